@@ -1,0 +1,1 @@
+"""Passes over ragged IR: valid ragged IR in, valid ragged IR out."""

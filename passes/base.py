@@ -1,0 +1,49 @@
+"""The contract of a pass.
+
+Valid IR in, valid IR out; never crash on verified IR; an optimisation skips what it does not
+understand, a lowering diagnoses it. Verifying, printing and timing between passes belong to the
+driver, never to a pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect.errors import LayoutError
+
+
+class PassFailure(Exception):
+    """Raised inside `run` to fail the pass with a diagnostic at an op."""
+
+    def __init__(self, op: Any, message: str) -> None:
+        super().__init__(message)
+        self.op = op
+
+
+@dataclass(frozen=True)
+class RaggedPass:
+    """A pass: a frozen dataclass whose fields are its options.
+
+    Subclasses set `name` (kebab-case, also the file's stem with dashes) and define `run`. Instances
+    go straight into `PassManager.add`. `anchor` is the op the pass runs on.
+    """
+
+    name: ClassVar[str]
+    anchor: ClassVar[str] = "builtin.module"
+
+    def run(self, op: Any) -> None:
+        """Transform `op` in place; raise PassFailure to fail."""
+        raise NotImplementedError
+
+    def __call__(self, op: Any, pass_: Any) -> None:
+        """The callback of the pass manager: failures become diagnostics."""
+        try:
+            with op.context, op.location:
+                self.run(op.operation)
+        except PassFailure as failure:
+            failure.op.location.emit_error(str(failure))
+            pass_.signal_pass_failure()
+        except LayoutError as error:
+            op.location.emit_error(f"{self.name}: {error}")
+            pass_.signal_pass_failure()

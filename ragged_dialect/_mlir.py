@@ -1,0 +1,136 @@
+"""The only module that picks and patches the MLIR Python bindings.
+
+Everything else imports the bindings from here: `from ragged_dialect._mlir import ir, ext`;
+dialect modules (`arith`, `linalg`, …) load on first use. Two packages can provide the bindings,
+`mlir` (under their own name) and `torch_mlir` (the wheel on PyPI that carries them); the order is
+RAGGED_MLIR_PACKAGE, the one already imported, `mlir`, `torch_mlir`. Never mix two in a process:
+their objects are not interchangeable.
+"""
+
+import importlib
+import importlib.util
+import os
+import sys
+import threading
+from typing import Any
+
+_REQUIRED = ("ir", "passmanager", "rewrite", "dialects.ext", "dialects.irdl", "dialects.linalg", "execution_engine")
+_CANDIDATES = ("mlir", "torch_mlir")
+
+
+def _missing(package: str) -> str | None:
+    """Why a package cannot provide the bindings; None when it can. Looks, and imports only `ir`."""
+    try:
+        importlib.import_module(f"{package}.ir")
+        for module in _REQUIRED:
+            if importlib.util.find_spec(f"{package}.{module}") is None:
+                return f"{package}: no module {package}.{module}"
+    except ImportError as error:
+        return f"{package}: {error}"
+    return None
+
+
+def _select() -> str:
+    forced = os.environ.get("RAGGED_MLIR_PACKAGE")
+    loaded = tuple(name for name in _CANDIDATES if name in sys.modules)
+    reasons: list[str] = []
+    for name in (forced,) if forced else (*loaded, *_CANDIDATES):
+        reason = _missing(name)
+        if reason is None:
+            return name
+        reasons.append(reason)
+    raise ImportError("expected MLIR Python bindings, got none that can be used: " + "; ".join(reasons))
+
+
+
+PACKAGE = _select()
+
+
+def _import(module: str) -> Any:
+    return importlib.import_module(f"{PACKAGE}.{module}")
+
+
+ir: Any = _import("ir")
+passmanager: Any = _import("passmanager")
+ext: Any = _import("dialects.ext")
+
+_LAZY = {"rewrite": "rewrite", "execution_engine": "execution_engine"}
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        module = _import(_LAZY.get(name, f"dialects.{name}"))
+    except ImportError as error:
+        raise AttributeError(name) from error
+    globals()[name] = module
+    return module
+
+
+def _patch() -> None:
+    # Without a module for the dialect the bindings retry a failing import for every wrapper they
+    # make (12 us each, 0.2 us with it).
+    _import("_mlir_libs._mlir").globals.append_dialect_search_prefix("ragged_dialect.mlir_dialects")
+    # The builders of `ext` treat falsy attributes (false, empty arrays) as absent.
+    ext.AttributeDef.process_attr = _process_attr
+    # IRDL's base constraint goes by this name, which the wheel leaves out; it matches any width.
+    ir.DenseI64ArrayAttr.attr_name = "builtin.dense_array"
+
+
+def _process_attr(field: Any, attr: Any) -> Any:
+    if attr is not None:
+        return attr
+    return field.default_factory() if field.default_factory else None
+
+
+_patch()
+_load_lock = threading.Lock()
+
+DYNAMIC: int = ir.ShapedType.get_dynamic_size()
+
+
+def make_context(dialect: Any) -> Any:
+    """A context with a Python-defined dialect loaded.
+
+    Multithreading is off: a Python callback (verifier, pass) called from MLIR's thread pool
+    deadlocks on the interpreter lock. Loading is locked: two threads in it crash.
+    """
+    context = ir.Context()
+    context.enable_multithreading(False)
+    with context, ir.Location.unknown(), _load_lock:
+        try:
+            dialect.load()
+        except TypeError:
+            dialect.load(reload=True)
+        dialect._mlir_module = None  # the class would keep the last context alive
+    return context
+
+
+def mlir_version() -> str:
+    """Provider package, its version, and the LLVM version where the provider tells it."""
+    from importlib import metadata
+
+    names = {"torch_mlir": "torch-mlir", "mlir": "mlir-python-bindings"}
+    try:
+        version = metadata.version(names.get(PACKAGE, PACKAGE))
+    except metadata.PackageNotFoundError:
+        version = "unknown"
+    return f"{PACKAGE} {version}"
+
+
+def attach_effects(op_name: str, effects: Any) -> None:
+    """Give an op memory effects. `effects(op)` yields (effect, target or None) pairs."""
+    if hasattr(ir, "MemoryEffectInstance"):
+
+        class Model(ir.MemoryEffectsOpInterface):
+            @staticmethod
+            def get_effects(op: Any) -> Any:
+                return [ir.MemoryEffectInstance(e, *([t] if t is not None else [])) for e, t in effects(op)]
+    else:
+
+        class Model(ir.MemoryEffectsOpInterface):
+            @staticmethod
+            def get_effects(op: Any, instances: Any) -> None:
+                for effect, target in effects(op):
+                    instances.append(effect, *([target] if target is not None else []))
+
+    Model.attach(op_name)

@@ -1,0 +1,196 @@
+"""Builders that infer the result type: `y = ragged.merge(x, dim=0)`.
+
+Each takes MLIR values and Python integers, creates the op at the current insertion point and
+location, and returns its result. LayoutError for operands that the op's rules refuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.layout import RAGGED, Extent, Layout
+from ragged_dialect.ops.making import across_shape, dense_shape
+from ragged_dialect.ops.structure import partition_count
+from ragged_dialect.segments import MIXED_OPS, segments
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.sources import Source
+from ragged_dialect.types import dense_type, shape_of, storage_type, tensor_type, vector_type
+
+
+def create(name: str, results: Sequence[Any], operands: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    """Create an op of the dialect; integers, strings, True (unit) and None (absent) are accepted
+    as attribute values."""
+    attrs = {key: _attr(value) for key, value in attributes.items() if value is not None and value is not False}
+    values = [operand.result if isinstance(operand, ir.OpView) else operand for operand in operands]
+    if name in MIXED_OPS:
+        attrs["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(segments([v.type for v in values]))
+    return ir.Operation.create(name, results=list(results), operands=values, attributes=attrs)
+
+
+def _attr(value: Any) -> Any:
+    if value is True:
+        return ir.UnitAttr.get()
+    if isinstance(value, int):
+        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+    return ir.StringAttr.get(value) if isinstance(value, str) else value
+
+
+def _make(name: str, x: Any, shape: RaggedShape, operands: Sequence[Any], **attributes: Any) -> Any:
+    return create(f"ragged.{name}", [tensor_type(shape, x.type.element_type)], operands, attributes).result
+
+
+def partition(x: Any, vector: Any, dim: int, lengths: bool = False) -> Any:
+    """`ragged.partition`: group `dim` by offsets (or lengths) of rank 1 or 2."""
+    v = shape_of(vector.type)
+    shape = shape_of(x.type).partition(dim, v.rank, partition_count(v, lengths))
+    return _make("partition", x, shape, [x, vector], dim=dim, lengths=lengths)
+
+
+def merge(x: Any, dim: int) -> Any:
+    """`ragged.merge`: merge `dim` with `dim + 1`."""
+    return _make("merge", x, shape_of(x.type).merge(dim), [x], dim=dim)
+
+
+def split(x: Any, dim: int, factor: int) -> Any:
+    """`ragged.split`: split `dim` by a static factor."""
+    return _make("split", x, shape_of(x.type).split(dim, factor), [x], dim=dim, factor=factor)
+
+
+def select(x: Any, index: Any, dim: int) -> Any:
+    """`ragged.select`: one index of `dim`."""
+    return _make("select", x, shape_of(x.type).select(dim), [x, index], dim=dim)
+
+
+def slice(x: Any, lo: Any, hi: Any, dim: int) -> Any:  # noqa: A001  (the op's name)
+    """`ragged.slice`: the range [lo, hi) of `dim`."""
+    return _make("slice", x, shape_of(x.type).slice(dim), [x, lo, hi], dim=dim)
+
+
+def concat(xs: Sequence[Any], dim: int) -> Any:
+    """`ragged.concat`: concatenation along `dim`."""
+    shapes = [shape_of(x.type) for x in xs]
+    return _make("concat", xs[0], shapes[0].concat(shapes[1:], dim), xs, dim=dim)
+
+
+def compact(x: Any) -> Any:
+    """`ragged.compact`: windows to contiguous levels."""
+    return _make("compact", x, shape_of(x.type).compact(), [x])
+
+
+def assemble(parts: Sequence[Any], layout: str | Layout, shape: Sequence[Extent]) -> Any:
+    """`ragged.assemble`: a tensor of a layout and shape from the parts of its 1:N form."""
+    made = RaggedShape(Layout.parse(layout) if isinstance(layout, str) else layout, tuple(shape))
+    return _make("assemble", parts[0], made, parts)
+
+
+def values(x: Any) -> Any:
+    """`ragged.values`: the dense tensor that holds the values."""
+    return create("ragged.values", [storage_type(shape_of(x.type), x.type.element_type)], [x], {}).result
+
+
+def _vector(name: str, x: Any, level: int) -> Any:
+    return create(f"ragged.{name}", [vector_type()], [x], {"level": level}).result
+
+
+def offsets(x: Any, level: int) -> Any:
+    """`ragged.offsets`: element offsets of a level."""
+    return _vector("offsets", x, level)
+
+
+def starts(x: Any, level: int) -> Any:
+    """`ragged.starts`: component starts of a level."""
+    return _vector("starts", x, level)
+
+
+def lengths(x: Any, level: int) -> Any:
+    """`ragged.lengths`: logical lengths of a level."""
+    return _vector("lengths", x, level)
+
+
+def row_ids(x: Any, level: int) -> Any:
+    """`ragged.row_ids`: the component of every element of a level."""
+    return _vector("row_ids", x, level)
+
+
+def total(x: Any, level: int) -> Any:
+    """`ragged.total`: sum of the logical lengths of a level."""
+    return create("ragged.total", [ir.IndexType.get()], [x], {"level": level}).result
+
+
+def max_length(x: Any, level: int) -> Any:
+    """`ragged.max_length`: largest logical length of a level."""
+    return create("ragged.max_length", [ir.IndexType.get()], [x], {"level": level}).result
+
+
+def print_(x: Any, label: str | None = None) -> None:
+    """`ragged.print`: print a tensor as nested lists."""
+    create("ragged.print", [], [x], {"label": label})
+
+
+def empty(
+    likes: Sequence[Any],
+    result: Any,
+    sources: Sequence[Source | tuple[int, int] | None] | None = None,
+    extents: Sequence[Any] = (),
+) -> Any:
+    """`ragged.empty`: an uninitialised tensor of type `result` with the structure of others."""
+    attribute = None
+    if sources is not None:
+        i64 = ir.IntegerType.get_signless(64)
+        attribute = ir.ArrayAttr.get(
+            [
+                ir.IntegerAttr.get(i64, -1)
+                if source is None
+                else ir.ArrayAttr.get([ir.IntegerAttr.get(i64, part) for part in source])
+                for source in sources
+            ]
+        )
+    return create("ragged.empty", [result], [*likes, *extents], {"from": attribute}).result
+
+
+def to_padded(x: Any, pad: Any, maxima: Sequence[Any] = (), truncate: bool = False) -> Any:
+    """`ragged.to_padded`: a dense tensor with every ragged dim padded."""
+    shape = dense_shape(shape_of(x.type))
+    return _make("to_padded", x, shape, [x, pad, *maxima], truncate=truncate)
+
+
+def from_padded(dense: Any, vectors: Sequence[Any], layout: str | Layout) -> Any:
+    """`ragged.from_padded`: a ragged tensor of a layout from a padded one."""
+    made = Layout.parse(layout) if isinstance(layout, str) else layout
+    extents = shape_of(dense.type).shape
+    shape = tuple(None if c in RAGGED else e for c, e in zip(made.letters, extents, strict=True))
+    return _make("from_padded", dense, RaggedShape(made, shape), [dense, *vectors])
+
+
+def reduce_across(x: Any, max_: Any, dim: int, kind: str) -> Any:
+    """`ragged.reduce_across`: reduce over the components that have an element."""
+    return _make("reduce_across", x, across_shape(shape_of(x.type), dim), [x, max_], dim=dim, kind=kind)
+
+
+def assume(x: Any, level: int, divisible_by: int | None = None, min: int | None = None, max: int | None = None) -> Any:  # noqa: A002
+    """`ragged.assume`: the operand with facts about the lengths of a level."""
+    facts = {"level": level, "divisible_by": divisible_by, "min": min, "max": max}
+    return create("ragged.assume", [x.type], [x], facts).result
+
+
+def assert_valid(data: Sequence[Any], kind: str, op: str, level: int, factor: int | None = None) -> None:
+    """`ragged.assert_valid`: a run-time check of index data."""
+    create("ragged.assert_valid", [], data, {"kind": kind, "op": op, "level": level, "factor": factor})
+
+
+def assert_conform(a: Any, b: Any, pairs: Sequence[tuple[int, int]], op: str) -> None:
+    """`ragged.assert_conform`: a run-time check that lengths are equal on a loop."""
+    lhs = ir.DenseI64ArrayAttr.get([i for i, _ in pairs])
+    rhs = ir.DenseI64ArrayAttr.get([j for _, j in pairs])
+    create("ragged.assert_conform", [], [a, b], {"lhs": lhs, "rhs": rhs, "op": op})
+
+
+def annotate(x: Any, layout: str | Layout | None) -> Any:
+    """`ragged.annotate`: the operand with a layout added, or removed for None."""
+    shape = shape_of(x.type)
+    if layout is None:
+        return create("ragged.annotate", [dense_type(shape.shape, x.type.element_type)], [x], {}).result
+    made = Layout.parse(layout) if isinstance(layout, str) else layout
+    return _make("annotate", x, RaggedShape(made, shape.shape), [x])

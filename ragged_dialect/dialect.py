@@ -1,0 +1,25 @@
+"""The `ragged` dialect object, its layout attribute, and contexts that have it loaded."""
+
+from typing import Any
+
+from ragged_dialect._mlir import ext, ir, make_context
+
+
+class Ragged(ext.Dialect, name="ragged"):
+    """Ragged tensors: raggedness is an encoding on the builtin tensor type."""
+
+
+class LayoutAttr(Ragged.Attribute, name="layout"):
+    """`#ragged.layout<"dr|d">`: one letter per logical dim, `|` between storage axes."""
+
+    text: ir.StringAttr
+
+
+def context() -> Any:
+    """A new MLIR context with the dialect and its ops loaded, multithreading off."""
+    from ragged_dialect import ops
+
+    made = make_context(Ragged)
+    with made:
+        ops.attach_interfaces()
+    return made

@@ -1,0 +1,35 @@
+"""The exceptions of the package: one root, `RaggedError`, and what went wrong below it.
+
+A user's mistake surfaces as one of these with a text that says what was expected and what was
+found; nothing else is meant to leave the package.
+"""
+
+from __future__ import annotations
+
+
+class RaggedError(Exception):
+    """Root of every exception this package raises on purpose."""
+
+
+class LayoutError(RaggedError, ValueError):
+    """A layout, or an op on a layout, that the layout algebra refuses."""
+
+
+class VerifyError(RaggedError):
+    """IR that does not parse or does not verify; carries the diagnostics as text."""
+
+
+class PassError(RaggedError):
+    """A pass or a pipeline that failed, or pipeline text that names no known pass or option."""
+
+
+class CompileError(RaggedError):
+    """A program that cannot be lowered to the asked target."""
+
+
+class ArgumentError(RaggedError, TypeError):
+    """Arguments of a compiled function with a wrong count, dtype, rank or static extent."""
+
+
+class RuntimeCheckError(RaggedError, ValueError):
+    """Data that a run-time check refused: offsets, lengths, indices, or structures that differ."""

@@ -1,0 +1,64 @@
+"""The op classes of the dialect, by family. Importing this module registers all of them."""
+
+from ragged_dialect.ops.access import (
+    AssembleOp,
+    LengthsOp,
+    MaxLengthOp,
+    OffsetsOp,
+    PrintOp,
+    RowIdsOp,
+    StartsOp,
+    TotalOp,
+    ValuesOp,
+    attach_print_effects,
+)
+from ragged_dialect.ops.checks import (
+    AnnotateOp,
+    AssertConformOp,
+    AssertValidOp,
+    AssumeOp,
+    attach_check_effects,
+)
+from ragged_dialect.ops.making import EmptyOp, FromPaddedOp, ReduceAcrossOp, ToPaddedOp
+from ragged_dialect.ops.structure import (
+    CompactOp,
+    ConcatOp,
+    MergeOp,
+    PartitionOp,
+    SelectOp,
+    SliceOp,
+    SplitOp,
+)
+
+__all__ = [
+    "AnnotateOp",
+    "AssembleOp",
+    "AssertConformOp",
+    "AssertValidOp",
+    "AssumeOp",
+    "CompactOp",
+    "ConcatOp",
+    "EmptyOp",
+    "FromPaddedOp",
+    "LengthsOp",
+    "MaxLengthOp",
+    "MergeOp",
+    "OffsetsOp",
+    "PartitionOp",
+    "PrintOp",
+    "ReduceAcrossOp",
+    "RowIdsOp",
+    "SelectOp",
+    "SliceOp",
+    "SplitOp",
+    "StartsOp",
+    "ToPaddedOp",
+    "TotalOp",
+    "ValuesOp",
+]
+
+
+def attach_interfaces() -> None:
+    """Attach the interface models that live per context; the context has the dialect loaded."""
+    attach_print_effects()
+    attach_check_effects()

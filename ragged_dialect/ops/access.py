@@ -1,0 +1,222 @@
+"""Ops between a ragged tensor and its parts: values, index vectors, facts of the structure."""
+
+from typing import Any
+
+from ragged_dialect._mlir import attach_effects, ir
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.ops.base import Index, MixedOp, Operand, Pure, RaggedOp, Result, Tensor
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.traits import check_scalar, check_type, check_vector, int_attr, tensor_shape, verifier
+from ragged_dialect.types import is_ragged, layout_of, storage_type, vector_type
+
+
+def check_parts(op: Any, shape: RaggedShape, element: Any, operands: list[Any]) -> None:
+    """Operands against the 1:N form of a shape: values, vectors, extents."""
+    parts = shape.parts()
+    if len(operands) != len(parts):
+        wanted = ", ".join(f"{p.kind} of dim {p.dim}" if p.kind != "values" else "values" for p in parts)
+        raise LayoutError(f"expected {len(parts)} operands ({wanted}), got {len(operands)}")
+    for part, operand in zip(parts, operands, strict=True):
+        if part.kind == "values":
+            storage = RaggedShape(layout_dense(shape), shape.storage_shape())
+            check_type(operand.type, storage, element, "values")
+        elif part.kind == "extent":
+            check_scalar(operand, f"the extent of dim {part.dim}")
+        else:
+            check_vector(operand, f"{part.kind} of dim {part.dim}")
+
+
+def layout_dense(shape: RaggedShape) -> Any:
+    """The dense layout of a shape's storage."""
+    return type(shape.layout).dense(shape.layout.storage_rank)
+
+
+class AssembleOp(MixedOp, name="assemble", traits=[Pure]):
+    """A ragged tensor from its parts: values, then per level offsets, or starts and lengths, then
+    the dynamic extents that no vector gives. A view.
+
+    ```mlir
+    %0 = ragged.assemble %values, %starts, %lengths
+         : (tensor<?x64xf32>, tensor<3xi64>, tensor<3xi64>) -> tensor<3x?x64xf32, #ragged.layout<"dw|d">>
+    ```
+    """
+
+    res: Result[Tensor]
+
+    @verifier
+    def verify_invariants(self) -> None:
+        shape = tensor_shape(self.operation.results[0])
+        if shape.layout.is_dense:
+            raise LayoutError(f"expected a result with a layout, got {self.res.type}")
+        check_parts(self, shape, self.res.type.element_type, list(self.operation.operands))
+
+
+def _check_ragged(value: Any) -> RaggedShape:
+    shape = tensor_shape(value)
+    if not is_ragged(value.type):
+        raise LayoutError(f"expected a tensor with a layout, got {value.type}")
+    return shape
+
+
+class ValuesOp(RaggedOp, name="values", traits=[Pure]):
+    """The dense tensor that holds the values, windows' gaps included. A view.
+
+    ```mlir
+    %1 = ragged.values %0 : (tensor<3x?x64xf32, #ragged.layout<"dr|d">>) -> tensor<?x64xf32>
+    ```
+    """
+
+    res: Result[Tensor]
+    x: Operand[Tensor]
+
+    @verifier
+    def verify_invariants(self) -> None:
+        shape = _check_ragged(self.x)
+        expected = RaggedShape(layout_dense(shape), shape.storage_shape())
+        check_type(self.res.type, expected, self.x.type.element_type, "result")
+
+
+def _check_level(op: Any, letters: str) -> None:
+    shape = _check_ragged(op.x)
+    level = int_attr(op, "level")
+    letter = shape.layout.letter(level)
+    if letter not in letters:
+        wanted = " or ".join(f"'{c}'" for c in letters)
+        raise LayoutError(f"expected a level of kind {wanted}, got '{letter}' at dim {level} of layout \"{shape.layout}\"")
+
+
+def _check_vector_result(op: Any) -> None:
+    if op.res.type != vector_type():
+        raise LayoutError(f"expected result type {vector_type()}, got {op.res.type}")
+
+
+class OffsetsOp(RaggedOp, name="offsets", traits=[Pure]):
+    """The element offsets of a ragged level (of the elements also where the level is split).
+
+    ```mlir
+    %1 = ragged.offsets %0 {level = 1} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<?xi64>
+    ```
+    """
+
+    res: Result[Tensor]
+    x: Operand[Tensor]
+    level: ir.IntegerAttr
+
+    @verifier
+    def verify_invariants(self) -> None:
+        _check_level(self, "r")
+        _check_vector_result(self)
+
+
+class StartsOp(RaggedOp, name="starts", traits=[Pure]):
+    """The start of every component of a ragged level.
+
+    ```mlir
+    %1 = ragged.starts %0 {level = 1} : (tensor<3x?xf32, #ragged.layout<"dw">>) -> tensor<?xi64>
+    ```
+    """
+
+    res: Result[Tensor]
+    x: Operand[Tensor]
+    level: ir.IntegerAttr
+
+    @verifier
+    def verify_invariants(self) -> None:
+        _check_level(self, RAGGED)
+        _check_vector_result(self)
+
+
+class LengthsOp(RaggedOp, name="lengths", traits=[Pure]):
+    """The logical lengths of a level: of the outer part of a split the number of tiles, of a tile
+    its number of elements.
+
+    ```mlir
+    %1 = ragged.lengths %0 {level = 1} : (tensor<3x?x2xf32, #ragged.layout<"drt">>) -> tensor<?xi64>
+    ```
+    """
+
+    res: Result[Tensor]
+    x: Operand[Tensor]
+    level: ir.IntegerAttr
+
+    @verifier
+    def verify_invariants(self) -> None:
+        _check_level(self, RAGGED + "t")
+        _check_vector_result(self)
+
+
+class RowIdsOp(RaggedOp, name="row_ids", traits=[Pure]):
+    """For every element of a ragged level the component it belongs to, counted over all parents.
+
+    ```mlir
+    %1 = ragged.row_ids %0 {level = 1} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<?xi64>
+    ```
+    """
+
+    res: Result[Tensor]
+    x: Operand[Tensor]
+    level: ir.IntegerAttr
+
+    @verifier
+    def verify_invariants(self) -> None:
+        _check_level(self, RAGGED)
+        _check_vector_result(self)
+
+
+class TotalOp(RaggedOp, name="total", traits=[Pure]):
+    """The sum of the logical lengths of a level.
+
+    ```mlir
+    %1 = ragged.total %0 {level = 1} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> index
+    ```
+    """
+
+    res: Result[Index]
+    x: Operand[Tensor]
+    level: ir.IntegerAttr
+
+    @verifier
+    def verify_invariants(self) -> None:
+        _check_level(self, RAGGED + "t")
+
+
+class MaxLengthOp(RaggedOp, name="max_length", traits=[Pure]):
+    """The largest logical length of a level, 0 without components.
+
+    ```mlir
+    %1 = ragged.max_length %0 {level = 1} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> index
+    ```
+    """
+
+    res: Result[Index]
+    x: Operand[Tensor]
+    level: ir.IntegerAttr
+
+    @verifier
+    def verify_invariants(self) -> None:
+        _check_level(self, RAGGED + "t")
+
+
+class PrintOp(RaggedOp, name="print"):
+    """Prints a tensor as nested lists to standard output; a debug aid.
+
+    ```mlir
+    ragged.print %0 {label = "x"} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> ()
+    ```
+    """
+
+    x: Operand[Tensor]
+    optional = ("label",)
+
+    @verifier
+    def verify_invariants(self) -> None:
+        layout_of(self.x.type)
+        label = self.operation.attributes["label"] if "label" in self.operation.attributes else None
+        if label is not None and not isinstance(label, ir.StringAttr):
+            raise LayoutError(f"expected a string for 'label', got {label}")
+
+
+def attach_print_effects() -> None:
+    """Printing is a write to the outside: never erased, never reordered with another."""
+    attach_effects("ragged.print", lambda op: [(ir.MemoryEffect.Write, None)])

@@ -1,0 +1,183 @@
+"""Facts and checks. `assert_valid` and `assert_conform` have a memory effect and are the only ops
+that check data; every other op assumes that its operands are valid."""
+
+from typing import Any
+
+from ragged_dialect._mlir import attach_effects, ir
+from ragged_dialect.checks import CHECK_KINDS, CheckKind
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.ops.base import MixedOp, Operand, Pure, RaggedOp, Result, Tensor
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.traits import (
+    check_scalar,
+    check_vector,
+    int_attr,
+    is_index_element,
+    optional_int,
+    string_attr,
+    tensor_shape,
+    verifier,
+)
+from ragged_dialect.types import compatible, is_tensor
+
+
+class AssumeOp(RaggedOp, name="assume", traits=[Pure]):
+    """Returns its operand with facts about the lengths of a level (the extent of a dense one):
+    every length is a multiple of `divisible_by`, at least `min`, at most `max`. Verified at run
+    time when checks are on.
+
+    ```mlir
+    %1 = ragged.assume %0 {level = 1, divisible_by = 8, max = 512}
+         : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf32, #ragged.layout<"dr">>
+    ```
+    """
+
+    res: Result[Tensor]
+    x: Operand[Tensor]
+    level: ir.IntegerAttr
+    optional = ("divisible_by", "min", "max")
+
+    @verifier
+    def verify_invariants(self) -> None:
+        shape = tensor_shape(self.x)
+        level = int_attr(self, "level")
+        if shape.layout.letter(level) == "t":
+            raise LayoutError(f"expected a level that is not a tile, got dim {level} of layout \"{shape.layout}\"")
+        facts = {name: optional_int(self, name) for name in self.optional}
+        if all(value is None for value in facts.values()):
+            raise LayoutError("expected divisible_by, min or max, got none of them")
+        divisor, low, high = facts["divisible_by"], facts["min"], facts["max"]
+        if divisor is not None and divisor < 1:
+            raise LayoutError(f"expected divisible_by of at least 1, got {divisor}")
+        if low is not None and low < 0:
+            raise LayoutError(f"expected min of at least 0, got {low}")
+        if high is not None and high < (low or 0):
+            raise LayoutError(f"expected max of at least {low or 0}, got {high}")
+        if self.res.type != self.x.type:
+            raise LayoutError(f"expected result type {self.x.type}, got {self.res.type}")
+
+
+class AssertValidOp(MixedOp, name="assert_valid"):
+    """Checks index data at run time. `kind` says what is checked (`ragged_dialect.checks`), `op`
+    and `level` name the place in the error.
+
+    ```mlir
+    ragged.assert_valid %offsets, %extent {kind = "offsets", op = "ragged.partition", level = 1}
+        : (tensor<?xi64>, index) -> ()
+    ```
+    """
+
+    kind: ir.StringAttr
+    op: ir.StringAttr
+    level: ir.IntegerAttr
+    optional = ("factor",)
+
+    @verifier
+    def verify_invariants(self) -> None:
+        name = string_attr(self, "kind")
+        string_attr(self, "op")
+        int_attr(self, "level")
+        kind = CHECK_KINDS.get(name)
+        if kind is None:
+            raise LayoutError(f"expected kind among {', '.join(CHECK_KINDS)}, got '{name}'")
+        factor = optional_int(self, "factor")
+        if kind.needs_factor and (factor is None or factor < 1):
+            raise LayoutError(f"expected a factor of at least 1 for kind '{name}', got {factor or 'none'}")
+        _check_operands(kind, list(self.operation.operands))
+
+
+def _check_operands(kind: CheckKind, operands: list[Any]) -> None:
+    low = sum(not spec.optional for spec in kind.operands)
+    high = len(kind.operands)
+    if not low <= len(operands) <= high:
+        wanted = str(low) if low == high else f"{low} to {high}"
+        raise LayoutError(f"expected {wanted} operands for kind '{kind.name}', got {len(operands)}")
+    for spec, operand in zip(kind.operands, operands, strict=False):
+        if not is_tensor(operand.type):
+            if "s" not in spec.forms or not is_index_element(operand.type):
+                raise LayoutError(f"expected {spec.name} to be a tensor for kind '{kind.name}', got {operand.type}")
+            check_scalar(operand, spec.name)
+            continue
+        ranks = tuple(rank for form, rank in (("v", 1), ("m", 2)) if form in spec.forms)
+        if not ranks:
+            raise LayoutError(f"expected {spec.name} of type i32, i64 or index, got {operand.type}")
+        check_vector(operand, spec.name, ranks)
+
+
+class AssertConformOp(RaggedOp, name="assert_conform"):
+    """Checks that two tensors have equal logical lengths on a loop. `lhs[k]` of the first runs
+    with `rhs[k]` of the second; the last pair is compared, those before are its parents.
+
+    ```mlir
+    ragged.assert_conform %a, %b {lhs = array<i64: 0, 1>, rhs = array<i64: 0, 1>, op = "arith.addf"}
+        : (tensor<3x?xf32, #ragged.layout<"dr">>, tensor<3x?xf32, #ragged.layout<"dr">>) -> ()
+    ```
+    """
+
+    a: Operand[Tensor]
+    b: Operand[Tensor]
+    lhs: ir.DenseI64ArrayAttr
+    rhs: ir.DenseI64ArrayAttr
+    op: ir.StringAttr
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Dims of the two operands that run together; the last pair is compared."""
+        return list(zip(int_array(self, "lhs"), int_array(self, "rhs"), strict=True))
+
+    @verifier
+    def verify_invariants(self) -> None:
+        lhs, rhs = int_array(self, "lhs"), int_array(self, "rhs")
+        string_attr(self, "op")
+        if len(lhs) != len(rhs) or not lhs:
+            raise LayoutError(f"expected lhs and rhs of one size above 0, got {len(lhs)} and {len(rhs)}")
+        for value, dims in ((self.a, lhs), (self.b, rhs)):
+            _check_dims(tensor_shape(value), dims)
+
+
+def _check_dims(shape: RaggedShape, dims: list[int]) -> None:
+    *parents, last = dims
+    axis, at = shape.layout.locate(last)
+    first = shape.layout.dims(axis)[0]
+    wanted = set(range(first, first + at)) if shape.layout.letter(last) != "d" else set()
+    if set(parents) != wanted and (wanted or parents):
+        raise LayoutError(
+            f'expected the levels above dim {last} of layout "{shape.layout}", {sorted(wanted)}, as its parents, got {parents}'
+        )
+
+
+def int_array(op: Any, name: str) -> list[int]:
+    """Value of a dense i64 array attribute."""
+    attr = op.operation.attributes[name]
+    if not isinstance(attr, ir.DenseI64ArrayAttr):
+        raise LayoutError(f"expected array<i64: …> for '{name}', got {attr}")
+    return list(attr)
+
+
+class AnnotateOp(RaggedOp, name="annotate", traits=[Pure]):
+    """Adds or removes the layout of a value; `ragged-infer-layouts` carries the layout to
+    everything connected and erases the op.
+
+    ```mlir
+    %1 = ragged.annotate %0 : (tensor<3x?xf32>) -> tensor<3x?xf32, #ragged.layout<"dr">>
+    ```
+    """
+
+    res: Result[Tensor]
+    x: Operand[Tensor]
+
+    @verifier
+    def verify_invariants(self) -> None:
+        before, after = tensor_shape(self.x), tensor_shape(self.operation.results[0])
+        same = self.x.type.element_type == self.res.type.element_type
+        if not same or not compatible(before.shape, after.shape):
+            raise LayoutError(f"expected types that differ in their layout only, got {self.x.type} and {self.res.type}")
+
+
+def attach_check_effects() -> None:
+    """Checks write a status: they are never erased as dead, nor moved over one another."""
+    for name in ("ragged.assert_valid", "ragged.assert_conform"):
+        attach_effects(name, lambda op: [(ir.MemoryEffect.Write, None)])
+
+
+__all__ = ["AnnotateOp", "AssertConformOp", "AssertValidOp", "AssumeOp", "attach_check_effects", "int_array"]

@@ -1,0 +1,202 @@
+"""Ops that make ragged tensors, and ops that convert to and from padded ones."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.ops.base import Index, MixedOp, Operand, Pure, RaggedOp, Result, Tensor
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.sources import Source, default_sources, empty_layout
+from ragged_dialect.traits import (
+    check_result,
+    check_scalar,
+    check_type,
+    check_vector,
+    has_unit,
+    int_attr,
+    string_attr,
+    tensor_shape,
+    verifier,
+)
+from ragged_dialect.types import compatible, is_tensor, shape_of, tensor_type
+
+REDUCE_KINDS = ("sum", "prod", "max", "min")
+
+
+class EmptyOp(MixedOp, name="empty", traits=[Pure]):
+    """An uninitialised ragged tensor with the structure of others; the `outs` of linalg ops.
+
+    Result dim j has level i of like k for `from[j] = [k, i]`, and is dense for -1 (static in the
+    type, or the next `extent` operand). Without `from`: the letters of the first like, with any
+    element type and dense extents.
+
+    ```mlir
+    %1 = ragged.empty %q, %k {from = [[0, 0], [0, 1], [1, 1]]}
+         : (tensor<3x?x8xf32, #ragged.layout<"dr|d">>, tensor<3x?x8xf32, #ragged.layout<"dr|d">>)
+         -> tensor<3x?x?xf32, #ragged.layout<"drr">>
+    ```
+    """
+
+    res: Result[Tensor]
+    optional = ("from",)
+
+    @property
+    def likes(self) -> list[Any]:
+        """The operands whose structure is taken."""
+        return [v for v in self.operation.operands if is_tensor(v.type)]
+
+    @property
+    def extents(self) -> list[Any]:
+        """The operands that give dynamic dense extents, in the order of the dims."""
+        return [v for v in self.operation.operands if not is_tensor(v.type)]
+
+    def sources(self) -> list[Source | None]:
+        """Per result dim the (like, level) it comes from, None for a dense dim of its own."""
+        likes = [tensor_shape(v) for v in self.likes]
+        result = tensor_shape(self.operation.results[0])
+        if "from" not in self.operation.attributes:
+            return default_sources(likes, result)
+        return _parse_from(self.operation.attributes["from"])
+
+    @verifier
+    def verify_invariants(self) -> None:
+        values = list(self.operation.operands)
+        split = len(self.likes)
+        if split == 0:
+            raise LayoutError("expected at least 1 tensor to take the structure from, got 0")
+        if any(is_tensor(v.type) for v in values[split:]):
+            raise LayoutError("expected tensors before extents, got a tensor after an extent")
+        for value in values[split:]:
+            check_scalar(value, "an extent")
+        result = tensor_shape(self.operation.results[0])
+        sources = self.sources()
+        expected = empty_layout([tensor_shape(v) for v in self.likes], sources, result)
+        if expected.layout != result.layout or not compatible(expected.shape, result.shape):
+            raise LayoutError(f"expected result type {tensor_type(expected, self.res.type.element_type)}, got {self.res.type}")
+        wanted = sum(s is None and e is None for s, e in zip(sources, result.shape, strict=True))
+        if wanted != len(self.extents):
+            raise LayoutError(f"expected {wanted} extents for the dynamic dense dims, got {len(self.extents)}")
+
+
+def _parse_from(attr: Any) -> list[Source | None]:
+    if not isinstance(attr, ir.ArrayAttr):
+        raise LayoutError(f"expected an array of [like, level] pairs and -1 for 'from', got {attr}")
+    out: list[Source | None] = []
+    for item in attr:
+        if isinstance(item, ir.IntegerAttr) and item.value == -1:
+            out.append(None)
+        elif isinstance(item, ir.ArrayAttr) and len(item) == 2 and all(isinstance(i, ir.IntegerAttr) for i in item):
+            out.append(Source(item[0].value, item[1].value))
+        else:
+            raise LayoutError(f"expected [like, level] or -1 in 'from', got {item}")
+    return out
+
+
+class ToPaddedOp(RaggedOp, name="to_padded", traits=[Pure]):
+    """A dense tensor with every ragged dim padded to a maximum, one `index` per ragged dim, or to
+    the longest length without them. Longer components are an error unless `truncate` is set.
+
+    ```mlir
+    %1 = ragged.to_padded %0, %zero, %max
+         : (tensor<3x?x8xf32, #ragged.layout<"dr|d">>, f32, index) -> tensor<3x?x8xf32>
+    ```
+    """
+
+    res: Result[Tensor]
+    x: Operand[Tensor]
+    pad: Operand[Any]
+    maxima: Sequence[Operand[Index]]
+    optional = ("truncate",)
+
+    @verifier
+    def verify_invariants(self) -> None:
+        x, pad, *maxima = self.operation.operands
+        shape = tensor_shape(x)
+        has_unit(self, "truncate")
+        if shape.layout.is_dense:
+            raise LayoutError(f"expected a tensor with a layout, got {x.type}")
+        if shape.layout.has_tiles:
+            raise LayoutError(f'expected a layout without tiles, got "{shape.layout}" (merge it first)')
+        if pad.type != x.type.element_type:
+            raise LayoutError(f"expected a pad of type {x.type.element_type}, got {pad.type}")
+        ragged = sum(c in RAGGED for c in shape.layout.letters)
+        if len(maxima) not in (0, ragged):
+            raise LayoutError(f"expected {ragged} maxima or none, got {len(maxima)}")
+        if "truncate" in self.operation.attributes and not maxima:
+            raise LayoutError(f"expected {ragged} maxima with 'truncate', got 0")
+        check_result(self, dense_shape(shape), x.type.element_type)
+
+
+def dense_shape(shape: RaggedShape) -> RaggedShape:
+    """The shape without its layout."""
+    return RaggedShape(type(shape.layout).dense(shape.rank), shape.shape)
+
+
+class FromPaddedOp(MixedOp, name="from_padded", traits=[Pure]):
+    """A ragged tensor from a padded one and the offsets of every ragged level; copies.
+
+    ```mlir
+    %1 = ragged.from_padded %0, %offsets
+         : (tensor<3x9x8xf32>, tensor<4xi64>) -> tensor<3x?x8xf32, #ragged.layout<"dr|d">>
+    ```
+    """
+
+    res: Result[Tensor]
+
+    @verifier
+    def verify_invariants(self) -> None:
+        dense, *vectors = self.operation.operands
+        shape = tensor_shape(self.operation.results[0])
+        if set(shape.layout.letters) - {"d", "r"} or shape.layout.is_dense:
+            raise LayoutError(f"expected a result with a layout of 'd' and 'r', got {self.res.type}")
+        levels = shape.layout.letters.count("r")
+        if len(vectors) != levels:
+            raise LayoutError(f"expected {levels} offsets, got {len(vectors)}")
+        for value in vectors:
+            check_vector(value, "offsets")
+        if dense.type.element_type != self.res.type.element_type:
+            raise LayoutError(f"expected a result of {dense.type.element_type}, got {self.res.type.element_type}")
+        padded = dense_shape(shape)
+        got = shape_of(dense.type)
+        if not got.layout.is_dense or not compatible(got.shape, padded.shape):
+            check_type(dense.type, padded, dense.type.element_type, "operand")
+
+
+class ReduceAcrossOp(RaggedOp, name="reduce_across", traits=[Pure]):
+    """Reduces over the components: element i of the result combines element i of every component
+    that has one. `kind` is sum, prod, max or min; rows that no component has hold its neutral
+    element. `max` is the extent of the result and must reach the longest length.
+
+    ```mlir
+    %1 = ragged.reduce_across %0, %max {dim = 1, kind = "sum"}
+         : (tensor<3x?x8xf32, #ragged.layout<"dr|d">>, index) -> tensor<?x8xf32>
+    ```
+    """
+
+    res: Result[Tensor]
+    x: Operand[Tensor]
+    max: Operand[Any]
+    dim: ir.IntegerAttr
+    kind: ir.StringAttr
+
+    @verifier
+    def verify_invariants(self) -> None:
+        check_scalar(self.max, "a maximum")
+        kind = string_attr(self, "kind")
+        if kind not in REDUCE_KINDS:
+            raise LayoutError(f"expected kind among {', '.join(REDUCE_KINDS)}, got '{kind}'")
+        shape = across_shape(tensor_shape(self.x), int_attr(self, "dim"))
+        check_result(self, shape, self.x.type.element_type)
+
+
+def across_shape(shape: RaggedShape, dim: int) -> RaggedShape:
+    """The axis of the innermost ragged level `dim` becomes one dense dim."""
+    axis, at = shape.layout.locate(dim)
+    letters = shape.layout.axes[axis]
+    if letters[at] not in RAGGED or at != len(letters) - 1:
+        raise LayoutError(f'expected an innermost ragged dim without tiles, got dim {dim} of layout "{shape.layout}"')
+    first = shape.layout.dims(axis)[0]
+    new = (*shape.shape[:first], None, *shape.shape[dim + 1 :])
+    return RaggedShape(shape.layout.replace_axis(axis, "d"), new)

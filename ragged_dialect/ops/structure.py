@@ -1,0 +1,184 @@
+"""Ops that change the structure of a ragged tensor: views, but for concat, compact and the
+selection of an innermost level, which copy."""
+
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.ops.base import MixedOp, Operand, Pure, RaggedOp, Result, Tensor
+from ragged_dialect.traits import (
+    check_result,
+    check_scalar,
+    check_vector,
+    has_unit,
+    int_attr,
+    tensor_shape,
+    verifier,
+)
+from ragged_dialect.types import is_tensor
+
+
+def partition_count(vector: Any, lengths: bool) -> int | None:
+    """Static number of components (per row) an offsets or lengths operand makes."""
+    size = vector.shape[-1]
+    return size if size is None or lengths else size - 1
+
+
+class PartitionOp(RaggedOp, name="partition", traits=[Pure]):
+    """Groups a dim into components: `dim` becomes a batch dim and a ragged dim.
+
+    Offsets are exclusive prefix sums with the total at the end (n + 1 entries); with `lengths`
+    the operand holds lengths. Rank 2 holds one row per outer component, relative to it.
+
+    ```mlir
+    %1 = ragged.partition %0, %offsets {dim = 0}
+         : (tensor<?x64xf32>, tensor<4xi64>) -> tensor<3x?x64xf32, #ragged.layout<"dr|d">>
+    ```
+    """
+
+    res: Result[Tensor]
+    x: Operand[Tensor]
+    vector: Operand[Tensor]
+    dim: ir.IntegerAttr
+    optional = ("lengths",)
+
+    @verifier
+    def verify_invariants(self) -> None:
+        lengths = has_unit(self, "lengths")
+        vector = check_vector(self.vector, "lengths" if lengths else "offsets", (1, 2))
+        count = partition_count(vector, lengths)
+        if count is not None and count < 0:
+            raise LayoutError("expected at least 1 offset, got 0")
+        shape = tensor_shape(self.x).partition(int_attr(self, "dim"), vector.rank, count)
+        check_result(self, shape, self.x.type.element_type)
+
+
+class MergeOp(RaggedOp, name="merge", traits=[Pure]):
+    """Merges `dim` with `dim + 1`; the rules are in `ragged_dialect.merging`.
+
+    ```mlir
+    %1 = ragged.merge %0 {dim = 0} : (tensor<3x?x64xf32, #ragged.layout<"dr|d">>) -> tensor<?x64xf32>
+    ```
+    """
+
+    res: Result[Tensor]
+    x: Operand[Tensor]
+    dim: ir.IntegerAttr
+
+    @verifier
+    def verify_invariants(self) -> None:
+        check_result(self, tensor_shape(self.x).merge(int_attr(self, "dim")), self.x.type.element_type)
+
+
+class SplitOp(RaggedOp, name="split", traits=[Pure]):
+    """Splits `dim` by a static factor into an outer dim and a tile (a dense dim for a batch dim,
+    which must divide).
+
+    ```mlir
+    %1 = ragged.split %0 {dim = 1, factor = 2}
+         : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?x2xf32, #ragged.layout<"drt">>
+    ```
+    """
+
+    res: Result[Tensor]
+    x: Operand[Tensor]
+    dim: ir.IntegerAttr
+    factor: ir.IntegerAttr
+
+    @verifier
+    def verify_invariants(self) -> None:
+        shape = tensor_shape(self.x).split(int_attr(self, "dim"), int_attr(self, "factor"))
+        check_result(self, shape, self.x.type.element_type)
+
+
+class SelectOp(RaggedOp, name="select", traits=[Pure]):
+    """One index of `dim`. On the leading dim that component; on an innermost ragged dim one row
+    of every component (a copy). No negative indices.
+
+    ```mlir
+    %1 = ragged.select %0, %i {dim = 0} : (tensor<3x?xf32, #ragged.layout<"dr">>, index) -> tensor<?xf32>
+    ```
+    """
+
+    res: Result[Tensor]
+    x: Operand[Tensor]
+    index: Operand[Any]
+    dim: ir.IntegerAttr
+
+    @verifier
+    def verify_invariants(self) -> None:
+        check_scalar(self.index, "an index")
+        check_result(self, tensor_shape(self.x).select(int_attr(self, "dim")), self.x.type.element_type)
+
+
+class SliceOp(RaggedOp, name="slice", traits=[Pure]):
+    """The range [lo, hi) of `dim`: a sub-batch, a part of every component (scalars, or one pair
+    per component), or a range of a dense dim.
+
+    ```mlir
+    %1 = ragged.slice %0, %lo, %hi {dim = 1} : (tensor<3x?xf32, #ragged.layout<"dr">>, index, tensor<3xi64>)
+         -> tensor<3x?xf32, #ragged.layout<"dw">>
+    ```
+    """
+
+    res: Result[Tensor]
+    x: Operand[Tensor]
+    lo: Operand[Any]
+    hi: Operand[Any]
+    dim: ir.IntegerAttr
+
+    @verifier
+    def verify_invariants(self) -> None:
+        shape, dim = tensor_shape(self.x), int_attr(self, "dim")
+        result = shape.slice(dim)
+        for value, what in ((self.lo, "lo"), (self.hi, "hi")):
+            if not is_tensor(value.type):
+                check_scalar(value, what)
+            elif shape.layout.letter(dim) in RAGGED:
+                check_vector(value, what)
+            else:
+                raise LayoutError(f"expected scalar {what} for dense dim {dim}, got {value.type}")
+        check_result(self, result, self.x.type.element_type)
+
+
+class ConcatOp(MixedOp, name="concat", traits=[Pure]):
+    """Concatenation along a batch dim, a ragged dim (per component) or a dense dim; copies.
+
+    ```mlir
+    %2 = ragged.concat %0, %1 {dim = 1}
+         : (tensor<3x?xf32, #ragged.layout<"dr">>, tensor<3x?xf32, #ragged.layout<"dr">>)
+         -> tensor<3x?xf32, #ragged.layout<"dr">>
+    ```
+    """
+
+    res: Result[Tensor]
+    dim: ir.IntegerAttr
+
+    @verifier
+    def verify_invariants(self) -> None:
+        operands = list(self.operation.operands)
+        if not operands:
+            raise LayoutError("expected at least 1 operand, got 0")
+        shapes = [tensor_shape(x) for x in operands]
+        element = operands[0].type.element_type
+        for x in operands[1:]:
+            if x.type.element_type != element:
+                raise LayoutError(f"expected operands of {element}, got {x.type.element_type}")
+        check_result(self, shapes[0].concat(shapes[1:], int_attr(self, "dim")), element)
+
+
+class CompactOp(RaggedOp, name="compact", traits=[Pure]):
+    """Windows become contiguous levels; copies the elements that are inside windows.
+
+    ```mlir
+    %1 = ragged.compact %0 : (tensor<3x?xf32, #ragged.layout<"dw">>) -> tensor<3x?xf32, #ragged.layout<"dr">>
+    ```
+    """
+
+    res: Result[Tensor]
+    x: Operand[Tensor]
+
+    @verifier
+    def verify_invariants(self) -> None:
+        check_result(self, tensor_shape(self.x).compact(), self.x.type.element_type)

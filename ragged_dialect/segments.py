@@ -1,0 +1,22 @@
+"""Operand groups of the ops that take operands of different types (`ops.base.MixedOp`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from ragged_dialect.errors import LayoutError
+
+GROUPS = 12
+"""Operand groups a mixed op has: the most runs of equal types among its operands."""
+
+MIXED_OPS = frozenset({"ragged.assemble", "ragged.empty", "ragged.concat", "ragged.from_padded", "ragged.assert_valid"})
+
+
+def segments(types: Sequence[object]) -> list[int]:
+    """Sizes of the groups for operands of these types: one per run of equal ones, then zeros.
+    Raises LayoutError when there are more runs than groups."""
+    runs = [len(list(run)) for _, run in groupby(types)]
+    if len(runs) > GROUPS:
+        raise LayoutError(f"expected at most {GROUPS} runs of operands of equal type, got {len(runs)}")
+    return runs + [0] * (GROUPS - len(runs))

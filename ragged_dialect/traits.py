@@ -1,0 +1,136 @@
+"""What op verifiers share: the hook itself, attribute access, and the checks used by several ops."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.types import compatible, layout_of, shape_of, tensor_type
+
+_STRUCTURAL = frozenset({"operandSegmentSizes", "resultSegmentSizes"})
+
+
+class Malformed(Exception):
+    """An op whose operands, results or attributes are not there or of the wrong class. IRDL's own
+    verifier, which runs after the hook, reports those."""
+
+
+def verifier(check: Callable[[Any], None]) -> Callable[[Any], bool]:
+    """Turn a check that raises LayoutError into the hook the bindings call.
+
+    The hook runs before IRDL's constraints, so an op may lack operands or attributes here:
+    such lookups fail, and the constraint verifier that follows names them. It must not raise,
+    and must emit a diagnostic whenever it returns False.
+    """
+
+    @functools.wraps(check)
+    def hook(op: Any) -> bool:
+        try:
+            _refuse_unknown_attributes(op)
+            with op.location:
+                check(op)
+        except LayoutError as error:
+            op.location.emit_error(f"'{op.operation.name}' op {error}")
+            return False
+        except (Malformed, KeyError, IndexError):
+            return True
+        return True
+
+    return hook
+
+
+def _refuse_unknown_attributes(op: Any) -> None:
+    known = {f.name for f in op._fields} | set(op.optional) | _STRUCTURAL
+    for attribute in op.operation.attributes:
+        name = attribute if isinstance(attribute, str) else attribute.name
+        if name not in known and "." not in name:
+            names = ", ".join(sorted(known - _STRUCTURAL - {"result"} - _operand_names(op)))
+            raise LayoutError(f"expected attributes among [{names}], got '{name}'")
+
+
+def _operand_names(op: Any) -> set[str]:
+    return {f.name for f in op._fields if type(f).__name__ in ("OperandDef", "ResultDef")}
+
+
+def int_attr(op: Any, name: str, default: int | None = None) -> int:
+    """Value of an integer attribute; `default` when it is absent and has one."""
+    attributes = op.operation.attributes
+    if name not in attributes:
+        if default is None:
+            raise Malformed(name)
+        return default
+    attr = attributes[name]
+    if not isinstance(attr, ir.IntegerAttr):
+        raise LayoutError(f"expected an integer for '{name}', got {attr}")
+    return attr.value
+
+
+def optional_int(op: Any, name: str) -> int | None:
+    """Value of an integer attribute that may be absent."""
+    return int_attr(op, name) if name in op.operation.attributes else None
+
+
+def has_unit(op: Any, name: str) -> bool:
+    """Whether a unit attribute is set."""
+    attributes = op.operation.attributes
+    if name not in attributes:
+        return False
+    if not isinstance(attributes[name], ir.UnitAttr):
+        raise LayoutError(f"expected '{name}' without a value, got {attributes[name]}")
+    return True
+
+
+def string_attr(op: Any, name: str) -> str:
+    """Value of a string attribute."""
+    attr = op.operation.attributes[name]
+    if not isinstance(attr, ir.StringAttr):
+        raise LayoutError(f"expected a string for '{name}', got {attr}")
+    return attr.value
+
+
+def tensor_shape(value: Any) -> RaggedShape:
+    """Shape of a tensor operand or result; Malformed when IRDL refuses it anyway."""
+    if not isinstance(value.type, ir.RankedTensorType):
+        raise Malformed(str(value.type))
+    return shape_of(value.type)
+
+
+def is_index_element(type_: Any) -> bool:
+    """Whether a scalar type may hold offsets, lengths and indices: index, i64 or i32."""
+    return isinstance(type_, ir.IndexType) or (isinstance(type_, ir.IntegerType) and type_.width in (32, 64))
+
+
+def check_vector(value: Any, what: str, ranks: Iterable[int] = (1,)) -> RaggedShape:
+    """An index vector: dense, of i32, i64 or index, of one of the ranks."""
+    shape = tensor_shape(value)
+    if layout_of(value.type) is not None:
+        raise LayoutError(f"expected {what} without a layout, got {value.type}")
+    if not is_index_element(value.type.element_type):
+        raise LayoutError(f"expected {what} of i32, i64 or index, got {value.type.element_type}")
+    if shape.rank not in ranks:
+        wanted = " or ".join(map(str, ranks))
+        raise LayoutError(f"expected {what} of rank {wanted}, got rank {shape.rank}")
+    return shape
+
+
+def check_scalar(value: Any, what: str) -> None:
+    """A scalar index: i32, i64 or index."""
+    if not is_index_element(value.type):
+        raise LayoutError(f"expected {what} of type i32, i64 or index, got {value.type}")
+
+
+def check_result(op: Any, expected: RaggedShape, element: Any) -> None:
+    """The result's type against the inferred one; static extents may be more or less precise."""
+    check_type(op.operation.results[0].type, expected, element, "result")
+
+
+def check_type(type_: Any, expected: RaggedShape, element: Any, what: str) -> None:
+    """A tensor type against an expected shape and element type."""
+    got = shape_of(type_)
+    same = got.layout == expected.layout and compatible(got.shape, expected.shape)
+    if not same or type_.element_type != element:
+        raise LayoutError(f"expected {what} type {tensor_type(expected, element)}, got {type_}")

@@ -1,0 +1,88 @@
+"""Between MLIR types and `RaggedShape`: reading, building, comparing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect.dialect import LayoutAttr
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.layout import Extent, Layout, Shape
+from ragged_dialect.shape import Part, RaggedShape
+
+
+def is_tensor(type_: Any) -> bool:
+    """Whether a type is a ranked tensor."""
+    return isinstance(type_, ir.RankedTensorType)
+
+
+def layout_of(type_: Any) -> Layout | None:
+    """Layout of a tensor type; None without encoding or for other types. LayoutError when the
+    encoding is not a ragged layout or its text is outside the grammar."""
+    if not isinstance(type_, ir.RankedTensorType):
+        return None
+    encoding = type_.encoding
+    if encoding is None:
+        return None
+    if not isinstance(encoding, LayoutAttr):
+        raise LayoutError(f"expected a tensor with a #ragged.layout encoding or none, got {encoding}")
+    return Layout.parse(ir.StringAttr(encoding.text).value)
+
+
+def is_ragged(type_: Any) -> bool:
+    """Whether a type is a tensor with a ragged layout."""
+    return isinstance(type_, ir.RankedTensorType) and isinstance(type_.encoding, LayoutAttr)
+
+
+def shape_of(type_: Any) -> RaggedShape:
+    """Shape and layout of a tensor type; a tensor without encoding is dense in every dim."""
+    if not isinstance(type_, ir.RankedTensorType):
+        raise LayoutError(f"expected a ranked tensor, got {type_}")
+    shape: Shape = tuple(None if e == DYNAMIC else e for e in type_.shape)
+    return RaggedShape(layout_of(type_) or Layout.dense(len(shape)), shape)
+
+
+def tensor_type(shape: RaggedShape, element: Any) -> Any:
+    """The tensor type of a shape; no encoding when it is dense."""
+    encoding = None if shape.layout.is_dense else layout_attr(shape.layout)
+    return dense_type(shape.shape, element, encoding)
+
+
+def dense_type(shape: Shape, element: Any, encoding: Any = None) -> Any:
+    """A ranked tensor type with `None` for dynamic extents."""
+    return ir.RankedTensorType.get([DYNAMIC if e is None else e for e in shape], element, encoding=encoding)
+
+
+def layout_attr(layout: Layout) -> Any:
+    """The attribute of a layout."""
+    return LayoutAttr.get(ir.StringAttr.get(str(layout)))
+
+
+def vector_type(extent: Extent = None) -> Any:
+    """`tensor<?xi64>`: the type of index vectors."""
+    return dense_type((extent,), ir.IntegerType.get_signless(64))
+
+
+def storage_type(shape: RaggedShape, element: Any) -> Any:
+    """The dense tensor type that holds the values."""
+    return dense_type(shape.storage_shape(), element)
+
+
+def part_type(part: Part, shape: RaggedShape, element: Any) -> Any:
+    """The type of one component of the 1:N form."""
+    if part.kind == "values":
+        return storage_type(shape, element)
+    return ir.IndexType.get() if part.kind == "extent" else vector_type()
+
+
+def flat_types(type_: Any) -> list[Any]:
+    """The types a value of `type_` travels as: itself, or the 1:N form of a ragged tensor."""
+    if not is_ragged(type_):
+        return [type_]
+    shape = shape_of(type_)
+    return [part_type(part, shape, type_.element_type) for part in shape.parts()]
+
+
+def compatible(a: Shape, b: Shape) -> bool:
+    """Whether two shapes agree wherever both are static."""
+    return len(a) == len(b) and all(x is None or y is None or x == y for x, y in zip(a, b, strict=True))
