@@ -1,0 +1,258 @@
+"""The loops of a compute op: which are ragged, what their parents are, who must conform.
+
+A compute op is an elementwise arith or math op, or a linalg op. Its indexing maps give one loop
+per iteration dim. A loop that indexes a ragged level (or a tile) runs over each component's own
+length; the loops of the level's ancestors are its parents, the same for all operands ragged
+there. `analyze` checks these rules for one op and describes its loops; the verifier, the check
+insertion, the passes and the lowering all work from that description.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ragged_dialect._mlir import ir, linalg
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.layout import Layout
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.types import is_ragged, is_tensor, shape_of
+
+ELEMENTWISE_DIALECTS = ("arith", "math")
+LINALG_OPS = frozenset(
+    f"linalg.{name}"
+    for name in (
+        "fill copy map reduce broadcast transpose generic contract matmul batch_matmul batch_matvec vecmat matvec "
+        "batch_vecmat dot elementwise softmax select "
+        "exp log abs ceil floor negf reciprocal round sqrt rsqrt square tanh erf powf "
+        "add sub mul div div_unsigned max min"
+    ).split()
+)
+
+
+class Use(NamedTuple):
+    """A level that a loop indexes: dim `dim` of operand `operand`."""
+
+    operand: int
+    dim: int
+
+
+@dataclass(frozen=True)
+class Access:
+    """How an operand is indexed: its shape, and per dim the loop, None for other expressions."""
+
+    shape: RaggedShape
+    loops: tuple[int | None, ...]
+    exprs: tuple[Any, ...]
+
+    def parents(self, dim: int) -> frozenset[int]:
+        """Loops of the levels above `dim` in its axis."""
+        axis, at = self.shape.layout.locate(dim)
+        first = self.shape.layout.dims(axis)[0]
+        return frozenset(loop for loop in self.loops[first : first + at] if loop is not None)
+
+    def is_partial(self, dim: int) -> bool:
+        """Whether the level at `dim` has component-dependent lengths: ragged, a tile, or the
+        outer part of a split."""
+        return self.shape.layout.letter(dim) in "rwt"
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """The loops of a compute op. `kinds[l]` is parallel or reduction; operands are inputs, then
+    outs; `ragged[l]` lists the ragged uses of loop l, empty for a dense loop."""
+
+    accesses: tuple[Access, ...]
+    inputs: int
+    kinds: tuple[str, ...]
+    ragged: tuple[tuple[Use, ...], ...]
+
+    @property
+    def outs(self) -> tuple[Access, ...]:
+        """Accesses of the outs."""
+        return self.accesses[self.inputs :]
+
+    def parents(self, loop: int) -> frozenset[int]:
+        """Loops above a ragged loop; empty for a dense one."""
+        uses = self.ragged[loop]
+        return self.accesses[uses[0].operand].parents(uses[0].dim) if uses else frozenset()
+
+    def dense_uses(self, loop: int) -> list[Use]:
+        """Dense dims that a loop indexes directly."""
+        return [
+            Use(k, dim)
+            for k, access in enumerate(self.accesses)
+            for dim, used in enumerate(access.loops)
+            if used == loop and not access.is_partial(dim)
+        ]
+
+
+def is_elementwise(op: Any) -> bool:
+    """Whether an op is an arith or math op on tensors."""
+    name = op.operation.name
+    return name.split(".", 1)[0] in ELEMENTWISE_DIALECTS and any(
+        is_tensor(v.type) for v in (*op.operation.operands, *op.operation.results)
+    )
+
+
+def is_compute(op: Any) -> bool:
+    """Whether an op computes on ragged tensors through loops."""
+    name = op.operation.name
+    return name in LINALG_OPS or is_elementwise(op)
+
+
+def touches_ragged(op: Any) -> bool:
+    """Whether an operand or result of an op has a ragged type."""
+    return any(is_ragged(v.type) for v in (*op.operation.operands, *op.operation.results))
+
+
+def analyze(op: Any) -> Iteration:
+    """The loops of a compute op; LayoutError for what the rules refuse."""
+    if is_elementwise(op):
+        return _check(_elementwise(op))
+    if op.operation.name == "linalg.softmax":
+        return _check(_softmax(op))
+    return _check(_linalg(op))
+
+
+def _access(type_: Any, exprs: list[Any]) -> Access:
+    shape = shape_of(type_)
+    loops = tuple(e.position if isinstance(e, ir.AffineDimExpr) else None for e in exprs)
+    return Access(shape, loops, tuple(exprs))
+
+
+def _identity(type_: Any, rank: int) -> Access:
+    return _access(type_, [ir.AffineDimExpr.get(i) for i in range(rank)])
+
+
+def _elementwise(op: Any) -> Iteration:
+    result = op.operation.results[0].type
+    rank = shape_of(result).rank
+    tensors = [v.type for v in op.operation.operands if is_tensor(v.type)]
+    for type_ in tensors:
+        if shape_of(type_).layout != shape_of(result).layout:
+            raise LayoutError(f"expected operands and result of one layout, got {type_} and {result}")
+    accesses = tuple(_identity(t, rank) for t in (*tensors, result))
+    return _iteration(accesses, len(tensors), ("parallel",) * rank)
+
+
+def _softmax(op: Any) -> Iteration:
+    source, target = (v.type for v in op.operation.operands)
+    rank = shape_of(target).rank
+    if shape_of(source).layout != shape_of(target).layout:
+        raise LayoutError(f"expected ins and outs of one layout, got {source} and {target}")
+    shape_of(target).reduce(frozenset({op.operation.attributes["dimension"].value}))
+    return _iteration((_identity(source, rank), _identity(target, rank)), 1, ("parallel",) * rank)
+
+
+def output_count(op: Any) -> int:
+    """Number of outs of a linalg op."""
+    return len(op.operation.results)
+
+
+def _linalg(op: Any) -> Iteration:
+    maps = linalg.get_indexing_maps(op.operation)
+    if maps is None:
+        raise LayoutError("expected an op with indexing maps, got none")
+    operands = list(op.operation.operands)
+    outs = output_count(op)
+    accesses: list[Access] = []
+    for attr, operand in zip(maps, operands, strict=True):
+        map_ = _map(attr)
+        if is_tensor(operand.type):
+            accesses.append(_access(operand.type, list(map_.results)))
+        else:
+            accesses.append(Access(RaggedShape(Layout.dense(0), ()), (), ()))
+    count = _map(maps[0]).n_dims
+    inputs = len(operands) - outs
+    return _iteration(tuple(accesses), inputs, _kinds(op, accesses[inputs:], count))
+
+
+def _map(attr: Any) -> Any:
+    return attr.value if isinstance(attr, ir.AffineMapAttr) else attr
+
+
+def _kinds(op: Any, outs: list[Access], count: int) -> tuple[str, ...]:
+    if op.operation.name == "linalg.generic":
+        text = [str(a) for a in op.operation.attributes["iterator_types"]]
+        return tuple("parallel" if "parallel" in t else "reduction" for t in text)
+    used = {loop for out in outs for loop in out.loops}
+    return tuple("parallel" if loop in used else "reduction" for loop in range(count))
+
+
+def _iteration(accesses: tuple[Access, ...], inputs: int, kinds: tuple[str, ...]) -> Iteration:
+    ragged: list[list[Use]] = [[] for _ in kinds]
+    for k, access in enumerate(accesses):
+        for dim, loop in enumerate(access.loops):
+            if loop is not None and access.is_partial(dim):
+                ragged[loop].append(Use(k, dim))
+    return Iteration(accesses, inputs, kinds, tuple(map(tuple, ragged)))
+
+
+def _check(it: Iteration) -> Iteration:
+    for access in it.accesses:
+        _check_plain_exprs(it, access)
+    for loop, uses in enumerate(it.ragged):
+        if uses:
+            _check_outs(it, loop)
+            _check_parents(it, loop, uses)
+    return it
+
+
+def _check_plain_exprs(it: Iteration, access: Access) -> None:
+    layout = access.shape.layout
+    for dim, (loop, expr) in enumerate(zip(access.loops, access.exprs, strict=True)):
+        if loop is not None:
+            continue
+        if not layout.is_plain(dim):
+            raise LayoutError(f'expected a plain loop index for dim {dim} of layout "{layout}", got {expr}')
+        used = [k for k, uses in enumerate(it.ragged) if uses and expr_uses(expr, k)]
+        if used:
+            raise LayoutError(f"expected a plain index of ragged loop {used[0]}, got {expr}")
+
+
+def expr_uses(expr: Any, loop: int) -> bool:
+    """Whether an affine expression contains a loop."""
+    if isinstance(expr, ir.AffineDimExpr):
+        return expr.position == loop
+    if isinstance(expr, ir.AffineBinaryExpr):
+        return expr_uses(expr.lhs, loop) or expr_uses(expr.rhs, loop)
+    return False
+
+
+def _check_outs(it: Iteration, loop: int) -> None:
+    """A result on a ragged loop is itself ragged there; on a tile it may be dense of its extent."""
+    tiles = {it.accesses[u.operand].shape.shape[u.dim] for u in it.ragged[loop] if _letter(it, u) == "t"}
+    for out in it.outs:
+        for dim, used in enumerate(out.loops):
+            if used != loop or out.is_partial(dim):
+                continue
+            if tiles and out.shape.shape[dim] in tiles:
+                continue
+            uses = it.ragged[loop][0]
+            lost = sorted(k for k in it.parents(loop) if k not in out.loops)
+            if lost:
+                raise LayoutError(
+                    f"expected loop {lost[0]}, a parent of ragged loop {loop}, in the result, got it reduced "
+                    "(use ragged.reduce_across)"
+                )
+            raise LayoutError(
+                f"expected a result with a ragged level on loop {loop} "
+                f"(dim {uses.dim} of operand {uses.operand} is ragged), got dense dim {dim}"
+            )
+
+
+def _check_parents(it: Iteration, loop: int, uses: tuple[Use, ...]) -> None:
+    parents = it.parents(loop)
+    for use in uses[1:]:
+        got = it.accesses[use.operand].parents(use.dim)
+        if got != parents:
+            raise LayoutError(
+                f"expected parents {sorted(parents)} for ragged loop {loop}, got {sorted(got)} in operand {use.operand}"
+                + (" (use ragged.reduce_across)" if parents - got else "")
+            )
+
+
+def _letter(it: Iteration, use: Use) -> str:
+    return it.accesses[use.operand].shape.layout.letter(use.dim)
+
