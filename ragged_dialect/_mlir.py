@@ -12,6 +12,7 @@ import importlib.util
 import os
 import sys
 import threading
+from collections.abc import Callable, Iterable
 from typing import Any
 
 _REQUIRED = ("ir", "passmanager", "rewrite", "dialects.ext", "dialects.irdl", "dialects.linalg", "execution_engine")
@@ -117,20 +118,23 @@ def mlir_version() -> str:
     return f"{PACKAGE} {version}"
 
 
-def attach_effects(op_name: str, effects: Any) -> None:
+def attach_effects(op_name: str, effects: Callable[[Any], Iterable[tuple[Any, Any]]]) -> None:
     """Give an op memory effects. `effects(op)` yields (effect, target or None) pairs."""
-    if hasattr(ir, "MemoryEffectInstance"):
 
-        class Model(ir.MemoryEffectsOpInterface):
-            @staticmethod
-            def get_effects(op: Any) -> Any:
-                return [ir.MemoryEffectInstance(e, *([t] if t is not None else [])) for e, t in effects(op)]
-    else:
+    def instances(op: Any) -> list[tuple[Any, ...]]:
+        return [(effect,) if target is None else (effect, target) for effect, target in effects(op)]
 
-        class Model(ir.MemoryEffectsOpInterface):
-            @staticmethod
-            def get_effects(op: Any, instances: Any) -> None:
-                for effect, target in effects(op):
-                    instances.append(effect, *([target] if target is not None else []))
+    # Newer bindings take a list of instances as the result, older ones pass a list to fill.
+    class Returning(ir.MemoryEffectsOpInterface):
+        @staticmethod
+        def get_effects(op: Any) -> Any:
+            return [ir.MemoryEffectInstance(*instance) for instance in instances(op)]
 
-    Model.attach(op_name)
+    class Filling(ir.MemoryEffectsOpInterface):
+        @staticmethod
+        def get_effects(op: Any, filled: Any) -> None:
+            for instance in instances(op):
+                filled.append(*instance)
+
+    model: Any = Returning if hasattr(ir, "MemoryEffectInstance") else Filling
+    model.attach(op_name)

@@ -63,7 +63,7 @@ def select(x: Any, index: Any, dim: int) -> Any:
     return _make("select", x, shape_of(x.type).select(dim), [x, index], dim=dim)
 
 
-def slice(x: Any, lo: Any, hi: Any, dim: int) -> Any:  # noqa: A001  (the op's name)
+def slice(x: Any, lo: Any, hi: Any, dim: int) -> Any:
     """`ragged.slice`: the range [lo, hi) of `dim`."""
     return _make("slice", x, shape_of(x.type).slice(dim), [x, lo, hi], dim=dim)
 
@@ -169,7 +169,7 @@ def reduce_across(x: Any, max_: Any, dim: int, kind: str) -> Any:
     return _make("reduce_across", x, across_shape(shape_of(x.type), dim), [x, max_], dim=dim, kind=kind)
 
 
-def assume(x: Any, level: int, divisible_by: int | None = None, min: int | None = None, max: int | None = None) -> Any:  # noqa: A002
+def assume(x: Any, level: int, divisible_by: int | None = None, min: int | None = None, max: int | None = None) -> Any:
     """`ragged.assume`: the operand with facts about the lengths of a level."""
     facts = {"level": level, "divisible_by": divisible_by, "min": min, "max": max}
     return create("ragged.assume", [x.type], [x], facts).result

@@ -118,14 +118,28 @@ _KINDS = (
         ("expected a multiple of {b}, got {a}",),
         needs_factor=True,
     ),
-    CheckKind("equal", (_spec("the extent", "s"), _spec("the expected extent", "s")), ("expected extent {b}, got {a}",), frozenset({0})),
+    CheckKind(
+        "equal",
+        (_spec("the extent", "s"), _spec("the expected extent", "s")),
+        ("expected extent {b}, got {a}",),
+        frozenset({0}),
+    ),
     # lengths or an extent against the attribute `factor` of the op
     CheckKind("at_least", (_spec("the extent", "sv"),), ("expected at least {b}, got {a}",), needs_factor=True),
     CheckKind("at_most", (_spec("the extent", "sv"),), ("expected at most {b}, got {a}",), needs_factor=True),
     # extent of a dense dim, longest length it must reach
-    CheckKind("covers", (_spec("the extent", "s"), _spec("the lengths", "sv")), ("expected extent >= length {b}, got {a}",)),
+    CheckKind(
+        "covers",
+        (_spec("the extent", "s"), _spec("the lengths", "sv")),
+        ("expected extent >= length {b}, got {a}",),
+    ),
     # factors whose product must fit into 64 bits
-    CheckKind("fits", tuple(_spec("a factor", "s", n > 0) for n in range(8)), ("expected a size below 2**63, got {a} * {b}",), frozenset({0})),
+    CheckKind(
+        "fits",
+        tuple(_spec("a factor", "s", n > 0) for n in range(8)),
+        ("expected a size below 2**63, got {a} * {b}",),
+        frozenset({0}),
+    ),
 )
 
 CHECK_KINDS = {kind.name: kind for kind in _KINDS}

@@ -4,15 +4,17 @@ from typing import Any
 
 from ragged_dialect._mlir import ext, ir, make_context
 
+StringAttr = ir.StringAttr
 
-class Ragged(ext.Dialect, name="ragged"):
+
+class Ragged(ext.Dialect, name="ragged"):  # pyright: ignore[reportCallIssue, reportGeneralTypeIssues]
     """Ragged tensors: raggedness is an encoding on the builtin tensor type."""
 
 
-class LayoutAttr(Ragged.Attribute, name="layout"):
+class LayoutAttr(Ragged.Attribute, name="layout"):  # pyright: ignore[reportCallIssue, reportGeneralTypeIssues]
     """`#ragged.layout<"dr|d">`: one letter per logical dim, `|` between storage axes."""
 
-    text: ir.StringAttr
+    text: StringAttr
 
 
 def context() -> Any:

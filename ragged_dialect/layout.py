@@ -162,7 +162,7 @@ def _check_axis(axis: str, text: str) -> None:
 def _axis_hint(axis: str) -> str:
     body = axis.rstrip("t")
     if "t" in body:
-        return f"without levels below a tile, got '{body[body.index('t') + 1]}' below 't'"
+        return f"without levels below a tile, got '{body[body.index('t') :].lstrip('t')[0]}' below 't'"
     if len(body) > 1 and body[-1] == "d" and body != axis:
         return "'d', or to have 'r' or 'w' before its tiles, got 'd'"
     return f"spelled {'|'.join(normalize_axis(axis))}, got trailing 'd'"

@@ -42,7 +42,7 @@ def merge_rule(shape: RaggedShape, dim: int) -> MergeRule:
     layout = shape.layout
     if not 0 <= dim < layout.rank - 1:
         raise LayoutError(f"expected dim in [0, {layout.rank - 1}), got {dim}")
-    axis, at = layout.locate(dim)
+    axis, _ = layout.locate(dim)
     below, _ = layout.locate(dim + 1)
     name = _same_axis(layout, dim) if axis == below else _two_axes(layout, dim)
     return _RULES[name]
@@ -58,7 +58,8 @@ def _same_axis(layout: Layout, dim: int) -> str:
         return "untile"
     if pair[1] == "w":
         raise LayoutError(
-            f'expected contiguous components to merge, got window dim {dim + 1} of layout "{layout}" (use ragged.compact)'
+            f'expected contiguous components to merge, got window dim {dim + 1} of layout "{layout}" '
+            "(use ragged.compact)"
         )
     if layout.is_split_outer(dim + 1):
         return "tile_parts"
@@ -79,7 +80,8 @@ def _two_axes(layout: Layout, dim: int) -> str:
     elif first in RAGGED and layout.is_plain(dim + 1):
         return "features"
     raise LayoutError(
-        f"expected dims that merge, got '{first}' and '{second}' of different axes at dims {dim} and {dim + 1} of layout \"{layout}\""
+        f"expected dims that merge, got '{first}' and '{second}' of different axes "
+        f'at dims {dim} and {dim + 1} of layout "{layout}"'
     )
 
 

@@ -32,7 +32,8 @@ class RaggedShape:
         layout, shape = self.layout, self.shape
         if layout.rank != len(shape):
             raise LayoutError(
-                f'expected {len(shape)} letters in layout "{layout}" for a tensor of rank {len(shape)}, got {layout.rank}'
+                f'expected {len(shape)} letters in layout "{layout}" for a tensor of rank {len(shape)}, '
+                f"got {layout.rank}"
             )
         for dim, (letter, extent) in enumerate(zip(layout.letters, shape, strict=True)):
             if letter in RAGGED and extent is not None:
@@ -40,7 +41,9 @@ class RaggedShape:
             if letter == "t" and extent is None:
                 raise LayoutError(f'expected a static extent on tile dim {dim} of layout "{layout}", got ?')
             if letter == "t" and extent is not None and extent < 1:
-                raise LayoutError(f'expected an extent of at least 1 on tile dim {dim} of layout "{layout}", got {extent}')
+                raise LayoutError(
+                    f'expected an extent of at least 1 on tile dim {dim} of layout "{layout}", got {extent}'
+                )
 
     def __str__(self) -> str:
         dims = "x".join("?" if e is None else str(e) for e in self.shape)
@@ -93,8 +96,7 @@ class RaggedShape:
         """Partition `dim` by a vector of `rank` 1 or 2 into `count` components (per row)."""
         axis, at = self.layout.locate(dim)
         letters = self.layout.axes[axis]
-        if letters[at] == "t" or self.layout.is_split_outer(dim):
-            raise LayoutError(f'expected dim {dim} of layout "{self.layout}" without tiles, got a split dim (merge it first)')
+        self._refuse_split(dim)
         if rank == 1:
             return self._partition_flat(dim, count)
         if rank != 2:
@@ -146,7 +148,8 @@ class RaggedShape:
             spelling = letters + "t"
         elif below.strip("t"):
             raise LayoutError(
-                f'expected a level without ragged levels below it, got dim {dim} of layout "{self.layout}" (partition it instead)'
+                f'expected a level without ragged levels below it, got dim {dim} of layout "{self.layout}" '
+                "(partition it instead)"
             )
         else:
             spelling = letters + "t"
@@ -181,8 +184,7 @@ class RaggedShape:
         """A range of `dim`; `extent` is its size when dense and known."""
         axis, at = self.layout.locate(dim)
         letters = self.layout.axes[axis]
-        if letters[at] == "t" or self.layout.is_split_outer(dim):
-            raise LayoutError(f'expected dim {dim} of layout "{self.layout}" without tiles, got a split dim (merge it first)')
+        self._refuse_split(dim)
         shape = (*self.shape[:dim], None if letters[at] in RAGGED else extent, *self.shape[dim + 1 :])
         if at == 0:
             return RaggedShape(self.layout, shape)
@@ -218,10 +220,19 @@ class RaggedShape:
             total = None if extent is None or total is None else total + extent
         return RaggedShape(first.layout, (*extents[:dim], total, *extents[dim:]))
 
+    def _refuse_split(self, dim: int) -> None:
+        if self.layout.letter(dim) == "t" or self.layout.is_split_outer(dim):
+            raise LayoutError(
+                f'expected dim {dim} of layout "{self.layout}" without tiles, got a split dim (merge it first)'
+            )
+
     def _refuse_tiles(self, dim: int) -> None:
         axis, _ = self.layout.locate(dim)
         if "t" in self.layout.axes[axis]:
-            raise LayoutError(f'expected dim {dim} of layout "{self.layout}" in an axis without tiles, got a tiled axis (merge it first)')
+            raise LayoutError(
+                f'expected dim {dim} of layout "{self.layout}" in an axis without tiles, got a tiled axis '
+                "(merge it first)"
+            )
 
     def reduce(self, dims: frozenset[int]) -> RaggedShape:
         """Drop reduced levels; raises when a level survives whose parent does not."""

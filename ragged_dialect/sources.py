@@ -62,7 +62,10 @@ def _check_axis(likes: list[RaggedShape], sources: list[Source | None], result: 
         like = likes[source.like]
         got = like.layout.letter(source.level)
         if got != letter:
-            raise LayoutError(f"expected a level of kind '{letter}' for dim {dim}, got '{got}' (level {source.level} of like {source.like})")
+            raise LayoutError(
+                f"expected a level of kind '{letter}' for dim {dim}, got '{got}' "
+                f"(level {source.level} of like {source.like})"
+            )
         if letter in RAGGED:
             _check_parents(likes, sources, result, dim)
         if letter == "t":
@@ -95,12 +98,13 @@ def parent_dims(
         exact = [d for d in before if sources[d] == Source(source.like, level)]
         if exact:
             mapping[level] = exact[0]
-        elif like.layout.letter(level) == "d" and place < len(batches) and _foreign(sources[batches[place]], source.like):
-            mapping[level] = batches[place]
-        else:
+            continue
+        dense = like.layout.letter(level) == "d" and place < len(batches)
+        if not dense or not _foreign(sources[batches[place]], source.like):
             raise LayoutError(
                 f"expected level {level} of like {source.like} before level {source.level} in 'from', got none"
             )
+        mapping[level] = batches[place]
     return mapping
 
 
@@ -110,4 +114,6 @@ def _foreign(source: Source | None, like: int) -> bool:
 
 def _check_tile(sources: list[Source | None], dim: int, source: Source) -> None:
     if sources[dim - 1] != Source(source.like, source.level - 1):
-        raise LayoutError(f"expected the tile of dim {dim} after level {source.level - 1} of like {source.like}, got it elsewhere")
+        raise LayoutError(
+            f"expected the tile of dim {dim} after level {source.level - 1} of like {source.like}, got it elsewhere"
+        )

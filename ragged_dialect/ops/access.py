@@ -5,10 +5,10 @@ from typing import Any
 from ragged_dialect._mlir import attach_effects, ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.ops.base import Index, MixedOp, Operand, Pure, RaggedOp, Result, Tensor
+from ragged_dialect.ops.base import Index, IntegerAttr, MixedOp, Operand, Pure, RaggedOp, Result, Tensor
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import check_scalar, check_type, check_vector, int_attr, tensor_shape, verifier
-from ragged_dialect.types import is_ragged, layout_of, storage_type, vector_type
+from ragged_dialect.types import is_ragged, layout_of, vector_type
 
 
 def check_parts(op: Any, shape: RaggedShape, element: Any, operands: list[Any]) -> None:
@@ -83,7 +83,9 @@ def _check_level(op: Any, letters: str) -> None:
     letter = shape.layout.letter(level)
     if letter not in letters:
         wanted = " or ".join(f"'{c}'" for c in letters)
-        raise LayoutError(f"expected a level of kind {wanted}, got '{letter}' at dim {level} of layout \"{shape.layout}\"")
+        raise LayoutError(
+            f"expected a level of kind {wanted}, got '{letter}' at dim {level} of layout \"{shape.layout}\""
+        )
 
 
 def _check_vector_result(op: Any) -> None:
@@ -101,7 +103,7 @@ class OffsetsOp(RaggedOp, name="offsets", traits=[Pure]):
 
     res: Result[Tensor]
     x: Operand[Tensor]
-    level: ir.IntegerAttr
+    level: IntegerAttr
 
     @verifier
     def verify_invariants(self) -> None:
@@ -119,7 +121,7 @@ class StartsOp(RaggedOp, name="starts", traits=[Pure]):
 
     res: Result[Tensor]
     x: Operand[Tensor]
-    level: ir.IntegerAttr
+    level: IntegerAttr
 
     @verifier
     def verify_invariants(self) -> None:
@@ -138,7 +140,7 @@ class LengthsOp(RaggedOp, name="lengths", traits=[Pure]):
 
     res: Result[Tensor]
     x: Operand[Tensor]
-    level: ir.IntegerAttr
+    level: IntegerAttr
 
     @verifier
     def verify_invariants(self) -> None:
@@ -156,7 +158,7 @@ class RowIdsOp(RaggedOp, name="row_ids", traits=[Pure]):
 
     res: Result[Tensor]
     x: Operand[Tensor]
-    level: ir.IntegerAttr
+    level: IntegerAttr
 
     @verifier
     def verify_invariants(self) -> None:
@@ -174,7 +176,7 @@ class TotalOp(RaggedOp, name="total", traits=[Pure]):
 
     res: Result[Index]
     x: Operand[Tensor]
-    level: ir.IntegerAttr
+    level: IntegerAttr
 
     @verifier
     def verify_invariants(self) -> None:
@@ -191,7 +193,7 @@ class MaxLengthOp(RaggedOp, name="max_length", traits=[Pure]):
 
     res: Result[Index]
     x: Operand[Tensor]
-    level: ir.IntegerAttr
+    level: IntegerAttr
 
     @verifier
     def verify_invariants(self) -> None:

@@ -1,7 +1,7 @@
 """Base of the op classes."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragged_dialect._mlir import ext, ir
 from ragged_dialect.dialect import Ragged
@@ -10,6 +10,9 @@ Operand = ext.Operand
 Result = ext.Result
 Tensor = ir.RankedTensorType
 Index = ir.IndexType
+IntegerAttr = ir.IntegerAttr
+StringAttr = ir.StringAttr
+DenseI64ArrayAttr = ir.DenseI64ArrayAttr
 Pure = ext.Pure
 
 
@@ -18,6 +21,10 @@ class RaggedOp(Ragged.Operation):
     undotted attribute that is not a field is refused."""
 
     optional = ()  # not annotated: the op builder takes annotated names for fields
+
+    if TYPE_CHECKING:
+
+        def __init_subclass__(cls, *, name: str = "", traits: Sequence[Any] = ()) -> None: ...
 
 
 class MixedOp(RaggedOp):

@@ -6,7 +6,17 @@ from typing import Any
 from ragged_dialect._mlir import attach_effects, ir
 from ragged_dialect.checks import CHECK_KINDS, CheckKind
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.ops.base import MixedOp, Operand, Pure, RaggedOp, Result, Tensor
+from ragged_dialect.ops.base import (
+    DenseI64ArrayAttr,
+    IntegerAttr,
+    MixedOp,
+    Operand,
+    Pure,
+    RaggedOp,
+    Result,
+    StringAttr,
+    Tensor,
+)
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import (
     check_scalar,
@@ -34,7 +44,7 @@ class AssumeOp(RaggedOp, name="assume", traits=[Pure]):
 
     res: Result[Tensor]
     x: Operand[Tensor]
-    level: ir.IntegerAttr
+    level: IntegerAttr
     optional = ("divisible_by", "min", "max")
 
     @verifier
@@ -67,9 +77,9 @@ class AssertValidOp(MixedOp, name="assert_valid"):
     ```
     """
 
-    kind: ir.StringAttr
-    op: ir.StringAttr
-    level: ir.IntegerAttr
+    kind: StringAttr
+    op: StringAttr
+    level: IntegerAttr
     optional = ("factor",)
 
     @verifier
@@ -116,9 +126,9 @@ class AssertConformOp(RaggedOp, name="assert_conform"):
 
     a: Operand[Tensor]
     b: Operand[Tensor]
-    lhs: ir.DenseI64ArrayAttr
-    rhs: ir.DenseI64ArrayAttr
-    op: ir.StringAttr
+    lhs: DenseI64ArrayAttr
+    rhs: DenseI64ArrayAttr
+    op: StringAttr
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -139,10 +149,11 @@ def _check_dims(shape: RaggedShape, dims: list[int]) -> None:
     *parents, last = dims
     axis, at = shape.layout.locate(last)
     first = shape.layout.dims(axis)[0]
-    wanted = set(range(first, first + at)) if shape.layout.letter(last) != "d" else set()
+    wanted = set(range(first, first + at if shape.layout.letter(last) != "d" else first))
     if set(parents) != wanted and (wanted or parents):
         raise LayoutError(
-            f'expected the levels above dim {last} of layout "{shape.layout}", {sorted(wanted)}, as its parents, got {parents}'
+            f'expected the levels above dim {last} of layout "{shape.layout}", {sorted(wanted)}, as its parents, '
+            f"got {parents}"
         )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.ops.base import Index, MixedOp, Operand, Pure, RaggedOp, Result, Tensor
+from ragged_dialect.ops.base import Index, IntegerAttr, MixedOp, Operand, Pure, RaggedOp, Result, StringAttr, Tensor
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source, default_sources, empty_layout
 from ragged_dialect.traits import (
@@ -74,10 +74,11 @@ class EmptyOp(MixedOp, name="empty", traits=[Pure]):
         sources = self.sources()
         expected = empty_layout([tensor_shape(v) for v in self.likes], sources, result)
         if expected.layout != result.layout or not compatible(expected.shape, result.shape):
-            raise LayoutError(f"expected result type {tensor_type(expected, self.res.type.element_type)}, got {self.res.type}")
-        wanted = sum(s is None and e is None for s, e in zip(sources, result.shape, strict=True))
-        if wanted != len(self.extents):
-            raise LayoutError(f"expected {wanted} extents for the dynamic dense dims, got {len(self.extents)}")
+            wanted = tensor_type(expected, self.res.type.element_type)
+            raise LayoutError(f"expected result type {wanted}, got {self.res.type}")
+        count = sum(s is None and e is None for s, e in zip(sources, result.shape, strict=True))
+        if count != len(self.extents):
+            raise LayoutError(f"expected {count} extents for the dynamic dense dims, got {len(self.extents)}")
 
 
 def _parse_from(attr: Any) -> list[Source | None]:
@@ -178,8 +179,8 @@ class ReduceAcrossOp(RaggedOp, name="reduce_across", traits=[Pure]):
     res: Result[Tensor]
     x: Operand[Tensor]
     max: Operand[Any]
-    dim: ir.IntegerAttr
-    kind: ir.StringAttr
+    dim: IntegerAttr
+    kind: StringAttr
 
     @verifier
     def verify_invariants(self) -> None:

@@ -3,10 +3,9 @@ selection of an innermost level, which copy."""
 
 from typing import Any
 
-from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.ops.base import MixedOp, Operand, Pure, RaggedOp, Result, Tensor
+from ragged_dialect.ops.base import IntegerAttr, MixedOp, Operand, Pure, RaggedOp, Result, Tensor
 from ragged_dialect.traits import (
     check_result,
     check_scalar,
@@ -40,7 +39,7 @@ class PartitionOp(RaggedOp, name="partition", traits=[Pure]):
     res: Result[Tensor]
     x: Operand[Tensor]
     vector: Operand[Tensor]
-    dim: ir.IntegerAttr
+    dim: IntegerAttr
     optional = ("lengths",)
 
     @verifier
@@ -64,7 +63,7 @@ class MergeOp(RaggedOp, name="merge", traits=[Pure]):
 
     res: Result[Tensor]
     x: Operand[Tensor]
-    dim: ir.IntegerAttr
+    dim: IntegerAttr
 
     @verifier
     def verify_invariants(self) -> None:
@@ -83,8 +82,8 @@ class SplitOp(RaggedOp, name="split", traits=[Pure]):
 
     res: Result[Tensor]
     x: Operand[Tensor]
-    dim: ir.IntegerAttr
-    factor: ir.IntegerAttr
+    dim: IntegerAttr
+    factor: IntegerAttr
 
     @verifier
     def verify_invariants(self) -> None:
@@ -104,7 +103,7 @@ class SelectOp(RaggedOp, name="select", traits=[Pure]):
     res: Result[Tensor]
     x: Operand[Tensor]
     index: Operand[Any]
-    dim: ir.IntegerAttr
+    dim: IntegerAttr
 
     @verifier
     def verify_invariants(self) -> None:
@@ -126,7 +125,7 @@ class SliceOp(RaggedOp, name="slice", traits=[Pure]):
     x: Operand[Tensor]
     lo: Operand[Any]
     hi: Operand[Any]
-    dim: ir.IntegerAttr
+    dim: IntegerAttr
 
     @verifier
     def verify_invariants(self) -> None:
@@ -153,7 +152,7 @@ class ConcatOp(MixedOp, name="concat", traits=[Pure]):
     """
 
     res: Result[Tensor]
-    dim: ir.IntegerAttr
+    dim: IntegerAttr
 
     @verifier
     def verify_invariants(self) -> None:

@@ -1,0 +1,63 @@
+# Every target sets up what it needs in .venv; a second run does not install again.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUN_STAMP := $(VENV)/.installed-run
+DEV_STAMP := $(VENV)/.installed-dev
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.PHONY: help demo test test-all lint types lit bench clean
+
+help:
+	@echo "make demo      set up $(VENV) and run the main job: attention pooling over real text"
+	@echo "make test      set up $(VENV) and run ruff, pyright, lit and pytest"
+	@echo "make test-all  the same with the long sweeps"
+	@echo "make lint      ruff only;  make types: pyright only;  make lit: lit only"
+	@echo "make bench     the benchmarks"
+	@echo "make clean     remove $(VENV), caches and build products"
+	@echo "PYTHON=...     the interpreter $(VENV) is made from (default: python3, needs 3.10 or newer)"
+
+demo: $(RUN_STAMP)
+	$(BIN)/python examples/attention_pooling.py
+
+test: lint types lit
+	$(BIN)/python -m pytest
+
+test-all: lint types lit
+	$(BIN)/python -m pytest --slow
+
+lint: $(DEV_STAMP)
+	$(BIN)/ruff check .
+
+types: $(DEV_STAMP)
+	$(BIN)/pyright
+
+lit: $(DEV_STAMP)
+	$(BIN)/lit -sv lit_tests
+
+bench: $(RUN_STAMP)
+	@set -e; for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+		|| { echo "expected Python 3.10 or newer, got: $$($(PYTHON) --version 2>&1) (set PYTHON=...)" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+		|| { echo "expected $(PYTHON) with venv and pip (on Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade "pip>=23"
+
+$(RUN_STAMP): pyproject.toml | $(BIN)/python
+	$(PIP) install --editable .
+	@touch $@
+
+$(DEV_STAMP): pyproject.toml | $(BIN)/python
+	$(PIP) install --editable ".[dev]"
+	@touch $@ $(RUN_STAMP)
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	find lit_tests -name Output -type d -prune -exec rm -rf {} +

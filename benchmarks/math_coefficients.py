@@ -1,0 +1,139 @@
+"""Derive the polynomial coefficients of the math expansion: `python benchmarks/math_coefficients.py`.
+
+Each polynomial is the minimax fit, over its interval, of the error of the function it is part of.
+The fit is a weighted least-squares fit whose weights are moved to where the error is largest
+(Lawson's iteration). Coefficients of float32 polynomials are then rounded one by one, lowest order
+first, and the rest is fitted again around the rounded ones. The printed tuples are those in
+`lowering/math_*.py`, lowest order first, with the largest error of the fit in bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+Function = Callable[[float], float]
+_LN2_HALF = math.log(2) / 2 * 1.001
+
+
+@dataclass(frozen=True)
+class Fit:
+    """`function(x)` is approximated by `sum(c[i] * x**powers[i])` on `interval`, error times `scale(x)` minimal."""
+
+    name: str
+    function: Function
+    interval: tuple[float, float]
+    powers: Sequence[int]
+    scale: Function
+    single: bool = True
+
+
+def _series(terms: Callable[[int], float], x: float, first: int, step: int = 1) -> float:
+    """`sum(terms(k) * x**(k - first))` for k = first, first + step, …: cancellation-free near 0."""
+    return math.fsum(terms(k) * x ** (k - first) for k in range(first, first + 60 * step, step))
+
+
+def _exp_tail(x: float) -> float:
+    return _series(lambda k: 1 / math.factorial(k), x, 2)
+
+
+def _exp2_tail(x: float) -> float:
+    return _series(lambda k: math.log(2) ** k / math.factorial(k), x, 1)
+
+
+def _log_tail(x: float) -> float:
+    """`(log(1 + x) - x + x**2 / 2) / x**3`."""
+    if abs(x) < 0.1:
+        return _series(lambda k: (-1) ** (k + 1) / k, x, 3)
+    return (math.log1p(x) - x + x * x / 2) / x**3
+
+
+def _atanh_tail(z: float) -> float:
+    """`(2 * atanh(s) / s - 2) / s**2` as a function of `z = s**2`."""
+    return _series(lambda k: 2 / (2 * k + 1), z, 1)
+
+
+def _tanh_tail(z: float) -> float:
+    """`(tanh(x) / x - 1) / x**2` as a function of `z = x**2`."""
+    if z < 1e-3:
+        return -1 / 3 + 2 / 15 * z - 17 / 315 * z * z + 62 / 2835 * z**3
+    x = math.sqrt(z)
+    return (math.tanh(x) / x - 1) / z
+
+
+def _erf_tail(z: float) -> float:
+    """`erf(x) / x - 1` as a function of `z = x**2`."""
+    scale = 2 / math.sqrt(math.pi)
+    return scale * _series(lambda k: (-1) ** k / (math.factorial(k) * (2 * k + 1)), z, 0) - 1
+
+
+def _sin_tail(z: float) -> float:
+    return _series(lambda k: (-1) ** k / math.factorial(2 * k + 1), z, 1)
+
+
+def _cos_tail(z: float) -> float:
+    return _series(lambda k: (-1) ** k / math.factorial(2 * k), z, 2)
+
+
+_SQUARE = (math.pi / 4 * 1.001) ** 2
+FITS = (
+    Fit("EXP", _exp_tail, (-_LN2_HALF, _LN2_HALF), range(5), lambda x: x * x / max(abs(math.expm1(x)), 1e-9)),
+    Fit("EXP2", _exp2_tail, (-0.5005, 0.5005), range(6), lambda x: abs(x) / 2**x),
+    Fit("LOG", _log_tail, (2**-0.5 - 1, 2**0.5 - 1), range(8), lambda x: abs(x) ** 3 / max(abs(math.log1p(x)), 1e-9)),
+    Fit("ATANH", _atanh_tail, (0, 0.0295), range(4), lambda z: z / 2, single=False),
+    Fit("TANH", _tanh_tail, (0, 0.625**2), range(5), lambda z: z * math.sqrt(z) / max(math.tanh(math.sqrt(z)), 1e-9)),
+    Fit("ERF", _erf_tail, (0, 0.9**2), range(7), lambda z: 1 / (1 + _erf_tail(z))),
+    Fit("ERFC", lambda a: -math.log(math.erfc(a)), (0.9, 3.95), range(8), lambda a: math.erfc(a) / math.erf(a)),
+    Fit("SIN", _sin_tail, (0, _SQUARE), range(3), lambda z: z),
+    Fit("COS", _cos_tail, (0, _SQUARE), range(3), lambda z: z * z / math.cos(math.sqrt(z))),
+)
+
+
+def _lawson(basis: np.ndarray, values: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Coefficients that make `max(abs(basis @ c - values) * scale)` small."""
+    weights = np.ones_like(values)
+    best, best_error = np.zeros(basis.shape[1]), math.inf
+    norms = np.abs(basis).max(axis=0)
+    for _ in range(300):
+        rows = np.sqrt(weights) * scale
+        found = np.linalg.lstsq(basis / norms * rows[:, None], values * rows, rcond=None)[0] / norms
+        error = np.abs(basis @ found - values) * scale
+        if error.max() < best_error:
+            best, best_error = found, float(error.max())
+        weights = weights * (error + 1e-30)
+        weights /= weights.sum()
+    return best
+
+
+def solve(fit: Fit) -> tuple[list[float], float]:
+    """The coefficients, lowest order first, and the largest scaled error with them."""
+    low, high = fit.interval
+    points = (low + high) / 2 + (high - low) / 2 * np.cos(np.linspace(0, math.pi, 1500))
+    values = np.array([fit.function(float(x)) for x in points])
+    scale = np.array([fit.scale(float(x)) for x in points])
+    basis = np.stack([points**p for p in fit.powers], axis=1)
+    coefficients = _lawson(basis, values, scale)
+    if fit.single:
+        for i in range(len(coefficients)):
+            coefficients[i] = np.float32(coefficients[i])
+            known = basis[:, : i + 1] @ coefficients[: i + 1]
+            if i + 1 < len(coefficients):
+                coefficients[i + 1 :] = _lawson(basis[:, i + 1 :], values - known, scale)
+    error = np.abs(basis @ coefficients - values) * scale
+    return [float(c) for c in coefficients], float(error.max())
+
+
+def main() -> int:
+    """Print every polynomial."""
+    for fit in FITS:
+        coefficients, error = solve(fit)
+        show = (lambda c: f"{np.float32(c)!s}") if fit.single else repr
+        print(f"{fit.name} = ({', '.join(map(show, coefficients))})  # error 2**{math.log2(error):.1f}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

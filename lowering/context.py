@@ -1,0 +1,86 @@
+"""State of one lowering: the value map, values already computed, the forall that is open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.layout import Layout
+from ragged_dialect.lowering.parts import Parts, Pending
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.types import shape_of
+
+
+class Lowering:
+    """Maps values of the ragged program to their parts, and remembers index values by key so that
+    the same offset is loaded once per block."""
+
+    def __init__(self) -> None:
+        self.map: dict[Any, Parts] = {}
+        self.scopes: list[dict[Hashable, Any]] = []
+        self.forall: Any = None
+        self.dead: list[Any] = []
+
+    def parts(self, value: Any) -> Parts:
+        """Parts of a value; a dense tensor is its own only part."""
+        if value in self.map:
+            return self.map[value]
+        shape = RaggedShape(Layout.dense(len(value.type.shape)), shape_of(value.type).shape)
+        return Parts(self, shape, value, {}, {})
+
+    def memo(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """The value remembered under a key in this block or one around it, made if there is none."""
+        for scope in reversed(self.scopes):
+            if key in scope:
+                return scope[key]
+        made = make()
+        self.scopes[-1][key] = made
+        return made
+
+    @contextmanager
+    def scope(self, known: dict[Hashable, Any] | None = None) -> Iterator[None]:
+        """A block of its own: values made inside are not remembered outside."""
+        self.scopes.append({} if known is None else known)
+        try:
+            yield
+        finally:
+            self.scopes.pop()
+
+    def close(self) -> None:
+        """Finish the open forall, if there is one."""
+        if self.forall is not None:
+            forall, self.forall = self.forall, None
+            forall.close()
+
+    def is_pending(self, value: Any) -> bool:
+        """Whether a value comes from the open forall."""
+        parts = self.map.get(value)
+        return parts is not None and isinstance(parts.held, Pending) and parts.held.forall is self.forall
+
+    def bind(self, old: Any, parts: Parts) -> None:
+        """Set the parts of a value; the uses of a dense one are replaced once its tensor exists."""
+        self.map[old] = parts
+        if not parts.layout.is_dense:
+            return
+        if isinstance(parts.held, Pending):
+            parts.held.forall.on_close(lambda: self._replace_dense(old, parts))
+        else:
+            self._replace_dense(old, parts)
+
+    def _replace_dense(self, old: Any, parts: Parts) -> None:
+        from ragged_dialect.lowering import emit
+
+        new = emit.cast(parts.values, old.type)
+        parts.held = new
+        old.replace_all_uses_with(new)
+
+    def erase_later(self, op: Any) -> None:
+        """Erase an op of the ragged program at the end."""
+        self.dead.append(op)
+
+
+def anchor(op: Any) -> Any:
+    """Insertion point before an op."""
+    return ir.InsertionPoint(op)

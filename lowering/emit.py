@@ -1,0 +1,199 @@
+"""Small IR builders for the lowering: index arithmetic that folds, slices with mixed sizes.
+
+`Mixed` is a Python int or an SSA value of type index; ints fold, so static sizes stay static.
+Everything is created at the current insertion point and location.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ragged_dialect._mlir import DYNAMIC, arith, ir, scf, tensor
+from ragged_dialect.types import dense_type, vector_type
+
+Mixed = Any
+
+
+def i64() -> Any:
+    """The type of vector elements."""
+    return ir.IntegerType.get_signless(64)
+
+
+def index_type() -> Any:
+    """The index type."""
+    return ir.IndexType.get()
+
+
+def value(x: Mixed) -> Any:
+    """An SSA value of type index."""
+    return arith.constant(index_type(), x) if isinstance(x, int) else x
+
+
+def constant(type_: Any, number: float | int) -> Any:
+    """A scalar constant."""
+    if isinstance(type_, (ir.IntegerType, ir.IndexType)):
+        return arith.constant(type_, int(number))
+    return arith.ConstantOp(type_, ir.FloatAttr.get(type_, float(number))).result
+
+
+def add(a: Mixed, b: Mixed) -> Mixed:
+    """a + b."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    if isinstance(a, int) and a == 0:
+        return b
+    if isinstance(b, int) and b == 0:
+        return a
+    return arith.addi(value(a), value(b))
+
+
+def sub(a: Mixed, b: Mixed) -> Mixed:
+    """a - b."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a - b
+    if isinstance(b, int) and b == 0:
+        return a
+    return 0 if a is b else arith.subi(value(a), value(b))
+
+
+def mul(a: Mixed, b: Mixed) -> Mixed:
+    """a * b."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a * b
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, int) and x == 1:
+            return y
+        if isinstance(x, int) and x == 0:
+            return 0
+    return arith.muli(value(a), value(b))
+
+
+def minimum(a: Mixed, b: Mixed) -> Mixed:
+    """The smaller of two indices."""
+    if isinstance(a, int) and isinstance(b, int):
+        return min(a, b)
+    return arith.minsi(value(a), value(b))
+
+
+def maximum(a: Mixed, b: Mixed) -> Mixed:
+    """The larger of two indices."""
+    if isinstance(a, int) and isinstance(b, int):
+        return max(a, b)
+    return arith.maxsi(value(a), value(b))
+
+
+def ceildiv(a: Mixed, b: int) -> Mixed:
+    """ceil(a / b) for a >= 0 and a static b >= 1."""
+    if b == 1:
+        return a
+    if isinstance(a, int):
+        return -(-a // b)
+    return arith.divui(arith.addi(a, value(b - 1)), value(b))
+
+
+def divide(a: Mixed, b: Mixed) -> Mixed:
+    """a / b where it divides; b above 0."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    return a if isinstance(b, int) and b == 1 else arith.divui(value(a), value(b))
+
+
+def to_index(x: Any) -> Any:
+    """An integer of any width as index."""
+    return x if isinstance(x.type, ir.IndexType) else arith.index_cast(index_type(), x)
+
+
+def to_i64(x: Mixed) -> Any:
+    """An index as i64."""
+    return arith.index_cast(i64(), value(x))
+
+
+def dim(x: Any, axis: int) -> Mixed:
+    """Extent of a dense tensor along an axis."""
+    size = x.type.shape[axis]
+    return tensor.dim(x, value(axis)) if size == DYNAMIC else size
+
+
+def load(vector: Any, at: Mixed) -> Any:
+    """Element of an index vector, as index."""
+    return to_index(tensor.extract(vector, [value(at)]))
+
+
+def empty(sizes: Sequence[Mixed], element: Any) -> Any:
+    """An uninitialised dense tensor."""
+    return tensor.empty([s if isinstance(s, int) else s for s in sizes], element)
+
+
+def static(sizes: Sequence[Mixed]) -> tuple[int | None, ...]:
+    """Static shape of mixed sizes."""
+    return tuple(s if isinstance(s, int) else None for s in sizes)
+
+
+def _split(items: Sequence[Mixed]) -> tuple[list[Any], Any]:
+    dynamic = [x for x in items if not isinstance(x, int)]
+    return dynamic, ir.DenseI64ArrayAttr.get([x if isinstance(x, int) else DYNAMIC for x in items])
+
+
+def _slice_operands(offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> tuple[list[Any], dict[str, Any], list[int]]:
+    dyn_offsets, static_offsets = _split(offsets)
+    dyn_sizes, static_sizes = _split(sizes)
+    attributes = {
+        "static_offsets": static_offsets,
+        "static_sizes": static_sizes,
+        "static_strides": ir.DenseI64ArrayAttr.get([1] * len(sizes)),
+    }
+    return [*dyn_offsets, *dyn_sizes], attributes, [len(dyn_offsets), len(dyn_sizes), 0]
+
+
+def extract_slice(x: Any, offsets: Sequence[Mixed], sizes: Sequence[Mixed], kept: Sequence[bool]) -> Any:
+    """`tensor.extract_slice` with unit strides; axes that are not kept have size 1 and go."""
+    operands, attributes, groups = _slice_operands(offsets, sizes)
+    shape = tuple(s for s, keep in zip(static(sizes), kept, strict=True) if keep)
+    if not operands and list(attributes["static_sizes"]) == list(x.type.shape) and all(kept):
+        return x
+    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, *groups])
+    result = dense_type(shape, x.type.element_type)
+    return ir.Operation.create(
+        "tensor.extract_slice", results=[result], operands=[x, *operands], attributes=attributes
+    ).result
+
+
+def insert_slice(
+    source: Any, into: Any, offsets: Sequence[Mixed], sizes: Sequence[Mixed], parallel: bool = False
+) -> Any:
+    """`tensor.insert_slice` with unit strides, or the parallel form in a forall's terminator."""
+    operands, attributes, groups = _slice_operands(offsets, sizes)
+    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, 1, *groups])
+    name = "tensor.parallel_insert_slice" if parallel else "tensor.insert_slice"
+    op = ir.Operation.create(
+        name, results=[] if parallel else [into.type], operands=[source, into, *operands], attributes=attributes
+    )
+    return None if parallel else op.result
+
+
+def for_loop(
+    count: Mixed, inits: Sequence[Any], body: Callable[[Any, list[Any]], Sequence[Any]]
+) -> list[Any]:
+    """`scf.for` from 0 to count; `body(i, carried)` returns the next carried values."""
+    loop = scf.ForOp(value(0), value(count), value(1), list(inits))
+    with ir.InsertionPoint(loop.body):
+        scf.yield_(list(body(loop.induction_variable, list(loop.inner_iter_args))))
+    return list(loop.results)
+
+
+def cast(x: Any, type_: Any) -> Any:
+    """`tensor.cast` where the types differ."""
+    return x if x.type == type_ else tensor.cast(type_, x)
+
+
+def as_vector(x: Any) -> Any:
+    """An index vector of any integer type and static size as `tensor<?xi64>`."""
+    element = x.type.element_type
+    if element != i64():
+        rank = len(x.type.shape)
+        widened = dense_type(tuple(None if s == DYNAMIC else s for s in x.type.shape), i64())
+        x = (arith.index_cast if isinstance(element, ir.IndexType) else arith.extsi)(widened, x)
+        if rank != 1:
+            return x
+    return cast(x, vector_type()) if len(x.type.shape) == 1 else x

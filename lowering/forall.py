@@ -1,0 +1,100 @@
+"""A forall over components that stays open while ops over the same components are added to it.
+
+Consecutive ops over the same batch become one forall: an op that reads the result of an earlier
+one reads this iteration's part of it, which is still in cache. Every result, also a temporary, is
+a shared out of storage size, so nothing is allocated in the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.context import Lowering
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.parts import Range
+
+
+@dataclass
+class Slot:
+    """A shared out: its initial tensor, the storage range of an iteration, the tensor of that
+    range as it is now in the body, and where each forall index sits among the value's dims."""
+
+    init: Any
+    ranges: list[Range]
+    current: Any
+    places: tuple[int, ...]
+
+
+class OpenForall:
+    """An `scf.forall` under construction: a block with the induction variables and one argument
+    per shared out. `close` makes the op at the insertion point of that moment."""
+
+    def __init__(self, ctx: Lowering, counts: Sequence[Mixed]) -> None:
+        self.ctx = ctx
+        self.counts = list(counts)
+        self.slots: list[Slot] = []
+        self.known: dict[Hashable, Any] = {}
+        self._callbacks: list[Callable[[], None]] = []
+        self._results: list[Any] | None = None
+        self._draft = ir.Operation.create("scf.forall", attributes=self._attributes(0), operands=self._dynamic(), regions=1)
+        self.block = self._draft.regions[0].blocks.append(*[emit.index_type()] * len(counts))
+        self.ivs = list(self.block.arguments)
+
+    def _dynamic(self) -> list[Any]:
+        return [c for c in self.counts if not isinstance(c, int)]
+
+    def _attributes(self, outs: int) -> dict[str, Any]:
+        rank = len(self.counts)
+        bounds = [c if isinstance(c, int) else DYNAMIC for c in self.counts]
+        return {
+            "staticLowerBound": ir.DenseI64ArrayAttr.get([0] * rank),
+            "staticUpperBound": ir.DenseI64ArrayAttr.get(bounds),
+            "staticStep": ir.DenseI64ArrayAttr.get([1] * rank),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, len(self._dynamic()), 0, outs]),
+        }
+
+    def add(self, init: Any, ranges: list[Range], places: tuple[int, ...]) -> int:
+        """Add a shared out; the insertion point is in the body. Returns its slot."""
+        argument = self.block.add_argument(init.type, ir.Location.current)
+        part = emit.extract_slice(argument, [r[0] for r in ranges], [r[1] for r in ranges], [True] * len(ranges))
+        self.slots.append(Slot(init, ranges, part, places))
+        return len(self.slots) - 1
+
+    def on_close(self, callback: Callable[[], None]) -> None:
+        """Call back once the results exist."""
+        self._callbacks.append(callback)
+
+    def result(self, slot: int) -> Any:
+        """The whole tensor of a slot; closes the forall."""
+        if self._results is None:
+            self.ctx.close()
+        assert self._results is not None
+        return self._results[slot]
+
+    def close(self) -> None:
+        """Make the op, with the body built so far."""
+        inits = [slot.init for slot in self.slots]
+        final = ir.Operation.create(
+            "scf.forall",
+            results=[init.type for init in inits],
+            operands=[*self._dynamic(), *inits],
+            attributes=self._attributes(len(inits)),
+            regions=1,
+        )
+        arguments = list(self.block.arguments)[len(self.ivs) :]
+        with ir.InsertionPoint(self.block):
+            terminator = ir.Operation.create("scf.forall.in_parallel", regions=1)
+            inner = terminator.regions[0].blocks.append()
+            with ir.InsertionPoint(inner):
+                for slot, argument in zip(self.slots, arguments, strict=True):
+                    offsets, sizes = [r[0] for r in slot.ranges], [r[1] for r in slot.ranges]
+                    emit.insert_slice(slot.current, argument, offsets, sizes, parallel=True)
+        self.block.append_to(final.regions[0])
+        self._draft.erase()
+        self._results = list(final.results)
+        for callback in self._callbacks:
+            callback()

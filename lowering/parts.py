@@ -1,0 +1,242 @@
+"""A ragged value during the lowering: dense values, index vectors, extents, and how to index them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ragged_dialect._mlir import DYNAMIC
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.shape import Part, RaggedShape
+
+if TYPE_CHECKING:
+    from ragged_dialect.lowering.context import Lowering
+
+Range = tuple[Mixed, Mixed]
+
+
+class Pending:
+    """The result of a forall that is still open: `resolve` closes it and returns the tensor."""
+
+    def __init__(self, forall: Any, slot: int, init: Any) -> None:
+        self.forall = forall
+        self.slot = slot
+        self.init = init
+
+    def resolve(self) -> Any:
+        """The whole result as a tensor of the enclosing block."""
+        return self.forall.result(self.slot)
+
+
+class Parts:
+    """The 1:N form of one value.
+
+    `vectors` maps (kind, dim) to `tensor<?xi64>`; `extents` maps dims of the extent parts to
+    indices. `windows` holds, for window levels whose storage is contiguous and their own, the
+    offsets (one more entry than starts): such a level can be indexed as if it were `r`.
+    """
+
+    def __init__(
+        self,
+        ctx: Lowering,
+        shape: RaggedShape,
+        values: Any,
+        vectors: dict[tuple[str, int], Any],
+        extents: dict[int, Mixed],
+        windows: dict[int, Any] | None = None,
+    ) -> None:
+        self.ctx = ctx
+        self.shape = shape
+        self.held = values
+        self.vectors = vectors
+        self.extents = extents
+        self.windows = windows or {}
+
+    # Access ------------------------------------------------------------------------------------
+
+    @property
+    def pending(self) -> Pending | None:
+        """The open forall that makes the values, if one does."""
+        return self.held if isinstance(self.held, Pending) else None
+
+    @property
+    def values(self) -> Any:
+        """The dense tensor; closes the forall that makes it."""
+        if isinstance(self.held, Pending):
+            self.held = self.held.resolve()
+        return self.held
+
+    @property
+    def type(self) -> Any:
+        """Type of the dense tensor."""
+        return (self.held.init if isinstance(self.held, Pending) else self.held).type
+
+    @property
+    def element(self) -> Any:
+        """Element type."""
+        return self.type.element_type
+
+    @property
+    def layout(self) -> Any:
+        """The layout."""
+        return self.shape.layout
+
+    def flat(self) -> list[Any]:
+        """The values of the 1:N form, in order."""
+        out: list[Any] = []
+        for part in self.shape.parts():
+            if part.kind == "values":
+                out.append(self.values)
+            elif part.kind == "extent":
+                out.append(emit.value(self.extents[part.dim]))
+            else:
+                out.append(self.vectors[part.kind, part.dim])
+        return out
+
+    @staticmethod
+    def of_flat(ctx: Lowering, shape: RaggedShape, flat: Sequence[Any]) -> Parts:
+        """Parts from the values of the 1:N form."""
+        vectors: dict[tuple[str, int], Any] = {}
+        extents: dict[int, Mixed] = {}
+        for part, value in zip(shape.parts()[1:], flat[1:], strict=True):
+            if part.kind == "extent":
+                extents[part.dim] = value
+            else:
+                vectors[part.kind, part.dim] = value
+        return Parts(ctx, shape, flat[0], vectors, extents)
+
+    def replace(self, values: Any) -> Parts:
+        """The same structure with other values."""
+        return Parts(self.ctx, self.shape, values, self.vectors, self.extents, self.windows)
+
+    def storage_dim(self, axis: int) -> Mixed:
+        """Extent of a storage axis."""
+        tensor = self.held.init if isinstance(self.held, Pending) else self.held
+        size = tensor.type.shape[axis]
+        if size != DYNAMIC:
+            return size
+        return self.ctx.memo(("dim", tensor, axis), lambda: emit.dim(tensor, axis))
+
+    def storage_dims(self) -> list[Mixed]:
+        """Extents of the storage."""
+        return [self.storage_dim(axis) for axis in range(self.layout.storage_rank)]
+
+    def extent(self, dim: int) -> Mixed:
+        """Extent of a dense level."""
+        static = self.shape.shape[dim]
+        if static is not None:
+            return static
+        if dim in self.extents:
+            return self.extents[dim]
+        axis, _ = self.layout.locate(dim)
+        return self.storage_dim(axis) if self.layout.is_plain(dim) else self.parents(dim + 1)
+
+    def vector_size(self, vector: Any) -> Mixed:
+        """Number of entries of an index vector."""
+        return self.ctx.memo(("dim", vector, 0), lambda: emit.dim(vector, 0))
+
+    def parents(self, dim: int) -> Mixed:
+        """Number of parent positions of a ragged level: the components it has."""
+        if self.layout.letter(dim) == "w":
+            return self.vector_size(self.vectors["starts", dim])
+        offsets = self.vectors["offsets", dim]
+        return self.ctx.memo(("parents", offsets), lambda: emit.sub(self.vector_size(offsets), 1))
+
+    def component(self, dim: int, q: Mixed) -> Range:
+        """(start, length in elements) of the component at parent position `q` of a ragged level."""
+        if self.layout.letter(dim) == "r" or dim in self.windows:
+            offsets = self.windows[dim] if dim in self.windows else self.vectors["offsets", dim]
+            return self.ctx.memo(("component", offsets, q), lambda: _between(offsets, q))
+        starts, lengths = self.vectors["starts", dim], self.vectors["lengths", dim]
+        start = self.ctx.memo(("load", starts, q), lambda: emit.load(starts, q))
+        return start, self.ctx.memo(("load", lengths, q), lambda: emit.load(lengths, q))
+
+    # Index arithmetic --------------------------------------------------------------------------
+
+    def position(self, axis: int, fixed: Sequence[Mixed]) -> Mixed:
+        """Position after the levels of an axis that `fixed` gives indices for, tiles excluded."""
+        q: Mixed = 0
+        dims = self.layout.dims(axis)
+        for dim, index in zip(dims, fixed, strict=False):
+            if self.layout.letter(dim) in RAGGED:
+                q = emit.add(self.component(dim, q)[0], index)
+            else:
+                q = emit.add(emit.mul(q, 0 if dim == dims[0] else self.extent(dim)), index)
+        return q
+
+    def body_levels(self, axis: int) -> int:
+        """Number of levels of an axis above its tiles."""
+        return len(self.layout.axes[axis].rstrip("t"))
+
+    def _elements(self, axis: int, fixed: Sequence[Mixed]) -> tuple[Mixed, Mixed, Mixed]:
+        """In a split level: (start of the component, its length in elements, elements before the
+        place that `fixed` gives)."""
+        dims = self.layout.dims(axis)
+        outer = self.body_levels(axis) - 1
+        if self.layout.letter(dims[outer]) in RAGGED:
+            start, length = self.component(dims[outer], self.position(axis, fixed[:outer]))
+        else:
+            start, length = 0, self.storage_dim(axis)
+        before: Mixed = 0
+        for dim, index in list(zip(dims, fixed, strict=False))[outer:]:
+            before = emit.add(before, emit.mul(index, self.shape.factor(dim)))
+        return start, length, before
+
+    def loop_extent(self, dim: int, fixed: Sequence[Mixed]) -> Mixed:
+        """Extent of a level under the levels above it, whose indices `fixed` gives."""
+        axis, at = self.layout.locate(dim)
+        letter = self.layout.letter(dim)
+        if letter == "t":
+            _, length, before = self._elements(axis, fixed[:at])
+            size = self.shape.shape[dim]
+            return emit.minimum(size, emit.ceildiv(emit.sub(length, before), self.shape.factor(dim)))
+        if self.layout.is_split_outer(dim):
+            _, length, _ = self._elements(axis, fixed[:at])
+            return emit.ceildiv(length, self.shape.factor(dim))
+        if letter in RAGGED:
+            return self.component(dim, self.position(axis, fixed[:at]))[1]
+        return self.extent(dim)
+
+    def axis_range(self, axis: int, fixed: Sequence[Mixed]) -> Range:
+        """Contiguous (offset, size) in storage of everything under the first levels of an axis,
+        whose indices `fixed` gives."""
+        letters = self.layout.axes[axis]
+        dims = self.layout.dims(axis)
+        k = len(fixed)
+        body = self.body_levels(axis)
+        if k == 0:
+            return 0, self.storage_dim(axis)
+        if k >= body and "t" in letters:
+            start, length, before = self._elements(axis, fixed)
+            size = emit.minimum(self.shape.factor(dims[k - 1]), emit.sub(length, before))
+            return emit.add(start, before), size
+        q = self.position(axis, fixed)
+        if k == body:
+            return q, 1
+        low, size = q, 1
+        for dim in dims[k:body]:
+            low, size = self._descend(dim, low, size)
+        return low, size
+
+    def _descend(self, dim: int, low: Mixed, size: Mixed) -> Range:
+        if self.layout.letter(dim) == "d":
+            extent = self.extent(dim)
+            return emit.mul(low, extent), emit.mul(size, extent)
+        if isinstance(size, int) and size == 1:
+            return self.component(dim, low)
+        offsets = self.windows[dim] if dim in self.windows else self.vectors["offsets", dim]
+        start = self.ctx.memo(("load", offsets, low), lambda: emit.load(offsets, low))
+        stop = emit.load(offsets, emit.add(low, size))
+        return start, emit.sub(stop, start)
+
+
+def _between(offsets: Any, q: Mixed) -> Range:
+    start = emit.load(offsets, q)
+    return start, emit.sub(emit.load(offsets, emit.add(q, 1)), start)
+
+
+def parts_of_kind(parts: Parts, kind: str) -> list[Part]:
+    """Parts of the 1:N form of one kind."""
+    return [part for part in parts.shape.parts() if part.kind == kind]

@@ -1,0 +1,187 @@
+"""Computing index vectors: scans, gathers, and walks over the components of an axis.
+
+Elementwise ones are dense linalg on vectors; scans are sequential loops. Sizes come from extents
+of tensors wherever they can, so that grids and buffers are known before the data is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.types import vector_type
+
+
+def generate(size: Mixed, body: Callable[[Any], Any]) -> Any:
+    """`tensor<?xi64>` of a size with element i = body(i), an index."""
+    init = emit.cast(emit.empty([emit.value(size)], emit.i64()), vector_type())
+    identity = ir.AffineMapAttr.get(ir.AffineMap.get_identity(1))
+    op = ir.Operation.create(
+        "linalg.generic",
+        results=[vector_type()],
+        operands=[init],
+        attributes={
+            "indexing_maps": ir.ArrayAttr.get([identity]),
+            "iterator_types": ir.ArrayAttr.get([ir.Attribute.parse("#linalg.iterator_type<parallel>")]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 1]),
+        },
+        regions=1,
+    )
+    block = op.regions[0].blocks.append(emit.i64())
+    with ir.InsertionPoint(block):
+        i64 = ir.IntegerType.get_signless(64)
+        index = ir.Operation.create(
+            "linalg.index", results=[emit.index_type()], attributes={"dim": ir.IntegerAttr.get(i64, 0)}
+        ).result
+        ir.Operation.create("linalg.yield", operands=[emit.to_i64(body(index))])
+    return op.result
+
+
+def scan(lengths: Any) -> Any:
+    """Offsets of lengths: exclusive prefix sums with the total at the end."""
+    count = emit.dim(lengths, 0)
+    init = emit.cast(emit.empty([emit.value(emit.add(count, 1))], emit.i64()), vector_type())
+    init = tensor.insert(emit.constant(emit.i64(), 0), init, [emit.value(0)])
+
+    def body(i: Any, carried: list[Any]) -> list[Any]:
+        total = arith.addi(carried[0], tensor.extract(lengths, [i]))
+        return [total, tensor.insert(total, carried[1], [emit.add(i, 1)])]
+
+    return emit.for_loop(count, [emit.constant(emit.i64(), 0), init], body)[1]
+
+
+def last(offsets: Any) -> Any:
+    """The last entry of an offsets vector: the total."""
+    return emit.load(offsets, emit.sub(emit.dim(offsets, 0), 1))
+
+
+def differences(offsets: Any) -> Any:
+    """Lengths of offsets."""
+    size = emit.sub(emit.dim(offsets, 0), 1)
+    return generate(size, lambda i: emit.sub(emit.load(offsets, emit.add(i, 1)), emit.load(offsets, i)))
+
+
+def gather(vector: Any, at: Any) -> Any:
+    """vector[at[i]]."""
+    return generate(emit.dim(at, 0), lambda i: emit.load(vector, emit.load(at, i)))
+
+
+def scale(vector: Any, factor: Mixed) -> Any:
+    """vector[i] * factor."""
+    if isinstance(factor, int) and factor == 1:
+        return vector
+    return generate(emit.dim(vector, 0), lambda i: emit.mul(emit.load(vector, i), factor))
+
+
+def section(vector: Any, low: Mixed, size: Mixed, base: Any = None) -> Any:
+    """vector[low + i] - base for i below size."""
+    return generate(size, lambda i: emit.sub(emit.load(vector, emit.add(low, i)), 0 if base is None else base))
+
+
+def walk(
+    parts: Parts,
+    axis: int,
+    levels: int,
+    inits: Sequence[Any],
+    body: Callable[[list[Mixed], list[Any]], Sequence[Any]],
+) -> list[Any]:
+    """Visit the index tuples of the first `levels` levels of an axis in logical order."""
+    dims = parts.layout.dims(axis)
+
+    def visit(fixed: list[Mixed], carried: list[Any]) -> list[Any]:
+        if len(fixed) == levels:
+            return list(body(fixed, carried))
+        count = parts.loop_extent(dims[len(fixed)], fixed)
+
+        def inner(i: Any, state: list[Any]) -> list[Any]:
+            with parts.ctx.scope():
+                return visit([*fixed, i], state)
+
+        return emit.for_loop(count, list(carried), inner)
+
+    return visit([], list(inits))
+
+
+def count_tuples(parts: Parts, axis: int, levels: int) -> Mixed:
+    """Number of index tuples of the first `levels` levels of an axis."""
+    letters = parts.layout.axes[axis][:levels]
+    dims = parts.layout.dims(axis)
+    if set(letters) <= {"d"} and not parts.layout.is_split_outer(dims[levels - 1]) or levels == 0:
+        count: Mixed = 1
+        for dim in dims[:levels]:
+            count = emit.mul(count, parts.extent(dim))
+        return count
+    if set(letters) <= {"d", "r"} and levels < len(dims) and "t" not in parts.layout.axes[axis][: levels + 1]:
+        if parts.layout.letter(dims[levels]) in RAGGED:
+            return parts.parents(dims[levels])
+
+    def body(_: list[Mixed], state: list[Any]) -> list[Any]:
+        return [emit.add(state[0], 1)]
+
+    return walk(parts, axis, levels, [emit.value(0)], body)[0]
+
+
+def per_tuple(parts: Parts, axis: int, levels: int, element: Callable[[list[Mixed]], Mixed]) -> Any:
+    """A vector with one entry per index tuple of the first `levels` levels, in logical order."""
+    size = count_tuples(parts, axis, levels)
+    init = emit.cast(emit.empty([emit.value(size)], emit.i64()), vector_type())
+
+    def body(fixed: list[Mixed], state: list[Any]) -> list[Any]:
+        count, vector = state
+        vector = tensor.insert(emit.to_i64(element(fixed)), vector, [count])
+        return [emit.add(count, 1), vector]
+
+    return walk(parts, axis, levels, [emit.value(0), init], body)[1]
+
+
+def logical_lengths(parts: Parts, dim: int) -> Any:
+    """Lengths of a level, one per index tuple of the levels above it, in logical order."""
+    axis, at = parts.layout.locate(dim)
+    letters = parts.layout.axes[axis]
+    if letters[at] in RAGGED and "w" not in letters[:at]:
+        lengths = element_lengths(parts, dim)
+        factor = parts.shape.factor(dim)
+        if factor == 1:
+            return lengths
+        return generate(emit.dim(lengths, 0), lambda i: emit.ceildiv(emit.load(lengths, i), factor))
+    return per_tuple(parts, axis, at, lambda fixed: parts.loop_extent(dim, fixed))
+
+
+def element_lengths(parts: Parts, dim: int) -> Any:
+    """Stored lengths of a ragged level, in elements, by parent position."""
+    if parts.layout.letter(dim) == "w":
+        return parts.vectors["lengths", dim]
+    offsets = parts.vectors["offsets", dim]
+    return parts.ctx.memo(("differences", offsets), lambda: differences(offsets))
+
+
+def element_starts(parts: Parts, dim: int) -> Any:
+    """Stored starts of a ragged level by parent position."""
+    if parts.layout.letter(dim) == "w":
+        return parts.vectors["starts", dim]
+    offsets = parts.vectors["offsets", dim]
+    return section(offsets, 0, emit.sub(emit.dim(offsets, 0), 1))
+
+
+def reduce_vector(vector: Any, init: int, combine: Callable[[Any, Any], Any]) -> Any:
+    """Fold a vector into one index."""
+
+    def body(i: Any, state: list[Any]) -> list[Any]:
+        return [combine(state[0], emit.load(vector, i))]
+
+    return emit.for_loop(emit.dim(vector, 0), [emit.value(init)], body)[0]
+
+
+def total(vector: Any) -> Any:
+    """Sum of a vector."""
+    return reduce_vector(vector, 0, emit.add)
+
+
+def largest(vector: Any) -> Any:
+    """Maximum of a vector, 0 when it is empty."""
+    return reduce_vector(vector, 0, emit.maximum)

@@ -1,0 +1,140 @@
+"""Parts and facts of a ragged value, read off the op that made it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.merging import merge_rule
+from ragged_dialect.passes.rewriting import Pattern, Rewriter, defining, dim_of, same_meaning, shape
+from ragged_dialect.passes.structure import root_of, vector_of
+from ragged_dialect.traits import int_attr
+from ragged_dialect.types import dense_type, is_ragged
+
+_SAME_STORAGE_MERGES = frozenset({"batch", "components", "rows", "levels", "scale", "untile", "tiles"})
+
+
+def vector_of_maker(op: Any, rewriter: Rewriter) -> bool:
+    """offsets, starts, lengths of an assemble or partition -> the vector they were made from."""
+    x, level = op.operands[0], int_attr(op, "level")
+    kind = op.name.removeprefix("ragged.")
+    layout = shape(x).layout
+    if kind == "lengths" and (layout.letter(level) == "t" or layout.is_split_outer(level)):
+        return False
+    if kind == "starts" and layout.letter(level) == "r":
+        return False
+    vector = vector_of(x, kind, level, rewriter)
+    if vector is None:
+        return False
+    with rewriter.before(op):
+        return rewriter.replace(op, _as_i64(vector))
+
+
+def _as_i64(vector: Any) -> Any:
+    """A vector of i32, i64 or index, widened to i64."""
+    element = vector.type.element_type
+    i64 = ir.IntegerType.get_signless(64)
+    if element == i64:
+        return vector
+    type_ = dense_type(shape(vector).shape, i64)
+    if isinstance(element, ir.IndexType):
+        return arith.IndexCastOp(type_, vector).result
+    return arith.ExtSIOp(type_, vector).result
+
+
+def access_of_root(op: Any, rewriter: Rewriter) -> bool:
+    """Lengths and what follows from them are read from the value the structure comes from."""
+    x = op.operands[0]
+    root = root_of(x, rewriter)
+    if root == x:
+        return False
+    with rewriter.before(op):
+        made = builders.create(op.name, [op.results[0].type], [root], {"level": int_attr(op, "level")})
+        return rewriter.replace(op, made.result)
+
+
+def values_of_view(op: Any, rewriter: Rewriter) -> bool:
+    """values of an assemble or of a view -> the values it was made from."""
+    made = defining(op.operands[0])
+    if made is None:
+        return False
+    if made.name == "ragged.assemble":
+        return rewriter.replace(op, made.operands[0])
+    if not _keeps_storage(made):
+        return False
+    x = made.operands[0]
+    if not is_ragged(x.type):
+        return same_meaning(shape(x), shape(op.results[0])) and rewriter.replace(op, x)
+    with rewriter.before(op):
+        return rewriter.replace(op, builders.values(x))
+
+
+def _keeps_storage(made: Any) -> bool:
+    """Whether a view has the very storage of its operand: no axes were joined."""
+    if made.name in ("ragged.split", "ragged.assume"):
+        return True
+    if made.name == "ragged.partition":
+        return shape(made.operands[0]).layout.storage_rank == shape(made.results[0]).layout.storage_rank
+    if made.name != "ragged.merge":
+        return False
+    return merge_rule(shape(made.operands[0]), dim_of(made)).name in _SAME_STORAGE_MERGES
+
+
+def total_of_partition(op: Any, rewriter: Rewriter) -> bool:
+    """total of the level a partition of a plain dim made -> the extent of that dim."""
+    made = defining(root_of(op.operands[0], rewriter))
+    if made is None or made.name != "ragged.partition" or int_attr(op, "level") != dim_of(made) + 1:
+        return False
+    x, dim = made.operands[0], dim_of(made)
+    if not shape(x).layout.is_plain(dim) or shape(made.operands[1]).rank != 1:
+        return False
+    if shape(op.operands[0]).layout.is_split_outer(dim + 1):
+        return False
+    with rewriter.before(op):
+        index = arith.ConstantOp(ir.IndexType.get(), dim).result
+        return rewriter.replace(op, tensor.DimOp(x, index).result)
+
+
+def fact_of_constant(op: Any, rewriter: Rewriter) -> bool:
+    """total and max_length of a level with constant offsets or lengths -> a constant."""
+    x, level = op.operands[0], int_attr(op, "level")
+    layout = shape(x).layout
+    if layout.letter(level) == "t" or layout.is_split_outer(level):
+        return False
+    lengths = _constant_lengths(x, level, rewriter)
+    if lengths is None:
+        return False
+    value = sum(lengths) if op.name == "ragged.total" else max(lengths, default=0)
+    with rewriter.before(op):
+        return rewriter.replace(op, arith.ConstantOp(ir.IndexType.get(), value).result)
+
+
+def _constant_lengths(x: Any, level: int, rewriter: Rewriter) -> list[int] | None:
+    offsets = _constant_vector(vector_of(x, "offsets", level, rewriter))
+    if offsets is not None:
+        return [b - a for a, b in pairwise(offsets)]
+    return _constant_vector(vector_of(x, "lengths", level, rewriter))
+
+
+def _constant_vector(vector: Any) -> list[int] | None:
+    made = None if vector is None else defining(vector)
+    if made is None or made.name != "arith.constant":
+        return None
+    attr = made.attributes["value"]
+    return [int(v) for v in attr] if isinstance(attr, ir.DenseIntElementsAttr) else None
+
+
+_VECTORS = (vector_of_maker, access_of_root)
+_FACTS = (fact_of_constant, total_of_partition, access_of_root)
+
+PATTERNS: dict[str, tuple[Pattern, ...]] = {
+    "ragged.offsets": _VECTORS,
+    "ragged.starts": _VECTORS,
+    "ragged.lengths": _VECTORS,
+    "ragged.row_ids": (access_of_root,),
+    "ragged.total": _FACTS,
+    "ragged.max_length": (fact_of_constant, access_of_root),
+    "ragged.values": (values_of_view,),
+}

@@ -1,0 +1,119 @@
+"""Empties take their structure from its root; facts join; annotations that say nothing go."""
+
+from __future__ import annotations
+
+from math import lcm
+from typing import Any
+
+from ragged_dialect import builders
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.ops.making import EmptyOp
+from ragged_dialect.passes.rewriting import Pattern, Rewriter, producer, shape
+from ragged_dialect.passes.structure import root_of
+from ragged_dialect.segments import segments
+from ragged_dialect.sources import Source
+from ragged_dialect.traits import int_attr, optional_int
+from ragged_dialect.types import is_ragged, is_tensor
+
+
+def empty_of_root(op: Any, rewriter: Rewriter) -> bool:
+    """empty(like: y) -> empty(like: x), where y has its structure from x. Equal likes become one,
+    likes that no level comes from go."""
+    values = list(op.operands)
+    likes = [v for v in values if is_tensor(v.type)]
+    extents = values[len(likes) :]
+    sources = None if "from" not in op.attributes else EmptyOp.sources(op.opview)
+    new_likes, new_sources = _joined([root_of(v, rewriter) for v in likes], sources)
+    if new_likes == likes:
+        return False
+    try:
+        segments([v.type for v in [*new_likes, *extents]])
+    except LayoutError:
+        return False
+    with rewriter.before(op):
+        return rewriter.replace(op, builders.empty(new_likes, op.results[0].type, new_sources, extents))
+
+
+def _joined(likes: list[Any], sources: list[Source | None] | None) -> tuple[list[Any], list[Source | None] | None]:
+    if sources is None:
+        return likes, None
+    used: list[Any] = []
+    out: list[Source | None] = []
+    for source in sources:
+        if source is None:
+            out.append(None)
+            continue
+        like = likes[source.like]
+        if like not in used:
+            used.append(like)
+        out.append(Source(used.index(like), source.level))
+    return (used, out) if used else (likes[:1], sources)
+
+
+def assume_of_assume(op: Any, rewriter: Rewriter) -> bool:
+    """Two facts about one level -> one op with both."""
+    inner = producer(op.operands[0], "ragged.assume")
+    if inner is None or inner.results[0].type != op.operands[0].type:
+        return False
+    level = int_attr(op, "level")
+    if int_attr(inner, "level") != level:
+        return False
+    divisor, low, high = _joined_facts(_facts(inner), _facts(op))
+    if high is not None and high < (low or 0):
+        return False
+    with rewriter.before(op):
+        return rewriter.replace(op, builders.assume(inner.operands[0], level, divisor, low, high))
+
+
+Facts = tuple[int | None, int | None, int | None]
+
+
+def _facts(op: Any) -> Facts:
+    return optional_int(op, "divisible_by"), optional_int(op, "min"), optional_int(op, "max")
+
+
+def _joined_facts(a: Facts, b: Facts) -> Facts:
+    divisors, lows, highs = ([v for v in pair if v is not None] for pair in zip(a, b, strict=True))
+    return lcm(*divisors) if divisors else None, max(lows, default=None), min(highs, default=None)
+
+
+def order_assumes(op: Any, rewriter: Rewriter) -> bool:
+    """Facts about several levels stand in the order of the levels."""
+    inner = producer(op.operands[0], "ragged.assume")
+    if inner is None or int_attr(inner, "level") <= int_attr(op, "level"):
+        return False
+    with rewriter.before(op):
+        first = builders.assume(inner.operands[0], int_attr(op, "level"), *_facts(op))
+        return rewriter.replace(op, builders.assume(first, int_attr(inner, "level"), *_facts(inner)))
+
+
+def assume_of_nothing(op: Any, rewriter: Rewriter) -> bool:
+    """An assume whose facts always hold, or hold of the static extent, goes; a fact that always
+    holds is dropped."""
+    divisor, low, high = facts = _facts(op)
+    level = int_attr(op, "level")
+    extent = shape(op.operands[0]).shape[level]
+    if extent is not None:
+        holds = extent % (divisor or 1) == 0 and (low or 0) <= extent and (high is None or extent <= high)
+        return holds and rewriter.replace(op, op.operands[0])
+    kept: Facts = (None if divisor == 1 else divisor, None if low == 0 else low, high)
+    if kept == facts:
+        return False
+    if kept == (None, None, None):
+        return rewriter.replace(op, op.operands[0])
+    with rewriter.before(op):
+        return rewriter.replace(op, builders.assume(op.operands[0], level, *kept))
+
+
+def annotate_of_same(op: Any, rewriter: Rewriter) -> bool:
+    """annotate : T -> T -> its operand."""
+    x = op.operands[0]
+    same = is_ragged(x.type) == is_ragged(op.results[0].type) and shape(x).layout == shape(op.results[0]).layout
+    return same and rewriter.replace(op, x)
+
+
+PATTERNS: dict[str, tuple[Pattern, ...]] = {
+    "ragged.empty": (empty_of_root,),
+    "ragged.assume": (assume_of_nothing, assume_of_assume, order_assumes),
+    "ragged.annotate": (annotate_of_same,),
+}

@@ -1,0 +1,172 @@
+"""Chains of partitions and merges: what undoes each other goes, what commutes gets one order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect import builders
+from ragged_dialect.merging import merge_rule
+from ragged_dialect.passes.rewriting import (
+    Pattern,
+    Rewriter,
+    attempt,
+    dim_of,
+    producer,
+    same_meaning,
+    shape,
+)
+from ragged_dialect.passes.structure import is_vector_of
+
+
+def merge_of_partition(op: Any, rewriter: Rewriter) -> bool:
+    """merge{d}(partition{d}(x, v)) -> x, where the merged level is what x had."""
+    made = producer(op.operands[0], "ragged.partition")
+    if made is None or dim_of(made) != dim_of(op):
+        return False
+    x = made.operands[0]
+    return same_meaning(shape(x), shape(op.results[0])) and rewriter.replace(op, x)
+
+
+def partition_of_merge(op: Any, rewriter: Rewriter) -> bool:
+    """partition{d}(merge{d}(y), v) -> y, where v provably holds the offsets y has there."""
+    merged = producer(op.operands[0], "ragged.merge")
+    dim = dim_of(op)
+    if merged is None or dim_of(merged) != dim:
+        return False
+    y = merged.operands[0]
+    if merge_rule(shape(y), dim).name != "components" or not same_meaning(shape(y), shape(op.results[0])):
+        return False
+    kind = "lengths" if "lengths" in op.attributes else "offsets"
+    if shape(y).layout.is_split_outer(dim + 1) or not is_vector_of(op.operands[1], y, kind, dim + 1, rewriter):
+        return False
+    return rewriter.replace(op, y)
+
+
+def partition_of_values(op: Any, rewriter: Rewriter) -> bool:
+    """partition{d}(values(y), v) -> y, where d is the only axis of y with levels and v holds its offsets."""
+    access = producer(op.operands[0], "ragged.values")
+    dim = dim_of(op)
+    if access is None or "lengths" in op.attributes:
+        return False
+    y = access.operands[0]
+    layout = shape(y).layout
+    if not same_meaning(shape(y), shape(op.results[0])) or layout.axes[layout.locate(dim)[0]] != "dr":
+        return False
+    if sum(axis != "d" for axis in layout.axes) != 1 or not is_vector_of(op.operands[1], y, "offsets", dim + 1, rewriter):
+        return False
+    return rewriter.replace(op, y)
+
+
+def order_partitions(op: Any, rewriter: Rewriter) -> bool:
+    """partition{d, u}(partition{e, v}(x)) on two axes -> the lower dim is partitioned first."""
+    inner = producer(op.operands[0], "ragged.partition")
+    if inner is None:
+        return False
+    outer_dim, inner_dim = dim_of(op), dim_of(inner)
+    x, u, v = inner.operands[0], op.operands[1], inner.operands[1]
+    if outer_dim >= inner_dim or shape(u).rank != 1 or shape(v).rank != 1:
+        return False
+    first = attempt(lambda: shape(x).partition(outer_dim, 1, None))
+    if first is None or not same_meaning(
+        attempt(lambda: first.partition(inner_dim + 1, 1, None)), shape(op.results[0])
+    ):
+        return False
+    with rewriter.before(op):
+        y = builders.partition(x, u, outer_dim, "lengths" in op.attributes)
+        return rewriter.replace(op, builders.partition(y, v, inner_dim + 1, "lengths" in inner.attributes))
+
+
+def order_merges(op: Any, rewriter: Rewriter) -> bool:
+    """Two merges get one order, where both orders are legal and give one layout: of three dims in
+    a row the first two first, of disjoint pairs the lower first; tiles are undone before their
+    outer part is merged."""
+    inner = producer(op.operands[0], "ragged.merge")
+    if inner is None:
+        return False
+    x, first, second = inner.operands[0], dim_of(inner), dim_of(op)
+    order = _better_order(shape(x), first, second)
+    if order is None:
+        return False
+    middle = attempt(lambda: shape(x).merge(order[0]))
+    if middle is None or not same_meaning(attempt(lambda: middle.merge(order[1])), shape(op.results[0])):
+        return False
+    with rewriter.before(op):
+        return rewriter.replace(op, builders.merge(builders.merge(x, order[0]), order[1]))
+
+
+def _better_order(x: Any, first: int, second: int) -> tuple[int, int] | None:
+    """The dims of two merges in their preferred order, None when they have it already."""
+    if first > second + 1:
+        return second, first - 1
+    if first == second + 1:
+        undoes_tiles = merge_rule(x, first).name in ("untile", "tiles")
+        return None if undoes_tiles or _rule_name(x, second) == "tile_parts" else (second, second)
+    if first == second and _rule_name(x, first) == "tile_parts":
+        return first + 1, first
+    return None
+
+
+def _rule_name(x: Any, dim: int) -> str | None:
+    try:
+        return merge_rule(x, dim).name
+    except ValueError:
+        return None
+
+
+def assemble_to_partitions(op: Any, rewriter: Rewriter) -> bool:
+    """assemble(values, offsets…) of contiguous levels -> partitions, innermost level first."""
+    result = shape(op.results[0])
+    layout = result.layout
+    if any(axis != "d" and axis.strip("r") != "d" for axis in layout.axes):
+        return False
+    parts = list(op.operands)
+    value, vectors = parts[0], parts[1:]
+    if len(parts) != len(result.parts()):
+        return False
+    with rewriter.before(op):
+        for axis, letters in enumerate(layout.axes):
+            levels = len(letters) - 1
+            for vector in reversed(vectors[:levels]):
+                value = builders.partition(value, vector, layout.dims(axis)[0])
+            vectors = vectors[levels:]
+        return rewriter.replace(op, value)
+
+
+def from_padded_of_to_padded(op: Any, rewriter: Rewriter) -> bool:
+    """from_padded(to_padded(x), offsets of x) -> x."""
+    padded = producer(op.operands[0], "ragged.to_padded")
+    if padded is None or "truncate" in padded.attributes:
+        return False
+    x = padded.operands[0]
+    if not same_meaning(shape(x), shape(op.results[0])):
+        return False
+    levels = [dim for kind, dim in shape(x).layout.vectors() if kind == "offsets"]
+    vectors = list(op.operands)[1:]
+    if not all(is_vector_of(v, x, "offsets", d, rewriter) for v, d in zip(vectors, levels, strict=True)):
+        return False
+    return rewriter.replace(op, x)
+
+
+def assemble_of_parts(op: Any, rewriter: Rewriter) -> bool:
+    """assemble(values(x), vectors of x) -> x."""
+    access = producer(op.operands[0], "ragged.values")
+    if access is None:
+        return False
+    x = access.operands[0]
+    parts = shape(op.results[0]).parts()
+    if not same_meaning(shape(x), shape(op.results[0])) or any(part.kind == "extent" for part in parts):
+        return False
+    if shape(x).layout.has_tiles or shape(x).parts() != parts:
+        return False
+    vectors = zip(parts[1:], list(op.operands)[1:], strict=True)
+    if not all(is_vector_of(v, x, part.kind, part.dim, rewriter) for part, v in vectors):
+        return False
+    return rewriter.replace(op, x)
+
+
+PATTERNS: dict[str, tuple[Pattern, ...]] = {
+    "ragged.merge": (merge_of_partition, order_merges),
+    "ragged.partition": (partition_of_merge, partition_of_values, order_partitions),
+    "ragged.assemble": (assemble_of_parts, assemble_to_partitions),
+    "ragged.from_padded": (from_padded_of_to_padded,),
+}

@@ -1,0 +1,66 @@
+"""`ragged-canonicalize`: nesting in normal form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import passmanager
+from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.patterns import canonicalization_patterns
+from ragged_dialect.passes.rewriting import run_patterns
+
+DISABLED = (
+    "SwapTransposeWithBroadcast",
+    "{anonymous}::InferStaticShapeOfOperands",
+    "{anonymous}::InferConcatResultType",
+    "{anonymous}::InferConcatOperandTypes",
+)
+"""Upstream patterns that lose or break an encoding: they rebuild a tensor type from its extents."""
+
+_ROUNDS = 100
+
+
+def upstream(anchor: str) -> str:
+    """Pipeline text of upstream's part of a round."""
+    return f"{anchor}(canonicalize{{disable-patterns={','.join(DISABLED)}}},cse)"
+
+
+@dataclass(frozen=True)
+class RaggedCanonicalize(RaggedPass):
+    """Brings nesting into normal form: what undoes each other cancels, chains compose.
+
+    ```mlir
+    // before
+    %0 = ragged.partition %x, %o {dim = 0} : (tensor<?xf32>, tensor<4xi64>) -> tensor<3x?xf32, #ragged.layout<"dr">>
+    %1 = ragged.merge %0 {dim = 0} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<?xf32>
+    return %1 : tensor<?xf32>
+    // after
+    return %x : tensor<?xf32>
+    ```
+
+    Our patterns and upstream's canonicalization and cse alternate to a fixpoint; the upstream
+    patterns in `DISABLED` stay off. Checks are assumed inserted before (`ragged-insert-checks`):
+    a rewrite may drop an op that was the only witness of invalid data.
+
+    Options: `seed` shuffles the order in which patterns are tried; the result does not depend on it.
+    """
+
+    name: ClassVar[str] = "ragged-canonicalize"
+
+    seed: int | None = None
+
+    def run(self, op: Any) -> None:
+        """Rewrite `op` to its normal form; PassFailure when that is not reached."""
+        patterns = canonicalization_patterns()
+        manager = passmanager.PassManager.parse(upstream(op.name))
+        manager.enable_verifier(False)
+        before = ""
+        for _ in range(_ROUNDS):
+            manager.run(op)
+            changed = run_patterns(op, patterns, self.seed)
+            after = "" if changed else str(op)
+            if after and after == before:
+                return
+            before = after
+        raise PassFailure(op, f"{self.name}: expected a normal form within {_ROUNDS} rounds, got none")

@@ -1,0 +1,102 @@
+"""Where the structure of a ragged value comes from: through elementwise ops to its root, and from
+there to the vector that made a level."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.passes.rewriting import Rewriter, defining, dim_of, producer, shape, source
+from ragged_dialect.traits import int_attr
+from ragged_dialect.types import is_ragged, is_tensor, layout_of
+
+_VIEWS = frozenset({"ragged.assume", "tensor.cast"})
+
+
+def root_of(value: Any, rewriter: Rewriter) -> Any:
+    """A value of the same layout and lengths that is further up: through casts, assumes, `empty`
+    and ops that compute. Windows are compacted by ops that compute, so a value with windows
+    goes through casts and assumes only."""
+    chain: list[Any] = []
+    while value not in rewriter.roots:
+        above = _above(value)
+        if above is None:
+            rewriter.roots[value] = value
+            break
+        chain.append(value)
+        value = above
+    root = rewriter.roots[value]
+    for below in chain:
+        rewriter.roots[below] = root
+    return root
+
+
+def _above(value: Any) -> Any | None:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or not is_ragged(value.type):
+        return None
+    op = owner.operation
+    layout = layout_of(value.type)
+    assert layout is not None
+    if op.name in _VIEWS:
+        above = op.operands[0]
+    elif layout.has_windows:
+        return None
+    else:
+        above = _computed_from(op, value)
+    return above if above is not None and layout_of(above.type) == layout else None
+
+
+def _computed_from(op: Any, value: Any) -> Any | None:
+    name = op.name
+    if name == "ragged.empty":
+        return op.operands[0] if "from" not in op.attributes else None
+    if name.startswith("linalg."):
+        inits = len(op.results)
+        return op.operands[len(op.operands) - inits + value.result_number] if inits else None
+    if name == "arith.select":
+        return op.operands[1] if is_tensor(op.operands[0].type) else None
+    if name.startswith(("arith.", "math.")):
+        return op.operands[0] if len(op.operands) else None
+    return None
+
+
+def vector_of(value: Any, kind: str, level: int, rewriter: Rewriter) -> Any | None:
+    """The vector that a partition, an assemble or an access op holds for a level of a value:
+    kind is offsets, starts or lengths (element lengths, not those of a split). None if unknown."""
+    while True:
+        op = defining(root_of(value, rewriter))
+        if op is None:
+            return None
+        if op.name == "ragged.assemble":
+            return _assembled(op, kind, level)
+        if op.name != "ragged.partition" or shape(op.operands[1]).rank != 1:
+            return None
+        dim = dim_of(op)
+        if level == dim + 1:
+            return source(op.operands[1]) if kind == _partition_kind(op) else None
+        if level == dim:
+            return None
+        value, level = op.operands[0], level if level < dim else level - 1
+
+
+def _partition_kind(op: Any) -> str:
+    return "lengths" if "lengths" in op.attributes else "offsets"
+
+
+def _assembled(op: Any, kind: str, level: int) -> Any | None:
+    for part, operand in zip(shape(op.results[0]).parts(), op.operands, strict=True):
+        if part == (kind, level):
+            return source(operand)
+    return None
+
+
+def is_vector_of(vector: Any, value: Any, kind: str, level: int, rewriter: Rewriter) -> bool:
+    """Whether a vector provably holds the offsets, starts or lengths of a level of a value."""
+    known = vector_of(value, kind, level, rewriter)
+    if known is not None and known == source(vector):
+        return True
+    access = producer(vector, f"ragged.{kind}")
+    if access is None or int_attr(access, "level") != level:
+        return False
+    return root_of(access.operands[0], rewriter) == root_of(value, rewriter)

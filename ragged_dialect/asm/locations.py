@@ -1,0 +1,65 @@
+"""MLIR's locations and diagnostics, brought back to the user's text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.asm.diagnostics import Diagnostic
+from ragged_dialect.asm.source import MEMORY, Source
+
+
+def from_mlir(diagnostic: Any) -> Diagnostic:
+    """A copy of MLIR's diagnostic (its own object must not outlive the handler)."""
+    filename, line, column = file_position(diagnostic.location)
+    notes = tuple(from_mlir(note) for note in diagnostic.notes)
+    severity: Any = str(diagnostic.severity).rsplit(".", 1)[-1].lower()
+    return Diagnostic(str(diagnostic.message), filename, line, column, severity, notes)
+
+
+def file_position(location: Any) -> tuple[str, int, int]:
+    """File, line and column of a location: of the first file location inside it."""
+    location = ir.Location.from_attr(location.attr, location.context)  # of its own class, not Location
+    if isinstance(location, ir.FileLineColLoc):
+        return location.filename, location.start_line, location.start_col
+    for inner in _inner(location):
+        place = file_position(inner)
+        if place[1]:
+            return place
+    return "<unknown>", 0, 0
+
+
+def _inner(location: Any) -> list[Any]:
+    if isinstance(location, ir.FusedLoc):
+        return list(location.locations)
+    if isinstance(location, ir.CallSiteLoc):
+        return [location.callee, location.caller]
+    return [location.child_loc] if isinstance(location, ir.NameLoc) else []
+
+
+def to_user(diagnostic: Diagnostic, source: Source) -> Diagnostic:
+    """The diagnostic with positions in the generic text moved to the user's text."""
+    notes = tuple(to_user(note, source) for note in diagnostic.notes)
+    if diagnostic.filename != MEMORY:
+        return replace(diagnostic, notes=notes)
+    column = source.column(diagnostic.line, diagnostic.column)
+    return replace(diagnostic, filename=source.filename, column=column, notes=notes)
+
+
+def move_locations(op: Any, source: Source) -> None:
+    """Move the locations of ops and block arguments from the generic text to the user's."""
+    op.location = _moved(op.location, source)
+    for region in op.regions:
+        for block in region.blocks:
+            for argument in block.arguments:
+                argument.set_location(_moved(argument.location, source))
+            for child in block.operations:
+                move_locations(child.operation, source)
+
+
+def _moved(location: Any, source: Source) -> Any:
+    if not isinstance(location, ir.FileLineColLoc) or location.filename != MEMORY:
+        return location
+    line, column = location.start_line, location.start_col
+    return ir.Location.file(source.filename, line, source.column(line, column), location.context)

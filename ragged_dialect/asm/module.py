@@ -1,0 +1,65 @@
+"""Parsing and printing modules in the short form, with the user's own lines and columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
+from ragged_dialect.asm.locations import from_mlir, move_locations, to_user
+from ragged_dialect.asm.short import to_short, translate
+from ragged_dialect.asm.source import MEMORY, Source
+
+BYTECODE = b"ML\xefR"
+
+
+def parse_module(text: str | bytes, context: Any, filename: str = MEMORY) -> Any:
+    """The module of a text in short or generic form (they mix), or of bytecode, verified by MLIR.
+
+    Locations of ops and block arguments are those of `text` in `filename`. ParseError (a
+    VerifyError) with every diagnostic as `file:line:column: error: …` when it is refused.
+    """
+    if isinstance(text, bytes) and text.startswith(BYTECODE):
+        return _parse(text, context, Source("", filename))
+    source = translate(decode(text, filename), filename)
+    module = _parse(source.generic, context, source)
+    if source.insertions or filename != MEMORY:
+        move_locations(module.operation, source)
+    return module
+
+
+def decode(text: str | bytes, filename: str) -> str:
+    """Text of a file's bytes. ParseError when it is not UTF-8."""
+    if isinstance(text, str):
+        return text
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line, start = text.count(b"\n", 0, error.start) + 1, text.rfind(b"\n", 0, error.start) + 1
+        message = f"expected UTF-8 text, got byte {text[error.start]:#04x}"
+        raise ParseError(Diagnostic(message, filename, line, error.start - start + 1)) from None
+
+
+def _parse(text: str | bytes, context: Any, source: Source) -> Any:
+    emit, context.emit_error_diagnostics = context.emit_error_diagnostics, False
+    try:
+        return ir.Module.parse(text, context)
+    except ir.MLIRError as error:
+        diagnostics = [to_user(from_mlir(d), source) for d in error.error_diagnostics]
+        raise ParseError(*(diagnostics or [_silent(source)])) from None
+    finally:
+        context.emit_error_diagnostics = emit
+
+
+def _silent(source: Source) -> Diagnostic:
+    """MLIR says nothing when it meets an op of ours in a form that is not generic."""
+    for offset, name in source.suspects:
+        message = f"'{name}' op expected operands, attributes, ':' and its types"
+        return Diagnostic(message, source.filename, *source.position(offset))
+    return Diagnostic("expected a valid module, got one that MLIR refuses without a reason", source.filename)
+
+
+def print_module(op: Any, generic: bool = False, debuginfo: bool = False) -> str:
+    """The text of a module (or any op), the dialect's ops in short form unless `generic`."""
+    text = op.operation.get_asm(print_generic_op_form=generic, enable_debug_info=debuginfo)
+    return text if generic else to_short(text)

@@ -1,0 +1,122 @@
+"""Finding the dialect's ops in MLIR text: strings, comments, brackets, operation position.
+
+Nothing here knows MLIR's grammar beyond that. An op name is a bare `ragged.x`, or a string
+`"ragged.x"` before `(`, where an operation may start.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+STRING = r'"(?:[^"\\\n]|\\.)*"'
+COMMENT = r"//[^\n]*"
+_INTERESTING = re.compile(rf"(?P<string>{STRING})|(?P<comment>{COMMENT})|(?<![\w$.%@#!^\-])ragged\.[A-Za-z_][\w$.]*")
+_BRACKET = re.compile(rf"{STRING}|{COMMENT}|->|>=|<=|[()\[\]{{}}<>,]")
+_BLANK = re.compile(rf"(?:\s+|{COMMENT})*")
+_CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
+_CLOSERS = frozenset(_CLOSING.values())
+_RESULT = re.compile(r"%[\w$.\-]+(?:\s*:\s*\d+)?$")
+_WORD = re.compile(r"[A-Za-z_][\w$.]*$")
+_SCALAR = re.compile(r"(?:index|none|[su]?i\d+|b?f\d+)$")
+
+
+@dataclass(frozen=True)
+class Name:
+    """An op name in operation position: its span (with the quotes) and whether it is quoted.
+    `certain` is false for a bare name that may as well be an attribute's."""
+
+    start: int
+    end: int
+    name: str
+    quoted: bool
+    certain: bool = True
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """A bracketed list: its span, brackets included, and the spans of its items."""
+
+    start: int
+    end: int
+    items: tuple[tuple[int, int], ...]
+
+
+class Scanner:
+    """One pass over a text; remembers comments, so that it can look back over them."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._comments: dict[int, int] = {}
+
+    def names(self) -> Iterator[Name]:
+        """The op names of the dialect, in order."""
+        for match in _INTERESTING.finditer(self.text):
+            if match.lastgroup == "comment":
+                self._comments[match.end()] = match.start()
+            elif match.lastgroup == "string":
+                if match.group().startswith('"ragged.') and self._is_generic(match.start(), match.end()):
+                    yield Name(match.start(), match.end(), match.group()[1:-1], quoted=True)
+            elif self._starts_op(match.start(), quoted=False):
+                yield Name(match.start(), match.end(), match.group(), False, self._is_certain(match.end()))
+
+    def _is_generic(self, start: int, end: int) -> bool:
+        return self.text.startswith("(", self.skip_blank(end)) and self._starts_op(start, quoted=True)
+
+    def _is_certain(self, end: int) -> bool:
+        at = self.skip_blank(end)
+        return at < len(self.text) and self.text[at] not in "=,})]>"
+
+    def _starts_op(self, position: int, quoted: bool) -> bool:
+        """Whether an operation may start here, judged by what stands before."""
+        before = self._before(position)
+        if before < 0:
+            return True
+        char = self.text[before]
+        if char in "([<,@#!":
+            return False
+        if char == "=":
+            target = self._before(before)
+            return _RESULT.search(self.text, max(0, target - 200), target + 1) is not None
+        if quoted and "\n" not in self.text[before:position]:
+            # `pdl.operation "ragged.x"(…)`: the string is an operand of the word before it.
+            word = _WORD.search(self.text, max(0, before - 200), before + 1)
+            return word is None or _SCALAR.match(word.group()) is not None
+        return True
+
+    def _before(self, position: int) -> int:
+        """Index of the last character before `position` outside blanks and comments, or -1."""
+        while True:
+            while position > 0 and self.text[position - 1].isspace():
+                position -= 1
+            if position not in self._comments:
+                return position - 1
+            position = self._comments[position]
+
+    def skip_blank(self, position: int) -> int:
+        """The first position from here that is neither blank nor in a comment."""
+        match = _BLANK.match(self.text, position)
+        return match.end() if match else position
+
+    def bracket(self, opening: int) -> Bracket | None:
+        """The bracket at `opening` with its comma-separated items; None when it does not close."""
+        stack = [_CLOSING[self.text[opening]]]
+        items: list[tuple[int, int]] = []
+        start = opening + 1
+        for match in _BRACKET.finditer(self.text, opening + 1):
+            token = match.group()
+            if token in _CLOSING:
+                stack.append(_CLOSING[token])
+            elif token == stack[-1]:
+                stack.pop()
+                if not stack:
+                    if items or self.skip_blank(start) < match.start():
+                        items.append((start, match.start()))
+                    return Bracket(opening, match.end(), tuple(items))
+            elif token in _CLOSERS:
+                return None
+            elif token == "," and len(stack) == 1:
+                items.append((start, match.start()))
+                start = match.end()
+        return None

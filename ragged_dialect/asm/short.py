@@ -1,0 +1,195 @@
+"""Translation between the short form of the dialect's ops and MLIR's generic form.
+
+    %r = ragged.partition %x, %o {dim = 0} : (tensor<?xf32>, tensor<4xi64>) -> tensor<…>
+    %r = "ragged.partition"(%x, %o) {dim = 0 : i64} : (tensor<?xf32>, tensor<4xi64>) -> tensor<…>
+
+The bindings know only the generic one for ops defined from Python. Neither direction adds or
+removes a newline. `operandSegmentSizes` is filled in on the way in and dropped on the way out.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
+from ragged_dialect.asm.scan import COMMENT, STRING, Bracket, Name, Scanner
+from ragged_dialect.asm.source import MEMORY, Insertion, Source
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.segments import MIXED_OPS, segments
+
+_SEGMENTS = "operandSegmentSizes"
+_NAME = re.compile(r"ragged\.[A-Za-z_][\w$.]*")
+_OPERAND = re.compile(r"%[\w$.\-]+(?:#\d+)?")
+_KEY = re.compile(rf'(?:\s+|{COMMENT})*"?([A-Za-z_][\w$.]*)"?')
+_BLANKS = re.compile(rf"({STRING})|{COMMENT}|\s+")
+_INTEGER = re.compile(rf"{STRING}|{COMMENT}|->|[<>]|(?<![\w.])(-?\d+) : i64\b")
+
+
+class _Deviation(Exception):
+    """Text that does not continue as an op must: offset and what was expected there."""
+
+    def __init__(self, offset: int, expected: str) -> None:
+        super().__init__(expected)
+        self.offset = offset
+
+
+class _Op:
+    """The parts of one op's text after its name; _Deviation when they are not there."""
+
+    def __init__(self, scanner: Scanner, name: Name) -> None:
+        self.scanner, self.text, self.name = scanner, scanner.text, name
+        self.operands, self.operands_end = self._parenthesised() if name.quoted else self._bare()
+        at = self.operands_end
+        self.attributes: Bracket | None = None
+        if self._next(at) == "{":
+            self.attributes = self._bracket(at)
+            at = self.attributes.end
+        self.colon = self._expect(at, ":", "':' and the types of its operands and results")
+        self.types = self._bracket(self._expect(self.colon + 1, "(", "the types of its operands in parentheses"))
+        self._expect(self.types.end, "->", "'->' and the types of its results")
+
+    def _next(self, at: int) -> str:
+        at = self.scanner.skip_blank(at)
+        return self.text[at : at + 1]
+
+    def _expect(self, at: int, token: str, what: str) -> int:
+        at = self.scanner.skip_blank(at)
+        if not self.text.startswith(token, at):
+            raise _Deviation(at, what)
+        return at
+
+    def _bracket(self, at: int) -> Bracket:
+        at = self.scanner.skip_blank(at)
+        bracket = self.scanner.bracket(at)
+        if bracket is None:
+            raise _Deviation(at, f"'{self.text[at]}' to be closed")
+        return bracket
+
+    def _bare(self) -> tuple[None, int]:
+        match = _OPERAND.match(self.text, self.scanner.skip_blank(self.name.end))
+        if match is None:
+            return None, self.name.end
+        while self._next(match.end()) == ",":
+            at = self.scanner.skip_blank(self.scanner.skip_blank(match.end()) + 1)
+            match = _OPERAND.match(self.text, at)
+            if match is None:
+                raise _Deviation(at, "an operand after ','")
+        return None, match.end()
+
+    def _parenthesised(self) -> tuple[Bracket, int]:
+        bracket = self._bracket(self.name.end)
+        if not all(_OPERAND.fullmatch(self.text[a:b].strip()) for a, b in bracket.items):
+            raise _Deviation(bracket.start, "operands")
+        return bracket, bracket.end
+
+    def sizes(self) -> str:
+        """`operandSegmentSizes` by the types as written; LayoutError when there are too many runs."""
+        types = [_BLANKS.sub(lambda m: m.group(1) or "", self.text[a:b]) for a, b in self.types.items]
+        return f"{_SEGMENTS} = array<i32: {', '.join(map(str, segments(types)))}>"
+
+    def has_sizes(self) -> bool:
+        """Whether the attributes have `operandSegmentSizes`."""
+        items = self.attributes.items if self.attributes else ()
+        return any((m := _KEY.match(self.text, a, b)) and m.group(1) == _SEGMENTS for a, b in items)
+
+
+def to_generic(text: str) -> str:
+    """The text with every short op in generic form; other text stays as it is.
+    ParseError for a short op that cannot be read."""
+    return translate(text).generic
+
+
+def translate(text: str, filename: str = MEMORY) -> Source:
+    """As `to_generic`, with the way back to the user's columns."""
+    scanner = Scanner(text)
+    insertions: list[Insertion] = []
+    suspects: list[tuple[int, str]] = []
+    for name in scanner.names():
+        if not name.certain:
+            suspects.append((name.start, name.name))
+        elif not name.quoted or name.name in MIXED_OPS:
+            try:
+                insertions += _insertions(_Op(scanner, name))
+            except _Deviation as error:
+                if not name.quoted:
+                    raise _refusal(text, filename, error.offset, name, f"expected {error}") from None
+            except LayoutError as error:
+                raise _refusal(text, filename, name.start, name, str(error)) from None
+    return Source(text, filename, tuple(insertions), tuple(suspects))
+
+
+def _refusal(text: str, filename: str, offset: int, name: Name, message: str) -> ParseError:
+    line, column = Source(text, filename).position(offset)
+    return ParseError(Diagnostic(f"'{name.name}' op {message}", filename, line, column))
+
+
+def _insertions(op: _Op) -> list[Insertion]:
+    name, out = op.name, []
+    if not name.quoted:
+        out += [(name.start, '"'), (name.end, '"('), (op.operands_end, ")")]
+    if name.name in MIXED_OPS and not op.has_sizes():
+        if op.attributes is None:
+            out.append((op.colon, f"{{{op.sizes()}}} "))
+        else:
+            out.append((op.attributes.start + 1, op.sizes() + (", " if op.attributes.items else "")))
+    return out
+
+
+def to_short(text: str) -> str:
+    """The text with every generic op of the dialect in short form; other text stays as it is."""
+    scanner = Scanner(text)
+    pieces: list[str] = []
+    last = 0
+    for name in scanner.names():
+        if not name.quoted or not _NAME.fullmatch(name.name):
+            continue
+        try:
+            op = _Op(scanner, name)
+        except _Deviation:
+            continue
+        pieces += (text[last : name.start], _short_head(op))
+        last = op.operands_end if op.attributes is None else op.attributes.end
+    return "".join([*pieces, text[last:]])
+
+
+def _short_head(op: _Op) -> str:
+    """Name, operands and attributes of a generic op in short form."""
+    text, operands, attributes = op.text, op.operands, op.attributes
+    assert operands is not None
+    inside = text[operands.start + 1 : operands.end - 1]
+    blank = " " if inside and not inside[0].isspace() else ""
+    head = op.name.name + text[op.name.end : operands.start] + blank + inside
+    if attributes is None:
+        return head
+    items = [text[a:b] for a, b in attributes.items]
+    kept = [_short_integers(item) for item in items if not _is_implied(op, item)]
+    body = ",".join(kept)
+    if len(kept) < len(items):
+        body = body.lstrip(" ")
+    elif not items:
+        body = text[attributes.start + 1 : attributes.end - 1]
+    blank = text[operands.end : attributes.start]
+    return head + (f"{blank}{{{body}}}" if body or not items else blank.rstrip(" "))
+
+
+def _is_implied(op: _Op, item: str) -> bool:
+    """Whether an attribute is the `operandSegmentSizes` that the way in would compute."""
+    if op.name.name not in MIXED_OPS or "\n" in item:
+        return False
+    try:
+        return item.replace(" ", "") == op.sizes().replace(" ", "")
+    except LayoutError:
+        return False
+
+
+def _short_integers(attribute: str) -> str:
+    """Drops `: i64` after integers, which is what they are without; not inside `<…>`, where a
+    foreign attribute may mean something else by it."""
+    depth = 0
+
+    def shorten(match: re.Match[str]) -> str:
+        nonlocal depth
+        depth += {"<": 1, ">": -1}.get(match.group(), 0)
+        return match.group(1) if match.group(1) and depth == 0 else match.group()
+
+    return _INTEGER.sub(shorten, attribute)

@@ -1,0 +1,78 @@
+"""Options, markers and fixtures shared by all tests."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+settings.register_profile("quick", deadline=None, max_examples=60)
+settings.register_profile("thorough", deadline=None, max_examples=1000)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--slow`: run the tests marked slow too, with more hypothesis examples."""
+    parser.addoption("--slow", action="store_true", help="run tests marked slow, and more hypothesis examples")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The number of hypothesis examples follows `--slow`."""
+    settings.load_profile("thorough" if config.getoption("--slow") else "quick")
+
+
+def _no_gpu() -> str | None:
+    if importlib.util.find_spec("cupy") is None:
+        return "no CuPy"
+    import cupy
+
+    try:
+        return None if cupy.cuda.runtime.getDeviceCount() else "no GPU"
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return f"no GPU: {error}"
+
+
+def _skip_reason(item: pytest.Item) -> str | None:
+    if item.get_closest_marker("slow") and not item.config.getoption("--slow"):
+        return "slow (run with --slow)"
+    if item.get_closest_marker("ptx") and shutil.which("ptxas") is None:
+        return "no ptxas"
+    return _no_gpu() if item.get_closest_marker("gpu") else None
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip, with the reason, what this machine or this run leaves out."""
+    reason = _skip_reason(item)
+    if reason is not None:
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def root() -> Path:
+    """The top folder of the project."""
+    return ROOT
+
+
+@pytest.fixture
+def mlir_context() -> Iterator[Any]:
+    """A context with the dialect loaded, current while the test runs, with an unknown location."""
+    from ragged_dialect._mlir import ir
+    from ragged_dialect.dialect import context
+
+    with context() as made, ir.Location.unknown(made):
+        yield made
+
+
+def make_shape(layout: str, extents: str) -> Any:
+    """A RaggedShape from a layout (also one of plain `d` axes) and extents like `3x?x512`."""
+    from ragged_dialect.layout import Layout
+    from ragged_dialect.shape import RaggedShape
+
+    made = Layout.dense(layout.count("d")) if set(layout) <= {"d", "|"} else Layout.parse(layout)
+    return RaggedShape(made, tuple(None if e == "?" else int(e) for e in extents.split("x")))

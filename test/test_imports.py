@@ -1,0 +1,100 @@
+"""Imports go one way: plain modules <- dialect <- passes <- lowering <- execution <- tools.
+The runtime stands alone: nothing it imports, at whatever distance, imports MLIR."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+PLAIN = {"errors", "layout", "shape", "merging", "sources", "checks", "segments"}
+LEVELS = {"passes": 2, "lowering": 3, "execution": 4, "compiler": 4, "tools": 5}
+SOURCES = sorted(
+    path
+    for folder in ("ragged_dialect", "passes", "lowering")
+    for path in (ROOT / folder).rglob("*.py")
+    if "ragged_dialect/passes" not in path.as_posix() and "ragged_dialect/lowering" not in path.as_posix()
+)
+
+
+def module_name(path: Path) -> str:
+    """Dotted name under which a source file is imported."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = parts if parts[0] == "ragged_dialect" else ("ragged_dialect", *parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in SOURCES}
+
+
+@cache
+def imports(module: str) -> frozenset[str]:
+    """Modules of the project that a module imports anywhere in its text, TYPE_CHECKING blocks left out."""
+    found: set[str] = set()
+    pending: list[ast.AST] = [ast.parse(MODULES[module].read_text())]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            pending.extend(node.orelse)
+            continue
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            submodules = {f"{node.module}.{alias.name}" for alias in node.names}
+            found.update(submodules & MODULES.keys() or {node.module})
+        pending.extend(ast.iter_child_nodes(node))
+    return frozenset(found & MODULES.keys())
+
+
+def level(module: str) -> int:
+    """Place of a module in the order of imports."""
+    parts = module.split(".")
+    if len(parts) == 1:
+        return max(LEVELS.values())
+    return 0 if parts[1] in PLAIN else LEVELS.get(parts[1], 1)
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_imports_go_one_way(module: str) -> None:
+    upward = sorted(m for m in imports(module) if m != "ragged_dialect" and level(m) > level(module))
+    assert not upward, f"{module} (level {level(module)}) imports {upward}"
+
+
+WITHOUT_MLIR = sorted(m for m in MODULES if m.startswith("ragged_dialect.runtime") or level(m) == 0)
+
+
+@pytest.mark.parametrize("module", WITHOUT_MLIR)
+def test_runtime_and_plain_modules_never_import_mlir(module: str) -> None:
+    seen, pending = {module}, [module]
+    while pending:
+        new = imports(pending.pop()) - seen
+        seen |= new
+        pending.extend(new)
+    assert "ragged_dialect._mlir" not in seen
+
+
+def test_rules_see_an_import() -> None:
+    assert "ragged_dialect._mlir" in imports("ragged_dialect.types")
+    assert level("ragged_dialect.passes.base") > level("ragged_dialect.types") > level("ragged_dialect.layout")
+
+
+def test_no_module_names_the_bindings_but_mlir_py() -> None:
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not [n for n in names if n.split(".")[0] in ("mlir", "torch_mlir")], module
+
+
+def test_future_annotations_where_the_op_builder_allows_them() -> None:
+    """The op builder reads raw annotations: op files and `_mlir.py` go without, all others with."""
+    for module, path in MODULES.items():
+        text = path.read_text()
+        raw = module in ("ragged_dialect._mlir", "ragged_dialect.dialect") or module.startswith("ragged_dialect.ops")
+        if not raw and any(isinstance(n, ast.FunctionDef | ast.ClassDef) for n in ast.parse(text).body):
+            assert "from __future__ import annotations\n" in text, module
+        assert not (raw and "from __future__" in text), module
