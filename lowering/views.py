@@ -12,7 +12,10 @@ from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.merging import merge_rule
 from ragged_dialect.shape import RaggedShape
-from ragged_dialect.types import dense_type, storage_type
+from ragged_dialect.types import dense_type
+
+
+_VECTORS: dict[str, tuple[str, ...]] = {"d": (), "t": (), "r": ("offsets",), "w": ("starts", "lengths")}
 
 
 def with_shape(
@@ -23,13 +26,13 @@ def with_shape(
     extents: dict[int, Mixed] | None = None,
     values: Any = None,
 ) -> Parts:
-    """Parts of another shape: vectors at the dims that `moved` gives, None for those that go, and
-    the `new` ones; `extents` of dense levels by new dim, taken from the old ones where missing."""
+    """Parts of another shape: vectors at the dims that `moved` gives, None for those that go (as go
+    those that the new letter has no use for), and the `new` ones; `extents` of dense levels by new dim, taken from the old ones where missing."""
     made: dict[tuple[str, int], Any] = {}
     windows: dict[int, Any] = {}
     for (kind, dim), vector in parts.vectors.items():
         to = moved(dim)
-        if to is not None:
+        if to is not None and kind in _VECTORS[shape.layout.letter(to)]:
             made[kind, to] = vector
             if dim in parts.windows:
                 windows[to] = parts.windows[dim]
@@ -149,7 +152,7 @@ def positions(parts: Parts, dim: int) -> Mixed:
 def _merge_rows(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     offsets = parts.vectors["offsets", dim + 1]
     inner = parts.extent(dim)
-    outer = emit.divide(parts.parents(dim + 1), inner) if _above_zero(inner) else _outer_count(parts, dim)
+    outer = emit.divide(parts.parents(dim + 1), inner) if _above_zero(inner) else outer_count(parts, dim)
     merged = vectors.generate(emit.add(outer, 1), lambda i: emit.load(offsets, emit.mul(i, inner)))
     return with_shape(parts, shape, lambda old: None if old in (dim, dim + 1) else old - (old > dim), {("offsets", dim): merged})
 
@@ -158,7 +161,7 @@ def _above_zero(extent: Mixed) -> bool:
     return isinstance(extent, int) and extent > 0
 
 
-def _outer_count(parts: Parts, dim: int) -> Mixed:
+def outer_count(parts: Parts, dim: int) -> Mixed:
     """Number of positions above a dense level."""
     axis, at = parts.layout.locate(dim)
     first = parts.layout.dims(axis)[0]
@@ -265,7 +268,7 @@ def _tile_rows(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     count = emit.mul(rows, tiles)
 
     def start(i: Any) -> Any:
-        row = emit.minimum(rows, ir_div(i, emit.maximum(tiles, 1)))
+        row = emit.minimum(rows, emit.divide(i, emit.maximum(tiles, 1)))
         tile = emit.sub(i, emit.mul(row, tiles))
         return emit.add(emit.mul(row, length), emit.mul(tile, factor))
 
@@ -273,11 +276,6 @@ def _tile_rows(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     values = _collapse_storage(parts, axis)
     moved = lambda old: None if old in (dim, dim + 1, dim + 2) else old - (old > dim)  # noqa: E731
     return with_shape(parts, shape, moved, {("offsets", dim + 1): offsets}, values=values)
-
-
-def ir_div(a: Mixed, b: Mixed) -> Mixed:
-    """a / b rounded down, both at least 0, b above 0."""
-    return emit.divide(a, b)
 
 
 _MERGES: dict[str, Callable[[Parts, int, RaggedShape], Parts]] = {
@@ -365,7 +363,7 @@ def _absolute(parts: Parts, dim: int, vector: Any, lengths: bool, per_row: Mixed
         end = positions(parts, dim)
         start = lambda row: emit.load(base, row)  # noqa: E731
     else:
-        rows = _outer_count(parts, dim)
+        rows = outer_count(parts, dim)
         extent = parts.extent(dim)
         end = emit.mul(rows, extent)
         start = lambda row: emit.mul(row, extent)  # noqa: E731
@@ -409,8 +407,3 @@ def _partition_window(
     }
     moved = lambda old: None if old == dim else old + (old > dim)  # noqa: E731
     return with_shape(parts, shape, moved, new, extents)
-
-
-def store_type(parts: Parts) -> Any:
-    """Type of the values of a shape."""
-    return storage_type(parts.shape, parts.element)

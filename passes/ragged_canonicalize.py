@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from ragged_dialect._mlir import passmanager
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.patterns import canonicalization_patterns
-from ragged_dialect.passes.rewriting import run_patterns
+from ragged_dialect.passes.rewriting import run_patterns, settle
 
 DISABLED = (
     "SwapTransposeWithBroadcast",
@@ -59,6 +59,7 @@ class RaggedCanonicalize(RaggedPass):
         for _ in range(_ROUNDS):
             manager.run(op)
             changed = run_patterns(op, patterns, self.seed)
+            settle(op)
             after = "" if changed else str(op)
             if after and after == before:
                 return

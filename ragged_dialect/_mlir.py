@@ -12,6 +12,7 @@ import importlib.util
 import os
 import sys
 import threading
+import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -19,10 +20,29 @@ _REQUIRED = ("ir", "passmanager", "rewrite", "dialects.ext", "dialects.irdl", "d
 _CANDIDATES = ("mlir", "torch_mlir")
 
 
+class _LaterNumpy(types.ModuleType):
+    """Stands for NumPy inside `ir`, which needs it for four attribute builders only; importing it
+    takes as long as everything else in ragged-opt."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module("numpy"), name)
+
+
+def _import_ir(package: str) -> None:
+    stand_in = None if "numpy" in sys.modules or f"{package}.ir" in sys.modules else _LaterNumpy("numpy")
+    if stand_in is not None:
+        sys.modules["numpy"] = stand_in
+    try:
+        importlib.import_module(f"{package}.ir")
+    finally:
+        if sys.modules.get("numpy") is stand_in:
+            del sys.modules["numpy"]
+
+
 def _missing(package: str) -> str | None:
     """Why a package cannot provide the bindings; None when it can. Looks, and imports only `ir`."""
     try:
-        importlib.import_module(f"{package}.ir")
+        _import_ir(package)
         for module in _REQUIRED:
             if importlib.util.find_spec(f"{package}.{module}") is None:
                 return f"{package}: no module {package}.{module}"
@@ -41,7 +61,6 @@ def _select() -> str:
             return name
         reasons.append(reason)
     raise ImportError("expected MLIR Python bindings, got none that can be used: " + "; ".join(reasons))
-
 
 
 PACKAGE = _select()

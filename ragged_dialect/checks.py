@@ -28,6 +28,7 @@ class CheckKind:
     cases: tuple[str, ...]
     whole: frozenset[int] = frozenset()
     needs_factor: bool = False
+    least_factor: int = 1
 
 
 def _spec(name: str, forms: str, optional: bool = False) -> OperandSpec:
@@ -50,10 +51,10 @@ _KINDS = (
         ),
         frozenset({0, 1}),
     ),
-    # rows of offsets relative to their component, lengths of the components
+    # rows of offsets relative to their component, lengths of the components (one where all have it)
     CheckKind(
         "rows",
-        (_spec("offsets", "m"), _spec("lengths", "v")),
+        (_spec("offsets", "m"), _spec("lengths", "sv"), _COUNT),
         (
             "expected at least 1 offset per row, got 0",
             "expected {a} rows of offsets, got {b}",
@@ -75,7 +76,7 @@ _KINDS = (
     ),
     CheckKind(
         "row_lengths",
-        (_spec("lengths", "m"), _spec("the component lengths", "v")),
+        (_spec("lengths", "m"), _spec("the component lengths", "sv"), _COUNT),
         (
             "expected {a} rows of lengths, got {b}",
             "expected the row of lengths to be >= 0, got {a}",
@@ -125,8 +126,20 @@ _KINDS = (
         frozenset({0}),
     ),
     # lengths or an extent against the attribute `factor` of the op
-    CheckKind("at_least", (_spec("the extent", "sv"),), ("expected at least {b}, got {a}",), needs_factor=True),
-    CheckKind("at_most", (_spec("the extent", "sv"),), ("expected at most {b}, got {a}",), needs_factor=True),
+    CheckKind(
+        "at_least",
+        (_spec("the extent", "sv"),),
+        ("expected at least {b}, got {a}",),
+        needs_factor=True,
+        least_factor=0,
+    ),
+    CheckKind(
+        "at_most",
+        (_spec("the extent", "sv"),),
+        ("expected at most {b}, got {a}",),
+        needs_factor=True,
+        least_factor=0,
+    ),
     # extent of a dense dim, longest length it must reach
     CheckKind(
         "covers",

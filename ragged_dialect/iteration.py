@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ragged_dialect._mlir import ir, linalg
+from ragged_dialect import _mlir
+from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import Layout
 from ragged_dialect.shape import RaggedShape
@@ -151,7 +152,7 @@ def output_count(op: Any) -> int:
 
 
 def _linalg(op: Any) -> Iteration:
-    maps = linalg.get_indexing_maps(op.operation)
+    maps = _mlir.linalg.get_indexing_maps(op.operation)
     if maps is None:
         raise LayoutError("expected an op with indexing maps, got none")
     operands = list(op.operation.operands)
@@ -192,11 +193,26 @@ def _iteration(accesses: tuple[Access, ...], inputs: int, kinds: tuple[str, ...]
 def _check(it: Iteration) -> Iteration:
     for access in it.accesses:
         _check_plain_exprs(it, access)
+        _check_distinct(access)
     for loop, uses in enumerate(it.ragged):
         if uses:
             _check_outs(it, loop)
             _check_parents(it, loop, uses)
+    for access in it.accesses[: it.inputs]:
+        if None not in access.loops:
+            reduced = (d for d, loop in enumerate(access.loops) if loop is not None and it.kinds[loop] == "reduction")
+            access.shape.reduce(frozenset(reduced))
     return it
+
+
+def _check_distinct(access: Access) -> None:
+    """Levels of one axis nest, so each has a loop of its own."""
+    layout = access.shape.layout
+    for axis, letters in enumerate(layout.axes):
+        loops = [access.loops[dim] for dim in layout.dims(axis)]
+        twice = [loop for loop in loops if loops.count(loop) > 1]
+        if twice:
+            raise LayoutError(f'expected a loop for every level of axis "{letters}", got loop {twice[0]} twice')
 
 
 def _check_plain_exprs(it: Iteration, access: Access) -> None:

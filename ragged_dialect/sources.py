@@ -53,10 +53,10 @@ def _check_source(likes: list[RaggedShape], source: Source | None) -> None:
 def _check_axis(likes: list[RaggedShape], sources: list[Source | None], result: RaggedShape, axis: int) -> None:
     letters = result.layout.axes[axis]
     dims = list(result.layout.dims(axis))
-    if letters == "d":
-        return
     for dim, letter in zip(dims, letters, strict=True):
         source = sources[dim]
+        if source is None and letters == "d":
+            continue
         if source is None:
             raise LayoutError(f'expected [like, level] for dim {dim} of layout "{result.layout}" in \'from\', got -1')
         like = likes[source.like]

@@ -106,7 +106,9 @@ def is_index_element(type_: Any) -> bool:
 
 def check_vector(value: Any, what: str, ranks: Iterable[int] = (1,)) -> RaggedShape:
     """An index vector: dense, of i32, i64 or index, of one of the ranks."""
-    shape = tensor_shape(value)
+    if not isinstance(value.type, ir.RankedTensorType):
+        raise LayoutError(f"expected {what} to be a tensor, got {value.type}")
+    shape = shape_of(value.type)
     if layout_of(value.type) is not None:
         raise LayoutError(f"expected {what} without a layout, got {value.type}")
     if not is_index_element(value.type.element_type):

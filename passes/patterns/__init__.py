@@ -3,10 +3,10 @@ that changes nothing and returns False where it does not match."""
 
 from __future__ import annotations
 
-from ragged_dialect.passes.patterns import access, making, nesting, slicing, splitting
+from ragged_dialect.passes.patterns import access, making, nesting, refining, slicing, splitting
 from ragged_dialect.passes.rewriting import Pattern
 
-_FAMILIES = (nesting, splitting, slicing, access, making)
+_FAMILIES = (refining, nesting, splitting, slicing, access, making)
 
 
 def canonicalization_patterns() -> dict[str, tuple[Pattern, ...]]:

@@ -88,21 +88,26 @@ def order_assumes(op: Any, rewriter: Rewriter) -> bool:
 
 
 def assume_of_nothing(op: Any, rewriter: Rewriter) -> bool:
-    """An assume whose facts always hold, or hold of the static extent, goes; a fact that always
-    holds is dropped."""
-    divisor, low, high = facts = _facts(op)
-    level = int_attr(op, "level")
-    extent = shape(op.operands[0]).shape[level]
-    if extent is not None:
-        holds = extent % (divisor or 1) == 0 and (low or 0) <= extent and (high is None or extent <= high)
-        return holds and rewriter.replace(op, op.operands[0])
-    kept: Facts = (None if divisor == 1 else divisor, None if low == 0 else low, high)
+    """Facts that always hold, or hold of the static extent, are dropped; an assume without facts goes."""
+    facts, level = _facts(op), int_attr(op, "level")
+    kept = _open_facts(facts, shape(op.operands[0]).shape[level])
     if kept == facts:
         return False
     if kept == (None, None, None):
         return rewriter.replace(op, op.operands[0])
     with rewriter.before(op):
         return rewriter.replace(op, builders.assume(op.operands[0], level, *kept))
+
+
+def _open_facts(facts: Facts, extent: int | None) -> Facts:
+    divisor, low, high = facts
+    if extent is None:
+        return None if divisor == 1 else divisor, None if low == 0 else low, high
+    return (
+        None if divisor is None or extent % divisor == 0 else divisor,
+        None if low is None or low <= extent else low,
+        None if high is None or extent <= high else high,
+    )
 
 
 def annotate_of_same(op: Any, rewriter: Rewriter) -> bool:

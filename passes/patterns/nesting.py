@@ -52,7 +52,9 @@ def partition_of_values(op: Any, rewriter: Rewriter) -> bool:
     layout = shape(y).layout
     if not same_meaning(shape(y), shape(op.results[0])) or layout.axes[layout.locate(dim)[0]] != "dr":
         return False
-    if sum(axis != "d" for axis in layout.axes) != 1 or not is_vector_of(op.operands[1], y, "offsets", dim + 1, rewriter):
+    if sum(axis != "d" for axis in layout.axes) != 1:
+        return False
+    if not is_vector_of(op.operands[1], y, "offsets", dim + 1, rewriter):
         return False
     return rewriter.replace(op, y)
 

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.diagnostics import Diagnostic
 from ragged_dialect.asm.source import MEMORY, Source
+
+
+@contextmanager
+def collect(context: Any) -> Iterator[list[Diagnostic]]:
+    """Collects every diagnostic of the context while it is entered, instead of printing it."""
+    diagnostics: list[Diagnostic] = []
+
+    def handler(diagnostic: Any) -> bool:
+        diagnostics.append(from_mlir(diagnostic))
+        return True
+
+    # Without this flag errors go into the exception only, in no order with the others.
+    before, context.emit_error_diagnostics = context.emit_error_diagnostics, True
+    try:
+        with context.attach_diagnostic_handler(handler):
+            yield diagnostics
+    finally:
+        context.emit_error_diagnostics = before
 
 
 def from_mlir(diagnostic: Any) -> Diagnostic:
@@ -49,13 +69,16 @@ def to_user(diagnostic: Diagnostic, source: Source) -> Diagnostic:
 
 def move_locations(op: Any, source: Source) -> None:
     """Move the locations of ops and block arguments from the generic text to the user's."""
-    op.location = _moved(op.location, source)
-    for region in op.regions:
-        for block in region.blocks:
-            for argument in block.arguments:
-                argument.set_location(_moved(argument.location, source))
-            for child in block.operations:
-                move_locations(child.operation, source)
+
+    def move(inner: Any) -> Any:
+        inner.location = _moved(inner.location, source)
+        for region in inner.regions:
+            for block in region.blocks:
+                for argument in block.arguments:
+                    argument.set_location(_moved(argument.location, source))
+        return ir.WalkResult.ADVANCE
+
+    op.walk(move)  # a loop over blocks would import the Python module of every dialect it meets
 
 
 def _moved(location: Any, source: Source) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
-from ragged_dialect.asm.locations import from_mlir, move_locations, to_user
+from ragged_dialect.asm.locations import collect, move_locations, to_user
 from ragged_dialect.asm.short import to_short, translate
 from ragged_dialect.asm.source import MEMORY, Source
 
@@ -41,14 +41,12 @@ def decode(text: str | bytes, filename: str) -> str:
 
 
 def _parse(text: str | bytes, context: Any, source: Source) -> Any:
-    emit, context.emit_error_diagnostics = context.emit_error_diagnostics, False
-    try:
-        return ir.Module.parse(text, context)
-    except ir.MLIRError as error:
-        diagnostics = [to_user(from_mlir(d), source) for d in error.error_diagnostics]
-        raise ParseError(*(diagnostics or [_silent(source)])) from None
-    finally:
-        context.emit_error_diagnostics = emit
+    with collect(context) as diagnostics:
+        try:
+            return ir.Module.parse(text, context)
+        except ir.MLIRError:
+            pass
+    raise ParseError(*([to_user(d, source) for d in diagnostics] or [_silent(source)]))
 
 
 def _silent(source: Source) -> Diagnostic:

@@ -91,8 +91,9 @@ class AssertValidOp(MixedOp, name="assert_valid"):
         if kind is None:
             raise LayoutError(f"expected kind among {', '.join(CHECK_KINDS)}, got '{name}'")
         factor = optional_int(self, "factor")
-        if kind.needs_factor and (factor is None or factor < 1):
-            raise LayoutError(f"expected a factor of at least 1 for kind '{name}', got {factor or 'none'}")
+        if kind.needs_factor and (factor is None or factor < kind.least_factor):
+            got = "none" if factor is None else factor
+            raise LayoutError(f"expected a factor of at least {kind.least_factor} for kind '{name}', got {got}")
         _check_operands(kind, list(self.operation.operands))
 
 

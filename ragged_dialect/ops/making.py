@@ -113,7 +113,7 @@ class ToPaddedOp(RaggedOp, name="to_padded", traits=[Pure]):
 
     @verifier
     def verify_invariants(self) -> None:
-        x, pad, *maxima = self.operation.operands
+        x, pad, maxima = self.operation.operands[0], self.operation.operands[1], list(self.operation.operands)[2:]
         shape = tensor_shape(x)
         has_unit(self, "truncate")
         if shape.layout.is_dense:
@@ -148,7 +148,11 @@ class FromPaddedOp(MixedOp, name="from_padded", traits=[Pure]):
 
     @verifier
     def verify_invariants(self) -> None:
+        if not self.operation.operands:
+            raise LayoutError("expected a padded tensor and offsets, got no operand")
         dense, *vectors = self.operation.operands
+        if not is_tensor(dense.type):
+            raise LayoutError(f"expected a padded tensor, got {dense.type}")
         shape = tensor_shape(self.operation.results[0])
         if set(shape.layout.letters) - {"d", "r"} or shape.layout.is_dense:
             raise LayoutError(f"expected a result with a layout of 'd' and 'r', got {self.res.type}")

@@ -159,6 +159,9 @@ class ConcatOp(MixedOp, name="concat", traits=[Pure]):
         operands = list(self.operation.operands)
         if not operands:
             raise LayoutError("expected at least 1 operand, got 0")
+        for x in operands:
+            if not is_tensor(x.type):
+                raise LayoutError(f"expected tensors to concatenate, got {x.type}")
         shapes = [tensor_shape(x) for x in operands]
         element = operands[0].type.element_type
         for x in operands[1:]:

@@ -1,0 +1,35 @@
+"""The known reductions: combining two scalars, neutral elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.lowering import emit
+
+_FLOAT = {"sum": "addf", "prod": "mulf", "max": "maximumf", "min": "minimumf"}
+_INTEGER = {"sum": "addi", "prod": "muli", "max": "maxsi", "min": "minsi"}
+
+
+def is_float(type_: Any) -> bool:
+    """Whether a scalar type is a float."""
+    return isinstance(type_, (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type))
+
+
+def combine(kind: str, a: Any, b: Any) -> Any:
+    """a combined with b."""
+    table = _FLOAT if is_float(a.type) else _INTEGER
+    if isinstance(a.type, ir.IntegerType) and a.type.width == 1:
+        # 1 is -1 as a signed bit: or and and are the maximum and minimum of bools
+        table = {**_INTEGER, "max": "ori", "min": "andi", "sum": "ori", "prod": "andi"}
+    return getattr(arith, table[kind])(a, b)
+
+
+def neutral(kind: str, type_: Any) -> Any:
+    """The value that changes nothing: 0, 1, and the extremes of the type."""
+    if is_float(type_):
+        return emit.constant(type_, {"sum": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf")}[kind])
+    if type_.width == 1:
+        return emit.constant(type_, {"sum": 0, "prod": 1, "max": 0, "min": 1}[kind])
+    low = -(1 << (type_.width - 1))
+    return emit.constant(type_, {"sum": 0, "prod": 1, "max": low, "min": -low - 1}[kind])

@@ -1,0 +1,133 @@
+"""`convert-ragged-to-scf`: ragged tensors become their parts, compute becomes loops on slices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import ir, passmanager
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.iteration import is_compute, is_elementwise, touches_ragged
+from ragged_dialect.lowering.context import Lowering
+from ragged_dialect.lowering.prepare import prepare
+from ragged_dialect.lowering.rules import access, checks, compute, control, making, structure
+from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.types import is_ragged
+
+RULES: dict[str, Callable[[Lowering, Any], None]] = {
+    **structure.RULES,
+    **access.RULES,
+    **making.RULES,
+    **checks.RULES,
+}
+
+
+@dataclass(frozen=True)
+class ConvertRaggedToScf(RaggedPass):
+    """Lower ragged IR to dense IR: parts, `scf.forall` over components, linalg on slices.
+
+    ```mlir
+    %1 = linalg.reduce ins(%x : tensor<?x?x64xf32, #ragged.layout<"dr|d">>) …
+    // becomes
+    %1 = scf.forall (%b) in (%n) shared_outs(%o = %init) -> (tensor<?x64xf32>) {
+      %lo = tensor.extract %offsets[%b] …
+      %s = tensor.extract_slice %values[%lo, 0] [%len, 64] [1, 1] …
+      %r = linalg.generic ins(%s) outs(%slice of %o) …
+      scf.forall.in_parallel { tensor.parallel_insert_slice %r into %o[%b, 0] [1, 64] [1, 1] }
+    }
+    ```
+
+    Precondition: no `ragged.annotate` that changes a layout (run `ragged-infer-layouts`). Asserts
+    become asserts on dense vectors, lowered by `convert-ragged-checks-to-scf`.
+    """
+
+    name: ClassVar[str] = "convert-ragged-to-scf"
+
+    def run(self, op: Any) -> None:
+        """Lower every function of a module."""
+        if not _has_ragged(op):
+            return
+        passmanager.PassManager.parse("builtin.module(func.func(linalg-generalize-named-ops))").run(op)
+        prepare(op)
+        for function in list(op.regions[0].blocks[0].operations):
+            if function.operation.name == "func.func":
+                _lower_function(function.operation)
+
+
+def _has_ragged(module: Any) -> bool:
+    found = False
+
+    def visit(op: Any) -> Any:
+        nonlocal found
+        if op.name.startswith("ragged.") or touches_ragged(op) or _has_ragged_signature(op):
+            found = True
+            return ir.WalkResult.INTERRUPT
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit)
+    return found
+
+
+def _has_ragged_signature(op: Any) -> bool:
+    if op.name != "func.func":
+        return False
+    type_ = ir.TypeAttr(op.attributes["function_type"]).value
+    return any(is_ragged(t) for t in (*type_.inputs, *type_.results))
+
+
+def _lower_function(function: Any) -> None:
+    ctx = Lowering()
+
+    def process(block: Any) -> None:
+        with ctx.scope():
+            for op in list(block.operations):
+                with ir.InsertionPoint(op), op.location:
+                    _lower_op(ctx, op.operation, process)
+            ctx.close()
+
+    with ctx.scope():
+        control.lower_func(ctx, function, process)
+    for op in reversed(ctx.dead):
+        op.erase()
+
+
+def _lower_op(ctx: Lowering, op: Any, process: Callable[[Any], None]) -> None:
+    try:
+        _dispatch(ctx, op, process)
+    except LayoutError as error:
+        raise PassFailure(op, f"'{op.name}' op {error}") from error
+
+
+def _dispatch(ctx: Lowering, op: Any, process: Callable[[Any], None]) -> None:
+    ragged = op.name.startswith("ragged.") or touches_ragged(op)
+    if op.name in control.RULES:
+        _control(ctx, op, process, ragged)
+    elif op.name in RULES and (ragged or op.name.startswith("ragged.")):
+        RULES[op.name](ctx, op)
+        ctx.erase_later(op)
+    elif (ragged and is_compute(op)) or compute.is_joinable(ctx, op):
+        rule = compute.lower_elementwise if is_elementwise(op) else compute.lower_generic
+        rule(ctx, op)
+        ctx.erase_later(op)
+    elif ragged:
+        raise PassFailure(op, f"expected an op with a lowering for ragged tensors, got '{op.name}'")
+    elif op.regions or any(ctx.is_pending(v) for v in op.operands):
+        ctx.close()
+        for region in op.regions:
+            if op.name.startswith("scf."):
+                for block in region.blocks:
+                    process(block)
+
+
+def _control(ctx: Lowering, op: Any, process: Callable[[Any], None], ragged: bool) -> None:
+    if ragged or op.name in ("scf.yield", "func.return", "scf.condition"):
+        if ragged:
+            control.RULES[op.name](ctx, op, process)
+        else:
+            ctx.close()
+        return
+    ctx.close()
+    for region in op.regions:
+        for block in region.blocks:
+            process(block)

@@ -1,0 +1,152 @@
+"""`expand-ragged-math`: scalar math ops in a form that LLVM's loop vectoriser can vectorise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import arith, ir, math
+from ragged_dialect.lowering import math_erf, math_exponential, math_logarithm, math_trigonometry
+from ragged_dialect.lowering.math_emitter import Emitter, Number
+from ragged_dialect.lowering.math_library import VECTOR_ISAS, MathLibrary
+from ragged_dialect.passes.base import PassFailure, RaggedPass
+
+# f32 in plain arith ops.
+_POLYNOMIALS: dict[str, Callable[[Number], Number]] = {
+    "math.exp": math_exponential.exp,
+    "math.exp2": math_exponential.exp2,
+    "math.expm1": math_exponential.expm1,
+    "math.tanh": math_exponential.tanh,
+    "math.log": math_logarithm.log,
+    "math.log2": math_logarithm.log2,
+    "math.log10": math_logarithm.log10,
+    "math.log1p": math_logarithm.log1p,
+    "math.erf": math_erf.erf,
+}
+_GUARDED: dict[str, Callable[[Number, MathLibrary], Number]] = {
+    "math.sin": math_trigonometry.sin,
+    "math.cos": math_trigonometry.cos,
+}
+# The C name of the f64 function; f32 goes through it where no entry above exists.
+_LIBRARY = {
+    name: name.removeprefix("math.")
+    for name in (*_POLYNOMIALS, *_GUARDED, "math.acos", "math.acosh", "math.asin", "math.asinh", "math.atan",
+                 "math.atan2", "math.atanh", "math.cbrt", "math.cosh", "math.erfc", "math.sinh", "math.tan")
+} | {"math.powf": "pow", "math.fpowi": "pow"}  # fmt: skip
+# LLVM has these natively; f16 and bf16 go through f32, which rounds to the same result.
+_NATIVE = frozenset(("math.ceil", "math.floor", "math.fma", "math.round", "math.roundeven", "math.rsqrt",
+                     "math.sqrt", "math.trunc"))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ExpandRaggedMath(RaggedPass):
+    """Rewrite scalar `math` ops so that loops that contain them vectorise.
+
+    ```mlir
+    %y = math.exp %x : f32      // before
+    %0 = arith.mulf %x, %log2e fastmath<contract> : f32      // after: 20 arith ops, no call
+    …
+    %y = arith.mulf %8, %9 fastmath<contract> : f32
+    ```
+
+    f32: exp, exp2, expm1, log, log2, log10, log1p, tanh, erf become straight-line arith ops; sin and
+    cos too, with a library call behind a branch for |x| > 2**20; all at most 2 ulp on the full range.
+    The other functions, and f64, become calls of f64 library functions (`llvm.call`) with vector
+    variants from libmvec. f16 and bf16 go through f32. Integer ops and what LLVM has natively stay.
+
+    Works on scalars anywhere outside GPU modules: run it after elementwise ops on tensors became
+    linalg (or loops). The tail after it: convert-linalg-to-loops, convert-scf-to-cf,
+    convert-math-to-funcs (math.ipowi), convert-math-to-llvm, convert-arith-to-llvm,
+    finalize-memref-to-llvm, convert-cf-to-llvm, convert-func-to-llvm; the JIT loads
+    `math_library.required_libraries()`, an object file links -lmvec -lm.
+
+    `isa` chooses the vector variants: none, sse, avx2, avx512, or auto for what the host has.
+    """
+
+    name: ClassVar[str] = "expand-ragged-math"
+    isa: str = "auto"
+
+    def run(self, op: Any) -> None:
+        if self.isa != "auto" and self.isa not in VECTOR_ISAS:
+            raise PassFailure(op, f"expected isa auto, {', '.join(VECTOR_ISAS)}, got {self.isa}")
+        library = MathLibrary(op, self.isa)
+        for found in list(_math_ops(op)):
+            _expand(found, library)
+        library.keep_variants()
+
+
+def _math_ops(op: Any) -> Iterator[Any]:
+    """The math ops below `op`, in order, GPU modules left out."""
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                if inner.operation.name.startswith("math."):
+                    yield inner
+                elif inner.operation.name != "gpu.module":
+                    yield from _math_ops(inner.operation)
+
+
+def _expand(op: Any, library: MathLibrary) -> None:
+    name, emitter = op.operation.name, Emitter(op)
+    if name == "math.sincos":
+        _replace(op, [_compute(f"math.{part}", op, emitter, library) for part in ("sin", "cos")])
+    elif name == "math.clampf":
+        _replace(op, [_clamp(emitter, *op.operands)])
+    elif name in _LIBRARY or (name in _NATIVE and _width(op) == 16):
+        if name == "math.fpowi" and op.operands[1].type.width > 32:
+            return  # no f64 holds every exponent: convert-math-to-funcs multiplies
+        _replace(op, [_compute(name, op, emitter, library)])
+
+
+def _replace(op: Any, values: list[Any]) -> None:
+    for result, value in zip(op.results, values, strict=True):
+        result.replace_all_uses_with(value)
+    op.operation.erase()
+
+
+def _width(op: Any) -> int:
+    kind = op.operands[0].type
+    return int(kind.width) if isinstance(kind, (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type)) else 0
+
+
+def _compute(name: str, op: Any, emitter: Emitter, library: MathLibrary) -> Any:
+    """The value of the function `name` of the op's operands, in their type."""
+    kind, width = op.operands[0].type, _width(op)
+    if width == 0:
+        raise PassFailure(op, f"expected scalars of f16, bf16, f32 or f64 to expand {name}, got {kind}")
+    if width == 64:
+        return library.call(_LIBRARY[name], _floats(op, emitter, emitter.f64), emitter.ip, emitter.loc)
+    operands = _floats(op, emitter, emitter.f32)
+    result = _single(name, operands, emitter, library)
+    return result if width == 32 else emitter.number(result).narrow(kind).value
+
+
+def _floats(op: Any, emitter: Emitter, kind: Any) -> list[Any]:
+    """The operands as `kind`, which is at least as wide; the integer exponent of fpowi as f64."""
+    values: list[Any] = []
+    for value in op.operands:
+        if isinstance(value.type, ir.IntegerType):
+            values.append(emitter.plain(arith.sitofp, emitter.f64, value))
+        else:
+            values.append(value if value.type == kind else emitter.plain(arith.extf, kind, value))
+    return values
+
+
+def _single(name: str, operands: list[Any], emitter: Emitter, library: MathLibrary) -> Any:
+    """The value of the function `name` of f32 operands, in f32."""
+    x = emitter.number(operands[0])
+    if name in _POLYNOMIALS:
+        return _POLYNOMIALS[name](x).value
+    if name in _GUARDED:
+        return _GUARDED[name](x, library).value
+    if name in _NATIVE:
+        return emitter.plain(getattr(math, name.removeprefix("math.")), *operands)
+    wide = [v if v.type == emitter.f64 else emitter.number(v).widen().value for v in operands]
+    result = library.call(_LIBRARY[name], wide, emitter.ip, emitter.loc)
+    return emitter.number(result).narrow(emitter.f32).value
+
+
+def _clamp(emitter: Emitter, value: Any, low: Any, high: Any) -> Any:
+    above = emitter.plain(arith.maximumf, value, low)
+    return emitter.plain(arith.minimumf, above, high)

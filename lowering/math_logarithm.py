@@ -1,0 +1,79 @@
+"""log of f32 in f32 arithmetic; log2, log10 and log1p of f32 in f64 arithmetic; straight-line.
+
+`x = 2**k * m` with m in [sqrt(1/2), sqrt(2)), so that no cancellation happens next to x = 1. The
+polynomials are derived by benchmarks/math_coefficients.py.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ragged_dialect.lowering.math_emitter import Number
+
+_LN2_HIGH = round(math.log(2) * 2**15) / 2**15
+_LN2_LOW = math.log(2) - _LN2_HIGH
+_SQRT_HALF_BITS = 0x3F3504F3
+_SQRT_HALF_BITS_F64 = 0x3FE6A09E667F3BCD
+
+LOG = (0.3333333, -0.2500082, 0.20001242, -0.16623409, 0.1420158, -0.1315961, 0.12762217, -0.07636439)
+ATANH = (0.6666666563655683, 0.40000337387858464, 0.285371586179802, 0.23585176279448145)
+
+
+def _special(x: Number, result: Number) -> Number:
+    """`result` for positive finite x; inf and NaN go through, zero gives -inf, the rest NaN."""
+    select = x.emitter.select
+    finite = select(x.compare("<", math.inf), result, x)
+    pole = select(x.compare("==", 0.0), finite.emitter.number(finite.same(-math.inf)), math.nan)
+    return select(x.compare("<=", 0.0), pole, finite)
+
+
+def log(x: Number) -> Number:
+    """The natural logarithm to 2 ulp, subnormal arguments included."""
+    emitter = x.emitter
+    tiny = x.compare("<", 2.0**-126)
+    bits = emitter.select(tiny, x * 2.0**23, x).bits()
+    biased = (bits - (_SQRT_HALF_BITS - (128 << 23))) >> 23
+    f = (bits - (biased << 23) + (128 << 23)).as_float() - 1.0
+    bias = emitter.select(tiny, 128.0 + 23.0, emitter.number(x.same(128.0)))
+    k = biased.to_float() - bias
+    square = f * f
+    rest = square * f * f.polynomial(LOG) + k * _LN2_LOW - square * 0.5
+    return _special(x, k * _LN2_HIGH + (f + rest))
+
+
+def _wide(u: Number, exact: Number | None, scale: float, exponent_scale: float) -> Number:
+    """`exponent_scale * k + scale * log(m)` in f64 for u > 0; relative error below 2**-36.
+
+    Where k is 0, `exact` stands for u - 1 (u may be rounded). Shifts are logical and the integer
+    becomes a float through the exponent field: AVX2 has neither 64-bit arithmetic shifts nor
+    64-bit conversions.
+    """
+    bits = u.bits()
+    biased = (bits - (_SQRT_HALF_BITS_F64 - (1024 << 52))) >> 52
+    f = (bits - (biased << 52) + (1024 << 52)).as_float() - 1.0
+    if exact is not None:
+        f = u.emitter.select(biased.equals(1024), exact, f)
+    k = (biased + 0x4330000000000000).as_float() - (2.0**52 + 1024)
+    s = f / (f + 2.0)
+    square = s * s
+    return k * exponent_scale + s * (square * (square.polynomial(ATANH) * scale) + 2.0 * scale)
+
+
+def log2(x: Number) -> Number:
+    """The logarithm to base 2 to 1 ulp."""
+    wide = _wide(x.widen(), None, 1 / math.log(2), 1.0)
+    return _special(x, wide.narrow(x.value.type))
+
+
+def log10(x: Number) -> Number:
+    """The logarithm to base 10 to 1 ulp."""
+    wide = _wide(x.widen(), None, 1 / math.log(10), math.log10(2))
+    return _special(x, wide.narrow(x.value.type))
+
+
+def log1p(x: Number) -> Number:
+    """`log(1 + x)` to 1 ulp, with the sign of a zero."""
+    exact = x.widen()
+    wide = _wide(exact + 1.0, exact, 1.0, math.log(2))
+    result = _special(exact + 1.0, wide).narrow(x.value.type)
+    return x.emitter.select(x.compare("==", 0.0), x, result)

@@ -1,0 +1,66 @@
+"""sin and cos of f32: reduction in f64, polynomials in f32, a guarded library call for huge arguments.
+
+The reduction `r = x - k * pi / 2` is exact to 2**-60 for |x| up to 2**20, far beyond the 8192 that
+polynomials in f32 alone would reach. Larger arguments (and infinities and NaN) take a call behind
+an `scf.if`, in which LLVM's loop vectoriser puts a call of the masked vector variant that
+`MathLibrary.huge` declares: one call per vector, which returns at once when no lane is huge.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ragged_dialect._mlir import ir, scf
+from ragged_dialect.lowering.math_emitter import Emitter, Number
+from ragged_dialect.lowering.math_library import MathLibrary
+
+_LIMIT = 2.0**20
+# 33 bits: the product with an integer below 2**20 is exact in f64; the rest of pi / 2 below it.
+_HALF_PI_HIGH = round(math.pi / 2 * 2**32) / 2**32
+_PI_MINUS_MATH_PI = 1.2246467991473532e-16
+_HALF_PI_LOW = (math.pi / 2 - _HALF_PI_HIGH) + _PI_MINUS_MATH_PI / 2
+_ROUND = 1.5 * 2**52
+
+SIN = (-0.16666655, 0.00833219, -0.00019518407)
+COS = (0.041666646, -0.001388731, 2.4432327e-05)
+
+
+def _reduced(x: Number, quarter_turns: int) -> Number:
+    """sin(x + quarter_turns * pi / 2) for |x| <= 2**20."""
+    emitter, wide = x.emitter, x.widen()
+    t = wide * (2 / math.pi) + _ROUND
+    k = t - _ROUND
+    r = (wide - k * _HALF_PI_HIGH - k * _HALF_PI_LOW).narrow(x.value.type)
+    square = r * r
+    sine = r * square * square.polynomial(SIN) + r
+    cosine = square * square * square.polynomial(COS) + (square * -0.5 + 1.0)
+    quadrant = t.bits().low_half()
+    if quarter_turns:
+        quadrant = quadrant + quarter_turns
+    value = emitter.select((quadrant & 1).equals(0), sine, cosine)
+    return (value.bits() ^ ((quadrant & 2) << 30)).as_float()
+
+
+def _guarded(name: str, x: Number, usual: Number, library: MathLibrary) -> Number:
+    """`usual` for |x| <= 2**20, else the library's value."""
+    emitter: Emitter = x.emitter
+    usual_range = x.magnitude().compare("<=", _LIMIT)
+    branch: Any = scf.IfOp(usual_range, [x.value.type], has_else=True, loc=emitter.loc, ip=emitter.ip)
+    scf.YieldOp([usual.value], loc=emitter.loc, ip=ir.InsertionPoint(branch.then_block))
+    inside = ir.InsertionPoint(branch.else_block)
+    scf.YieldOp([library.huge(name, x.value, inside, emitter.loc)], loc=emitter.loc, ip=inside)
+    return emitter.number(branch.results[0])
+
+
+def sin(x: Number, library: MathLibrary) -> Number:
+    """The sine to 2 ulp for every argument."""
+    usual = _reduced(x, 0)
+    # The reduction adds +0, which would turn the sine of -0 into +0.
+    usual = x.emitter.select(x.compare("==", 0.0), x, usual)
+    return _guarded("sin", x, usual, library)
+
+
+def cos(x: Number, library: MathLibrary) -> Number:
+    """The cosine to 2 ulp for every argument."""
+    return _guarded("cos", x, _reduced(x, 1), library)

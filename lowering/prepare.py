@@ -1,0 +1,30 @@
+"""Rewrites on ragged IR right before the lowering: what has no loop nest of its own becomes ops
+that have one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.lowering.decompose import decompose_softmax
+from ragged_dialect.lowering.widen import needs_widening, widen_reduction
+
+
+def prepare(module: Any) -> None:
+    """Decompose softmax, widen the accumulators of short floats."""
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name == "linalg.softmax" or needs_widening(op):
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit)
+    for op in found:
+        with ir.InsertionPoint(op), op.location:
+            if op.name == "linalg.softmax":
+                decompose_softmax(op)
+            else:
+                widen_reduction(op)
+
+

@@ -1,0 +1,1 @@
+"""Lowering rules: one per op, in tables keyed by op name."""

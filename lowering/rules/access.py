@@ -1,0 +1,256 @@
+"""Rules of the access ops, and of tensor ops on dense axes of ragged tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect._mlir import DYNAMIC, ir, tensor
+from ragged_dialect.layout import Layout
+from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.lowering.context import Lowering
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.rules.compute import copy_attributes
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.types import is_tensor, shape_of, storage_type
+
+
+def _level(op: Any) -> int:
+    return op.attributes["level"].value
+
+
+def _replace(op: Any, value: Any) -> None:
+    op.results[0].replace_all_uses_with(emit.cast(value, op.results[0].type) if is_tensor(value.type) else value)
+
+
+def lower_assemble(ctx: Lowering, op: Any) -> None:
+    """ragged.assemble."""
+    type_ = op.results[0].type
+    shape = shape_of(type_)
+    values, *rest = op.operands
+    flat = [emit.cast(values, storage_type(shape, type_.element_type))]
+    flat += [emit.as_vector(v) if is_tensor(v.type) else emit.to_index(v) for v in rest]
+    ctx.bind(op.results[0], Parts.of_flat(ctx, shape, flat))
+
+
+def lower_values(ctx: Lowering, op: Any) -> None:
+    """ragged.values."""
+    _replace(op, ctx.parts(op.operands[0]).values)
+
+
+def lower_offsets(ctx: Lowering, op: Any) -> None:
+    """ragged.offsets."""
+    _replace(op, ctx.parts(op.operands[0]).vectors["offsets", _level(op)])
+
+
+def lower_starts(ctx: Lowering, op: Any) -> None:
+    """ragged.starts."""
+    _replace(op, vectors.element_starts(ctx.parts(op.operands[0]), _level(op)))
+
+
+def lower_lengths(ctx: Lowering, op: Any) -> None:
+    """ragged.lengths."""
+    _replace(op, vectors.logical_lengths(ctx.parts(op.operands[0]), _level(op)))
+
+
+def lower_row_ids(ctx: Lowering, op: Any) -> None:
+    """ragged.row_ids: the component of every element, components counted in logical order."""
+    parts = ctx.parts(op.operands[0])
+    lengths = _element_counts(parts, _level(op))
+    size = vectors.total(lengths)
+    init = emit.cast(emit.empty([size], emit.i64()), lengths.type)
+
+    def component(q: Any, state: list[Any]) -> list[Any]:
+        def element(i: Any, inner: list[Any]) -> list[Any]:
+            return [tensor.insert(emit.to_i64(q), inner[0], [emit.add(state[0], i)])]
+
+        count = emit.load(lengths, q)
+        return [emit.add(state[0], count), *emit.for_loop(count, [state[1]], element)]
+
+    _replace(op, emit.for_loop(emit.dim(lengths, 0), [emit.value(0), init], component)[1])
+
+
+def _element_counts(parts: Parts, dim: int) -> Any:
+    """Lengths of a ragged level in elements, by logical component."""
+    axis, at = parts.layout.locate(dim)
+    if "w" not in parts.layout.axes[axis][:at]:
+        return vectors.element_lengths(parts, dim)
+    return vectors.per_tuple(parts, axis, at, lambda fixed: parts.component(dim, parts.position(axis, fixed))[1])
+
+
+def lower_total(ctx: Lowering, op: Any) -> None:
+    """ragged.total."""
+    _replace(op, emit.value(level_total(ctx.parts(op.operands[0]), _level(op))))
+
+
+def level_total(parts: Parts, dim: int) -> Mixed:
+    """Sum of the logical lengths of a level, from extents where they tell."""
+    axis, at = parts.layout.locate(dim)
+    letters = parts.layout.axes[axis]
+    plain = letters[at] == "r" and "w" not in letters[:at] and parts.shape.factor(dim) == 1
+    if plain and at + 1 == len(letters):
+        return parts.storage_dim(axis)
+    if plain and letters[at + 1] in "rw":
+        return parts.parents(dim + 1)
+    return vectors.total(vectors.logical_lengths(parts, dim))
+
+
+def lower_max_length(ctx: Lowering, op: Any) -> None:
+    """ragged.max_length."""
+    _replace(op, vectors.largest(vectors.logical_lengths(ctx.parts(op.operands[0]), _level(op))))
+
+
+def lower_identity(ctx: Lowering, op: Any) -> None:
+    """ragged.assume: the facts were checked or are trusted."""
+    if op.operands[0] in ctx.map:
+        ctx.bind(op.results[0], ctx.parts(op.operands[0]))
+    else:
+        _replace(op, op.operands[0])
+
+
+# tensor ops ---------------------------------------------------------------------------------------
+
+
+def lower_dim(ctx: Lowering, op: Any) -> None:
+    """tensor.dim of a dense level."""
+    owner = op.operands[1].owner
+    index = ir.IntegerAttr(owner.attributes["value"]).value
+    _replace(op, emit.value(ctx.parts(op.operands[0]).extent(index)))
+
+
+def lower_cast(ctx: Lowering, op: Any) -> None:
+    """tensor.cast between static and dynamic dense extents."""
+    source, type_ = ctx.parts(op.operands[0]), op.results[0].type
+    shape = shape_of(type_)
+    values = emit.cast(source.values, storage_type(shape, type_.element_type))
+    extents = {d: source.extent(d) for d in range(shape.rank) if shape.has_extent_part(d)}
+    ctx.bind(op.results[0], Parts(ctx, shape, values, source.vectors, extents, source.windows))
+
+
+def lower_extract(ctx: Lowering, op: Any) -> None:
+    """tensor.extract: one element."""
+    op.results[0].replace_all_uses_with(extract_element(ctx.parts(op.operands[0]), list(op.operands)[1:]))
+
+
+def extract_element(parts: Parts, indices: list[Any]) -> Any:
+    """The element at logical indices."""
+    places: list[Any] = []
+    with parts.ctx.scope():
+        for axis in range(parts.layout.storage_rank):
+            fixed = [indices[d] for d in parts.layout.dims(axis)]
+            low, _ = parts.axis_range(axis, fixed) if len(fixed) > 1 else (fixed[0], 1)
+            places.append(emit.value(low))
+        return tensor.extract(parts.values, places)
+
+
+def lower_extract_slice(ctx: Lowering, op: Any) -> None:
+    """tensor.extract_slice of dense axes: the same slice of the storage."""
+    parts, type_ = ctx.parts(op.operands[0]), op.results[0].type
+    dynamic = iter(list(op.operands)[1:])
+    bounds: list[list[Mixed]] = []
+    for name in ("static_offsets", "static_sizes", "static_strides"):
+        bounds.append([next(dynamic) if s == DYNAMIC else s for s in op.attributes[name]])
+    shape = shape_of(type_)
+    rows: list[list[Mixed]] = [[], [], []]
+    for axis in range(parts.layout.storage_rank):
+        dims = parts.layout.dims(axis)
+        plain = len(dims) == 1
+        for row, bound, whole in zip(rows, bounds, (0, parts.storage_dim(axis), 1), strict=True):
+            row.append(bound[dims[0]] if plain else whole)
+    values = _strided(parts.values, rows, storage_type(shape, type_.element_type))
+    ctx.bind(op.results[0], Parts(ctx, shape, values, _moved_vectors(parts, shape), _moved_extents(parts, shape), {}))
+
+
+def _strided(x: Any, rows: list[list[Mixed]], result: Any) -> Any:
+    attributes: dict[str, Any] = {}
+    operands: list[Any] = [x]
+    groups = [1]
+    for name, row in zip(("static_offsets", "static_sizes", "static_strides"), rows, strict=True):
+        dynamic = [r for r in row if not isinstance(r, int)]
+        attributes[name] = ir.DenseI64ArrayAttr.get([r if isinstance(r, int) else DYNAMIC for r in row])
+        operands += dynamic
+        groups.append(len(dynamic))
+    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(groups)
+    return ir.Operation.create("tensor.extract_slice", results=[result], operands=operands, attributes=attributes).result
+
+
+def _ragged_dims(layout: Layout) -> list[int]:
+    return [d for d in range(layout.rank) if not layout.is_plain(d)]
+
+
+def _moved_vectors(parts: Parts, shape: RaggedShape) -> dict[tuple[str, int], Any]:
+    """Vectors by new dim, where only plain dims came or went."""
+    to = dict(zip(_ragged_dims(parts.layout), _ragged_dims(shape.layout), strict=True))
+    return {(kind, to[dim]): vector for (kind, dim), vector in parts.vectors.items()}
+
+
+def _moved_extents(parts: Parts, shape: RaggedShape) -> dict[int, Mixed]:
+    to = dict(zip(_ragged_dims(parts.layout), _ragged_dims(shape.layout), strict=True))
+    return {to[d]: parts.extent(d) for d in to if shape.has_extent_part(to[d])}
+
+
+def lower_reshape(ctx: Lowering, op: Any) -> None:
+    """tensor.expand_shape and tensor.collapse_shape of dense axes: the same on the storage."""
+    parts, type_ = ctx.parts(op.operands[0]), op.results[0].type
+    shape = shape_of(type_)
+    collapsing = op.name == "tensor.collapse_shape"
+    wide = parts.layout if collapsing else shape.layout
+    groups = _storage_groups(op, wide)
+    attributes = copy_attributes(op)
+    i64 = ir.IntegerType.get_signless(64)
+    attributes["reassociation"] = ir.ArrayAttr.get(
+        [ir.ArrayAttr.get([ir.IntegerAttr.get(i64, k) for k in group]) for group in groups]
+    )
+    operands = [parts.values]
+    if not collapsing:
+        sizes = _expanded_sizes(op, parts, shape)
+        operands += [s for s in sizes if not isinstance(s, int)]
+        static = [s if isinstance(s, int) else DYNAMIC for s in sizes]
+        attributes["static_output_shape"] = ir.DenseI64ArrayAttr.get(static)
+    result = storage_type(shape, type_.element_type)
+    values = ir.Operation.create(op.name, results=[result], operands=operands, attributes=attributes).result
+    made = Parts(ctx, shape, values, _moved_vectors(parts, shape), _moved_extents(parts, shape), {})
+    ctx.bind(op.results[0], made)
+
+
+def _storage_groups(op: Any, wide: Layout) -> list[list[int]]:
+    """Storage axes of the side with more dims, grouped as the op groups the logical dims."""
+    groups: list[list[int]] = []
+    seen: set[int] = set()
+    for group in op.attributes["reassociation"]:
+        axes = sorted({wide.locate(k.value)[0] for k in group} - seen)
+        seen |= set(axes)
+        if axes:
+            groups.append(axes)
+    return groups
+
+
+def _expanded_sizes(op: Any, parts: Parts, shape: RaggedShape) -> list[Mixed]:
+    dynamic = iter(list(op.operands)[1:])
+    logical = [next(dynamic) if s == DYNAMIC else s for s in op.attributes["static_output_shape"]]
+    sizes: list[Mixed] = []
+    ragged_axes = iter([k for k in range(parts.layout.storage_rank) if len(parts.layout.dims(k)) > 1])
+    for axis in range(shape.layout.storage_rank):
+        dims = shape.layout.dims(axis)
+        sizes.append(logical[dims[0]] if len(dims) == 1 else parts.storage_dim(next(ragged_axes)))
+    return sizes
+
+
+RULES = {
+    "ragged.assemble": lower_assemble,
+    "ragged.values": lower_values,
+    "ragged.offsets": lower_offsets,
+    "ragged.starts": lower_starts,
+    "ragged.lengths": lower_lengths,
+    "ragged.row_ids": lower_row_ids,
+    "ragged.total": lower_total,
+    "ragged.max_length": lower_max_length,
+    "ragged.assume": lower_identity,
+    "ragged.annotate": lower_identity,
+    "tensor.dim": lower_dim,
+    "tensor.cast": lower_cast,
+    "tensor.extract": lower_extract,
+    "tensor.extract_slice": lower_extract_slice,
+    "tensor.expand_shape": lower_reshape,
+    "tensor.collapse_shape": lower_reshape,
+}

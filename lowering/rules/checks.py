@@ -1,0 +1,65 @@
+"""Rules of the asserts: on dense vectors and extents from here on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect import builders
+from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.lowering.context import Lowering
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.types import is_tensor
+
+
+def lower_assert_valid(ctx: Lowering, op: Any) -> None:
+    """ragged.assert_valid: its operands are dense; vectors widen to i64."""
+    ctx.close()
+    data = [emit.as_vector(v) if is_tensor(v.type) else emit.to_index(v) for v in op.operands]
+    factor = op.attributes["factor"].value if "factor" in op.attributes else None
+    attributes = op.attributes
+    builders.assert_valid(
+        data, attributes["kind"].value, attributes["op"].value, attributes["level"].value, factor
+    )
+
+
+def lower_assert_conform(ctx: Lowering, op: Any) -> None:
+    """ragged.assert_conform: an `assert_valid` of kind `conform` on two vectors of lengths, or of
+    kind `count` on two extents."""
+    ctx.close()
+    a, b = ctx.parts(op.operands[0]), ctx.parts(op.operands[1])
+    pairs = op.opview.pairs
+    x, y = pairs[-1]
+    name = op.attributes["op"].value
+    if a.layout.letter(x) == "d" and b.layout.letter(y) == "d" and not _split(a, x) and not _split(b, y):
+        builders.assert_valid([emit.value(a.extent(x)), emit.value(b.extent(y))], "count", name, x)
+        return
+    mapping = {j: i for i, j in pairs[:-1]}
+    left = vectors.logical_lengths(a, x)
+    builders.assert_valid([left, _aligned(a, b, x, y, mapping)], "conform", name, x)
+
+
+def _split(parts: Parts, dim: int) -> bool:
+    return parts.layout.is_split_outer(dim)
+
+
+def _aligned(a: Parts, b: Parts, x: int, y: int, mapping: dict[int, int]) -> Any:
+    """Lengths of level y of b in the order of a's index tuples."""
+    axis, at = b.layout.locate(y)
+    above = list(b.layout.dims(axis))[:at]
+    order = [mapping[d] for d in above]
+    if order == sorted(order):
+        return vectors.logical_lengths(b, y)
+    a_axis, a_at = a.layout.locate(x)
+    first = a.layout.dims(a_axis)[0]
+
+    def length(fixed: list[Mixed]) -> Mixed:
+        return b.loop_extent(y, [fixed[mapping[d] - first] for d in above])
+
+    return vectors.per_tuple(a, a_axis, a_at, length)
+
+
+RULES = {
+    "ragged.assert_valid": lower_assert_valid,
+    "ragged.assert_conform": lower_assert_conform,
+}

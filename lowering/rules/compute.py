@@ -1,0 +1,154 @@
+"""Rules of compute ops: elementwise arith and math, linalg.generic, softmax.
+
+Named linalg ops are generalised before (`convert-ragged-to-scf`); what needs no component index
+runs on the flat values as it is, the rest becomes a loop nest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.iteration import Iteration, analyze
+from ragged_dialect.layout import Layout
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.context import Lowering
+from ragged_dialect.lowering.making import contiguous_like, own_windows
+from ragged_dialect.lowering.nest import lower_nest, make_nest
+from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.types import dense_type, is_tensor, shape_of
+
+
+def copy_attributes(op: Any) -> dict[str, Any]:
+    """Attributes of an op as a dict."""
+    return {a if isinstance(a, str) else a.name: op.attributes[a] if isinstance(a, str) else a.attr for a in op.attributes}
+
+
+def lower_elementwise(ctx: Lowering, op: Any) -> None:
+    """arith and math ops: on the flat values, or a nest where a level is a window."""
+    op = op.operation
+    if op.name == "arith.select" and not is_tensor(op.operands[0].type):
+        _select_whole(ctx, op)
+        return
+    operands = [ctx.parts(v) if is_tensor(v.type) else v for v in op.operands]
+    like = next(x for x in operands if isinstance(x, Parts))
+    element = op.results[0].type.element_type
+    if like.layout.has_windows or _reads_pending(operands):
+        _elementwise_nest(ctx, op, operands, like, element)
+        return
+    values = [x.values if isinstance(x, Parts) else x for x in operands]
+    shape = RaggedShape(Layout.dense(like.layout.storage_rank), shape_of(like.type).shape)
+    result = dense_type(shape.shape, element)
+    values = [emit.cast(v, dense_type(shape.shape, v.type.element_type)) if is_tensor(v.type) else v for v in values]
+    made = ir.Operation.create(op.name, results=[result], operands=values, attributes=copy_attributes(op))
+    ctx.bind(op.results[0], typed(like.replace(made.result), op.results[0].type))
+
+
+def typed(parts: Parts, type_: Any) -> Parts:
+    """Parts with the static extents of a result type."""
+    return Parts(parts.ctx, shape_of(type_), parts.held, parts.vectors, parts.extents, parts.windows)
+
+
+def _reads_pending(operands: list[Any]) -> bool:
+    return any(isinstance(x, Parts) and x.pending is not None for x in operands)
+
+
+def _select_whole(ctx: Lowering, op: Any) -> None:
+    """A scalar condition picks a whole value, structure and all."""
+    condition, a, b = op.operands[0], ctx.parts(op.operands[1]), ctx.parts(op.operands[2])
+    flat = [
+        ir.Operation.create("arith.select", results=[x.type], operands=[condition, x, y]).result
+        for x, y in zip(a.flat(), b.flat(), strict=True)
+    ]
+    ctx.bind(op.results[0], Parts.of_flat(ctx, shape_of(op.results[0].type), flat))
+
+
+def _elementwise_nest(ctx: Lowering, op: Any, operands: list[Any], like: Parts, element: Any) -> None:
+    tensors = [x for x in operands if isinstance(x, Parts)]
+    out = contiguous_like(ctx, typed(like, op.results[0].type), element)
+    attributes = copy_attributes(op)
+
+    def payload(arguments: list[Any], index: Any) -> list[Any]:
+        given = iter(arguments[: len(tensors)])
+        scalars = [next(given) if isinstance(x, Parts) else x for x in operands]
+        return [ir.Operation.create(op.name, results=[element], operands=scalars, attributes=attributes).result]
+
+    nest = make_nest(analyze(op), [*tensors, out], payload)
+    (result,) = lower_nest(ctx, nest)
+    ctx.bind(op.results[0], result)
+
+
+def lower_generic(ctx: Lowering, op: Any) -> None:
+    """linalg.generic on ragged tensors, or on tensors an open forall makes."""
+    op = op.operation
+    it = analyze(op)
+    operands: list[Any] = [ctx.parts(v) if is_tensor(v.type) else v for v in op.operands]
+    body = op.regions[0].blocks[0]
+    reads = [len(list(argument.uses)) > 0 for argument in body.arguments]
+    for k in range(it.inputs, len(operands)):
+        operands[k] = own_windows(ctx, operands[k], reads[k])
+    nest = make_nest(it, operands, clone_payload(ctx, body), index_loops(body))
+    for old, parts in zip(op.results, lower_nest(ctx, nest), strict=True):
+        ctx.bind(old, typed(parts, old.type))
+
+
+def index_loops(body: Any) -> frozenset[int]:
+    """Loops whose index a region reads."""
+    found: set[int] = set()
+
+    def visit(op: Any) -> Any:
+        if op.name == "linalg.index":
+            found.add(op.attributes["dim"].value)
+        return ir.WalkResult.ADVANCE
+
+    for op in body.operations:
+        op.operation.walk(visit)
+    return frozenset(found)
+
+
+def clone_payload(ctx: Lowering, body: Any) -> Any:
+    """A payload that clones a linalg region."""
+
+    def payload(arguments: list[Any], index: Any) -> list[Any]:
+        mapping: dict[Any, Any] = dict(zip(body.arguments, arguments, strict=True))
+        for op in body.operations:
+            op = op.operation
+            if op.name == "linalg.yield":
+                return [mapping.get(v, v) for v in op.operands]
+            if op.name == "linalg.index":
+                mapping[op.results[0]] = index(op.attributes["dim"].value)
+                continue
+            clone_op(ctx, op, mapping)
+        raise AssertionError
+
+    return payload
+
+
+def clone_op(ctx: Lowering, op: Any, mapping: dict[Any, Any]) -> None:
+    """Clone an op with operands mapped, also inside its regions."""
+    if op.name == "tensor.extract" and op.operands[0] in ctx.map:
+        from ragged_dialect.lowering.rules.access import extract_element
+
+        indices = [mapping.get(v, v) for v in list(op.operands)[1:]]
+        mapping[op.results[0]] = extract_element(ctx.parts(op.operands[0]), indices)
+        return
+    copy = op.clone()
+
+    def remap(inner: Any) -> Any:
+        for k, operand in enumerate(inner.operands):
+            if operand in mapping:
+                inner.operands[k] = mapping[operand]
+        return ir.WalkResult.ADVANCE
+
+    copy.operation.walk(remap)
+    for old, new in zip(op.results, copy.operation.results, strict=True):
+        mapping[old] = new
+
+
+def is_joinable(ctx: Lowering, op: Any) -> bool:
+    """Whether a dense op reads the open forall and can be lowered as a nest of its own."""
+    return op.operation.name == "linalg.generic" and any(ctx.is_pending(v) for v in op.operation.operands)
+
+
+__all__ = ["Iteration", "clone_payload", "lower_elementwise", "lower_generic"]

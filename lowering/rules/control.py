@@ -1,0 +1,131 @@
+"""Rules of func and scf ops: ragged values become their parts, in place, 1:N."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.lowering.context import Lowering
+from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.rules.compute import copy_attributes
+from ragged_dialect.types import flat_types, is_ragged, shape_of
+
+Process = Callable[[Any], None]
+
+
+def expand(ctx: Lowering, operands: Any) -> list[Any]:
+    """Operands with ragged ones replaced by their parts."""
+    out: list[Any] = []
+    for operand in operands:
+        if is_ragged(operand.type):
+            out += ctx.parts(operand).flat()
+        else:
+            out.append(operand)
+    return out
+
+
+def expand_types(types: Any) -> list[Any]:
+    """Types with ragged ones replaced by those of their parts."""
+    return [flat for type_ in types for flat in flat_types(type_)]
+
+
+def rebind(ctx: Lowering, old: Any, new: list[Any]) -> None:
+    """Map old values (results or block arguments) to the flat new ones."""
+    at = 0
+    for value in old:
+        count = len(flat_types(value.type))
+        if is_ragged(value.type):
+            ctx.bind(value, Parts.of_flat(ctx, shape_of(value.type), new[at : at + count]))
+        else:
+            value.replace_all_uses_with(new[at])
+        at += count
+
+
+def move_block(ctx: Lowering, block: Any, region: Any, process: Process) -> None:
+    """Rebuild a block with expanded arguments in a region, and lower what is in it."""
+    arguments = list(block.arguments)
+    types = expand_types([a.type for a in arguments])
+    locations = [a.location for a in arguments for _ in flat_types(a.type)]
+    made = region.blocks.append(*types, arg_locs=locations)
+    rebind(ctx, arguments, list(made.arguments))
+    for op in list(block.operations):
+        op.operation.detach_from_parent()
+        made.append(op)
+    process(made)
+
+
+def lower_func(ctx: Lowering, op: Any, process: Process) -> None:
+    """func.func: the signature in place, argument attributes on the first part."""
+    type_ = ir.TypeAttr(op.attributes["function_type"]).value
+    expanded = ir.FunctionType.get(expand_types(type_.inputs), expand_types(type_.results))
+    _expand_attrs(op, "arg_attrs", type_.inputs)
+    _expand_attrs(op, "res_attrs", type_.results)
+    op.attributes["function_type"] = ir.TypeAttr.get(expanded)
+    region = op.regions[0]
+    if len(region.blocks) == 0:
+        return
+    block = region.blocks[0]
+    if any(is_ragged(a.type) for a in block.arguments):
+        move_block(ctx, block, region, process)
+        ctx.blocks.append(block)
+    else:
+        process(block)
+
+
+def _expand_attrs(op: Any, name: str, types: Any) -> None:
+    if name not in op.attributes:
+        return
+    out: list[Any] = []
+    for type_, attr in zip(types, op.attributes[name], strict=True):
+        out += [attr] + [ir.DictAttr.get({})] * (len(flat_types(type_)) - 1)
+    op.attributes[name] = ir.ArrayAttr.get(out)
+
+
+def lower_terminator(ctx: Lowering, op: Any, process: Process) -> None:
+    """func.return, scf.yield and scf.condition."""
+    ctx.close()
+    ir.Operation.create(op.name, operands=expand(ctx, op.operands), attributes=copy_attributes(op))
+    ctx.erase_later(op)
+
+
+def lower_call(ctx: Lowering, op: Any, process: Process) -> None:
+    """func.call."""
+    ctx.close()
+    made = ir.Operation.create(
+        op.name,
+        results=expand_types([r.type for r in op.results]),
+        operands=expand(ctx, op.operands),
+        attributes=copy_attributes(op),
+    )
+    rebind(ctx, list(op.results), list(made.results))
+    ctx.erase_later(op)
+
+
+def lower_region_op(ctx: Lowering, op: Any, process: Process) -> None:
+    """scf.if, scf.for and scf.while: operands, results and block arguments expand."""
+    ctx.close()
+    made = ir.Operation.create(
+        op.name,
+        results=expand_types([r.type for r in op.results]),
+        operands=expand(ctx, op.operands),
+        attributes=copy_attributes(op),
+        regions=len(op.regions),
+    )
+    for source, target in zip(op.regions, made.regions, strict=True):
+        for block in list(source.blocks):
+            move_block(ctx, block, target, process)
+    rebind(ctx, list(op.results), list(made.results))
+    ctx.erase_later(op)
+
+
+RULES: dict[str, Callable[[Lowering, Any, Process], None]] = {
+    "func.func": lower_func,
+    "func.return": lower_terminator,
+    "scf.yield": lower_terminator,
+    "scf.condition": lower_terminator,
+    "func.call": lower_call,
+    "scf.if": lower_region_op,
+    "scf.for": lower_region_op,
+    "scf.while": lower_region_op,
+}

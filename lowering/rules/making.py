@@ -1,0 +1,228 @@
+"""Rules of the ops that make ragged tensors or convert to and from padded ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ragged_dialect._mlir import arith, ir, linalg
+from ragged_dialect.iteration import Access, Iteration
+from ragged_dialect.layout import RAGGED, Layout
+from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.lowering.combiners import combine, neutral
+from ragged_dialect.lowering.context import Lowering
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.making import empty_parts
+from ragged_dialect.lowering.nest import Payload, lower_nest, make_nest
+from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.types import shape_of, storage_type
+
+
+def lower_empty(ctx: Lowering, op: Any) -> None:
+    """ragged.empty."""
+    view = op.opview
+    likes = [ctx.parts(v) for v in view.likes]
+    type_ = op.results[0].type
+    made = empty_parts(ctx, likes, view.sources(), shape_of(type_), view.extents, type_.element_type)
+    ctx.bind(op.results[0], made)
+
+
+def dense_parts(ctx: Lowering, values: Any) -> Parts:
+    """A dense tensor as parts."""
+    return Parts(ctx, shape_of(values.type), values, {}, {})
+
+
+def run_nest(
+    ctx: Lowering, sources: list[Parts], out: Parts, loops: list[list[int]], kinds: list[str], payload: Payload
+) -> Parts:
+    """A nest with plain loop indices per operand, the out last."""
+    accesses = tuple(
+        Access(x.shape, tuple(own), tuple(ir.AffineDimExpr.get(k) for k in own))
+        for x, own in zip([*sources, out], loops, strict=True)
+    )
+    it = Iteration(accesses, len(sources), tuple(kinds), ((),) * len(kinds))
+    return lower_nest(ctx, make_nest(it, [*sources, out], payload))[0]
+
+
+def lower_to_padded(ctx: Lowering, op: Any) -> None:
+    """ragged.to_padded: fill, then copy every component."""
+    source = ctx.parts(op.operands[0])
+    pad, maxima = op.operands[1], [emit.to_index(v) for v in list(op.operands)[2:]]
+    ragged = [d for d, c in enumerate(source.layout.letters) if c in RAGGED]
+    if not maxima:
+        maxima = [vectors.largest(vectors.logical_lengths(source, d)) for d in ragged]
+    limits = dict(zip(ragged, maxima, strict=True))
+    sizes = [limits[d] if d in limits else source.extent(d) for d in range(source.shape.rank)]
+    init = emit.empty(sizes, source.element)
+    filled = linalg.fill(pad, outs=[init])
+    if "truncate" in op.attributes:
+        source = _clipped(ctx, source, limits)
+    rank = list(range(source.shape.rank))
+    out = dense_parts(ctx, filled)
+    result = run_nest(ctx, [source], out, [rank, rank], ["parallel"] * len(rank), lambda a, i: [a[0]])
+    ctx.bind(op.results[0], result)
+
+
+def _clipped(ctx: Lowering, source: Parts, limits: dict[int, Mixed]) -> Parts:
+    """The value with every ragged level a window of at most the limit."""
+    new: dict[tuple[str, int], Any] = {}
+    for dim, limit in limits.items():
+        lengths = vectors.element_lengths(source, dim)
+        new["starts", dim] = vectors.element_starts(source, dim)
+        new["lengths", dim] = vectors.generate(
+            emit.dim(lengths, 0), lambda i, lengths=lengths, limit=limit: emit.minimum(emit.load(lengths, i), limit)
+        )
+    layout = Layout(tuple(axis.replace("r", "w") for axis in source.layout.axes))
+    return Parts(ctx, RaggedShape(layout, source.shape.shape), source.held, new, source.extents)
+
+
+def lower_from_padded(ctx: Lowering, op: Any) -> None:
+    """ragged.from_padded: copy the rows that the offsets have."""
+    dense, *given = op.operands
+    type_ = op.results[0].type
+    shape = shape_of(type_)
+    source = ctx.parts(dense)
+    levels = [d for d, c in enumerate(shape.layout.letters) if c == "r"]
+    made: dict[tuple[str, int], Any] = {
+        ("offsets", d): emit.as_vector(v) for d, v in zip(levels, given, strict=True)
+    }
+    extents = {d: source.extent(d) for d in range(shape.rank) if shape.has_extent_part(d)}
+    sizes: list[Mixed] = []
+    for axis, letters in enumerate(shape.layout.axes):
+        last = shape.layout.dims(axis)[-1]
+        sizes.append(source.extent(last) if letters == "d" else vectors.last(made["offsets", last]))
+    init = emit.cast(emit.empty(sizes, type_.element_type), storage_type(shape, type_.element_type))
+    out = Parts(ctx, shape, init, made, extents)
+    rank = list(range(shape.rank))
+    result = run_nest(ctx, [source], out, [rank, rank], ["parallel"] * len(rank), lambda a, i: [a[0]])
+    ctx.bind(op.results[0], result)
+
+
+def lower_reduce_across(ctx: Lowering, op: Any) -> None:
+    """ragged.reduce_across: one pass over the components, each into the rows that it has. Short
+    floats accumulate in f32 and are rounded once."""
+    source, limit = ctx.parts(op.operands[0]), emit.to_index(op.operands[1])
+    dim, kind = op.attributes["dim"].value, op.attributes["kind"].value
+    axis, _ = source.layout.locate(dim)
+    first = source.layout.dims(axis)[0]
+    element = source.element
+    wide = ir.F32Type.get() if isinstance(element, (ir.F16Type, ir.BF16Type)) else element
+    kept = [d for d in range(source.shape.rank) if not first <= d < dim]
+    sizes = [limit if k == axis else s for k, s in enumerate(source.storage_dims())]
+    filled = linalg.fill(neutral(kind, wide), outs=[emit.empty(sizes, wide)])
+    shape = shape_of(op.results[0].type)
+    out = dense_parts(ctx, filled) if shape.layout.is_dense else _structured(ctx, source, shape, kept, filled)
+    kinds = ["parallel" if d in kept else "reduction" for d in range(source.shape.rank)]
+
+    def payload(arguments: list[Any], index: Callable[[int], Any]) -> list[Any]:
+        x = arguments[0] if wide == element else arith.extf(wide, arguments[0])
+        return [combine(kind, arguments[1], x)]
+
+    result = run_nest(ctx, [source], out, [list(range(source.shape.rank)), kept], kinds, payload)
+    if wide != element:
+        narrow = result.replace(emit.empty(result.storage_dims(), element))
+        rank = list(range(shape.rank))
+        result = run_nest(
+            ctx, [result], narrow, [rank, rank], ["parallel"] * len(rank), lambda a, i: [arith.truncf(element, a[0])]
+        )
+    ctx.bind(op.results[0], result)
+
+
+def _structured(ctx: Lowering, source: Parts, shape: RaggedShape, kept: list[int], values: Any) -> Parts:
+    """The result's structure where another axis is still ragged: the vectors of the source."""
+    to = {old: new for new, old in enumerate(kept)}
+    found = {(kind, to[d]): v for (kind, d), v in source.vectors.items() if d in to and shape.layout.letter(to[d]) in RAGGED}
+    extents = {to[d]: source.extent(d) for d in kept if shape.has_extent_part(to[d])}
+    values = emit.cast(values, storage_type(shape, values.type.element_type))
+    return Parts(ctx, shape, values, found, extents)
+
+
+def lower_print(ctx: Lowering, op: Any) -> None:
+    """ragged.print: calls of the host's printing functions, one per element and bracket."""
+    parts = ctx.parts(op.operands[0])
+    label = op.attributes["label"].value if "label" in op.attributes else ""
+    call = _Printer(op)
+    call("begin", [emit.constant(emit.i64(), call.label(label))])
+    _print_dims(ctx, parts, call, [])
+    call("end", [])
+
+
+def _print_dims(ctx: Lowering, parts: Parts, call: _Printer, fixed: list[Mixed]) -> None:
+    dim = len(fixed)
+    if dim == parts.shape.rank:
+        call.element(_element(parts, fixed))
+        return
+    axis, at = parts.layout.locate(dim)
+    call("open", [])
+
+    def body(i: Any, _: list[Any]) -> list[Any]:
+        with ctx.scope():
+            _print_dims(ctx, parts, call, [*fixed, i])
+        return []
+
+    above = fixed[dim - at :]
+    emit.for_loop(parts.loop_extent(dim, above), [], body)
+    call("close", [])
+
+
+def _element(parts: Parts, fixed: list[Mixed]) -> Any:
+    from ragged_dialect.lowering.rules.access import extract_element
+
+    return extract_element(parts, fixed)
+
+
+class _Printer:
+    """Calls of `ragged_print_*`, declared in the module on first use. Labels are collected in the
+    module's `ragged.labels`."""
+
+    def __init__(self, op: Any) -> None:
+        self.module = op.parent
+        while self.module.name != "builtin.module":
+            self.module = self.module.parent
+
+    def label(self, text: str) -> int:
+        """Number of a label."""
+        attributes = self.module.attributes
+        labels = list(attributes["ragged.labels"]) if "ragged.labels" in attributes else []
+        attributes["ragged.labels"] = ir.ArrayAttr.get([*labels, ir.StringAttr.get(text)])
+        return len(labels)
+
+    def element(self, x: Any) -> None:
+        """Print a scalar."""
+        if isinstance(x.type, ir.IndexType):
+            x = emit.to_i64(x)
+        if isinstance(x.type, ir.IntegerType):
+            wide = x if x.type.width == 64 else (arith.extui if x.type.width == 1 else arith.extsi)(emit.i64(), x)
+            self("int", [wide])
+            return
+        double = ir.F64Type.get()
+        self("float", [x if x.type == double else arith.extf(double, x)])
+
+    def __call__(self, name: str, operands: list[Any]) -> None:
+        symbol = f"ragged_print_{name}"
+        if symbol not in ir.SymbolTable(self.module):
+            type_ = ir.FunctionType.get([v.type for v in operands], [])
+            with ir.InsertionPoint.at_block_begin(self.module.regions[0].blocks[0]):
+                ir.Operation.create(
+                    "func.func",
+                    attributes={
+                        "sym_name": ir.StringAttr.get(symbol),
+                        "function_type": ir.TypeAttr.get(type_),
+                        "sym_visibility": ir.StringAttr.get("private"),
+                        "llvm.emit_c_interface": ir.UnitAttr.get(),
+                    },
+                    regions=1,
+                )
+        ir.Operation.create(
+            "func.call", operands=operands, attributes={"callee": ir.FlatSymbolRefAttr.get(symbol)}
+        )
+
+
+RULES = {
+    "ragged.empty": lower_empty,
+    "ragged.to_padded": lower_to_padded,
+    "ragged.from_padded": lower_from_padded,
+    "ragged.reduce_across": lower_reduce_across,
+    "ragged.print": lower_print,
+}

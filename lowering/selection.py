@@ -1,0 +1,283 @@
+"""`ragged.select` and `ragged.slice` on parts: views, but for rows of an innermost level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.views import dropping, expand, outer_count, positions, with_shape
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.types import is_tensor
+
+
+def select_parts(parts: Parts, dim: int, index: Any) -> Parts:
+    """One index of a dim."""
+    shape = parts.shape.select(dim)
+    axis, at = parts.layout.locate(dim)
+    letters = parts.layout.axes[axis]
+    if letters == "d":
+        return _select_plain(parts, dim, index, shape)
+    if at == 0:
+        return _select_leading(parts, dim, index, shape)
+    if at == len(letters) - 1:
+        return _select_rows(parts, dim, index, shape)
+    if letters[at] == "d":
+        return _select_batch(parts, dim, index, shape)
+    return _select_outer(parts, dim, index, shape)
+
+
+def _cut(parts: Parts, axis: int, low: Mixed, size: Mixed, keep: bool = True) -> Any:
+    """The values with one storage axis cut to a range."""
+    x = parts.values
+    dims = parts.storage_dims()
+    offsets = [low if k == axis else 0 for k in range(len(dims))]
+    sizes = [size if k == axis else d for k, d in enumerate(dims)]
+    return emit.extract_slice(x, offsets, sizes, [keep or k != axis for k in range(len(dims))])
+
+
+def _select_plain(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Parts:
+    axis, _ = parts.layout.locate(dim)
+    return with_shape(parts, shape, dropping(dim), {}, values=_cut(parts, axis, index, 1, keep=False))
+
+
+def _select_leading(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Parts:
+    """A component: levels below it start anew at 0, windows keep their starts."""
+    axis, _ = parts.layout.locate(dim)
+    return _rebased(parts, axis, dim, shape, *parts_under(parts, axis, dim, index), dropping(dim))
+
+
+def parts_under(parts: Parts, axis: int, dim: int, index: Any) -> tuple[Mixed, Mixed, int]:
+    """Positions (low, size) of the level below the leading one, under an index, and its dim."""
+    below = dim + 1
+    if parts.layout.letter(below) == "d":
+        extent = parts.extent(below)
+        return emit.mul(index, extent), extent, below
+    low, size = parts.component(below, index)
+    return low, size, below
+
+
+def _rebased(
+    parts: Parts,
+    axis: int,
+    dim: int,
+    shape: RaggedShape,
+    low: Mixed,
+    size: Mixed,
+    level: int,
+    moved: Callable[[int], int | None],
+) -> Parts:
+    """Positions [low, low + size) of `level` become the start of the axis: its vectors below are
+    cut, offsets start at 0 again, values are cut unless a window keeps indexing all of them."""
+    new: dict[tuple[str, int], Any] = {}
+    extents: dict[int, Mixed] = {}
+    to = moved(level)
+    if to is not None and shape.layout.letter(to) == "d" and shape.has_extent_part(to):
+        extents[to] = size
+    dims = parts.layout.dims(axis)
+    whole = False
+    for below in range(level + 1, dims.stop):
+        letter = parts.layout.letter(below)
+        target = moved(below)
+        if letter == "d":
+            extent = parts.extent(below)
+            low, size = emit.mul(low, extent), emit.mul(size, extent)
+        elif letter == "r" and not whole:
+            offsets = parts.vectors["offsets", below]
+            base = emit.load(offsets, low)
+            end = emit.load(offsets, emit.add(low, size))
+            if target is not None:
+                new["offsets", target] = vectors.section(offsets, low, emit.add(size, 1), base)
+            low, size = base, emit.sub(end, base)
+        elif letter == "w" and not whole:
+            for kind in ("starts", "lengths"):
+                if target is not None:
+                    new[kind, target] = vectors.section(parts.vectors[kind, below], low, size)
+            whole = True
+    values = parts.values if whole else _cut(parts, axis, low, size)
+    made = with_shape(parts, shape, moved, new, extents, values)
+    for old in range(parts.shape.rank):
+        target = moved(old)
+        if target is not None and shape.has_extent_part(target) and target not in made.extents:
+            made.extents[target] = parts.extent(old)
+    if whole:
+        made.windows = {}
+    return made
+
+
+def _window_below(parts: Parts, dim: int) -> tuple[int, Any, Any]:
+    """The next ragged level below `dim`: (its dim, starts, lengths)."""
+    axis, _ = parts.layout.locate(dim)
+    level = next(d for d in parts.layout.dims(axis) if d > dim and parts.layout.letter(d) in RAGGED)
+    starts, lengths = vectors.element_starts(parts, level), vectors.element_lengths(parts, level)
+    return level, starts, lengths
+
+
+def _batch_below(parts: Parts, dim: int, level: int) -> Mixed:
+    count: Mixed = 1
+    for d in range(dim + 1, level):
+        count = emit.mul(count, parts.extent(d))
+    return count
+
+
+def _select_batch(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Parts:
+    """An inner batch dim: of every group of components one stays, as windows."""
+    level, starts, lengths = _window_below(parts, dim)
+    inner, extent = _batch_below(parts, dim, level), parts.extent(dim)
+    groups = outer_count(parts, dim)
+
+    def source(i: Any) -> Any:
+        group = emit.divide(i, emit.maximum(inner, 1))
+        rest = emit.sub(i, emit.mul(group, inner))
+        return emit.add(emit.mul(emit.add(emit.mul(group, extent), index), inner), rest)
+
+    return _windows(parts, dim, level, shape, emit.mul(groups, inner), source, starts, lengths)
+
+
+def _windows(
+    parts: Parts,
+    dim: int,
+    level: int,
+    shape: RaggedShape,
+    count: Mixed,
+    source: Callable[[Any], Any],
+    starts: Any,
+    lengths: Any,
+) -> Parts:
+    target = level - 1
+    new = {
+        ("starts", target): vectors.generate(count, lambda i: emit.load(starts, source(i))),
+        ("lengths", target): vectors.generate(count, lambda i: emit.load(lengths, source(i))),
+    }
+    moved = lambda old: None if old in (dim, level) else old - (old > dim)  # noqa: E731
+    made = with_shape(parts, shape, moved, new)
+    for old in range(parts.shape.rank):
+        to = dropping(dim)(old)
+        if to is not None and shape.has_extent_part(to) and to not in made.extents:
+            made.extents[to] = parts.extent(old)
+    return made
+
+
+def _select_outer(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Parts:
+    """A ragged level above others: that component of every parent, as windows."""
+    level, starts, lengths = _window_below(parts, dim)
+    inner = _batch_below(parts, dim, level)
+    own = vectors.element_starts(parts, dim)
+    count = emit.mul(parts.parents(dim), inner)
+
+    def source(i: Any) -> Any:
+        parent = emit.divide(i, emit.maximum(inner, 1))
+        rest = emit.sub(i, emit.mul(parent, inner))
+        return emit.add(emit.mul(emit.add(emit.load(own, parent), index), inner), rest)
+
+    return _windows(parts, dim, level, shape, count, source, starts, lengths)
+
+
+def _select_rows(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Parts:
+    """An innermost ragged level: one row of every component, gathered."""
+    axis, at = parts.layout.locate(dim)
+    rows = parts.parents(dim)
+    source = parts.values
+    sizes = parts.storage_dims()
+    init = emit.empty([rows if k == axis else s for k, s in enumerate(sizes)], parts.element)
+    one = [1 if k == axis else s for k, s in enumerate(sizes)]
+
+    def at_axis(x: Mixed) -> list[Mixed]:
+        return [x if k == axis else 0 for k in range(len(sizes))]
+
+    def body(q: Any, state: list[Any]) -> list[Any]:
+        with parts.ctx.scope():
+            start = parts.component(dim, q)[0]
+            row = emit.extract_slice(source, at_axis(emit.add(start, index)), one, [True] * len(one))
+            return [emit.insert_slice(row, state[0], at_axis(q), one)]
+
+    gathered = emit.for_loop(rows, [init], body)[0]
+    return _spread(parts, dim, axis, at, shape, gathered)
+
+
+def _spread(parts: Parts, dim: int, axis: int, at: int, shape: RaggedShape, gathered: Any) -> Parts:
+    """Values with one row per parent position as storage of what is left of the axis: dense
+    levels at its end become axes of their own."""
+    letters = parts.layout.axes[axis][:at]
+    trailing = len(letters) - len(letters.rstrip("d"))
+    first = parts.layout.dims(axis)[0]
+    if trailing == len(letters):
+        own: list[Mixed] = [parts.extent(first + k) for k in range(at)]
+    else:
+        head = at - trailing
+        own = [positions(parts, first + head - 1), *(parts.extent(first + k) for k in range(head, at))]
+    sizes: list[Mixed] = []
+    groups: list[list[int]] = []
+    for k, size in enumerate(parts.storage_dims()):
+        piece = own if k == axis else [size]
+        groups.append(list(range(len(sizes), len(sizes) + len(piece))))
+        sizes += piece
+    if len(own) > 1:
+        gathered = expand(gathered, groups, sizes)
+    return with_shape(parts, shape, dropping(dim), {}, values=gathered)
+
+
+# slice --------------------------------------------------------------------------------------------
+
+
+def slice_parts(parts: Parts, dim: int, lo: Any, hi: Any) -> Parts:
+    """The range [lo, hi) of a dim."""
+    shape = parts.shape.slice(dim)
+    axis, at = parts.layout.locate(dim)
+    letters = parts.layout.axes[axis]
+    if letters[at] in RAGGED:
+        return _slice_ragged(parts, dim, lo, hi, shape)
+    lo, hi = emit.to_index(lo), emit.to_index(hi)
+    size = emit.sub(hi, lo)
+    if letters == "d":
+        return with_shape(parts, shape, lambda old: old, {}, values=_cut(parts, axis, lo, size))
+    if at == 0:
+        return _rebased(parts, axis, dim, shape, lo, size, dim, lambda old: old)
+    return _slice_batch(parts, dim, lo, size, shape)
+
+
+def _bound(x: Any) -> Callable[[Any], Any]:
+    """A bound per component: a scalar for all, or an entry of a vector."""
+    if is_tensor(x.type):
+        vector = emit.as_vector(x)
+        return lambda i: emit.load(vector, i)
+    scalar = emit.to_index(x)
+    return lambda i: scalar
+
+
+def _slice_ragged(parts: Parts, dim: int, lo: Any, hi: Any, shape: RaggedShape) -> Parts:
+    low, high = _bound(lo), _bound(hi)
+    starts = vectors.element_starts(parts, dim)
+    count = emit.dim(starts, 0)
+    new = {
+        ("starts", dim): vectors.generate(count, lambda i: emit.add(emit.load(starts, i), low(i))),
+        ("lengths", dim): vectors.generate(count, lambda i: emit.sub(high(i), low(i))),
+    }
+    moved = lambda old: old  # noqa: E731
+    made = with_shape(parts, shape, moved, new)
+    made.windows.pop(dim, None)
+    return made
+
+
+def _slice_batch(parts: Parts, dim: int, lo: Any, size: Any, shape: RaggedShape) -> Parts:
+    """A range of an inner batch dim: fewer components per group, as windows."""
+    level, starts, lengths = _window_below(parts, dim)
+    inner, extent = _batch_below(parts, dim, level), parts.extent(dim)
+    groups = outer_count(parts, dim)
+    per_group = emit.mul(size, inner)
+
+    def source(i: Any) -> Any:
+        group = emit.divide(i, emit.maximum(per_group, 1))
+        rest = emit.sub(i, emit.mul(group, per_group))
+        return emit.add(emit.mul(emit.add(emit.mul(group, extent), lo), inner), rest)
+
+    count = emit.mul(groups, per_group)
+    new = {
+        ("starts", level): vectors.generate(count, lambda i: emit.load(starts, source(i))),
+        ("lengths", level): vectors.generate(count, lambda i: emit.load(lengths, source(i))),
+    }
+    made = with_shape(parts, shape, lambda old: None if old == level else old, new, {dim: size})
+    return made

@@ -1,0 +1,220 @@
+"""Where checks go, and the values they need.
+
+An extent is a Python integer where it is static and an MLIR value where it is not. Every helper
+op and every check is made once per scope and set of operands. Values made from arguments only,
+for ops of the entry block, go to the entry of the function; everything else right before the
+guarded op, so that checks of a region stay inside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import DYNAMIC, arith, ir, scf, tensor
+from ragged_dialect.layout import product
+from ragged_dialect.passes.structure_facts import Facts
+from ragged_dialect.tensor_rules import constant_of
+from ragged_dialect.types import shape_of, vector_type
+
+Extent = Any  # int | ir.Value: the bindings' values have no static type
+
+
+class Emitter:
+    """Makes checks for the ops of one function."""
+
+    def __init__(self, function: Any) -> None:
+        self.facts = Facts()
+        self._entry = function.regions[0].blocks[0]
+        self._anchor = self._entry.operations[0].operation
+        self._entry_values: set[Any] = set(self._entry.arguments)
+        self._entry_scope: dict[Any, Any] = {}
+        self._scopes: list[dict[Any, Any]] = []
+        self._op: Any = self._anchor
+        self._name = ""
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """A block: what is made inside is not visible outside."""
+        self._scopes.append({})
+        yield
+        self._scopes.pop()
+
+    def guard(self, op: Any, name: str | None = None) -> None:
+        """The checks that follow are for `op` and carry its name (or `name`)."""
+        self._op = op
+        self._name = name or op.name
+
+    # Making ops once ---------------------------------------------------------------------------
+
+    def once(self, key: Sequence[Any], operands: Sequence[Any], build: Callable[[], Any]) -> Any:
+        """What `build` returned for this key and these operands, made where it is visible here."""
+        whole = (*key, *operands)
+        hoists = len(self._scopes) == 1 and all(v in self._entry_values for v in operands)
+        for scope in (self._entry_scope, *(() if hoists else self._scopes)):
+            if whole in scope:
+                return scope[whole]
+        with ir.InsertionPoint(self._anchor if hoists else self._op), self._op.location:
+            made = build()
+        if not hoists:
+            self._scopes[-1][whole] = made
+            return made
+        self._entry_scope[whole] = made
+        if made is not None:
+            self._entry_values.add(made)
+        return made
+
+    def index(self, value: Extent) -> Any:
+        """A scalar as a value of type index."""
+        if isinstance(value, int):
+            attr = ir.IntegerAttr.get(ir.IndexType.get(), value)
+            return self.once(("constant", value), (), lambda: arith.ConstantOp(ir.IndexType.get(), attr).result)
+        if isinstance(value.type, ir.IndexType):
+            return value
+        return self.once(("index",), (value,), lambda: arith.IndexCastOp(ir.IndexType.get(), value).result)
+
+    def extent(self, x: Any, dim: int) -> Extent:
+        """The extent of a dense dim."""
+        size = x.type.shape[dim]
+        if size != DYNAMIC:
+            return size
+        at = self.index(dim)
+        return self.once(("dim",), (x, at), lambda: tensor.DimOp(x, at).result)
+
+    def lengths(self, x: Any, dim: int) -> Any:
+        """The logical lengths of a level."""
+        return self.once(("lengths", dim), (x,), lambda: builders.lengths(x, dim))
+
+    def part(self, kind: str, x: Any, dim: int) -> Any:
+        """The offsets, starts or lengths of a level of `x`; for values, `dim` is ignored."""
+        build: Callable[[], Any] = {
+            "offsets": lambda: builders.offsets(x, dim),
+            "starts": lambda: builders.starts(x, dim),
+            "lengths": lambda: builders.lengths(x, dim),
+            "values": lambda: builders.values(x),
+        }[kind]
+        return self.once((kind, dim), (x,), build)
+
+    def binary(self, op: Any, a: Extent, b: Extent) -> Any:
+        """An arith op on two scalars, as index."""
+        lhs, rhs = self.index(a), self.index(b)
+        return self.once((op.__name__,), (lhs, rhs), lambda: op(lhs, rhs).result)
+
+    def times(self, a: Extent, b: Extent) -> Extent:
+        """Product of two extents."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a * b
+        if a == 1 or b == 1:
+            return b if a == 1 else a
+        return self.binary(arith.MulIOp, a, b)
+
+    def minus(self, a: Extent, b: Extent) -> Extent:
+        """Difference of two scalars."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a - b
+        return a if isinstance(b, int) and b == 0 else self.binary(arith.SubIOp, a, b)
+
+    def ceil(self, a: Extent, factor: int) -> Extent:
+        """A non-negative extent divided by a static factor, rounded up."""
+        if isinstance(a, int):
+            return -(-a // factor)
+        return a if factor == 1 else self.binary(arith.CeilDivUIOp, a, factor)
+
+    def last(self, vector: Any) -> Any:
+        """The last entry of offsets, 0 if there is none: the size of what they index."""
+
+        def build() -> Any:
+            size, zero, one = self.index(self.extent(vector, 0)), self.index(0), self.index(1)
+            some = self.binary_compare(arith.CmpIPredicate.sgt, size, zero)
+            at = self.binary(arith.SubIOp, size, one)
+            with ir.InsertionPoint(self._place(at)), self._op.location:
+                branch = scf.IfOp(some, [ir.IndexType.get()], has_else=True)
+                with ir.InsertionPoint(branch.then_block):
+                    entry = tensor.ExtractOp(vector, [at]).result
+                    if not isinstance(entry.type, ir.IndexType):
+                        entry = arith.IndexCastOp(ir.IndexType.get(), entry).result
+                    scf.YieldOp([entry])
+                with ir.InsertionPoint(branch.else_block):
+                    scf.YieldOp([zero])
+            return branch.results[0]
+
+        return self.once(("last",), (vector,), build)
+
+    def _place(self, value: Any) -> Any:
+        return self._anchor if len(self._scopes) == 1 and value in self._entry_values else self._op
+
+    def binary_compare(self, predicate: Any, a: Any, b: Any) -> Any:
+        """Comparison of two index values."""
+        return self.once(("cmpi", str(predicate)), (a, b), lambda: arith.CmpIOp(predicate, a, b).result)
+
+    def steps(self, offsets: Any) -> Any:
+        """The lengths that offsets delimit; none for empty offsets, which another check refuses."""
+        size = self.extent(offsets, 0)
+        if isinstance(size, int):
+            count: Extent = max(size - 1, 0)
+        else:
+            count = self.binary(arith.MaxSIOp, self.minus(size, 1), 0)
+        element = offsets.type.element_type
+
+        def build() -> Any:
+            static = count if isinstance(count, int) else DYNAMIC
+            sizes = [] if isinstance(count, int) else [count]
+            type_ = ir.RankedTensorType.get([static], element)
+            low, high = (
+                tensor.ExtractSliceOp(type_, offsets, [], sizes, [], [first], [static], [1]).result for first in (0, 1)
+            )
+            return arith.SubIOp(high, low).result
+
+        return self.once(("steps",), (offsets, *(() if isinstance(count, int) else (count,))), build)
+
+    # Checks ------------------------------------------------------------------------------------
+
+    def valid(self, kind: str, level: int, *operands: Extent, factor: int | None = None) -> None:
+        """`ragged.assert_valid`, unless it holds statically."""
+        if self.facts.holds(kind, operands, factor):
+            return
+        values = [self.index(v) if isinstance(v, int) else v for v in operands]
+        name = self._name
+        self.once(
+            ("valid", kind, name, level, factor), values, lambda: builders.assert_valid(values, kind, name, level, factor)
+        )
+
+    def equal(self, level: int, got: Extent, expected: Extent) -> None:
+        """Two extents are equal."""
+        self.valid("equal", level, got, expected)
+
+    def offsets(self, level: int, vector: Any, extent: Extent, count: Extent | None) -> None:
+        """Offsets index `extent` positions and delimit `count` components (None: any number)."""
+        known = count is None or (isinstance(count, int) and vector.type.shape[0] == count + 1)
+        self.valid("offsets", level, vector, extent, *(() if known else (count,)))
+
+    def counted(self, kind: str, level: int, vector: Any, *operands: Extent, count: Extent | None) -> None:
+        """A kind whose last, optional operand is the number of components."""
+        known = count is None or (isinstance(count, int) and vector.type.shape[0] == count)
+        self.valid(kind, level, vector, *operands, *(() if known else (count,)))
+
+    def conform(self, a: Any, b: Any, pairs: Sequence[tuple[int, int]]) -> None:
+        """`ragged.assert_conform`, unless the two have one structure by the way they are made."""
+        if self.facts.conform(a, b, pairs):
+            return
+        name = self._name
+        self.once(
+            ("conform", name, tuple(pairs)), (a, b), lambda: builders.assert_conform(a, b, pairs, name)
+        )
+
+    def fits(self, level: int, factors: Sequence[Extent]) -> None:
+        """A size, the product of `factors`, fits into 64 bits; one factor does."""
+        static = product(tuple(f for f in factors if isinstance(f, int)))
+        dynamic = [f for f in factors if not isinstance(f, int)]
+        if len(dynamic) + (static != 1) > 1:
+            self.valid("fits", level, *dynamic, *(() if static == 1 else (static,)))
+
+
+def is_vector(value: Any) -> bool:
+    """Whether an operand is an index vector rather than a scalar."""
+    return isinstance(value.type, ir.RankedTensorType)
+
+
+__all__ = ["Emitter", "Extent", "constant_of", "is_vector", "shape_of", "vector_type"]

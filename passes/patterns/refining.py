@@ -1,0 +1,102 @@
+"""Static extents travel down: an op reads the value before a cast that only forgets extents, and
+has the most static result type that its operands allow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import ir
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.layout import Layout
+from ragged_dialect.ops.structure import partition_count
+from ragged_dialect.passes.rewriting import Pattern, Rewriter, dim_of, same_meaning, shape
+from ragged_dialect.segments import segments
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.traits import int_attr
+from ragged_dialect.types import is_tensor, tensor_type
+
+Rule = Callable[[Any, list[Any]], RaggedShape]
+
+
+def _partition(op: Any, xs: list[Any]) -> RaggedShape:
+    vector = shape(xs[1])
+    count = partition_count(vector, "lengths" in op.attributes)
+    return shape(xs[0]).partition(dim_of(op), vector.rank, count)
+
+
+def _values(op: Any, xs: list[Any]) -> RaggedShape:
+    x = shape(xs[0])
+    return RaggedShape(Layout.dense(x.layout.storage_rank), x.storage_shape())
+
+
+_RULES: dict[str, Rule] = {
+    "ragged.partition": _partition,
+    "ragged.merge": lambda op, xs: shape(xs[0]).merge(dim_of(op)),
+    "ragged.split": lambda op, xs: shape(xs[0]).split(dim_of(op), int_attr(op, "factor")),
+    "ragged.select": lambda op, xs: shape(xs[0]).select(dim_of(op)),
+    "ragged.slice": lambda op, xs: shape(xs[0]).slice(dim_of(op)),
+    "ragged.concat": lambda op, xs: shape(xs[0]).concat([shape(x) for x in xs[1:]], dim_of(op)),
+    "ragged.compact": lambda op, xs: shape(xs[0]).compact(),
+    "ragged.assume": lambda op, xs: shape(xs[0]),
+    "ragged.values": _values,
+}
+
+_ACCESS = ("offsets", "starts", "lengths", "row_ids", "total", "max_length")
+
+
+def refine(op: Any, rewriter: Rewriter) -> bool:
+    """op(cast(x)) : T -> cast(op(x) : T'), where T' is at least as static as T."""
+    operands = list(op.operands)
+    past = [_past_casts(v) for v in operands]
+    declared = op.results[0].type
+    wanted = declared
+    if op.name in _RULES:
+        try:
+            wanted = _joined(op, _RULES[op.name](op, past), declared)
+            segments([v.type for v in past])
+        except LayoutError:
+            return False
+    if wanted is None or (wanted == declared and past == operands):
+        return False
+    attributes = {a: op.attributes[a] for a in _names(op) if a != "operandSegmentSizes"}
+    with rewriter.before(op):
+        return rewriter.replace(op, builders.create(op.name, [wanted], past, attributes).result)
+
+
+def _names(op: Any) -> list[str]:
+    return [a if isinstance(a, str) else a.name for a in op.attributes]
+
+
+def _joined(op: Any, inferred: RaggedShape, declared: Any) -> Any | None:
+    """The declared type with the static extents of the inferred shape; None when they disagree."""
+    known = shape(op.results[0])
+    if not same_meaning(inferred, known):
+        return None
+    extents = tuple(a if a is not None else b for a, b in zip(inferred.shape, known.shape, strict=True))
+    return tensor_type(RaggedShape(known.layout, extents), declared.element_type)
+
+
+def _past_casts(value: Any) -> Any:
+    while True:
+        owner = value.owner
+        if isinstance(owner, ir.Block) or owner.operation.name != "tensor.cast":
+            return value
+        source = owner.operation.operands[0]
+        if not is_tensor(source.type) or not _forgets(shape(source), shape(value)):
+            return value
+        value = source
+
+
+def _forgets(before: RaggedShape, after: RaggedShape) -> bool:
+    """Whether every static extent after a cast is there before it."""
+    return before.layout == after.layout and all(
+        b is None or a == b for a, b in zip(before.shape, after.shape, strict=True)
+    )
+
+
+PATTERNS: dict[str, tuple[Pattern, ...]] = {
+    **{name: (refine,) for name in _RULES},
+    **{f"ragged.{name}": (refine,) for name in _ACCESS},
+}

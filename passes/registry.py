@@ -1,0 +1,80 @@
+"""Names of the passes, each with the place of its class; nothing is imported before it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+
+from ragged_dialect.errors import PassError
+from ragged_dialect.passes.base import RaggedPass
+
+Loader = Callable[[], type[RaggedPass]]
+
+_LOADERS: dict[str, Loader] = {}
+
+
+def register(name: str, loader: Loader) -> None:
+    """Add a pass under its name. PassError when the name is taken."""
+    if name in _LOADERS:
+        raise PassError(f"expected a new pass name, got '{name}', which is registered")
+    _LOADERS[name] = loader
+
+
+def unregister(name: str) -> None:
+    """Take a pass out again. PassError when the name is unknown."""
+    lookup(name)
+    del _LOADERS[name]
+
+
+def names() -> list[str]:
+    """The registered names, sorted."""
+    return sorted(_LOADERS)
+
+
+def is_registered(name: str) -> bool:
+    """Whether a pass of ours has the name."""
+    return name in _LOADERS
+
+
+def lookup(name: str) -> type[RaggedPass]:
+    """The class of a pass, imported now. PassError with the near names when it is unknown."""
+    loader = _LOADERS.get(name)
+    if loader is None:
+        raise PassError(f"expected a known pass, got '{name}'{suggestion(name)}")
+    return loader()
+
+
+def suggestion(name: str) -> str:
+    """` (did you mean 'a' or 'b'?)`, or nothing when no name is near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, _LOADERS, n=3)
+    return f" (did you mean {' or '.join(repr(n) for n in near)}?)" if near else ""
+
+
+def _in_package(package: str, name: str) -> Loader:
+    """A pass in the file, and of the class, that its name spells."""
+
+    def load() -> type[RaggedPass]:
+        module = importlib.import_module(f"{package}.{name.replace('-', '_')}")
+        return getattr(module, "".join(word.capitalize() for word in name.split("-")))
+
+    return load
+
+
+_PACKAGES = {
+    "ragged_dialect.passes": (
+        "ragged-insert-checks",
+        "ragged-canonicalize",
+        "ragged-infer-layouts",
+        "ragged-check-conform",
+        "ragged-simplify-splits",
+        "ragged-fuse",
+    ),
+    # Passes do not import lowering: the package is known here by name only.
+    "ragged_dialect.lowering": ("convert-ragged-to-scf",),
+}
+
+for _package, _names in _PACKAGES.items():
+    for _name in _names:
+        register(_name, _in_package(_package, _name))

@@ -1,0 +1,200 @@
+"""The run-time checks on plain data: the first failure of every kind of check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ragged_dialect.checks import Check
+from ragged_dialect.errors import RuntimeCheckError
+
+
+class Failure(NamedTuple):
+    """A failed case of a check: its number, the component (-1 for none), the two values."""
+
+    case: int
+    component: int
+    a: int
+    b: int
+
+
+def require(kind: str, op: str, level: int, operands: Sequence[Any], factor: int = 0) -> None:
+    """Run a check on its operands; RuntimeCheckError with the text of the first failure."""
+    raise_first(Check(kind, op, level), failures(kind, operands, factor))
+
+
+def raise_first(check: Check, found: Iterator[Failure]) -> None:
+    """Raise the first of some failures, if any."""
+    for failure in found:
+        raise RuntimeCheckError(check.message(*failure))
+
+
+def failures(kind: str, operands: Sequence[Any], factor: int = 0) -> Iterator[Failure]:
+    """The failures of a check, the first offending component first."""
+    data = [np.asarray(x).tolist() for x in operands]
+    if kind in _UNARY:
+        yield from _UNARY[kind](data[0], factor)
+    else:
+        yield from _KINDS[kind](*data)
+
+
+def _offsets(offsets: list[int], extent: int, count: int | None = None) -> Iterator[Failure]:
+    if not offsets:
+        yield Failure(0, -1, 0, 0)
+        return
+    if count is not None and len(offsets) != count + 1:
+        yield Failure(1, -1, count + 1, len(offsets))
+    if offsets[0] != 0:
+        yield Failure(2, 0, offsets[0], 0)
+    for i, (a, b) in enumerate(zip(offsets, offsets[1:], strict=False)):
+        if b < a:
+            yield Failure(3, i, b, a)
+    if offsets[-1] != extent:
+        yield Failure(4, len(offsets) - 2, offsets[-1], extent)
+
+
+def _rows(rows: list[list[int]], lengths: list[int]) -> Iterator[Failure]:
+    if rows and not rows[0]:
+        yield Failure(0, -1, 0, 0)
+        return
+    if len(rows) != len(lengths):
+        yield Failure(1, -1, len(lengths), len(rows))
+    for i, (row, length) in enumerate(zip(rows, lengths, strict=False)):
+        if row[0] != 0:
+            yield Failure(2, i, row[0], 0)
+        for a, b in zip(row, row[1:], strict=False):
+            if b < a:
+                yield Failure(3, i, b, a)
+        if row[-1] != length:
+            yield Failure(4, i, row[-1], length)
+
+
+def _lengths(lengths: list[int], extent: int, count: int | None = None) -> Iterator[Failure]:
+    if count is not None and len(lengths) != count:
+        yield Failure(0, -1, count, len(lengths))
+    for i, n in enumerate(lengths):
+        if n < 0:
+            yield Failure(1, i, n, 0)
+    if sum(lengths) != extent:
+        yield Failure(2, -1, extent, sum(lengths))
+
+
+def _row_lengths(rows: list[list[int]], lengths: list[int]) -> Iterator[Failure]:
+    if len(rows) != len(lengths):
+        yield Failure(0, -1, len(lengths), len(rows))
+    for i, (row, length) in enumerate(zip(rows, lengths, strict=False)):
+        for n in row:
+            if n < 0:
+                yield Failure(1, i, n, 0)
+        if sum(row) != length:
+            yield Failure(2, i, sum(row), length)
+
+
+def _windows(starts: list[int], lengths: list[int], extent: int, count: int | None = None) -> Iterator[Failure]:
+    if len(starts) != len(lengths):
+        yield Failure(0, -1, len(starts), len(lengths))
+        return
+    if count is not None and len(starts) != count:
+        yield Failure(1, -1, count, len(starts))
+    for i, (start, length) in enumerate(zip(starts, lengths, strict=True)):
+        if length < 0:
+            yield Failure(2, i, length, 0)
+        if start < 0:
+            yield Failure(3, i, start, 0)
+        if start + length > extent:
+            yield Failure(4, i, start + length, extent)
+
+
+def _each(*operands: Any) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Components of operands of which some are scalars; component -1 when all are."""
+    if not any(isinstance(x, list) for x in operands):
+        yield -1, operands
+        return
+    size = min(len(x) for x in operands if isinstance(x, list))
+    for i in range(size):
+        yield i, tuple(x[i] if isinstance(x, list) else x for x in operands)
+
+
+def _index(index: Any, bound: Any) -> Iterator[Failure]:
+    for i, (value, limit) in _each(index, bound):
+        if not 0 <= value < limit:
+            yield Failure(0, i, value, limit)
+
+
+def _range(lo: Any, hi: Any, bound: Any) -> Iterator[Failure]:
+    if isinstance(bound, list):
+        for given in (lo, hi):
+            if isinstance(given, list) and len(given) != len(bound):
+                yield Failure(0, -1, len(bound), len(given))
+    for i, (low, high, limit) in _each(lo, hi, bound):
+        if low < 0:
+            yield Failure(1, i, low, 0)
+        if low > high:
+            yield Failure(2, i, low, high)
+        if high > limit:
+            yield Failure(3, i, high, limit)
+
+
+def _equal(extent: int, expected: int) -> Iterator[Failure]:
+    if extent != expected:
+        yield Failure(0, -1, extent, expected)
+
+
+def _covers(extent: int, lengths: Any) -> Iterator[Failure]:
+    for i, (length,) in _each(lengths):
+        if extent < length:
+            yield Failure(0, i, extent, length)
+
+
+def _fits(*factors: int) -> Iterator[Failure]:
+    done = 1
+    for factor in factors:
+        if done * factor >= 2**63:
+            yield Failure(0, -1, done, factor)
+        done *= factor
+
+
+def _divides(extent: Any, factor: int) -> Iterator[Failure]:
+    for i, (n,) in _each(extent):
+        if n % factor:
+            yield Failure(0, i, n, factor)
+
+
+def _at_least(extent: Any, factor: int) -> Iterator[Failure]:
+    for i, (n,) in _each(extent):
+        if n < factor:
+            yield Failure(0, i, n, factor)
+
+
+def _at_most(extent: Any, factor: int) -> Iterator[Failure]:
+    for i, (n,) in _each(extent):
+        if n > factor:
+            yield Failure(0, i, n, factor)
+
+
+def conform(a: Iterable[int], b: Iterable[int]) -> Iterator[Failure]:
+    """Two lists of lengths, component by component."""
+    first, second = list(a), list(b)
+    if len(first) != len(second):
+        yield Failure(0, -1, len(first), len(second))
+        return
+    for i, (m, n) in enumerate(zip(first, second, strict=True)):
+        if m != n:
+            yield Failure(1, i, m, n)
+
+
+_KINDS = {
+    "offsets": _offsets,
+    "rows": _rows,
+    "lengths": _lengths,
+    "row_lengths": _row_lengths,
+    "windows": _windows,
+    "index": _index,
+    "range": _range,
+    "equal": _equal,
+    "covers": _covers,
+    "fits": _fits,
+}
+_UNARY = {"divides": _divides, "at_least": _at_least, "at_most": _at_most}

@@ -1,0 +1,160 @@
+"""Upstream tensor ops that are legal on ragged tensors, and when: on dense dims only.
+
+These ops name an extent for every dim, also where a ragged dim has no single one. There they
+take the longest length, `ragged.max_length` of the same tensor and level, and leave the dim alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.layout import Layout
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.types import is_ragged, layout_of, shape_of
+
+
+def constant_of(value: Any) -> int | None:
+    """Value of an integer or index constant; None for other values."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
+        return None
+    attr = owner.attributes["value"]
+    return attr.value if isinstance(attr, ir.IntegerAttr) else None
+
+
+def defining(value: Any, name: str) -> Any:
+    """The op that defines a value when it has this name, else None."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) or owner.name != name else owner
+
+
+def check_dim(op: Any) -> None:
+    """`tensor.dim`: a constant dim that is dense."""
+    source, index = op.operands
+    shape = shape_of(source.type)
+    dim = constant_of(index)
+    if dim is None:
+        raise LayoutError(f"expected a constant dim of {source.type}, got {index.type} that is not")
+    if not 0 <= dim < shape.rank:
+        raise LayoutError(f"expected dim in [0, {shape.rank}), got {dim}")
+    letter = shape.layout.letter(dim)
+    if letter != "d":
+        kind = "tile" if letter == "t" else "ragged"
+        raise LayoutError(f"expected a dense dim, got {kind} dim {dim} of {source.type} (use ragged.lengths)")
+
+
+def check_extract(op: Any) -> None:
+    """`tensor.extract`: an element by its logical indices; every layout."""
+
+
+def check_cast(op: Any) -> None:
+    """`tensor.cast`: extents of dense dims, the layout stays."""
+    source, result = op.operands[0].type, op.results[0].type
+    for type_ in (source, result):
+        if not isinstance(type_, ir.RankedTensorType):
+            raise LayoutError(f"expected a cast that keeps the layout, got {source} to {result}")
+    if layout_of(source) != layout_of(result):
+        raise LayoutError(
+            f"expected a cast that keeps the layout, got {source} to {result} (use ragged.assemble and ragged.values)"
+        )
+
+
+def check_extract_slice(op: Any) -> None:
+    """`tensor.extract_slice`: ranges of plain dense dims; everything of the others."""
+    source = op.operands[0]
+    shape = shape_of(source.type)
+    sizes = mixed(op, "sizes")
+    for dim in range(shape.rank):
+        if shape.layout.is_plain(dim):
+            continue
+        whole = mixed(op, "offsets")[dim] == 0 and mixed(op, "strides")[dim] == 1
+        if not whole or not _is_extent(sizes[dim], source, shape, dim):
+            raise LayoutError(f"expected all of dim {dim} of {source.type} in the slice, got a part (use ragged.slice)")
+    _check_dropped(op, shape, sizes)
+
+
+def mixed(op: Any, what: str) -> list[Any]:
+    """Offsets, sizes or strides of an extract_slice: integers, and values where they are dynamic."""
+    segments = list(op.attributes["operandSegmentSizes"])
+    group = {"offsets": 1, "sizes": 2, "strides": 3}[what]
+    first = sum(segments[:group])
+    dynamic = iter(list(op.operands)[first : first + segments[group]])
+    return [next(dynamic) if s == DYNAMIC else s for s in op.attributes[f"static_{what}"]]
+
+
+def _is_extent(size: Any, source: Any, shape: RaggedShape, dim: int) -> bool:
+    """Whether a size is the whole extent of a dim of `source`."""
+    if isinstance(size, int):
+        return size == shape.shape[dim]
+    if shape.layout.letter(dim) == "d":
+        owner = defining(size, "tensor.dim")
+        return owner is not None and owner.operands[0] == source and constant_of(owner.operands[1]) == dim
+    owner = defining(size, "ragged.max_length")
+    return owner is not None and owner.operands[0] == source and owner.attributes["level"].value == dim
+
+
+def _check_dropped(op: Any, shape: RaggedShape, sizes: list[Any]) -> None:
+    result = op.results[0].type
+    layout = layout_of(result) or Layout.dense(result.rank)
+    units = [d for d in range(shape.rank) if shape.layout.is_plain(d) and sizes[d] == 1]
+    for dropped in combinations(units, shape.rank - result.rank):
+        axes = {shape.layout.locate(d)[0] for d in dropped}
+        if layout.axes == tuple(a for k, a in enumerate(shape.layout.axes) if k not in axes):
+            return
+    raise LayoutError(f'expected a result with the ragged axes of layout "{shape.layout}", got {result}')
+
+
+def check_reassociation(op: Any) -> None:
+    """`tensor.expand_shape` and `tensor.collapse_shape`: plain dense dims only."""
+    expands = op.name == "tensor.expand_shape"
+    wide, narrow = (op.results[0], op.operands[0]) if expands else (op.operands[0], op.results[0])
+    if not (is_ragged(wide.type) and is_ragged(narrow.type)):
+        raise LayoutError(
+            f"expected operand and result with a layout, got {op.operands[0].type} and {op.results[0].type}"
+        )
+    source = shape_of(op.operands[0].type)
+    layout = shape_of(wide.type).layout
+    axes: list[str] = []
+    for number, group in enumerate(op.attributes["reassociation"]):
+        dims = [attr.value for attr in group]
+        if len(dims) > 1:
+            split = [d for d in dims if not layout.is_plain(d)]
+            if split or (expands and not source.layout.is_plain(number)):
+                at = number if expands else split[0]
+                raise LayoutError(
+                    f'expected plain dense dims to {"expand" if expands else "collapse"}, got dim {at} of layout '
+                    f'"{source.layout}" (use ragged.{"split" if expands else "merge"})'
+                )
+            axes.append("d")
+            continue
+        at = layout.locate(dims[0])
+        if at[1] == 0:
+            axes.append(layout.axes[at[0]])
+    if tuple(axes) != shape_of(narrow.type).layout.axes:
+        raise LayoutError(f'expected a result with the ragged axes of layout "{source.layout}", got {op.results[0].type}')
+    if expands:
+        _check_output_shape(op, source)
+
+
+def _check_output_shape(op: Any, source: RaggedShape) -> None:
+    x = op.operands[0]
+    dynamic = iter(list(op.operands)[1:])
+    sizes = [next(dynamic) if s == DYNAMIC else s for s in op.attributes["static_output_shape"]]
+    for dim, group in enumerate(op.attributes["reassociation"]):
+        if not source.layout.is_plain(dim) and not _is_extent(sizes[group[0].value], x, source, dim):
+            wanted = "tensor.dim" if source.layout.letter(dim) == "d" else "ragged.max_length"
+            raise LayoutError(f"expected {wanted} of the operand as the extent of dim {dim}, got another value")
+
+
+TENSOR_RULES: dict[str, Callable[[Any], None]] = {
+    "tensor.cast": check_cast,
+    "tensor.collapse_shape": check_reassociation,
+    "tensor.dim": check_dim,
+    "tensor.expand_shape": check_reassociation,
+    "tensor.extract": check_extract,
+    "tensor.extract_slice": check_extract_slice,
+}

@@ -1,0 +1,1 @@
+"""The command-line tools: ragged-opt, ragged-run, ragged-translate."""

@@ -1,0 +1,75 @@
+"""What ragged-opt tells about itself: passes, versions, the dialect as IRDL."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from ragged_dialect.tools.cli import SUCCESS, write_output
+
+
+def show(action: str, output: str) -> int:
+    """Write the answer to `list-passes`, `version` or `emit-irdl`; the exit code."""
+    text = {"list-passes": list_passes, "version": version, "emit-irdl": irdl}[action]()
+    write_output(output, text if text.endswith("\n") else f"{text}\n")
+    return SUCCESS
+
+
+def list_passes() -> str:
+    """Name, first line of the docstring, and options of every registered pass."""
+    import dataclasses
+
+    from ragged_dialect.passes import registry
+
+    lines = []
+    for name in registry.names():
+        cls = registry.lookup(name)
+        lines.append(f"--{name}: {(cls.__doc__ or '').strip().splitlines()[0]}")
+        for field in dataclasses.fields(cls):
+            lines.append(f"    {field.name.replace('_', '-')}={_default(field.default)}  ({field.type})")
+    return "\n".join(lines)
+
+
+def _default(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def version() -> str:
+    """This package, the provider of the bindings, and LLVM's version where it can be had."""
+    from ragged_dialect import _mlir
+
+    try:
+        own = metadata.version("ragged-dialect")
+    except metadata.PackageNotFoundError:
+        own = "(not installed)"
+    llvm = _llvm_version()
+    return f"ragged-opt {own}\nbindings: {_mlir.mlir_version()}" + (f"\nLLVM version {llvm}" if llvm else "")
+
+
+def _llvm_version() -> str | None:
+    """The bindings do not tell it; the tool that comes in the same wheel does."""
+    tool = shutil.which("torch-mlir-opt", path=str(Path(sys.executable).parent)) or shutil.which("torch-mlir-opt")
+    if tool is None:
+        return None
+    try:
+        answer = subprocess.run([tool, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.search(r"LLVM version (\S+)", answer)
+    return match.group(1) if match else None
+
+
+def irdl() -> str:
+    """The dialect as an IRDL module: types, attributes and ops with their constraints, no traits
+    and no verifiers."""
+    from ragged_dialect import ops  # registers the ops with the dialect
+    from ragged_dialect._mlir import ir
+    from ragged_dialect.dialect import Ragged
+
+    assert ops
+    with ir.Context(), ir.Location.unknown():
+        return str(Ragged._emit_module())

@@ -1,0 +1,29 @@
+"""`ragged-opt`: mlir-opt for ragged tensors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from ragged_dialect.tools.cli import run_tool
+from ragged_dialect.tools.options import parse_options
+
+
+def _run(argv: Sequence[str]) -> int:
+    options = parse_options(argv)
+    if options.action is not None:
+        from ragged_dialect.tools import info
+
+        return info.show(options.action, options.output)
+    from ragged_dialect.tools.driver import OptDriver
+
+    return OptDriver(options).run()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the tool; the exit code."""
+    return run_tool("ragged-opt", lambda: _run(sys.argv[1:] if argv is None else argv))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

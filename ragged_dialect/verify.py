@@ -1,0 +1,238 @@
+"""`verify_ragged`: what may touch a ragged type, everywhere the type appears.
+
+The bindings offer no hook on types, and upstream ops verify nothing of a foreign encoding, so
+this walk is what keeps a ragged tensor from being compiled as a dense one. It runs after parsing,
+between passes under `--verify-each`, before compiling, and strictly at the end of the lowering.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.iteration import LINALG_OPS, analyze
+from ragged_dialect.tensor_rules import TENSOR_RULES
+from ragged_dialect.types import is_ragged, shape_of
+
+ARGUMENT_FACTS = {"ragged.divisible_by": 1, "ragged.max_length": 0}
+"""Facts a ragged function argument may carry, with their least value. They hold for the logical
+lengths of every ragged level of the argument."""
+
+_PASS_THROUGH = frozenset(
+    "func.func func.call func.return scf.if scf.for scf.while scf.yield scf.condition builtin.module".split()
+)
+
+_INSTEAD = {
+    "arith.constant": "ragged.empty and linalg.fill",
+    "tensor.bitcast": "arith.bitcast",
+    "tensor.concat": "ragged.concat",
+    "tensor.empty": "ragged.empty",
+    "tensor.from_elements": "ragged.assemble",
+    "tensor.gather": "ragged.select",
+    "tensor.generate": "ragged.empty and linalg.generic",
+    "tensor.insert": "linalg.generic",
+    "tensor.insert_slice": "ragged.concat",
+    "tensor.pad": "ragged.to_padded",
+    "tensor.reshape": "ragged.split and ragged.merge",
+    "tensor.scatter": "linalg.generic",
+    "tensor.splat": "ragged.empty and linalg.fill",
+}
+
+_INSTEAD_OF_DIALECT = {
+    "bufferization": "convert-ragged-to-scf first",
+    "cf": "scf.if, scf.for or scf.while",
+    "linalg": "linalg.generic",
+    "memref": "ragged.values",
+    "scf": "scf.if, scf.for or scf.while",
+    "tensor": "ragged.values",
+    "vector": "ragged.values",
+}
+
+
+class _TypeInfo(NamedTuple):
+    """Whether a type is ragged, and why it is refused, if it is."""
+
+    ragged: bool
+    error: str | None
+
+
+class _Verifier:
+    """One walk. Types and compute ops of equal signature are looked at once."""
+
+    def __init__(self) -> None:
+        self.ok = True
+        self._types: dict[Any, _TypeInfo] = {}
+        self._computed: dict[Any, str | None] = {}
+        self._reported: set[str] = set()
+
+    def fail(self, op: Any, text: str) -> None:
+        """Report an error at an op."""
+        self.ok = False
+        op.location.emit_error(f"'{op.name}' op {text}")
+
+    def visit(self, op: Any) -> None:
+        """Check one op and the arguments of its blocks, not what is inside."""
+        name = op.name
+        infos = [self._check_type(op, value.type) for value in op.results]
+        for region in op.regions:
+            for block in region:
+                infos += [self._check_type(op, argument.type) for argument in block.arguments]
+        if name.endswith(".func"):
+            self._visit_function(op)
+        if name.startswith("ragged.") or name in _PASS_THROUGH:
+            return
+        infos += [self._info(value.type) for value in op.operands]
+        if any(i.ragged for i in infos) and not any(i.error for i in infos):
+            error = self._check_op(op, name)
+            if error is not None:
+                self.fail(op, error)
+
+    def _check_type(self, op: Any, type_: Any) -> _TypeInfo:
+        info = self._info(type_)
+        if info.error is not None and info.error not in self._reported:
+            self._reported.add(info.error)
+            self.fail(op, info.error)
+        return info
+
+    def _info(self, type_: Any) -> _TypeInfo:
+        info = self._types.get(type_)
+        if info is None:
+            info = self._types[type_] = _look_at(type_)
+        return info
+
+    def _check_op(self, op: Any, name: str) -> str | None:
+        rule = TENSOR_RULES.get(name)
+        if rule is not None:
+            return _error_of(rule, op)
+        elementwise = name.startswith(("arith.", "math.")) and len(op.operands) > 0
+        if not elementwise and name not in LINALG_OPS:
+            return _refusal(op, name)
+        key = (name, *(v.type for v in op.operands), None, *(v.type for v in op.results))
+        if not elementwise:
+            key = (*key, *(op.attributes[a] for a in op.attributes))
+        if key not in self._computed:
+            self._computed[key] = _error_of(analyze, op)
+        return self._computed[key]
+
+    def _visit_function(self, op: Any) -> None:
+        attributes = op.attributes
+        if "function_type" not in attributes or not isinstance(attributes["function_type"], ir.TypeAttr):
+            return
+        type_ = attributes["function_type"].value
+        if not isinstance(type_, ir.FunctionType):
+            return
+        for part in (*type_.inputs, *type_.results):
+            self._check_type(op, part)
+        if "arg_attrs" in attributes:
+            for number, (part, facts) in enumerate(zip(type_.inputs, attributes["arg_attrs"], strict=False)):
+                self._check_facts(op, number, part, facts)
+        if "res_attrs" in attributes:
+            for number, facts in enumerate(attributes["res_attrs"]):
+                for name in _ragged_names(facts):
+                    self.fail(op, f"expected ragged attributes on arguments only, got '{name}' on result {number}")
+
+    def _check_facts(self, op: Any, number: int, type_: Any, facts: Any) -> None:
+        for name in _ragged_names(facts):
+            value = facts[name]
+            if name not in ARGUMENT_FACTS:
+                known = ", ".join(ARGUMENT_FACTS)
+                self.fail(op, f"expected attributes among [{known}] on argument {number}, got '{name}'")
+            elif not isinstance(value, ir.IntegerAttr):
+                self.fail(op, f"expected an integer for '{name}' on argument {number}, got {value}")
+            elif value.value < ARGUMENT_FACTS[name]:
+                low = ARGUMENT_FACTS[name]
+                self.fail(op, f"expected {name} of at least {low} on argument {number}, got {value.value}")
+            elif not is_ragged(type_):
+                self.fail(op, f"expected a tensor with a layout for '{name}' on argument {number}, got {type_}")
+
+
+def _ragged_names(facts: Any) -> list[str]:
+    return [named.name for named in facts if named.name.startswith("ragged.")]
+
+
+def _look_at(type_: Any) -> _TypeInfo:
+    try:
+        ragged = is_ragged(type_)
+        if isinstance(type_, ir.RankedTensorType):
+            shape_of(type_)
+            type_ = type_.element_type
+    except LayoutError as error:
+        return _TypeInfo(True, str(error))
+    if "#ragged." in str(type_):
+        return _TypeInfo(True, f"expected a layout on a tensor that is not part of another type, got {type_}")
+    return _TypeInfo(ragged, None)
+
+
+def _error_of(rule: Callable[[Any], Any], op: Any) -> str | None:
+    try:
+        rule(op)
+    except LayoutError as error:
+        return str(error)
+    return None
+
+
+def _refusal(op: Any, name: str) -> str:
+    type_ = next(v.type for v in _values(op) if is_ragged(v.type))
+    instead = _INSTEAD.get(name) or _INSTEAD_OF_DIALECT.get(name.split(".", 1)[0])
+    hint = f" (use {instead})" if instead else ""
+    return f"expected operands and results without a layout, got {type_}{hint}"
+
+
+def _values(op: Any) -> Iterator[Any]:
+    yield from op.operands
+    yield from op.results
+    for region in op.regions:
+        for block in region:
+            yield from block.arguments
+
+
+def operations(op: Any) -> Iterator[Any]:
+    """An op and everything inside it, outer ops first."""
+    stack = [op.operation]
+    while stack:
+        op = stack.pop()
+        yield op
+        inner = [child.operation for region in op.regions for block in region for child in block.operations]
+        stack += reversed(inner)
+
+
+def verify_ragged(op: Any, strict: bool = False) -> bool:
+    """Whether ragged types appear in `op` and inside it only where they may.
+
+    Emits an error at every op that is refused and returns False; never raises. With `strict`
+    nothing of the dialect may be left: no op, no encoding.
+    """
+    if strict:
+        return _verify_lowered(op)
+    verifier = _Verifier()
+    with op.context:
+        for inner in operations(op):
+            verifier.visit(inner)
+    return verifier.ok
+
+
+def _verify_lowered(op: Any) -> bool:
+    ok = True
+    leftover: dict[Any, bool] = {}
+    for inner in operations(op):
+        text = None
+        if inner.name.startswith("ragged."):
+            text = "expected no op of the ragged dialect after the lowering"
+        for type_ in _all_types(inner) if text is None else ():
+            if type_ not in leftover:
+                leftover[type_] = "#ragged." in str(type_)
+            if leftover[type_]:
+                text = f"expected no ragged type after the lowering, got {type_}"
+                break
+        if text is not None:
+            ok = False
+            inner.location.emit_error(f"'{inner.name}' op {text}")
+    return ok
+
+
+def _all_types(op: Any) -> Iterator[Any]:
+    yield from (value.type for value in _values(op))
+    if op.name.endswith(".func") and "function_type" in op.attributes:
+        yield op.attributes["function_type"].value
