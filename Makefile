@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN_STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
@@ -33,13 +33,13 @@ lint: $(DEV_STAMP)
 	$(BIN)/ruff check .
 
 types: $(DEV_STAMP)
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 lit: $(DEV_STAMP)
 	$(BIN)/lit -sv lit_tests
 
 bench: $(RUN_STAMP)
-	@set -e; for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
+	@set -e; for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
@@ -50,10 +50,12 @@ $(BIN)/python:
 	$(PIP) install --upgrade "pip>=23"
 
 $(RUN_STAMP): pyproject.toml | $(BIN)/python
+	@echo "installing ragged-dialect into $(VENV)"
 	$(PIP) install --editable .
 	@touch $@
 
 $(DEV_STAMP): pyproject.toml | $(BIN)/python
+	@echo "installing ragged-dialect and what its tests need into $(VENV)"
 	$(PIP) install --editable ".[dev]"
 	@touch $@ $(RUN_STAMP)
 

@@ -22,7 +22,6 @@ class Lowering:
         self.scopes: list[dict[Hashable, Any]] = []
         self.forall: Any = None
         self.dead: list[Any] = []
-        self.blocks: list[Any] = []
 
     def parts(self, value: Any) -> Parts:
         """Parts of a value; a dense tensor is its own only part."""

@@ -86,7 +86,7 @@ def _lower_function(function: Any) -> None:
                     _lower_op(ctx, op.operation, process)
             ctx.close()
 
-    with ctx.scope():
+    with ctx.scope(), ir.InsertionPoint(function), function.location:
         control.lower_func(ctx, function, process)
     for op in reversed(ctx.dead):
         op.erase()
@@ -101,7 +101,7 @@ def _lower_op(ctx: Lowering, op: Any, process: Callable[[Any], None]) -> None:
 
 def _dispatch(ctx: Lowering, op: Any, process: Callable[[Any], None]) -> None:
     ragged = op.name.startswith("ragged.") or touches_ragged(op)
-    if op.name in control.RULES:
+    if op.name in control.RULES or op.name.startswith("scf."):
         _control(ctx, op, process, ragged)
     elif op.name in RULES and (ragged or op.name.startswith("ragged.")):
         RULES[op.name](ctx, op)
@@ -112,12 +112,22 @@ def _dispatch(ctx: Lowering, op: Any, process: Callable[[Any], None]) -> None:
         ctx.erase_later(op)
     elif ragged:
         raise PassFailure(op, f"expected an op with a lowering for ragged tensors, got '{op.name}'")
-    elif op.regions or any(ctx.is_pending(v) for v in op.operands):
+    elif _reads_open_forall(ctx, op):
         ctx.close()
-        for region in op.regions:
-            if op.name.startswith("scf."):
-                for block in region.blocks:
-                    process(block)
+
+
+def _reads_open_forall(ctx: Lowering, op: Any) -> bool:
+    """Whether an op, or one in its regions, uses a result of the open forall."""
+    if ctx.forall is None:
+        return False
+    if any(ctx.is_pending(v) for v in op.operands):
+        return True
+    return any(
+        _reads_open_forall(ctx, inner.operation)
+        for region in op.regions
+        for block in region.blocks
+        for inner in block.operations
+    )
 
 
 def _control(ctx: Lowering, op: Any, process: Callable[[Any], None], ragged: bool) -> None:

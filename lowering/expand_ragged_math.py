@@ -45,7 +45,7 @@ class ExpandRaggedMath(RaggedPass):
 
     ```mlir
     %y = math.exp %x : f32      // before
-    %0 = arith.mulf %x, %log2e fastmath<contract> : f32      // after: 20 arith ops, no call
+    %0 = arith.mulf %x, %log2e fastmath<contract> : f32      // after: 32 arith ops, no call
     …
     %y = arith.mulf %8, %9 fastmath<contract> : f32
     ```
@@ -56,10 +56,11 @@ class ExpandRaggedMath(RaggedPass):
     variants from libmvec. f16 and bf16 go through f32. Integer ops and what LLVM has natively stay.
 
     Works on scalars anywhere outside GPU modules: run it after elementwise ops on tensors became
-    linalg (or loops). The tail after it: convert-linalg-to-loops, convert-scf-to-cf,
+    linalg or loops. After it, in this order where they occur: arith-expand{include-bf16=true} (the
+    x86 conversion to bf16 flushes subnormals), convert-linalg-to-loops, convert-scf-to-cf,
     convert-math-to-funcs (math.ipowi), convert-math-to-llvm, convert-arith-to-llvm,
-    finalize-memref-to-llvm, convert-cf-to-llvm, convert-func-to-llvm; the JIT loads
-    `math_library.required_libraries()`, an object file links -lmvec -lm.
+    finalize-memref-to-llvm, convert-cf-to-llvm, convert-func-to-llvm. The JIT loads
+    `math_library.required_libraries()`; an object file links -lmvec -lm.
 
     `isa` chooses the vector variants: none, sse, avx2, avx512, or auto for what the host has.
     """
@@ -69,7 +70,7 @@ class ExpandRaggedMath(RaggedPass):
 
     def run(self, op: Any) -> None:
         if self.isa != "auto" and self.isa not in VECTOR_ISAS:
-            raise PassFailure(op, f"expected isa auto, {', '.join(VECTOR_ISAS)}, got {self.isa}")
+            raise PassFailure(op, f"expected isa to be auto or one of {', '.join(VECTOR_ISAS)}, got {self.isa}")
         library = MathLibrary(op, self.isa)
         for found in list(_math_ops(op)):
             _expand(found, library)
@@ -94,8 +95,8 @@ def _expand(op: Any, library: MathLibrary) -> None:
     elif name == "math.clampf":
         _replace(op, [_clamp(emitter, *op.operands)])
     elif name in _LIBRARY or (name in _NATIVE and _width(op) == 16):
-        if name == "math.fpowi" and op.operands[1].type.width > 32:
-            return  # no f64 holds every exponent: convert-math-to-funcs multiplies
+        if name == "math.fpowi" and _width(op) and op.operands[1].type.width > 32:
+            return  # f64 cannot hold every exponent: convert-math-to-funcs multiplies
         _replace(op, [_compute(name, op, emitter, library)])
 
 

@@ -2,8 +2,7 @@
 
 The reduction `r = x - k * pi / 2` is exact to 2**-60 for |x| up to 2**20, far beyond the 8192 that
 polynomials in f32 alone would reach. Larger arguments (and infinities and NaN) take a call behind
-an `scf.if`, in which LLVM's loop vectoriser puts a call of the masked vector variant that
-`MathLibrary.huge` declares: one call per vector, which returns at once when no lane is huge.
+an `scf.if`; the function called has masked vector variants, so that the loop vectorises all the same.
 """
 
 from __future__ import annotations

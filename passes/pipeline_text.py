@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ragged_dialect.errors import PassError
 
 _NAME = re.compile(r"[A-Za-z_][\w.\-]*")
+_DEEPEST = 64
 _ROOTS = ("builtin.module", "any")
 
 
@@ -56,6 +57,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
+        self.depth = 0
 
     def rest(self) -> str:
         """What is left, from the next character that is not blank."""
@@ -81,11 +83,19 @@ class _Reader:
         column = self.at + 1
         self.at += match.end()
         if self.take("("):
-            nested = () if self.rest().startswith(")") else self.elements()
+            nested = () if self.rest().startswith(")") else self._nested(column)
             if not self.take(")"):
                 raise pipeline_error(self.at + 1, f"expected ')' to close '{match.group()}('")
             return Element(match.group(), column, nested=nested)
         return Element(match.group(), column, self._options(match.group()))
+
+    def _nested(self, column: int) -> tuple[Element, ...]:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise pipeline_error(column, f"expected lists nested at most {_DEEPEST} deep")
+        elements = self.elements()
+        self.depth -= 1
+        return elements
 
     def _options(self, name: str) -> str:
         if not self.text.startswith("{", self.at):
@@ -108,4 +118,4 @@ def _option(word: str, column: int) -> Option:
     name, equals, value = word.partition("=")
     if value[:1] in ("'", '"') and value[-1:] == value[:1] and len(value) > 1:
         value = value[1:-1]
-    return Option(name, value if equals else None, column + 1)
+    return Option(name, value if equals else None, column)

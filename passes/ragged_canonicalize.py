@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import passmanager
 from ragged_dialect.passes.base import PassFailure, RaggedPass
-from ragged_dialect.passes.patterns import canonicalization_patterns
-from ragged_dialect.passes.rewriting import run_patterns, settle
+from ragged_dialect.passes.patterns import ordering_patterns, reducing_patterns
+from ragged_dialect.passes.rewriting import run_patterns
+from ragged_dialect.passes.scheduling import schedule
 
 DISABLED = (
     "SwapTransposeWithBroadcast",
@@ -52,16 +53,17 @@ class RaggedCanonicalize(RaggedPass):
 
     def run(self, op: Any) -> None:
         """Rewrite `op` to its normal form; PassFailure when that is not reached."""
-        patterns = canonicalization_patterns()
+        reducing, ordering = reducing_patterns(), ordering_patterns()
         manager = passmanager.PassManager.parse(upstream(op.name))
         manager.enable_verifier(False)
         before = ""
         for _ in range(_ROUNDS):
             manager.run(op)
-            changed = run_patterns(op, patterns, self.seed)
-            settle(op)
-            after = "" if changed else str(op)
-            if after and after == before:
+            if run_patterns(op, reducing, self.seed) or run_patterns(op, ordering, self.seed):
+                continue
+            schedule(op)
+            after = str(op)
+            if after == before:
                 return
             before = after
         raise PassFailure(op, f"{self.name}: expected a normal form within {_ROUNDS} rounds, got none")

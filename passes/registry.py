@@ -72,7 +72,15 @@ _PACKAGES = {
         "ragged-fuse",
     ),
     # Passes do not import lowering: the package is known here by name only.
-    "ragged_dialect.lowering": ("convert-ragged-to-scf",),
+    "ragged_dialect.lowering": (
+        "convert-ragged-to-scf",
+        "convert-ragged-checks-to-scf",
+        "convert-ragged-copies-to-linalg",
+        "convert-ragged-forall-to-loops",
+        "outline-ragged-loops",
+        "expand-ragged-math",
+        "thread-ragged-kernels",
+    ),
 }
 
 for _package, _names in _PACKAGES.items():

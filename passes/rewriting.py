@@ -103,41 +103,6 @@ def walk(root: Any) -> Iterator[Any]:
                     yield from walk(op.operation)
 
 
-def settle(root: Any) -> None:
-    """Give constants and casts the place that says least: constants first in their block by value,
-    casts right behind the definition of their operand by type. Where a rewrite needed one first,
-    and in which order upstream hoisted it, is not part of the normal form."""
-    casts: dict[Any, list[Any]] = {}
-    constants: dict[Any, list[Any]] = {}
-    for op in walk(root):
-        if op.name == "arith.constant":
-            constants.setdefault(op.block, []).append(op)
-        elif op.name == "tensor.cast" and _block_of(op.operands[0]) == op.block:
-            casts.setdefault(op.operands[0], []).append(op)
-    for value, group in sorted(casts.items(), key=lambda item: -_place(item[0])):
-        _place_behind(value.owner, sorted(group, key=lambda op: str(op.results[0].type)))
-    for block, group in constants.items():
-        _place_behind(block, sorted(group, key=lambda op: (str(op.results[0].type), str(op.attributes["value"]))))
-
-
-def _place(value: Any) -> int:
-    return value.arg_number if isinstance(value.owner, ir.Block) else -1
-
-
-def _place_behind(anchor: Any, ops: list[Any]) -> None:
-    """Move ops behind an op, or to the front of a block, in this order."""
-    for op in reversed(ops):
-        if not isinstance(anchor, ir.Block):
-            op.move_after(anchor)
-        elif anchor.operations[0].operation != op:
-            op.move_before(anchor.operations[0])
-
-
-def _block_of(value: Any) -> Any:
-    owner = value.owner
-    return owner if isinstance(owner, ir.Block) else owner.operation.block
-
-
 # Matching ----------------------------------------------------------------------------------------
 
 

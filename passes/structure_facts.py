@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.shape import RaggedShape
-from ragged_dialect.sources import Source, default_sources, parent_dims
+from ragged_dialect.shape import Part, RaggedShape
+from ragged_dialect.sources import Source, parent_dims
 from ragged_dialect.tensor_rules import constant_of
 from ragged_dialect.traits import int_attr
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
@@ -33,8 +33,16 @@ class Level(NamedTuple):
     parents: Groups
 
 
+class Stored(NamedTuple):
+    """A vector read from a tensor: level `level` of `of`, or `of` is the key of the level."""
+
+    name: str
+    of: Any
+    level: int | None
+
+
 _SAME = frozenset({"ragged.assume", "ragged.annotate", "ragged.compact", "tensor.cast"})
-_SCALAR_CASTS = frozenset({"arith.index_cast", "arith.index_castui", "arith.extsi"})
+_SCALAR_CASTS = frozenset({"arith.index_cast", "arith.extsi"})
 
 
 def whole_value(op: Any) -> bool:
@@ -81,8 +89,23 @@ class Facts:
     def learn(self, a: Key, b: Key) -> None:
         """Two keys are equal from here to the end of the scope."""
         a, b = self.find(a), self.find(b)
-        if a != b:
+        if isinstance(b, int):
+            a, b = b, a
+        if a != b and not isinstance(b, int):
             self._equal[-1][b] = a
+
+    def learn_conform(self, a: Any, b: Any, pairs: Sequence[tuple[int, int]]) -> None:
+        """The last of `pairs` conforms from here to the end of the scope."""
+        *parents, (i, j) = pairs
+        left, right = self.dim(a, i), self.dim(b, j)
+        if isinstance(left, Level) and isinstance(right, Level):
+            mapped = tuple(tuple(dict(pairs).get(d, -1) for d in group) for group in left.parents)
+            if mapped == right.parents:
+                self.learn(left.key, right.key)
+        if len(parents) == 1:
+            above, other = self.dim(a, parents[0][0]), self.dim(b, parents[0][1])
+            if not isinstance(above, Level) and not isinstance(other, Level):
+                self.learn(above, other)
 
     # Questions ---------------------------------------------------------------------------------
 
@@ -124,7 +147,7 @@ class Facts:
         """The key of an operand of a check: a number, a scalar, a vector."""
         if isinstance(value, int):
             return value
-        return self.vector(value) if is_tensor(value.type) else self.scalar(value)
+        return self.find(self.vector(value) if is_tensor(value.type) else self.scalar(value))
 
     def scalar(self, value: Any) -> Key:
         """The key of a scalar; an integer when it is constant."""
@@ -160,7 +183,7 @@ class Facts:
             return self._stored(op)
         return value
 
-    def _lengths(self, x: Any, level: int) -> Key:
+    def _lengths(self, x: Any, level: int) -> Stored:
         """Key of the flat lengths of a level: its own key where the origin has the same parents."""
         found = self.dim(x, level)
         layout = shape_of(x.type).layout
@@ -168,8 +191,20 @@ class Facts:
         first = layout.dims(axis)[0]
         flat = tuple(d for group in found.parents for d in group)
         if flat == tuple(range(first, first + at)):
-            return ("lengths", self.find(found.key))
-        return ("lengths", x, level)
+            return Stored("lengths", self.find(found.key), None)
+        return Stored("lengths", x, level)
+
+    def _level_of(self, kind: str, vector: Any) -> Key:
+        """The key of the level that a vector makes: that of the level it was read from, if it was."""
+        key = self.vector(vector)
+        if not isinstance(key, Stored):
+            return (kind, key)
+        if kind == "offsets" and key.name == "ragged.offsets" and key.level is not None:
+            if shape_of(key.of.type).layout.is_split_outer(key.level):
+                return (kind, key)
+            key = self._lengths(key.of, key.level)
+            kind = "lengths"
+        return key.of if kind == "lengths" and key.name == "lengths" and key.level is None else (kind, key)
 
     def _stored(self, op: Any) -> Key:
         """A stored vector of a level, through ops that keep their operand's storage."""
@@ -183,7 +218,7 @@ class Facts:
             if maker.name not in ("ragged.assume", "tensor.cast"):
                 break
             x = maker.operands[0]
-        return (op.name, x, level)
+        return Stored(op.name, x, level)
 
     # Keys of dims ------------------------------------------------------------------------------
 
@@ -198,19 +233,19 @@ class Facts:
         """`_dim` for chains of ops that keep the structure, without recursion."""
         while True:
             above = _above(value)
-            if above is None or shape_of(above.type).layout != shape_of(value.type).layout:
+            shape = shape_of(value.type)
+            if shape.layout.letter(dim) == "d" and shape.shape[dim] is not None:
+                return shape.shape[dim]
+            if above is None or shape_of(above.type).contiguous().layout != shape.contiguous().layout:
                 return self._dim(value, dim)
             if (above, dim) in self._dims:
                 return self._dims[above, dim]
-            if _static(value, dim) is not None:
-                return _static(value, dim)
             value = above
 
     def _dim(self, value: Any, dim: int) -> Any:
         shape = shape_of(value.type)
         if shape.layout.letter(dim) == "d":
-            static = _static(value, dim)
-            return static if static is not None else self._made(value, shape, dim) or ("extent", value, dim)
+            return self._made(value, shape, dim) or ("extent", value, dim)
         return self._made(value, shape, dim) or own_level(("level", value, dim), shape, dim)
 
     def _made(self, value: Any, shape: RaggedShape, dim: int) -> Any | None:
@@ -250,18 +285,18 @@ class Facts:
         named = dict(zip(shape.parts(), op.operands, strict=True))
         if letter == "d":
             if shape.layout.is_plain(dim):
-                return ("extent", self.vector(named["values", 0]), shape.layout.locate(dim)[0])
-            given = named.get(("extent", dim))
+                return self.dim(named[Part("values", 0)], shape.layout.locate(dim)[0])
+            given = named.get(Part("extent", dim))
             if given is not None:
                 return self.scalar(given)
-            below = named.get(("offsets", dim + 1)) or named.get(("lengths", dim + 1))
-            return None if below is None else ("count", self.vector(below))
+            kind = "offsets" if shape.layout.letter(dim + 1) == "r" else "lengths"
+            return ("count", self.vector(named[Part(kind, dim + 1)]))
         if shape.layout.is_split_outer(dim) or letter == "t":
             return None
         kind = "offsets" if letter == "r" else "lengths"
         axis, at = shape.layout.locate(dim)
         first = shape.layout.dims(axis)[0]
-        return Level(vector_level(kind, self.vector(named[kind, dim])), (tuple(range(first, first + at)),))
+        return Level(self._level_of(kind, named[Part(kind, dim)]), (tuple(range(first, first + at)),))
 
     def _of_structure(self, op: Any, shape: RaggedShape, dim: int) -> Any | None:
         """Levels of other axes, and those above the dim that the op changes, stay as they are;
@@ -271,7 +306,9 @@ class Facts:
         if op.name == "ragged.partition" and dim in (at, at + 1):
             return self._of_partition(op, shape, dim, at)
         source = dim if dim < at else dim - (shape.rank - before.rank)
-        axis, changed = before.layout.locate(at)
+        if op.name == "ragged.partition" and dim > at:
+            return self._below_partition(x, source, at)
+        axis, _ = before.layout.locate(at)
         touched = {axis, axis + 1} if op.name == "ragged.merge" and _crosses(before, at) else {axis}
         if dim < at or not {before.layout.locate(source)[0] if 0 <= source < before.rank else axis} & touched:
             found = self.dim(x, source) if before.layout.letter(source) == shape.layout.letter(dim) else None
@@ -290,10 +327,18 @@ class Facts:
         if dim == at:
             return (kind + " per row" if rows else "count", self.vector(vector))
         if not rows:
-            return Level(vector_level(kind, self.vector(vector)), ((at,),))
+            return Level(self._level_of(kind, vector), ((at,),))
         axis, inner = shape.layout.locate(dim)
         first = shape.layout.dims(axis)[0]
         return Level((kind + " rows", self.vector(vector)), (tuple(range(first, first + inner)),))
+
+    def _below_partition(self, x: Any, source: int, at: int) -> Any:
+        """An index of the partitioned dim is now a pair."""
+        found = self.dim(x, source)
+        if not isinstance(found, Level):
+            return found
+        groups = (tuple(e for d in g for e in ((at, at + 1) if d == at else (d + (d > at),))) for g in found.parents)
+        return Level(found.key, tuple(groups))
 
     def _function(self, op: Any, dim: int) -> Key:
         inputs: list[Key] = []
@@ -304,13 +349,6 @@ class Facts:
                 inputs.append(self.operand(value))
         attributes = tuple(sorted((name, str(op.attributes[name])) for name in op.attributes))
         return (op.name, dim, attributes, *inputs)
-
-
-def vector_level(kind: str, vector: Key) -> Key:
-    """The key of the level that offsets or lengths make."""
-    if kind == "lengths" and isinstance(vector, tuple) and vector[0] == "lengths" and len(vector) == 2:
-        return vector[1]
-    return (kind, vector)
 
 
 def own_level(key: Key, shape: RaggedShape, dim: int) -> Level:
@@ -330,9 +368,24 @@ def _above(value: Any) -> Any | None:
     return computed_from(op, value.result_number) if is_tensor(value.type) else None
 
 
-def _static(value: Any, dim: int) -> int | None:
-    extent = value.type.shape[dim]
-    return None if extent == DYNAMIC else extent
+def structural_source(value: Any) -> Any:
+    """The value furthest up whose dims have the same extents and lengths, one by one, by type too."""
+    while True:
+        above = _above(value)
+        if above is None or not is_ragged(above.type):
+            above = _like(value)
+        if above is None or shape_of(above.type) != shape_of(value.type):
+            return value
+        value = above
+
+
+def _like(value: Any) -> Any | None:
+    """The like of a `ragged.empty` that takes all levels from it."""
+    if isinstance(value.owner, ir.Block):
+        return None
+    op = value.owner.operation
+    single = op.name == "ragged.empty" and "from" not in op.attributes
+    return op.operands[0] if single and len(op.operands) == 1 else None
 
 
 def _places(shapes: list[RaggedShape], sources: list[Source | None], shape: RaggedShape, dim: int) -> dict[int, int]:
@@ -370,5 +423,3 @@ def _evaluate(kind: str, n: list[int], factor: int) -> bool:
     }
     return kind in tests and tests[kind]()
 
-
-__all__ = ["Facts", "Groups", "Key", "Level", "computed_from", "default_sources", "own_level", "whole_value"]

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED, Extent, Layout
 from ragged_dialect.ops.making import across_shape, dense_shape
 from ragged_dialect.ops.structure import partition_count
@@ -70,6 +71,8 @@ def slice(x: Any, lo: Any, hi: Any, dim: int) -> Any:
 
 def concat(xs: Sequence[Any], dim: int) -> Any:
     """`ragged.concat`: concatenation along `dim`."""
+    if not xs:
+        raise LayoutError("expected at least 1 operand, got 0")
     shapes = [shape_of(x.type) for x in xs]
     return _make("concat", xs[0], shapes[0].concat(shapes[1:], dim), xs, dim=dim)
 
@@ -82,6 +85,9 @@ def compact(x: Any) -> Any:
 def assemble(parts: Sequence[Any], layout: str | Layout, shape: Sequence[Extent]) -> Any:
     """`ragged.assemble`: a tensor of a layout and shape from the parts of its 1:N form."""
     made = RaggedShape(Layout.parse(layout) if isinstance(layout, str) else layout, tuple(shape))
+    if not parts:
+        raise LayoutError("expected at least 1 operand, got 0")
+    shape_of(parts[0].type)
     return _make("assemble", parts[0], made, parts)
 
 
@@ -160,7 +166,8 @@ def from_padded(dense: Any, vectors: Sequence[Any], layout: str | Layout) -> Any
     """`ragged.from_padded`: a ragged tensor of a layout from a padded one."""
     made = Layout.parse(layout) if isinstance(layout, str) else layout
     extents = shape_of(dense.type).shape
-    shape = tuple(None if c in RAGGED else e for c, e in zip(made.letters, extents, strict=True))
+    ragged = {dim for dim, letter in enumerate(made.letters) if letter in RAGGED}
+    shape = tuple(None if dim in ragged else extent for dim, extent in enumerate(extents))
     return _make("from_padded", dense, RaggedShape(made, shape), [dense, *vectors])
 
 

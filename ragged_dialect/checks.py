@@ -146,6 +146,13 @@ _KINDS = (
         (_spec("the extent", "s"), _spec("the lengths", "sv")),
         ("expected extent >= length {b}, got {a}",),
     ),
+    # what `ragged.assert_conform` is lowered to: two vectors of lengths, or two counts
+    CheckKind(
+        "conform",
+        (_spec("the lengths", "sv"), _spec("the other lengths", "sv")),
+        ("expected {a} components, got {b}", "expected length {a}, got {b}"),
+        frozenset({0}),
+    ),
     # factors whose product must fit into 64 bits
     CheckKind(
         "fits",
@@ -157,10 +164,6 @@ _KINDS = (
 
 CHECK_KINDS = {kind.name: kind for kind in _KINDS}
 
-CONFORM_CASES = ("expected {a} components, got {b}", "expected length {a}, got {b}")
-"""Cases of `ragged.assert_conform`: the number of components, a length."""
-
-
 class Check(NamedTuple):
     """A check of a compiled program, in the order of its numbers from 1: kind (`conform` for
     `ragged.assert_conform`), the op it guards, the level."""
@@ -171,11 +174,8 @@ class Check(NamedTuple):
 
     def message(self, case: int, component: int, a: int, b: int) -> str:
         """The text of a failure."""
-        if self.kind == "conform":
-            text, whole = CONFORM_CASES[case], case == 0
-        else:
-            kind = CHECK_KINDS[self.kind]
-            text, whole = kind.cases[case], case in kind.whole
+        kind = CHECK_KINDS[self.kind]
+        text, whole = kind.cases[case], case in kind.whole
         where = f"{self.op}: level {self.level}"
         if not whole and component >= 0:
             where += f", component {component}"

@@ -100,8 +100,9 @@ def _is_extent(size: Any, source: Any, shape: RaggedShape, dim: int) -> bool:
 def _check_dropped(op: Any, shape: RaggedShape, sizes: list[Any]) -> None:
     result = op.results[0].type
     layout = layout_of(result) or Layout.dense(result.rank)
-    units = [d for d in range(shape.rank) if shape.layout.is_plain(d) and sizes[d] == 1]
-    for dropped in combinations(units, shape.rank - result.rank):
+    units: list[int] = [d for d in range(shape.rank) if shape.layout.is_plain(d) and sizes[d] == 1]
+    count: int = shape.rank - result.rank
+    for dropped in combinations(units, count):
         axes = {shape.layout.locate(d)[0] for d in dropped}
         if layout.axes == tuple(a for k, a in enumerate(shape.layout.axes) if k not in axes):
             return
@@ -135,7 +136,8 @@ def check_reassociation(op: Any) -> None:
         if at[1] == 0:
             axes.append(layout.axes[at[0]])
     if tuple(axes) != shape_of(narrow.type).layout.axes:
-        raise LayoutError(f'expected a result with the ragged axes of layout "{source.layout}", got {op.results[0].type}')
+        got = op.results[0].type
+        raise LayoutError(f'expected a result with the ragged axes of layout "{source.layout}", got {got}')
     if expands:
         _check_output_shape(op, source)
 

@@ -24,15 +24,15 @@ def lower_assert_valid(ctx: Lowering, op: Any) -> None:
 
 
 def lower_assert_conform(ctx: Lowering, op: Any) -> None:
-    """ragged.assert_conform: an `assert_valid` of kind `conform` on two vectors of lengths, or of
-    kind `count` on two extents."""
+    """ragged.assert_conform: an `assert_valid` of kind `conform` on two vectors of lengths, or on
+    two extents."""
     ctx.close()
     a, b = ctx.parts(op.operands[0]), ctx.parts(op.operands[1])
     pairs = op.opview.pairs
     x, y = pairs[-1]
     name = op.attributes["op"].value
     if a.layout.letter(x) == "d" and b.layout.letter(y) == "d" and not _split(a, x) and not _split(b, y):
-        builders.assert_valid([emit.value(a.extent(x)), emit.value(b.extent(y))], "count", name, x)
+        builders.assert_valid([emit.value(a.extent(x)), emit.value(b.extent(y))], "conform", name, x)
         return
     mapping = {j: i for i, j in pairs[:-1]}
     left = vectors.logical_lengths(a, x)

@@ -56,30 +56,30 @@ def move_block(ctx: Lowering, block: Any, region: Any, process: Process) -> None
 
 
 def lower_func(ctx: Lowering, op: Any, process: Process) -> None:
-    """func.func: the signature in place, argument attributes on the first part."""
+    """func.func: the signature expands, argument attributes go to the first part."""
     type_ = ir.TypeAttr(op.attributes["function_type"]).value
-    expanded = ir.FunctionType.get(expand_types(type_.inputs), expand_types(type_.results))
-    _expand_attrs(op, "arg_attrs", type_.inputs)
-    _expand_attrs(op, "res_attrs", type_.results)
-    op.attributes["function_type"] = ir.TypeAttr.get(expanded)
-    region = op.regions[0]
-    if len(region.blocks) == 0:
+    if not any(is_ragged(t) for t in (*type_.inputs, *type_.results)):
+        for block in op.regions[0].blocks:
+            process(block)
         return
-    block = region.blocks[0]
-    if any(is_ragged(a.type) for a in block.arguments):
-        move_block(ctx, block, region, process)
-        ctx.blocks.append(block)
-    else:
-        process(block)
+    expanded = ir.FunctionType.get(expand_types(type_.inputs), expand_types(type_.results))
+    attributes = copy_attributes(op)
+    attributes["function_type"] = ir.TypeAttr.get(expanded)
+    _expand_attrs(attributes, "arg_attrs", type_.inputs)
+    _expand_attrs(attributes, "res_attrs", type_.results)
+    made = ir.Operation.create(op.name, attributes=attributes, regions=1)
+    for block in list(op.regions[0].blocks):
+        move_block(ctx, block, made.regions[0], process)
+    ctx.erase_later(op)
 
 
-def _expand_attrs(op: Any, name: str, types: Any) -> None:
-    if name not in op.attributes:
+def _expand_attrs(attributes: dict[str, Any], name: str, types: Any) -> None:
+    if name not in attributes:
         return
     out: list[Any] = []
-    for type_, attr in zip(types, op.attributes[name], strict=True):
+    for type_, attr in zip(types, attributes[name], strict=True):
         out += [attr] + [ir.DictAttr.get({})] * (len(flat_types(type_)) - 1)
-    op.attributes[name] = ir.ArrayAttr.get(out)
+    attributes[name] = ir.ArrayAttr.get(out)
 
 
 def lower_terminator(ctx: Lowering, op: Any, process: Process) -> None:

@@ -8,7 +8,7 @@ guarded op, so that checks of a region stay inside it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,7 +17,6 @@ from ragged_dialect._mlir import DYNAMIC, arith, ir, scf, tensor
 from ragged_dialect.layout import product
 from ragged_dialect.passes.structure_facts import Facts
 from ragged_dialect.tensor_rules import constant_of
-from ragged_dialect.types import shape_of, vector_type
 
 Extent = Any  # int | ir.Value: the bindings' values have no static type
 
@@ -32,11 +31,12 @@ class Emitter:
         self._entry_values: set[Any] = set(self._entry.arguments)
         self._entry_scope: dict[Any, Any] = {}
         self._scopes: list[dict[Any, Any]] = []
+        self._made: list[Any] = []
         self._op: Any = self._anchor
         self._name = ""
 
     @contextmanager
-    def scope(self) -> Iterator[None]:
+    def scope(self) -> Generator[None, None, None]:
         """A block: what is made inside is not visible outside."""
         self._scopes.append({})
         yield
@@ -58,13 +58,19 @@ class Emitter:
                 return scope[whole]
         with ir.InsertionPoint(self._anchor if hoists else self._op), self._op.location:
             made = build()
-        if not hoists:
-            self._scopes[-1][whole] = made
-            return made
-        self._entry_scope[whole] = made
+        (self._entry_scope if hoists else self._scopes[-1])[whole] = made
         if made is not None:
-            self._entry_values.add(made)
+            self._made.append(made)
+            if hoists:
+                self._entry_values.add(made)
         return made
+
+    def finish(self) -> None:
+        """Erase helper values that no check took."""
+        for value in reversed(self._made):
+            if not any(True for _ in value.uses):
+                value.owner.erase()
+        self._made.clear()
 
     def index(self, value: Extent) -> Any:
         """A scalar as a value of type index."""
@@ -122,31 +128,43 @@ class Emitter:
             return -(-a // factor)
         return a if factor == 1 else self.binary(arith.CeilDivUIOp, a, factor)
 
-    def last(self, vector: Any) -> Any:
+    def plus(self, a: Extent, b: Extent) -> Extent:
+        """Sum of two extents."""
+        return a + b if isinstance(a, int) and isinstance(b, int) else self.binary(arith.AddIOp, a, b)
+
+    def number(self, value: Any) -> Extent:
+        """A scalar operand as an extent."""
+        known = constant_of(value)
+        return self.index(value) if known is None else known
+
+    def sum(self, x: Any, level: int) -> Any:
+        """The total of a level."""
+        return self.once(("total", level), (x,), lambda: builders.total(x, level))
+
+    def longest(self, x: Any, level: int) -> Any:
+        """The longest length of a level."""
+        return self.once(("max_length", level), (x,), lambda: builders.max_length(x, level))
+
+    def last(self, vector: Any) -> Extent:
         """The last entry of offsets, 0 if there is none: the size of what they index."""
+        size = self.extent(vector, 0)
+        if isinstance(size, int):
+            at = self.index(max(size - 1, 0))
+            return self.once(("last",), (vector, at), lambda: _entry(vector, at)) if size else 0
+        zero, at = self.index(0), self.minus(size, 1)
+        some = self._compare(arith.CmpIPredicate.sgt, size, zero)
 
         def build() -> Any:
-            size, zero, one = self.index(self.extent(vector, 0)), self.index(0), self.index(1)
-            some = self.binary_compare(arith.CmpIPredicate.sgt, size, zero)
-            at = self.binary(arith.SubIOp, size, one)
-            with ir.InsertionPoint(self._place(at)), self._op.location:
-                branch = scf.IfOp(some, [ir.IndexType.get()], has_else=True)
-                with ir.InsertionPoint(branch.then_block):
-                    entry = tensor.ExtractOp(vector, [at]).result
-                    if not isinstance(entry.type, ir.IndexType):
-                        entry = arith.IndexCastOp(ir.IndexType.get(), entry).result
-                    scf.YieldOp([entry])
-                with ir.InsertionPoint(branch.else_block):
-                    scf.YieldOp([zero])
+            branch = scf.IfOp(some, [ir.IndexType.get()], has_else=True)
+            with ir.InsertionPoint(branch.then_block):
+                scf.YieldOp([_entry(vector, at)])
+            with ir.InsertionPoint(branch.else_block):
+                scf.YieldOp([zero])
             return branch.results[0]
 
-        return self.once(("last",), (vector,), build)
+        return self.once(("last",), (vector, some, at, zero), build)
 
-    def _place(self, value: Any) -> Any:
-        return self._anchor if len(self._scopes) == 1 and value in self._entry_values else self._op
-
-    def binary_compare(self, predicate: Any, a: Any, b: Any) -> Any:
-        """Comparison of two index values."""
+    def _compare(self, predicate: Any, a: Any, b: Any) -> Any:
         return self.once(("cmpi", str(predicate)), (a, b), lambda: arith.CmpIOp(predicate, a, b).result)
 
     def steps(self, offsets: Any) -> Any:
@@ -177,9 +195,8 @@ class Emitter:
             return
         values = [self.index(v) if isinstance(v, int) else v for v in operands]
         name = self._name
-        self.once(
-            ("valid", kind, name, level, factor), values, lambda: builders.assert_valid(values, kind, name, level, factor)
-        )
+        key = ("valid", kind, name, level, factor)
+        self.once(key, values, lambda: builders.assert_valid(values, kind, name, level, factor))
 
     def equal(self, level: int, got: Extent, expected: Extent) -> None:
         """Two extents are equal."""
@@ -200,9 +217,7 @@ class Emitter:
         if self.facts.conform(a, b, pairs):
             return
         name = self._name
-        self.once(
-            ("conform", name, tuple(pairs)), (a, b), lambda: builders.assert_conform(a, b, pairs, name)
-        )
+        self.once(("conform", name, tuple(pairs)), (a, b), lambda: builders.assert_conform(a, b, pairs, name))
 
     def fits(self, level: int, factors: Sequence[Extent]) -> None:
         """A size, the product of `factors`, fits into 64 bits; one factor does."""
@@ -212,9 +227,13 @@ class Emitter:
             self.valid("fits", level, *dynamic, *(() if static == 1 else (static,)))
 
 
+def _entry(vector: Any, at: Any) -> Any:
+    """An entry of a vector, as index."""
+    entry = tensor.ExtractOp(vector, [at]).result
+    return entry if isinstance(entry.type, ir.IndexType) else arith.IndexCastOp(ir.IndexType.get(), entry).result
+
+
 def is_vector(value: Any) -> bool:
     """Whether an operand is an index vector rather than a scalar."""
     return isinstance(value.type, ir.RankedTensorType)
 
-
-__all__ = ["Emitter", "Extent", "constant_of", "is_vector", "shape_of", "vector_type"]

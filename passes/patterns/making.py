@@ -119,6 +119,8 @@ def annotate_of_same(op: Any, rewriter: Rewriter) -> bool:
 
 PATTERNS: dict[str, tuple[Pattern, ...]] = {
     "ragged.empty": (empty_of_root,),
-    "ragged.assume": (assume_of_nothing, assume_of_assume, order_assumes),
+    "ragged.assume": (assume_of_nothing, assume_of_assume),
     "ragged.annotate": (annotate_of_same,),
 }
+
+ORDER: dict[str, tuple[Pattern, ...]] = {"ragged.assume": (order_assumes,)}

@@ -167,8 +167,13 @@ def assemble_of_parts(op: Any, rewriter: Rewriter) -> bool:
 
 
 PATTERNS: dict[str, tuple[Pattern, ...]] = {
-    "ragged.merge": (merge_of_partition, order_merges),
-    "ragged.partition": (partition_of_merge, partition_of_values, order_partitions),
+    "ragged.merge": (merge_of_partition,),
+    "ragged.partition": (partition_of_merge, partition_of_values),
     "ragged.assemble": (assemble_of_parts, assemble_to_partitions),
     "ragged.from_padded": (from_padded_of_to_padded,),
+}
+
+ORDER: dict[str, tuple[Pattern, ...]] = {
+    "ragged.merge": (order_merges,),
+    "ragged.partition": (order_partitions,),
 }

@@ -14,12 +14,39 @@ STRING = r'"(?:[^"\\\n]|\\.)*"'
 COMMENT = r"//[^\n]*"
 _INTERESTING = re.compile(rf"(?P<string>{STRING})|(?P<comment>{COMMENT})|(?<![\w$.%@#!^\-])ragged\.[A-Za-z_][\w$.]*")
 _BRACKET = re.compile(rf"{STRING}|{COMMENT}|->|>=|<=|[()\[\]{{}}<>,]")
+_NOT_BRACKET = re.compile(rf"{STRING}|{COMMENT}|->|>=|<=|[^()\[\]{{}}<>\"/\->]+|[\"/\-=]")
+_PAIRS = ("()", "[]", "{}", "<>")
 _BLANK = re.compile(rf"(?:\s+|{COMMENT})*")
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _CLOSERS = frozenset(_CLOSING.values())
 _RESULT = re.compile(r"%[\w$.\-]+(?:\s*:\s*\d+)?$")
 _WORD = re.compile(r"[A-Za-z_][\w$.]*$")
 _SCALAR = re.compile(r"(?:index|none|[su]?i\d+|b?f\d+)$")
+
+
+DEEPEST = 256
+"""Brackets nest at most this deep; MLIR's parser overflows its stack at some thousand."""
+
+
+def too_deep(text: str) -> int | None:
+    """Offset of the first bracket that is nested too deep, if there is one."""
+    brackets = _NOT_BRACKET.sub("", text)
+    for _ in range(DEEPEST):  # each round takes the innermost pairs away
+        before = len(brackets)
+        for pair in _PAIRS:
+            brackets = brackets.replace(pair, "")
+        if len(brackets) == before:
+            break
+    return _first_too_deep(text) if len(brackets) > DEEPEST else None
+
+
+def _first_too_deep(text: str) -> int | None:
+    depth = 0
+    for match in _BRACKET.finditer(text):
+        depth += (match.group() in _CLOSING) - (match.group() in _CLOSERS and depth > 0)
+        if depth > DEEPEST:
+            return match.start()
+    return None
 
 
 @dataclass(frozen=True)

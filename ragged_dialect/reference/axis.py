@@ -134,14 +134,14 @@ class Axis:
 
     def fresh(self) -> Axis:
         """The same levels on contiguous storage of their own: windows stay windows."""
-        flat = self.compact()
-        if "w" not in self.letters:
-            return flat
-        vectors: list[list[int]] = []
-        for letter, offsets in zip((c for c in self.letters if c in "rw"), flat.vectors(), strict=True):
-            lengths = [b - a for a, b in zip(offsets, offsets[1:], strict=False)]
-            vectors += [offsets[:-1], lengths] if letter == "w" else [offsets]
-        return build(self.letters, self.extents, vectors, flat.size)
+        return self.compact().lettered(self.letters)
+
+    def lettered(self, letters: str) -> Axis:
+        """A contiguous axis with some of its levels as windows."""
+        axis = self
+        for place, letter in enumerate(letters):
+            axis = axis.windowed(place) if letter == "w" else axis
+        return axis
 
     def windowed(self, place: int) -> Axis:
         """The axis with a ragged level turned into windows over what is stored there now."""

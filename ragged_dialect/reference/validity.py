@@ -55,13 +55,21 @@ def _offsets(offsets: list[int], extent: int, count: int | None = None) -> Itera
         yield Failure(4, len(offsets) - 2, offsets[-1], extent)
 
 
-def _rows(rows: list[list[int]], lengths: list[int]) -> Iterator[Failure]:
+def _per_row(rows: list[list[int]], lengths: Any, count: int | None) -> tuple[int, list[int]]:
+    """How many rows there have to be, and the length each of them covers."""
+    if isinstance(lengths, list):
+        return len(lengths), lengths
+    return (len(rows) if count is None else count), [lengths] * len(rows)
+
+
+def _rows(rows: list[list[int]], lengths: Any, count: int | None = None) -> Iterator[Failure]:
     if rows and not rows[0]:
         yield Failure(0, -1, 0, 0)
         return
-    if len(rows) != len(lengths):
-        yield Failure(1, -1, len(lengths), len(rows))
-    for i, (row, length) in enumerate(zip(rows, lengths, strict=False)):
+    wanted, covered = _per_row(rows, lengths, count)
+    if len(rows) != wanted:
+        yield Failure(1, -1, wanted, len(rows))
+    for i, (row, length) in enumerate(zip(rows, covered, strict=False)):
         if row[0] != 0:
             yield Failure(2, i, row[0], 0)
         for a, b in zip(row, row[1:], strict=False):
@@ -81,10 +89,11 @@ def _lengths(lengths: list[int], extent: int, count: int | None = None) -> Itera
         yield Failure(2, -1, extent, sum(lengths))
 
 
-def _row_lengths(rows: list[list[int]], lengths: list[int]) -> Iterator[Failure]:
-    if len(rows) != len(lengths):
-        yield Failure(0, -1, len(lengths), len(rows))
-    for i, (row, length) in enumerate(zip(rows, lengths, strict=False)):
+def _row_lengths(rows: list[list[int]], lengths: Any, count: int | None = None) -> Iterator[Failure]:
+    wanted, covered = _per_row(rows, lengths, count)
+    if len(rows) != wanted:
+        yield Failure(0, -1, wanted, len(rows))
+    for i, (row, length) in enumerate(zip(rows, covered, strict=False)):
         for n in row:
             if n < 0:
                 yield Failure(1, i, n, 0)

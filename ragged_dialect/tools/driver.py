@@ -19,7 +19,7 @@ from ragged_dialect.passes.pipeline import PassFailed, Stage, parse_pipeline
 from ragged_dialect.tools.cli import FAILURE, STREAM, SUCCESS, read_input, write_output
 from ragged_dialect.tools.expectations import Expectations
 from ragged_dialect.tools.options import Options
-from ragged_dialect.tools.reproducer import Reproducer, recorded_pipeline
+from ragged_dialect.tools.reproducer import Reproducer, recorded
 from ragged_dialect.verify import verify_ragged
 
 _MARKER = re.compile(r"^// ?-----[ \t]*$", re.MULTILINE)
@@ -73,25 +73,28 @@ class OptDriver:
     def _process(self, chunk: str | bytes, diagnostics: list[Diagnostic]) -> str | bytes:
         made = context()
         made.allow_unregistered_dialects = self.options.unregistered
-        pipeline = recorded_pipeline(chunk) if self.options.run_reproducer else self.options.pipeline
+        pipeline, verify_each = self.options.pipeline, self.options.verify_each
+        if self.options.run_reproducer:
+            pipeline, verify_each = recorded(chunk)
         stages = parse_pipeline(pipeline, made) if pipeline is not None else ()
         module = parse_module(chunk, made, self.filename)
         with collect(made) as found:
             valid = verify_ragged(module.operation)
         if not valid:
             raise ParseError(*found)
-        reproducer = Reproducer(self.options.reproducer, chunk, pipeline or "", self.options.verify_each)
-        with reproducer:
-            self._run(stages, module, diagnostics)
+        with Reproducer(self.options.reproducer, chunk, pipeline or "", verify_each):
+            self._run(stages, module, verify_each, diagnostics)
         return self._print(module)
 
-    def _run(self, stages: tuple[Stage, ...], module: Any, diagnostics: list[Diagnostic]) -> None:
+    def _run(
+        self, stages: tuple[Stage, ...], module: Any, verify_each: bool, diagnostics: list[Diagnostic]
+    ) -> None:
         times: list[tuple[str, float]] = []
         watch = self.options.print_after_change
         before = self._text(module) if watch else ""
         for stage in stages:
             start = time.perf_counter()
-            stage.run(module.operation, self.options.verify_each, diagnostics.append)
+            stage.run(module.operation, verify_each, diagnostics.append)
             times.append((str(stage), time.perf_counter() - start))
             if watch or self.options.print_after_all:
                 after = self._text(module)

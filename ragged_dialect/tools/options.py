@@ -6,10 +6,11 @@ import argparse
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ragged_dialect.tools.cli import STREAM
 
-_PASS = re.compile(r"--?([A-Za-z][\w.\-]*)(?:=(.*))?$", re.DOTALL)
+_PASS = re.compile(r"--([A-Za-z][\w.\-]*)(?:=(.*))?$", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,16 @@ class Options:
 def parse_options(argv: Sequence[str]) -> Options:
     """Read the command line. Flags that are not ours are passes, in the order given: `--cse`,
     `--ragged-canonicalize=…`. SystemExit with a message for a line that makes no sense."""
-    parser = _parser()
-    args, extra = parser.parse_known_args([_two_dashes(arg) for arg in argv])
-    passes = []
-    for arg in extra:
+    parser, flags = _parser()
+    own: list[str] = []
+    passes: list[str] = []
+    for arg in map(_two_dashes, argv):
         match = _PASS.match(arg)
-        if match is None:
-            parser.error(f"expected one input file, got '{args.input}' and '{arg}'")
-        passes.append(match.group(1) + (f"{{{_bare(match.group(2))}}}" if match.group(2) else ""))
+        if match is None or f"--{match.group(1)}" in flags:
+            own.append(arg)
+        else:
+            passes.append(match.group(1) + (f"{{{_bare(match.group(2))}}}" if match.group(2) else ""))
+    args = parser.parse_args(own)
     if passes and args.pipeline is not None:
         parser.error(f"expected --pass-pipeline or single passes, got both ('--{passes[0]}')")
     if passes:
@@ -65,7 +68,8 @@ def _two_dashes(arg: str) -> str:
     return f"-{arg}" if re.match(r"-[A-Za-z][\w\-]", arg) else arg
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> tuple[argparse.ArgumentParser, set[str]]:
+    """The parser, and the flags it knows."""
     parser = argparse.ArgumentParser(
         prog="ragged-opt",
         description="Parses a module with ragged tensors, runs passes on it, prints it.",
@@ -73,7 +77,12 @@ def _parser() -> argparse.ArgumentParser:
         "they run on the module in the order given.",
         allow_abbrev=False,
     )
-    add = parser.add_argument
+    flags = {"--help"}
+
+    def add(*names: str, **settings: Any) -> None:
+        flags.update(names)
+        parser.add_argument(*names, **settings)
+
     add("input", nargs="?", default=STREAM, help=".mlir text or bytecode; standard input for '-' or nothing")
     add("-o", dest="output", default=STREAM, metavar="FILE", help="output file, written as a whole or not at all")
     add("--pass-pipeline", dest="pipeline", metavar="TEXT", help="'builtin.module(a{x=1},func.func(cse))' or a bare list")
@@ -100,4 +109,4 @@ def _parser() -> argparse.ArgumentParser:
         ("--version", "print versions"),
     ):
         add(name, dest="action", action="store_const", const=name[2:], help=text)
-    return parser
+    return parser, flags

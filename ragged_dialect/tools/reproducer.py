@@ -43,11 +43,16 @@ def _as_text(chunk: str | bytes) -> str:
     return print_module(parse_module(chunk, made)) if chunk.startswith(BYTECODE) else chunk.decode()
 
 
-def recorded_pipeline(chunk: str | bytes) -> str:
-    """The pipeline that a reproducer names. PassError when it names none."""
+def recorded(chunk: str | bytes) -> tuple[str, bool]:
+    """The pipeline that a reproducer names, and whether to verify after each pass. PassError when
+    the input is none."""
     match = None if isinstance(chunk, bytes) else _COMMENT.search(chunk)
     if match is None:
         raise PassError("expected a line '// ragged-opt-reproducer: …' in the input, got none")
     import json
 
-    return json.loads(match.group(1))["pipeline"]
+    try:
+        settings = json.loads(match.group(1))
+        return str(settings["pipeline"]), bool(settings["verify-each"])
+    except (ValueError, KeyError) as error:
+        raise PassError(f"expected pipeline and verify-each in '// ragged-opt-reproducer: …': {error}") from None

@@ -1,0 +1,94 @@
+// RUN: ragged-opt %s --split-input-file --expand-ragged-math=isa=avx2 | FileCheck %s
+
+// f32 polynomials are plain arith ops, wherever the op stands.
+
+// CHECK-LABEL: func.func @softmax_numerator
+// CHECK: linalg.generic
+// CHECK: ^bb0(%[[X:.*]]: f32, %[[M:.*]]: f32, %{{.*}}: f32):
+// CHECK: %[[D:.*]] = arith.subf %[[X]], %[[M]] : f32
+// CHECK-NOT: math.exp
+// CHECK-NOT: call
+// CHECK: arith.cmpf ogt, %[[D]]
+// CHECK: arith.mulf {{.*}} fastmath<contract> : f32
+// CHECK: %[[BITS:.*]] = arith.bitcast {{.*}} : f32 to i32
+// CHECK: arith.shrui %[[BITS]]
+// CHECK: arith.mulf {{.*}} fastmath<contract> : f32
+// CHECK: %[[E:.*]] = arith.mulf {{.*}} fastmath<contract> : f32
+// CHECK-NEXT: linalg.yield %[[E]] : f32
+func.func @softmax_numerator(%x: memref<?xf32>, %max: memref<?xf32>, %out: memref<?xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (0)>, affine_map<(i) -> (i)>],
+                  iterator_types = ["parallel"]}
+      ins(%x, %max : memref<?xf32>, memref<?xf32>) outs(%out : memref<?xf32>) {
+  ^bb0(%a: f32, %m: f32, %o: f32):
+    %d = arith.subf %a, %m : f32
+    %e = math.exp %d : f32
+    linalg.yield %e : f32
+  }
+  return
+}
+
+// -----
+
+// f16 is computed in f32.
+
+// CHECK-LABEL: func.func @half
+// CHECK-SAME: (%[[X:.*]]: f16)
+// CHECK: %[[W:.*]] = arith.extf %[[X]] : f16 to f32
+// CHECK: %[[R:.*]] = math.sqrt %[[W]] : f32
+// CHECK: %[[N:.*]] = arith.truncf %[[R]] : f32 to f16
+// CHECK: return %[[N]]
+func.func @half(%x: f16) -> f16 {
+  %y = math.sqrt %x : f16
+  return %y : f16
+}
+
+// -----
+
+// A huge argument of sin is a library call behind a branch.
+
+// CHECK-LABEL: func.func @sine
+// CHECK-SAME: (%[[X:.*]]: f32)
+// CHECK: %[[R:.*]] = scf.if
+// CHECK: scf.yield
+// CHECK: } else {
+// CHECK: %[[C:.*]] = llvm.call @__ragged_sinf(%[[X]]) : (f32) -> f32
+// CHECK: scf.yield %[[C]] : f32
+// CHECK: return %[[R]] : f32
+// CHECK: llvm.func @sinf(f32) -> f32
+// CHECK: llvm.func internal @__ragged_sinf_v16(%{{.*}}: vector<16xf32>, %{{.*}}: vector<16xi1>) -> vector<16xf32>
+// CHECK: _ZGV_LLVM_M16v___ragged_sinf(__ragged_sinf_v16)
+func.func @sine(%x: f32) -> f32 {
+  %y = math.sin %x : f32
+  return %y : f32
+}
+
+// -----
+
+// f64 functions have vector variants, which the module keeps alive.
+
+// CHECK-LABEL: func.func @double
+// CHECK: llvm.call @__ragged_pow(%{{.*}}, %{{.*}}) : (f64, f64) -> f64
+// CHECK: llvm.func @_ZGVdN4vv_pow(vector<4xf64>, vector<4xf64>) -> vector<4xf64>
+// CHECK: llvm.func internal @__ragged_pow_v2(
+// CHECK: llvm.call @_ZGVdN4vv_pow
+// CHECK: llvm.func internal @__ragged_pow(%{{.*}}: f64, %{{.*}}: f64) -> f64
+// CHECK-SAME: _ZGV_LLVM_N2vv___ragged_pow(__ragged_pow_v2),_ZGV_LLVM_N4vv___ragged_pow(_ZGVdN4vv_pow)
+// CHECK: llvm.mlir.global appending @llvm.compiler.used
+// CHECK: llvm.mlir.addressof @_ZGVdN4vv_pow
+func.func @double(%x: f64, %y: f64) -> f64 {
+  %z = math.powf %x, %y : f64
+  return %z : f64
+}
+
+// -----
+
+// What LLVM has natively stays, and so do integer ops.
+
+// CHECK-LABEL: func.func @native
+// CHECK: math.sqrt
+// CHECK: math.ctpop
+func.func @native(%x: f64, %n: i32) -> (f64, i32) {
+  %y = math.sqrt %x : f64
+  %m = math.ctpop %n : i32
+  return %y, %m : f64, i32
+}

@@ -1,0 +1,241 @@
+"""`convert-ragged-checks-to-scf`: asserts become a status that every function returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import DYNAMIC, arith, ir, scf
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.check_conditions import compare, evaluate
+from ragged_dialect.lowering.rules.compute import copy_attributes
+from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.types import is_tensor
+
+STATUS = 5
+"""Entries of the status record: check number (0 for no failure), case, component, two values."""
+
+
+@dataclass(frozen=True)
+class ConvertRaggedChecksToScf(RaggedPass):
+    """Lower asserts: what follows a check runs only when it holds, functions return a status.
+
+    ```mlir
+    ragged.assert_valid %offsets, %n {kind = "offsets", op = "ragged.partition", level = 1} …
+    %r = … rest …
+    return %r
+    // becomes
+    %code, %component, %a, %b = … scan of %offsets …
+    %s:6 = scf.if %ok -> … { … rest …; scf.yield %status…, %r } else { … empty …, %failure… }
+    return %s#0, %s#1, %s#2, %s#3, %s#4, %s#5
+    ```
+
+    The status is five i64 in front of the results: check number, case, component, two values. The
+    checks' kinds, ops and levels are listed by number in the module's `ragged.checks`. Functions
+    without checks that call none keep their signature.
+    """
+
+    name: ClassVar[str] = "convert-ragged-checks-to-scf"
+
+    def run(self, op: Any) -> None:
+        """Lower the asserts of every function of a module."""
+        functions = [f.operation for f in op.regions[0].blocks[0].operations if f.operation.name == "func.func"]
+        checked = _checked_functions(functions)
+        state = _State(checked)
+        for function in functions:
+            if function.attributes["sym_name"].value in checked:
+                _lower_function(state, function)
+        if state.checks:
+            op.attributes["ragged.checks"] = ir.ArrayAttr.get(state.checks)
+
+
+class _State:
+    """Names of functions that return a status; the checks so far."""
+
+    def __init__(self, checked: set[str]) -> None:
+        self.checked = checked
+        self.checks: list[Any] = []
+
+    def number(self, op: Any) -> int:
+        """Number of a check, from 1."""
+        self.checks.append(ir.ArrayAttr.get([op.attributes[name] for name in ("kind", "op", "level")]))
+        return len(self.checks)
+
+
+def _checked_functions(functions: list[Any]) -> set[str]:
+    checked: set[str] = set()
+    while True:
+        found = {f.attributes["sym_name"].value for f in functions if _has_checks(f, checked)}
+        if found == checked:
+            return checked
+        checked = found
+
+
+def _has_checks(op: Any, checked: set[str]) -> bool:
+    """Whether an op is a check, or has one inside."""
+    if op.name == "ragged.assert_valid":
+        return True
+    if op.name == "func.call":
+        return op.attributes["callee"].value in checked
+    return any(
+        _has_checks(inner.operation, checked) for region in op.regions for block in region.blocks for inner in block.operations
+    )
+
+
+def _lower_function(state: _State, function: Any) -> None:
+    type_ = ir.TypeAttr(function.attributes["function_type"]).value
+    status = [emit.i64()] * STATUS
+    function.attributes["function_type"] = ir.TypeAttr.get(
+        ir.FunctionType.get(list(type_.inputs), [*status, *type_.results])
+    )
+    if "res_attrs" in function.attributes:
+        empty = [ir.DictAttr.get({})] * STATUS
+        function.attributes["res_attrs"] = ir.ArrayAttr.get([*empty, *function.attributes["res_attrs"]])
+    for block in function.regions[0].blocks:
+        with ir.InsertionPoint(block):
+            zeros = _zeros(block)
+        _lower_block(state, block, zeros)
+
+
+def _zeros(block: Any) -> list[Any]:
+    with ir.InsertionPoint.at_block_begin(block):
+        return [emit.constant(emit.i64(), 0)] * STATUS
+
+
+def _lower_block(state: _State, block: Any, good: list[Any]) -> None:
+    """Lower the checks of a block whose terminator gets a status in front of its operands."""
+    for op in list(block.operations):
+        op = op.operation
+        if not _has_checks(op, state.checked):
+            continue
+        with ir.InsertionPoint(op), op.location:
+            status, made = _lower_op(state, op)
+        _guard(state, block, made, status)
+        return
+    _finish(block, good)
+
+
+def _finish(block: Any, status: list[Any]) -> None:
+    """Put the status in front of the terminator's operands."""
+    terminator = list(block.operations)[-1].operation
+    with ir.InsertionPoint(terminator), terminator.location:
+        ir.Operation.create(
+            terminator.name, operands=[*status, *terminator.operands], attributes=copy_attributes(terminator)
+        )
+    terminator.erase()
+
+
+def _lower_op(state: _State, op: Any) -> tuple[list[Any], Any]:
+    """Lower a check or an op with checks inside; returns its status and the last op it became."""
+    if op.name == "ragged.assert_valid":
+        factor = op.attributes["factor"].value if "factor" in op.attributes else None
+        record = evaluate(op.attributes["kind"].value, list(op.operands), factor)
+        failed = compare("sge", record[0], 0)
+        number = arith.select(failed, emit.constant(emit.i64(), state.number(op)), emit.constant(emit.i64(), 0))
+        return [number, *(emit.to_i64(x) for x in record)], op
+    return _LOWERED[op.name](state, op), op
+
+
+def _with_status(op: Any, operands: list[Any], regions: int) -> Any:
+    """The op with status results in front, in place; returns the new op."""
+    made = ir.Operation.create(
+        op.name,
+        results=[*[emit.i64()] * STATUS, *(r.type for r in op.results)],
+        operands=operands,
+        attributes=copy_attributes(op),
+        regions=regions,
+    )
+    for old, new in zip(op.results, list(made.results)[STATUS:], strict=True):
+        old.replace_all_uses_with(new)
+    return made
+
+
+def _lower_call(state: _State, op: Any) -> list[Any]:
+    made = _with_status(op, list(op.operands), 0)
+    return list(made.results)[:STATUS]
+
+
+def _lower_if(state: _State, op: Any) -> list[Any]:
+    made = _with_status(op, list(op.operands), 2)
+    for source, target in zip(op.regions, made.regions, strict=True):
+        _take_blocks(source, target)
+        for block in target.blocks:
+            _lower_block(state, block, _zeros(block))
+        if len(target.blocks) == 0:
+            block = target.blocks.append()
+            with ir.InsertionPoint(block):
+                scf.yield_(_zeros(block))
+    return list(made.results)[:STATUS]
+
+
+def _take_blocks(source: Any, target: Any) -> None:
+    for block in list(source.blocks):
+        block.append_to(target)
+
+
+def _lower_for(state: _State, op: Any) -> list[Any]:
+    """The status is carried: after a failure the loop does nothing."""
+    low, high, step, *inits = op.operands
+    zero = [emit.constant(emit.i64(), 0)] * STATUS
+    made = _with_status(op, [low, high, step, *zero, *inits], 1)
+    old = op.regions[0].blocks[0]
+    arguments = list(old.arguments)
+    block = made.regions[0].blocks.append(
+        arguments[0].type, *[emit.i64()] * STATUS, *[a.type for a in arguments[1:]]
+    )
+    new = list(block.arguments)
+    carried = new[1 : 1 + STATUS]
+    results = [r.type for r in made.results]
+    with ir.InsertionPoint(block):
+        fine = arith.cmpi(0, carried[0], emit.constant(emit.i64(), 0))
+        guard = scf.IfOp(fine, results, has_else=True)
+        scf.yield_(list(guard.results))
+    for source, target in zip(arguments, [new[0], *new[1 + STATUS :]], strict=True):
+        source.replace_all_uses_with(target)
+    for inner in list(old.operations):
+        inner.operation.detach_from_parent()
+        guard.then_block.append(inner)
+    with ir.InsertionPoint(guard.else_block):
+        scf.yield_([*carried, *new[1 + STATUS :]])
+    _lower_block(state, guard.then_block, _zeros(guard.then_block))
+    return list(made.results)[:STATUS]
+
+
+_LOWERED: dict[str, Callable[[_State, Any], list[Any]]] = {
+    "func.call": _lower_call,
+    "scf.if": _lower_if,
+    "scf.for": _lower_for,
+}
+
+
+def _guard(state: _State, block: Any, op: Any, status: list[Any]) -> None:
+    """Everything after `op` moves into an scf.if that runs when the status is good; `op` goes."""
+    operations = list(block.operations)
+    at = next(k for k, o in enumerate(operations) if o.operation == op)
+    rest = operations[at + 1 :]
+    terminator = rest[-1].operation
+    types = [*[emit.i64()] * STATUS, *(v.type for v in terminator.operands)]
+    with ir.InsertionPoint(op), op.location:
+        fine = arith.cmpi(0, status[0], emit.constant(emit.i64(), 0))
+        guard = scf.IfOp(fine, types, has_else=True)
+    for inner in rest[:-1]:
+        inner.operation.detach_from_parent()
+        guard.then_block.append(inner)
+    with ir.InsertionPoint(guard.then_block), terminator.location:
+        scf.yield_(list(terminator.operands))
+    with ir.InsertionPoint(guard.else_block), terminator.location:
+        scf.yield_([*status, *(_nothing(v.type) for v in terminator.operands)])
+    with ir.InsertionPoint(terminator), terminator.location:
+        ir.Operation.create(terminator.name, operands=list(guard.results), attributes=copy_attributes(terminator))
+    terminator.erase()
+    op.erase()
+    _lower_block(state, guard.then_block, status)
+
+
+def _nothing(type_: Any) -> Any:
+    """A value that nobody reads: an empty tensor, or zero."""
+    if is_tensor(type_):
+        sizes = [0 if s == DYNAMIC else s for s in type_.shape]
+        return emit.cast(emit.empty(sizes, type_.element_type), type_)
+    return emit.constant(type_, 0)

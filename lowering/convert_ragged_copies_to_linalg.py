@@ -1,0 +1,42 @@
+"""`convert-ragged-copies-to-linalg`: buffer copies as linalg, which needs no runtime library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import ir, linalg
+from ragged_dialect.passes.base import RaggedPass
+
+
+@dataclass(frozen=True)
+class ConvertRaggedCopiesToLinalg(RaggedPass):
+    """Turn `memref.copy` into `linalg.copy`; copies of a buffer onto itself go.
+
+    ```mlir
+    memref.copy %a, %b : memref<?xf32> to memref<?xf32, strided<[1], offset: ?>>
+    // becomes
+    linalg.copy ins(%a : …) outs(%b : …)
+    ```
+
+    MLIR lowers strided copies to a call of its C runtime, which the package does not ship.
+    """
+
+    name: ClassVar[str] = "convert-ragged-copies-to-linalg"
+
+    def run(self, op: Any) -> None:
+        """Convert every copy of a module."""
+        found: list[Any] = []
+
+        def visit(inner: Any) -> Any:
+            if inner.name == "memref.copy":
+                found.append(inner)
+            return ir.WalkResult.ADVANCE
+
+        op.walk(visit)
+        for copy in found:
+            source, target = copy.operands
+            if source != target:
+                with ir.InsertionPoint(copy), copy.location:
+                    linalg.copy(source, outs=[target])
+            copy.erase()

@@ -1,0 +1,188 @@
+"""`convert-ragged-forall-to-loops`: bufferized foralls and flat ops become loops marked parallel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import DYNAMIC, ir, memref, scf
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.passes.base import RaggedPass
+
+PARALLEL = "ragged.parallel"
+"""Attribute of an `scf.for` whose iterations are independent."""
+
+_CHUNK = 16384
+_FLAT = ("linalg.generic", "linalg.fill", "linalg.copy")
+
+
+@dataclass(frozen=True)
+class ConvertRaggedForallToLoops(RaggedPass):
+    """Turn `scf.forall` on buffers into one `scf.for` marked `ragged.parallel`.
+
+    ```mlir
+    scf.forall (%b) in (%n) { body }
+    // becomes
+    scf.for %b = %c0 to %n step %c1 { body } {ragged.parallel}
+    ```
+
+    Flat linalg ops whose first loop is parallel are cut into chunks of about `chunk` elements, in a
+    marked loop too. Foralls inside foralls run serially. Precondition: bufferized.
+    """
+
+    name: ClassVar[str] = "convert-ragged-forall-to-loops"
+    chunk: int = _CHUNK
+
+    def run(self, op: Any) -> None:
+        """Convert every function of a module."""
+        for function in op.regions[0].blocks[0].operations:
+            if function.operation.name == "func.func":
+                for block in function.operation.regions[0].blocks:
+                    _convert_block(block, True, self.chunk)
+
+
+def _convert_block(block: Any, parallel: bool, chunk: int) -> None:
+    for op in list(block.operations):
+        op = op.operation
+        if op.name == "scf.forall":
+            with ir.InsertionPoint(op), op.location:
+                _convert_forall(op, parallel, chunk)
+        elif op.name in _FLAT and parallel:
+            with ir.InsertionPoint(op), op.location:
+                _cut(op, chunk)
+        elif op.name.startswith("scf."):
+            for region in op.regions:
+                for inner in region.blocks:
+                    _convert_block(inner, parallel, chunk)
+
+
+def _bounds(op: Any) -> list[Mixed]:
+    dynamic = iter(op.operands)
+    return [next(dynamic) if s == DYNAMIC else s for s in op.attributes["staticUpperBound"]]
+
+
+def _convert_forall(op: Any, parallel: bool, chunk: int) -> None:
+    counts = _bounds(op)
+    total: Mixed = 1
+    for count in counts:
+        total = emit.mul(total, count)
+    loop = scf.ForOp(emit.value(0), emit.value(total), emit.value(1))
+    if parallel:
+        loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
+    source = op.regions[0].blocks[0]
+    with ir.InsertionPoint(loop.body):
+        rest, indices = loop.induction_variable, []
+        for count in reversed(counts[1:]):
+            outer = emit.divide(rest, count)
+            indices.insert(0, emit.sub(rest, emit.mul(outer, count)))
+            rest = outer
+        indices.insert(0, rest)
+        for old, new in zip(source.arguments, indices, strict=True):
+            old.replace_all_uses_with(new)
+        end = scf.yield_([])
+    anchor = end.operation if hasattr(end, "operation") else list(loop.body.operations)[-1].operation
+    for inner in list(source.operations)[:-1]:
+        inner.operation.move_before(anchor)
+    op.erase()
+    _convert_block(loop.body, False, chunk)
+
+
+def _maps(op: Any) -> list[Any]:
+    from ragged_dialect._mlir import linalg
+
+    return [m.value if isinstance(m, ir.AffineMapAttr) else m for m in linalg.get_indexing_maps(op)]
+
+
+def _cut(op: Any, chunk: int) -> None:
+    """Run a flat op in chunks of its first loop."""
+    maps = _maps(op)
+    rank = maps[0].n_dims
+    if rank == 0 or not _first_is_parallel(op, maps) or _reads_first_index(op):
+        return
+    uses = [_first_dim_uses(m) for m in maps]
+    if any(u is None for u in uses):
+        return
+    operands = list(op.operands)
+    found = [(x, u) for x, u in zip(operands, uses, strict=True) if u is not None and u >= 0]
+    static = [x.type.shape[u] for x, u in found if x.type.shape[u] != DYNAMIC]
+    if not found or (static and static[0] * _inner(operands[-1], uses[-1]) <= chunk):
+        return
+    x, u = found[-1]
+    extent = static[0] if static else memref.dim(x, emit.value(u))
+    rows = max(1, chunk // _inner(operands[-1], uses[-1]))
+    loop = scf.ForOp(emit.value(0), emit.value(emit.ceildiv(extent, rows)), emit.value(1))
+    loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
+    with ir.InsertionPoint(loop.body):
+        low = emit.mul(loop.induction_variable, rows)
+        size = emit.minimum(rows, emit.sub(extent, low))
+        views = [x if u is None or u < 0 else _subview(x, u, low, size) for x, u in zip(operands, uses, strict=True)]
+        scf.yield_([])
+    op.move_before(list(loop.body.operations)[-1].operation)
+    for k, view in enumerate(views):
+        op.operands[k] = view
+
+
+def _inner(x: Any, dim: int | None) -> int:
+    """Static elements of one step of a dim; dynamic dims count as 64."""
+    total = 1
+    for k, s in enumerate(x.type.shape):
+        if k != dim:
+            total *= 64 if s == DYNAMIC else max(s, 1)
+    return total
+
+
+def _first_is_parallel(op: Any, maps: list[Any]) -> bool:
+    if op.name == "linalg.generic":
+        return "parallel" in str(op.attributes["iterator_types"][0])
+    return True
+
+
+def _reads_first_index(op: Any) -> bool:
+    found = False
+
+    def visit(inner: Any) -> Any:
+        nonlocal found
+        found = found or (inner.name == "linalg.index" and inner.attributes["dim"].value == 0)
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return found
+
+
+def _first_dim_uses(map_: Any) -> int | None:
+    """Dim that loop 0 indexes directly, -1 for none, None when it appears otherwise."""
+    from ragged_dialect.iteration import expr_uses
+
+    place = -1
+    for k, expr in enumerate(map_.results):
+        if isinstance(expr, ir.AffineDimExpr) and expr.position == 0:
+            if place >= 0:
+                return None
+            place = k
+        elif expr_uses(expr, 0):
+            return None
+    return place
+
+
+def _subview(x: Any, dim: int, low: Mixed, size: Mixed) -> Any:
+    """A range of one dim of a buffer."""
+    rank = len(x.type.shape)
+    strides, _ = x.type.get_strides_and_offset()
+    layout = ir.StridedLayoutAttr.get(DYNAMIC, strides)
+    shape = [DYNAMIC if k == dim else s for k, s in enumerate(x.type.shape)]
+    result = ir.MemRefType.get(shape, x.type.element_type, layout, x.type.memory_space)
+    inner = [memref.dim(x, emit.value(k)) for k, s in enumerate(x.type.shape) if k != dim and s == DYNAMIC]
+    before = sum(s == DYNAMIC for k, s in enumerate(x.type.shape) if k < dim)
+    sizes = [*inner[:before], emit.value(size), *inner[before:]]
+    return ir.Operation.create(
+        "memref.subview",
+        results=[result],
+        operands=[x, emit.value(low), *sizes],
+        attributes={
+            "static_offsets": ir.DenseI64ArrayAttr.get([DYNAMIC if k == dim else 0 for k in range(rank)]),
+            "static_sizes": ir.DenseI64ArrayAttr.get(shape),
+            "static_strides": ir.DenseI64ArrayAttr.get([1] * rank),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, len(sizes), 0]),
+        },
+    ).result

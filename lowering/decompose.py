@@ -1,0 +1,102 @@
+"""Softmax as four linalg.generic ops: maximum, exponential of the difference, sum, quotient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import arith, ir, linalg, math
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.combiners import combine, neutral
+from ragged_dialect.sources import Source
+from ragged_dialect.types import DYNAMIC, shape_of, tensor_type
+
+
+def generic(
+    ins: Sequence[Any], out: Any, maps: Sequence[Any], kinds: Sequence[str], body: Callable[[list[Any]], Any]
+) -> Any:
+    """A linalg.generic with one out."""
+    op = ir.Operation.create(
+        "linalg.generic",
+        results=[out.type],
+        operands=[*ins, out],
+        attributes={
+            "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
+            "iterator_types": ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{k}>") for k in kinds]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(ins), 1]),
+        },
+        regions=1,
+    )
+    block = op.regions[0].blocks.append(*[v.type.element_type for v in (*ins, out)])
+    with ir.InsertionPoint(block):
+        ir.Operation.create("linalg.yield", operands=[body(list(block.arguments))])
+    return op.result
+
+
+def reduced_type(type_: Any, dim: int) -> Any:
+    """The tensor type without a reduced dim."""
+    return tensor_type(shape_of(type_).reduce(frozenset({dim})), type_.element_type)
+
+
+def empty_without(x: Any, dim: int, element: Any) -> Any:
+    """An uninitialised tensor with the structure of `x` without a dim."""
+    shape = shape_of(x.type).reduce(frozenset({dim}))
+    kept = [d for d in range(len(x.type.shape)) if d != dim]
+    result = tensor_type(shape, element)
+    if shape.layout.is_dense:
+        return emit.empty([_extent(x, d) for d in kept], element)
+    likes = [None if shape.layout.is_plain(new) else Source(0, old) for new, old in enumerate(kept)]
+    extents = [_extent(x, old) for new, old in enumerate(kept) if likes[new] is None and shape.shape[new] is None]
+    return builders.empty([x], result, likes, extents)
+
+
+def _extent(x: Any, dim: int) -> Any:
+    """Extent of a dense dim; of the outer part of a split plain dim the number of tiles."""
+    size = x.type.shape[dim]
+    return size if size != DYNAMIC else emit.dim(x, dim)
+
+
+def decompose_softmax(op: Any) -> None:
+    """Replace linalg.softmax; short floats compute in f32 and round once."""
+    source, target = op.operands
+    dim = op.attributes["dimension"].value
+    rank = len(source.type.shape)
+    element = source.type.element_type
+    short = isinstance(element, (ir.F16Type, ir.BF16Type))
+    wide = ir.F32Type.get() if short else element
+    whole = ir.AffineMap.get_identity(rank)
+    kept = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(d) for d in range(rank) if d != dim])
+    parallel = ["parallel"] * rank
+    reduction = ["reduction" if d == dim else "parallel" for d in range(rank)]
+
+    def widen(x: Any) -> Any:
+        return arith.extf(wide, x) if short and x.type != wide else x
+
+    def fold(kind: str, x: Any) -> Any:
+        init = linalg.fill(neutral(kind, wide), outs=[empty_without(source, dim, wide)])
+        return generic([x], init, [whole, kept], reduction, lambda a: combine(kind, widen(a[0]), a[1]))
+
+    temporary = target if not short else empty_like(source, wide)
+    top = fold("max", source)
+    powers = generic(
+        [source, top], temporary, [whole, kept, whole], parallel, lambda a: math.exp(arith.subf(widen(a[0]), a[1]))
+    )
+    total = fold("sum", powers)
+
+    def quotient(a: list[Any]) -> Any:
+        result = arith.divf(a[0], a[1])
+        return arith.truncf(element, result) if short else result
+
+    result = generic([powers, total], target, [whole, kept, whole], parallel, quotient)
+    op.results[0].replace_all_uses_with(result)
+    op.erase()
+
+
+def empty_like(x: Any, element: Any) -> Any:
+    """An uninitialised tensor of another element type with the structure of `x`."""
+    shape = shape_of(x.type)
+    if shape.layout.is_dense:
+        return emit.empty([_extent(x, d) for d in range(shape.rank)], element)
+    extents = [_extent(x, d) for d in range(shape.rank) if shape.layout.is_plain(d) and shape.shape[d] is None]
+    return builders.empty([x], tensor_type(shape, element), None, extents)

@@ -1,0 +1,227 @@
+"""`thread-ragged-kernels`: calls of kernels go through a fork-join over POSIX threads.
+
+Runs on the LLVM dialect. The fork-join itself is a few functions of LLVM dialect text, so that JIT
+and shared libraries need no runtime library. Iterations are handed out in chunks; which thread
+runs one does not change its result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.lowering.outline_ragged_loops import KERNEL
+from ragged_dialect.passes.base import RaggedPass
+
+THRESHOLD = 65536
+"""Elements of work below which a loop runs on the calling thread: starting threads takes as long
+as touching about so many."""
+
+MAX_THREADS = 256
+
+# job: kernel, captures, count, chunk, next iteration
+_RUNTIME = f"""
+llvm.mlir.global internal @ragged_threads(1 : i64) : i64
+llvm.func @pthread_create(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+llvm.func @pthread_join(i64, !llvm.ptr) -> i32
+llvm.func @ragged_set_threads(%n: i64) {{
+  %p = llvm.mlir.addressof @ragged_threads : !llvm.ptr
+  llvm.store %n, %p : i64, !llvm.ptr
+  llvm.return
+}}
+llvm.func internal @ragged_worker(%job: !llvm.ptr) -> !llvm.ptr {{
+  %fp = llvm.getelementptr %job[0, 0] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, i64, i64, i64)>
+  %cp = llvm.getelementptr %job[0, 1] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, i64, i64, i64)>
+  %np = llvm.getelementptr %job[0, 2] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, i64, i64, i64)>
+  %kp = llvm.getelementptr %job[0, 3] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, i64, i64, i64)>
+  %ap = llvm.getelementptr %job[0, 4] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, i64, i64, i64)>
+  %f = llvm.load %fp : !llvm.ptr -> !llvm.ptr
+  %c = llvm.load %cp : !llvm.ptr -> !llvm.ptr
+  %n = llvm.load %np : !llvm.ptr -> i64
+  %k = llvm.load %kp : !llvm.ptr -> i64
+  llvm.br ^take
+^take:
+  %lo = llvm.atomicrmw add %ap, %k monotonic : !llvm.ptr, i64
+  %more = llvm.icmp "slt" %lo, %n : i64
+  llvm.cond_br %more, ^run, ^done
+^run:
+  %end = llvm.add %lo, %k : i64
+  %hi = llvm.intr.smin(%end, %n) : (i64, i64) -> i64
+  llvm.call %f(%c, %lo, %hi) : !llvm.ptr, (!llvm.ptr, i64, i64) -> ()
+  llvm.br ^take
+^done:
+  %null = llvm.mlir.zero : !llvm.ptr
+  llvm.return %null : !llvm.ptr
+}}
+llvm.func internal @ragged_parallel_for(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64) {{
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %tp = llvm.mlir.addressof @ragged_threads : !llvm.ptr
+  %wanted = llvm.load %tp : !llvm.ptr -> i64
+  %few = llvm.intr.smin(%wanted, %n) : (i64, i64) -> i64
+  %most = llvm.mlir.constant({MAX_THREADS} : i64) : i64
+  %threads = llvm.intr.smin(%few, %most) : (i64, i64) -> i64
+  %enough = llvm.mlir.constant({THRESHOLD} : i64) : i64
+  %small = llvm.icmp "slt" %work, %enough : i64
+  %single = llvm.icmp "sle" %threads, %one : i64
+  %serial = llvm.or %small, %single : i1
+  llvm.cond_br %serial, ^serial, ^fork
+^serial:
+  llvm.call %f(%c, %zero, %n) : !llvm.ptr, (!llvm.ptr, i64, i64) -> ()
+  llvm.return
+^fork:
+  %job = llvm.alloca %one x !llvm.struct<(ptr, ptr, i64, i64, i64)> : (i64) -> !llvm.ptr
+  %ids = llvm.alloca %most x i64 : (i64) -> !llvm.ptr
+  %eight = llvm.mlir.constant(8 : i64) : i64
+  %pieces = llvm.mul %threads, %eight : i64
+  %piece = llvm.sdiv %n, %pieces : i64
+  %chunk = llvm.intr.smax(%piece, %one) : (i64, i64) -> i64
+  %fp = llvm.getelementptr %job[0, 0] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, i64, i64, i64)>
+  %cp = llvm.getelementptr %job[0, 1] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, i64, i64, i64)>
+  %np = llvm.getelementptr %job[0, 2] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, i64, i64, i64)>
+  %kp = llvm.getelementptr %job[0, 3] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, i64, i64, i64)>
+  %ap = llvm.getelementptr %job[0, 4] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, i64, i64, i64)>
+  llvm.store %f, %fp : !llvm.ptr, !llvm.ptr
+  llvm.store %c, %cp : !llvm.ptr, !llvm.ptr
+  llvm.store %n, %np : i64, !llvm.ptr
+  llvm.store %chunk, %kp : i64, !llvm.ptr
+  llvm.store %zero, %ap : i64, !llvm.ptr
+  %worker = llvm.mlir.addressof @ragged_worker : !llvm.ptr
+  %null = llvm.mlir.zero : !llvm.ptr
+  llvm.br ^create(%one, %zero : i64, i64)
+^create(%i: i64, %started: i64):
+  %more = llvm.icmp "slt" %i, %threads : i64
+  llvm.cond_br %more, ^start, ^work
+^start:
+  %slot = llvm.getelementptr %ids[%started] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %code = llvm.call @pthread_create(%slot, %null, %worker, %job) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  %good = llvm.mlir.constant(0 : i32) : i32
+  %made = llvm.icmp "eq" %code, %good : i32
+  %grown = llvm.zext %made : i1 to i64
+  %count = llvm.add %started, %grown : i64
+  %next = llvm.add %i, %one : i64
+  llvm.br ^create(%next, %count : i64, i64)
+^work:
+  %mine = llvm.call @ragged_worker(%job) : (!llvm.ptr) -> !llvm.ptr
+  llvm.br ^join(%zero : i64)
+^join(%j: i64):
+  %left = llvm.icmp "slt" %j, %started : i64
+  llvm.cond_br %left, ^wait, ^out
+^wait:
+  %at = llvm.getelementptr %ids[%j] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %id = llvm.load %at : !llvm.ptr -> i64
+  %joined = llvm.call @pthread_join(%id, %null) : (i64, !llvm.ptr) -> i32
+  %after = llvm.add %j, %one : i64
+  llvm.br ^join(%after : i64)
+^out:
+  llvm.return
+}}
+"""
+
+
+@dataclass(frozen=True)
+class ThreadRaggedKernels(RaggedPass):
+    """Run kernels on several threads.
+
+    ```mlir
+    llvm.call @f_kernel0(%lo, %n, %work, %a, %b) : …
+    // becomes
+    llvm.store %a, %captures[0] … ; llvm.call @ragged_parallel_for(@f_kernel0_task, %captures, %n, %work)
+    ```
+
+    Precondition: LLVM dialect, kernels called with a range that starts at 0.
+    """
+
+    name: ClassVar[str] = "thread-ragged-kernels"
+
+    def run(self, op: Any) -> None:
+        """Rewrite the calls of every kernel of a module."""
+        body = op.regions[0].blocks[0]
+        kernels = {
+            f.operation.attributes["sym_name"].value: f.operation
+            for f in body.operations
+            if f.operation.name == "llvm.func" and KERNEL in f.operation.attributes
+        }
+        if not kernels:
+            return
+        calls = _calls(op, kernels)
+        texts = [_RUNTIME, *(_task(name, kernel) for name, kernel in kernels.items())]
+        declared = "\n".join(_declaration(name, kernel) for name, kernel in kernels.items())
+        made = ir.Module.parse(declared + "\n".join(texts))
+        for name in kernels:
+            ir.SymbolTable(made.operation)[name].operation.erase()
+        for inner in list(made.body.operations):
+            inner.operation.detach_from_parent()
+            body.append(inner)
+        for call in calls:
+            with ir.InsertionPoint(call), call.location:
+                _rewrite(call)
+            call.erase()
+
+
+def _calls(module: Any, kernels: dict[str, Any]) -> list[Any]:
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name == "llvm.call" and "callee" in op.attributes and op.attributes["callee"].value in kernels:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit)
+    return found
+
+
+def _types(kernel: Any) -> list[str]:
+    """Types of a kernel's arguments."""
+    return [str(a.type) for a in kernel.regions[0].blocks[0].arguments]
+
+
+def _declaration(name: str, kernel: Any) -> str:
+    return f"llvm.func @{name}({', '.join(_types(kernel))})\n"
+
+
+def _struct(types: list[str]) -> str:
+    return f"!llvm.struct<({', '.join(types)})>"
+
+
+def _task(name: str, kernel: Any) -> str:
+    """A function (captures, lo, hi) that unpacks the captures and calls a kernel."""
+    types = _types(kernel)
+    struct = _struct(types[3:])
+    lines = [f"llvm.func internal @{name}_task(%captures: !llvm.ptr, %lo: i64, %hi: i64) {{"]
+    for k, type_ in enumerate(types[3:]):
+        lines.append(f"  %p{k} = llvm.getelementptr %captures[0, {k}] : (!llvm.ptr) -> !llvm.ptr, {struct}")
+        lines.append(f"  %v{k} = llvm.load %p{k} : !llvm.ptr -> {type_}")
+    values = "".join(f", %v{k}" for k in range(len(types) - 3))
+    lines.append("  %work = llvm.mlir.constant(0 : i64) : i64")
+    lines.append(f"  llvm.call @{name}(%lo, %hi, %work{values}) : ({', '.join(types)}) -> ()")
+    return "\n".join([*lines, "  llvm.return", "}"])
+
+
+def _rewrite(call: Any) -> None:
+    from ragged_dialect._mlir import llvm
+
+    pointer = ir.Type.parse("!llvm.ptr")
+    i64 = ir.IntegerType.get_signless(64)
+    _, count, work, *captures = call.operands
+    name = call.attributes["callee"].value
+    struct = ir.Type.parse(_struct([str(v.type) for v in captures]))
+    entry = call.parent.regions[0].blocks[0]
+    with ir.InsertionPoint.at_block_begin(entry):
+        # in the entry block: an alloca in a loop would grow the stack with every iteration
+        one = llvm.mlir_constant(ir.IntegerAttr.get(i64, 1))
+        storage = llvm.alloca(pointer, one, struct)
+    for k, value in enumerate(captures):
+        place = llvm.getelementptr(pointer, storage, [], [0, k], struct, None)
+        llvm.store(value, place)
+    task = llvm.mlir_addressof(pointer, f"{name}_task")
+    ir.Operation.create(
+        "llvm.call",
+        operands=[task, storage, count, work],
+        attributes={
+            "callee": ir.FlatSymbolRefAttr.get("ragged_parallel_for"),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([4, 0]),
+            "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+        },
+    )

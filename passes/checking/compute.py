@@ -1,0 +1,80 @@
+"""The checks of ops that compute on ragged tensors, loop by loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect.iteration import Iteration, Use, analyze, is_elementwise
+from ragged_dialect.passes.checking.emitter import Emitter
+from ragged_dialect.types import is_tensor
+
+
+def check_compute(emit: Emitter, op: Any) -> None:
+    """Per loop: all ragged uses conform, dense dims of a ragged loop reach its lengths, dense
+    dims of a dense loop have one extent."""
+    iteration = analyze(op)
+    operands = list(op.operands)
+    if is_elementwise(op):
+        operands = [v for v in operands if is_tensor(v.type)]
+    for loop, uses in enumerate(iteration.ragged):
+        # A result of arith and math is an access of its own without an operand.
+        dense = [use for use in iteration.dense_uses(loop) if use.operand < len(operands)]
+        uses = tuple(use for use in uses if use.operand < len(operands))
+        if uses:
+            _check_ragged(emit, iteration, operands, uses, dense)
+        else:
+            _check_dense(emit, operands, _representatives(iteration, dense))
+
+
+def _check_ragged(
+    emit: Emitter, iteration: Iteration, operands: list[Any], uses: tuple[Use, ...], dense: list[Use]
+) -> None:
+    first, *others = uses
+    seen = {(operands[first.operand], first.dim)}
+    for use in others:
+        if (operands[use.operand], use.dim) not in seen:
+            seen.add((operands[use.operand], use.dim))
+            emit.conform(operands[first.operand], operands[use.operand], _pairs(iteration, first, use))
+    shape = iteration.accesses[first.operand].shape
+    tile = shape.shape[first.dim]
+    for use in dense:
+        extent = emit.extent(operands[use.operand], use.dim)
+        if tile is None or not isinstance(extent, int) or extent < tile:
+            emit.valid("covers", use.dim, extent, emit.lengths(operands[first.operand], first.dim))
+
+
+def _pairs(iteration: Iteration, a: Use, b: Use) -> list[tuple[int, int]]:
+    """Dims of two operands that run together: the levels above, then the level."""
+    left, right = iteration.accesses[a.operand], iteration.accesses[b.operand]
+    axis, at = left.shape.layout.locate(a.dim)
+    above = list(left.shape.layout.dims(axis))[:at]
+    other_axis, _ = right.shape.layout.locate(b.dim)
+    by_loop = {right.loops[d]: d for d in right.shape.layout.dims(other_axis)}
+    return [*((d, by_loop[left.loops[d]]) for d in above), (a.dim, b.dim)]
+
+
+def _representatives(iteration: Iteration, uses: list[Use]) -> list[Use]:
+    """Dense uses without those whose extent a conformity check compares anyway: the batch dims
+    right above a level of one ragged loop have one number of components."""
+    kept: list[Use] = []
+    conforming: set[int] = set()
+    for use in uses:
+        access = iteration.accesses[use.operand]
+        axis, at = access.shape.layout.locate(use.dim)
+        below = access.loops[use.dim + 1] if at == 0 and access.shape.layout.axes[axis][1:2] in ("r", "w") else None
+        if below is None or below not in conforming:
+            kept.append(use)
+        if below is not None:
+            conforming.add(below)
+    return kept
+
+
+def _check_dense(emit: Emitter, operands: list[Any], uses: list[Use]) -> None:
+    if len(uses) < 2:
+        return
+    extents = [emit.extent(operands[use.operand], use.dim) for use in uses]
+    static = next((e for e in extents if isinstance(e, int)), None)
+    expected = extents[0] if static is None else static
+    for use, extent in zip(uses, extents, strict=True):
+        if extent is not expected:
+            emit.equal(use.dim, extent, expected)

@@ -1,0 +1,309 @@
+"""Compute ops as data: maps, iterator kinds and a body of scalar steps, to be combined and
+written back as `linalg.generic`.
+
+`Nest.of` reads elementwise arith and math ops and the linalg ops with simple bodies; `inline`
+puts the body of a producer into a consumer, `join` runs two bodies in one nest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ragged_dialect._mlir import ir, linalg
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.iteration import LINALG_OPS, analyze, is_elementwise, output_count
+from ragged_dialect.types import is_tensor, shape_of
+
+Ref = tuple[str, Any]
+"""What a step reads: ("in", k), ("out", k), ("step", k), or ("value", an MLIR value of outside)."""
+
+_NAMED_KERNELS = frozenset(
+    f"linalg.{name}"
+    for name in "contract matmul batch_matmul batch_matvec vecmat matvec batch_vecmat dot softmax".split()
+)
+READABLE = LINALG_OPS - _NAMED_KERNELS
+"""Linalg ops that become nests. The lowering recognises the others by name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One scalar op of a body; `loop` is set for `linalg.index`."""
+
+    name: str
+    types: tuple[Any, ...]
+    operands: tuple[Ref, ...]
+    attributes: dict[str, Any]
+    loop: int | None = None
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tensor or scalar that a nest reads or starts from, and how its loops index it."""
+
+    value: Any
+    map: Any
+
+    @property
+    def loops(self) -> tuple[int | None, ...]:
+        """Per dim the loop that indexes it, None for other expressions."""
+        return tuple(e.position if isinstance(e, ir.AffineDimExpr) else None for e in self.map.results)
+
+    def partial_loops(self) -> set[int]:
+        """Loops that index a ragged level or tile of it."""
+        if not is_tensor(self.value.type):
+            return set()
+        letters = shape_of(self.value.type).layout.letters
+        return {loop for loop, letter in zip(self.loops, letters, strict=True) if loop is not None and letter in "rwt"}
+
+
+@dataclass(frozen=True, eq=False)
+class Nest:
+    """A loop nest. `outs` is empty for an elementwise op, whose result has an identity map."""
+
+    kinds: tuple[str, ...]
+    inputs: tuple[Operand, ...]
+    outs: tuple[Operand, ...]
+    steps: tuple[Step, ...]
+    yields: tuple[Ref, ...]
+    roots: tuple[Any, ...] = field(default=())
+    absorbed: tuple[Any, ...] = field(default=())
+
+    @staticmethod
+    def of(op: Any) -> Nest | None:
+        """The nest of an op; None when it has no such form."""
+        if is_elementwise(op):
+            return _of_elementwise(op)
+        return _of_linalg(op) if op.name in READABLE else None
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether no loop reduces."""
+        return "reduction" not in self.kinds
+
+    def out_maps(self) -> tuple[Any, ...]:
+        """The maps of the results."""
+        if self.outs:
+            return tuple(out.map for out in self.outs)
+        return (ir.AffineMap.get_identity(len(self.kinds)),)
+
+    def partial_loops(self) -> set[int]:
+        """Loops that some operand or out runs over with component-dependent lengths."""
+        return {loop for operand in (*self.inputs, *self.outs) for loop in operand.partial_loops()}
+
+
+def _of_elementwise(op: Any) -> Nest | None:
+    if len(op.results) != 1 or len(op.regions) or not all(is_tensor(v.type) for v in op.operands):
+        return None
+    if not len(op.operands):
+        return None
+    rank = shape_of(op.results[0].type).rank
+    identity = ir.AffineMap.get_identity(rank)
+    inputs = tuple(Operand(v, identity) for v in op.operands)
+    step = Step(
+        op.name,
+        (op.results[0].type.element_type,),
+        tuple(("in", k) for k in range(len(inputs))),
+        _attributes(op),
+    )
+    return Nest(("parallel",) * rank, inputs, (), (step,), (("step", 0),), (op,))
+
+
+def _attributes(op: Any) -> dict[str, Any]:
+    return {name: op.attributes[name] for name in op.attributes}
+
+
+def _of_linalg(op: Any) -> Nest | None:
+    maps = linalg.get_indexing_maps(op)
+    count = output_count(op)
+    if maps is None or not count:
+        return None
+    try:
+        kinds = analyze(op).kinds
+    except LayoutError:
+        return None
+    operands = [
+        Operand(v, m.value if isinstance(m, ir.AffineMapAttr) else m) for v, m in zip(op.operands, maps, strict=True)
+    ]
+    body = _read_body(op.regions[0].blocks[0], len(operands) - count)
+    if body is None:
+        return None
+    steps, yields = body
+    return Nest(kinds, tuple(operands[:-count]), tuple(operands[-count:]), steps, yields, (op,))
+
+
+def _read_body(block: Any, inputs: int) -> tuple[tuple[Step, ...], tuple[Ref, ...]] | None:
+    refs: dict[Any, Ref] = {}
+    for number, argument in enumerate(block.arguments):
+        refs[argument] = ("in", number) if number < inputs else ("out", number - inputs)
+    steps: list[Step] = []
+    for op in block.operations:
+        op = op.operation
+        operands = tuple(refs.get(v, ("value", v)) for v in op.operands)
+        if op.name == "linalg.yield":
+            return tuple(steps), operands
+        if len(op.regions) or len(op.results) != 1:
+            return None
+        refs[op.results[0]] = ("step", len(steps))
+        loop = op.attributes["dim"].value if op.name == "linalg.index" else None
+        steps.append(Step(op.name, (op.results[0].type,), operands, _attributes(op), loop))
+    return None
+
+
+def inline(consumer: Nest, value: Any, producer: Nest) -> Nest | None:
+    """The consumer with `value`, the only result of the producer, computed in its body. None where
+    the work would be repeated, or a loop would lose the operand that gives its lengths."""
+    taken = [k for k, operand in enumerate(consumer.inputs) if operand.value == value]
+    maps = {str(consumer.inputs[k].map) for k in taken}
+    out_map = producer.out_maps()[0]
+    if len(maps) != 1 or not producer.is_parallel or len(producer.yields) != 1 or not out_map.is_permutation:
+        return None
+    if any(out.value == value for out in consumer.outs):
+        return None
+    use = consumer.inputs[taken[0]]
+    if None in use.loops or (producer.steps and set(use.loops) != set(range(len(consumer.kinds)))):
+        return None
+    loops: dict[int, int] = {}
+    for expr, loop in zip(out_map.results, use.loops, strict=True):
+        assert loop is not None
+        loops[expr.position] = loop
+    fused = _combine(consumer, set(taken), _renamed(producer, loops, len(consumer.kinds)))
+    return fused if consumer.partial_loops() <= fused.partial_loops() else None
+
+
+def _renamed(nest: Nest, loops: dict[int, int], count: int) -> Nest:
+    """A nest over the loops of another, reading its own outs as inputs."""
+    exprs = [ir.AffineDimExpr.get(loops[k]) for k in range(len(nest.kinds))]
+    change = ir.AffineMap.get(count, 0, exprs)
+
+    def renamed(operand: Operand) -> Operand:
+        return Operand(operand.value, ir.AffineMap.get(count, 0, [e.compose(change) for e in operand.map.results]))
+
+    reads_out = any(ref[0] == "out" for step in nest.steps for ref in step.operands) or nest.yields[0][0] == "out"
+    inputs = (*nest.inputs, *(nest.outs if reads_out else ()))
+    first_out = len(nest.inputs)
+
+    def moved(ref: Ref) -> Ref:
+        return ("in", first_out + ref[1]) if ref[0] == "out" else ref
+
+    steps = tuple(
+        replace(
+            step,
+            operands=tuple(map(moved, step.operands)),
+            loop=None if step.loop is None else loops[step.loop],
+        )
+        for step in nest.steps
+    )
+    return replace(
+        nest, inputs=tuple(map(renamed, inputs)), outs=(), steps=steps, yields=tuple(map(moved, nest.yields))
+    )
+
+
+def _combine(consumer: Nest, taken: set[int], producer: Nest) -> Nest:
+    """The producer's steps first; inputs `taken` of the consumer read what it yields."""
+    inputs = _Inputs()
+    produced = inputs.shift(producer, 0, {})
+    value = produced(producer.yields[0])
+    shift = len(producer.steps)
+    consumed = inputs.shift(consumer, shift, {k: value for k in taken})
+    steps = (*inputs.steps(producer, produced), *inputs.steps(consumer, consumed))
+    return replace(
+        consumer,
+        inputs=tuple(inputs.operands),
+        steps=steps,
+        yields=tuple(map(consumed, consumer.yields)),
+        absorbed=(*producer.absorbed, *producer.roots, *consumer.absorbed),
+    )
+
+
+class _Inputs:
+    """The inputs of a nest being put together, equal ones once."""
+
+    def __init__(self) -> None:
+        self.operands: list[Operand] = []
+        self._numbers: dict[tuple[Any, str], int] = {}
+
+    def shift(self, nest: Nest, steps: int, known: dict[int, Ref], outs: int = 0) -> Callable[[Ref], Ref]:
+        """A function from the refs of a nest to those of the whole."""
+        numbers: dict[int, Ref] = {}
+        for k, operand in enumerate(nest.inputs):
+            numbers[k] = known[k] if k in known else ("in", self._number(operand))
+
+        def moved(ref: Ref) -> Ref:
+            if ref[0] == "in":
+                return numbers[ref[1]]
+            if ref[0] == "out":
+                return ("out", ref[1] + outs)
+            return ("step", ref[1] + steps) if ref[0] == "step" else ref
+
+        return moved
+
+    def _number(self, operand: Operand) -> int:
+        key = (operand.value, str(operand.map))
+        if key not in self._numbers:
+            self._numbers[key] = len(self.operands)
+            self.operands.append(operand)
+        return self._numbers[key]
+
+    @staticmethod
+    def steps(nest: Nest, moved: Callable[[Ref], Ref]) -> list[Step]:
+        """The steps of a nest with their refs moved."""
+        return [replace(step, operands=tuple(map(moved, step.operands))) for step in nest.steps]
+
+
+def join(a: Nest, b: Nest) -> Nest:
+    """Two independent nests of equal loops as one with the results of both."""
+    inputs = _Inputs()
+    first = inputs.shift(a, 0, {})
+    second = inputs.shift(b, len(a.steps), {}, len(a.outs))
+    return Nest(
+        a.kinds,
+        tuple(inputs.operands),
+        (*a.outs, *b.outs),
+        (*inputs.steps(a, first), *inputs.steps(b, second)),
+        (*map(first, a.yields), *map(second, b.yields)),
+        (*a.roots, *b.roots),
+        (*a.absorbed, *b.absorbed),
+    )
+
+
+def write(nest: Nest, outs: Sequence[Any]) -> Any:
+    """Create the `linalg.generic` of a nest at the current insertion point."""
+    inputs = [operand.value for operand in nest.inputs]
+    maps = [*(operand.map for operand in nest.inputs), *nest.out_maps()]
+    kinds = [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in nest.kinds]
+    op = ir.Operation.create(
+        "linalg.generic",
+        results=[out.type for out in outs],
+        operands=[*inputs, *outs],
+        attributes={
+            "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
+            "iterator_types": ir.ArrayAttr.get(kinds),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(inputs), len(outs)]),
+        },
+        regions=1,
+    )
+    types = [v.type.element_type if is_tensor(v.type) else v.type for v in (*inputs, *outs)]
+    block = op.regions[0].blocks.append(*types)
+    with ir.InsertionPoint(block):
+        _write_body(nest, list(block.arguments), len(inputs))
+    return op
+
+
+def _write_body(nest: Nest, arguments: list[Any], inputs: int) -> None:
+    made: list[Any] = []
+
+    def value(ref: Ref) -> Any:
+        kind, which = ref
+        if kind == "value":
+            return which
+        return made[which] if kind == "step" else arguments[which + (inputs if kind == "out" else 0)]
+
+    for step in nest.steps:
+        attributes = dict(step.attributes)
+        if step.loop is not None:
+            attributes["dim"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), step.loop)
+        operands = [value(ref) for ref in step.operands]
+        made.append(ir.Operation.create(step.name, list(step.types), operands, attributes).result)
+    ir.Operation.create("linalg.yield", [], [value(ref) for ref in nest.yields])

@@ -1,0 +1,132 @@
+"""ragged-check-conform: checks that the way values are made proves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.ops.checks import int_array
+from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.passes.structure_facts import Facts, Level, structural_source
+from ragged_dialect.traits import optional_int, string_attr
+
+
+@dataclass(frozen=True)
+class RaggedCheckConform(RaggedPass):
+    """Drops checks that always hold, or that an earlier check implies.
+
+    ```mlir
+    %x = ragged.partition %a, %o {dim = 0} : (tensor<?xf32>, tensor<?xi64>) -> tensor<?x?xf32, #jagged>
+    %y = ragged.partition %b, %o {dim = 0} : (tensor<?xf32>, tensor<?xi64>) -> tensor<?x?xf32, #jagged>
+    ragged.assert_conform %x, %y {lhs = array<i64: 0, 1>, rhs = array<i64: 0, 1>, op = "arith.addf"} : …
+    %z = arith.addf %x, %y : tensor<?x?xf32, #jagged>
+    ```
+    becomes
+    ```mlir
+    %x = ragged.partition %a, %o {dim = 0} : (tensor<?xf32>, tensor<?xi64>) -> tensor<?x?xf32, #jagged>
+    %y = ragged.partition %b, %o {dim = 0} : (tensor<?xf32>, tensor<?xi64>) -> tensor<?x?xf32, #jagged>
+    %z = arith.addf %x, %y : tensor<?x?xf32, #jagged>
+    ```
+
+    Structures are followed to where they come from through every op (`structure_facts`): two
+    levels conform when one vector, or one argument, made both. A check that held makes its two
+    structures equal from there on. Of equal checks the first one, which dominates, stays. The
+    checks left compare the values in which the structures began, so that a chain of elementwise
+    ops between has no other use.
+
+    Options: `report=true` leaves the counts on the module, `ragged.checks_dropped` and
+    `ragged.checks_kept`.
+    """
+
+    name: ClassVar[str] = "ragged-check-conform"
+    report: bool = False
+
+    def run(self, op: Any) -> None:
+        """Drop checks everywhere below `op`."""
+        prover = _Prover()
+        for region in op.regions:
+            for block in region.blocks:
+                prover.visit(block)
+        for check in prover.proven:
+            check.erase()
+        if self.report:
+            i64 = ir.IntegerType.get_signless(64)
+            op.attributes["ragged.checks_dropped"] = ir.IntegerAttr.get(i64, len(prover.proven))
+            op.attributes["ragged.checks_kept"] = ir.IntegerAttr.get(i64, prover.kept)
+
+
+class _Prover:
+    """Walks blocks in order; what a check establishes holds to the end of its block."""
+
+    def __init__(self) -> None:
+        self.facts = Facts()
+        self.proven: list[Any] = []
+        self.kept = 0
+        self._seen: list[set[Any]] = []
+
+    def visit(self, block: Any) -> None:
+        """Decide the checks of a block and of the regions inside."""
+        self.facts.push()
+        self._seen.append(set())
+        for op in block.operations:
+            op = op.operation
+            if op.name == "ragged.assert_conform":
+                self._count(op, self._conform(op))
+            elif op.name == "ragged.assert_valid":
+                self._count(op, self._valid(op))
+            elif not op.name.startswith("linalg."):
+                for region in op.regions:
+                    for inner in region.blocks:
+                        self.visit(inner)
+        self._seen.pop()
+        self.facts.pop()
+
+    def _count(self, op: Any, proven: bool) -> None:
+        if proven:
+            self.proven.append(op)
+        else:
+            self.kept += 1
+
+    def _conform(self, op: Any) -> bool:
+        for number, value in enumerate(op.operands):
+            op.operands[number] = structural_source(value)
+        a, b = op.operands
+        pairs = list(zip(int_array(op, "lhs"), int_array(op, "rhs"), strict=True))
+        if self.facts.conform(a, b, pairs):
+            return True
+        key = ("conform", *(self._dims(v, dims) for v, dims in zip((a, b), zip(*pairs, strict=True), strict=True)))
+        if self._repeats(key):
+            return True
+        self.facts.learn_conform(a, b, pairs)
+        return False
+
+    def _dims(self, value: Any, dims: tuple[int, ...]) -> tuple[Any, ...]:
+        """What a check of these dims depends on."""
+        found = (self.facts.dim(value, d) for d in dims)
+        return tuple(
+            (self.facts.find(f.key), tuple(tuple(dims.index(d) for d in g if d in dims) for g in f.parents))
+            if isinstance(f, Level)
+            else self.facts.find(f)
+            for f in found
+        )
+
+    def _valid(self, op: Any) -> bool:
+        kind, factor = string_attr(op, "kind"), optional_int(op, "factor")
+        operands = list(op.operands)
+        if self.facts.holds(kind, operands, factor):
+            return True
+        keys = [self.facts.operand(v) for v in operands]
+        if self._repeats((kind, factor, *keys)):
+            return True
+        if kind == "equal":
+            self.facts.learn(keys[1], keys[0])
+        return False
+
+    def _repeats(self, key: Any) -> bool:
+        """Whether a dominating check has the key; remembers it."""
+        if any(key in seen for seen in self._seen):
+            return True
+        self._seen[-1].add(key)
+        return False
+

@@ -1,0 +1,223 @@
+"""ragged-fuse: fewer loops over the components."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.iteration import touches_ragged
+from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.loop_nest import Nest, Operand, inline, join, write
+from ragged_dialect.passes.structure_facts import structural_source, whole_value
+from ragged_dialect.segments import segments
+from ragged_dialect.types import is_ragged, shape_of
+
+_STRUCTURAL = frozenset(
+    f"ragged.{name}" for name in ("assert_conform", "empty", "lengths", "max_length", "total")
+) | {"tensor.dim"}
+_REACH = 64
+"""How many ops two nests that become one may be apart."""
+
+
+@dataclass(frozen=True)
+class RaggedFuse(RaggedPass):
+    """Elementwise ops into each other and into reductions; reductions of the same elements into
+    one nest with several results.
+
+    ```mlir
+    %e = math.exp %x : !jagged
+    %y = arith.mulf %e, %x : !jagged
+    %s = linalg.reduce { arith.addf } ins(%y : !jagged) outs(%init : tensor<?xf32>) dimensions = [1]
+    ```
+    becomes
+    ```mlir
+    %s = linalg.generic {indexing_maps = [#map, #map1], iterator_types = ["parallel", "reduction"]}
+        ins(%x : !jagged) outs(%init : tensor<?xf32>) {
+      %1 = math.exp %in, %2 = arith.mulf %1, %in, %3 = arith.addf %out, %2, linalg.yield %3
+    } -> tensor<?xf32>
+    ```
+
+    A producer goes into its consumer when nothing else uses its values, its loops are all
+    parallel, and no element is computed twice: broadcasts, fills, transposes and copies go into
+    anything, other ops only where the consumer runs over each element once. Uses of the structure
+    alone (`ragged.empty`, lengths, checks) move to where the structure comes from first. Two nests
+    join when they read one tensor over all their loops and neither needs the other. Matmuls and
+    softmax keep their names. An elementwise op that fuses with nothing stays as it is.
+
+    Options: `max-ops`, the most scalar ops in a body, at least 1; `siblings=false` joins no nests.
+    """
+
+    name: ClassVar[str] = "ragged-fuse"
+    max_ops: int = 64
+    siblings: bool = True
+
+    def run(self, op: Any) -> None:
+        """Fuse in every block below `op`."""
+        if self.max_ops < 1:
+            raise PassFailure(op, f"expected max-ops of at least 1, got {self.max_ops}")
+        for region in op.regions:
+            for block in region.blocks:
+                _Block(block, self.max_ops).run(self.siblings)
+                for inner in list(block.operations):
+                    if not inner.operation.name.startswith("linalg."):
+                        self.run(inner.operation)
+
+
+class _Block:
+    """Fusion within one block; nothing moves into or out of regions."""
+
+    def __init__(self, block: Any, max_ops: int) -> None:
+        self.block = block
+        self.max_ops = max_ops
+        self.ops = [op.operation for op in block.operations]
+        self.place = {op: number for number, op in enumerate(self.ops)}
+        self.nests: dict[Any, Nest] = {}
+
+    def run(self, siblings: bool) -> None:
+        """Fuse producers into consumers, then join nests, then write what changed."""
+        for op in self.ops:
+            _use_source(op)
+        for op in self.ops:
+            self._fuse_into(op)
+        if siblings:
+            self._join_all()
+        # Consumers first: a nest still to be written is read through its old results.
+        for op, nest in reversed(self.nests.items()):
+            if nest.absorbed or len(nest.roots) > 1:
+                self._write(op, nest)
+
+    def _fuse_into(self, op: Any) -> None:
+        if not touches_ragged(op) or whole_value(op):
+            return
+        try:
+            nest = Nest.of(op)
+        except LayoutError:
+            nest = None
+        if nest is None:
+            return
+        progress = True
+        while progress:
+            progress = False
+            for operand in nest.inputs:
+                fused = self._absorb(op, nest, operand)
+                if fused is not None:
+                    nest, progress = fused, True
+                    break
+        self.nests[op] = nest
+
+    def _absorb(self, op: Any, nest: Nest, operand: Operand) -> Nest | None:
+        value = operand.value
+        if isinstance(value.owner, ir.Block) or not is_ragged(value.type):
+            return None
+        maker = value.owner.operation
+        producer = self.nests.get(maker)
+        if producer is None or len(producer.roots) != 1 or len(nest.steps) + len(producer.steps) > self.max_ops:
+            return None
+        users = {op, *nest.absorbed}
+        if any(use.owner.operation not in users for use in value.uses):
+            return None
+        fused = inline(nest, value, producer)
+        if fused is None or (not fused.outs and _like_of(op, fused) is None):
+            return None
+        del self.nests[maker]
+        return fused
+
+    # Siblings ----------------------------------------------------------------------------------
+
+    def _join_all(self) -> None:
+        readers: dict[tuple[Any, str], Any] = {}
+        for op in list(self.nests):
+            nest = self.nests[op]
+            if not nest.outs:
+                continue
+            for operand in nest.inputs:
+                key = (operand.value, str(operand.map))
+                other = readers.get(key)
+                covers = set(range(len(nest.kinds))) <= set(operand.loops)
+                if other is not None and other != op and covers and self._join(other, op):
+                    break
+            for operand in self.nests[op].inputs if op in self.nests else ():
+                readers[operand.value, str(operand.map)] = op
+
+    def _join(self, first: Any, second: Any) -> bool:
+        """Join the nest of `first` into that of `second`, which comes later."""
+        a, b = self.nests.get(first), self.nests.get(second)
+        if a is None or b is None or a.kinds != b.kinds or len(a.steps) + len(b.steps) > self.max_ops:
+            return False
+        if self.place[second] - self.place[first] > _REACH or a.partial_loops() != b.partial_loops():
+            return False
+        if self._used_before(a, second):
+            return False
+        self.nests[second] = join(a, b)
+        del self.nests[first]
+        return True
+
+    def _used_before(self, nest: Nest, op: Any) -> bool:
+        """Whether a result of a nest is used before `op`, or by it."""
+        limit = self.place[op]
+        for root in nest.roots:
+            for result in root.results:
+                for use in result.uses:
+                    if self._position(use.owner.operation) <= limit:
+                        return True
+        return False
+
+    def _position(self, op: Any) -> int:
+        """Place in this block of the op that is or holds `op`."""
+        while op not in self.place:
+            op = op.parent.operation
+        return self.place[op]
+
+    # Writing -----------------------------------------------------------------------------------
+
+    def _write(self, op: Any, nest: Nest) -> None:
+        with ir.InsertionPoint(op), op.location:
+            outs = [out.value for out in nest.outs] or [_empty_like(_like_of(op, nest), op.results[0].type)]
+            made = write(nest, outs)
+        olds = [result for root in nest.roots for result in root.results]
+        for old, new in zip(olds, made.results, strict=True):
+            old.replace_all_uses_with(new)
+        for gone in sorted((*nest.roots, *nest.absorbed), key=lambda o: self.place[o], reverse=True):
+            empties = [v for v in gone.operands if not isinstance(v.owner, ir.Block)]
+            gone.erase()
+            for value in empties:
+                if value.owner.name == "ragged.empty" and not any(True for _ in value.uses):
+                    value.owner.erase()
+
+
+def _use_source(op: Any) -> None:
+    """Let an op that reads structure alone read it where it comes from."""
+    if op.name not in _STRUCTURAL:
+        return
+    for number, value in enumerate(op.operands):
+        if is_ragged(value.type):
+            op.operands[number] = structural_source(value)
+    if op.name == "ragged.empty":
+        sizes = segments([v.type for v in op.operands])
+        op.attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(sizes)
+
+
+def _like_of(op: Any, nest: Nest) -> Any | None:
+    """A value with the structure of an elementwise result that is not computed in its nest."""
+    like = structural_source(op.results[0])
+    while not isinstance(like.owner, ir.Block) and like.owner.operation in (op, *nest.absorbed):
+        layout = shape_of(like.type).layout
+        same = [v for v in like.owner.operands if is_ragged(v.type) and shape_of(v.type).layout == layout]
+        if not same:
+            return None
+        like = same[0]
+    return like
+
+
+def _empty_like(like: Any, type_: Any) -> Any:
+    """`ragged.empty` of a type, with the structure and the dense extents of `like`."""
+    layout = shape_of(type_).layout
+    extents: list[Any] = []
+    for dim, size in enumerate(type_.shape):
+        if layout.is_plain(dim) and size == DYNAMIC:
+            at = arith.ConstantOp(ir.IndexType.get(), ir.IntegerAttr.get(ir.IndexType.get(), dim)).result
+            extents.append(tensor.DimOp(like, at).result)
+    return builders.empty([like], type_, extents=extents)

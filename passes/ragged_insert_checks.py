@@ -1,0 +1,107 @@
+"""ragged-insert-checks: run-time checks of index data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.iteration import is_compute, touches_ragged
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.checking.compute import check_compute
+from ragged_dialect.passes.checking.emitter import Emitter
+from ragged_dialect.passes.checking.rules import RULES, check_facts
+from ragged_dialect.passes.checking.structures import check_argument
+from ragged_dialect.passes.structure_facts import whole_value
+from ragged_dialect.types import is_ragged, shape_of
+
+CHECKED = "ragged.checked"
+"""Attribute of a function that has its checks."""
+
+
+@dataclass(frozen=True)
+class RaggedInsertChecks(RaggedPass):
+    """Puts `ragged.assert_valid` and `ragged.assert_conform` where structures are made.
+
+    ```mlir
+    %x = ragged.partition %v, %o {dim = 0} : (tensor<?xf32>, tensor<?xi64>) -> tensor<?x?xf32, #jagged>
+    ```
+    becomes
+    ```mlir
+    %n = tensor.dim %v, %c0 : tensor<?xf32>
+    ragged.assert_valid %o, %n {kind = "offsets", op = "ragged.partition", level = 1} : (tensor<?xi64>, index) -> ()
+    %x = ragged.partition %v, %o {dim = 0} : (tensor<?xf32>, tensor<?xi64>) -> tensor<?x?xf32, #jagged>
+    ```
+
+    A check stands right before the op it guards; at the entry of the function when it needs the
+    arguments only; never outside the region of the op. Ragged arguments of public functions are
+    checked at the entry too, with `op = "argument 0"`. `level` is the dim of the op's result for
+    ops that make a structure (partition, assemble, from_padded, empty) and for arguments, and the
+    dim of the operand for all others; of a compute op, the operand whose extent is refused.
+    What holds for every input gets no check. A function with the attribute `ragged.checked`, which
+    the pass sets, is left alone, so that running it twice changes nothing.
+
+    Options: `arguments=false` trusts ragged arguments. Runs on verified IR, before any
+    canonicalization: it is refused on functions with several blocks.
+    """
+
+    name: ClassVar[str] = "ragged-insert-checks"
+    arguments: bool = True
+
+    def run(self, op: Any) -> None:
+        """Insert the checks of every function of a module."""
+        for function in op.regions[0].blocks[0].operations:
+            function = function.operation
+            if function.name == "func.func" and len(function.regions[0].blocks) and CHECKED not in function.attributes:
+                self._run_function(function)
+
+    def _run_function(self, function: Any) -> None:
+        if len(function.regions[0].blocks) > 1:
+            raise PassFailure(function, f"expected a function of 1 block, got {len(function.regions[0].blocks)}")
+        emit = Emitter(function)
+        with emit.scope():
+            self._check_arguments(emit, function)
+            _visit(emit, function.regions[0].blocks[0])
+        emit.finish()
+        function.attributes[CHECKED] = ir.UnitAttr.get()
+
+    def _check_arguments(self, emit: Emitter, function: Any) -> None:
+        public = str(function.attributes.get("sym_visibility", '"public"')) == '"public"'
+        arguments = list(function.regions[0].blocks[0].arguments)
+        attrs: list[Any] = [None] * len(arguments)
+        if "arg_attrs" in function.attributes:
+            attrs = list(function.attributes["arg_attrs"])
+        entry = function.regions[0].blocks[0].operations[0].operation
+        for number, (argument, attr) in enumerate(zip(arguments, attrs, strict=True)):
+            if not (self.arguments and public and is_ragged(argument.type)):
+                continue
+            emit.guard(entry, f"argument {number}")
+            shape = shape_of(argument.type)
+            check_argument(emit, argument, shape)
+            facts: dict[str, Any] = {named.name: named.attr for named in attr or ()}
+            divisor, high = (_integer(facts.get(f"ragged.{f}")) for f in ("divisible_by", "max_length"))
+            for level, letter in enumerate(shape.layout.letters):
+                if letter in RAGGED:
+                    check_facts(emit, argument, level, divisor, None, high)
+
+
+def _integer(attr: Any) -> int | None:
+    return None if attr is None else attr.value
+
+
+def _visit(emit: Emitter, block: Any) -> None:
+    for op in list(block.operations):
+        op = op.operation
+        emit.guard(op)
+        rule = RULES.get(op.name)
+        if rule is not None:
+            rule(emit, op)
+        elif is_compute(op) and touches_ragged(op) and not whole_value(op):
+            check_compute(emit, op)
+        if op.name.startswith("linalg."):
+            continue
+        for region in op.regions:
+            for inner in region.blocks:
+                with emit.scope():
+                    _visit(emit, inner)

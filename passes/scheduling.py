@@ -1,0 +1,71 @@
+"""One order for the ops that may stand anywhere.
+
+Where a rewrite left a view, a cast or a constant tells which pattern ran first, and nothing else.
+So they are put where their operands and users say: constants in front of their block by value,
+the others right before the first op that needs them. Every other op keeps its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.passes.rewriting import walk
+
+_FIXED = frozenset({"ragged.print", "ragged.assert_valid", "ragged.assert_conform"})
+_MOVABLE = frozenset({"tensor.cast", "tensor.dim", "arith.addi", "arith.extsi", "arith.index_cast"})
+
+
+def schedule(root: Any) -> None:
+    """Order the movable ops of every block nested in `root`."""
+    for region in root.regions:
+        for block in region.blocks:
+            ops = [op.operation for op in block.operations]
+            _schedule_block(block, ops)
+            for op in ops:
+                if len(op.regions):
+                    schedule(op)
+
+
+def _schedule_block(block: Any, ops: list[Any]) -> None:
+    constants = [op for op in ops if op.name == "arith.constant"]
+    loose = {op for op in ops if _is_movable(op.name)}
+    if loose:
+        for op in ops:
+            if op not in loose and op.name != "arith.constant":
+                _place_needed(op, loose)
+    constants.sort(key=lambda op: (str(op.results[0].type), str(op.attributes["value"])), reverse=True)
+    for op in constants:
+        first = block.operations[0].operation
+        if first != op:
+            op.move_before(first)
+
+
+def _is_movable(name: str) -> bool:
+    return name in _MOVABLE or (name.startswith("ragged.") and name not in _FIXED)
+
+
+def _place_needed(anchor: Any, loose: set[Any]) -> None:
+    """Move the loose ops that `anchor` needs before it, each behind the ones it needs itself."""
+    for needed in _needs(anchor, loose):
+        stack = [(needed, _needs(needed, loose))]
+        while stack:
+            op, needs = stack[-1]
+            below = next((n for n in needs if n in loose), None)
+            if below is not None:
+                stack.append((below, _needs(below, loose)))
+                continue
+            stack.pop()
+            if op in loose:
+                loose.discard(op)
+                op.move_before(anchor)
+
+
+def _needs(op: Any, loose: set[Any]) -> Iterator[Any]:
+    """The loose ops that `op`, or an op nested in it, reads."""
+    for reader in (op, *walk(op)) if len(op.regions) else (op,):
+        for value in reader.operands:
+            owner = value.owner
+            if not isinstance(owner, ir.Block) and owner.operation in loose:
+                yield owner.operation

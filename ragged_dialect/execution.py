@@ -1,0 +1,165 @@
+"""`compile`: a program, as text or as a module, to a callable on NumPy arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+from typing import Any
+
+from ragged_dialect._mlir import execution_engine, ir
+from ragged_dialect.asm.module import parse_module
+from ragged_dialect.checks import Check
+from ragged_dialect.dialect import context as make_context
+from ragged_dialect.errors import CompileError, VerifyError
+from ragged_dialect.lowering import pipelines
+from ragged_dialect.runtime.cpu import CpuFunction
+from ragged_dialect.runtime.printing import register_printer
+from ragged_dialect.runtime.signature import Group, Part, Signature, numpy_dtype
+from ragged_dialect.types import flat_types, is_ragged, is_tensor, shape_of
+from ragged_dialect.verify import verify_ragged
+
+TARGETS = ("cpu",)
+
+
+def compile(source: Any, entry: str | None = None, target: str = "cpu", check: bool = True) -> CpuFunction:  # noqa: A001
+    """Compile a function of a program.
+
+    `source` is text (short or generic form), bytecode, a path, or an `ir.Module`, which is not
+    changed. `entry` may be left out when there is one public function. Without `check` run-time
+    checks are left out, and invalid data is undefined behaviour. Threads: RAGGED_NUM_THREADS, all
+    cores by default. Raises VerifyError, CompileError or PassError.
+    """
+    if target not in TARGETS:
+        raise CompileError(f"expected a target among {', '.join(TARGETS)}, got '{target}'")
+    module = _copy(source)
+    with module.context, ir.Location.unknown():
+        function = _entry(module, entry)
+        signature = _signature(function)
+        _keep_only(module, function)
+        for stage in pipelines.cpu_pipeline(check):
+            stage.run(module, verify=False)
+        return _jit(module, signature)
+
+
+def thread_count() -> int:
+    """Threads a program runs on: RAGGED_NUM_THREADS, or the cores this process may use."""
+    text = os.environ.get("RAGGED_NUM_THREADS", "")
+    if not text:
+        return len(os.sched_getaffinity(0))
+    if not text.isdigit() or int(text) < 1:
+        raise CompileError(f"expected RAGGED_NUM_THREADS of at least 1, got '{text}'")
+    return int(text)
+
+
+def _copy(source: Any) -> Any:
+    """The program as a module of its own, parsed and verified."""
+    if isinstance(source, ir.Module):
+        with source.context:
+            module = ir.Module.parse(source.operation.get_asm(print_generic_op_form=True))
+    else:
+        name = str(source) if isinstance(source, Path) else "<program>"
+        text = source.read_bytes() if isinstance(source, Path) else source
+        if isinstance(text, bytes) and not text.startswith(b"ML\xefR"):
+            text = text.decode()
+        context = make_context()
+        module = parse_module(text, context, name)
+    _verify(module)
+    return module
+
+
+def _verify(module: Any) -> None:
+    from ragged_dialect.asm.locations import collect
+
+    with collect(module.context) as diagnostics:
+        good = verify_ragged(module.operation)
+    if not good:
+        raise VerifyError("\n".join(map(str, diagnostics)))
+
+
+def _entry(module: Any, name: str | None) -> Any:
+    functions = {
+        f.operation.attributes["sym_name"].value: f.operation
+        for f in module.body.operations
+        if f.operation.name == "func.func"
+    }
+    public = [n for n, f in functions.items() if "sym_visibility" not in f.attributes]
+    if name is None:
+        if len(public) != 1:
+            raise CompileError(f"expected one public function or the name of an entry, got {len(public)} functions")
+        name = public[0]
+    if name not in functions:
+        raise CompileError(f"expected an entry among {', '.join(functions) or 'no functions'}, got '{name}'")
+    if len(functions[name].regions[0].blocks) == 0:
+        raise CompileError(f"expected a function with a body, got the declaration '{name}'")
+    return functions[name]
+
+
+def _keep_only(module: Any, entry: Any) -> None:
+    """Every other function is private from here on: only the entry checks its arguments."""
+    for function in module.body.operations:
+        operation = function.operation
+        if operation.name == "func.func" and operation != entry:
+            operation.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    if "sym_visibility" in entry.attributes:
+        del entry.attributes["sym_visibility"]
+
+
+def _signature(function: Any) -> Signature:
+    type_ = ir.TypeAttr(function.attributes["function_type"]).value
+    name = function.attributes["sym_name"].value
+    return Signature(
+        name, tuple(_group(name, t) for t in type_.inputs), tuple(_group(name, t) for t in type_.results), False
+    )
+
+
+def _group(function: str, type_: Any) -> Group:
+    if not is_ragged(type_):
+        return Group((_part(function, "value", type_),), False)
+    names = [p.kind if p.kind == "values" else f"{p.kind}{p.dim}" for p in shape_of(type_).parts()]
+    kinds = [p.kind for p in shape_of(type_).parts()]
+    parts = [
+        _part(function, name, flat, kind) for name, flat, kind in zip(names, flat_types(type_), kinds, strict=True)
+    ]
+    return Group(tuple(parts), True)
+
+
+def _part(function: str, name: str, type_: Any, kind: str = "values") -> Part:
+    element = type_.element_type if is_tensor(type_) else type_
+    dtype = numpy_dtype(str(element))
+    if dtype is None:
+        raise CompileError(f"{function}: expected arguments and results of number types, got {type_}")
+    shape = shape_of(type_).shape if is_tensor(type_) else None
+    return Part(name, dtype, shape, extent=kind == "extent", vector=kind not in ("values", "extent"))
+
+
+def _jit(module: Any, signature: Signature) -> CpuFunction:
+    attributes = module.operation.attributes
+    checks = [_check(c) for c in attributes["ragged.checks"]] if "ragged.checks" in attributes else []
+    labels = [a.value for a in attributes["ragged.labels"]] if "ragged.labels" in attributes else []
+    try:
+        engine = execution_engine.ExecutionEngine(module, opt_level=3, shared_libs=_libraries())
+    except RuntimeError as error:
+        raise CompileError(f"{signature.name}: {error}") from error
+    keep: list[Any] = [engine, register_printer(engine, labels)] if labels else [engine]
+    engine.initialize()
+    packed = engine.raw_lookup("_mlir__mlir_ciface_" + signature.name) or engine.raw_lookup("_mlir_ciface_" + signature.name)
+    if not packed:
+        raise CompileError(f"{signature.name}: expected a compiled entry, got none (unresolved symbols)")
+    setter = engine.raw_lookup("ragged_set_threads")
+    if setter:
+        ctypes.CFUNCTYPE(None, ctypes.c_int64)(setter)(thread_count())
+    return CpuFunction(Signature(signature.name, signature.arguments, signature.results, bool(checks)), packed, checks, keep)
+
+
+def _libraries() -> list[str]:
+    from ragged_dialect.lowering.math_library import required_libraries
+
+    return required_libraries()
+
+
+def _check(attr: Any) -> Check:
+    kind, op, level = attr
+    return Check(kind.value, op.value, level.value)
+
+

@@ -1,0 +1,172 @@
+"""arith, math and index ops on scalars, dense and ragged tensors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.errors import RaggedError
+from ragged_dialect.reference.conformity import require_conform
+from ragged_dialect.reference.functions import FUNCTIONS
+from ragged_dialect.reference.program import Program, Run, dtype_of_type, handler, pure, result_dtype
+from ragged_dialect.reference.scalars import BINARY, CASTS, FLOAT_PREDICATES, INTEGER_PREDICATES, select, unsigned
+from ragged_dialect.reference.value import RaggedValue
+from ragged_dialect.types import is_tensor
+
+
+def _lifted(program: Program, op: Any, function: Callable[..., Any]) -> Run:
+    """A function of scalars and arrays on ragged tensors too: on their elements in logical order;
+    the result has storage of its own."""
+
+    def run(*operands: Any) -> Any:
+        ragged = [x for x in operands if isinstance(x, RaggedValue)]
+        if not ragged:
+            return function(*operands)
+        if program.check:
+            for other in ragged[1:]:
+                require_conform(op.name, ragged[0], other)
+        return ragged[0].fresh(function(*(x.gather() if isinstance(x, RaggedValue) else x for x in operands)))
+
+    return pure(run)
+
+
+@handler("arith.*")
+def _arith(program: Program, op: Any) -> Run:
+    name = op.name.removeprefix("arith.")
+    if name in BINARY:
+        return _lifted(program, op, BINARY[name])
+    if name in CASTS:
+        cast, dtype = CASTS[name], result_dtype(op)
+        return _lifted(program, op, lambda x: cast(x, dtype))
+    raise RaggedError(f"expected an op that the interpreter knows, got '{op.name}'")
+
+
+@handler("arith.negf")
+def _negf(program: Program, op: Any) -> Run:
+    return _lifted(program, op, lambda x: -np.asarray(x))
+
+
+@handler("arith.cmpi")
+def _cmpi(program: Program, op: Any) -> Run:
+    return _lifted(program, op, INTEGER_PREDICATES[op.attributes["predicate"].value])
+
+
+@handler("arith.cmpf")
+def _cmpf(program: Program, op: Any) -> Run:
+    compare = FLOAT_PREDICATES[op.attributes["predicate"].value]
+    return _lifted(program, op, lambda a, b: compare(np.asarray(a), np.asarray(b)))
+
+
+@handler("arith.select")
+def _select(program: Program, op: Any) -> Run:
+    if not is_tensor(op.operands[0].type):
+        return pure(lambda condition, a, b: a if condition else b)
+    return _lifted(program, op, select)
+
+
+@handler("arith.addui_extended", "arith.mulsi_extended", "arith.mului_extended")
+def _extended(program: Program, op: Any) -> Run:
+    """Low part, and the carry or the high part: computed in Python's integers."""
+
+    def parts(a: Any, b: Any) -> tuple[Any, Any]:
+        dtype = np.asarray(a).dtype
+        bits = 8 * dtype.itemsize
+        view = (lambda x: np.asarray(x)) if "mulsi" in op.name else unsigned
+        x, y = view(a).astype(object), view(b).astype(object)
+        whole = x + y if "addui" in op.name else x * y
+        mask = (1 << bits) - 1
+        low = (whole & mask).astype(f"u{dtype.itemsize}").view(dtype)
+        high = ((whole >> bits) & mask).astype(f"u{dtype.itemsize}").view(dtype)
+        return low, (high != 0 if "addui" in op.name else high)
+
+    return lambda env, operands: parts(*operands)
+
+
+@handler("arith.constant")
+def _constant(program: Program, op: Any) -> Run:
+    value = constant(op.attributes["value"], op.results[0].type)
+    return lambda env, operands: [value]
+
+
+def constant(attr: Any, type_: Any) -> Any:
+    """The value of a constant attribute."""
+    if not is_tensor(type_):
+        dtype = dtype_of_type(type_)
+        return np.asarray(attr.value).astype(dtype)[()]
+    dtype = dtype_of_type(type_.element_type)
+    if attr.is_splat and len(attr):
+        splat = attr.get_splat_value()
+        return np.full(type_.shape, splat.value, dtype)
+    if isinstance(type_.element_type, ir.BF16Type):
+        return np.array(_numbers(attr), dtype).reshape(type_.shape)
+    return np.array(attr).astype(dtype).reshape(type_.shape)
+
+
+def _numbers(attr: Any) -> list[float]:
+    """Elements of a bf16 attribute, which the bindings do not read, from its text."""
+    body = str(attr).split(":", 1)[0].removeprefix("dense<")
+    return [
+        float(np.uint32(int(token, 16) << 16).view(np.float32)) if token.startswith("0x") else float(token)
+        for token in re.findall(r"0x[0-9A-Fa-f]+|[-+]?\d[-+.\deE]*", body)
+    ]
+
+
+@handler("math.*")
+def _math(program: Program, op: Any) -> Run:
+    name = op.name.removeprefix("math.")
+    if name not in FUNCTIONS:
+        raise RaggedError(f"expected an op that the interpreter knows, got '{op.name}'")
+    return _lifted(program, op, FUNCTIONS[name])
+
+
+@handler("math.sincos")
+def _sincos(program: Program, op: Any) -> Run:
+    sine, cosine = (_lifted(program, op, FUNCTIONS[name]) for name in ("sin", "cos"))
+    return lambda env, operands: [*sine(env, operands), *cosine(env, operands)]
+
+
+_INDEX_OPS = {
+    "add": "addi",
+    "sub": "subi",
+    "mul": "muli",
+    "divs": "divsi",
+    "divu": "divui",
+    "ceildivs": "ceildivsi",
+    "ceildivu": "ceildivui",
+    "floordivs": "floordivsi",
+    "rems": "remsi",
+    "remu": "remui",
+    "maxs": "maxsi",
+    "mins": "minsi",
+    "maxu": "maxui",
+    "minu": "minui",
+    "and": "andi",
+    "or": "ori",
+    "xor": "xori",
+    "shl": "shli",
+    "shrs": "shrsi",
+    "shru": "shrui",
+}
+_INDEX_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+
+
+@handler("index.*")
+def _index(program: Program, op: Any) -> Run:
+    name = op.name.removeprefix("index.")
+    if name == "constant":
+        value = np.int64(op.attributes["value"].value)
+        return lambda env, operands: [value]
+    if name in ("casts", "castu"):
+        cast, dtype = CASTS["index_cast" if name == "casts" else "index_castui"], result_dtype(op)
+        return pure(lambda x: cast(x, dtype))
+    if name == "cmp":
+        text = str(op.attributes["pred"])
+        found = [k for k, predicate in enumerate(_INDEX_PREDICATES) if re.search(rf"\b{predicate}\b", text)]
+        return pure(INTEGER_PREDICATES[found[0]])
+    if name not in _INDEX_OPS:
+        raise RaggedError(f"expected an op that the interpreter knows, got '{op.name}'")
+    return pure(BINARY[_INDEX_OPS[name]])

@@ -1,0 +1,77 @@
+"""`run`: a function of a module on plain Python values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.asm.module import parse_module
+from ragged_dialect.dialect import context
+from ragged_dialect.errors import RaggedError
+from ragged_dialect.reference import control, elementwise, loops, operand_checks, ragged_ops, tensors
+from ragged_dialect.reference.program import HANDLERS, Program, dtype_of_type
+from ragged_dialect.reference.value import RaggedValue
+from ragged_dialect.types import is_ragged, is_tensor, part_type, shape_of
+
+DECODERS = (control, elementwise, loops, ragged_ops, tensors)
+"""The modules whose import registers what decodes the ops."""
+
+
+def run(module: Any, entry: str, args: Sequence[Any], check: bool = True) -> list[Any]:
+    """Run function `entry` of a module (or its text) on values, one per argument.
+
+    Tensors are NumPy arrays of the type's dtype, scalars Python numbers, ragged values tuples of
+    the parts of their 1:N form; the same for the results. With `check`, data that an op refuses
+    raises RuntimeCheckError with the text of the run-time check. Arguments are not written.
+    """
+    assert HANDLERS
+    if isinstance(module, (str, bytes)):
+        module = parse_module(module, context())
+    with ir.Location.unknown(module.context), np.errstate(all="ignore"):
+        program = Program(module, check)
+        type_ = program.function(entry).attributes["function_type"].value
+        if len(args) != len(type_.inputs):
+            raise RaggedError(f"expected {len(type_.inputs)} arguments of '{entry}', got {len(args)}")
+        values = [argument(t, value, check) for t, value in zip(type_.inputs, args, strict=True)]
+        results = program.call(entry, values)
+        return [flat(t, value) for t, value in zip(type_.results, results, strict=True)]
+
+
+def argument(type_: Any, value: Any, check: bool) -> Any:
+    """A Python value as a value of the interpreter."""
+    if not is_ragged(type_):
+        return _plain(type_, value)
+    shape = shape_of(type_)
+    if not isinstance(value, (tuple, list)) or len(value) != len(shape.parts()):
+        raise RaggedError(f"expected a tuple of {len(shape.parts())} parts for {type_}, got {type(value).__name__}")
+    parts = [
+        _plain(part_type(part, shape, type_.element_type), given)
+        for part, given in zip(shape.parts(), value, strict=True)
+    ]
+    if check:
+        operand_checks.parts("func.func", shape, parts)
+    return RaggedValue.from_parts(shape, parts)
+
+
+def _plain(type_: Any, value: Any) -> Any:
+    if not is_tensor(type_):
+        return np.asarray(value).astype(dtype_of_type(type_))[()]
+    array, dtype = np.asarray(value), dtype_of_type(type_.element_type)
+    if array.dtype != dtype:
+        raise RaggedError(f"expected an array of {dtype}, got {array.dtype}")
+    extents = [None if type_.is_dynamic_dim(k) else type_.shape[k] for k in range(type_.rank)]
+    if array.ndim != len(extents) or any(e not in (None, n) for e, n in zip(extents, array.shape, strict=True)):
+        raise RaggedError(f"expected an array for {type_}, got one of shape {array.shape}")
+    return array
+
+
+def flat(type_: Any, value: Any) -> Any:
+    """A value of the interpreter as a Python value."""
+    if isinstance(value, RaggedValue):
+        return value.to_parts()
+    return np.asarray(value) if is_tensor(type_) else np.asarray(value).item()
+
+

@@ -1,0 +1,155 @@
+"""The interpreter's core: blocks decoded once into steps, run on an environment of values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.errors import RaggedError
+from ragged_dialect.reference.value import RaggedValue
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.types import is_ragged, is_tensor, shape_of
+
+Values = list[Any]
+Env = dict[Any, Any]
+Run = Callable[[Env, Values], Sequence[Any]]
+Decoder = Callable[["Program", Any], Run]
+
+HANDLERS: dict[str, Decoder] = {}
+"""What decodes an op, by its name."""
+
+LOOP_INDEX = "loop index"
+"""Key of an environment: the indices of the linalg loops around the running region."""
+
+_FLOATS = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
+
+
+def handler(*names: str) -> Callable[[Decoder], Decoder]:
+    """Register a decoder for ops of these names."""
+
+    def register(decoder: Decoder) -> Decoder:
+        for name in names:
+            HANDLERS[name] = decoder
+        return decoder
+
+    return register
+
+
+def dtype_of_type(type_: Any) -> np.dtype[Any]:
+    """The NumPy type of an element type. RaggedError for one the dialect does not compute with."""
+    if isinstance(type_, ir.IndexType):
+        return np.dtype(np.int64)
+    if isinstance(type_, ir.IntegerType) and type_.width in (1, 8, 16, 32, 64):
+        return np.dtype(bool if type_.width == 1 else f"i{type_.width // 8}")
+    if str(type_) in _FLOATS:
+        return np.dtype(_FLOATS[str(type_)])
+    raise RaggedError(f"expected an element type among i1, i8 to i64, index, f16, bf16, f32, f64, got {type_}")
+
+
+def attribute(op: Any, name: str) -> Any:
+    """An attribute that may be absent."""
+    return op.attributes[name] if name in op.attributes else None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One op: what runs it, where its operands and results are, shapes of ragged results."""
+
+    name: str
+    run: Run
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    shapes: tuple[RaggedShape | None, ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A decoded block: its arguments, steps, and the operands and name of its terminator."""
+
+    arguments: tuple[int, ...]
+    steps: tuple[Step, ...]
+    yielded: tuple[int, ...]
+
+
+class Program:
+    """The functions of a module, decoded on first use. `check`: ops check their own operands."""
+
+    def __init__(self, module: Any, check: bool) -> None:
+        self.check = check
+        self._module = module
+        self._slots: dict[Any, int] = {}
+        self._blocks: dict[str, Block] = {}
+        self.functions = {
+            op.operation.attributes["sym_name"].value: op.operation
+            for op in module.body.operations
+            if op.operation.name == "func.func"
+        }
+
+    def function(self, name: str) -> Any:
+        """The op of a function."""
+        if name not in self.functions:
+            raise RaggedError(f"expected a function among {', '.join(self.functions) or 'none'}, got '{name}'")
+        return self.functions[name]
+
+    def call(self, name: str, arguments: Values) -> Values:
+        """Run a function on values of the interpreter."""
+        if name not in self._blocks:
+            regions = self.function(name).regions
+            if not len(regions[0].blocks):
+                raise RaggedError(f"expected a function with a body, got '{name}'")
+            self._blocks[name] = self.decode_block(regions[0].blocks[0])
+        return self.run(self._blocks[name], {}, arguments)
+
+    def decode_block(self, block: Any, overrides: dict[int, Run] | None = None) -> Block:
+        """Decode a block; `overrides` replaces what runs its n-th op."""
+        ops = [op.operation for op in block.operations]
+        arguments = tuple(map(self._slot, block.arguments))
+        steps = tuple(self._decode(op, (overrides or {}).get(n)) for n, op in enumerate(ops[:-1]))
+        return Block(arguments, steps, tuple(map(self._slot, ops[-1].operands)))
+
+    def run(self, block: Block, env: Env, arguments: Sequence[Any]) -> Values:
+        """Run a block; the operands of its terminator."""
+        env.update(zip(block.arguments, arguments, strict=True))
+        for step in block.steps:
+            results = step.run(env, [env[slot] for slot in step.operands])
+            for slot, value, shape in zip(step.results, results, step.shapes, strict=True):
+                env[slot] = typed(value, shape)
+        return [env[slot] for slot in block.yielded]
+
+    def _slot(self, value: Any) -> int:
+        return self._slots.setdefault(value, len(self._slots))
+
+    def _decode(self, op: Any, override: Run | None) -> Step:
+        family = op.name.split(".", 1)[0]
+        decoder = HANDLERS.get(op.name) or HANDLERS.get(f"{family}.*")
+        if override is None and decoder is None:
+            raise RaggedError(f"expected an op that the interpreter knows, got '{op.name}'")
+        run = override or decoder(self, op)  # pyright: ignore[reportOptionalCall]
+        shapes = tuple(shape_of(r.type) if is_ragged(r.type) else None for r in op.results)
+        return Step(op.name, run, tuple(map(self._slot, op.operands)), tuple(map(self._slot, op.results)), shapes)
+
+
+def typed(value: Any, shape: RaggedShape | None) -> Any:
+    """A value with the shape of its type: which extents are static decides the 1:N form."""
+    if shape is None:
+        return value
+    value = RaggedValue.of(value)
+    if value.shape.layout != shape.layout:
+        raise RaggedError(f'expected a value of layout "{shape.layout}", got "{value.shape.layout}"')
+    return replace(value, shape=shape)
+
+
+def pure(run: Callable[..., Any]) -> Run:
+    """What runs an op with one result that is a function of its operands."""
+    return lambda env, operands: [run(*operands)]
+
+
+def result_dtype(op: Any) -> np.dtype[Any]:
+    """Element type of an op's first result."""
+    type_ = op.results[0].type
+    return dtype_of_type(type_.element_type if is_tensor(type_) else type_)

@@ -1,0 +1,266 @@
+"""The ops of the dialect: operands and attributes to the functions that do the work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect.errors import RaggedError
+from ragged_dialect.ops.checks import int_array
+from ragged_dialect.reference import making, operand_checks, structure
+from ragged_dialect.reference.conformity import require_pairs
+from ragged_dialect.reference.program import Program, Run, attribute, handler, pure, result_dtype
+from ragged_dialect.reference.validity import require
+from ragged_dialect.reference.value import RaggedValue
+from ragged_dialect.traits import has_unit, int_attr, optional_int, string_attr
+from ragged_dialect.types import is_tensor, shape_of
+
+
+def _vector(numbers: list[int]) -> Any:
+    return np.array(numbers, np.int64)
+
+
+@handler("ragged.partition")
+def _partition(program: Program, op: Any) -> Run:
+    dim, lengths = int_attr(op, "dim"), has_unit(op, "lengths")
+
+    def run(x: Any, vector: Any) -> Any:
+        if program.check:
+            operand_checks.partition(x, vector, dim, lengths)
+        return structure.partition(x, vector, dim, lengths)
+
+    return pure(run)
+
+
+@handler("ragged.merge")
+def _merge(program: Program, op: Any) -> Run:
+    dim = int_attr(op, "dim")
+
+    def run(x: Any) -> Any:
+        if program.check:
+            operand_checks.merge(x, dim)
+        return structure.merge(x, dim)
+
+    return pure(run)
+
+
+@handler("ragged.split")
+def _split(program: Program, op: Any) -> Run:
+    dim, factor = int_attr(op, "dim"), int_attr(op, "factor")
+
+    def run(x: Any) -> Any:
+        if program.check:
+            operand_checks.split(x, dim, factor)
+        return structure.split(x, dim, factor)
+
+    return pure(run)
+
+
+@handler("ragged.select")
+def _select(program: Program, op: Any) -> Run:
+    dim = int_attr(op, "dim")
+
+    def run(x: Any, index: Any) -> Any:
+        if program.check:
+            operand_checks.select(x, index, dim)
+        return structure.select(x, int(index), dim)
+
+    return pure(run)
+
+
+@handler("ragged.slice")
+def _slice(program: Program, op: Any) -> Run:
+    dim = int_attr(op, "dim")
+
+    def run(x: Any, lo: Any, hi: Any) -> Any:
+        if program.check:
+            operand_checks.slice_(x, lo, hi, dim)
+        return structure.slice_(x, lo, hi, dim)
+
+    return pure(run)
+
+
+@handler("ragged.concat")
+def _concat(program: Program, op: Any) -> Run:
+    dim = int_attr(op, "dim")
+
+    def run(*operands: Any) -> Any:
+        if program.check:
+            operand_checks.concat(operands, dim)
+        return structure.concat(operands, dim)
+
+    return pure(run)
+
+
+@handler("ragged.compact")
+def _compact(program: Program, op: Any) -> Run:
+    return pure(structure.compact)
+
+
+@handler("ragged.assemble")
+def _assemble(program: Program, op: Any) -> Run:
+    shape = shape_of(op.results[0].type)
+
+    def run(*parts: Any) -> Any:
+        if program.check:
+            operand_checks.parts(op.name, shape, parts)
+        return RaggedValue.from_parts(shape, parts)
+
+    return pure(run)
+
+
+@handler("ragged.values")
+def _values(program: Program, op: Any) -> Run:
+    return pure(lambda x: x.values)
+
+
+@handler("ragged.offsets")
+def _offsets(program: Program, op: Any) -> Run:
+    level = int_attr(op, "level")
+    return pure(lambda x: _vector(making.offsets(x, level)))
+
+
+@handler("ragged.starts")
+def _starts(program: Program, op: Any) -> Run:
+    level = int_attr(op, "level")
+    return pure(lambda x: _vector(making.starts(x, level)))
+
+
+@handler("ragged.lengths")
+def _lengths(program: Program, op: Any) -> Run:
+    level = int_attr(op, "level")
+    return pure(lambda x: _vector(making.lengths(x, level)))
+
+
+@handler("ragged.row_ids")
+def _row_ids(program: Program, op: Any) -> Run:
+    level = int_attr(op, "level")
+    return pure(lambda x: _vector(making.row_ids(x, level)))
+
+
+@handler("ragged.total")
+def _total(program: Program, op: Any) -> Run:
+    level = int_attr(op, "level")
+    return pure(lambda x: np.int64(sum(making.lengths(x, level))))
+
+
+@handler("ragged.max_length")
+def _max_length(program: Program, op: Any) -> Run:
+    level = int_attr(op, "level")
+    return pure(lambda x: np.int64(max(making.lengths(x, level), default=0)))
+
+
+@handler("ragged.print")
+def _print(program: Program, op: Any) -> Run:
+    label = attribute(op, "label")
+
+    def run(env: Any, operands: Any) -> list[Any]:
+        print("" if label is None else f"{label.value}: ", making.nested_text(operands[0]), sep="")
+        return []
+
+    return run
+
+
+@handler("ragged.empty")
+def _empty(program: Program, op: Any) -> Run:
+    sources = op.opview.sources()
+    result, dtype = shape_of(op.results[0].type), result_dtype(op)
+    count = sum(is_tensor(v.type) for v in op.operands)
+
+    def run(*operands: Any) -> Any:
+        likes = [RaggedValue.of(x) for x in operands[:count]]
+        given = iter(int(n) for n in operands[count:])
+        own = [
+            next(given) if extent is None else extent
+            for source, extent in zip(sources, result.shape, strict=True)
+            if source is None
+        ]
+        if program.check:
+            operand_checks.empty(likes, sources, result, own)
+        return making.empty(likes, sources, own, result, dtype)
+
+    return pure(run)
+
+
+@handler("ragged.to_padded")
+def _to_padded(program: Program, op: Any) -> Run:
+    truncate = has_unit(op, "truncate")
+
+    def run(x: Any, pad: Any, *maxima: Any) -> Any:
+        extents = [int(n) for n in maxima]
+        if program.check:
+            operand_checks.to_padded(x, extents, truncate)
+        return making.to_padded(x, pad, extents)
+
+    return pure(run)
+
+
+@handler("ragged.from_padded")
+def _from_padded(program: Program, op: Any) -> Run:
+    shape = shape_of(op.results[0].type)
+
+    def run(dense: Any, *vectors: Any) -> Any:
+        if program.check:
+            operand_checks.from_padded(dense, vectors, shape)
+        return making.from_padded(dense, vectors, shape)
+
+    return pure(run)
+
+
+@handler("ragged.reduce_across")
+def _reduce_across(program: Program, op: Any) -> Run:
+    dim, kind = int_attr(op, "dim"), string_attr(op, "kind")
+
+    def run(x: Any, extent: Any) -> Any:
+        if program.check:
+            operand_checks.reduce_across(x, int(extent), dim)
+        return making.reduce_across(x, int(extent), dim, kind)
+
+    return pure(run)
+
+
+@handler("ragged.assume")
+def _assume(program: Program, op: Any) -> Run:
+    level = int_attr(op, "level")
+    facts = {name: optional_int(op, name) for name in ("divisible_by", "min", "max")}
+
+    def run(x: Any) -> Any:
+        if program.check:
+            operand_checks.assume(op.name, x, level, facts)
+        return x
+
+    return pure(run)
+
+
+@handler("ragged.annotate")
+def _annotate(program: Program, op: Any) -> Run:
+    before, after = op.operands[0].type, op.results[0].type
+    if shape_of(before).layout != shape_of(after).layout:
+        raise RaggedError(f"expected an annotate of one layout (run ragged-infer-layouts), got {before} to {after}")
+    return pure(lambda x: x)
+
+
+@handler("ragged.assert_valid")
+def _assert_valid(program: Program, op: Any) -> Run:
+    kind, where, level = string_attr(op, "kind"), string_attr(op, "op"), int_attr(op, "level")
+    factor = optional_int(op, "factor")
+
+    def run(env: Any, operands: Any) -> list[Any]:
+        require(kind, where, level, operands, factor or 0)
+        return []
+
+    return run
+
+
+@handler("ragged.assert_conform")
+def _assert_conform(program: Program, op: Any) -> Run:
+    pairs = list(zip(int_array(op, "lhs"), int_array(op, "rhs"), strict=True))
+    where = string_attr(op, "op")
+
+    def run(env: Any, operands: Any) -> list[Any]:
+        a, b = map(RaggedValue.of, operands)
+        require_pairs(where, a, b, pairs)
+        return []
+
+    return run

@@ -1,0 +1,276 @@
+"""The arith ops on NumPy scalars and arrays, with MLIR's wrap-around, signs and rounding.
+
+i1 is `bool`, index is `int64`; other integers are signed NumPy types whatever the op makes of
+their sign. Every function takes arrays or scalars of the operands' types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ragged_dialect.errors import RaggedError
+
+Data = Any  # a NumPy scalar or array
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+
+
+def dtype_of(x: Data) -> np.dtype[Any]:
+    """The dtype of a scalar or array."""
+    return np.asarray(x).dtype
+
+
+def is_float(dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype is one of the float types (bfloat16 is of kind V or f in NumPy's terms)."""
+    return dtype.kind not in "iub"
+
+
+def width(dtype: np.dtype[Any]) -> int:
+    """Bits of an integer type."""
+    return 1 if dtype.kind == "b" else 8 * dtype.itemsize
+
+
+def signed(x: Data) -> Data:
+    """An integer as signed: true of i1 is -1."""
+    x = np.asarray(x)
+    return -x.astype(np.int8) if x.dtype.kind == "b" else x
+
+
+def unsigned(x: Data) -> Data:
+    """An integer as unsigned."""
+    x = np.asarray(x)
+    return x.astype(np.uint8) if x.dtype.kind == "b" else x.view(f"u{x.dtype.itemsize}")
+
+
+def to_integer(x: Data, dtype: np.dtype[Any]) -> Data:
+    """The low bits of an integer in a type."""
+    x = np.asarray(x)
+    if dtype.kind == "b":
+        return (x & 1) != 0
+    return x.astype(f"u{x.dtype.itemsize}").astype(f"u{dtype.itemsize}").view(dtype) if x.dtype.itemsize >= dtype.itemsize else x.astype(dtype)
+
+
+def _like(function: Callable[..., Data], view: Callable[[Data], Data]) -> Callable[..., Data]:
+    def run(*operands: Data) -> Data:
+        return to_integer(function(*map(view, operands)), dtype_of(operands[0]))
+
+    return run
+
+
+def _signed(function: Callable[..., Data]) -> Callable[..., Data]:
+    return _like(function, signed)
+
+
+def _unsigned(function: Callable[..., Data]) -> Callable[..., Data]:
+    return _like(function, unsigned)
+
+
+def _nonzero(b: Data) -> None:
+    if np.any(np.asarray(b) == 0):
+        raise RaggedError("expected a divisor that is not 0, got 0")
+
+
+def _floordiv(a: Data, b: Data) -> Data:
+    _nonzero(b)
+    return np.floor_divide(a, b)
+
+
+def _ceildiv(a: Data, b: Data) -> Data:
+    _nonzero(b)
+    quotient = np.floor_divide(a, b)
+    return quotient + (np.multiply(quotient, b) != a)
+
+
+def _truncdiv(a: Data, b: Data) -> Data:
+    _nonzero(b)
+    quotient = np.floor_divide(a, b)
+    inexact = np.multiply(quotient, b) != a
+    return quotient + (inexact & ((np.asarray(a) < 0) != (np.asarray(b) < 0)))
+
+
+def _truncrem(a: Data, b: Data) -> Data:
+    return a - _truncdiv(a, b) * b
+
+
+def _shift(function: Callable[[Data, Data], Data]) -> Callable[..., Data]:
+    def run(a: Data, b: Data) -> Data:
+        bits = width(dtype_of(a))
+        if np.any(unsigned(b) >= bits):
+            raise RaggedError(f"expected a shift below {bits}, got {b}")
+        return function(a, b)
+
+    return run
+
+
+def _float_min_max(pick: Callable[..., Data], nan_wins: bool) -> Callable[..., Data]:
+    """maximumf and minimumf: NaN wins, -0 < +0; maxnumf and minnumf: NaN loses."""
+
+    def run(a: Data, b: Data) -> Data:
+        a, b = np.asarray(a), np.asarray(b)
+        less = (a < b) | ((a == b) & np.signbit(a) & ~np.signbit(b))
+        out = np.where(less, *pick(a, b))
+        if nan_wins:
+            return np.where(np.isnan(a), a, np.where(np.isnan(b), b, out)).astype(a.dtype)
+        return np.where(np.isnan(a), b, np.where(np.isnan(b), a, out)).astype(a.dtype)
+
+    return run
+
+
+def _greater(a: Data, b: Data) -> tuple[Data, Data]:
+    return b, a
+
+
+def _smaller(a: Data, b: Data) -> tuple[Data, Data]:
+    return a, b
+
+
+def _rounded(function: Callable[..., Data]) -> Callable[..., Data]:
+    """A float op of which the result has the type of its operands."""
+
+    def run(*operands: Data) -> Data:
+        return np.asarray(function(*map(np.asarray, operands))).astype(dtype_of(operands[0]))
+
+    return run
+
+
+BINARY: dict[str, Callable[..., Data]] = {
+    "addi": _unsigned(np.add),
+    "subi": _unsigned(np.subtract),
+    "muli": _unsigned(np.multiply),
+    "divsi": _signed(_truncdiv),
+    "divui": _unsigned(_floordiv),
+    "ceildivsi": _signed(_ceildiv),
+    "ceildivui": _unsigned(_ceildiv),
+    "floordivsi": _signed(_floordiv),
+    "remsi": _signed(_truncrem),
+    "remui": _unsigned(_truncrem),
+    "andi": _unsigned(np.bitwise_and),
+    "ori": _unsigned(np.bitwise_or),
+    "xori": _unsigned(np.bitwise_xor),
+    "shli": _shift(_unsigned(np.left_shift)),
+    "shrsi": _shift(_signed(np.right_shift)),
+    "shrui": _shift(_unsigned(np.right_shift)),
+    "maxsi": _signed(np.maximum),
+    "minsi": _signed(np.minimum),
+    "maxui": _unsigned(np.maximum),
+    "minui": _unsigned(np.minimum),
+    "addf": _rounded(np.add),
+    "subf": _rounded(np.subtract),
+    "mulf": _rounded(np.multiply),
+    "divf": _rounded(np.divide),
+    "remf": _rounded(np.fmod),
+    "maximumf": _float_min_max(_greater, True),
+    "minimumf": _float_min_max(_smaller, True),
+    "maxnumf": _float_min_max(_greater, False),
+    "minnumf": _float_min_max(_smaller, False),
+}
+"""The arith ops of operands and result of one type, by name without `arith.`."""
+
+
+def select(condition: Data, a: Data, b: Data) -> Data:
+    """`arith.select`, also with one condition for a whole tensor."""
+    return np.where(condition, a, b).astype(dtype_of(a))
+
+
+INTEGER_PREDICATES: tuple[Callable[[Data, Data], Data], ...] = tuple(
+    (lambda a, b, f=f, view=view: f(view(a), view(b)))
+    for f, view in (
+        (np.equal, signed),
+        (np.not_equal, signed),
+        (np.less, signed),
+        (np.less_equal, signed),
+        (np.greater, signed),
+        (np.greater_equal, signed),
+        (np.less, unsigned),
+        (np.less_equal, unsigned),
+        (np.greater, unsigned),
+        (np.greater_equal, unsigned),
+    )
+)
+"""`arith.cmpi` by the number of its predicate."""
+
+
+def _either_nan(a: Data, b: Data) -> Data:
+    return np.isnan(a) | np.isnan(b)
+
+
+_ORDERED: tuple[Callable[[Data, Data], Data], ...] = (
+    np.equal,
+    np.greater,
+    np.greater_equal,
+    np.less,
+    np.less_equal,
+    np.not_equal,
+)
+
+FLOAT_PREDICATES: tuple[Callable[[Data, Data], Data], ...] = (
+    lambda a, b: np.zeros_like(_either_nan(a, b)),
+    *((lambda a, b, f=f: f(a, b) & ~_either_nan(a, b)) for f in _ORDERED),
+    lambda a, b: ~_either_nan(a, b),
+    *((lambda a, b, f=f: f(a, b) | _either_nan(a, b)) for f in _ORDERED),
+    _either_nan,
+    lambda a, b: np.ones_like(_either_nan(a, b)),
+)
+"""`arith.cmpf` by the number of its predicate: false, the ordered ones, ord, the unordered ones,
+uno, true."""
+
+
+def _float_to_integer(x: Data, dtype: np.dtype[Any], view: str) -> Data:
+    truncated = np.trunc(np.asarray(x).astype(np.float64))
+    if dtype.kind == "b":
+        return truncated != 0
+    kind = np.dtype(f"{view}{dtype.itemsize}")
+    limits = np.iinfo(kind)
+    if np.any(~((truncated >= float(limits.min)) & (truncated < float(limits.max) + 1))):
+        raise RaggedError(f"expected a number that fits into {kind}, got {x}")
+    return truncated.astype(kind).view(dtype)
+
+
+CASTS: dict[str, Callable[[Data, np.dtype[Any]], Data]] = {
+    "extsi": lambda x, t: signed(x).astype(t),
+    "extui": lambda x, t: unsigned(x).astype(f"u{t.itemsize}").view(t),
+    "trunci": to_integer,
+    "index_cast": lambda x, t: to_integer(signed(x), t),
+    "index_castui": lambda x, t: to_integer(unsigned(x), t),
+    "sitofp": lambda x, t: signed(x).astype(t),
+    "uitofp": lambda x, t: unsigned(x).astype(t),
+    "fptosi": lambda x, t: _float_to_integer(x, t, "i"),
+    "fptoui": lambda x, t: _float_to_integer(x, t, "u"),
+    "extf": lambda x, t: np.asarray(x).astype(t),
+    "truncf": lambda x, t: np.asarray(x).astype(t),
+    "bitcast": lambda x, t: np.asarray(x).view(t),
+}
+"""The arith casts, by name: data and the result's type."""
+
+
+COMBINERS: dict[str, Callable[[Data, Data], Data]] = {
+    "sum": lambda a, b: (BINARY["addf"] if is_float(dtype_of(a)) else BINARY["addi"])(a, b),
+    "prod": lambda a, b: (BINARY["mulf"] if is_float(dtype_of(a)) else BINARY["muli"])(a, b),
+    "max": lambda a, b: (BINARY["maximumf"] if is_float(dtype_of(a)) else BINARY["maxsi"])(a, b),
+    "min": lambda a, b: (BINARY["minimumf"] if is_float(dtype_of(a)) else BINARY["minsi"])(a, b),
+}
+"""The kinds of `ragged.reduce_across`."""
+
+
+def _lowest(dtype: np.dtype[Any]) -> Any:
+    if is_float(dtype):
+        return -np.inf
+    return dtype.kind == "b" or np.iinfo(dtype).min
+
+
+def _highest(dtype: np.dtype[Any]) -> Any:
+    if is_float(dtype):
+        return np.inf
+    return dtype.kind != "b" and np.iinfo(dtype).max
+
+
+NEUTRAL: dict[str, Callable[[np.dtype[Any]], Any]] = {
+    "sum": lambda t: 0,
+    "prod": lambda t: 1,
+    "max": _lowest,
+    "min": _highest,
+}
+"""Neutral elements of the kinds."""

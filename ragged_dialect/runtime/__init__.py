@@ -1,0 +1,1 @@
+"""Running compiled programs: arrays in and out, nothing of MLIR."""

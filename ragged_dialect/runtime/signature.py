@@ -1,0 +1,59 @@
+"""The signature of a compiled function: its arguments and results as parts, with dtypes and ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ragged_dialect.layout import Shape
+
+
+def _bfloat16() -> np.dtype:
+    import ml_dtypes
+
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+_DTYPES = {
+    "i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "index": np.int64,
+    "f16": np.float16, "f32": np.float32, "f64": np.float64,
+}  # fmt: skip
+
+
+def numpy_dtype(name: str) -> np.dtype | None:
+    """The NumPy dtype of an MLIR element type by name, None without one."""
+    if name == "bf16":
+        return _bfloat16()
+    found = _DTYPES.get(name)
+    return None if found is None else np.dtype(found)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One flat argument or result: an array, or a scalar when `shape` is None. `extent` marks an
+    extent of a ragged value, `vector` one of its index vectors."""
+
+    name: str
+    dtype: np.dtype
+    shape: Shape | None
+    extent: bool = False
+    vector: bool = False
+
+
+@dataclass(frozen=True)
+class Group:
+    """One argument or result as the user sees it: a single part, or the tuple of a ragged value."""
+
+    parts: tuple[Part, ...]
+    ragged: bool
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Arguments and results of a function; `status` tells whether a status precedes the results."""
+
+    name: str
+    arguments: tuple[Group, ...]
+    results: tuple[Group, ...]
+    status: bool

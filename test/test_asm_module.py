@@ -1,0 +1,122 @@
+"""Parsing and printing modules: locations, diagnostics, bytecode, inputs that MLIR cannot take."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.asm.diagnostics import ParseError
+from ragged_dialect.asm.module import parse_module, print_module
+from ragged_dialect.asm.scan import DEEPEST
+from ragged_dialect.asm.short import translate
+from ragged_dialect.dialect import context
+from ragged_dialect.errors import VerifyError
+
+PROGRAM = """func.func @f(%x: tensor<?xf32>, %o: tensor<4xi64>) -> (tensor<?xf32>) {
+  %r = ragged.partition %x, %o {dim = 0} : (tensor<?xf32>, tensor<4xi64>) -> tensor<3x?xf32, #ragged.layout<"dr">>
+  %m = ragged.merge %r {dim = 0} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<?xf32>
+  %c = ragged.concat %r, %r {dim = 0} : (tensor<3x?xf32, #ragged.layout<"dr">>, tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<6x?xf32, #ragged.layout<"dr">> loc("mine":7:8)
+  return %m : tensor<?xf32>
+}
+"""  # noqa: E501
+
+
+@pytest.fixture(name="made")
+def _made() -> Iterator[Any]:
+    with context() as made:
+        yield made
+
+
+def _positions(op: Any) -> dict[str, str]:
+    found: dict[str, str] = {}
+    op.walk(lambda inner: (found.setdefault(inner.name, str(inner.location)), ir.WalkResult.ADVANCE)[1])
+    return found
+
+
+def test_locations_are_the_users(made: Any) -> None:
+    module = parse_module(PROGRAM, made, "f.mlir")
+    found = _positions(module.operation)
+    lines = PROGRAM.splitlines()
+    for number, name in ((1, "func.func"), (2, "ragged.partition"), (3, "ragged.merge"), (5, "func.return")):
+        column = lines[number - 1].index(name.removeprefix("func.") if name == "func.return" else name) + 1
+        assert found[name] == f'loc("f.mlir":{number}:{column})'
+    assert found["ragged.concat"] == 'loc("mine":7:8)'
+    argument = module.body.operations[0].regions[0].blocks[0].arguments[1]
+    assert str(argument.location) == f'loc("f.mlir":1:{lines[0].index("%o") + 1})'
+    assert 'loc("f.mlir":2:8)' in print_module(module, debuginfo=True)
+
+
+def test_every_column_maps_back() -> None:
+    source = translate(PROGRAM.replace("return", "// é\n  return"), "f.mlir")
+    assert source.insertions
+    for number, (mine, generic) in enumerate(zip(source.text.split("\n"), source.generic.split("\n"), strict=True), 1):
+        at = 0
+        for column, char in enumerate(generic.encode(), 1):
+            back = source.column(number, column) - 1
+            assert at <= back
+            at = back
+            if back + 1 < len(mine.encode()) and source.column(number, column + 1) > back + 1:
+                assert mine.encode()[back] == char
+
+
+REFUSED = [
+    (
+        "func.func @f(%x: tensor<?xf32>) {\n  %y = ragged.merge %x {dim = 0} : (tensor<?xf32>) -> tensor<?xf32>\n  return\n}",
+        "f.mlir:2:8: error: 'ragged.merge' op expected dim in [0, 0), got 0",
+    ),
+    (
+        "func.func @f(%x: i32) {\n  ragged.print %x, %zz : (i32, i32) -> ()\n  return\n}",
+        "f.mlir:2:20: error: use of undeclared SSA value name",
+    ),
+    ("func.func @f() { ragged.print }", "f.mlir:1:18: error: 'ragged.print' op expected operands, attributes, ':' and its types"),
+    ("func.func @f() {\n  ragged.print = 3\n}", "f.mlir:2:3: error: 'ragged.print' op expected operands, attributes, ':' and its types"),
+    ("ragged.print", "f.mlir:1:1: error: 'ragged.print' op expected operands, attributes, ':' and its types"),
+    ("(" * 20000, f"f.mlir:1:257: error: expected brackets nested at most {DEEPEST} deep"),
+    (b"\n \xff", "f.mlir:2:2: error: expected UTF-8 text, got byte 0xff"),
+    (b"ML\xefR junk", "f.mlir: error: attempting to parse 5 bytes when only 4 remain"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED)
+def test_refused(made: Any, text: str | bytes, message: str) -> None:
+    with pytest.raises(VerifyError) as caught:
+        parse_module(text, made, "f.mlir")
+    assert str(caught.value) == message
+    assert isinstance(caught.value, ParseError)
+    assert caught.value.diagnostics
+
+
+def test_notes_are_mapped_too(made: Any) -> None:
+    text = 'func.func @f(%x: tensor<i32>) {\n  ragged.print %x : (tensor<i32>) -> () "ragged.mrge"(%x) : (tensor<i32>) -> ()\n  return\n}'
+    with pytest.raises(ParseError) as caught:
+        parse_module(text, made, "f.mlir")
+    first, note = str(caught.value).split("\n")
+    assert first.startswith("f.mlir:2:41: error: unregistered operation 'ragged.mrge'")
+    assert note.startswith("f.mlir:2:41: note: see current operation")
+
+
+def test_an_unknown_op_is_named(made: Any) -> None:
+    with pytest.raises(ParseError, match=r"f.mlir:1:6: error: unregistered operation 'ragged.mrge'"):
+        parse_module("%x = ragged.mrge : () -> i32", made, "f.mlir")
+
+
+def test_bytecode(made: Any) -> None:
+    module = parse_module(PROGRAM, made, "f.mlir")
+    buffer = io.BytesIO()
+    module.operation.write_bytecode(buffer)
+    again = parse_module(buffer.getvalue(), made)
+    assert print_module(again) == print_module(module)
+    assert _positions(again.operation) == _positions(module.operation)
+
+
+def test_diagnostics_do_not_leak(made: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    """A refused text prints nothing, and leaves the context's settings as they were."""
+    before = made.emit_error_diagnostics
+    with pytest.raises(ParseError):
+        parse_module("func.func @f( {", made)
+    assert made.emit_error_diagnostics == before
+    assert capfd.readouterr() == ("", "")

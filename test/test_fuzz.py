@@ -1,0 +1,106 @@
+"""Malformed .mlir never gives a traceback, a crash or a hang."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ragged_dialect.tools.driver import split_chunks
+from support.mutate import mutate
+
+ROOT = Path(__file__).resolve().parent.parent
+FILES, ALL_FILES = 200, 2000
+SECONDS = 20
+
+
+def _seeds() -> list[str]:
+    files = sorted([*(ROOT / "lit_tests").rglob("*.mlir"), *(ROOT / "examples").rglob("*.mlir")])
+    return [chunk.strip() for file in files for chunk in split_chunks(file.read_text()) if len(chunk) < 20000]
+
+
+class Worker:
+    """One process that runs files, started again after it died."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[str] | None = None
+
+    def run(self, argv: list[str]) -> dict[str, object]:
+        """The worker's answer, or how it died."""
+        process = self._ready()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(argv) + "\n")
+        process.stdin.flush()
+        if not select.select([process.stdout], [], [], SECONDS)[0]:
+            self.stop()
+            return {"code": f"no answer in {SECONDS} s", "stderr": ""}
+        line = process.stdout.readline()
+        if not line:
+            return {"code": f"died with {self.stop()}", "stderr": ""}
+        return json.loads(line)
+
+    def _ready(self) -> subprocess.Popen[str]:
+        if self.process is None:
+            self.process = subprocess.Popen(
+                [sys.executable, str(ROOT / "test" / "support" / "fuzz_worker.py")],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+            )
+        return self.process
+
+    def stop(self) -> int | None:
+        """End the process; its exit status."""
+        process, self.process = self.process, None
+        if process is None:
+            return None
+        process.kill()
+        process.communicate()
+        return process.returncode
+
+
+def _bad(answer: dict[str, object]) -> bool:
+    text = str(answer["stderr"])
+    silent = answer["code"] == 1 and not text.strip()
+    return answer["code"] not in (0, 1) or silent or "Traceback" in text or "internal error" in text
+
+
+def test_mutated_files(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    everything = request.config.getoption("--slow") or os.environ.get("RAGGED_TEST_ALL") == "1"
+    seeds = _seeds()
+    if not seeds:
+        pytest.fail("expected seed files in lit_tests")
+    rng = random.Random(int(os.environ.get("RAGGED_FUZZ_SEED", "0")))
+    worker = Worker()
+    failures = []
+    try:
+        for number in range(ALL_FILES if everything else FILES):
+            file = tmp_path / f"{number}.mlir"
+            file.write_text(mutate(rng, seeds), encoding="utf-8")
+            answer = worker.run([str(file), "-o", os.devnull])
+            if _bad(answer):
+                failures.append((file.name, answer))
+                os.replace(file, tmp_path / f"failed-{number}.mlir")
+    finally:
+        worker.stop()
+    assert not failures, f"in {tmp_path}: {failures[:5]} and {max(0, len(failures) - 5)} more"
+
+
+@pytest.mark.parametrize("argv", [["/nonexistent.mlir"], ["--no-such-pass", os.devnull]])
+def test_the_worker_answers(argv: list[str]) -> None:
+    worker = Worker()
+    try:
+        answer = worker.run(argv)
+    finally:
+        worker.stop()
+    assert answer["code"] == 1
+    assert str(answer["stderr"]).startswith("ragged-opt: ")

@@ -1,0 +1,230 @@
+"""Pipeline text, the pass registry, stages."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pytest
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.asm.diagnostics import Diagnostic
+from ragged_dialect.asm.module import parse_module, print_module
+from ragged_dialect.dialect import context
+from ragged_dialect.errors import PassError
+from ragged_dialect.passes import registry
+from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.pipeline import PassFailed, Stage, parse_pipeline, run_pipeline
+from ragged_dialect.passes.pipeline_text import parse_text
+
+TEXT = """func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = arith.constant 1 : i32
+  return %x : tensor<?xf32>
+}
+func.func @g() {
+  return
+}
+"""
+
+
+@dataclass(frozen=True)
+class Mark(RaggedPass):
+    """Marks its op with its options."""
+
+    name: ClassVar[str] = "test-mark"
+    max_count: int = 3
+    with_tag: bool = False
+    label: str = ""
+
+    def run(self, op: Any) -> None:
+        op.attributes["test.mark"] = ir.StringAttr.get(f"{self.max_count} {self.with_tag} {self.label}")
+
+
+@dataclass(frozen=True)
+class MarkFunction(RaggedPass):
+    """Marks a function."""
+
+    name: ClassVar[str] = "test-mark-function"
+    anchor: ClassVar[str] = "func.func"
+
+    def run(self, op: Any) -> None:
+        op.attributes["test.mark"] = ir.UnitAttr.get()
+
+
+@dataclass(frozen=True)
+class Fail(RaggedPass):
+    """Fails in one of several ways."""
+
+    name: ClassVar[str] = "test-fail"
+    how: str = "failure"
+
+    def run(self, op: Any) -> None:
+        function = op.regions[0].blocks[0].operations[0]
+        if self.how == "failure":
+            raise PassFailure(function, "expected less, got more")
+        if self.how == "bug":
+            raise RuntimeError("boom")
+        if self.how == "invalid":
+            function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([], []))
+        if self.how == "ragged":
+            del function.attributes["sym_name"]
+
+
+@pytest.fixture(name="made")
+def _made() -> Iterator[Any]:
+    for cls in (Mark, MarkFunction, Fail):
+        registry.register(cls.name, lambda cls=cls: cls)
+    with context() as made:
+        yield made
+    for cls in (Mark, MarkFunction, Fail):
+        registry.unregister(cls.name)
+
+
+def _run(made: Any, pipeline: str, verify: bool = True) -> str:
+    module = parse_module(TEXT, made, "f.mlir")
+    run_pipeline(module, parse_pipeline(pipeline, made), verify)
+    return print_module(module)
+
+
+def test_text() -> None:
+    elements = parse_text(" builtin.module( a{x=1 y-z=2} ,func.func(c, cse{}) , any() )")
+    assert [e.name for e in elements] == ["a", "func.func", "any"]
+    assert [(o.name, o.value, o.column) for o in elements[0].parsed_options()] == [("x", "1", 20), ("y-z", "2", 24)]
+    assert [e.name for e in elements[1].nested or ()] == ["c", "cse"]
+    assert elements[2].nested == ()
+    assert parse_text("") == parse_text("builtin.module()") == ()
+    [one] = parse_text("p{a='x y' b={c d} flag}")
+    assert [(o.name, o.value) for o in one.parsed_options()] == [("a", "x y"), ("b", "{c d}"), ("flag", None)]
+
+
+def test_mixed_nesting(made: Any) -> None:
+    pipeline = "builtin.module(func.func(test-mark-function,cse),test-mark{max-count=-4 with-tag label=x},canonicalize)"
+    stages = parse_pipeline(pipeline, made)
+    assert [str(stage) for stage in stages] == [
+        "func.func(test-mark-function)",
+        "func.func(cse)",
+        "test-mark{max-count=-4 with-tag label=x}",
+        "canonicalize",
+    ]
+    text = _run(made, pipeline)
+    assert text.count("attributes {test.mark}") == 2
+    assert 'test.mark = "-4 True x"' in text
+    assert "arith.constant" not in text
+
+
+def test_upstream_option_text_is_kept(made: Any) -> None:
+    [stage] = parse_pipeline("canonicalize{max-iterations=2 disable-patterns=A,{anonymous}::B}", made)
+    assert stage.text == "canonicalize{max-iterations=2 disable-patterns=A,{anonymous}::B}"
+
+
+MALFORMED = [
+    ("cse,", 5, "expected a pass name, got the end"),
+    ("cse,,cse", 5, "expected a pass name, got ','"),
+    ("func.func(cse", 14, "expected ')' to close 'func.func('"),
+    ("cse)", 4, "expected ',' or the end, got ')'"),
+    ("cse cse", 5, "expected ',' or the end, got 'c'"),
+    ("test-mark{label=x", 10, "expected '}' to close the options of 'test-mark'"),
+    ("test-mark{label=x max=3}", 19, "expected an option of 'test-mark' (max-count, with-tag, label), got 'max'"),
+    ("cse,test-mark{max-count=x}", 15, "expected an integer for 'max-count', got 'x'"),
+    ("test-mark{max-count}", 11, "expected a value for 'max-count'"),
+    ("test-mark{with-tag=maybe}", 11, "expected true or false for 'with-tag', got 'maybe'"),
+    ("test-mark{label=a label=b}", 19, "expected 'label' once"),
+    ("test-mark-function", 1, "expected 'test-mark-function' under 'func.func', got it under 'builtin.module'"),
+    ("func.func(test-mark)", 11, "expected 'test-mark' under 'builtin.module', got it under 'func.func'"),
+    ("cse,test-marc", 5, "expected a known pass, got 'test-marc' (did you mean 'test-mark' or 'test-mark-function' or 'test-fail'?)"),
+    ("func.func(nope)", 11, "expected a known pass, got 'nope'"),
+    ("cse{x=1}", 1, "'cse': <Pass-Options-Parser>: no such option x; failed to add `cse` with options `x=1`"),
+    ("(" * 5000, 1, "expected a pass name, got '('"),
+    ("func.func(" * 5000, 641, "expected lists nested at most 64 deep"),
+]
+
+
+@pytest.mark.parametrize(("text", "column", "message"), MALFORMED)
+def test_malformed(made: Any, text: str, column: int, message: str) -> None:
+    with pytest.raises(PassError) as caught:
+        parse_pipeline(text, made)
+    assert str(caught.value) == f"pipeline:1:{column}: error: {message}"
+
+
+def test_an_upstream_pass_on_the_wrong_op(made: Any) -> None:
+    with pytest.raises(PassError, match="pipeline:1:11: error: 'convert-func-to-llvm': Can't add pass"):
+        parse_pipeline("func.func(convert-func-to-llvm)", made)
+
+
+FAILURES = [
+    ("failure", "test-fail failed\nf.mlir:1:1: error: expected less, got more"),
+    ("invalid", "test-fail{how=invalid} failed\nf.mlir:1:1: error: 'func.func' op entry block must have 0 arguments"),
+    ("bug", "test-fail{how=bug} failed\n<unknown>: error: internal error in test-fail: RuntimeError: boom (test_pipeline.py:"),
+]
+
+
+@pytest.mark.parametrize(("how", "message"), FAILURES)
+def test_failures(made: Any, how: str, message: str, capfd: pytest.CaptureFixture[str]) -> None:
+    options = "" if how == "failure" else f"{{how={how}}}"
+    with pytest.raises(PassFailed) as caught:
+        _run(made, f"cse,test-fail{options},test-mark")
+    assert str(caught.value).startswith(message)
+    assert caught.value.stage.name == "test-fail"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_ragged_verifier_runs_between_passes(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def verify(op: Any) -> bool:
+        seen.append(op.name)
+        op.location.emit_error("expected no such type")
+        return False
+
+    monkeypatch.setattr("ragged_dialect.passes.pipeline.verify_ragged", verify)
+    with pytest.raises(PassFailed, match="cse failed\nf.mlir: error: expected no such type"):
+        _run(made, "cse")
+    assert seen == ["builtin.module"]
+    _run(made, "cse", verify=False)
+    assert seen == ["builtin.module"]
+
+
+def test_without_verification_invalid_ir_stays(made: Any) -> None:
+    assert '"func.func"' in _run(made, "test-fail{how=invalid}", verify=False)
+
+
+def test_reports_of_a_pass_that_succeeds(made: Any) -> None:
+    @dataclass(frozen=True)
+    class Complain(RaggedPass):
+        name: ClassVar[str] = "test-complain"
+
+        def run(self, op: Any) -> None:
+            op.location.emit_error("only saying")
+
+    module = parse_module(TEXT, made, "f.mlir")
+    reports: list[Diagnostic] = []
+    Stage("test-complain", "test-complain", (), Complain()).run(module.operation, True, reports.append)
+    assert [d.message for d in reports] == ["only saying"]
+
+
+def test_registry(made: Any) -> None:
+    assert registry.lookup("test-mark") is Mark
+    assert "test-mark" in registry.names()
+    with pytest.raises(PassError, match="expected a new pass name, got 'test-mark', which is registered"):
+        registry.register("test-mark", lambda: Mark)
+    with pytest.raises(PassError, match=r"expected a known pass, got 'test-mrk' \(did you mean 'test-mark'"):
+        registry.lookup("test-mrk")
+    with pytest.raises(PassError, match="expected a known pass, got 'zzz'$"):
+        registry.lookup("zzz")
+
+
+def test_registry_imports_no_pass() -> None:
+    code = (
+        "import sys, ragged_dialect.passes.pipeline\n"
+        "bad = [m for m in sys.modules if m.startswith(('ragged_dialect.lowering', 'ragged_dialect.passes.ragged_'))]\n"
+        "assert not bad, bad"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_names_agree(name: str) -> None:
+    assert registry.lookup(name).name == name
