@@ -143,13 +143,20 @@ def _jit(module: Any, signature: Signature) -> CpuFunction:
         raise CompileError(f"{signature.name}: {error}") from error
     keep: list[Any] = [engine, register_printer(engine, labels)] if labels else [engine]
     engine.initialize()
-    packed = engine.raw_lookup("_mlir__mlir_ciface_" + signature.name) or engine.raw_lookup("_mlir_ciface_" + signature.name)
+    packed = engine.raw_lookup("_mlir_ciface_" + signature.name)
     if not packed:
         raise CompileError(f"{signature.name}: expected a compiled entry, got none (unresolved symbols)")
-    setter = engine.raw_lookup("ragged_set_threads")
-    if setter:
-        ctypes.CFUNCTYPE(None, ctypes.c_int64)(setter)(thread_count())
+    if "ragged_set_threads" in ir.SymbolTable(module.operation):
+        _set_threads(engine, thread_count())
     return CpuFunction(Signature(signature.name, signature.arguments, signature.results, bool(checks)), packed, checks, keep)
+
+
+def _set_threads(engine: Any, count: int) -> None:
+    """Tell a program with parallel loops how many threads to use."""
+    setter = engine.raw_lookup("ragged_set_threads")
+    number = ctypes.c_int64(count)
+    slots = (ctypes.c_void_p * 1)(ctypes.addressof(number))
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(setter)(ctypes.addressof(slots))
 
 
 def _libraries() -> list[str]:

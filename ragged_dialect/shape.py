@@ -36,6 +36,8 @@ class RaggedShape:
                 f"got {layout.rank}"
             )
         for dim, (letter, extent) in enumerate(zip(layout.letters, shape, strict=True)):
+            if extent is not None and extent >= 2**63:
+                raise LayoutError(f"expected an extent below 2**63 on dim {dim}, got {extent}")
             if letter in RAGGED and extent is not None:
                 raise LayoutError(f'expected extent ? on ragged dim {dim} of layout "{layout}", got {extent}')
             if letter == "t" and extent is None:

@@ -39,6 +39,7 @@ class TestExtents:
             ("dr", "3x5", 'expected extent ? on ragged dim 1 of layout "dr", got 5'),
             ("dw|d", "3x5x2", 'expected extent ? on ragged dim 1 of layout "dw|d", got 5'),
             ("drt", "3x?x?", 'expected a static extent on tile dim 2 of layout "drt", got ?'),
+            ("dr", f"{2**63}x?", f"expected an extent below 2**63 on dim 0, got {2**63}"),
             ("dt", "2x0", 'expected an extent of at least 1 on tile dim 1 of layout "dt", got 0'),
         ],
     )

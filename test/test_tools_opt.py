@@ -213,7 +213,7 @@ def test_interrupted(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ragged_dialect.tools.driver.parse_module", interrupt)
+    monkeypatch.setattr("ragged_dialect.tools.driver.load_module", interrupt)
     assert _opt(file) == 130
 
 

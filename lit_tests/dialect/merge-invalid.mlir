@@ -37,8 +37,17 @@ func.func @merge_3(%x: tensor<3x?x?xf32, #ragged.layout<"drr">>) {
 
 // -----
 
+// So are merged dims.
+func.func @merge_4(%x: tensor<4611686018427387904x4xf32>) {
+  // expected-error@+1 {{'ragged.merge' op expected an extent below 2**63 on dim 0, got 18446744073709551616}}
+  %0 = ragged.merge %x {dim = 0} : (tensor<4611686018427387904x4xf32>) -> tensor<?xf32>
+  return
+}
+
+// -----
+
 // Static extents must fit.
-func.func @merge_4(%x: tensor<3x4xf32>) {
+func.func @merge_5(%x: tensor<3x4xf32>) {
   // expected-error@+1 {{'ragged.merge' op expected result type tensor<12xf32>, got tensor<13xf32>}}
   %0 = ragged.merge %x {dim = 0} : (tensor<3x4xf32>) -> tensor<13xf32>
   return

@@ -29,8 +29,18 @@ func.func @split_2(%x: tensor<3x?xf32, #ragged.layout<"dr">>) {
 
 // -----
 
+// Tiles are addressed by 64 bits.
+func.func @split_3(%x: tensor<6xf32>) {
+  // expected-error@+1 {{'ragged.split' op expected an extent below 2**63 on dim 1, got 9223372036854775808}}
+  %0 = ragged.split %x {dim = 0, factor = 9223372036854775808 : i128}
+      : (tensor<6xf32>) -> tensor<1x4xf32, #ragged.layout<"dt">>
+  return
+}
+
+// -----
+
 // Nor have tiles.
-func.func @split_3(%x: tensor<3x?x8xf32, #ragged.layout<"drt">>) {
+func.func @split_4(%x: tensor<3x?x8xf32, #ragged.layout<"drt">>) {
   // expected-error@+1 {{'ragged.split' op expected a factor that divides tile extent 8, got 3}}
   %0 = ragged.split %x {dim = 2, factor = 3}
       : (tensor<3x?x8xf32, #ragged.layout<"drt">>) -> tensor<3x?x3x3xf32, #ragged.layout<"drtt">>
@@ -40,7 +50,7 @@ func.func @split_3(%x: tensor<3x?x8xf32, #ragged.layout<"drt">>) {
 // -----
 
 // The tile has the factor's extent.
-func.func @split_4(%x: tensor<6xf32>) {
+func.func @split_5(%x: tensor<6xf32>) {
   // expected-error@+1 {{'ragged.split' op expected result type tensor<2x4xf32, #ragged.layout<"dt">>, got tensor<2x3xf32, #ragged.layout<"dt">>}}
   %0 = ragged.split %x {dim = 0, factor = 4} : (tensor<6xf32>) -> tensor<2x3xf32, #ragged.layout<"dt">>
   return

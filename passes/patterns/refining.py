@@ -3,45 +3,16 @@ has the most static result type that its operands allow."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.layout import Layout
-from ragged_dialect.ops.structure import partition_count
-from ragged_dialect.passes.rewriting import Pattern, Rewriter, dim_of, same_meaning, shape
+from ragged_dialect.passes.result_shapes import RESULT_SHAPES
+from ragged_dialect.passes.rewriting import Pattern, Rewriter, same_meaning, shape
 from ragged_dialect.segments import segments
 from ragged_dialect.shape import RaggedShape
-from ragged_dialect.traits import int_attr
 from ragged_dialect.types import is_tensor, tensor_type
-
-Rule = Callable[[Any, list[Any]], RaggedShape]
-
-
-def _partition(op: Any, xs: list[Any]) -> RaggedShape:
-    vector = shape(xs[1])
-    count = partition_count(vector, "lengths" in op.attributes)
-    return shape(xs[0]).partition(dim_of(op), vector.rank, count)
-
-
-def _values(op: Any, xs: list[Any]) -> RaggedShape:
-    x = shape(xs[0])
-    return RaggedShape(Layout.dense(x.layout.storage_rank), x.storage_shape())
-
-
-_RULES: dict[str, Rule] = {
-    "ragged.partition": _partition,
-    "ragged.merge": lambda op, xs: shape(xs[0]).merge(dim_of(op)),
-    "ragged.split": lambda op, xs: shape(xs[0]).split(dim_of(op), int_attr(op, "factor")),
-    "ragged.select": lambda op, xs: shape(xs[0]).select(dim_of(op)),
-    "ragged.slice": lambda op, xs: shape(xs[0]).slice(dim_of(op)),
-    "ragged.concat": lambda op, xs: shape(xs[0]).concat([shape(x) for x in xs[1:]], dim_of(op)),
-    "ragged.compact": lambda op, xs: shape(xs[0]).compact(),
-    "ragged.assume": lambda op, xs: shape(xs[0]),
-    "ragged.values": _values,
-}
 
 _ACCESS = ("offsets", "starts", "lengths", "row_ids", "total", "max_length")
 
@@ -52,9 +23,9 @@ def refine(op: Any, rewriter: Rewriter) -> bool:
     past = [_past_casts(v) for v in operands]
     declared = op.results[0].type
     wanted = declared
-    if op.name in _RULES:
+    if op.name in RESULT_SHAPES:
         try:
-            wanted = _joined(op, _RULES[op.name](op, past), declared)
+            wanted = _joined(op, RESULT_SHAPES[op.name](op, past), declared)
             segments([v.type for v in past])
         except LayoutError:
             return False
@@ -97,6 +68,6 @@ def _forgets(before: RaggedShape, after: RaggedShape) -> bool:
 
 
 PATTERNS: dict[str, tuple[Pattern, ...]] = {
-    **{name: (refine,) for name in _RULES},
+    **{name: (refine,) for name in RESULT_SHAPES},
     **{f"ragged.{name}": (refine,) for name in _ACCESS},
 }

@@ -9,6 +9,7 @@ from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
 from ragged_dialect.asm.locations import collect, move_locations, to_user
 from ragged_dialect.asm.short import to_short, translate
 from ragged_dialect.asm.source import MEMORY, Source
+from ragged_dialect.verify import verify_ragged
 
 BYTECODE = b"ML\xefR"
 
@@ -25,6 +26,16 @@ def parse_module(text: str | bytes, context: Any, filename: str = MEMORY) -> Any
     module = _parse(source.generic, context, source)
     if source.insertions or filename != MEMORY:
         move_locations(module.operation, source)
+    return module
+
+
+def load_module(text: str | bytes, context: Any, filename: str = MEMORY) -> Any:
+    """As `parse_module`, and verified also by `verify_ragged`: ragged types only where they may be."""
+    module = parse_module(text, context, filename)
+    with collect(context) as diagnostics:
+        valid = verify_ragged(module.operation)
+    if not valid:
+        raise ParseError(*diagnostics)
     return module
 
 

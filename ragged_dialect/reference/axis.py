@@ -115,6 +115,10 @@ class Axis:
         groups = self.groups(place)
         return [len(self.elements(g)) for g in groups] if place == self.body - 1 else [len(g) for g in groups]
 
+    def starts(self, place: int) -> list[int]:
+        """The starts of a window level."""
+        return [group.start for group in self.groups(place) if isinstance(group, Window)]
+
     def vectors(self) -> list[list[int]]:
         """The index vectors in the order of the 1:N form."""
         out: list[list[int]] = []
@@ -122,7 +126,7 @@ class Axis:
             if letter == "r":
                 out.append(prefix_sums(self.vector_lengths(place)))
             elif letter == "w":
-                out += [[g.start for g in self.groups(place)], self.vector_lengths(place)]
+                out += [self.starts(place), self.vector_lengths(place)]
         return out
 
     def compact(self) -> Axis:
@@ -216,9 +220,7 @@ def build(letters: str, extents: Sequence[int | None], vectors: Sequence[Sequenc
         below = list(range(len(items))) if letters[place] == "w" and place < body - 1 else items
         if below is not items:
             forests.insert(0, items)
-        items = [
-            _group(letters[place], below, q, known[place], per_level.get(place)) for q in range(counts[place])
-        ]
+        items = [_group(letters[place], below, q, known[place], per_level.get(place)) for q in range(counts[place])]
     axis = Axis(letters[:body], (items[0], *forests), size, tuple(known))
     for tile in reversed(range(body, len(letters))):
         axis = tiled(axis, extents[tile])

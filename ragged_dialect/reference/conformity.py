@@ -40,4 +40,3 @@ def require_conform(op: str, a: RaggedValue, b: RaggedValue) -> None:
             axis, place = a.locate(dim)
             first = a.shape.layout.dims(axis)[0]
             require_pairs(op, a, b, [(d, d) for d in (*range(first, first + place), dim)])
-

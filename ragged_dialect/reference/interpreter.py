@@ -73,5 +73,3 @@ def flat(type_: Any, value: Any) -> Any:
     if isinstance(value, RaggedValue):
         return value.to_parts()
     return np.asarray(value) if is_tensor(type_) else np.asarray(value).item()
-
-

@@ -309,4 +309,3 @@ def _softmax(program: Program, op: Any) -> Run:
         return [made if isinstance(operands[1], RaggedValue) else made.values]
 
     return run
-

@@ -43,7 +43,10 @@ def grown(letters: str, lengths: Sequence[Length]) -> Axis:
 
 
 def empty(
-    likes: Sequence[RaggedValue], sources: Sequence[Source | None], extents: Sequence[int], result: RaggedShape,
+    likes: Sequence[RaggedValue],
+    sources: Sequence[Source | None],
+    extents: Sequence[int],
+    result: RaggedShape,
     dtype: np.dtype[Any],
 ) -> Value:
     """`ragged.empty`: each level as long as the level it comes from. `extents` are those of the
@@ -70,8 +73,12 @@ def _extent_of(likes: Sequence[RaggedValue], source: Source | None, letter: str)
 
 
 def _length_of(
-    likes: Sequence[RaggedValue], shapes: list[RaggedShape], sources: Sequence[Source | None], result: RaggedShape,
-    dim: int, first: int,
+    likes: Sequence[RaggedValue],
+    shapes: list[RaggedShape],
+    sources: Sequence[Source | None],
+    result: RaggedShape,
+    dim: int,
+    first: int,
 ) -> Length:
     """The length of result dim `dim` under the indices of the dims of its axis before it."""
     source = sources[dim]
@@ -184,11 +191,10 @@ def starts(x: RaggedValue, dim: int) -> list[int]:
     """`ragged.starts`: where every component starts."""
     axis, place = x.locate(dim)
     if x.axes[axis].letters[place] == "w":
-        return [group.start for group in x.axes[axis].groups(place)]
+        return x.axes[axis].starts(place)
     return offsets(x, dim)[:-1]
 
 
 def nested_text(value: Value) -> str:
     """A tensor as nested lists, for `ragged.print`."""
     return str(RaggedValue.of(value).to_nested())
-

@@ -40,9 +40,11 @@ def _concatenated_at(old: Axis, place: int) -> Axis:
         return replace(old, forests=old.rewrite(place, join))
     starts = prefix_sums(len(node) for node in old.forests[below])
 
+    begins = old.starts(place)
+
     def follow(q: int, group: Group) -> Window:
-        end = group.start + len(group)
-        return Window(range(starts[group.start], starts[end]), starts[group.start])  # pyright: ignore[reportAttributeAccessIssue]
+        start, end = starts[begins[q]], starts[begins[q] + len(group)]
+        return Window(range(start, end), start)
 
     forests = old.rewrite(place, follow)
     return replace(old, forests=(*forests[:below], concatenated(old.forests[below]), *forests[below + 1 :]))
@@ -72,7 +74,9 @@ def _merge_axes(x: RaggedValue, axis: int, letters: str) -> Value:
     shape = x.values.shape
     values = x.values.reshape(*shape[:axis], shape[axis] * n, *shape[axis + 2 :])
     if first.letters == "d":
-        rows = [map_at(second.tree, len(second.letters), lambda q, leaf, i=i: i * n + leaf, range(n)) for i in first.tree]
+        rows = [
+            map_at(second.tree, len(second.letters), lambda q, leaf, i=i: i * n + leaf, range(n)) for i in first.tree
+        ]
         tree = concatenated(rows)
         extents: tuple[int | None, ...] = (len(tree),)
         if letters != "d":

@@ -64,9 +64,7 @@ def _axis_parts(
         count = below
 
 
-def _below(
-    body: str, place: int, extents: list[int | None], vectors: dict[int, list[list[int]]], size: int
-) -> int:
+def _below(body: str, place: int, extents: list[int | None], vectors: dict[int, list[list[int]]], size: int) -> int:
     """What a level's vectors index: storage, or the nodes of the levels below. Offsets above
     another level end where they say; the level below is counted against them."""
     if body[place] == "w" or place == len(body) - 1:
@@ -133,7 +131,9 @@ def concat(operands: Sequence[Any], dim: int) -> None:
                 require_pairs("ragged.concat", first, other, [(k, k) for k in range(top, top + place + 1)])
 
 
-def empty(likes: Sequence[RaggedValue], sources: Sequence[Source | None], result: RaggedShape, own: Sequence[int]) -> None:
+def empty(
+    likes: Sequence[RaggedValue], sources: Sequence[Source | None], result: RaggedShape, own: Sequence[int]
+) -> None:
     """Extents are not negative; levels of different likes run over the same batch."""
     for extent in own:
         require("at_least", "ragged.empty", 0, [extent])

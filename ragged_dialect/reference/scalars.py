@@ -50,7 +50,11 @@ def to_integer(x: Data, dtype: np.dtype[Any]) -> Data:
     x = np.asarray(x)
     if dtype.kind == "b":
         return (x & 1) != 0
-    return x.astype(f"u{x.dtype.itemsize}").astype(f"u{dtype.itemsize}").view(dtype) if x.dtype.itemsize >= dtype.itemsize else x.astype(dtype)
+    return (
+        x.astype(f"u{x.dtype.itemsize}").astype(f"u{dtype.itemsize}").view(dtype)
+        if x.dtype.itemsize >= dtype.itemsize
+        else x.astype(dtype)
+    )
 
 
 def _like(function: Callable[..., Data], view: Callable[[Data], Data]) -> Callable[..., Data]:

@@ -212,7 +212,9 @@ def concat(operands: Sequence[Value], dim: int) -> Value:
     parts = [x.axes[axis] for x in xs]
     starts = prefix_sums(part.size for part in parts)
     depth = len(parts[0].letters)
-    trees = [map_at(p.tree, depth, lambda q, leaf, s=s: leaf + s, range(p.size)) for p, s in zip(parts, starts, strict=False)]
+    trees = [
+        map_at(p.tree, depth, lambda q, leaf, s=s: leaf + s, range(p.size)) for p, s in zip(parts, starts, strict=False)
+    ]
     extent = parts[0].extents[place]
     if extent is not None:
         extent = sum(part.extents[place] or 0 for part in parts)

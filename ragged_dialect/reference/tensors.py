@@ -139,14 +139,10 @@ def _extract_slice(program: Program, op: Any) -> Run:
     def run(x: Any, *rest: Any) -> Any:
         value = RaggedValue.of(x)
         layout = value.shape.layout
-        ranges = [
-            given if layout.is_plain(dim) else None for dim, given in enumerate(spec.ranges([x, *rest]))
-        ]
+        ranges = [given if layout.is_plain(dim) else None for dim, given in enumerate(spec.ranges([x, *rest]))]
         own = [ranges[layout.dims(axis)[0]] or (0, n, 1) for axis, n in enumerate(value.values.shape)]
         taken = value.values[_slices(op.name, value.values, own)]
-        axes = [
-            Axis.plain(taken.shape[k]) if old.letters == "d" else old for k, old in enumerate(value.axes)
-        ]
+        axes = [Axis.plain(taken.shape[k]) if old.letters == "d" else old for k, old in enumerate(value.axes)]
         gone = _dropped(axes, len(axes) - result.layout.storage_rank, result.storage_shape())
         kept = [axis for k, axis in enumerate(axes) if k not in gone]
         return RaggedValue.make(np.squeeze(taken, tuple(gone)), kept)

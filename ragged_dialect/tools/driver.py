@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
-from ragged_dialect.asm.locations import collect
-from ragged_dialect.asm.module import BYTECODE, decode, parse_module, print_module
+from ragged_dialect.asm.module import BYTECODE, decode, load_module, print_module
 from ragged_dialect.asm.source import MEMORY
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import RaggedError
@@ -20,7 +19,6 @@ from ragged_dialect.tools.cli import FAILURE, STREAM, SUCCESS, read_input, write
 from ragged_dialect.tools.expectations import Expectations
 from ragged_dialect.tools.options import Options
 from ragged_dialect.tools.reproducer import Reproducer, recorded
-from ragged_dialect.verify import verify_ragged
 
 _MARKER = re.compile(r"^// ?-----[ \t]*$", re.MULTILINE)
 _SEPARATOR = "// -----\n"
@@ -77,11 +75,7 @@ class OptDriver:
         if self.options.run_reproducer:
             pipeline, verify_each = recorded(chunk)
         stages = parse_pipeline(pipeline, made) if pipeline is not None else ()
-        module = parse_module(chunk, made, self.filename)
-        with collect(made) as found:
-            valid = verify_ragged(module.operation)
-        if not valid:
-            raise ParseError(*found)
+        module = load_module(chunk, made, self.filename)
         with Reproducer(self.options.reproducer, chunk, pipeline or "", verify_each):
             self._run(stages, module, verify_each, diagnostics)
         return self._print(module)

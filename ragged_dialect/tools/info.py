@@ -30,12 +30,14 @@ def list_passes() -> str:
         cls = registry.lookup(name)
         lines.append(f"--{name}: {(cls.__doc__ or '').strip().splitlines()[0]}")
         for field in dataclasses.fields(cls):
-            lines.append(f"    {field.name.replace('_', '-')}={_default(field.default)}  ({field.type})")
+            lines.append(f"    {field.name.replace('_', '-')}{_default(field.default)}  ({field.type})")
     return "\n".join(lines)
 
 
 def _default(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if value is None:
+        return ""
+    return f"={str(value).lower() if isinstance(value, bool) else value}"
 
 
 def version() -> str:

@@ -20,18 +20,22 @@ from support.structures import LAYOUTS, Case, Pick, dense, drawn, make, offsets_
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.reference import structure
+from ragged_dialect.reference.making import empty
 from ragged_dialect.reference.value import RaggedValue
 from ragged_dialect.shape import RaggedShape
+from ragged_dialect.sources import Source
 
 MOST_ELEMENTS = 400
 
 
 @dataclass(frozen=True)
 class Program:
-    """MLIR text with one function `f`, and arguments for it (one per argument, 1:N tuples)."""
+    """MLIR text with one function `f`, arguments for it (one per argument, 1:N tuples), and its
+    first result."""
 
     text: str
     args: list[Any]
+    result: RaggedValue
 
 
 @dataclass
@@ -62,11 +66,13 @@ class _State:
     def constant(self, number: int) -> str:
         return self.emit(f"arith.constant {number} : index")
 
-    def step(self, op: str, operands: list[str], types: list[str], attributes: str, result: RaggedShape, value: Any) -> None:
+    def step(
+        self, op: str, operands: list[str], types: list[str], attributes: str, result: RaggedShape, value: Any
+    ) -> None:
         """The op `ragged.<op>` on the value at hand and `operands`; its result is at hand then."""
         type_ = type_text(result, self.element)
-        body = f"ragged.{op} {', '.join([self.name, *operands])}{attributes} : ({', '.join([self.type, *types])}) -> {type_}"
-        self.become(self.emit(body), result, value)
+        given, signature = ", ".join([self.name, *operands]), ", ".join([self.type, *types])
+        self.become(self.emit(f"ragged.{op} {given}{attributes} : ({signature}) -> {type_}"), result, value)
 
     def become(self, name: str, shape: RaggedShape, value: Any) -> None:
         self.name = name
@@ -88,14 +94,14 @@ def _index(state: _State, value: int) -> tuple[str, str]:
 
 def _partition(state: _State, dim: int) -> bool:
     shape = state.value.shape
-    rows = state.rows(dim)
     rank = 1 if shape.layout.locate(dim)[1] == 0 and (dim == 0 or state.pick(0, 1)) else 2
+    result = shape.partition(dim, rank, None)
+    rows = [state.value.extent(dim)] if rank == 1 else state.rows(dim)
     if rank == 2 and shape.layout.is_plain(dim):
-        rows = [state.value.extent(dim)] * state.value.extent(dim - 1) if dim else []
+        rows = [state.value.extent(dim)] * state.value.extent(dim - 1)
     count = state.pick(1, 3)
     as_lengths = bool(state.pick(0, 1))
-    result = shape.partition(dim, rank, None)
-    parts = [_composition(state.pick, n, count) for n in (rows if rank == 2 else [state.value.extent(dim)])]
+    parts = [_composition(state.pick, n, count) for n in rows]
     data = [p if as_lengths else offsets_of(p).tolist() for p in parts]
     width = count if as_lengths else count + 1
     vector = np.array(data, np.int64).reshape(len(data), width)
@@ -123,7 +129,9 @@ def _split(state: _State, dim: int) -> bool:
     if shape.layout.is_batch(dim) and state.value.extent(dim) % factor:
         factor = 1
     result = shape.split(dim, factor)
-    state.step("split", [], [], f" {{dim = {dim}, factor = {factor}}}", result, structure.split(state.value, dim, factor))
+    state.step(
+        "split", [], [], f" {{dim = {dim}, factor = {factor}}}", result, structure.split(state.value, dim, factor)
+    )
     return True
 
 
@@ -234,9 +242,6 @@ def _filled(state: _State, result: RaggedShape, kept: list[int]) -> str:
 
 def _sum(x: RaggedValue, dims: tuple[int, ...], result: RaggedShape) -> Any:
     """The value of the reduction, for its structure."""
-    from ragged_dialect.reference.making import empty
-    from ragged_dialect.sources import Source
-
     kept = [d for d in range(x.shape.rank) if d not in dims]
     sources = [None if result.layout.is_plain(k) else Source(0, d) for k, d in enumerate(kept)]
     extents = [x.extent(d) for k, d in enumerate(kept) if sources[k] is None]
@@ -294,13 +299,10 @@ def generate(pick: Pick, layout: str | None = None, element: str = "f32", steps:
         if letter in RAGGED and pick(0, 1):
             vector = state.emit(f"ragged.lengths {state.name} {{level = {dim}}} : ({state.type}) -> tensor<?xi64>")
             results.append((vector, "tensor<?xi64>"))
-    return Program(text_of(state.types, state.lines, results), state.args)
+    return Program(text_of(state.types, state.lines, results), state.args, state.value)
 
 
 @st.composite
 def programs(draw: st.DrawFn, element: str = "f32", steps: int = 6) -> Program:
     """Random programs, for hypothesis."""
     return generate(drawn(draw), None, element, steps)
-
-
-

@@ -121,7 +121,9 @@ def make(pick: Pick, layout: str, element: str = "f32", static: bool | None = No
         storage.append(size)
         known += own
         feature = letters == "d"
-        extents += [e if c == "t" or (c == "d" and (fixed or feature)) else None for c, e in zip(letters, own, strict=True)]
+        extents += [
+            e if c == "t" or (c == "d" and (fixed or feature)) else None for c, e in zip(letters, own, strict=True)
+        ]
     shape = RaggedShape(parsed, tuple(extents))
     dynamic = [known[dim] for dim in range(shape.rank) if shape.has_extent_part(dim)]
     return Case(shape, element, (elements(pick, storage, element), *vectors, *dynamic))

@@ -1,0 +1,77 @@
+// RUN: ragged-opt %s --ragged-insert-checks | FileCheck %s
+
+// Arguments only: at the entry, before ops that came first.
+// CHECK-LABEL: func.func @partition
+// CHECK-SAME: (%[[V:.*]]: tensor<?x8xf32>, %[[O:.*]]: tensor<?xi64>) -> tensor<3x?x8xf32, #ragged.layout<"dr|d">> attributes {ragged.checked}
+// CHECK-DAG: %[[THREE:.*]] = arith.constant 3 : index
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : index
+// CHECK-DAG: %[[N:.*]] = tensor.dim %[[V]], %[[ZERO]]
+// CHECK: ragged.assert_valid %[[O]], %[[N]], %[[THREE]] {kind = "offsets", level = 1, op = "ragged.partition"}
+// CHECK-NEXT: math.exp
+// CHECK-NEXT: ragged.partition
+func.func @partition(%v: tensor<?x8xf32>, %o: tensor<?xi64>) -> tensor<3x?x8xf32, #ragged.layout<"dr|d">> {
+  %e = math.exp %v : tensor<?x8xf32>
+  %x = ragged.partition %v, %o {dim = 0} : (tensor<?x8xf32>, tensor<?xi64>) -> tensor<3x?x8xf32, #ragged.layout<"dr|d">>
+  return %x : tensor<3x?x8xf32, #ragged.layout<"dr|d">>
+}
+
+// Computed operands: right before the op. Equal checks once.
+// CHECK-LABEL: func.func @computed
+// CHECK: %[[P:.*]] = arith.addi
+// CHECK: ragged.assert_valid %[[P]], %{{.*}} {kind = "lengths", level = 1, op = "ragged.partition"}
+// CHECK-NEXT: ragged.partition
+// CHECK-NEXT: ragged.partition
+// CHECK-NOT: ragged.assert
+func.func @computed(%v: tensor<?xf32>, %l: tensor<3xi64>) {
+  %p = arith.addi %l, %l : tensor<3xi64>
+  %x = ragged.partition %v, %p {dim = 0, lengths} : (tensor<?xf32>, tensor<3xi64>) -> tensor<3x?xf32, #ragged.layout<"dr">>
+  %y = ragged.partition %v, %p {dim = 0, lengths} : (tensor<?xf32>, tensor<3xi64>) -> tensor<3x?xf32, #ragged.layout<"dr">>
+  return
+}
+
+// Rows of offsets against the lengths they divide, or the extent all have.
+// CHECK-LABEL: func.func @rows
+// CHECK-SAME: (%[[X:.*]]: tensor<3x?xf32, #ragged.layout<"dr">>, %[[D:.*]]: tensor<2x6xf32>, %[[M:.*]]: tensor<3x4xi64>)
+// CHECK: %[[L:.*]] = ragged.lengths %[[X]] {level = 1}
+// CHECK: ragged.assert_valid %[[M]], %[[L]] {kind = "rows", level = 2, op = "ragged.partition"}
+// CHECK-DAG: %[[SIX:.*]] = arith.constant 6 : index
+// CHECK-DAG: %[[TWO:.*]] = arith.constant 2 : index
+// CHECK: ragged.assert_valid %[[M]], %[[SIX]], %[[TWO]] {kind = "rows", level = 2, op = "ragged.partition"}
+func.func private @rows(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %d: tensor<2x6xf32>, %m: tensor<3x4xi64>) {
+  %y = ragged.partition %x, %m {dim = 1} : (tensor<3x?xf32, #ragged.layout<"dr">>, tensor<3x4xi64>) -> tensor<3x3x?xf32, #ragged.layout<"ddr">>
+  %z = ragged.partition %d, %m {dim = 1} : (tensor<2x6xf32>, tensor<3x4xi64>) -> tensor<2x3x?xf32, #ragged.layout<"ddr">>
+  return
+}
+
+// Level 2 against the total of level 1; both ends against storage.
+// CHECK-LABEL: func.func @assemble
+// CHECK-SAME: (%[[V:.*]]: tensor<?xf32>, %[[A:.*]]: tensor<4xi64>, %[[B:.*]]: tensor<?xi64>)
+// CHECK: %[[LAST:.*]] = tensor.extract %[[A]]
+// CHECK: %[[TOTAL:.*]] = arith.index_cast %[[LAST]]
+// CHECK: ragged.assert_valid %[[A]], %[[TOTAL]] {kind = "offsets", level = 1, op = "ragged.assemble"}
+// CHECK: %[[N:.*]] = tensor.dim %[[V]]
+// CHECK: ragged.assert_valid %[[B]], %[[N]], %[[TOTAL]] {kind = "offsets", level = 2, op = "ragged.assemble"}
+func.func @assemble(%v: tensor<?xf32>, %a: tensor<4xi64>, %b: tensor<?xi64>) {
+  %x = ragged.assemble %v, %a, %b : (tensor<?xf32>, tensor<4xi64>, tensor<?xi64>) -> tensor<3x?x?xf32, #ragged.layout<"drr">>
+  return
+}
+
+// Ragged arguments of public functions, with the facts they carry.
+// CHECK-LABEL: func.func @argument
+// CHECK: %[[S:.*]] = ragged.starts %[[X:.*]] {level = 1}
+// CHECK: %[[L:.*]] = ragged.lengths %[[X]] {level = 1}
+// CHECK: %[[V:.*]] = ragged.values %[[X]]
+// CHECK: %[[N:.*]] = tensor.dim %[[V]]
+// CHECK: ragged.assert_valid %[[S]], %[[L]], %[[N]], %{{.*}} {kind = "windows", level = 1, op = "argument 0"}
+// CHECK-NEXT: ragged.assert_valid %[[L]] {factor = 4, kind = "divides", level = 1, op = "argument 0"}
+// CHECK-NEXT: ragged.assert_valid %[[L]] {factor = 9, kind = "at_most", level = 1, op = "argument 0"}
+func.func @argument(%x: tensor<3x?xf32, #ragged.layout<"dw">> {ragged.divisible_by = 4 : i64, ragged.max_length = 9 : i64}) {
+  return
+}
+
+// CHECK-LABEL: func.func private @private_argument
+// CHECK-NOT: ragged.assert
+// CHECK: return
+func.func private @private_argument(%x: tensor<3x?xf32, #ragged.layout<"dr">>) {
+  return
+}

@@ -1,0 +1,249 @@
+"""Layouts through a program: which values an op connects, and what layout each gets.
+
+`LayoutFlow` sets the types of values in place, from the values it is given outwards, until
+nothing changes. Every layout remembers the op it came from, for errors that name both places.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS
+from ragged_dialect.layout import Layout
+from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.passes.loop_layouts import Origin, layout_on, loop_levels, operand_loops
+from ragged_dialect.passes.result_shapes import RESULT_SHAPES
+from ragged_dialect.passes.rewriting import walk
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.types import is_ragged, is_tensor, shape_of, tensor_type
+
+_VIEWS = frozenset({"ragged.annotate", "ragged.assume", "tensor.cast"})
+_READERS = frozenset({"tensor.dim", "tensor.extract", "tensor.empty"})
+
+
+class LayoutFlow:
+    """Carries layouts through the functions of a module."""
+
+    def __init__(self, module: Any) -> None:
+        self.origins: dict[Any, tuple[Origin, ...]] = {}
+        self._why: dict[Any, Any] = {}
+        self._work: deque[Any] = deque()
+        self._functions: dict[str, Any] = {}
+        self._calls: dict[str, list[Any]] = {}
+        self._returns: dict[str, list[Any]] = {}
+        for op in walk(module):
+            if op.name == "func.func":
+                self._functions[_symbol(op)] = op
+            elif op.name == "func.call":
+                self._calls.setdefault(op.attributes["callee"].value, []).append(op)
+            elif op.name == "func.return":
+                self._returns.setdefault(_symbol(op.parent.operation), []).append(op)
+
+    def start(self, value: Any, why: Any) -> None:
+        """Carry the layout of a ragged value on, on behalf of the op `why`."""
+        self._assign(value, shape_of(value.type).layout, None, why)
+
+    def run(self) -> None:
+        """Carry layouts until nothing changes. PassFailure for two layouts of one value, and for
+        an op that does not carry a layout."""
+        while self._work:
+            value = self._work.popleft()
+            why = self._why[value]
+            owner = value.owner
+            if isinstance(owner, ir.Block):
+                self._enter_block(value, why)
+            else:
+                self._visit(owner.operation, why)
+            for use in value.uses:
+                self._visit(use.owner.operation, why)
+
+    def changed_functions(self) -> list[Any]:
+        """The functions with a body, whose types may no longer match it."""
+        return [f for f in self._functions.values() if len(f.regions[0].blocks)]
+
+    # Assignment ------------------------------------------------------------------------------
+
+    def _assign(self, value: Any, layout: Layout, origins: Sequence[Origin] | None, why: Any) -> None:
+        """Give a value a layout. Without `origins` its structure is its own."""
+        if layout.is_dense:
+            return
+        known = shape_of(value.type)
+        if is_ragged(value.type) and known.layout != layout:
+            _fail_twice(self._why.get(value, _place(value)), known.layout, why, layout)
+        if value in self._why:
+            return
+        if not is_ragged(value.type):
+            try:
+                value.set_type(tensor_type(RaggedShape(layout, known.shape), value.type.element_type))
+            except LayoutError as error:
+                raise PassFailure(_place(value), f"{error}") from error
+        own: Sequence[Origin] = [None if layout.is_plain(d) else (value, d) for d in range(layout.rank)]
+        self.origins[value] = tuple(own if origins is None else origins)
+        self._why[value] = why
+        self._work.append(value)
+
+    def _connect(self, values: Sequence[Any], why: Any, own: bool = False) -> None:
+        """All values have one layout; with `own` each may have a structure of its own."""
+        known = next((v for v in values if is_ragged(v.type)), None)
+        if known is None:
+            return
+        layout = shape_of(known.type).layout
+        origins = None if own else self.origins.get(known)
+        for value in values:
+            self._assign(value, layout, origins, why)
+
+    # Ops -------------------------------------------------------------------------------------
+
+    def _visit(self, op: Any, why: Any) -> None:
+        name = op.name
+        tensors = [v for v in (*op.operands, *op.results) if is_tensor(v.type)]
+        if name in _VIEWS or name == "linalg.softmax":
+            self._connect(tensors, why)
+        elif name in LINALG_OPS:
+            self._visit_linalg(op, why)
+        elif name.split(".")[0] in ELEMENTWISE_DIALECTS and len(op.operands):
+            scalar_select = name == "arith.select" and not is_tensor(op.operands[0].type)
+            self._connect(tensors, why, own=scalar_select)
+        elif name in RESULT_SHAPES:
+            self._visit_structure(op, why)
+        elif name in _CONTROL:
+            for group in _CONTROL[name](op):
+                self._connect(group, why, own=True)
+        elif name in ("func.return", "func.call"):
+            self._visit_function(op, why)
+        elif name not in _READERS and not name.startswith("ragged."):
+            layout = next(shape_of(v.type).layout for v in tensors if is_ragged(v.type))
+            why.location.emit_error(f'expected a layout that every connected op carries, got "{layout}" at {name}')
+            raise PassFailure(op, f"'{name}' op expected tensors without a layout, got \"{layout}\" from an annotation")
+
+    def _visit_structure(self, op: Any, why: Any) -> None:
+        try:
+            shape = RESULT_SHAPES[op.name](op, list(op.operands))
+        except LayoutError as error:
+            raise PassFailure(op, f"'{op.name}' op {error}") from error
+        self._assign(op.results[0], shape.layout, None, why)
+
+    def _visit_linalg(self, op: Any, why: Any) -> None:
+        loops = operand_loops(op)
+        outs = len(op.operands) - len(op.results)
+        for k, result in enumerate(op.results):
+            self._connect([op.operands[outs + k], result], why)
+        known = [
+            (v, used, self.origins.get(v) or [(v, d) for d in range(len(used))])
+            for v, used in zip(op.operands, loops, strict=True)
+            if is_tensor(v.type)
+        ]
+        every = {loop for used in loops for loop in used}
+        try:
+            levels = loop_levels(known)
+            targets = [k for k, used in enumerate(loops) if k >= outs or self._follows(op, used, every)]
+            layouts = {k: layout_on(loops[k], levels) for k in targets}
+        except LayoutError as error:
+            raise PassFailure(op, f"'{op.name}' op {error}") from error
+        for k, (layout, origins) in layouts.items():
+            self._assign(op.operands[k], layout, origins, why)
+            if k >= outs:
+                self._assign(op.results[k - outs], layout, origins, why)
+
+    @staticmethod
+    def _follows(op: Any, loops: Sequence[int | None], every: set[int | None]) -> bool:
+        """Whether an input must have the layout of the loops: it has an element for every iteration,
+        or is broadcast. Others may be dense on a ragged loop."""
+        return len(loops) > 0 and (set(loops) == every or op.name == "linalg.broadcast")
+
+    # Blocks and functions --------------------------------------------------------------------
+
+    def _enter_block(self, value: Any, why: Any) -> None:
+        op = value.owner.owner.operation
+        if op.name in _CONTROL:
+            self._visit(op, why)
+        elif op.name == "func.func":
+            number = value.arg_number
+            self._connect([value, *(c.operands[number] for c in self._calls.get(_symbol(op), []))], why, own=True)
+
+    def _visit_function(self, op: Any, why: Any) -> None:
+        name = op.attributes["callee"].value if op.name == "func.call" else _symbol(op.parent.operation)
+        function = self._functions.get(name)
+        if function is None or not len(function.regions[0].blocks):
+            raise PassFailure(op, f"'{op.name}' op expected a function with a body to carry a layout into, got @{name}")
+        calls, returns = self._calls.get(name, []), self._returns.get(name, [])
+        for k, value in enumerate(_entry(function).arguments):
+            if is_tensor(value.type):
+                self._connect([value, *(c.operands[k] for c in calls)], why, own=True)
+        for group in zip(*(r.operands for r in returns), *(c.results for c in calls), strict=True):
+            self._connect([v for v in group if is_tensor(v.type)], why, own=True)
+
+
+def update_function_types(functions: Sequence[Any]) -> None:
+    """Make function types agree with the entry block and the returned values."""
+    for function in functions:
+        block = _entry(function)
+        results = [v.type for v in block.operations[len(block.operations) - 1].operation.operands]
+        type_ = ir.FunctionType.get([a.type for a in block.arguments], results)
+        function.attributes["function_type"] = ir.TypeAttr.get(type_)
+
+
+def _entry(function: Any) -> Any:
+    return function.regions[0].blocks[0]
+
+
+def _symbol(function: Any) -> str:
+    return function.attributes["sym_name"].value if "sym_name" in function.attributes else ""
+
+
+def _place(value: Any) -> Any:
+    owner = value.owner
+    return owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
+
+
+def _fail_twice(first: Any, a: Layout, second: Any, b: Layout) -> None:
+    first.location.emit_error(f'expected one layout for a value, got "{a}" here and "{b}" elsewhere')
+    raise PassFailure(second, f'expected one layout for a value, got "{b}" here and "{a}" elsewhere')
+
+
+# Values that control flow connects -----------------------------------------------------------
+
+
+def _terminator(region: Any) -> Any:
+    block = region.blocks[0]
+    return block.operations[len(block.operations) - 1].operation
+
+
+def _groups(*columns: Sequence[Any]) -> list[list[Any]]:
+    return [list(group) for group in zip(*columns, strict=True) if is_tensor(group[0].type)]
+
+
+def _if(op: Any) -> list[list[Any]]:
+    regions = [r for r in op.regions if len(r.blocks)]
+    return _groups(list(op.results), *(list(_terminator(r).operands) for r in regions)) if len(op.results) else []
+
+
+def _for(op: Any) -> list[list[Any]]:
+    body = op.regions[0].blocks[0]
+    inits = list(op.operands)[3:]
+    return _groups(list(op.results), inits, list(body.arguments)[1:], list(_terminator(op.regions[0]).operands))
+
+
+def _while(op: Any) -> list[list[Any]]:
+    before, after = op.regions
+    condition, end = _terminator(before), _terminator(after)
+    entering = _groups(list(op.operands), list(before.blocks[0].arguments), list(end.operands))
+    return entering + _groups(list(op.results), list(condition.operands)[1:], list(after.blocks[0].arguments))
+
+
+def _yield(op: Any) -> list[list[Any]]:
+    parent = op.parent.operation
+    return _CONTROL[parent.name](parent) if parent.name in _CONTROL else []
+
+
+_CONTROL: dict[str, Callable[[Any], list[list[Any]]]] = {
+    "scf.if": _if,
+    "scf.for": _for,
+    "scf.while": _while,
+    "scf.yield": _yield,
+    "scf.condition": _yield,
+}

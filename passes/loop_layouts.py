@@ -1,0 +1,105 @@
+"""Layouts through the loops of a linalg op: what an operand says of the loops it indexes, and the
+layout that follows for another operand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragged_dialect import _mlir
+from ragged_dialect._mlir import ir
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.layout import RAGGED, Layout
+from ragged_dialect.types import is_ragged, is_tensor, shape_of
+
+Loops = tuple[int | None, ...]
+Origin = tuple[Any, int] | None
+"""A value and the dim of it that a dim takes its structure from; None for a plain dim."""
+
+
+@dataclass(frozen=True)
+class LoopLevel:
+    """What a loop runs over: the letter of the level, the loops above it in its axis, its origin."""
+
+    letter: str
+    parents: tuple[int, ...]
+    origin: Origin
+
+
+def operand_loops(op: Any) -> list[Loops]:
+    """Per operand of a linalg op the loop of each dim, None for an index that is not a loop."""
+    if op.name == "linalg.softmax":
+        return [tuple(range(shape_of(v.type).rank)) for v in op.operands]
+    maps = _mlir.linalg.get_indexing_maps(op)
+    out: list[Loops] = []
+    for attr, operand in zip(maps, op.operands, strict=True):
+        results = attr.value.results if isinstance(attr, ir.AffineMapAttr) else attr.results
+        loops = tuple(e.position if isinstance(e, ir.AffineDimExpr) else None for e in results)
+        out.append(loops if is_tensor(operand.type) else ())
+    return out
+
+
+def loop_levels(values: Sequence[tuple[Any, Loops, Sequence[Origin]]]) -> dict[int, LoopLevel]:
+    """What is known of the loops from ragged values; a ragged level wins over a dense one."""
+    levels: dict[int, LoopLevel] = {}
+    for value, loops, origins in values:
+        if not is_ragged(value.type):
+            continue
+        layout = shape_of(value.type).layout
+        for axis, letters in enumerate(layout.axes):
+            if letters == "d":
+                continue
+            dims = layout.dims(axis)
+            for at, dim in enumerate(dims):
+                loop = loops[dim]
+                if loop is None:
+                    raise LayoutError(f'expected a loop for dim {dim} of layout "{layout}", got another index')
+                above = tuple(outer for d in dims[:at] if (outer := loops[d]) is not None)
+                if loop not in levels or (levels[loop].letter == "d" and letters[at] != "d"):
+                    levels[loop] = LoopLevel(letters[at], above, origins[dim])
+    return levels
+
+
+def layout_on(loops: Loops, levels: dict[int, LoopLevel]) -> tuple[Layout, tuple[Origin, ...]]:
+    """The layout of a tensor whose dims run over `loops`, and where each dim comes from.
+    LayoutError where a ragged level would lose a level above it."""
+    axes: list[str] = []
+    current: list[int] = []
+    origins: list[Origin] = []
+    for at, loop in enumerate(loops):
+        level = None if loop is None else levels.get(loop)
+        if loop is None or level is None or _is_plain(loop, level, loops, at, levels):
+            axes.append("d")
+            current = []
+            origins.append(None)
+            continue
+        if level.letter == "d" and not _continues(loop, current, loops[at + 1 :], levels):
+            axes.append("")
+            current = []
+        elif level.letter != "d" and not set(level.parents) <= set(current):
+            wanted, got = sorted(level.parents), sorted(current)
+            raise LayoutError(f"expected loops {wanted} before ragged loop {loop}, got {got} (use ragged.reduce_across)")
+        axes[-1] += level.letter
+        current.append(loop)
+        origins.append(level.origin)
+    return Layout.of_axes(axes), tuple(origins)
+
+
+def _is_plain(loop: int, level: LoopLevel, loops: Loops, at: int, levels: dict[int, LoopLevel]) -> bool:
+    if level.letter == "t":
+        return not set(level.parents) <= set(loops)
+    if level.letter in RAGGED:
+        return False
+    return not any(_below(loop, other, levels) for other in loops[at + 1 :])
+
+
+def _below(loop: int, other: int | None, levels: dict[int, LoopLevel]) -> bool:
+    return other is not None and other in levels and loop in levels[other].parents
+
+
+def _continues(loop: int, current: list[int], later: Loops, levels: dict[int, LoopLevel]) -> bool:
+    """Whether a dense level is one more of the current axis: some later level is below all of them."""
+    return bool(current) and any(
+        _below(loop, other, levels) and all(_below(c, other, levels) for c in current) for other in later
+    )
