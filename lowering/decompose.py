@@ -1,4 +1,5 @@
-"""Softmax as four linalg.generic ops: maximum, exponential of the difference, sum, quotient."""
+"""Softmax as linalg.generic ops: maximum, exponential of the difference, sum, product with the
+inverse of the sum."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, linalg, math
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.combiners import combine, neutral
+from ragged_dialect.lowering.combiners import neutral
 from ragged_dialect.sources import Source
 from ragged_dialect.types import DYNAMIC, shape_of, tensor_type
 
@@ -73,22 +74,35 @@ def decompose_softmax(op: Any) -> None:
     def widen(x: Any) -> Any:
         return arith.extf(wide, x) if short and x.type != wide else x
 
-    def fold(kind: str, x: Any) -> Any:
+    def fold(kind: str, x: Any, body: Callable[[Any, Any], Any]) -> Any:
         init = linalg.fill(neutral(kind, wide), outs=[empty_without(source, dim, wide)])
-        return generic([x], init, [whole, kept], reduction, lambda a: combine(kind, widen(a[0]), a[1]))
+        return generic([x], init, [whole, kept], reduction, lambda a: body(widen(a[0]), a[1]))
+
+    def larger(x: Any, top: Any) -> Any:
+        # a NaN may be passed over here: it comes back with the exponential of its own difference
+        return arith.select(arith.cmpf(arith.CmpFPredicate.OGT, x, top), x, top)
 
     temporary = target if not short else empty_like(source, wide)
-    top = fold("max", source)
+    top = fold("max", source, larger)
     powers = generic(
         [source, top], temporary, [whole, kept, whole], parallel, lambda a: math.exp(arith.subf(widen(a[0]), a[1]))
     )
-    total = fold("sum", powers)
+    total = fold("sum", powers, arith.addf)
+    one = emit.constant(wide, 1.0)
+    small = ir.AffineMap.get_identity(rank - 1)
+    inverse = generic(
+        [total],
+        empty_without(source, dim, wide),
+        [small, small],
+        ["parallel"] * (rank - 1),
+        lambda a: arith.divf(one, a[0]),
+    )
 
     def quotient(a: list[Any]) -> Any:
-        result = arith.divf(a[0], a[1])
+        result = arith.mulf(a[0], a[1])
         return arith.truncf(element, result) if short else result
 
-    result = generic([powers, total], target, [whole, kept, whole], parallel, quotient)
+    result = generic([powers, inverse], target, [whole, kept, whole], parallel, quotient)
     op.results[0].replace_all_uses_with(result)
     op.erase()
 

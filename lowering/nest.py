@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect._mlir import affine, ir
+from ragged_dialect._mlir import affine, ir, linalg
 from ragged_dialect.iteration import Iteration, expr_uses
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.context import Lowering
@@ -22,6 +22,7 @@ from ragged_dialect.lowering.forall import OpenForall
 from ragged_dialect.lowering.parts import Parts, Pending, Range
 from ragged_dialect.lowering.views import merge_parts
 from ragged_dialect.merging import merge_rule
+from ragged_dialect.types import is_tensor
 
 Payload = Callable[[list[Any], Callable[[int], Any]], list[Any]]
 
@@ -243,6 +244,22 @@ def _dense_extent(nest: Nest, loop: int) -> Mixed:
     return static[0] if static else sizes[0]
 
 
+def fill_of(tensor: Any) -> tuple[Any, Any] | None:
+    """The (scalar, outs) of the fill that makes a tensor, in named or generic form."""
+    if isinstance(tensor.owner, ir.Block):
+        return None
+    op = tensor.owner.operation
+    if op.name == "linalg.fill":
+        return op.operands[0], op.operands[1]
+    if op.name != "linalg.generic" or len(op.operands) != 2 or is_tensor(op.operands[0].type):
+        return None
+    block = op.regions[0].blocks[0]
+    first = next(iter(block.operations)).operation
+    if first.name == "linalg.yield" and first.operands[0] == block.arguments[0]:
+        return op.operands[0], op.operands[1]
+    return None
+
+
 # Emitting -----------------------------------------------------------------------------------------
 
 
@@ -283,10 +300,18 @@ class _Emitter:
         return reads or counts == forall.counts
 
     def _add_out(self, out: Operand) -> int:
+        """A shared out of the forall. One that starts filled with a scalar is filled part by part,
+        in the iteration that uses the part."""
         assert out.parts is not None
         assert self.forall is not None
         places = tuple(out.uses(loop)[0] for loop in self.batch)
-        return self.forall.add(out.parts.values, self._outer_ranges(out), places)
+        init = out.parts.values
+        filled = fill_of(init)
+        slot = self.forall.add(init if filled is None else filled[1], self._outer_ranges(out), places)
+        if filled is not None:
+            part = self.forall.slots[slot]
+            part.current = linalg.fill(filled[0], outs=[part.current])
+        return slot
 
     def _outer_ranges(self, operand: Operand) -> list[Range]:
         """Storage ranges under the forall's indices."""

@@ -79,7 +79,7 @@ def layout_on(loops: Loops, levels: dict[int, LoopLevel]) -> tuple[Layout, tuple
             current = []
         elif level.letter != "d" and not set(level.parents) <= set(current):
             wanted, got = sorted(level.parents), sorted(current)
-            raise LayoutError(f"expected loops {wanted} before ragged loop {loop}, got {got} (use ragged.reduce_across)")
+            raise LayoutError(f"expected loops {wanted} above ragged loop {loop}, got {got} (use ragged.reduce_across)")
         axes[-1] += level.letter
         current.append(loop)
         origins.append(level.origin)

@@ -8,7 +8,7 @@ so every stage has its own pass manager.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -59,8 +59,9 @@ class Stage:
             ok = self._run(module.operation, verify, diagnostics) and (not verify or verify_ragged(module.operation))
         if not ok:
             raise PassFailed(self, diagnostics)
-        for diagnostic in diagnostics if report else ():
-            report(diagnostic)
+        if report is not None:
+            for diagnostic in diagnostics:
+                report(diagnostic)
 
     def _run(self, module: Any, verify: bool, diagnostics: list[Diagnostic]) -> bool:
         try:
@@ -113,6 +114,8 @@ def _stages(elements: Sequence[Element], anchors: tuple[str, ...], context: Any)
             yield from _stages(element.nested, (*anchors, element.name), context)
         elif registry.is_registered(element.name):
             yield _own_stage(element, anchors)
+        elif registry.is_pipeline(element.name):
+            yield from _stages(_expanded(element, anchors), (), context)
         else:
             yield _foreign_stage(element, anchors, context)
 
@@ -126,20 +129,35 @@ def _own_stage(element: Element, anchors: tuple[str, ...]) -> Stage:
     return Stage(element.name, element.name + element.options, anchors, own)
 
 
+def _expanded(element: Element, anchors: tuple[str, ...]) -> tuple[Element, ...]:
+    if anchors:
+        message = f"expected '{element.name}' under '{MODULE}', got it under '{anchors[-1]}'"
+        raise pipeline_error(element.column, message)
+    function = registry.pipeline(element.name)
+    types = {name: type_ for name, type_ in get_type_hints(function).items() if name != "return"}
+    stages = function(**_values(element.name, types, element.parsed_options()))
+    return parse_text(",".join(stage.text for stage in stages))
+
+
 def make_pass(cls: type[RaggedPass], options: Sequence[Option]) -> RaggedPass:
     """A pass with options by their kebab-case names. PassError for an unknown name or a bad value."""
-    fields = {field.name.replace("_", "-"): field.name for field in dataclasses.fields(cls)}
     hints = get_type_hints(cls)
+    types = {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+    return cls(**_values(cls.name, types, options))
+
+
+def _values(owner: str, types: Mapping[str, Any], options: Sequence[Option]) -> dict[str, Any]:
+    """Keyword arguments from options: `y-z=2` is y_z, of the type given."""
     values: dict[str, Any] = {}
     for option in options:
-        if option.name not in fields:
-            known = ", ".join(fields) or "none"
-            raise pipeline_error(option.column, f"expected an option of '{cls.name}' ({known}), got '{option.name}'")
-        name = fields[option.name]
+        name = option.name.replace("-", "_")
+        if name not in types or "_" in option.name:
+            known = ", ".join(types).replace("_", "-") or "none"
+            raise pipeline_error(option.column, f"expected an option of '{owner}' ({known}), got '{option.name}'")
         if name in values:
             raise pipeline_error(option.column, f"expected '{option.name}' once")
-        values[name] = _value(option, hints[name])
-    return cls(**values)
+        values[name] = _value(option, types[name])
+    return values
 
 
 def _value(option: Option, type_: Any) -> Any:
@@ -155,9 +173,7 @@ def _value(option: Option, type_: Any) -> Any:
     try:
         return int(option.value)
     except ValueError:
-        raise pipeline_error(
-            option.column, f"expected an integer for '{option.name}', got '{option.value}'"
-        ) from None
+        raise pipeline_error(option.column, f"expected an integer for '{option.name}', got '{option.value}'") from None
 
 
 def _foreign_stage(element: Element, anchors: tuple[str, ...], context: Any) -> Stage:

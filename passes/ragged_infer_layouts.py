@@ -52,12 +52,20 @@ class RaggedInferLayouts(RaggedPass):
                 if is_ragged(value.type):
                     flow.start(value, found)
         flow.run()
-        for value, origins in flow.origins.items():
+        for value, origins in list(flow.origins.items()):
             if not isinstance(value.owner, ir.Block) and value.owner.operation.name == "tensor.empty":
                 _replace_empty(value, origins)
         update_function_types(flow.changed_functions())
         for found in annotations:
             _drop(found)
+        _erase_dead(op)
+
+
+def _erase_dead(root: Any) -> None:
+    """Erase the empties that were replaced, and the extents that only they used."""
+    for op in reversed(list(walk(root))):
+        if op.name in ("tensor.empty", "tensor.dim") and not any(True for _ in op.results[0].uses):
+            op.erase()
 
 
 def _drop(annotation: Any) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ragged_dialect.errors import PassError
 from ragged_dialect.passes.base import RaggedPass
@@ -44,11 +45,28 @@ def lookup(name: str) -> type[RaggedPass]:
     return loader()
 
 
+def is_pipeline(name: str) -> bool:
+    """Whether a named pipeline of ours has the name."""
+    return name in _PIPELINES
+
+
+def pipeline(name: str) -> Callable[..., Sequence[Any]]:
+    """The function behind a named pipeline: its keyword arguments are options, its result stages
+    with a `text`."""
+    module, function = _PIPELINES[name]
+    return getattr(importlib.import_module(module), function)
+
+
+def pipelines() -> list[str]:
+    """Names of the named pipelines, sorted."""
+    return sorted(_PIPELINES)
+
+
 def suggestion(name: str) -> str:
     """` (did you mean 'a' or 'b'?)`, or nothing when no name is near."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name, _LOADERS, n=3)
+    near = get_close_matches(name, [*_LOADERS, *_PIPELINES], n=3)
     return f" (did you mean {' or '.join(repr(n) for n in near)}?)" if near else ""
 
 
@@ -62,6 +80,8 @@ def _in_package(package: str, name: str) -> Loader:
     return load
 
 
+# Passes do not import lowering: it is known here by name only.
+_PIPELINES = {"ragged-to-llvm-pipeline": ("ragged_dialect.lowering.pipelines", "cpu_pipeline")}
 _PACKAGES = {
     "ragged_dialect.passes": (
         "ragged-insert-checks",
@@ -71,8 +91,8 @@ _PACKAGES = {
         "ragged-simplify-splits",
         "ragged-fuse",
     ),
-    # Passes do not import lowering: the package is known here by name only.
     "ragged_dialect.lowering": (
+        "collapse-ragged-loops",
         "convert-ragged-to-scf",
         "convert-ragged-checks-to-scf",
         "convert-ragged-copies-to-linalg",

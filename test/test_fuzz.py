@@ -11,9 +11,10 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from ragged_dialect.tools.driver import split_chunks
 from support.mutate import mutate
+
+from ragged_dialect.passes import registry
+from ragged_dialect.tools.driver import split_chunks
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES, ALL_FILES = 200, 2000
@@ -80,19 +81,22 @@ def test_mutated_files(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     if not seeds:
         pytest.fail("expected seed files in lit_tests")
     rng = random.Random(int(os.environ.get("RAGGED_FUZZ_SEED", "0")))
+    names = registry.names()
     worker = Worker()
     failures = []
     try:
         for number in range(ALL_FILES if everything else FILES):
             file = tmp_path / f"{number}.mlir"
             file.write_text(mutate(rng, seeds), encoding="utf-8")
-            answer = worker.run([str(file), "-o", os.devnull])
+            passes = [f"--{rng.choice(names)}"] if number % 2 else []
+            answer = worker.run([str(file), *passes, "-o", os.devnull])
             if _bad(answer):
-                failures.append((file.name, answer))
-                os.replace(file, tmp_path / f"failed-{number}.mlir")
+                kept = tmp_path / f"failed-{number}.mlir"
+                os.replace(file, kept)
+                failures.append(f"{answer['code']} on {' '.join(passes)} {kept}: {answer['stderr']}")
     finally:
         worker.stop()
-    assert not failures, f"in {tmp_path}: {failures[:5]} and {max(0, len(failures) - 5)} more"
+    assert not failures, "\n".join(failures)
 
 
 @pytest.mark.parametrize("argv", [["/nonexistent.mlir"], ["--no-such-pass", os.devnull]])

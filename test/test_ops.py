@@ -14,6 +14,8 @@ import pytest
 from conftest import ROOT
 from ragged_dialect import ops
 from ragged_dialect._mlir import ir
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.iteration import analyze
 from ragged_dialect.ops.base import MixedOp, RaggedOp
 from ragged_dialect.segments import GROUPS, MIXED_OPS
 
@@ -154,3 +156,10 @@ def test_foreign_encodings_are_refused(mlir_context: Any) -> None:
     text = 'func.func @f(%x: tensor<3xf32, "odd">) {\n  "ragged.print"(%x) : (tensor<3xf32, "odd">) -> ()\n  return\n}'
     expected = "'ragged.print' op expected a tensor with a #ragged.layout encoding or none, got \"odd\""
     assert messages(text, mlir_context) == [expected]
+
+
+def test_loops_of_what_does_not_compute(mlir_context: Any) -> None:
+    module = ir.Module.parse("func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> {\n  return %x : tensor<3xf32>\n}")
+    function = module.body.operations[0]
+    with pytest.raises(LayoutError, match=r"^expected an op with indexing maps, got none$"):
+        analyze(function.regions[0].blocks[0].operations[0])

@@ -120,6 +120,21 @@ def test_upstream_option_text_is_kept(made: Any) -> None:
     assert stage.text == "canonicalize{max-iterations=2 disable-patterns=A,{anonymous}::B}"
 
 
+def test_named_pipeline(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Part:
+        def __init__(self, text: str) -> None:
+            self.text = text
+
+    def parts(check: bool = True) -> list[Any]:
+        return [Part("cse"), Part(f"func.func(canonicalize),test-mark{{with-tag={int(check)}}}")]
+
+    monkeypatch.setattr(registry, "pipeline", lambda name: parts)
+    stages = parse_pipeline("ragged-to-llvm-pipeline{check=0}", made)
+    assert [str(stage) for stage in stages] == ["cse", "func.func(canonicalize)", "test-mark{with-tag=0}"]
+    assert registry.pipelines() == [TO_LLVM]
+
+
+TO_LLVM = "ragged-to-llvm-pipeline"
 MALFORMED = [
     ("cse,", 5, "expected a pass name, got the end"),
     ("cse,,cse", 5, "expected a pass name, got ','"),
@@ -134,9 +149,20 @@ MALFORMED = [
     ("test-mark{label=a label=b}", 19, "expected 'label' once"),
     ("test-mark-function", 1, "expected 'test-mark-function' under 'func.func', got it under 'builtin.module'"),
     ("func.func(test-mark)", 11, "expected 'test-mark' under 'builtin.module', got it under 'func.func'"),
-    ("cse,test-marc", 5, "expected a known pass, got 'test-marc' (did you mean 'test-mark' or 'test-mark-function' or 'test-fail'?)"),
+    (
+        "cse,test-marc",
+        5,
+        "expected a known pass, got 'test-marc' (did you mean 'test-mark' or 'test-mark-function' or 'test-fail'?)",
+    ),
     ("func.func(nope)", 11, "expected a known pass, got 'nope'"),
     ("cse{x=1}", 1, "'cse': <Pass-Options-Parser>: no such option x; failed to add `cse` with options `x=1`"),
+    ("test-mark{max_count=1}", 11, "expected an option of 'test-mark' (max-count, with-tag, label), got 'max_count'"),
+    (
+        "func.func(ragged-to-llvm-pipeline)",
+        11,
+        f"expected '{TO_LLVM}' under 'builtin.module', got it under 'func.func'",
+    ),
+    ("ragged-to-llvm-pipeline{x}", 25, f"expected an option of '{TO_LLVM}' (check), got 'x'"),
     ("(" * 5000, 1, "expected a pass name, got '('"),
     ("func.func(" * 5000, 641, "expected lists nested at most 64 deep"),
 ]
@@ -157,7 +183,11 @@ def test_an_upstream_pass_on_the_wrong_op(made: Any) -> None:
 FAILURES = [
     ("failure", "test-fail failed\nf.mlir:1:1: error: expected less, got more"),
     ("invalid", "test-fail{how=invalid} failed\nf.mlir:1:1: error: 'func.func' op entry block must have 0 arguments"),
-    ("bug", "test-fail{how=bug} failed\n<unknown>: error: internal error in test-fail: RuntimeError: boom (test_pipeline.py:"),
+    (
+        "bug",
+        "test-fail{how=bug} failed\n"
+        "<unknown>: error: internal error in test-fail: RuntimeError: boom (test_pipeline.py:",
+    ),
 ]
 
 
@@ -180,7 +210,7 @@ def test_the_ragged_verifier_runs_between_passes(made: Any, monkeypatch: pytest.
         return False
 
     monkeypatch.setattr("ragged_dialect.passes.pipeline.verify_ragged", verify)
-    with pytest.raises(PassFailed, match="cse failed\nf.mlir: error: expected no such type"):
+    with pytest.raises(PassFailed, match=r"^cse failed\nf\.mlir: error: expected no such type"):
         _run(made, "cse")
     assert seen == ["builtin.module"]
     _run(made, "cse", verify=False)
@@ -212,7 +242,7 @@ def test_registry(made: Any) -> None:
         registry.register("test-mark", lambda: Mark)
     with pytest.raises(PassError, match=r"expected a known pass, got 'test-mrk' \(did you mean 'test-mark'"):
         registry.lookup("test-mrk")
-    with pytest.raises(PassError, match="expected a known pass, got 'zzz'$"):
+    with pytest.raises(PassError, match=r"expected a known pass, got 'zzz'$"):
         registry.lookup("zzz")
 
 

@@ -74,8 +74,10 @@ def test_passes_in_order(argv: list[str], pipeline: str | None) -> None:
 
 
 def test_verify_each_spellings() -> None:
-    for argv, wanted in ([], True), (["--verify-each"], True), (["--verify-each=0"], False), (["--no-verify-each"], False):
-        assert parse_options(argv).verify_each is wanted
+    for argv in [], ["--verify-each"], ["--verify-each=1"], ["--no-verify-each", "--verify-each"]:
+        assert parse_options(argv).verify_each
+    for argv in ["--verify-each=0"], ["--verify-each=false"], ["--no-verify-each"]:
+        assert not parse_options(argv).verify_each
 
 
 REFUSED = [
@@ -83,7 +85,10 @@ REFUSED = [
     (["--cse", "--pass-pipeline=cse"], "expected --pass-pipeline or single passes, got both ('--cse')"),
     (["--run-reproducer", "--cse"], "expected --run-reproducer without passes, the file names them"),
     (["--verify-each=maybe"], "invalid choice: 'maybe'"),
-    (["--ragged-canonicalise", os.devnull], "pipeline:1:1: error: expected a known pass, got 'ragged-canonicalise' (did you mean 'ragged-canonicalize'"),
+    (
+        ["--ragged-canonicalise", os.devnull],
+        "1:1: error: expected a known pass, got 'ragged-canonicalise' (did you mean 'ragged-canonicalize'",
+    ),
     (["--cse=x=1", os.devnull], "pipeline:1:1: error: 'cse': <Pass-Options-Parser>: no such option x"),
     (["/nonexistent/in.mlir"], "ragged-opt: /nonexistent/in.mlir: no such file or directory"),
     ([os.devnull, "-o", "/nonexistent/out.mlir"], "no such file or directory"),
@@ -188,7 +193,11 @@ def test_reproducer_of_a_crash(file: Path, tmp_path: Path) -> None:
     )
     root = Path(__file__).resolve().parent.parent
     done = subprocess.run(
-        [sys.executable, "-c", code], timeout=60, check=False, capture_output=True, env={**os.environ, "PYTHONPATH": str(root)}
+        [sys.executable, "-c", code],
+        timeout=60,
+        check=False,
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(root)},
     )
     assert done.returncode < 0
     assert kept.read_text().startswith(MERGE)
@@ -228,13 +237,18 @@ def test_version_and_passes(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_the_whole_process(file: Path) -> None:
     """As a module, from another directory; the reader of the output may go early."""
-    command = [sys.executable, "-m", "ragged_dialect.tools.ragged_opt"]
     root = Path(__file__).resolve().parent.parent
-    env = {**os.environ, "PYTHONPATH": str(root)}
-    done = subprocess.run([*command, str(file)], cwd="/", env=env, capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.startswith("module {")
-    closed = subprocess.run(f"{' '.join(command)} {file} | true", shell=True, env=env, capture_output=True, text=True, timeout=60, check=False)
-    assert closed.stderr == ""
+    settings: Any = {
+        "env": {**os.environ, "PYTHONPATH": str(root)},
+        "capture_output": True,
+        "text": True,
+        "timeout": 60,
+        "check": True,
+        "cwd": "/",
+    }
+    command = f"{sys.executable} -m ragged_dialect.tools.ragged_opt {file}"
+    assert subprocess.run(command.split(), **settings).stdout.startswith("module {")
+    assert subprocess.run(f"{command} | true", shell=True, **settings).stderr == ""
 
 
 def test_imports_nothing_heavy(file: Path) -> None:

@@ -30,7 +30,7 @@ func.func @computed(%v: tensor<?xf32>, %l: tensor<3xi64>) {
 }
 
 // Rows of offsets against the lengths they divide, or the extent all have.
-// CHECK-LABEL: func.func @rows
+// CHECK-LABEL: func.func private @rows
 // CHECK-SAME: (%[[X:.*]]: tensor<3x?xf32, #ragged.layout<"dr">>, %[[D:.*]]: tensor<2x6xf32>, %[[M:.*]]: tensor<3x4xi64>)
 // CHECK: %[[L:.*]] = ragged.lengths %[[X]] {level = 1}
 // CHECK: ragged.assert_valid %[[M]], %[[L]] {kind = "rows", level = 2, op = "ragged.partition"}

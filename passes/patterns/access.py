@@ -103,7 +103,7 @@ def fact_of_constant(op: Any, rewriter: Rewriter) -> bool:
     layout = shape(x).layout
     if layout.letter(level) == "t" or layout.is_split_outer(level):
         return False
-    lengths = _constant_lengths(x, level, rewriter)
+    lengths = constant_lengths(x, level, rewriter)
     if lengths is None:
         return False
     value = sum(lengths) if op.name == "ragged.total" else max(lengths, default=0)
@@ -111,7 +111,8 @@ def fact_of_constant(op: Any, rewriter: Rewriter) -> bool:
         return rewriter.replace(op, arith.ConstantOp(ir.IndexType.get(), value).result)
 
 
-def _constant_lengths(x: Any, level: int, rewriter: Rewriter) -> list[int] | None:
+def constant_lengths(x: Any, level: int, rewriter: Rewriter) -> list[int] | None:
+    """The element lengths of a level made from a constant vector, None for any other."""
     offsets = _constant_vector(vector_of(x, "offsets", level, rewriter))
     if offsets is not None:
         return [b - a for a, b in pairwise(offsets)]

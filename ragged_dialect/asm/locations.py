@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -13,7 +13,7 @@ from ragged_dialect.asm.source import MEMORY, Source
 
 
 @contextmanager
-def collect(context: Any) -> Iterator[list[Diagnostic]]:
+def collect(context: Any) -> Generator[list[Diagnostic]]:
     """Collects every diagnostic of the context while it is entered, instead of printing it."""
     diagnostics: list[Diagnostic] = []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+
 from ragged_dialect.checks import Check
 from ragged_dialect.reference.validity import conform, raise_first, require
 from ragged_dialect.reference.value import RaggedValue

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.reference.axis import Axis, build, groups_at, prefix_sums
+from ragged_dialect.reference.axis import Axis, groups_at, prefix_sums
+from ragged_dialect.reference.building import build
 from ragged_dialect.reference.scalars import COMBINERS, NEUTRAL
 from ragged_dialect.reference.value import Array, RaggedValue
 from ragged_dialect.shape import RaggedShape

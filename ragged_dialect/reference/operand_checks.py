@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.reference.axis import stored_below
+from ragged_dialect.reference.building import stored_below
 from ragged_dialect.reference.conformity import require_pairs
 from ragged_dialect.reference.making import lengths
 from ragged_dialect.reference.validity import require
@@ -168,7 +169,7 @@ def from_padded(dense: Any, vectors: Sequence[Any], shape: RaggedShape) -> None:
                 continue
             offsets = next(given).tolist()
             require("offsets", "ragged.from_padded", dim, [offsets, offsets[-1] if offsets else 0, count])
-            own = [b - a for a, b in zip(offsets, offsets[1:], strict=False)]
+            own = [b - a for a, b in pairwise(offsets)]
             require("covers", "ragged.from_padded", dim, [dense.shape[dim], own])
             count = offsets[-1]
 

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ragged_dialect.reference.axis import (
-    Axis,
-    Group,
-    Window,
-    chunks,
-    concatenated,
-    flatten,
-    map_at,
-    prefix_sums,
-    tiled,
-)
+from ragged_dialect.reference.axis import Axis, Group, Window, chunks, concatenated, flatten, map_at, prefix_sums
+from ragged_dialect.reference.building import tiled
 from ragged_dialect.reference.merge import merge
 from ragged_dialect.reference.value import Array, RaggedValue
 
@@ -33,7 +25,7 @@ def _with_axis(x: RaggedValue, axis: int, new: Axis) -> Value:
 
 def _cut(group: Group, bounds: Sequence[int]) -> list[Group]:
     """A group cut at bounds; pieces of a window are windows."""
-    pairs = list(zip(bounds, bounds[1:], strict=False))
+    pairs = list(pairwise(bounds))
     if isinstance(group, Window):
         return [Window(group[a:b], group.start + a) for a, b in pairs]
     return [group[a:b] for a, b in pairs]

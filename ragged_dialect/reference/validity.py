@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,7 +49,7 @@ def _offsets(offsets: list[int], extent: int, count: int | None = None) -> Itera
         yield Failure(1, -1, count + 1, len(offsets))
     if offsets[0] != 0:
         yield Failure(2, 0, offsets[0], 0)
-    for i, (a, b) in enumerate(zip(offsets, offsets[1:], strict=False)):
+    for i, (a, b) in enumerate(pairwise(offsets)):
         if b < a:
             yield Failure(3, i, b, a)
     if offsets[-1] != extent:
@@ -72,7 +73,7 @@ def _rows(rows: list[list[int]], lengths: Any, count: int | None = None) -> Iter
     for i, (row, length) in enumerate(zip(rows, covered, strict=False)):
         if row[0] != 0:
             yield Failure(2, i, row[0], 0)
-        for a, b in zip(row, row[1:], strict=False):
+        for a, b in pairwise(row):
             if b < a:
                 yield Failure(3, i, b, a)
         if row[-1] != length:

@@ -11,7 +11,8 @@ import numpy as np
 
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.layout import Layout
-from ragged_dialect.reference.axis import Axis, build
+from ragged_dialect.reference.axis import Axis
+from ragged_dialect.reference.building import build
 from ragged_dialect.shape import RaggedShape
 
 Array = np.ndarray[Any, np.dtype[Any]]

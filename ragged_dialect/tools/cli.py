@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from ragged_dialect.asm.diagnostics import ParseError
 from ragged_dialect.errors import RaggedError
 
 SUCCESS, FAILURE, INTERRUPTED = 0, 1, 130
@@ -26,6 +27,8 @@ def run_tool(name: str, body: Callable[[], int]) -> int:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         print(f"{name}: {place}{(error.strerror or str(error)).lower()}", file=sys.stderr)
+    except ParseError as error:
+        print(error, file=sys.stderr)
     except RaggedError as error:
         print(f"{name}: {error}", file=sys.stderr)
     except SystemExit as error:  # argparse: 2 on a wrong flag

@@ -11,7 +11,6 @@ from typing import Any
 
 from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
 from ragged_dialect.asm.module import BYTECODE, decode, load_module, print_module
-from ragged_dialect.asm.source import MEMORY
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.passes.pipeline import PassFailed, Stage, parse_pipeline
@@ -80,9 +79,7 @@ class OptDriver:
             self._run(stages, module, verify_each, diagnostics)
         return self._print(module)
 
-    def _run(
-        self, stages: tuple[Stage, ...], module: Any, verify_each: bool, diagnostics: list[Diagnostic]
-    ) -> None:
+    def _run(self, stages: tuple[Stage, ...], module: Any, verify_each: bool, diagnostics: list[Diagnostic]) -> None:
         times: list[tuple[str, float]] = []
         watch = self.options.print_after_change
         before = self._text(module) if watch else ""

@@ -20,7 +20,7 @@ def show(action: str, output: str) -> int:
 
 
 def list_passes() -> str:
-    """Name, first line of the docstring, and options of every registered pass."""
+    """Name, first line of the docstring, and options of every pass; the named pipelines."""
     import dataclasses
 
     from ragged_dialect.passes import registry
@@ -28,10 +28,15 @@ def list_passes() -> str:
     lines = []
     for name in registry.names():
         cls = registry.lookup(name)
-        lines.append(f"--{name}: {(cls.__doc__ or '').strip().splitlines()[0]}")
+        lines.append(f"--{name}: {_summary(cls)}")
         for field in dataclasses.fields(cls):
             lines.append(f"    {field.name.replace('_', '-')}{_default(field.default)}  ({field.type})")
+    lines += [f"--{name}: {_summary(registry.pipeline(name))}" for name in registry.pipelines()]
     return "\n".join(lines)
+
+
+def _summary(documented: object) -> str:
+    return (documented.__doc__ or "").strip().splitlines()[0]
 
 
 def _default(value: object) -> str:

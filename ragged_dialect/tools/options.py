@@ -85,17 +85,24 @@ def _parser() -> tuple[argparse.ArgumentParser, set[str]]:
 
     add("input", nargs="?", default=STREAM, help=".mlir text or bytecode; standard input for '-' or nothing")
     add("-o", dest="output", default=STREAM, metavar="FILE", help="output file, written as a whole or not at all")
-    add("--pass-pipeline", dest="pipeline", metavar="TEXT", help="'builtin.module(a{x=1},func.func(cse))' or a bare list")
+    add("--pass-pipeline", dest="pipeline", metavar="TEXT", help="'builtin.module(a{x=1},func.func(b))' or a bare list")
 
     def flag(name: str, dest: str, text: str) -> None:
         add(name, dest=dest, action="store_true", help=text)
 
     flag("--split-input-file", "split", "treat the parts between '// -----' lines as files of their own")
     flag("--verify-diagnostics", "verify_diagnostics", "check diagnostics against expected-error comments")
-    add("--verify-each", nargs="?", const="1", default="1", choices=("0", "1", "true", "false"), help="verify after each pass (default)")
+    add(
+        "--verify-each",
+        nargs="?",
+        const="1",
+        default="1",
+        choices=("0", "1", "true", "false"),
+        help="verify after each pass (default)",
+    )
     add("--no-verify-each", dest="verify_each", action="store_const", const="0", help="do not verify after each pass")
-    flag("--mlir-print-ir-after-all", "print_after_all", "print the IR after every pass to stderr")
-    flag("--mlir-print-ir-after-change", "print_after_change", "print the IR after every pass that changed it to stderr")
+    flag("--mlir-print-ir-after-all", "print_after_all", "print the IR to stderr after every pass")
+    flag("--mlir-print-ir-after-change", "print_after_change", "print the IR to stderr after passes that changed it")
     flag("--mlir-timing", "timing", "print the time of every pass to stderr")
     flag("--mlir-print-op-generic", "generic", "print all ops in generic form")
     flag("--mlir-print-debuginfo", "debuginfo", "print locations")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
+from ragged_dialect.errors import CompileError
 from ragged_dialect.tools.cli import STREAM, SUCCESS, read_input, run_tool, write_output
 
 
@@ -24,7 +26,7 @@ def _run(argv: Sequence[str]) -> int:
 
 def to_llvmir(text: str | bytes, filename: str, check: bool = True) -> str:
     """LLVM IR of a module's text. VerifyError when the module is not valid, PassError when it
-    cannot be lowered."""
+    cannot be lowered, CompileError when LLVM IR cannot express it."""
     from ragged_dialect.asm.module import load_module
     from ragged_dialect.dialect import context
 
@@ -38,14 +40,43 @@ def to_llvmir(text: str | bytes, filename: str, check: bool = True) -> str:
 
 
 def _translate(module: Any) -> str:
-    from ragged_dialect._mlir import llvm
-
+    """LLVM IR of a module. The bindings crash the process on any translation that fails, after
+    its diagnostics: a child takes the risk, and prints them."""
     _check_translatable(module)
-    return llvm.translate_module_to_llvmir(module.operation)
+    reading, writing = os.pipe()
+    sys.stderr.flush()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _translate_in_child(module, writing)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as file:
+        text = file.read().decode()
+    if os.waitpid(child, 0)[1] != 0:
+        raise CompileError("expected a module that LLVM IR can express, got one whose translation failed")
+    return text
+
+
+def _translate_in_child(module: Any, output: int) -> NoReturn:
+    from ragged_dialect._mlir import llvm
+    from ragged_dialect.asm.locations import from_mlir
+
+    def show(diagnostic: Any) -> bool:
+        print(from_mlir(diagnostic), file=sys.stderr, flush=True)
+        return True
+
+    status = 1
+    try:
+        module.context.emit_error_diagnostics = True
+        with module.context.attach_diagnostic_handler(show), os.fdopen(output, "wb") as file:
+            file.write(llvm.translate_module_to_llvmir(module.operation).encode())
+        status = 0
+    finally:
+        os._exit(status)
 
 
 def _check_translatable(module: Any) -> None:
-    """Refuse ops outside the llvm dialect: the bindings crash on any translation that fails."""
+    """Refuse ops outside the llvm dialect, each at its place."""
     from ragged_dialect._mlir import ir
     from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
     from ragged_dialect.asm.locations import file_position

@@ -28,9 +28,12 @@ class Reproducer:
             import json
 
             # At the end, so that line numbers stay true.
-            write_output(self.path, f"{_as_text(self.chunk).rstrip()}\n// ragged-opt-reproducer: {json.dumps(self.settings)}\n")
+            comment = f"// ragged-opt-reproducer: {json.dumps(self.settings)}"
+            write_output(self.path, f"{_as_text(self.chunk).rstrip()}\n{comment}\n")
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self.path is not None and kind is None:
             Path(self.path).unlink()
 

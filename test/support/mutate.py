@@ -8,8 +8,10 @@ import re
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|[%@#!^]?[\w$.]+|\s+|.')
 _NUMBER = re.compile(r"-?\d+")
 _NUMBERS = ("-1", "0", "1", "2", "7", "-9223372036854775808", "9223372036854775807", "9223372036854775808", "?")
-_WORDS = ("ragged.merge", '"ragged.merge"(', "%0", "%x", "->", ":", "{", "}", "(", ")", "<", ">", '"', "tensor<?xf32>", "index",
-          '#ragged.layout<"dr">', '#ragged.layout<"">', "#ragged.layout<1>", "!ragged.x", "dim = 0", "{dim = -1}", "loc(", "\x00", "\t")  # fmt: skip
+_WORDS = (
+    *("ragged.merge", '"ragged.merge"(', "%0", "%x", "->", *':{}()<>"', "tensor<?xf32>", "index", "loc(", "\x00", "\t"),
+    *('#ragged.layout<"dr">', '#ragged.layout<"">', "#ragged.layout<1>", "!ragged.x", "dim = 0", "{dim = -1}"),
+)
 
 
 def mutate(rng: random.Random, seeds: list[str]) -> str:
@@ -67,7 +69,8 @@ def _letters(rng: random.Random, text: str, _: list[str]) -> str:
 
 def _flip(rng: random.Random, text: str, _: list[str]) -> str:
     at = rng.randrange(len(text) + 1)
-    return text[:at] + chr(rng.choice((0, 9, 34, 37, 40, 92, 127, 233, 0x1F600, rng.randrange(32, 127)))) + text[at + 1 :]
+    char = chr(rng.choice((0, 9, 34, 37, 40, 92, 127, 233, 0x1F600, rng.randrange(32, 127))))
+    return text[:at] + char + text[at + 1 :]
 
 
 def _cut(rng: random.Random, text: str, _: list[str]) -> str:
@@ -85,4 +88,5 @@ def _nest(rng: random.Random, text: str, _: list[str]) -> str:
     return "".join([*tokens[:at], rng.choice("([{<") * rng.choice((3, 300, 30000)), *tokens[at:]])
 
 
-_CHANGES = (_drop, _drop, _double, _swap, _swap, _insert, _insert, _renumber, _renumber, _letters, _flip, _cut, _splice, _nest)
+_OFTEN = (_drop, _swap, _insert, _renumber)
+_CHANGES = (*_OFTEN, *_OFTEN, _double, _letters, _flip, _cut, _splice, _nest)

@@ -1,0 +1,66 @@
+// RUN: ragged-opt %s --ragged-fuse | FileCheck %s
+
+// Elementwise ops become one nest; a value used twice in it is computed once.
+// CHECK-LABEL: func.func @elementwise
+// CHECK-SAME: (%[[X:[a-z0-9]*]]: tensor<3x?xf32, #ragged.layout<"dr">>, %[[Y:[a-z0-9]*]]: tensor<3x?xf32, #ragged.layout<"dr">>)
+// CHECK-NEXT: %[[E:.*]] = ragged.empty %[[X]] :
+// CHECK-NEXT: %[[R:.*]] = linalg.generic {{.*}} ins(%[[X]], %[[Y]] : {{.*}}) outs(%[[E]] :
+// CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32, %{{.*}}: f32):
+// CHECK-NEXT: %[[P:.*]] = math.exp %[[A]] : f32
+// CHECK-NEXT: %[[Q:.*]] = arith.mulf %[[P]], %[[B]] fastmath<contract> : f32
+// CHECK-NEXT: %[[S:.*]] = arith.addf %[[Q]], %[[P]] : f32
+// CHECK-NEXT: linalg.yield %[[S]] : f32
+// CHECK: return %[[R]]
+func.func @elementwise(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %y: tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf32, #ragged.layout<"dr">> {
+  %e = math.exp %x : tensor<3x?xf32, #ragged.layout<"dr">>
+  %f = arith.mulf %e, %y fastmath<contract> : tensor<3x?xf32, #ragged.layout<"dr">>
+  %g = arith.addf %f, %e : tensor<3x?xf32, #ragged.layout<"dr">>
+  return %g : tensor<3x?xf32, #ragged.layout<"dr">>
+}
+
+// Into a reduction; lengths are asked of the argument, so that nothing else uses the product.
+// CHECK-LABEL: func.func @reduction
+// CHECK-SAME: (%[[X:[a-z0-9]*]]: tensor<3x?xf32, #ragged.layout<"dr">>, %[[I:[a-z0-9]*]]: tensor<3xf32>)
+// CHECK-NEXT: ragged.lengths %[[X]]
+// CHECK-NEXT: linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]} ins(%[[X]] : {{.*}}) outs(%[[I]] : tensor<3xf32>)
+// CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[ACC:.*]]: f32):
+// CHECK-NEXT: %[[Q:.*]] = arith.mulf %[[A]], %[[A]] : f32
+// CHECK-NEXT: arith.addf %[[ACC]], %[[Q]] : f32
+func.func @reduction(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %i: tensor<3xf32>) -> (tensor<3xf32>, tensor<?xi64>) {
+  %q = arith.mulf %x, %x : tensor<3x?xf32, #ragged.layout<"dr">>
+  %l = ragged.lengths %q {level = 1} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<?xi64>
+  %s = linalg.reduce { arith.addf } ins(%q : tensor<3x?xf32, #ragged.layout<"dr">>) outs(%i : tensor<3xf32>) dimensions = [1]
+  return %s, %l : tensor<3xf32>, tensor<?xi64>
+}
+
+// A broadcast is a map; the exponential of the maximum is not repeated per element.
+// CHECK-LABEL: func.func @broadcast
+// CHECK-SAME: (%[[X:[a-z0-9]*]]: tensor<3x?xf32, #ragged.layout<"dr">>, %[[M:[a-z0-9]*]]: tensor<3xf32>)
+// CHECK-NEXT: %[[P:.*]] = math.exp %[[M]] : tensor<3xf32>
+// CHECK-NEXT: %[[E:.*]] = ragged.empty %[[X]] :
+// CHECK-NEXT: linalg.generic {indexing_maps = [#[[BATCH:.*]], #[[ALL:.*]], #[[ALL]]], {{.*}}} ins(%[[P]], %[[X]] : {{.*}}) outs(%[[E]] :
+// CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32, %{{.*}}: f32):
+// CHECK-NEXT: arith.subf %[[B]], %[[A]] : f32
+func.func @broadcast(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %m: tensor<3xf32>) -> tensor<3x?xf32, #ragged.layout<"dr">> {
+  %p = math.exp %m : tensor<3xf32>
+  %o = ragged.empty %x : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf32, #ragged.layout<"dr">>
+  %b = linalg.broadcast ins(%p : tensor<3xf32>) outs(%o : tensor<3x?xf32, #ragged.layout<"dr">>) dimensions = [1]
+  %d = arith.subf %x, %b : tensor<3x?xf32, #ragged.layout<"dr">>
+  return %d : tensor<3x?xf32, #ragged.layout<"dr">>
+}
+
+// Two reductions of the same elements: one nest, two results.
+// CHECK-LABEL: func.func @siblings
+// CHECK: %[[R:.*]]:2 = linalg.generic
+// CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[S:.*]]: f32, %[[T:.*]]: f32):
+// CHECK-NEXT: %[[P:.*]] = arith.addf %[[S]], %[[A]] : f32
+// CHECK-NEXT: %[[Q:.*]] = arith.mulf %[[A]], %[[A]] : f32
+// CHECK-NEXT: %[[U:.*]] = arith.addf %[[T]], %[[Q]] : f32
+// CHECK-NEXT: linalg.yield %[[P]], %[[U]] : f32, f32
+// CHECK: return %[[R]]#0, %[[R]]#1
+func.func @siblings(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %i: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
+  %s = linalg.reduce { arith.addf } ins(%x : tensor<3x?xf32, #ragged.layout<"dr">>) outs(%i : tensor<3xf32>) dimensions = [1]
+  %q = arith.mulf %x, %x : tensor<3x?xf32, #ragged.layout<"dr">>
+  %t = linalg.reduce { arith.addf } ins(%q : tensor<3x?xf32, #ragged.layout<"dr">>) outs(%i : tensor<3xf32>) dimensions = [1]
+  return %s, %t : tensor<3xf32>, tensor<3xf32>
+}

@@ -1,0 +1,153 @@
+"""`collapse-ragged-loops`: dense ops on contiguous buffers run as one long loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import DYNAMIC, ir, linalg
+from ragged_dialect.iteration import expr_uses
+from ragged_dialect.passes.base import RaggedPass
+
+_NAMES = ("linalg.generic", "linalg.fill", "linalg.copy")
+
+
+@dataclass(frozen=True)
+class CollapseRaggedLoops(RaggedPass):
+    """Collapse adjacent loops of bufferized linalg ops where all operands are contiguous.
+
+    ```mlir
+    linalg.generic {d0, d1 parallel} ins(%a : memref<?x64xf32>) outs(%b : memref<?x64xf32>)
+    // becomes
+    %c = memref.collapse_shape %a [[0, 1]] …
+    linalg.generic {d0 parallel} ins(%c : memref<?xf32>) outs(%d : memref<?xf32>)
+    ```
+
+    A short inner loop of static extent is unrolled by LLVM before it is vectorised, and then the
+    outer loop is, with scattered stores; one long loop has contiguous ones.
+    """
+
+    name: ClassVar[str] = "collapse-ragged-loops"
+
+    def run(self, op: Any) -> None:
+        """Collapse the loops of every op of a module."""
+        found: list[Any] = []
+
+        def visit(inner: Any) -> Any:
+            if inner.name in _NAMES and not inner.results:
+                found.append(inner)
+            return ir.WalkResult.ADVANCE
+
+        op.walk(visit)
+        for inner in found:
+            while (inner := _collapse_once(inner)) is not None:
+                pass
+
+
+def _maps(op: Any) -> list[Any]:
+    return [m.value if isinstance(m, ir.AffineMapAttr) else m for m in linalg.get_indexing_maps(op)]
+
+
+def _collapse_once(op: Any) -> Any:
+    """Collapse one pair of loops; the new op, None when there is none."""
+    maps = _maps(op)
+    if _has_index(op):
+        return None
+    for loop in range(maps[0].n_dims - 1):
+        places = [_pair(m, x, loop) for m, x in zip(maps, op.operands, strict=True)]
+        if all(p is not None for p in places) and any(p is not None and p >= 0 for p in places) and _alike(op, loop):
+            with ir.InsertionPoint(op), op.location:
+                return _rebuild(op, maps, places, loop)
+    return None
+
+
+def _has_index(op: Any) -> bool:
+    return any(inner.operation.name == "linalg.index" for inner in op.regions[0].blocks[0].operations)
+
+
+def _alike(op: Any, loop: int) -> bool:
+    if op.name != "linalg.generic":
+        return True
+    kinds = op.attributes["iterator_types"]
+    return str(kinds[loop]) == str(kinds[loop + 1])
+
+
+def _pair(map_: Any, x: Any, loop: int) -> int | None:
+    """Dim where loops (loop, loop + 1) index a contiguous pair of dims; -1 when neither is used;
+    None when they cannot be collapsed."""
+    uses = [k for k, e in enumerate(map_.results) if expr_uses(e, loop) or expr_uses(e, loop + 1)]
+    if not uses:
+        return -1
+    if len(uses) != 2 or uses[1] != uses[0] + 1:
+        return None
+    first, second = map_.results[uses[0]], map_.results[uses[1]]
+    plain = isinstance(first, ir.AffineDimExpr) and isinstance(second, ir.AffineDimExpr)
+    if not plain or first.position != loop or second.position != loop + 1:
+        return None
+    return uses[0] if _contiguous(x.type, uses[0]) else None
+
+
+def _contiguous(type_: Any, dim: int) -> bool:
+    if not isinstance(type_.layout, ir.StridedLayoutAttr):
+        return True
+    strides, _ = type_.get_strides_and_offset()
+    inner = type_.shape[dim + 1]
+    return DYNAMIC not in (inner, strides[dim], strides[dim + 1]) and strides[dim] == inner * strides[dim + 1]
+
+
+def _rebuild(op: Any, maps: list[Any], places: list[Any], loop: int) -> Any:
+    operands = [_joined(x, p) for x, p in zip(op.operands, places, strict=True)]
+    rank = maps[0].n_dims - 1
+    shifted = [ir.AffineDimExpr.get(k if k <= loop else k - 1) for k in range(rank + 1)]
+    new_maps: list[Any] = []
+    for m, p in zip(maps, places, strict=True):
+        exprs = [e for k, e in enumerate(m.results) if p < 0 or k != p + 1]
+        table = ir.AffineMap.get(rank, 0, shifted)
+        new_maps.append(ir.AffineMapAttr.get(ir.AffineMap.get(rank, 0, [e.compose(table) for e in exprs])))
+    kinds = (
+        [k for n, k in enumerate(op.attributes["iterator_types"]) if n != loop + 1]
+        if op.name == "linalg.generic"
+        else [ir.Attribute.parse("#linalg.iterator_type<parallel>")] * rank
+    )
+    outs = 1 if op.name != "linalg.generic" else list(op.attributes["operandSegmentSizes"])[1]
+    made = ir.Operation.create(
+        "linalg.generic",
+        operands=operands,
+        attributes={
+            "indexing_maps": ir.ArrayAttr.get(new_maps),
+            "iterator_types": ir.ArrayAttr.get(kinds),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands) - outs, outs]),
+        },
+        regions=1,
+    )
+    op.regions[0].blocks[0].append_to(made.regions[0])
+    op.erase()
+    return made
+
+
+def _joined(x: Any, place: int) -> Any:
+    """The buffer with a pair of dims collapsed."""
+    if place < 0:
+        return x
+    rank = len(x.type.shape)
+    groups = [[k] for k in range(place)] + [[place, place + 1]] + [[k] for k in range(place + 2, rank)]
+    i64 = ir.IntegerType.get_signless(64)
+    reassociation = ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, k) for k in g]) for g in groups])
+    return ir.Operation.create(
+        "memref.collapse_shape",
+        results=[_joined_type(x.type, place)],
+        operands=[x],
+        attributes={"reassociation": reassociation},
+    ).result
+
+
+def _joined_type(type_: Any, place: int) -> Any:
+    shape = list(type_.shape)
+    strides, offset = type_.get_strides_and_offset()
+    a, b = shape[place], shape[place + 1]
+    joined = DYNAMIC if DYNAMIC in (a, b) else a * b
+    new_shape = [*shape[:place], joined, *shape[place + 2 :]]
+    if isinstance(type_.layout, ir.StridedLayoutAttr):
+        layout = ir.StridedLayoutAttr.get(offset, [*strides[:place], *strides[place + 1 :]])
+        return ir.MemRefType.get(new_shape, type_.element_type, layout, type_.memory_space)
+    return ir.MemRefType.get(new_shape, type_.element_type, None, type_.memory_space)

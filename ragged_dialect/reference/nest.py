@@ -1,0 +1,173 @@
+"""The loops of a linalg op: how they index the operands, how they nest, how long they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect._mlir import ir, linalg
+from ragged_dialect.errors import RaggedError
+from ragged_dialect.reference.conformity import require_pairs
+from ragged_dialect.reference.validity import require
+from ragged_dialect.reference.value import RaggedValue
+
+Expr = Callable[[Sequence[int]], int]
+
+
+@dataclass(frozen=True)
+class Use:
+    """Dim `dim` of operand `operand`, indexed by a loop."""
+
+    operand: int
+    dim: int
+
+
+@dataclass(frozen=True)
+class Access:
+    """How the loops index an operand: per dim the expression, and the loop if it is a plain one."""
+
+    exprs: tuple[Expr, ...]
+    loops: tuple[int | None, ...]
+
+    def index(self, loops: Sequence[int]) -> list[int]:
+        """The operand's index of a loop index."""
+        return [expr(loops) for expr in self.exprs]
+
+
+def _expression(expr: Any) -> Expr:
+    if isinstance(expr, ir.AffineDimExpr):
+        at = expr.position
+        return lambda loops: loops[at]
+    if isinstance(expr, ir.AffineConstantExpr):
+        number = expr.value
+        return lambda loops: number
+    a, b = _expression(expr.lhs), _expression(expr.rhs)
+    for kind, function in _AFFINE.items():
+        if isinstance(expr, getattr(ir, kind)):
+            return lambda loops: function(a(loops), b(loops))
+    raise RaggedError(f"expected an affine expression of loops, got {expr}")
+
+
+_AFFINE: dict[str, Callable[[int, int], int]] = {
+    "AffineAddExpr": lambda a, b: a + b,
+    "AffineMulExpr": lambda a, b: a * b,
+    "AffineModExpr": lambda a, b: a % b,
+    "AffineFloorDivExpr": lambda a, b: a // b,
+    "AffineCeilDivExpr": lambda a, b: -(-a // b),
+}
+
+
+def accesses_of(op: Any) -> tuple[int, list[Access]]:
+    """Number of loops of an op, and how they index its operands."""
+    maps = linalg.get_indexing_maps(op)
+    if maps is None:
+        raise RaggedError(f"expected an op with indexing maps, got '{op.name}'")
+    out: list[Access] = []
+    count = 0
+    for attr in maps:
+        map_ = attr.value if isinstance(attr, ir.AffineMapAttr) else attr
+        count = map_.n_dims
+        exprs = list(map_.results)
+        loops = tuple(e.position if isinstance(e, ir.AffineDimExpr) else None for e in exprs)
+        out.append(Access(tuple(map(_expression, exprs)), loops))
+    return count, out
+
+
+class Nest:
+    """The loops of one execution: who indexes them, in which order they nest, how long they are."""
+
+    def __init__(self, count: int, accesses: Sequence[Access], operands: Sequence[Any]) -> None:
+        self.count = count
+        self.accesses = accesses
+        self.values = [RaggedValue.of(x) if isinstance(x, (RaggedValue, np.ndarray)) else None for x in operands]
+        self.ragged: list[list[Use]] = [[] for _ in range(count)]
+        self.dense: list[list[Use]] = [[] for _ in range(count)]
+        for k, access in enumerate(accesses):
+            value = self.values[k]
+            for dim, loop in enumerate(access.loops if value is not None else ()):
+                if loop is not None and value is not None:
+                    letter = value.shape.layout.letter(dim)
+                    (self.dense if letter == "d" else self.ragged)[loop].append(Use(k, dim))
+
+    def value(self, use: Use) -> RaggedValue:
+        """The operand of a use."""
+        value = self.values[use.operand]
+        assert value is not None
+        return value
+
+    def levels(self, use: Use) -> list[int]:
+        """The dims above a dim in its axis, and the dim itself."""
+        axis, place = self.value(use).locate(use.dim)
+        first = self.value(use).shape.layout.dims(axis)[0]
+        return list(range(first, first + place + 1))
+
+    def parents(self, loop: int) -> list[int]:
+        """The loops of the levels above a ragged loop."""
+        use = self.ragged[loop][0]
+        loops = [self.accesses[use.operand].loops[dim] for dim in self.levels(use)[:-1]]
+        return [loop for loop in loops if loop is not None]
+
+    def order(self) -> list[int]:
+        """The loops, parents first, else as they are numbered."""
+        done: list[int] = []
+        while len(done) < self.count:
+            done.append(
+                next(
+                    loop
+                    for loop in range(self.count)
+                    if loop not in done and (not self.ragged[loop] or all(p in done for p in self.parents(loop)))
+                )
+            )
+        return done
+
+    def length(self, loop: int, index: Sequence[int]) -> int:
+        """Iterations of a loop under the indices of its parents."""
+        if self.ragged[loop]:
+            use = self.ragged[loop][0]
+            return self.value(use).length(use.dim, self.accesses[use.operand].index(index))
+        if not self.dense[loop]:
+            raise RaggedError(f"expected an operand that gives the extent of loop {loop}, got none")
+        use = self.dense[loop][0]
+        return self.value(use).extent(use.dim)
+
+    def indices(self) -> Iterator[tuple[int, ...]]:
+        """All loop indices."""
+        order = self.order()
+        index = [0] * self.count
+
+        def walk(k: int) -> Iterator[tuple[int, ...]]:
+            if k == self.count:
+                yield tuple(index)
+                return
+            loop = order[k]
+            for i in range(self.length(loop, index)):
+                index[loop] = i
+                yield from walk(k + 1)
+            index[loop] = 0
+
+        return walk(0)
+
+    def require(self, op: str) -> None:
+        """The checks of the loops: conformity of what is ragged, extents of what is dense."""
+        for loop in self.order():
+            uses, dense = self.ragged[loop], self.dense[loop]
+            for use in uses[1:]:
+                self._require_conform(op, uses[0], use)
+            if not uses:
+                for use in dense[1:]:
+                    extents = [self.value(u).extent(u.dim) for u in (use, dense[0])]
+                    require("equal", op, use.dim, extents)
+                continue
+            for use in dense:
+                axis, place = self.value(uses[0]).locate(uses[0].dim)
+                lengths = self.value(uses[0]).axes[axis].lengths(place)
+                require("covers", op, use.dim, [self.value(use).extent(use.dim), lengths])
+
+    def _require_conform(self, op: str, first: Use, other: Use) -> None:
+        mine, theirs = self.levels(first), self.levels(other)
+        loops = [self.accesses[other.operand].loops[dim] for dim in theirs]
+        paired = [theirs[loops.index(self.accesses[first.operand].loops[dim])] for dim in mine]
+        require_pairs(op, self.value(first), self.value(other), list(zip(mine, paired, strict=True)))
