@@ -103,7 +103,9 @@ def _cell(matrix: Any, row: Any, column: Mixed) -> Any:
 
 
 def _row_count(matrix: Any, lengths: Any, count: Any) -> Case:
-    wanted = (lambda: _size(lengths)) if is_tensor(lengths.type) else (lambda: _size(matrix) if count is None else count)
+    wanted = (
+        (lambda: _size(lengths)) if is_tensor(lengths.type) else (lambda: _size(matrix) if count is None else count)
+    )
     return _whole(lambda: compare("ne", _size(matrix), wanted()), wanted, lambda: _size(matrix))
 
 
@@ -112,7 +114,9 @@ def _rows(matrix: Any, lengths: Any, count: Any = None) -> list[Case]:
     last = lambda i: _cell(matrix, i, emit.sub(columns(), 1))  # noqa: E731
 
     def decreasing(i: Any) -> Any:
-        return first(emit.sub(columns(), 1), lambda k: compare("slt", _cell(matrix, i, emit.add(k, 1)), _cell(matrix, i, k)))
+        return first(
+            emit.sub(columns(), 1), lambda k: compare("slt", _cell(matrix, i, emit.add(k, 1)), _cell(matrix, i, k))
+        )
 
     def pair(i: Any) -> tuple[Any, Any]:
         k = decreasing(i)
@@ -122,7 +126,9 @@ def _rows(matrix: Any, lengths: Any, count: Any = None) -> list[Case]:
     return [
         _whole(lambda: compare("eq", columns(), 0), lambda: 0, lambda: 0),
         _row_count(matrix, lengths, count),
-        lambda: _component(rows(), lambda i: compare("ne", _cell(matrix, i, 0), 0), lambda i: (_cell(matrix, i, 0), 0))(),
+        lambda: _component(
+            rows(), lambda i: compare("ne", _cell(matrix, i, 0), 0), lambda i: (_cell(matrix, i, 0), 0)
+        )(),
         lambda: _component(rows(), lambda i: compare("sge", decreasing(i), 0), pair)(),
         lambda: _component(
             rows(), lambda i: compare("ne", last(i), _at(lengths, i)), lambda i: (last(i), _at(lengths, i))
@@ -151,6 +157,15 @@ def _row_lengths(matrix: Any, lengths: Any, count: Any = None) -> list[Case]:
     ]
 
 
+def _negative(vector: Any) -> Case:
+    """A case for the first negative entry of a vector."""
+
+    def entry(i: Any) -> tuple[Mixed, Mixed]:
+        return emit.load(vector, i), 0
+
+    return lambda: _component(_size(vector), lambda i: compare("slt", emit.load(vector, i), 0), entry)()
+
+
 def _lengths(lengths: Any, extent: Any, count: Any = None) -> list[Case]:
     size = lambda: _size(lengths)  # noqa: E731
     wanted = (lambda: count) if count is not None else size
@@ -164,7 +179,9 @@ def _lengths(lengths: Any, extent: Any, count: Any = None) -> list[Case]:
 
     return [
         _whole(lambda: compare("ne", size(), wanted()), wanted, size),
-        lambda: _component(size(), lambda i: compare("slt", emit.load(lengths, i), 0), lambda i: (emit.load(lengths, i), 0))(),
+        lambda: _component(
+            size(), lambda i: compare("slt", emit.load(lengths, i), 0), lambda i: (emit.load(lengths, i), 0)
+        )(),
         end,
     ]
 
@@ -174,16 +191,11 @@ def _windows(starts: Any, lengths: Any, extent: Any, count: Any = None) -> list[
     wanted = (lambda: count) if count is not None else size
     stop = lambda i: emit.add(emit.load(starts, i), emit.load(lengths, i))  # noqa: E731
 
-    def negative(vector: Any) -> Case:
-        return lambda: _component(
-            size(), lambda i: compare("slt", emit.load(vector, i), 0), lambda i: (emit.load(vector, i), 0)
-        )()
-
     return [
         _whole(lambda: compare("ne", size(), _size(lengths)), size, lambda: _size(lengths)),
         _whole(lambda: compare("ne", size(), wanted()), wanted, size),
-        negative(lengths),
-        negative(starts),
+        _negative(lengths),
+        _negative(starts),
         # start > extent - length rather than start + length > extent, which could wrap
         lambda: _component(
             size(),
@@ -273,7 +285,9 @@ def _fits(*factors: Any) -> list[Case]:
         for factor in factors[1:]:
             limit = arith.divsi(emit.value((1 << 63) - 1), emit.maximum(factor, 1))
             wrong = arith.andi(compare("sgt", product, limit), compare("sgt", factor, 0))
-            fresh = arith.andi(wrong, compare("eq", 0, arith.index_cast(emit.index_type(), arith.extui(emit.i64(), failed))))
+            fresh = arith.andi(
+                wrong, compare("eq", 0, arith.index_cast(emit.index_type(), arith.extui(emit.i64(), failed)))
+            )
             left, right = arith.select(fresh, emit.value(product), left), arith.select(fresh, emit.value(factor), right)
             failed = arith.ori(failed, wrong)
             product = emit.mul(product, factor)

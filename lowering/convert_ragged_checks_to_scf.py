@@ -79,7 +79,10 @@ def _has_checks(op: Any, checked: set[str]) -> bool:
     if op.name == "func.call":
         return op.attributes["callee"].value in checked
     return any(
-        _has_checks(inner.operation, checked) for region in op.regions for block in region.blocks for inner in block.operations
+        _has_checks(inner.operation, checked)
+        for region in op.regions
+        for block in region.blocks
+        for inner in block.operations
     )
 
 
@@ -181,9 +184,7 @@ def _lower_for(state: _State, op: Any) -> list[Any]:
     made = _with_status(op, [low, high, step, *zero, *inits], 1)
     old = op.regions[0].blocks[0]
     arguments = list(old.arguments)
-    block = made.regions[0].blocks.append(
-        arguments[0].type, *[emit.i64()] * STATUS, *[a.type for a in arguments[1:]]
-    )
+    block = made.regions[0].blocks.append(arguments[0].type, *[emit.i64()] * STATUS, *[a.type for a in arguments[1:]])
     new = list(block.arguments)
     carried = new[1 : 1 + STATUS]
     results = [r.type for r in made.results]

@@ -122,7 +122,7 @@ def load(vector: Any, at: Mixed) -> Any:
 
 def empty(sizes: Sequence[Mixed], element: Any) -> Any:
     """An uninitialised dense tensor."""
-    return tensor.empty([s if isinstance(s, int) else s for s in sizes], element)
+    return tensor.empty(list(sizes), element)
 
 
 def static(sizes: Sequence[Mixed]) -> tuple[int | None, ...]:
@@ -172,9 +172,7 @@ def insert_slice(
     return None if parallel else op.result
 
 
-def for_loop(
-    count: Mixed, inits: Sequence[Any], body: Callable[[Any, list[Any]], Sequence[Any]]
-) -> list[Any]:
+def for_loop(count: Mixed, inits: Sequence[Any], body: Callable[[Any, list[Any]], Sequence[Any]]) -> list[Any]:
     """`scf.for` from 0 to count; `body(i, carried)` returns the next carried values."""
     loop = scf.ForOp(value(0), value(count), value(1), list(inits))
     with ir.InsertionPoint(loop.body):

@@ -40,7 +40,9 @@ class OpenForall:
         self.known: dict[Hashable, Any] = {}
         self._callbacks: list[Callable[[], None]] = []
         self._results: list[Any] | None = None
-        self._draft = ir.Operation.create("scf.forall", attributes=self._attributes(0), operands=self._dynamic(), regions=1)
+        self._draft = ir.Operation.create(
+            "scf.forall", attributes=self._attributes(0), operands=self._dynamic(), regions=1
+        )
         self.block = self._draft.regions[0].blocks.append(*[emit.index_type()] * len(counts))
         self.ivs = list(self.block.arguments)
 

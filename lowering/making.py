@@ -79,7 +79,8 @@ def own_windows(ctx: Lowering, parts: Parts, reads: bool) -> Parts:
 def copy_into(ctx: Lowering, source: Parts, target: Parts) -> Parts:
     """Copy the elements of one value into the storage of another of the same structure."""
     from ragged_dialect.iteration import Access, Iteration
-    from ragged_dialect.lowering.nest import lower_nest, make_nest
+    from ragged_dialect.lowering.nest import make_nest
+    from ragged_dialect.lowering.nest_emit import lower_nest
 
     rank = source.shape.rank
     exprs = tuple(ir.AffineDimExpr.get(k) for k in range(rank))
@@ -91,7 +92,12 @@ def copy_into(ctx: Lowering, source: Parts, target: Parts) -> Parts:
 
 
 def empty_parts(
-    ctx: Lowering, likes: list[Parts], sources: list[Source | None], shape: RaggedShape, extents: list[Any], element: Any
+    ctx: Lowering,
+    likes: list[Parts],
+    sources: list[Source | None],
+    shape: RaggedShape,
+    extents: list[Any],
+    element: Any,
 ) -> Parts:
     """`ragged.empty`."""
     own = iter(extents)
@@ -115,7 +121,9 @@ def empty_parts(
     return made
 
 
-def _same_axis(likes: list[Parts], sources: list[Source | None], shape: RaggedShape, axis: int) -> tuple[Parts, int] | None:
+def _same_axis(
+    likes: list[Parts], sources: list[Source | None], shape: RaggedShape, axis: int
+) -> tuple[Parts, int] | None:
     """The like and its axis when the result's axis takes the first levels of it in order."""
     dims = list(shape.layout.dims(axis))
     first = sources[dims[0]]
@@ -140,7 +148,7 @@ def _empty_axis(
     dense: dict[int, Mixed],
 ) -> Mixed:
     same = _same_axis(likes, sources, shape, axis)
-    if same is None or shape.layout.axes[axis].rstrip("t") != "d" and _dropped_tiles(*same, shape, axis) > 1:
+    if same is None or (shape.layout.axes[axis].rstrip("t") != "d" and _dropped_tiles(*same, shape, axis) > 1):
         return _walk_axis(ctx, likes, sources, shape, made, axis, dense)
     like, like_axis = same
     first = like.layout.dims(like_axis)[0]
@@ -176,7 +184,9 @@ def _head(like: Parts, axis: int, count: int) -> Parts:
     layout = type(like.layout)((*like.layout.axes[:axis], like.layout.axes[axis][:count]))
     rank = layout.rank
     shape = RaggedShape(layout, like.shape.shape[:rank])
-    return Parts(ctx=like.ctx, shape=shape, values=like.held, vectors=like.vectors, extents=like.extents, windows=like.windows)
+    return Parts(
+        ctx=like.ctx, shape=shape, values=like.held, vectors=like.vectors, extents=like.extents, windows=like.windows
+    )
 
 
 def _walk_axis(

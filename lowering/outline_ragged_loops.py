@@ -14,6 +14,10 @@ from ragged_dialect.passes.base import RaggedPass
 KERNEL = "ragged.kernel"
 """Attribute of a function over a range of independent iterations: (lo, hi, work, captures…)."""
 
+_VIEWS = frozenset(
+    f"memref.{name}" for name in ("subview", "cast", "reinterpret_cast", "expand_shape", "collapse_shape")
+)
+
 
 @dataclass(frozen=True)
 class OutlineRaggedLoops(RaggedPass):
@@ -128,7 +132,7 @@ def _mark_noalias(kernel: Any, passed: list[Any]) -> None:
     """Buffers of different allocations do not alias; LLVM need not check it in every loop."""
     roots = [_root(v) if isinstance(v.type, ir.MemRefType) else None for v in passed]
     buffers = [r for r in roots if r is not None]
-    if len(set(buffers)) != len(buffers) or sum(not _is_allocation(b) for b in set(buffers)) > 1 and _may_overlap(buffers):
+    if len(set(buffers)) != len(buffers) or _may_overlap(set(buffers)):
         return
     attrs = [ir.DictAttr.get({})] * 3
     for root in roots:
@@ -140,7 +144,13 @@ def _root(value: Any) -> Any:
     """The buffer a view is of."""
     while not isinstance(value.owner, ir.Block):
         op = value.owner.operation
-        if op.name not in ("memref.subview", "memref.cast", "memref.reinterpret_cast", "memref.expand_shape", "memref.collapse_shape"):
+        if op.name not in (
+            "memref.subview",
+            "memref.cast",
+            "memref.reinterpret_cast",
+            "memref.expand_shape",
+            "memref.collapse_shape",
+        ):
             break
         value = op.operands[0]
     return value
@@ -150,9 +160,9 @@ def _is_allocation(value: Any) -> bool:
     return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "memref.alloc"
 
 
-def _may_overlap(buffers: list[Any]) -> bool:
-    """Function arguments are never written, so they may overlap one another; anything else that is
-    not an allocation of its own may be anything."""
+def _may_overlap(buffers: set[Any]) -> bool:
+    """Whether two of the buffers may overlap. Allocations are their own; function arguments may
+    overlap one another but are never written; anything else may be anything."""
     return any(not _is_allocation(b) and not isinstance(b.owner, ir.Block) for b in buffers)
 
 

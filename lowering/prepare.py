@@ -26,5 +26,3 @@ def prepare(module: Any) -> None:
                 decompose_softmax(op)
             else:
                 widen_reduction(op)
-
-

@@ -111,7 +111,7 @@ def count_tuples(parts: Parts, axis: int, levels: int) -> Mixed:
     """Number of index tuples of the first `levels` levels of an axis."""
     letters = parts.layout.axes[axis][:levels]
     dims = parts.layout.dims(axis)
-    if set(letters) <= {"d"} and not parts.layout.is_split_outer(dims[levels - 1]) or levels == 0:
+    if (set(letters) <= {"d"} and not parts.layout.is_split_outer(dims[levels - 1])) or levels == 0:
         count: Mixed = 1
         for dim in dims[:levels]:
             count = emit.mul(count, parts.extent(dim))

@@ -8,9 +8,7 @@ from typing import Any
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.lowering.decompose import empty_like, generic
 
-_COMBINERS = frozenset(
-    f"arith.{name}" for name in ("addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf")
-)
+_COMBINERS = frozenset(f"arith.{name}" for name in ("addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf"))
 
 
 def needs_widening(op: Any) -> bool:
@@ -85,5 +83,3 @@ def _rebuilt(op: Any, start: Any, wide: Any) -> Any:
                 for old, new in zip(inner.results, copy.operation.results, strict=True):
                     mapping[old] = new
     return made.result
-
-

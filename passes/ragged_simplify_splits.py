@@ -72,7 +72,7 @@ class RaggedSimplifySplits(RaggedPass):
         for found in walk(op):
             if found.name in LINALG_OPS:
                 self._mark_loops(found, known)
-        for found in reversed(replaced):
+        for found in dict.fromkeys(reversed(replaced)):
             if not any(True for _ in found.results[0].uses):
                 found.erase()
 

@@ -1,12 +1,10 @@
-"""Op verifiers: every error text has a negative test, and no malformed op gets past or breaks them."""
+"""Op classes, and their verifiers: no malformed op gets past or breaks them."""
 
 from __future__ import annotations
 
-import ast
 import itertools
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,41 +17,7 @@ from ragged_dialect.iteration import analyze
 from ragged_dialect.ops.base import MixedOp, RaggedOp
 from ragged_dialect.segments import GROUPS, MIXED_OPS
 
-CORE = sorted([*(ROOT / "ragged_dialect").glob("*.py"), *(ROOT / "ragged_dialect" / "ops").glob("*.py")])
 OPS = sorted((getattr(ops, name) for name in ops.__all__), key=lambda op: op.OPERATION_NAME)
-
-
-def raised_texts(path: Path) -> Iterator[tuple[int, str]]:
-    """Line and text, as a pattern, of every LayoutError a file raises."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        call = node.exc if isinstance(node, ast.Raise) else None
-        if not isinstance(call, ast.Call) or ast.unparse(call.func) != "LayoutError" or not call.args:
-            continue
-        parts = call.args[0].values if isinstance(call.args[0], ast.JoinedStr) else [call.args[0]]
-        if all(isinstance(part, ast.Constant | ast.FormattedValue) for part in parts):
-            yield node.lineno, "".join(re.escape(p.value) if isinstance(p, ast.Constant) else ".+?" for p in parts)
-
-
-def expected_texts() -> str:
-    """Every text that a negative test expects: of lit files and of the strings of pytest files."""
-    texts: list[str] = []
-    for path in (ROOT / "lit_tests").rglob("*.mlir"):
-        texts += re.findall(r"expected-error\S*\s*\{\{(.*)\}\}", path.read_text())
-    for path in (ROOT / "test").glob("*.py"):
-        nodes = ast.walk(ast.parse(path.read_text()))
-        texts += [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)]
-    return "\n".join(re.sub(r"\\([^\w\s])", r"\1", text) for text in texts)
-
-
-@pytest.mark.parametrize("path", CORE, ids=lambda path: path.stem)
-def test_every_error_text_has_a_negative_test(path: Path) -> None:
-    expected = expected_texts()
-    missing = [f"{path.name}:{line}: {text}" for line, text in raised_texts(path) if not re.search(text, expected)]
-    assert not missing, "\n".join(missing)
-
-
-def test_texts_are_found() -> None:
-    assert sum(1 for path in CORE for _ in raised_texts(path)) > 60
 
 
 class TestClasses:

@@ -80,7 +80,7 @@ def test_trees(value: RaggedValue, tree: Any) -> None:
     """Every layout as nested lists, and back to its parts."""
     assert nested(value) == tree
     again = RaggedValue.from_parts(value.shape, value.to_parts())
-    assert again == value or nested(again) == tree
+    assert nested(again) == tree
     assert parts(again) == parts(value)
 
 
@@ -122,7 +122,7 @@ def test_partition(case: Any) -> None:
 def test_partition_of_windows_keeps_starts() -> None:
     """Parts of a window start inside it, also when empty."""
     result = partition(DW, np.array([[0, 1, 2], [0, 3, 3], [0, 0, 0]]), 1, False)
-    assert parts(result) == [[5, 6, 2, 5, 8, 8], [1, 1, 3, 0, 0, 0], 2]
+    assert parts(result) == [[5, 6, 2, 5, 8, 8], [1, 1, 3, 0, 0, 0]]
 
 
 MERGES = [

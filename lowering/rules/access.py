@@ -171,7 +171,9 @@ def _strided(x: Any, rows: list[list[Mixed]], result: Any) -> Any:
         operands += dynamic
         groups.append(len(dynamic))
     attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(groups)
-    return ir.Operation.create("tensor.extract_slice", results=[result], operands=operands, attributes=attributes).result
+    return ir.Operation.create(
+        "tensor.extract_slice", results=[result], operands=operands, attributes=attributes
+    ).result
 
 
 def _ragged_dims(layout: Layout) -> list[int]:

@@ -18,9 +18,7 @@ def lower_assert_valid(ctx: Lowering, op: Any) -> None:
     data = [emit.as_vector(v) if is_tensor(v.type) else emit.to_index(v) for v in op.operands]
     factor = op.attributes["factor"].value if "factor" in op.attributes else None
     attributes = op.attributes
-    builders.assert_valid(
-        data, attributes["kind"].value, attributes["op"].value, attributes["level"].value, factor
-    )
+    builders.assert_valid(data, attributes["kind"].value, attributes["op"].value, attributes["level"].value, factor)
 
 
 def lower_assert_conform(ctx: Lowering, op: Any) -> None:

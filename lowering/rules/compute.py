@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.iteration import Iteration, analyze
+from ragged_dialect.iteration import analyze
 from ragged_dialect.layout import Layout
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.making import contiguous_like, own_windows
-from ragged_dialect.lowering.nest import lower_nest, make_nest
+from ragged_dialect.lowering.nest import make_nest
+from ragged_dialect.lowering.nest_emit import lower_nest
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import dense_type, is_tensor, shape_of
@@ -22,7 +23,9 @@ from ragged_dialect.types import dense_type, is_tensor, shape_of
 
 def copy_attributes(op: Any) -> dict[str, Any]:
     """Attributes of an op as a dict."""
-    return {a if isinstance(a, str) else a.name: op.attributes[a] if isinstance(a, str) else a.attr for a in op.attributes}
+    return {
+        a if isinstance(a, str) else a.name: op.attributes[a] if isinstance(a, str) else a.attr for a in op.attributes
+    }
 
 
 def lower_elementwise(ctx: Lowering, op: Any) -> None:
@@ -149,6 +152,3 @@ def clone_op(ctx: Lowering, op: Any, mapping: dict[Any, Any]) -> None:
 def is_joinable(ctx: Lowering, op: Any) -> bool:
     """Whether a dense op reads the open forall and can be lowered as a nest of its own."""
     return op.operation.name == "linalg.generic" and any(ctx.is_pending(v) for v in op.operation.operands)
-
-
-__all__ = ["Iteration", "clone_payload", "lower_elementwise", "lower_generic"]

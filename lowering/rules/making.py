@@ -13,7 +13,8 @@ from ragged_dialect.lowering.combiners import combine, neutral
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.making import empty_parts
-from ragged_dialect.lowering.nest import Payload, lower_nest, make_nest
+from ragged_dialect.lowering.nest import Payload, make_nest
+from ragged_dialect.lowering.nest_emit import lower_nest
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import shape_of, storage_type
@@ -84,9 +85,7 @@ def lower_from_padded(ctx: Lowering, op: Any) -> None:
     shape = shape_of(type_)
     source = ctx.parts(dense)
     levels = [d for d, c in enumerate(shape.layout.letters) if c == "r"]
-    made: dict[tuple[str, int], Any] = {
-        ("offsets", d): emit.as_vector(v) for d, v in zip(levels, given, strict=True)
-    }
+    made: dict[tuple[str, int], Any] = {("offsets", d): emit.as_vector(v) for d, v in zip(levels, given, strict=True)}
     extents = {d: source.extent(d) for d in range(shape.rank) if shape.has_extent_part(d)}
     sizes: list[Mixed] = []
     for axis, letters in enumerate(shape.layout.axes):
@@ -132,7 +131,9 @@ def lower_reduce_across(ctx: Lowering, op: Any) -> None:
 def _structured(ctx: Lowering, source: Parts, shape: RaggedShape, kept: list[int], values: Any) -> Parts:
     """The result's structure where another axis is still ragged: the vectors of the source."""
     to = {old: new for new, old in enumerate(kept)}
-    found = {(kind, to[d]): v for (kind, d), v in source.vectors.items() if d in to and shape.layout.letter(to[d]) in RAGGED}
+    found = {
+        (kind, to[d]): v for (kind, d), v in source.vectors.items() if d in to and shape.layout.letter(to[d]) in RAGGED
+    }
     extents = {to[d]: source.extent(d) for d in kept if shape.has_extent_part(to[d])}
     values = emit.cast(values, storage_type(shape, values.type.element_type))
     return Parts(ctx, shape, values, found, extents)
@@ -153,7 +154,7 @@ def _print_dims(ctx: Lowering, parts: Parts, call: _Printer, fixed: list[Mixed])
     if dim == parts.shape.rank:
         call.element(_element(parts, fixed))
         return
-    axis, at = parts.layout.locate(dim)
+    _, at = parts.layout.locate(dim)
     call("open", [])
 
     def body(i: Any, _: list[Any]) -> list[Any]:
@@ -214,9 +215,7 @@ class _Printer:
                     },
                     regions=1,
                 )
-        ir.Operation.create(
-            "func.call", operands=operands, attributes={"callee": ir.FlatSymbolRefAttr.get(symbol)}
-        )
+        ir.Operation.create("func.call", operands=operands, attributes={"callee": ir.FlatSymbolRefAttr.get(symbol)})
 
 
 RULES = {

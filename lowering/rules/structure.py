@@ -9,10 +9,12 @@ from ragged_dialect.lowering import emit, vectors
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.making import contiguous_like, copy_into
+from ragged_dialect.lowering.merge_views import merge_parts
+from ragged_dialect.lowering.partition_views import partition_parts
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.lowering.rules.compute import typed
 from ragged_dialect.lowering.selection import select_parts, slice_parts
-from ragged_dialect.lowering.views import merge_parts, partition_parts, split_parts
+from ragged_dialect.lowering.views import split_parts
 from ragged_dialect.ops.structure import partition_count
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import shape_of, storage_type

@@ -20,6 +20,11 @@ from ragged_dialect.segments import MIXED_OPS, segments
 _SEGMENTS = "operandSegmentSizes"
 _NAME = re.compile(r"ragged\.[A-Za-z_][\w$.]*")
 _OPERAND = re.compile(r"%[\w$.\-]+(?:#\d+)?")
+_OPERANDS = rf"(?P<operands>{_OPERAND.pattern}(?:,\s*{_OPERAND.pattern})*)?"
+_TYPES = rf'\s*:\s*\((?:[^()"/]|{STRING})*\)\s*->'
+# Most ops look like this and need no closer look, which takes ten times as long.
+_PLAIN = re.compile(rf'\s*{_OPERANDS}\s*(?:\{{[^{{}}"/]*\}})?{_TYPES}')
+_PLAIN_GENERIC = re.compile(rf'\({_OPERANDS}\)(?P<attributes> \{{[^{{}}"/<]*\}})?(?={_TYPES})')
 _KEY = re.compile(rf'(?:\s+|{COMMENT})*"?([A-Za-z_][\w$.]*)"?')
 _BLANKS = re.compile(rf"({STRING})|{COMMENT}|\s+")
 _INTEGER = re.compile(rf"{STRING}|{COMMENT}|->|[<>]|(?<![\w.])(-?\d+) : i64\b")
@@ -113,6 +118,10 @@ def translate(text: str, filename: str = MEMORY) -> Source:
         if not name.certain:
             suspects.append((name.start, name.name))
         elif not name.quoted or name.name in MIXED_OPS:
+            plain = None if name.name in MIXED_OPS else _PLAIN.match(text, name.end)
+            if plain is not None:
+                insertions += _parentheses(name, max(plain.end("operands"), name.end))
+                continue
             try:
                 insertions += _insertions(_Op(scanner, name))
             except _Deviation as error:
@@ -128,10 +137,13 @@ def _refusal(text: str, filename: str, offset: int, name: Name, message: str) ->
     return ParseError(Diagnostic(f"'{name.name}' op {message}", filename, line, column))
 
 
+def _parentheses(name: Name, operands_end: int) -> list[Insertion]:
+    return [(name.start, '"'), (name.end, '"('), (operands_end, ")")]
+
+
 def _insertions(op: _Op) -> list[Insertion]:
-    name, out = op.name, []
-    if not name.quoted:
-        out += [(name.start, '"'), (name.end, '"('), (op.operands_end, ")")]
+    name = op.name
+    out = [] if name.quoted else _parentheses(name, op.operands_end)
     if name.name in MIXED_OPS and not op.has_sizes():
         if op.attributes is None:
             out.append((op.colon, f"{{{op.sizes()}}} "))
@@ -148,6 +160,11 @@ def to_short(text: str) -> str:
     for name in scanner.names():
         if not name.quoted or not _NAME.fullmatch(name.name):
             continue
+        plain = None if name.name in MIXED_OPS else _PLAIN_GENERIC.match(text, name.end)
+        if plain is not None:
+            pieces += (text[last : name.start], _plain_head(name, plain))
+            last = plain.end()
+            continue
         try:
             op = _Op(scanner, name)
         except _Deviation:
@@ -155,6 +172,12 @@ def to_short(text: str) -> str:
         pieces += (text[last : name.start], _short_head(op))
         last = op.operands_end if op.attributes is None else op.attributes.end
     return "".join([*pieces, text[last:]])
+
+
+def _plain_head(name: Name, plain: re.Match[str]) -> str:
+    operands, attributes = plain["operands"], plain["attributes"] or ""
+    head = f"{name.name} {operands}" if operands else name.name
+    return head + _short_integers(attributes)
 
 
 def _short_head(op: _Op) -> str:

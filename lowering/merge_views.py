@@ -1,0 +1,157 @@
+"""`ragged.merge` on parts: one function per rule of `ragged_dialect.merging`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.views import append, collapse_storage, dropping, outer_count, positions, with_shape
+from ragged_dialect.merging import merge_rule
+from ragged_dialect.shape import RaggedShape
+
+
+def merge_parts(parts: Parts, dim: int) -> Parts:
+    """`ragged.merge` by the rule of the pair."""
+    return _MERGES[merge_rule(parts.shape, dim).name](parts, dim, parts.shape.merge(dim))
+
+
+def _merge_batch(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
+    extents: dict[int, Mixed] = {}
+    if shape.has_extent_part(dim):
+        extents[dim] = emit.mul(parts.extent(dim), parts.extent(dim + 1))
+    return with_shape(parts, shape, dropping(dim + 1), {}, extents)
+
+
+def _merge_plain(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
+    axis, _ = parts.layout.locate(dim)
+    return with_shape(parts, shape, dropping(dim + 1), {}, values=collapse_storage(parts, axis))
+
+
+def _merge_components(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
+    total: dict[int, Mixed] = {}
+    if shape.has_extent_part(dim):
+        total[dim] = positions(parts, dim + 1)
+    merged = with_shape(parts, shape, lambda old: None if old == dim + 1 else old - (old > dim), {}, total)
+    return merged
+
+
+def _merge_rows(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
+    offsets = parts.vectors["offsets", dim + 1]
+    inner = parts.extent(dim)
+    outer = emit.divide(parts.parents(dim + 1), inner) if _above_zero(inner) else outer_count(parts, dim)
+    merged = vectors.generate(emit.add(outer, 1), lambda i: emit.load(offsets, emit.mul(i, inner)))
+    return with_shape(
+        parts, shape, lambda old: None if old in (dim, dim + 1) else old - (old > dim), {("offsets", dim): merged}
+    )
+
+
+def _above_zero(extent: Mixed) -> bool:
+    return isinstance(extent, int) and extent > 0
+
+
+def _merge_levels(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
+    inner = parts.vectors["offsets", dim + 1]
+    moved = dropping(dim + 1)
+    keep = lambda old: None if old in (dim, dim + 1) else moved(old)  # noqa: E731
+    if parts.layout.letter(dim) == "r":
+        merged = vectors.gather(inner, parts.vectors["offsets", dim])
+        return with_shape(parts, shape, keep, {("offsets", dim): merged})
+    starts, lengths = parts.vectors["starts", dim], parts.vectors["lengths", dim]
+    count = emit.dim(starts, 0)
+
+    def length(i: Any) -> Any:
+        low = emit.load(starts, i)
+        high = emit.load(inner, emit.add(low, emit.load(lengths, i)))
+        return emit.sub(high, emit.load(inner, low))
+
+    new = {("starts", dim): vectors.gather(inner, starts), ("lengths", dim): vectors.generate(count, length)}
+    return with_shape(parts, shape, keep, new)
+
+
+def scaled_vectors(parts: Parts, dim: int, factor: Mixed) -> dict[tuple[str, int], Any]:
+    """The vectors of a level with every entry multiplied."""
+    return {(kind, at): vectors.scale(vector, factor) for (kind, at), vector in parts.vectors.items() if at == dim}
+
+
+def _merge_scale(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
+    new = scaled_vectors(parts, dim, parts.extent(dim + 1))
+    return with_shape(parts, shape, dropping(dim + 1), new)
+
+
+def _merge_features(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
+    axis, _ = parts.layout.locate(dim)
+    new = scaled_vectors(parts, dim, parts.extent(dim + 1))
+    return with_shape(parts, shape, dropping(dim + 1), new, values=collapse_storage(parts, axis))
+
+
+def _merge_untile(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
+    extents: dict[int, Mixed] = {}
+    if shape.has_extent_part(dim) and shape.layout.letter(dim) == "d":
+        axis, _ = parts.layout.locate(dim)
+        extents[dim] = emit.ceildiv(parts.storage_dim(axis), shape.factor(dim))
+    return with_shape(parts, shape, dropping(dim + 1), {}, extents)
+
+
+def _merge_tiles(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
+    return with_shape(parts, shape, dropping(dim + 1), {})
+
+
+def _merge_tile_parts(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
+    """The tiles become components: first the outer level as a level of components, then the
+    merge of the dim with it."""
+    if parts.layout.is_plain(dim):
+        return _tile_rows(parts, dim, shape)
+    axis, at = parts.layout.locate(dim + 1)
+    letters = parts.layout.axes[axis]
+    spelling = f"{letters[: at + 1]}r{letters[at + 2 :]}"
+    layout = type(parts.layout)((*parts.layout.axes[:axis], spelling, *parts.layout.axes[axis + 1 :]))
+    middle = RaggedShape(layout, tuple(None if k == dim + 2 else e for k, e in enumerate(parts.shape.shape)))
+    counts = vectors.logical_lengths(parts, dim + 1)
+    new = {("offsets", dim + 1): vectors.scan(counts), ("offsets", dim + 2): _tile_offsets(parts, dim + 1)}
+    leveled = with_shape(parts, middle, lambda old: None if old in (dim + 1, dim + 2) else old, new)
+    return merge_parts(leveled, dim)
+
+
+def _tile_offsets(parts: Parts, outer: int) -> Any:
+    """Starts of all tiles of a split ragged level, the total at the end."""
+    axis, at = parts.layout.locate(outer)
+    first = parts.layout.dims(axis)[0]
+    starts = vectors.per_tuple(parts, axis, at + 1, lambda fixed: parts.axis_range(axis, fixed)[0])
+    end = positions(parts, first + at)
+    return append(starts, end)
+
+
+def _tile_rows(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
+    """Rows of a dense dim times the tiles of the next: `d|dt` to components."""
+    axis, _ = parts.layout.locate(dim)
+    rows, length = parts.storage_dim(axis), parts.storage_dim(axis + 1)
+    factor = parts.shape.factor(dim + 1)
+    tiles = emit.ceildiv(length, factor)
+    count = emit.mul(rows, tiles)
+
+    def start(i: Any) -> Any:
+        row = emit.minimum(rows, emit.divide(i, emit.maximum(tiles, 1)))
+        tile = emit.sub(i, emit.mul(row, tiles))
+        return emit.add(emit.mul(row, length), emit.mul(tile, factor))
+
+    offsets = vectors.generate(emit.add(count, 1), start)
+    values = collapse_storage(parts, axis)
+    moved = lambda old: None if old in (dim, dim + 1, dim + 2) else old - (old > dim)  # noqa: E731
+    return with_shape(parts, shape, moved, {("offsets", dim + 1): offsets}, values=values)
+
+
+_MERGES: dict[str, Callable[[Parts, int, RaggedShape], Parts]] = {
+    "batch": _merge_batch,
+    "plain": _merge_plain,
+    "components": _merge_components,
+    "rows": _merge_rows,
+    "levels": _merge_levels,
+    "scale": _merge_scale,
+    "features": _merge_features,
+    "untile": _merge_untile,
+    "tiles": _merge_tiles,
+    "tile_parts": _merge_tile_parts,
+}

@@ -1,0 +1,331 @@
+"""Emitting a loop nest: loops over components around dense linalg on slices.
+
+The last level of an axis under fixed indices is a contiguous range of storage, so what remains
+below the explicit loops is one dense `linalg.generic` on slices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ragged_dialect._mlir import affine, ir, linalg
+from ragged_dialect.iteration import expr_uses
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.context import Lowering
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.forall import OpenForall
+from ragged_dialect.lowering.nest import Nest, Operand
+from ragged_dialect.lowering.nest_loops import (
+    batch_loops,
+    close_pending_inputs,
+    collapse,
+    dense_extent,
+    explicit_loops,
+    joined_loops,
+)
+from ragged_dialect.lowering.parts import Parts, Pending, Range
+from ragged_dialect.types import is_tensor
+
+
+def lower_nest(ctx: Lowering, nest: Nest) -> list[Parts]:
+    """Emit a nest; returns the parts of its results, which have the structure of its outs."""
+    structures = [out.parts for out in nest.outs]
+    batch = joined_loops(ctx, nest)
+    if batch is None:
+        close_pending_inputs(ctx, nest)
+        collapse(nest)
+        batch = batch_loops(nest)
+    emitter = _Emitter(ctx, nest, batch)
+    results = emitter.run()
+    return [parts.replace(held) for parts, held in zip(structures, results, strict=True) if parts is not None]
+
+
+def fill_of(tensor: Any) -> tuple[Any, Any] | None:
+    """The (scalar, outs) of the fill that makes a tensor, in named or generic form."""
+    if isinstance(tensor.owner, ir.Block):
+        return None
+    op = tensor.owner.operation
+    if op.name == "linalg.fill":
+        return op.operands[0], op.operands[1]
+    if op.name != "linalg.generic" or len(op.operands) != 2 or is_tensor(op.operands[0].type):
+        return None
+    block = op.regions[0].blocks[0]
+    first = next(iter(block.operations)).operation
+    if first.name == "linalg.yield" and first.operands[0] == block.arguments[0]:
+        return op.operands[0], op.operands[1]
+    return None
+
+
+class _Emitter:
+    """Emits one nest: forall, inner loops, the dense op."""
+
+    def __init__(self, ctx: Lowering, nest: Nest, batch: list[int]) -> None:
+        self.ctx = ctx
+        self.nest = nest
+        self.batch = batch
+        self.serial = _ordered(nest, [loop for loop in explicit_loops(nest) if loop not in batch])
+        outer = {*batch, *self.serial}
+        self.inner = [loop for loop in nest.kinds if loop not in outer]
+        self.ivs: dict[int, Mixed] = {}
+        self.slots: list[int] = []
+        self.forall: OpenForall | None = None
+
+    def run(self) -> list[Any]:
+        """The results: tensors, or pending ones of the open forall."""
+        if not self.batch:
+            inits = [out.parts.values for out in self.nest.outs if out.parts is not None]
+            return self._loops(inits)
+        counts = [dense_extent(self.nest, loop) for loop in self.batch]
+        if self.ctx.forall is None or not self._fits(self.ctx.forall, counts):
+            self.ctx.close()
+            self.ctx.forall = OpenForall(self.ctx, counts)
+        forall = self.forall = self.ctx.forall
+        self.ivs = dict(zip(self.batch, forall.ivs, strict=True))
+        with ir.InsertionPoint(forall.block), self.ctx.scope(forall.known):
+            self.slots = [self._add_out(out) for out in self.nest.outs]
+            carried = self._loops([forall.slots[s].current for s in self.slots])
+        for slot, tensor in zip(self.slots, carried, strict=True):
+            forall.slots[slot].current = tensor
+        return [Pending(forall, slot, forall.slots[slot].init) for slot in self.slots]
+
+    def _fits(self, forall: OpenForall, counts: list[Mixed]) -> bool:
+        reads = any(op.parts is not None and op.parts.pending is not None for op in self.nest.operands)
+        return reads or counts == forall.counts
+
+    def _add_out(self, out: Operand) -> int:
+        """A shared out of the forall. One that starts filled with a scalar is filled part by part,
+        in the iteration that uses the part."""
+        assert out.parts is not None
+        assert self.forall is not None
+        places = tuple(out.uses(loop)[0] for loop in self.batch)
+        init = out.parts.values
+        filled = fill_of(init)
+        slot = self.forall.add(init if filled is None else filled[1], self._outer_ranges(out), places)
+        if filled is not None:
+            part = self.forall.slots[slot]
+            part.current = linalg.fill(filled[0], outs=[part.current])
+        return slot
+
+    def _outer_ranges(self, operand: Operand) -> list[Range]:
+        """Storage ranges under the forall's indices."""
+        assert operand.parts is not None
+        ranges: list[Range] = []
+        for axis in range(operand.parts.layout.storage_rank):
+            fixed: list[Mixed] = []
+            for dim in operand.parts.layout.dims(axis):
+                if operand.loops[dim] not in self.batch:
+                    break
+                fixed.append(self.ivs[operand.loops[dim]])  # type: ignore[index]
+            ranges.append(operand.parts.axis_range(axis, fixed))
+        return ranges
+
+    def _loops(self, carried: list[Any], depth: int = 0) -> list[Any]:
+        if depth == len(self.serial):
+            return self._dense(carried)
+        loop = self.serial[depth]
+        count = self._extent(loop)
+
+        def body(i: Any, inner: list[Any]) -> list[Any]:
+            self.ivs[loop] = i
+            with self.ctx.scope():
+                return self._loops(inner, depth + 1)
+
+        return emit.for_loop(count, carried, body)
+
+    def _fixed(self, operand: Operand, dim: int) -> list[Mixed]:
+        """Indices of the levels above a dim in its axis."""
+        assert operand.parts is not None
+        axis, at = operand.parts.layout.locate(dim)
+        first = operand.parts.layout.dims(axis)[0]
+        return [self.ivs[operand.loops[d]] for d in range(first, first + at)]  # type: ignore[index]
+
+    def _extent(self, loop: int) -> Mixed:
+        """Extent of a loop under the loops around it; ragged uses know it best."""
+        best: tuple[int, Operand, int] | None = None
+        for operand in self.nest.operands:
+            for dim in operand.uses(loop):
+                assert operand.parts is not None
+                rank = "twr".find(operand.parts.layout.letter(dim)) + 1
+                rank = rank or (1 if operand.parts.layout.is_split_outer(dim) else 0)
+                if best is None or rank > best[0]:
+                    best = (rank, operand, dim)
+        assert best is not None
+        _, operand, dim = best
+        if best[0] == 0:
+            return dense_extent(self.nest, loop)
+        assert operand.parts is not None
+        return operand.parts.loop_extent(dim, self._fixed(operand, dim))
+
+    # The dense op -------------------------------------------------------------------------------
+
+    def _dense(self, carried: list[Any]) -> list[Any]:
+        sizes = {loop: self._extent(loop) for loop in self.inner if self._is_ragged(loop)}
+        views = [self._view(operand, sizes, None) for operand in self.nest.operands[: self.nest.inputs]]
+        targets = [self._view(out, sizes, tensor) for out, tensor in zip(self.nest.outs, carried, strict=True)]
+        results = self._generic([v.tensor for v in views], [t.tensor for t in targets], [*views, *targets])
+        return [
+            result if target.whole else emit.insert_slice(result, tensor, target.offsets, target.sizes)
+            for tensor, target, result in zip(carried, targets, results, strict=True)
+        ]
+
+    def _is_ragged(self, loop: int) -> bool:
+        return any(
+            operand.parts is not None and operand.parts.layout.letter(dim) in "rwt"
+            for operand in self.nest.operands
+            for dim in operand.uses(loop)
+        )
+
+    def _view(self, operand: Operand, sizes: dict[int, Mixed], tensor: Any) -> _View:
+        """The slice of an operand under the current indices; `tensor` is the part of an out that
+        the forall's iteration owns."""
+        if operand.parts is None:
+            return _View(operand.scalar, [], [], [], True)
+        parts = operand.parts
+        if tensor is None and parts.pending is not None:
+            slot = parts.pending.forall.slots[parts.pending.slot]
+            tensor, bases = slot.current, slot.ranges
+        elif tensor is not None and self.forall is not None:
+            bases = self.forall.slots[self.slots[self.nest.outs.index(operand)]].ranges
+        else:
+            tensor = parts.values if tensor is None else tensor
+            bases = [(0, None)] * parts.layout.storage_rank
+        ranges, kept, exprs = self._axes(operand, sizes)
+        offsets = [emit.sub(low, base[0]) for (low, _), base in zip(ranges, bases, strict=True)]
+        extents = [size for _, size in ranges]
+        whole = all(kept) and all(
+            isinstance(o, int) and o == 0 and (base[1] is size or (isinstance(size, int) and base[1] == size))
+            for o, size, base in zip(offsets, extents, bases, strict=True)
+        )
+        whole = whole or (
+            all(kept) and self.forall is None and not self.serial and self._covers(parts, offsets, extents)
+        )
+        view = tensor if whole else emit.extract_slice(tensor, offsets, extents, kept)
+        return _View(view, exprs, offsets, extents, whole)
+
+    def _covers(self, parts: Parts, offsets: list[Mixed], sizes: list[Mixed]) -> bool:
+        return all(
+            isinstance(o, int) and o == 0 and (s is parts.storage_dim(axis) or s == parts.storage_dim(axis))
+            for axis, (o, s) in enumerate(zip(offsets, sizes, strict=True))
+        )
+
+    def _axes(self, operand: Operand, sizes: dict[int, Mixed]) -> tuple[list[Range], list[bool], list[Any]]:
+        assert operand.parts is not None
+        parts = operand.parts
+        ranges: list[Range] = []
+        kept: list[bool] = []
+        exprs: list[Any] = []
+        for axis in range(parts.layout.storage_rank):
+            dims = parts.layout.dims(axis)
+            loop = operand.loops[dims[-1]]
+            if len(dims) == 1:
+                low, size, keep, expr = self._plain(operand, dims[0], sizes)
+            elif loop in self.ivs:
+                fixed = [*self._fixed(operand, dims[-1]), self.ivs[loop]]
+                low, _ = parts.axis_range(axis, fixed)
+                size, keep, expr = 1, False, None
+            else:
+                low, size = parts.axis_range(axis, self._fixed(operand, dims[-1]))
+                assert loop is not None
+                size, keep, expr = sizes.get(loop, size), True, ir.AffineDimExpr.get(self.inner.index(loop))
+            ranges.append((low, size))
+            kept.append(keep)
+            if keep:
+                exprs.append(expr)
+        return ranges, kept, exprs
+
+    def _plain(self, operand: Operand, dim: int, sizes: dict[int, Mixed]) -> tuple[Mixed, Mixed, bool, Any]:
+        """Range of a dense axis: all of it, one index of an outer loop, or the length of a ragged
+        loop that it takes part in."""
+        assert operand.parts is not None
+        loop = operand.loops[dim]
+        if loop in self.ivs:
+            return self.ivs[loop], 1, False, None
+        extent = operand.parts.extent(dim)
+        if loop is not None:
+            return 0, sizes.get(loop, extent), True, ir.AffineDimExpr.get(self.inner.index(loop))
+        expr = operand.exprs[dim]
+        outer = [k for k in self.ivs if expr_uses(expr, k)]
+        if not outer:
+            return 0, extent, True, self._renumber(expr)
+        low = self._evaluate(expr)
+        return low, emit.sub(extent, low), True, self._renumber(expr)
+
+    def _renumber(self, expr: Any) -> Any:
+        """An expression over the inner loops; outer ones count as 0."""
+        count = max([*self.nest.kinds, 0]) + 1
+        table = [
+            ir.AffineDimExpr.get(self.inner.index(k)) if k in self.inner else ir.AffineConstantExpr.get(0)
+            for k in range(count)
+        ]
+        return expr.compose(ir.AffineMap.get(len(self.inner), 0, table))
+
+    def _evaluate(self, expr: Any) -> Any:
+        """Value of an expression with the inner loops at 0."""
+        count = max([*self.nest.kinds, 0]) + 1
+        outer = list(self.ivs)
+        table = [
+            ir.AffineDimExpr.get(outer.index(k)) if k in self.ivs else ir.AffineConstantExpr.get(0)
+            for k in range(count)
+        ]
+        map_ = ir.AffineMap.get(len(outer), 0, [expr.compose(ir.AffineMap.get(len(outer), 0, table))])
+        return affine.apply(map_, [emit.value(self.ivs[k]) for k in outer])
+
+    def _generic(self, ins: list[Any], outs: list[Any], views: list[_View]) -> list[Any]:
+        rank = len(self.inner)
+        maps = [ir.AffineMapAttr.get(ir.AffineMap.get(rank, 0, view.exprs)) for view in views]
+        kinds = [ir.Attribute.parse(f"#linalg.iterator_type<{self.nest.kinds[loop]}>") for loop in self.inner]
+        op = ir.Operation.create(
+            "linalg.generic",
+            results=[out.type for out in outs],
+            operands=[*ins, *outs],
+            attributes={
+                "indexing_maps": ir.ArrayAttr.get(maps),
+                "iterator_types": ir.ArrayAttr.get(kinds),
+                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(ins), len(outs)]),
+            },
+            regions=1,
+        )
+        elements = [getattr(x.type, "element_type", x.type) for x in (*ins, *outs)]
+        block = op.regions[0].blocks.append(*elements)
+        with ir.InsertionPoint(block):
+            results = self.nest.payload(list(block.arguments), self._index)
+            ir.Operation.create("linalg.yield", operands=results)
+        return list(op.results)
+
+    def _index(self, loop: int) -> Any:
+        """Index of a loop, inside the payload."""
+        if loop in self.ivs:
+            return emit.value(self.ivs[loop])
+        i64 = ir.IntegerType.get_signless(64)
+        attributes = {"dim": ir.IntegerAttr.get(i64, self.inner.index(loop))}
+        return ir.Operation.create("linalg.index", results=[emit.index_type()], attributes=attributes).result
+
+
+@dataclass
+class _View:
+    """A slice of an operand: the tensor, its map over the inner loops, where it was cut."""
+
+    tensor: Any
+    exprs: list[Any]
+    offsets: list[Mixed]
+    sizes: list[Mixed]
+    whole: bool
+
+
+def _ordered(nest: Nest, loops: list[int]) -> list[int]:
+    """Loops with parents before children, else in their order."""
+    parents: dict[int, set[int]] = {loop: set() for loop in loops}
+    for operand in nest.operands:
+        if operand.parts is None:
+            continue
+        for axis in range(operand.parts.layout.storage_rank):
+            dims = [operand.loops[d] for d in operand.parts.layout.dims(axis)]
+            for at, loop in enumerate(dims):
+                if loop in parents:
+                    parents[loop] |= {k for k in dims[:at] if k in parents}
+    done: list[int] = []
+    while len(done) < len(loops):
+        ready = [k for k in loops if k not in done and parents[k] <= set(done)]
+        done.append(ready[0])
+    return done

@@ -1,0 +1,167 @@
+"""Which loops of a nest are explicit, which collapse, which run with the open forall.
+
+Loops that index a level with levels below it in its axis are *explicit*: batch loops become an
+`scf.forall`, the others `scf.for` inside. Loops that all operands nest alike are collapsed first
+(the merge of their levels): an elementwise op runs flat over the values.
+"""
+
+from __future__ import annotations
+
+from ragged_dialect.lowering.context import Lowering
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.forall import OpenForall
+from ragged_dialect.lowering.merge_views import merge_parts
+from ragged_dialect.lowering.nest import Nest, Operand
+from ragged_dialect.merging import merge_rule
+
+_COLLAPSIBLE = frozenset({"batch", "components", "untile", "tiles"})
+
+
+def collapse(nest: Nest) -> None:
+    """Merge adjacent loops while every operand nests them alike."""
+    while any(_collapse_pair(nest, a, b) for b in reversed(list(nest.kinds)) for a in list(nest.kinds) if a != b):
+        pass
+
+
+def _collapse_pair(nest: Nest, a: int, b: int) -> bool:
+    if nest.kinds[a] != nest.kinds[b] or a in nest.index_loops or b in nest.index_loops:
+        return False
+    rules = {_pair_rule(operand, a, b) for operand in nest.operands}
+    rules.discard("unused")
+    if len(rules) != 1 or not rules <= _COLLAPSIBLE:
+        return False
+    for operand in nest.operands:
+        if operand.uses(a):
+            (dim,) = operand.uses(a)
+            assert operand.parts is not None
+            operand.parts = merge_parts(operand.parts, dim)
+            del operand.loops[dim + 1], operand.exprs[dim + 1]
+    del nest.kinds[b]
+    return True
+
+
+def _pair_rule(operand: Operand, a: int, b: int) -> str:
+    """Name of the rule that merges the dims of loops a, b; `unused` without them, `none` else."""
+    if operand.mentions(a) or operand.mentions(b):
+        return "none"
+    first, second = operand.uses(a), operand.uses(b)
+    if not first and not second:
+        return "unused"
+    if len(first) != 1 or len(second) != 1 or second[0] != first[0] + 1 or operand.parts is None:
+        return "none"
+    shape = operand.parts.shape
+    dim = first[0]
+    if shape.layout.locate(dim)[0] != shape.layout.locate(dim + 1)[0] or shape.layout.letter(dim + 1) == "w":
+        return "none"
+    return merge_rule(shape, dim).name
+
+
+def close_pending_inputs(ctx: Lowering, nest: Nest) -> None:
+    if any(op.parts is not None and op.parts.pending is not None for op in nest.operands):
+        ctx.close()
+    for operand in nest.operands:
+        if operand.parts is not None and operand.parts.pending is not None:
+            operand.parts.held = operand.parts.values
+
+
+def explicit_loops(nest: Nest) -> list[int]:
+    """Loops that index a level with further levels below it in its axis."""
+    found: set[int] = set()
+    for operand in nest.operands:
+        if operand.parts is None:
+            continue
+        for axis in range(operand.parts.layout.storage_rank):
+            dims = operand.parts.layout.dims(axis)
+            found |= {loop for dim in dims[:-1] if (loop := operand.loops[dim]) is not None}
+    return [loop for loop in nest.kinds if loop in found]
+
+
+def batch_loops(nest: Nest) -> list[int]:
+    """Explicit parallel loops over leading dense levels, in every out: the forall."""
+    return [
+        loop
+        for loop in explicit_loops(nest)
+        if nest.kinds[loop] == "parallel"
+        and all(out.uses(loop) for out in nest.outs)
+        and all(_is_leading(operand, dim) for operand in nest.operands for dim in operand.uses(loop))
+        and not any(operand.mentions(loop) for operand in nest.operands)
+    ]
+
+
+def _is_leading(operand: Operand, dim: int) -> bool:
+    """Whether only dense levels precede a dense level in its axis."""
+    assert operand.parts is not None
+    layout = operand.parts.layout
+    axis, at = layout.locate(dim)
+    return set(layout.axes[axis][: at + 1]) == {"d"} and not layout.is_split_outer(dim)
+
+
+def joined_loops(ctx: Lowering, nest: Nest) -> list[int] | None:
+    """Loops of the nest that run with those of the open forall, if it reads results of it
+    iteration by iteration."""
+    forall = ctx.forall
+    if forall is None:
+        return None
+    reads = [op for op in nest.operands if op.parts is not None and op.parts.pending is not None]
+    if not reads:
+        return _same_components(forall, nest)
+    loops: list[int] | None = None
+    for operand in reads:
+        assert operand.parts is not None
+        assert operand.parts.pending is not None
+        slot = forall.slots[operand.parts.pending.slot]
+        found = [operand.loops[place] for place in slot.places]
+        if any(loop is None for loop in found) or (loops is not None and found != loops):
+            return None
+        loops = [loop for loop in found if loop is not None]
+    assert loops is not None
+    return loops if _can_run(nest, loops) and not _updates_pending(nest) else None
+
+
+def _updates_pending(nest: Nest) -> bool:
+    return any(out.parts is not None and out.parts.pending is not None for out in nest.outs)
+
+
+def _same_components(forall: OpenForall, nest: Nest) -> list[int] | None:
+    batch = batch_loops(nest)
+    if len(batch) != len(forall.counts) or _can_collapse(nest) or not _can_run(nest, batch):
+        return None
+    counts = [dense_extent(nest, loop) for loop in batch]
+    return batch if counts == forall.counts else None
+
+
+def _can_collapse(nest: Nest) -> bool:
+    """Whether the nest would run flat on its own, which needs no forall."""
+    pairs = [(a, b) for a in nest.kinds for b in nest.kinds if a != b]
+    for a, b in pairs:
+        rules = {_pair_rule(operand, a, b) for operand in nest.operands} - {"unused"}
+        if len(rules) == 1 and rules <= _COLLAPSIBLE and nest.kinds[a] == nest.kinds[b]:
+            return True
+    return False
+
+
+def _can_run(nest: Nest, loops: list[int]) -> bool:
+    """Whether these loops can be the forall of the nest."""
+    batch = set(batch_loops(nest))
+    for loop in loops:
+        plain = (
+            nest.kinds[loop] == "parallel"
+            and all(out.uses(loop) for out in nest.outs)
+            and all(_is_leading(operand, dim) for operand in nest.operands for dim in operand.uses(loop))
+            and not any(operand.mentions(loop) for operand in nest.operands)
+        )
+        if not plain:
+            return False
+    return batch <= set(loops) and len(set(loops)) == len(loops)
+
+
+def dense_extent(nest: Nest, loop: int) -> Mixed:
+    """Extent of a dense loop, from the operand that knows it best."""
+    sizes: list[Mixed] = []
+    for operand in nest.operands:
+        for dim in operand.uses(loop):
+            assert operand.parts is not None
+            if operand.parts.layout.letter(dim) not in "rwt":
+                sizes.append(operand.parts.extent(dim))
+    static = [s for s in sizes if isinstance(s, int)]
+    return static[0] if static else sizes[0]

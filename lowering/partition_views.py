@@ -1,0 +1,114 @@
+"""`ragged.partition` on parts: offsets become absolute and one-dimensional."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ragged_dialect._mlir import tensor
+from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.views import append, collapse_storage, outer_count, positions, with_shape
+from ragged_dialect.shape import RaggedShape
+
+
+def partition_parts(parts: Parts, dim: int, vector: Any, count: int | None, lengths: bool) -> Parts:
+    """`ragged.partition` by a vector of rank 1 or rows of rank 2, any integer type."""
+    rank = len(vector.type.shape)
+    shape = parts.shape.partition(dim, rank, count)
+    vector = emit.as_vector(vector)
+    if rank == 1:
+        offsets = vectors.scan(vector) if lengths else vector
+        return with_shape(parts, shape, _from(dim, 1), {("offsets", dim + 1): offsets})
+    columns = emit.dim(vector, 1)
+    per_row = columns if lengths else emit.sub(columns, 1)
+    extents: dict[int, Mixed] = {}
+    if shape.has_extent_part(dim):
+        extents[dim] = per_row
+    if parts.layout.is_plain(dim):
+        return _partition_rows(parts, dim, shape, vector, lengths, per_row, extents)
+    if parts.layout.letter(dim) == "w":
+        return _partition_window(parts, dim, shape, vector, lengths, per_row, extents)
+    offsets = _absolute(parts, dim, vector, lengths, per_row)
+    moved = lambda old: None if old == dim else old + (old > dim)  # noqa: E731
+    return with_shape(parts, shape, moved, {("offsets", dim + 1): offsets}, extents)
+
+
+def _from(dim: int, by: int) -> Callable[[int], int | None]:
+    """Dims from `dim` on move, but the dim itself becomes the new dense level's."""
+    return lambda old: None if old == dim else old + (by if old > dim else 0)
+
+
+def _row_offset(vector: Any, lengths: bool, row: Any, column: Any) -> Any:
+    """Start of a part of a row, relative to the row."""
+    if not lengths:
+        return emit.to_index(tensor.extract(vector, [emit.value(row), emit.value(column)]))
+
+    def body(k: Any, state: list[Any]) -> list[Any]:
+        return [emit.add(state[0], emit.to_index(tensor.extract(vector, [emit.value(row), k])))]
+
+    return emit.for_loop(column, [emit.value(0)], body)[0]
+
+
+def _rows_vector(rows: Mixed, per_row: Mixed, entry: Callable[[Any, Any], Any]) -> Any:
+    """A vector over (row, part): entry(row, part)."""
+    size = emit.mul(rows, per_row)
+
+    def body(i: Any) -> Any:
+        row = emit.divide(i, emit.maximum(per_row, 1))
+        return entry(row, emit.sub(i, emit.mul(row, per_row)))
+
+    return vectors.generate(size, body)
+
+
+def _absolute(parts: Parts, dim: int, vector: Any, lengths: bool, per_row: Mixed) -> Any:
+    """Absolute offsets of rows that are relative to the components of a level."""
+    if parts.layout.letter(dim) == "r":
+        base = vectors.element_starts(parts, dim)
+        rows: Mixed = parts.parents(dim)
+        end = positions(parts, dim)
+        start = lambda row: emit.load(base, row)  # noqa: E731
+    else:
+        rows = outer_count(parts, dim)
+        extent = parts.extent(dim)
+        end = emit.mul(rows, extent)
+        start = lambda row: emit.mul(row, extent)  # noqa: E731
+    starts = _rows_vector(rows, per_row, lambda r, c: emit.add(start(r), _row_offset(vector, lengths, r, c)))
+    return append(starts, end)
+
+
+def _partition_rows(
+    parts: Parts, dim: int, shape: RaggedShape, vector: Any, lengths: bool, per_row: Mixed, extents: dict[int, Mixed]
+) -> Parts:
+    axis, _ = parts.layout.locate(dim)
+    rows, length = parts.storage_dim(axis - 1), parts.storage_dim(axis)
+    if shape.has_extent_part(dim - 1):
+        extents[dim - 1] = rows
+    starts = _rows_vector(rows, per_row, lambda r, c: emit.add(emit.mul(r, length), _row_offset(vector, lengths, r, c)))
+    offsets = append(starts, emit.mul(rows, length))
+    values = collapse_storage(parts, axis - 1)
+    return with_shape(parts, shape, _from(dim, 1), {("offsets", dim + 1): offsets}, extents, values)
+
+
+def _partition_window(
+    parts: Parts, dim: int, shape: RaggedShape, vector: Any, lengths: bool, per_row: Mixed, extents: dict[int, Mixed]
+) -> Parts:
+    base = parts.vectors["starts", dim]
+    rows = parts.parents(dim)
+
+    def start(row: Any, column: Any) -> Any:
+        return emit.add(emit.load(base, row), _row_offset(vector, lengths, row, column))
+
+    def length(row: Any, column: Any) -> Any:
+        if lengths:
+            return emit.to_index(tensor.extract(vector, [row, column]))
+        after = _row_offset(vector, lengths, row, emit.add(column, 1))
+        return emit.sub(after, _row_offset(vector, lengths, row, column))
+
+    new = {
+        ("starts", dim + 1): _rows_vector(rows, per_row, start),
+        ("lengths", dim + 1): _rows_vector(rows, per_row, length),
+    }
+    moved = lambda old: None if old == dim else old + (old > dim)  # noqa: E731
+    return with_shape(parts, shape, moved, new, extents)

@@ -1,0 +1,45 @@
+"""Running a pass on text, and comparing a program's results before and after it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect.asm.module import parse_module, print_module
+from ragged_dialect.dialect import context
+from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.passes.pipeline import Stage
+from ragged_dialect.reference import RaggedValue, run
+from ragged_dialect.types import is_ragged, shape_of
+
+_CONTEXT = context()
+
+
+def parse(text: str) -> Any:
+    """A module in one shared context."""
+    return parse_module(text, _CONTEXT)
+
+
+def rewritten(text: str, *passes: RaggedPass) -> str:
+    """The text of a module after passes; PassFailed with the diagnostics when one fails."""
+    module = parse(text)
+    for own in passes:
+        Stage(own.name, own.name, (), own).run(module)
+    return print_module(module)
+
+
+def results(text: str, args: list[Any]) -> list[Any]:
+    """Results of `f` by the reference interpreter, ragged ones as (index, element) lists: storage is
+    not compared."""
+    module = parse(text)
+    function = next(op for op in module.body.operations if op.attributes["sym_name"].value == "f")
+    types = function.attributes["function_type"].value.results
+    return [_logical(t, value) for t, value in zip(types, run(module, "f", args), strict=True)]
+
+
+def _logical(type_: Any, value: Any) -> Any:
+    if not is_ragged(type_):
+        return np.asarray(value).tolist()
+    ragged = RaggedValue.from_parts(shape_of(type_), list(value))
+    return [(tuple(index), ragged.values[ragged.position(index)].item()) for index in ragged.indices()]
