@@ -79,9 +79,9 @@ def _has_ragged_signature(op: Any) -> bool:
 def _lower_function(function: Any) -> None:
     ctx = Lowering()
 
-    def process(block: Any) -> None:
+    def process(block: Any, operations: list[Any] | None = None) -> None:
         with ctx.scope():
-            for op in list(block.operations):
+            for op in list(block.operations) if operations is None else operations:
                 with ir.InsertionPoint(op), op.location:
                     _lower_op(ctx, op.operation, process)
             ctx.close()
@@ -92,14 +92,14 @@ def _lower_function(function: Any) -> None:
         op.erase()
 
 
-def _lower_op(ctx: Lowering, op: Any, process: Callable[[Any], None]) -> None:
+def _lower_op(ctx: Lowering, op: Any, process: control.Process) -> None:
     try:
         _dispatch(ctx, op, process)
     except LayoutError as error:
         raise PassFailure(op, f"'{op.name}' op {error}") from error
 
 
-def _dispatch(ctx: Lowering, op: Any, process: Callable[[Any], None]) -> None:
+def _dispatch(ctx: Lowering, op: Any, process: control.Process) -> None:
     ragged = op.name.startswith("ragged.") or touches_ragged(op)
     if op.name in control.RULES or op.name.startswith("scf."):
         _control(ctx, op, process, ragged)
@@ -130,7 +130,7 @@ def _reads_open_forall(ctx: Lowering, op: Any) -> bool:
     )
 
 
-def _control(ctx: Lowering, op: Any, process: Callable[[Any], None], ragged: bool) -> None:
+def _control(ctx: Lowering, op: Any, process: control.Process, ragged: bool) -> None:
     if ragged or op.name in ("scf.yield", "func.return", "scf.condition"):
         if ragged:
             control.RULES[op.name](ctx, op, process)

@@ -45,7 +45,7 @@ def _make(name: str, x: Any, shape: RaggedShape, operands: Sequence[Any], **attr
 def partition(x: Any, vector: Any, dim: int, lengths: bool = False) -> Any:
     """`ragged.partition`: group `dim` by offsets (or lengths) of rank 1 or 2."""
     v = shape_of(vector.type)
-    shape = shape_of(x.type).partition(dim, v.rank, partition_count(v, lengths))
+    shape = shape_of(x.type).partition(dim, v.rank, partition_count(v, lengths), v.shape[0] if v.shape else None)
     return _make("partition", x, shape, [x, vector], dim=dim, lengths=lengths)
 
 

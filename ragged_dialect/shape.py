@@ -87,15 +87,15 @@ class RaggedShape:
         return result
 
     def lead(self, dim: int) -> Extent:
-        """Number of outer index tuples of a dense level that only dense levels precede."""
+        """Number of outer index tuples of a level, where only dense levels precede it."""
         axis, at = self.layout.locate(dim)
         first = self.layout.dims(axis)[0]
         return product(self.shape[first : first + at])
 
     # Structure ops -----------------------------------------------------------------------------
 
-    def partition(self, dim: int, rank: int, count: Extent) -> RaggedShape:
-        """Partition `dim` by a vector of `rank` 1 or 2 into `count` components (per row)."""
+    def partition(self, dim: int, rank: int, count: Extent, rows: Extent = None) -> RaggedShape:
+        """Partition `dim` by a vector of `rank` 1 or 2 into `count` components (per row of `rows`)."""
         axis, at = self.layout.locate(dim)
         letters = self.layout.axes[axis]
         self._refuse_split(dim)
@@ -104,9 +104,10 @@ class RaggedShape:
         if rank != 2:
             raise LayoutError(f"expected offsets of rank 1 or 2, got rank {rank}")
         if self.layout.is_plain(dim):
-            return self._partition_plain_rows(dim, count)
+            return self._partition_plain_rows(dim, count, rows)
         if at == 0:
             raise LayoutError(f"expected offsets of rank 1 for dense dim {dim}, got rank 2")
+        _check_rows(self.lead(dim), rows)
         inner = "r" if letters[at] == "d" else letters[at]
         new = self.layout.replace_axis(axis, f"{letters[:at]}d{inner}{letters[at + 1 :]}")
         return RaggedShape(new, (*self.shape[:dim], count, None, *self.shape[dim + 1 :]))
@@ -120,9 +121,10 @@ class RaggedShape:
         new = self.layout.replace_axis(axis, f"dr{letters[1:]}")
         return RaggedShape(new, (*self.shape[:dim], count, None, *self.shape[dim + 1 :]))
 
-    def _partition_plain_rows(self, dim: int, count: Extent) -> RaggedShape:
+    def _partition_plain_rows(self, dim: int, count: Extent, rows: Extent) -> RaggedShape:
         if dim == 0 or not self.layout.is_plain(dim - 1):
             raise LayoutError(f"expected offsets of rank 1 for dense dim {dim}, got rank 2")
+        _check_rows(self.shape[dim - 1], rows)
         axis, _ = self.layout.locate(dim)
         axes = [*self.layout.axes[: axis - 1], "ddr", *self.layout.axes[axis + 1 :]]
         return RaggedShape(Layout.of_axes(axes), (*self.shape[:dim], count, None, *self.shape[dim + 1 :]))
@@ -274,6 +276,11 @@ def _windowed(below: str) -> str:
         if letter in RAGGED:
             return f"{below[:at]}w{below[at + 1 :]}"
     return below
+
+
+def _check_rows(components: Extent, rows: Extent) -> None:
+    if components is not None and rows is not None and components != rows:
+        raise LayoutError(f"expected {components} rows of offsets, got {rows}")
 
 
 def _join(extents: list[Extent], dim: int) -> Extent:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.layout import Extent
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import compatible, layout_of, shape_of, tensor_type
 
@@ -117,6 +118,18 @@ def check_vector(value: Any, what: str, ranks: Iterable[int] = (1,)) -> RaggedSh
         wanted = " or ".join(map(str, ranks))
         raise LayoutError(f"expected {what} of rank {wanted}, got rank {shape.rank}")
     return shape
+
+
+def check_size(vector: RaggedShape, size: Extent, what: str) -> None:
+    """A vector's size, where it and the expected one are static."""
+    got = vector.shape[0]
+    if got is not None and size is not None and got != size:
+        raise LayoutError(f"expected {what} of size {size}, got {got}")
+
+
+def offsets_size(components: Extent) -> Extent:
+    """Size of the offsets of a number of components."""
+    return None if components is None else components + 1
 
 
 def check_scalar(value: Any, what: str) -> None:

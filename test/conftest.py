@@ -13,7 +13,7 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
-settings.register_profile("quick", deadline=None, max_examples=60)
+settings.register_profile("quick", deadline=None, max_examples=60, derandomize=True)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 
 

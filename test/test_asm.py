@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -204,6 +207,17 @@ def test_strings_and_comments_survive(noise: str) -> None:
     generic = to_generic(text)
     assert generic == '"ragged.print"( %r)' + text.removeprefix("ragged.print %r")
     assert to_short(generic) == text
+
+
+@pytest.mark.parametrize("filler", [" ", "\n", "(", "{", "%a,", "// \n", '"', "<", "ragged.merge ", "a : i64"])
+def test_time_is_linear(filler: str) -> None:
+    """Long runs of anything take no more than a moment."""
+    for text in ("ragged.merge" + filler * 20000, '"ragged.merge"(' + filler * 20000, filler * 20000 + " ragged.merge"):
+        start = time.perf_counter()
+        with contextlib.suppress(ParseError):
+            to_generic(text)
+        to_short(text)
+        assert time.perf_counter() - start < 5
 
 
 @settings(max_examples=300, deadline=None)

@@ -54,8 +54,17 @@ func.func @from_padded_5(%x: tensor<3x9x8xf32>, %o: tensor<4xi64>) {
 
 // -----
 
+// Of n + 1 offsets.
+func.func @from_padded_6(%x: tensor<3x9xf32>, %o: tensor<5xi64>) {
+  // expected-error@+1 {{'ragged.from_padded' op expected offsets of dim 1 of size 4, got 5}}
+  %0 = ragged.from_padded %x, %o : (tensor<3x9xf32>, tensor<5xi64>) -> tensor<3x?xf32, #ragged.layout<"dr">>
+  return
+}
+
+// -----
+
 // Vectors are flat.
-func.func @from_padded_6(%x: tensor<3x9xf32>, %o: tensor<3x2xi64>) {
+func.func @from_padded_7(%x: tensor<3x9xf32>, %o: tensor<3x2xi64>) {
   // expected-error@+1 {{'ragged.from_padded' op expected offsets of rank 1, got rank 2}}
   %0 = ragged.from_padded %x, %o : (tensor<3x9xf32>, tensor<3x2xi64>) -> tensor<3x?xf32, #ragged.layout<"dr">>
   return
@@ -64,7 +73,7 @@ func.func @from_padded_6(%x: tensor<3x9xf32>, %o: tensor<3x2xi64>) {
 // -----
 
 // The element type stays.
-func.func @from_padded_7(%x: tensor<3x9xf32>, %o: tensor<4xi64>) {
+func.func @from_padded_8(%x: tensor<3x9xf32>, %o: tensor<4xi64>) {
   // expected-error@+1 {{'ragged.from_padded' op expected a result of f32, got f64}}
   %0 = ragged.from_padded %x, %o : (tensor<3x9xf32>, tensor<4xi64>) -> tensor<3x?xf64, #ragged.layout<"dr">>
   return
@@ -73,7 +82,7 @@ func.func @from_padded_7(%x: tensor<3x9xf32>, %o: tensor<4xi64>) {
 // -----
 
 // Dense dims agree.
-func.func @from_padded_8(%x: tensor<4x9xf32>, %o: tensor<4xi64>) {
+func.func @from_padded_9(%x: tensor<4x9xf32>, %o: tensor<4xi64>) {
   // expected-error@+1 {{'ragged.from_padded' op expected operand type tensor<3x?xf32>, got tensor<4x9xf32>}}
   %0 = ragged.from_padded %x, %o : (tensor<4x9xf32>, tensor<4xi64>) -> tensor<3x?xf32, #ragged.layout<"dr">>
   return

@@ -38,8 +38,28 @@ func.func @partition_3(%x: tensor<?xf32>, %y: tensor<2x2x4xi64>) {
 
 // -----
 
+// One row per component.
+func.func @partition_4(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %y: tensor<2x3xi64>) {
+  // expected-error@+1 {{'ragged.partition' op expected 3 rows of offsets, got 2}}
+  %0 = ragged.partition %x, %y {dim = 1}
+      : (tensor<3x?xf32, #ragged.layout<"dr">>, tensor<2x3xi64>) -> tensor<3x2x?xf32, #ragged.layout<"ddr">>
+  return
+}
+
+// -----
+
+// Of a plain dim too.
+func.func @partition_5(%x: tensor<2x100xf32>, %y: tensor<3x5xi64>) {
+  // expected-error@+1 {{'ragged.partition' op expected 2 rows of offsets, got 3}}
+  %0 = ragged.partition %x, %y {dim = 1}
+      : (tensor<2x100xf32>, tensor<3x5xi64>) -> tensor<2x4x?xf32, #ragged.layout<"ddr">>
+  return
+}
+
+// -----
+
 // Split dims are merged first.
-func.func @partition_4(%x: tensor<3x?x4xf32, #ragged.layout<"drt">>, %y: tensor<3x3xi64>) {
+func.func @partition_6(%x: tensor<3x?x4xf32, #ragged.layout<"drt">>, %y: tensor<3x3xi64>) {
   // expected-error@+1 {{'ragged.partition' op expected dim 1 of layout "drt" without tiles, got a split dim (merge it first)}}
   %0 = ragged.partition %x, %y {dim = 1}
       : (tensor<3x?x4xf32, #ragged.layout<"drt">>, tensor<3x3xi64>) -> tensor<3x2x?x4xf32, #ragged.layout<"ddrt">>
@@ -49,7 +69,7 @@ func.func @partition_4(%x: tensor<3x?x4xf32, #ragged.layout<"drt">>, %y: tensor<
 // -----
 
 // The dim is one of the operand's.
-func.func @partition_5(%x: tensor<?xf32>, %y: tensor<4xi64>) {
+func.func @partition_7(%x: tensor<?xf32>, %y: tensor<4xi64>) {
   // expected-error@+1 {{'ragged.partition' op expected dim in [0, 1), got 1}}
   %0 = ragged.partition %x, %y {dim = 1} : (tensor<?xf32>, tensor<4xi64>) -> tensor<3x?xf32, #ragged.layout<"dr">>
   return
@@ -58,7 +78,7 @@ func.func @partition_5(%x: tensor<?xf32>, %y: tensor<4xi64>) {
 // -----
 
 // n components have n + 1 offsets, so there is one at least.
-func.func @partition_6(%x: tensor<?xf32>, %y: tensor<0xi64>) {
+func.func @partition_8(%x: tensor<?xf32>, %y: tensor<0xi64>) {
   // expected-error@+1 {{'ragged.partition' op expected at least 1 offset, got 0}}
   %0 = ragged.partition %x, %y {dim = 0} : (tensor<?xf32>, tensor<0xi64>) -> tensor<?x?xf32, #ragged.layout<"dr">>
   return
@@ -67,7 +87,7 @@ func.func @partition_6(%x: tensor<?xf32>, %y: tensor<0xi64>) {
 // -----
 
 // Offsets are integers.
-func.func @partition_7(%x: tensor<?xf32>, %y: tensor<4xf32>) {
+func.func @partition_9(%x: tensor<?xf32>, %y: tensor<4xf32>) {
   // expected-error@+1 {{'ragged.partition' op expected offsets of i32, i64 or index, got f32}}
   %0 = ragged.partition %x, %y {dim = 0} : (tensor<?xf32>, tensor<4xf32>) -> tensor<3x?xf32, #ragged.layout<"dr">>
   return
@@ -76,7 +96,7 @@ func.func @partition_7(%x: tensor<?xf32>, %y: tensor<4xf32>) {
 // -----
 
 // Offsets are dense.
-func.func @partition_8(%x: tensor<?xf32>, %y: tensor<3x?xi64, #ragged.layout<"dr">>) {
+func.func @partition_10(%x: tensor<?xf32>, %y: tensor<3x?xi64, #ragged.layout<"dr">>) {
   // expected-error@+1 {{'ragged.partition' op expected offsets without a layout, got tensor<3x?xi64, #ragged.layout<"dr">>}}
   %0 = ragged.partition %x, %y {dim = 0}
       : (tensor<?xf32>, tensor<3x?xi64, #ragged.layout<"dr">>) -> tensor<3x?xf32, #ragged.layout<"dr">>
@@ -86,7 +106,7 @@ func.func @partition_8(%x: tensor<?xf32>, %y: tensor<3x?xi64, #ragged.layout<"dr
 // -----
 
 // The same for lengths.
-func.func @partition_9(%x: tensor<?xf32>, %y: tensor<3xf64>) {
+func.func @partition_11(%x: tensor<?xf32>, %y: tensor<3xf64>) {
   // expected-error@+1 {{'ragged.partition' op expected lengths of i32, i64 or index, got f64}}
   %0 = ragged.partition %x, %y {dim = 0, lengths}
       : (tensor<?xf32>, tensor<3xf64>) -> tensor<3x?xf32, #ragged.layout<"dr">>
@@ -96,7 +116,7 @@ func.func @partition_9(%x: tensor<?xf32>, %y: tensor<3xf64>) {
 // -----
 
 // 4 offsets are 3 components.
-func.func @partition_10(%x: tensor<?xf32>, %y: tensor<4xi64>) {
+func.func @partition_12(%x: tensor<?xf32>, %y: tensor<4xi64>) {
   // expected-error@+1 {{'ragged.partition' op expected result type tensor<3x?xf32, #ragged.layout<"dr">>, got tensor<4x?xf32, #ragged.layout<"dr">>}}
   %0 = ragged.partition %x, %y {dim = 0} : (tensor<?xf32>, tensor<4xi64>) -> tensor<4x?xf32, #ragged.layout<"dr">>
   return
@@ -105,7 +125,7 @@ func.func @partition_10(%x: tensor<?xf32>, %y: tensor<4xi64>) {
 // -----
 
 // The element type stays.
-func.func @partition_11(%x: tensor<?xf32>, %y: tensor<4xi64>) {
+func.func @partition_13(%x: tensor<?xf32>, %y: tensor<4xi64>) {
   // expected-error@+1 {{'ragged.partition' op expected result type tensor<3x?xf32, #ragged.layout<"dr">>, got tensor<3x?xf64, #ragged.layout<"dr">>}}
   %0 = ragged.partition %x, %y {dim = 0} : (tensor<?xf32>, tensor<4xi64>) -> tensor<3x?xf64, #ragged.layout<"dr">>
   return
@@ -114,7 +134,7 @@ func.func @partition_11(%x: tensor<?xf32>, %y: tensor<4xi64>) {
 // -----
 
 // A misspelt optional attribute would pass unseen.
-func.func @partition_12(%x: tensor<?xf32>, %y: tensor<3xi64>) {
+func.func @partition_14(%x: tensor<?xf32>, %y: tensor<3xi64>) {
   // expected-error@+1 {{'ragged.partition' op expected attributes among [dim, lengths], got 'length'}}
   %0 = ragged.partition %x, %y {dim = 0, length}
       : (tensor<?xf32>, tensor<3xi64>) -> tensor<3x?xf32, #ragged.layout<"dr">>
@@ -124,7 +144,7 @@ func.func @partition_12(%x: tensor<?xf32>, %y: tensor<3xi64>) {
 // -----
 
 // A flag has no value.
-func.func @partition_13(%x: tensor<?xf32>, %y: tensor<3xi64>) {
+func.func @partition_15(%x: tensor<?xf32>, %y: tensor<3xi64>) {
   // expected-error@+1 {{'ragged.partition' op expected 'lengths' without a value, got true}}
   %0 = ragged.partition %x, %y {dim = 0, lengths = true}
       : (tensor<?xf32>, tensor<3xi64>) -> tensor<3x?xf32, #ragged.layout<"dr">>
@@ -134,7 +154,7 @@ func.func @partition_13(%x: tensor<?xf32>, %y: tensor<3xi64>) {
 // -----
 
 // The dim is a number.
-func.func @partition_14(%x: tensor<?xf32>, %y: tensor<4xi64>) {
+func.func @partition_16(%x: tensor<?xf32>, %y: tensor<4xi64>) {
   // expected-error@+1 {{'ragged.partition' op expected an integer for 'dim', got "0"}}
   %0 = ragged.partition %x, %y {dim = "0"} : (tensor<?xf32>, tensor<4xi64>) -> tensor<3x?xf32, #ragged.layout<"dr">>
   return

@@ -40,8 +40,18 @@ func.func @slice_3(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %lo: tensor<3x1xi6
 
 // -----
 
+// For every component.
+func.func @slice_4(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %lo: tensor<3xi64>, %hi: tensor<4xi64>) {
+  // expected-error@+1 {{'ragged.slice' op expected hi of size 3, got 4}}
+  %0 = ragged.slice %x, %lo, %hi {dim = 1}
+      : (tensor<3x?xf32, #ragged.layout<"dr">>, tensor<3xi64>, tensor<4xi64>) -> tensor<3x?xf32, #ragged.layout<"dw">>
+  return
+}
+
+// -----
+
 // Parts of components have gaps between them.
-func.func @slice_4(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %lo: index, %hi: index) {
+func.func @slice_5(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %lo: index, %hi: index) {
   // expected-error@+1 {{'ragged.slice' op expected result type tensor<3x?xf32, #ragged.layout<"dw">>, got tensor<3x?xf32, #ragged.layout<"dr">>}}
   %0 = ragged.slice %x, %lo, %hi {dim = 1}
       : (tensor<3x?xf32, #ragged.layout<"dr">>, index, index) -> tensor<3x?xf32, #ragged.layout<"dr">>

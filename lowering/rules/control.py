@@ -11,7 +11,7 @@ from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.lowering.rules.compute import copy_attributes
 from ragged_dialect.types import flat_types, is_ragged, shape_of
 
-Process = Callable[[Any], None]
+Process = Callable[..., None]
 
 
 def expand(ctx: Lowering, operands: Any) -> list[Any]:
@@ -31,7 +31,7 @@ def expand_types(types: Any) -> list[Any]:
 
 
 def rebind(ctx: Lowering, old: Any, new: list[Any]) -> None:
-    """Map old values (results or block arguments) to the flat new ones."""
+    """Map old results to the flat new ones."""
     at = 0
     for value in old:
         count = len(flat_types(value.type))
@@ -42,17 +42,37 @@ def rebind(ctx: Lowering, old: Any, new: list[Any]) -> None:
         at += count
 
 
+def rebind_arguments(ctx: Lowering, old: list[Any], made: Any) -> None:
+    """Map old block arguments to the flat ones of the new block. The uses of a ragged argument go
+    over to a cast, so that the old block can be erased before the ops that use it."""
+    new, at = list(made.arguments), 0
+    for value in old:
+        count = len(flat_types(value.type))
+        flat = new[at : at + count]
+        at += count
+        if not is_ragged(value.type):
+            value.replace_all_uses_with(flat[0])
+            continue
+        with ir.InsertionPoint.at_block_begin(made), value.location:
+            name = "builtin.unrealized_conversion_cast"
+            cast = ir.Operation.create(name, results=[value.type], operands=flat)
+        value.replace_all_uses_with(cast.result)
+        ctx.bind(cast.result, Parts.of_flat(ctx, shape_of(cast.result.type), flat))
+        ctx.erase_later(cast)
+
+
 def move_block(ctx: Lowering, block: Any, region: Any, process: Process) -> None:
     """Rebuild a block with expanded arguments in a region, and lower what is in it."""
     arguments = list(block.arguments)
     types = expand_types([a.type for a in arguments])
     locations = [a.location for a in arguments for _ in flat_types(a.type)]
     made = region.blocks.append(*types, arg_locs=locations)
-    rebind(ctx, arguments, list(made.arguments))
     for op in list(block.operations):
         op.operation.detach_from_parent()
         made.append(op)
-    process(made)
+    body = list(made.operations)
+    rebind_arguments(ctx, arguments, made)
+    process(made, body)
 
 
 def lower_func(ctx: Lowering, op: Any, process: Process) -> None:

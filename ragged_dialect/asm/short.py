@@ -20,11 +20,12 @@ from ragged_dialect.segments import MIXED_OPS, segments
 _SEGMENTS = "operandSegmentSizes"
 _NAME = re.compile(r"ragged\.[A-Za-z_][\w$.]*")
 _OPERAND = re.compile(r"%[\w$.\-]+(?:#\d+)?")
-_OPERANDS = rf"(?P<operands>{_OPERAND.pattern}(?:,\s*{_OPERAND.pattern})*)?"
-_TYPES = rf'\s*:\s*\((?:[^()"/]|{STRING})*\)\s*->'
-# Most ops look like this and need no closer look, which takes ten times as long.
-_PLAIN = re.compile(rf'\s*{_OPERANDS}\s*(?:\{{[^{{}}"/]*\}})?{_TYPES}')
-_PLAIN_GENERIC = re.compile(rf'\({_OPERANDS}\)(?P<attributes> \{{[^{{}}"/<]*\}})?(?={_TYPES})')
+_OPERANDS = rf"(?P<operands>{_OPERAND.pattern}(?:, {_OPERAND.pattern})*)"
+_TYPES = rf' : \((?:[^()"/]|{STRING})*\) ->'
+# Most ops look like this and need no closer look, which takes several times as long. Single blanks
+# only: runs of optional blanks would make the match quadratic.
+_PLAIN = re.compile(rf'(?: {_OPERANDS})?(?: \{{[^{{}}"/[]*\}})?{_TYPES}')
+_PLAIN_GENERIC = re.compile(rf'\({_OPERANDS}?\)(?P<attributes> \{{[^{{}}"/[<]*\}})?(?={_TYPES})')
 _KEY = re.compile(rf'(?:\s+|{COMMENT})*"?([A-Za-z_][\w$.]*)"?')
 _BLANKS = re.compile(rf"({STRING})|{COMMENT}|\s+")
 _INTEGER = re.compile(rf"{STRING}|{COMMENT}|->|[<>]|(?<![\w.])(-?\d+) : i64\b")

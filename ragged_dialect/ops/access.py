@@ -7,7 +7,16 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.base import Index, IntegerAttr, MixedOp, Operand, Pure, RaggedOp, Result, Tensor
 from ragged_dialect.shape import RaggedShape
-from ragged_dialect.traits import check_scalar, check_type, check_vector, int_attr, tensor_shape, verifier
+from ragged_dialect.traits import (
+    check_scalar,
+    check_size,
+    check_type,
+    check_vector,
+    int_attr,
+    offsets_size,
+    tensor_shape,
+    verifier,
+)
 from ragged_dialect.types import is_ragged, layout_of, vector_type
 
 
@@ -24,7 +33,9 @@ def check_parts(op: Any, shape: RaggedShape, element: Any, operands: list[Any]) 
         elif part.kind == "extent":
             check_scalar(operand, f"the extent of dim {part.dim}")
         else:
-            check_vector(operand, f"{part.kind} of dim {part.dim}")
+            what, components = f"{part.kind} of dim {part.dim}", shape.lead(part.dim)
+            size = offsets_size(components) if part.kind == "offsets" else components
+            check_size(check_vector(operand, what), size, what)
 
 
 def layout_dense(shape: RaggedShape) -> Any:

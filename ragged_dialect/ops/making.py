@@ -12,10 +12,12 @@ from ragged_dialect.sources import Source, default_sources, empty_layout
 from ragged_dialect.traits import (
     check_result,
     check_scalar,
+    check_size,
     check_type,
     check_vector,
     has_unit,
     int_attr,
+    offsets_size,
     string_attr,
     tensor_shape,
     verifier,
@@ -159,8 +161,9 @@ class FromPaddedOp(MixedOp, name="from_padded", traits=[Pure]):
         levels = shape.layout.letters.count("r")
         if len(vectors) != levels:
             raise LayoutError(f"expected {levels} offsets, got {len(vectors)}")
-        for value in vectors:
-            check_vector(value, "offsets")
+        ragged = [dim for dim, letter in enumerate(shape.layout.letters) if letter == "r"]
+        for value, dim in zip(vectors, ragged, strict=True):
+            check_size(check_vector(value, "offsets"), offsets_size(shape.lead(dim)), f"offsets of dim {dim}")
         if dense.type.element_type != self.res.type.element_type:
             raise LayoutError(f"expected a result of {dense.type.element_type}, got {self.res.type.element_type}")
         padded = dense_shape(shape)

@@ -9,6 +9,7 @@ from ragged_dialect.ops.base import IntegerAttr, MixedOp, Operand, Pure, RaggedO
 from ragged_dialect.traits import (
     check_result,
     check_scalar,
+    check_size,
     check_vector,
     has_unit,
     int_attr,
@@ -49,7 +50,7 @@ class PartitionOp(RaggedOp, name="partition", traits=[Pure]):
         count = partition_count(vector, lengths)
         if count is not None and count < 0:
             raise LayoutError("expected at least 1 offset, got 0")
-        shape = tensor_shape(self.x).partition(int_attr(self, "dim"), vector.rank, count)
+        shape = tensor_shape(self.x).partition(int_attr(self, "dim"), vector.rank, count, vector.shape[0])
         check_result(self, shape, self.x.type.element_type)
 
 
@@ -135,7 +136,7 @@ class SliceOp(RaggedOp, name="slice", traits=[Pure]):
             if not is_tensor(value.type):
                 check_scalar(value, what)
             elif shape.layout.letter(dim) in RAGGED:
-                check_vector(value, what)
+                check_size(check_vector(value, what), shape.lead(dim), what)
             else:
                 raise LayoutError(f"expected scalar {what} for dense dim {dim}, got {value.type}")
         check_result(self, result, self.x.type.element_type)

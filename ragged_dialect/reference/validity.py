@@ -99,7 +99,7 @@ def _row_lengths(rows: list[list[int]], lengths: Any, count: int | None = None) 
             if n < 0:
                 yield Failure(1, i, n, 0)
         if sum(row) != length:
-            yield Failure(2, i, sum(row), length)
+            yield Failure(2, i, length, sum(row))
 
 
 def _windows(starts: list[int], lengths: list[int], extent: int, count: int | None = None) -> Iterator[Failure]:

@@ -1,0 +1,259 @@
+"""The run-time checks in the reference interpreter: every kind, with its text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support.structures import text_of
+
+from ragged_dialect.checks import CHECK_KINDS
+from ragged_dialect.errors import RuntimeCheckError
+from ragged_dialect.reference import run
+from ragged_dialect.reference.validity import require
+
+KINDS = [
+    ("offsets", [[], 0], 0, "expected at least 1 offset, got 0"),
+    ("offsets", [[0, 1], 1, 3], 0, "expected 4 offsets, got 2"),
+    ("offsets", [[1, 2], 2], 0, ", component 0: expected offsets[0] == 0, got 1"),
+    ("offsets", [[0, 3, 4, 2, 1], 1], 0, ", component 2: expected offsets[3] >= offsets[2], got 2 < 4"),
+    ("offsets", [[0, 3, 4], 5], 0, ", component 1: expected offsets[2] == 5, got 4"),
+    ("offsets", [[0], 5], 0, "expected offsets[0] == 5, got 0"),
+    ("rows", [[[], []], [1, 2]], 0, "expected at least 1 offset per row, got 0"),
+    ("rows", [[[0, 1]], [1, 2]], 0, "expected 2 rows of offsets, got 1"),
+    ("rows", [[[0, 1]], 1, 2], 0, "expected 2 rows of offsets, got 1"),
+    ("rows", [[[0, 1], [1, 1]], [1, 1]], 0, ", component 1: expected the row of offsets to start at 0, got 1"),
+    ("rows", [[[0, 2, 1]], [1]], 0, ", component 0: expected the row of offsets not to decrease, got 1 < 2"),
+    ("rows", [[[0, 2], [0, 2]], [2, 3]], 0, ", component 1: expected the row of offsets to end at 3, got 2"),
+    ("lengths", [[1, 2], 3, 3], 0, "expected 3 lengths, got 2"),
+    ("lengths", [[1, -2], -1], 0, ", component 1: expected lengths[1] >= 0, got -2"),
+    ("lengths", [[1, 2], 4], 0, "expected lengths to sum to 4, got 3"),
+    ("row_lengths", [[[1, 2]], [3, 4]], 0, "expected 2 rows of lengths, got 1"),
+    ("row_lengths", [[[1, -1]], [0]], 0, ", component 0: expected the row of lengths to be >= 0, got -1"),
+    ("row_lengths", [[[1, 2]], 4, 1], 0, ", component 0: expected the row of lengths to sum to 4, got 3"),
+    ("windows", [[0], [1, 2], 3], 0, "expected starts and lengths of one size, got 1 and 2"),
+    ("windows", [[0], [1], 3, 2], 0, "expected 2 starts and lengths, got 1"),
+    ("windows", [[0, 0], [1, -2], 3], 0, ", component 1: expected lengths[1] >= 0, got -2"),
+    ("windows", [[0, -1], [1, 2], 3], 0, ", component 1: expected starts[1] >= 0, got -1"),
+    ("windows", [[0, 2], [1, 2], 3], 0, ", component 1: expected starts[1] + lengths[1] <= 3, got 4"),
+    ("index", [3, 3], 0, "expected index in [0, 3), got 3"),
+    ("index", [1, [2, 1]], 0, ", component 1: expected index in [0, 1), got 1"),
+    ("range", [[0], [1], [1, 2]], 0, "expected 2 ranges, got 1"),
+    ("range", [-1, 0, 2], 0, "expected lo >= 0, got -1"),
+    ("range", [2, 1, 2], 0, "expected lo <= hi, got 2 > 1"),
+    ("range", [0, 2, [2, 1]], 0, ", component 1: expected hi <= 1, got 2"),
+    ("divides", [[4, 6]], 4, ", component 1: expected a multiple of 4, got 6"),
+    ("equal", [3, 4], 0, "expected extent 4, got 3"),
+    ("at_least", [-1], 0, "expected at least 0, got -1"),
+    ("at_most", [[1, 9]], 8, ", component 1: expected at most 8, got 9"),
+    ("covers", [3, [1, 4]], 0, ", component 1: expected extent >= length 4, got 3"),
+    ("fits", [2**32, 2**31, 2], 0, f"expected a size below 2**63, got {2**32} * {2**31}"),
+]
+
+
+@pytest.mark.parametrize(("kind", "operands", "factor", "message"), KINDS)
+def test_kinds(kind: str, operands: list[Any], factor: int, message: str) -> None:
+    """Every case of every kind, the first offending component."""
+    with pytest.raises(RuntimeCheckError) as error:
+        require(kind, "ragged.x", 1, operands, factor)
+    where = "ragged.x: level 1"
+    assert str(error.value) == where + (message if message.startswith(",") else f": {message}")
+
+
+def test_every_case_is_tested() -> None:
+    """One test at least for each text."""
+    cases = sum(len(kind.cases) for kind in CHECK_KINDS.values())
+    assert {kind for kind, *_ in KINDS} == set(CHECK_KINDS)
+    assert len(KINDS) >= cases
+
+
+J, JD, W = '#ragged.layout<"dr">', '#ragged.layout<"dr|d">', '#ragged.layout<"dw">'
+X = f"tensor<?x?xf32, {J}>"
+VECTOR = "tensor<?xi64>"
+F32 = np.float32
+GOOD = (np.arange(5, dtype=F32), np.array([0, 3, 3, 5]))
+
+
+def vector(*numbers: int) -> Any:
+    """An index vector."""
+    return np.array(numbers, np.int64)
+
+
+OPS = [
+    (
+        f"ragged.partition %a0, %a1 {{dim = 0}} : (tensor<?xf32>, {VECTOR}) -> {X}",
+        ["tensor<?xf32>", VECTOR],
+        X,
+        [np.zeros(3, F32), vector(0, 3, 4, 2)],
+        "ragged.partition: level 1, component 2: expected offsets[3] >= offsets[2], got 2 < 4",
+    ),
+    (
+        f"ragged.partition %a0, %a1 {{dim = 0, lengths}} : (tensor<?xf32>, {VECTOR}) -> {X}",
+        ["tensor<?xf32>", VECTOR],
+        X,
+        [np.zeros(3, F32), vector(1, 1)],
+        "ragged.partition: level 1: expected lengths to sum to 3, got 2",
+    ),
+    (
+        f"ragged.assemble %a0, %a1, %a2 : (tensor<?xf32>, {VECTOR}, {VECTOR}) -> tensor<2x?xf32, {W}>",
+        ["tensor<?xf32>", VECTOR, VECTOR],
+        f"tensor<2x?xf32, {W}>",
+        [np.zeros(3, F32), vector(0, 2), vector(1, 2)],
+        "ragged.assemble: level 1, component 1: expected starts[1] + lengths[1] <= 3, got 4",
+    ),
+    (
+        f"ragged.assemble %a0, %a1 : (tensor<?xf32>, {VECTOR}) -> tensor<2x?xf32, {J}>",
+        ["tensor<?xf32>", VECTOR],
+        f"tensor<2x?xf32, {J}>",
+        [np.zeros(3, F32), vector(0, 3)],
+        "ragged.assemble: level 1: expected 3 offsets, got 2",
+    ),
+    (
+        f'ragged.assemble %a0, %a1, %a2 : (tensor<?xf32>, {VECTOR}, {VECTOR}) -> tensor<?x?x?xf32, #ragged.layout<"drr">>',
+        ["tensor<?xf32>", VECTOR, VECTOR],
+        'tensor<?x?x?xf32, #ragged.layout<"drr">>',
+        [np.zeros(3, F32), vector(0, 1, 2), vector(0, 3)],
+        "ragged.assemble: level 2: expected 3 offsets, got 2",
+    ),
+    (
+        f"ragged.split %a0 {{dim = 0, factor = 2}} : ({X}) -> tensor<?x2x?xf32, #ragged.layout<\"ddr\">>",
+        [X],
+        'tensor<?x2x?xf32, #ragged.layout<"ddr">>',
+        [GOOD],
+        "ragged.split: level 0: expected a multiple of 2, got 3",
+    ),
+    (
+        f"ragged.select %a0, %a1 {{dim = 0}} : ({X}, index) -> tensor<?xf32>",
+        [X, "index"],
+        "tensor<?xf32>",
+        [GOOD, 3],
+        "ragged.select: level 0: expected index in [0, 3), got 3",
+    ),
+    (
+        f"ragged.select %a0, %a1 {{dim = 1}} : ({X}, index) -> tensor<?xf32>",
+        [X, "index"],
+        "tensor<?xf32>",
+        [GOOD, 0],
+        "ragged.select: level 1, component 1: expected index in [0, 0), got 0",
+    ),
+    (
+        f"ragged.slice %a0, %a1, %a2 {{dim = 1}} : ({X}, index, {VECTOR}) -> tensor<?x?xf32, {W}>",
+        [X, "index", VECTOR],
+        f"tensor<?x?xf32, {W}>",
+        [GOOD, 0, vector(3, 1, 2)],
+        "ragged.slice: level 1, component 1: expected hi <= 0, got 1",
+    ),
+    (
+        f"ragged.concat %a0, %a1 {{dim = 1}} : ({X}, {X}) -> {X}",
+        [X, X],
+        X,
+        [GOOD, (np.zeros(1, F32), vector(0, 1))],
+        "ragged.concat: level 0: expected extent 3, got 1",
+    ),
+    (
+        f"ragged.to_padded %a0, %a1, %a2 : ({X}, f32, index) -> tensor<?x?xf32>",
+        [X, "f32", "index"],
+        "tensor<?x?xf32>",
+        [GOOD, 0.0, 2],
+        "ragged.to_padded: level 1, component 0: expected extent >= length 3, got 2",
+    ),
+    (
+        f"ragged.to_padded %a0, %a1, %a2 {{truncate}} : ({X}, f32, index) -> tensor<?x?xf32>",
+        [X, "f32", "index"],
+        "tensor<?x?xf32>",
+        [GOOD, 0.0, -1],
+        "ragged.to_padded: level 1: expected at least 0, got -1",
+    ),
+    (
+        f"ragged.from_padded %a0, %a1 : (tensor<?x?xf32>, {VECTOR}) -> {X}",
+        ["tensor<?x?xf32>", VECTOR],
+        X,
+        [np.zeros((2, 2), F32), vector(0, 3, 3)],
+        "ragged.from_padded: level 1, component 0: expected extent >= length 3, got 2",
+    ),
+    (
+        f'ragged.reduce_across %a0, %a1 {{dim = 1, kind = "sum"}} : ({X}, index) -> tensor<?xf32>',
+        [X, "index"],
+        "tensor<?xf32>",
+        [GOOD, 2],
+        "ragged.reduce_across: level 1, component 0: expected extent >= length 3, got 2",
+    ),
+    (
+        f"ragged.assume %a0 {{level = 1, divisible_by = 2}} : ({X}) -> {X}",
+        [X],
+        X,
+        [GOOD],
+        "ragged.assume: level 1, component 0: expected a multiple of 2, got 3",
+    ),
+    (
+        f"arith.addf %a0, %a1 : {X}",
+        [X, X],
+        X,
+        [GOOD, (np.zeros(5, F32), vector(0, 3, 4, 5))],
+        "arith.addf: level 1, component 1: expected length 0, got 1",
+    ),
+    (
+        f"linalg.broadcast ins(%a0 : tensor<?xf32>) outs(%a1 : {X}) dimensions = [1]",
+        ["tensor<?xf32>", X],
+        X,
+        [np.zeros(2, F32), GOOD],
+        "linalg.broadcast: level 0: expected extent 2, got 3",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", OPS, ids=[c[-1].split(":")[0] for c in OPS])
+def test_ops_check_their_operands(case: Any) -> None:
+    """The place and the text; without checks valid programs only are run."""
+    op, types, result, args, message = case
+    with pytest.raises(RuntimeCheckError) as error:
+        run(text_of(types, [f"%0 = {op}"], [("%0", result)]), "f", args)
+    assert str(error.value) == message
+
+
+def test_asserts_run_without_checks() -> None:
+    """The checking ops check whatever `check` says; other ops then do not."""
+    valid = 'ragged.assert_valid %a0, %c {kind = "offsets", op = "ragged.partition", level = 1} : (tensor<?xi64>, index) -> ()'
+    text = text_of([VECTOR], ["%c = arith.constant 4 : index", valid], [])
+    assert run(text, "f", [vector(0, 4)], check=False) == []
+    with pytest.raises(RuntimeCheckError, match="^ragged.partition: level 1, component 0: expected offsets"):
+        run(text, "f", [vector(0, 5)], check=False)
+
+
+CONFORM = """
+func.func @f(%a: tensor<?x?xf32, #ragged.layout<"dr">>, %b: tensor<?x?xf32, #ragged.layout<"dw">>) {
+  ragged.assert_conform %a, %b {lhs = array<i64: 0, 1>, rhs = array<i64: 0, 1>, op = "arith.addf"}
+      : (tensor<?x?xf32, #ragged.layout<"dr">>, tensor<?x?xf32, #ragged.layout<"dw">>) -> ()
+  return
+}
+"""
+
+
+def test_assert_conform() -> None:
+    """Lengths component by component, wherever the windows start."""
+    window = (np.zeros(9, F32), vector(6, 0, 2), vector(3, 0, 2))
+    assert run(CONFORM, "f", [GOOD, window], check=False) == []
+    with pytest.raises(RuntimeCheckError) as error:
+        run(CONFORM, "f", [GOOD, (np.zeros(9, F32), vector(6, 0, 2), vector(3, 0, 1))])
+    assert str(error.value) == "arith.addf: level 1, component 2: expected length 2, got 1"
+    with pytest.raises(RuntimeCheckError) as error:
+        run(CONFORM, "f", [GOOD, (np.zeros(9, F32), vector(6), vector(3))])
+    assert str(error.value) == "arith.addf: level 1: expected 3 components, got 1"
+
+
+def test_conform_of_permuted_batches() -> None:
+    """Two operands whose batch dims are in another order conform pair by pair."""
+    text = """
+    func.func @f(%a: tensor<?x?x?xf32, #ragged.layout<"ddr">>, %b: tensor<?x?x?xf32, #ragged.layout<"ddr">>)
+        -> tensor<?x?x?xf32, #ragged.layout<"ddr">> {
+      %0 = linalg.transpose ins(%a : tensor<?x?x?xf32, #ragged.layout<"ddr">>)
+                            outs(%b : tensor<?x?x?xf32, #ragged.layout<"ddr">>) permutation = [1, 0, 2]
+      return %0 : tensor<?x?x?xf32, #ragged.layout<"ddr">>
+    }"""
+    a = (np.arange(6, dtype=F32), vector(0, 1, 3, 3, 6), 2, 2)
+    b = (np.zeros(6, F32), vector(0, 1, 1, 3, 6), 2, 2)
+    (parts,) = run(text, "f", [a, b])
+    assert parts[0].tolist() == [0, 1, 2, 3, 4, 5]
+    with pytest.raises(RuntimeCheckError, match=r"^linalg\.transpose: level 2, component 1: expected length 2, got 0$"):
+        run(text, "f", [a, (np.zeros(6, F32), vector(0, 1, 3, 3, 6)[[0, 1, 1, 3, 4]] * 0 + vector(0, 1, 1, 1, 6), 2, 2)])
