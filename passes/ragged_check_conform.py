@@ -64,6 +64,7 @@ class _Prover:
         self.proven: list[Any] = []
         self.kept = 0
         self._seen: list[set[Any]] = []
+        self._sources: dict[Any, Any] = {}
 
     def visit(self, block: Any) -> None:
         """Decide the checks of a block and of the regions inside."""
@@ -90,7 +91,7 @@ class _Prover:
 
     def _conform(self, op: Any) -> bool:
         for number, value in enumerate(op.operands):
-            op.operands[number] = structural_source(value)
+            op.operands[number] = structural_source(value, self._sources)
         a, b = op.operands
         pairs = list(zip(int_array(op, "lhs"), int_array(op, "rhs"), strict=True))
         if self.facts.conform(a, b, pairs):

@@ -75,11 +75,12 @@ class _Block:
         self.ops = [op.operation for op in block.operations]
         self.place = {op: number for number, op in enumerate(self.ops)}
         self.nests: dict[Any, Nest] = {}
+        self.sources: dict[Any, Any] = {}
 
     def run(self, siblings: bool) -> None:
         """Fuse producers into consumers, then join nests, then write what changed."""
         for op in self.ops:
-            _use_source(op)
+            _use_source(op, self.sources)
         for op in self.ops:
             self._fuse_into(op)
         if siblings:
@@ -120,7 +121,7 @@ class _Block:
         if any(use.owner.operation not in users for use in value.uses):
             return None
         fused = inline(nest, value, producer)
-        if fused is None or (not fused.outs and _like_of(op, fused) is None):
+        if fused is None or (not fused.outs and _like_of(op, fused, self.sources) is None):
             return None
         del self.nests[maker]
         return fused
@@ -175,7 +176,7 @@ class _Block:
 
     def _write(self, op: Any, nest: Nest) -> None:
         with ir.InsertionPoint(op), op.location:
-            outs = [out.value for out in nest.outs] or [_empty_like(_like_of(op, nest), op.results[0].type)]
+            outs = [out.value for out in nest.outs] or [_empty_like(_like_of(op, nest, self.sources), op.results[0].type)]
             made = write(nest, outs)
         olds = [result for root in nest.roots for result in root.results]
         for old, new in zip(olds, made.results, strict=True):
@@ -188,21 +189,21 @@ class _Block:
                     value.owner.erase()
 
 
-def _use_source(op: Any) -> None:
+def _use_source(op: Any, sources: dict[Any, Any]) -> None:
     """Let an op that reads structure alone read it where it comes from."""
     if op.name not in _STRUCTURAL:
         return
     for number, value in enumerate(op.operands):
         if is_ragged(value.type):
-            op.operands[number] = structural_source(value)
+            op.operands[number] = structural_source(value, sources)
     if op.name == "ragged.empty":
         sizes = segments([v.type for v in op.operands])
         op.attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(sizes)
 
 
-def _like_of(op: Any, nest: Nest) -> Any | None:
+def _like_of(op: Any, nest: Nest, sources: dict[Any, Any]) -> Any | None:
     """A value with the structure of an elementwise result that is not computed in its nest."""
-    like = structural_source(op.results[0])
+    like = structural_source(op.results[0], sources)
     while not isinstance(like.owner, ir.Block) and like.owner.operation in (op, *nest.absorbed):
         layout = shape_of(like.type).layout
         same = [v for v in like.owner.operands if is_ragged(v.type) and shape_of(v.type).layout == layout]

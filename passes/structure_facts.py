@@ -368,15 +368,23 @@ def _above(value: Any) -> Any | None:
     return computed_from(op, value.result_number) if is_tensor(value.type) else None
 
 
-def structural_source(value: Any) -> Any:
-    """The value furthest up whose dims have the same extents and lengths, one by one, by type too."""
-    while True:
+def structural_source(value: Any, memo: dict[Any, Any]) -> Any:
+    """The value furthest up whose dims have the same extents and lengths, one by one, by type too.
+    `memo` makes chains of values linear; it is valid while the ops stay."""
+    chain: list[Any] = []
+    while value not in memo:
         above = _above(value)
         if above is None or not is_ragged(above.type):
             above = _like(value)
         if above is None or shape_of(above.type) != shape_of(value.type):
-            return value
+            memo[value] = value
+            break
+        chain.append(value)
         value = above
+    source = memo[value]
+    for below in chain:
+        memo[below] = source
+    return source
 
 
 def _like(value: Any) -> Any | None:

@@ -116,6 +116,15 @@ def analyze(op: Any) -> Iteration:
     return _check(_linalg(op))
 
 
+def signature(op: Any) -> tuple[Any, ...]:
+    """What `analyze` looks at: two compute ops of equal signature have equal loops."""
+    op = op.operation
+    key = (op.name, *(v.type for v in op.operands), None, *(v.type for v in op.results))
+    if op.name.startswith("linalg."):
+        return (*key, *(op.attributes[name] for name in op.attributes))
+    return key
+
+
 def _access(type_: Any, exprs: list[Any]) -> Access:
     shape = shape_of(type_)
     loops = tuple(e.position if isinstance(e, ir.AffineDimExpr) else None for e in exprs)

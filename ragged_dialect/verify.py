@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.iteration import LINALG_OPS, analyze
+from ragged_dialect.iteration import LINALG_OPS, analyze, signature
 from ragged_dialect.tensor_rules import TENSOR_RULES
 from ragged_dialect.types import is_ragged, shape_of
 
@@ -109,9 +109,7 @@ class _Verifier:
         elementwise = name.startswith(("arith.", "math.")) and len(op.operands) > 0
         if not elementwise and name not in LINALG_OPS:
             return _refusal(op, name)
-        key = (name, *(v.type for v in op.operands), None, *(v.type for v in op.results))
-        if not elementwise:
-            key = (*key, *(op.attributes[a] for a in op.attributes))
+        key = signature(op)
         if key not in self._computed:
             self._computed[key] = _error_of(analyze, op)
         return self._computed[key]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.run_pass import count, outcome, transform
 
-from ragged_dialect._mlir import ir
 from ragged_dialect.passes.ragged_check_conform import RaggedCheckConform
 from ragged_dialect.passes.ragged_fuse import RaggedFuse
 from ragged_dialect.passes.ragged_insert_checks import RaggedInsertChecks
@@ -170,19 +168,18 @@ def test_dynamic_features_are_asked_of_the_structure() -> None:
 
 
 def test_casts_change_the_element_type_on_the_way() -> None:
-    half = t("dr|d", "3x?x2", "f16")
     body = f"%h = math.exp %a0 : {X}\n%c = arith.cmpf olt, %h, %a1 : {X}\n%r = arith.select %c, %a0, %a1 : " + (
         f"{t('dr|d', '3x?x2', 'i1')}, {X}"
     )
     assert compute_ops(fused(program(body, (X, X, B), "%r", (X,)))) == ["linalg.generic"]
-    assert half != X
 
 
 def test_checks_of_the_structure_do_not_stand_in_the_way() -> None:
     body = f"%e = math.exp %a0 : {X}\n%f = arith.mulf %e, %a1 : {X}\n%g = arith.negf %f : {X}"
     text = program(body, (X, X, B), "%g", (X,))
     module = transform(text, RaggedInsertChecks(), RaggedCheckConform(), RaggedFuse())
-    assert compute_ops(module) == ["linalg.generic"] or "linalg.generic" in compute_ops(module)
+    assert "linalg.generic" in compute_ops(module)
+    assert "math.exp" not in compute_ops(module)
     assert count(module, "ragged.assert_conform") == 1
     assert outcome(module, ARGS) == outcome(transform(text), ARGS)
 
@@ -226,7 +223,6 @@ def test_fusing_changes_no_result(text: str, max_ops: int) -> None:
             body = op.operation.regions[0].blocks[0].operations
             assert len(body) - 1 <= max_ops
     assert len(compute_ops(module)) <= len(compute_ops(transform(text)))
-    assert math.isfinite(0.0) and isinstance(module, ir.Module)
 
 
 @pytest.mark.parametrize("max_ops", [0, -1])

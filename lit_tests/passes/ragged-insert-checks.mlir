@@ -31,15 +31,15 @@ func.func @computed(%v: tensor<?xf32>, %l: tensor<3xi64>) {
 
 // Rows of offsets against the lengths they divide, or the extent all have.
 // CHECK-LABEL: func.func private @rows
-// CHECK-SAME: (%[[X:.*]]: tensor<3x?xf32, #ragged.layout<"dr">>, %[[D:.*]]: tensor<2x6xf32>, %[[M:.*]]: tensor<3x4xi64>)
+// CHECK-SAME: (%[[X:.*]]: tensor<3x?xf32, #ragged.layout<"dr">>, %[[D:.*]]: tensor<2x6xf32>, %[[M:.*]]: tensor<?x4xi64>)
 // CHECK: %[[L:.*]] = ragged.lengths %[[X]] {level = 1}
 // CHECK: ragged.assert_valid %[[M]], %[[L]] {kind = "rows", level = 2, op = "ragged.partition"}
 // CHECK-DAG: %[[SIX:.*]] = arith.constant 6 : index
 // CHECK-DAG: %[[TWO:.*]] = arith.constant 2 : index
 // CHECK: ragged.assert_valid %[[M]], %[[SIX]], %[[TWO]] {kind = "rows", level = 2, op = "ragged.partition"}
-func.func private @rows(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %d: tensor<2x6xf32>, %m: tensor<3x4xi64>) {
-  %y = ragged.partition %x, %m {dim = 1} : (tensor<3x?xf32, #ragged.layout<"dr">>, tensor<3x4xi64>) -> tensor<3x3x?xf32, #ragged.layout<"ddr">>
-  %z = ragged.partition %d, %m {dim = 1} : (tensor<2x6xf32>, tensor<3x4xi64>) -> tensor<2x3x?xf32, #ragged.layout<"ddr">>
+func.func private @rows(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %d: tensor<2x6xf32>, %m: tensor<?x4xi64>) {
+  %y = ragged.partition %x, %m {dim = 1} : (tensor<3x?xf32, #ragged.layout<"dr">>, tensor<?x4xi64>) -> tensor<3x3x?xf32, #ragged.layout<"ddr">>
+  %z = ragged.partition %d, %m {dim = 1} : (tensor<2x6xf32>, tensor<?x4xi64>) -> tensor<2x3x?xf32, #ragged.layout<"ddr">>
   return
 }
 

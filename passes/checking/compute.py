@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect.iteration import Iteration, Use, analyze, is_elementwise
+from ragged_dialect.iteration import Iteration, Use, analyze, is_elementwise, signature
 from ragged_dialect.passes.checking.emitter import Emitter
 from ragged_dialect.types import is_tensor
 
@@ -12,7 +12,10 @@ from ragged_dialect.types import is_tensor
 def check_compute(emit: Emitter, op: Any) -> None:
     """Per loop: all ragged uses conform, dense dims of a ragged loop reach its lengths, dense
     dims of a dense loop have one extent."""
-    iteration = analyze(op)
+    key = signature(op)
+    iteration = emit.iterations.get(key)
+    if iteration is None:
+        iteration = emit.iterations[key] = analyze(op)
     operands = list(op.operands)
     if is_elementwise(op):
         operands = [v for v in operands if is_tensor(v.type)]

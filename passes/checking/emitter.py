@@ -14,6 +14,7 @@ from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, scf, tensor
+from ragged_dialect.iteration import Iteration
 from ragged_dialect.layout import product
 from ragged_dialect.passes.structure_facts import Facts
 from ragged_dialect.tensor_rules import constant_of
@@ -26,6 +27,7 @@ class Emitter:
 
     def __init__(self, function: Any) -> None:
         self.facts = Facts()
+        self.iterations: dict[Any, Iteration] = {}
         self._entry = function.regions[0].blocks[0]
         self._anchor = self._entry.operations[0].operation
         self._entry_values: set[Any] = set(self._entry.arguments)
