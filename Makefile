@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+VENV_STAMP := $(VENV)/.created
 RUN_STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
@@ -41,20 +42,21 @@ lit: $(DEV_STAMP)
 bench: $(RUN_STAMP)
 	@set -e; for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
 
-$(BIN)/python:
+$(VENV_STAMP):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
 		|| { echo "expected Python 3.10 or newer, got: $$($(PYTHON) --version 2>&1) (set PYTHON=...)" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
 		|| { echo "expected $(PYTHON) with venv and pip (on Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --upgrade "pip>=23"
+	@touch $@
 
-$(RUN_STAMP): pyproject.toml | $(BIN)/python
+$(RUN_STAMP): pyproject.toml | $(VENV_STAMP)
 	@echo "installing ragged-dialect into $(VENV)"
 	$(PIP) install --editable .
 	@touch $@
 
-$(DEV_STAMP): pyproject.toml | $(BIN)/python
+$(DEV_STAMP): pyproject.toml | $(VENV_STAMP)
 	@echo "installing ragged-dialect and what its tests need into $(VENV)"
 	$(PIP) install --editable ".[dev]"
 	@touch $@ $(RUN_STAMP)

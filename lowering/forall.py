@@ -21,12 +21,13 @@ from ragged_dialect.lowering.parts import Range
 @dataclass
 class Slot:
     """A shared out: its initial tensor, the storage range of an iteration, the tensor of that
-    range as it is now in the body, and where each forall index sits among the value's dims."""
+    range as it is now in the body, and where each forall index sits among the value's dims (None
+    where the forall runs over dims that were collapsed)."""
 
     init: Any
     ranges: list[Range]
     current: Any
-    places: tuple[int, ...]
+    places: tuple[int, ...] | None
 
 
 class OpenForall:
@@ -59,7 +60,7 @@ class OpenForall:
             "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, len(self._dynamic()), 0, outs]),
         }
 
-    def add(self, init: Any, ranges: list[Range], places: tuple[int, ...]) -> int:
+    def add(self, init: Any, ranges: list[Range], places: tuple[int, ...] | None) -> int:
         """Add a shared out; the insertion point is in the body. Returns its slot."""
         argument = self.block.add_argument(init.type, ir.Location.current)
         part = emit.extract_slice(argument, [r[0] for r in ranges], [r[1] for r in ranges], [True] * len(ranges))

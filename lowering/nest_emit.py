@@ -36,8 +36,7 @@ def lower_nest(ctx: Lowering, nest: Nest) -> list[Parts]:
         close_pending_inputs(ctx, nest)
         collapse(nest)
         batch = batch_loops(nest)
-    emitter = _Emitter(ctx, nest, batch)
-    results = emitter.run()
+    results = _Emitter(ctx, nest, batch, structures).run()
     return [parts.replace(held) for parts, held in zip(structures, results, strict=True) if parts is not None]
 
 
@@ -60,9 +59,10 @@ def fill_of(tensor: Any) -> tuple[Any, Any] | None:
 class _Emitter:
     """Emits one nest: forall, inner loops, the dense op."""
 
-    def __init__(self, ctx: Lowering, nest: Nest, batch: list[int]) -> None:
+    def __init__(self, ctx: Lowering, nest: Nest, batch: list[int], structures: list[Parts | None]) -> None:
         self.ctx = ctx
         self.nest = nest
+        self.structures = structures
         self.batch = batch
         self.serial = _ordered(nest, [loop for loop in explicit_loops(nest) if loop not in batch])
         outer = {*batch, *self.serial}
@@ -83,7 +83,9 @@ class _Emitter:
         forall = self.forall = self.ctx.forall
         self.ivs = dict(zip(self.batch, forall.ivs, strict=True))
         with ir.InsertionPoint(forall.block), self.ctx.scope(forall.known):
-            self.slots = [self._add_out(out) for out in self.nest.outs]
+            self.slots = [
+                self._add_out(out, whole) for out, whole in zip(self.nest.outs, self.structures, strict=True)
+            ]
             carried = self._loops([forall.slots[s].current for s in self.slots])
         for slot, tensor in zip(self.slots, carried, strict=True):
             forall.slots[slot].current = tensor
@@ -93,12 +95,13 @@ class _Emitter:
         reads = any(op.parts is not None and op.parts.pending is not None for op in self.nest.operands)
         return reads or counts == forall.counts
 
-    def _add_out(self, out: Operand) -> int:
+    def _add_out(self, out: Operand, whole: Parts | None) -> int:
         """A shared out of the forall. One that starts filled with a scalar is filled part by part,
         in the iteration that uses the part."""
         assert out.parts is not None
         assert self.forall is not None
-        places = tuple(out.uses(loop)[0] for loop in self.batch)
+        kept = whole is not None and whole.shape == out.parts.shape
+        places = tuple(out.uses(loop)[0] for loop in self.batch) if kept else None
         init = out.parts.values
         filled = fill_of(init)
         slot = self.forall.add(init if filled is None else filled[1], self._outer_ranges(out), places)

@@ -110,6 +110,8 @@ def joined_loops(ctx: Lowering, nest: Nest) -> list[int] | None:
         assert operand.parts is not None
         assert operand.parts.pending is not None
         slot = forall.slots[operand.parts.pending.slot]
+        if slot.places is None:
+            return None
         found = [operand.loops[place] for place in slot.places]
         if any(loop is None for loop in found) or (loops is not None and found != loops):
             return None

@@ -9,7 +9,8 @@ from ragged_dialect._mlir import DYNAMIC
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.emit import Mixed
-from ragged_dialect.shape import Part, RaggedShape
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.types import storage_type
 
 if TYPE_CHECKING:
     from ragged_dialect.lowering.context import Lowering
@@ -88,7 +89,7 @@ class Parts:
         out: list[Any] = []
         for part in self.shape.parts():
             if part.kind == "values":
-                out.append(self.values)
+                out.append(emit.cast(self.values, storage_type(self.shape, self.element)))
             elif part.kind == "extent":
                 out.append(emit.value(self.extents[part.dim]))
             else:
@@ -235,8 +236,3 @@ class Parts:
 def _between(offsets: Any, q: Mixed) -> Range:
     start = emit.load(offsets, q)
     return start, emit.sub(emit.load(offsets, emit.add(q, 1)), start)
-
-
-def parts_of_kind(parts: Parts, kind: str) -> list[Part]:
-    """Parts of the 1:N form of one kind."""
-    return [part for part in parts.shape.parts() if part.kind == kind]

@@ -37,6 +37,10 @@ class Step:
     attributes: dict[str, Any]
     loop: int | None = None
 
+    def reading(self, moved: Callable[[Ref], Ref], loop: int | None) -> Step:
+        """The step with its refs moved, and the loop of `linalg.index` renamed."""
+        return Step(self.name, self.types, tuple(map(moved, self.operands)), self.attributes, loop)
+
 
 @dataclass(frozen=True)
 class Operand:
@@ -187,14 +191,7 @@ def _renamed(nest: Nest, loops: dict[int, int], count: int) -> Nest:
     def moved(ref: Ref) -> Ref:
         return ("in", first_out + ref[1]) if ref[0] == "out" else ref
 
-    steps = tuple(
-        replace(
-            step,
-            operands=tuple(map(moved, step.operands)),
-            loop=None if step.loop is None else loops[step.loop],
-        )
-        for step in nest.steps
-    )
+    steps = tuple(step.reading(moved, None if step.loop is None else loops[step.loop]) for step in nest.steps)
     return replace(
         nest, inputs=tuple(map(renamed, inputs)), outs=(), steps=steps, yields=tuple(map(moved, nest.yields))
     )
@@ -249,7 +246,7 @@ class _Inputs:
     @staticmethod
     def steps(nest: Nest, moved: Callable[[Ref], Ref]) -> list[Step]:
         """The steps of a nest with their refs moved."""
-        return [replace(step, operands=tuple(map(moved, step.operands))) for step in nest.steps]
+        return [step.reading(moved, step.loop) for step in nest.steps]
 
 
 def join(a: Nest, b: Nest) -> Nest:

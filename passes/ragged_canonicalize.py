@@ -16,8 +16,11 @@ DISABLED = (
     "{anonymous}::InferStaticShapeOfOperands",
     "{anonymous}::InferConcatResultType",
     "{anonymous}::InferConcatOperandTypes",
+    "FoldTensorCastProducerOp",
 )
-"""Upstream patterns that lose or break an encoding: they rebuild a tensor type from its extents."""
+"""Upstream patterns that stay off. The first four rebuild a tensor type from its extents and lose or
+break an encoding. The last makes one operand of a linalg op static and relies on the second to do
+the same to the others, without which ops like `linalg.reduce` no longer verify."""
 
 _ROUNDS = 100
 

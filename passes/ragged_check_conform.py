@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from ragged_dialect._mlir import ir
 from ragged_dialect.ops.checks import int_array
 from ragged_dialect.passes.base import RaggedPass
-from ragged_dialect.passes.structure_facts import Facts, Level, structural_source
+from ragged_dialect.passes.structure_facts import Facts
+from ragged_dialect.passes.structure_keys import Level, structural_source
 from ragged_dialect.traits import optional_int, string_attr
 
 
@@ -29,7 +30,7 @@ class RaggedCheckConform(RaggedPass):
     %z = arith.addf %x, %y : tensor<?x?xf32, #jagged>
     ```
 
-    Structures are followed to where they come from through every op (`structure_facts`): two
+    Structures are followed to where they come from through every op (`structure_keys`): two
     levels conform when one vector, or one argument, made both. A check that held makes its two
     structures equal from there on. Of equal checks the first one, which dominates, stays. The
     checks left compare the values in which the structures began, so that a chain of elementwise

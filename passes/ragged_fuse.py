@@ -11,7 +11,7 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.iteration import touches_ragged
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.loop_nest import Nest, Operand, inline, join, write
-from ragged_dialect.passes.structure_facts import structural_source, whole_value
+from ragged_dialect.passes.structure_keys import structural_source, whole_value
 from ragged_dialect.segments import segments
 from ragged_dialect.types import is_ragged, shape_of
 
@@ -150,7 +150,7 @@ class _Block:
             return False
         if self.place[second] - self.place[first] > _REACH or a.partial_loops() != b.partial_loops():
             return False
-        if self._used_before(a, second):
+        if self._used_before(a, second) or any(_accumulates_short(nest) for nest in (a, b)):
             return False
         self.nests[second] = join(a, b)
         del self.nests[first]
@@ -176,7 +176,9 @@ class _Block:
 
     def _write(self, op: Any, nest: Nest) -> None:
         with ir.InsertionPoint(op), op.location:
-            outs = [out.value for out in nest.outs] or [_empty_like(_like_of(op, nest, self.sources), op.results[0].type)]
+            outs = [out.value for out in nest.outs]
+            if not outs:
+                outs = [_empty_like(_like_of(op, nest, self.sources), op.results[0].type)]
             made = write(nest, outs)
         olds = [result for root in nest.roots for result in root.results]
         for old, new in zip(olds, made.results, strict=True):
@@ -187,6 +189,13 @@ class _Block:
             for value in empties:
                 if value.owner.name == "ragged.empty" and not any(True for _ in value.uses):
                     value.owner.erase()
+
+
+def _accumulates_short(nest: Nest) -> bool:
+    """Whether a nest sums in f16 or bf16: the lowering keeps such a sum in f32, and knows it by
+    being the only result."""
+    short = (out.value.type.element_type for out in nest.outs)
+    return not nest.is_parallel and any(isinstance(e, (ir.F16Type, ir.BF16Type)) for e in short)
 
 
 def _use_source(op: Any, sources: dict[Any, Any]) -> None:

@@ -13,7 +13,7 @@ from ragged_dialect.passes.checking.compute import check_compute
 from ragged_dialect.passes.checking.emitter import Emitter
 from ragged_dialect.passes.checking.rules import RULES, check_facts
 from ragged_dialect.passes.checking.structures import check_argument
-from ragged_dialect.passes.structure_facts import whole_value
+from ragged_dialect.passes.structure_keys import whole_value
 from ragged_dialect.types import is_ragged, shape_of
 
 CHECKED = "ragged.checked"

@@ -19,7 +19,7 @@ the op refuses them."""
 def _partition(op: Any, xs: list[Any]) -> RaggedShape:
     vector = shape(xs[1])
     count = partition_count(vector, "lengths" in op.attributes)
-    return shape(xs[0]).partition(dim_of(op), vector.rank, count)
+    return shape(xs[0]).partition(dim_of(op), vector.rank, count, vector.shape[0])
 
 
 def _values(op: Any, xs: list[Any]) -> RaggedShape:

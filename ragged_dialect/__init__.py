@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         RuntimeCheckError,
         VerifyError,
     )
-    from ragged_dialect.execution import compile  # noqa: A004
+    from ragged_dialect.execution import compile
     from ragged_dialect.layout import Layout
 
 __all__ = [

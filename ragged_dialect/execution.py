@@ -22,7 +22,7 @@ from ragged_dialect.verify import verify_ragged
 TARGETS = ("cpu",)
 
 
-def compile(source: Any, entry: str | None = None, target: str = "cpu", check: bool = True) -> CpuFunction:  # noqa: A001
+def compile(source: Any, entry: str | None = None, target: str = "cpu", check: bool = True) -> CpuFunction:
     """Compile a function of a program.
 
     `source` is text (short or generic form), bytecode, a path, or an `ir.Module`, which is not
@@ -148,7 +148,8 @@ def _jit(module: Any, signature: Signature) -> CpuFunction:
         raise CompileError(f"{signature.name}: expected a compiled entry, got none (unresolved symbols)")
     if "ragged_set_threads" in ir.SymbolTable(module.operation):
         _set_threads(engine, thread_count())
-    return CpuFunction(Signature(signature.name, signature.arguments, signature.results, bool(checks)), packed, checks, keep)
+    checked = Signature(signature.name, signature.arguments, signature.results, bool(checks))
+    return CpuFunction(checked, packed, checks, keep)
 
 
 def _set_threads(engine: Any, count: int) -> None:

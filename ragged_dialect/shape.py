@@ -80,9 +80,12 @@ class RaggedShape:
         return [Part("values", 0), *vectors, *extents]
 
     def factor(self, dim: int) -> int:
-        """Elements one step of `dim` covers in its split: the product of the tile extents below."""
-        tiles = [self.shape[t] for t in self.layout.tiles_of(dim) if t > dim]
-        result = product(tuple(tiles))
+        """Elements that one step of `dim` covers: the product of the tiles below it, 1 for a level
+        that is not part of a split."""
+        dims = self.layout.tiles_of(dim)
+        if dim < dims.start - 1:
+            return 1
+        result = product(tuple(self.shape[t] for t in dims if t > dim))
         assert result is not None
         return result
 

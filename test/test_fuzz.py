@@ -14,6 +14,7 @@ import pytest
 from support.mutate import mutate
 
 from ragged_dialect.passes import registry
+from ragged_dialect.tools import ragged_opt
 from ragged_dialect.tools.driver import split_chunks
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -81,7 +82,7 @@ def test_mutated_files(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     if not seeds:
         pytest.fail("expected seed files in lit_tests")
     rng = random.Random(int(os.environ.get("RAGGED_FUZZ_SEED", "0")))
-    names = registry.names()
+    names = [*registry.names(), *registry.pipelines()]
     worker = Worker()
     failures = []
     try:
@@ -94,6 +95,26 @@ def test_mutated_files(tmp_path: Path, request: pytest.FixtureRequest) -> None:
                 kept = tmp_path / f"failed-{number}.mlir"
                 os.replace(file, kept)
                 failures.append(f"{answer['code']} on {' '.join(passes)} {kept}: {answer['stderr']}")
+    finally:
+        worker.stop()
+    assert not failures, "\n".join(failures)
+
+
+def test_mutated_bytecode(tmp_path: Path) -> None:
+    rng = random.Random(1)
+    text, code = ROOT / "lit_tests" / "tools" / "short-form.mlir", tmp_path / "in.mlirbc"
+    assert ragged_opt.main([str(text), "--emit-bytecode", "-o", str(code)]) == 0
+    worker, failures = Worker(), []
+    try:
+        for number in range(60):
+            data = bytearray(code.read_bytes())
+            for _ in range(rng.randint(1, 4)):
+                data[rng.randrange(4, len(data))] = rng.randrange(256)
+            file = tmp_path / f"{number}.mlirbc"
+            file.write_bytes(bytes(data))
+            answer = worker.run([str(file), "-o", os.devnull])
+            if _bad(answer):
+                failures.append(f"{answer['code']} on {file}: {answer['stderr']}")
     finally:
         worker.stop()
     assert not failures, "\n".join(failures)

@@ -63,9 +63,7 @@ def test_tiles_and_split_outers_depend_on_the_component() -> None:
 
 def test_reduction_and_dense_uses() -> None:
     x, o = ragged("dr|d", "3x?x8"), "tensor<3x8xf32>"
-    it = iteration(
-        f"%r = linalg.reduce {{ arith.addf }} ins(%a0 : {x}) outs(%a1 : {o}) dimensions = [1]", x, o
-    )
+    it = iteration(f"%r = linalg.reduce {{ arith.addf }} ins(%a0 : {x}) outs(%a1 : {o}) dimensions = [1]", x, o)
     assert it.kinds == ("parallel", "reduction", "parallel")
     assert it.ragged == ((), (Use(0, 1),), ())
     assert it.dense_uses(0) == [Use(0, 0), Use(1, 0)]
@@ -115,7 +113,9 @@ REFUSED = [
     # a dense level below a reduced one stays
     (
         generic(
-            ["d0, d1, d2, d3", "d0, d2"], ["parallel", "reduction", "parallel", "reduction"], ragged("drdr", "3x?x2x?"),
+            ["d0, d1, d2, d3", "d0, d2"],
+            ["parallel", "reduction", "parallel", "reduction"],
+            ragged("drdr", "3x?x2x?"),
             "tensor<3x2xf32>",
         ),
         'expected every level of axis "drdr" below dim 1 to be reduced too, got dim 2 kept (use ragged.reduce_across)',
@@ -150,7 +150,7 @@ def test_softmax_needs_the_levels_below_its_dim() -> None:
     x = ragged("drr", "3x?x?")
     line = f"%r = linalg.softmax dimension(1) ins(%a0 : {x}) outs(%a0 : {x}) -> {x}"
     _module, op = op_of(line, x)
-    with pytest.raises(LayoutError, match='below dim 1 to be reduced too, got dim 2 kept'):
+    with pytest.raises(LayoutError, match="below dim 1 to be reduced too, got dim 2 kept"):
         analyze(op)
     ok = f"%r = linalg.softmax dimension(2) ins(%a0 : {x}) outs(%a0 : {x}) -> {x}"
     assert iteration(ok, x).parents(2) == {0, 1}

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
+from support.shapes import layouts
 
 from ragged_dialect.errors import LayoutError, RaggedError
 from ragged_dialect.layout import Layout, normalize_axis, product
@@ -29,23 +29,6 @@ def is_layout(text: str) -> bool:
     """The grammar of a layout: axes, one of them at least not a plain `d`."""
     axes = text.split("|")
     return all(is_axis(axis) for axis in axes) and any(axis != "d" for axis in axes)
-
-
-@st.composite
-def layouts(draw: st.DrawFn) -> Layout:
-    """Layouts of up to three axes and four levels per axis."""
-    ragged = st.builds(
-        lambda lead, middle, last, tiles: "d" * lead + middle + last + "t" * tiles,
-        st.integers(1, 2),
-        st.text("drw", max_size=2),
-        st.sampled_from("rw"),
-        st.integers(0, 2),
-    )
-    tiled = st.integers(1, 2).map(lambda tiles: "d" + "t" * tiles)
-    axes = draw(st.lists(st.one_of(st.just("d"), ragged, tiled), min_size=1, max_size=3))
-    if all(axis == "d" for axis in axes):
-        axes.append(draw(st.one_of(ragged, tiled)))
-    return Layout.parse("|".join(axes))
 
 
 def test_grammar_against_every_short_text() -> None:

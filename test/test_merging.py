@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_shape import shapes
+from support.shapes import shapes
 
 from conftest import make_shape as S
 from ragged_dialect.errors import LayoutError

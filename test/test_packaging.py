@@ -120,8 +120,8 @@ class TestMakefile:
             pytest.skip("no make")
         for name in ("Makefile", "pyproject.toml"):
             shutil.copy(ROOT / name, tmp_path / name)
-        (tmp_path / ".venv" / "bin").mkdir(parents=True)
-        names = (".venv/bin/python", "pyproject.toml", ".venv/.installed-run", ".venv/.installed-dev")
+        (tmp_path / ".venv").mkdir()
+        names = (".venv/.created", "pyproject.toml", ".venv/.installed-run", ".venv/.installed-dev")
         for at, name in enumerate(names):
             (tmp_path / name).touch()
             os.utime(tmp_path / name, (at, at))

@@ -23,7 +23,7 @@ def program(body: str, *arguments: str) -> str:
     return f"func.func @f({signature}) {{\n{body}\nreturn\n}}"
 
 
-V, O = "tensor<?xf32>", "tensor<?xi64>"
+V, OFF = "tensor<?xf32>", "tensor<?xi64>"
 DR, DRR, DDR, DRT = t("dr", "?x?"), t("drr", "?x?x?"), t("ddr", "?x?x?"), t("drt", "?x?x4")
 
 
@@ -40,25 +40,30 @@ def kept(body: str, *arguments: str) -> int:
 
 
 def part(name: str, source: str, vector: str, result: str = DR, operand: str = V, more: str = "dim = 0") -> str:
-    return f"{name} = ragged.partition {source}, {vector} {{{more}}} : ({operand}, {O}) -> {result}\n"
+    return f"{name} = ragged.partition {source}, {vector} {{{more}}} : ({operand}, {OFF}) -> {result}\n"
 
 
 PROVEN = [
     # two levels by two vectors, made by partitions and assembled
     (
-        part("%i", "%a0", "%a3") + part("%x", "%i", "%a2", DRR, DR)
-        + f"%y = ragged.assemble %a1, %a2, %a3 : ({V}, {O}, {O}) -> {DRR}\n"
-        + conform("%x", "%y", DRR, "0, 1") + conform("%x", "%y", DRR, "0, 1, 2"),
-        (V, V, O, O),
+        part("%i", "%a0", "%a3")
+        + part("%x", "%i", "%a2", DRR, DR)
+        + f"%y = ragged.assemble %a1, %a2, %a3 : ({V}, {OFF}, {OFF}) -> {DRR}\n"
+        + conform("%x", "%y", DRR, "0, 1")
+        + conform("%x", "%y", DRR, "0, 1, 2"),
+        (V, V, OFF, OFF),
     ),
     # offsets and lengths read back
     (
-        f"%o = ragged.offsets %a0 {{level = 1}} : ({DR}) -> {O}\n" + part("%x", "%a1", "%o") + conform("%a0", "%x", DR, "0, 1"),
+        f"%o = ragged.offsets %a0 {{level = 1}} : ({DR}) -> {OFF}\n"
+        + part("%x", "%a1", "%o")
+        + conform("%a0", "%x", DR, "0, 1"),
         (DR, V),
     ),
     (
-        f"%l = ragged.lengths %a0 {{level = 1}} : ({DR}) -> {O}\n"
-        + part("%x", "%a1", "%l", more="dim = 0, lengths") + conform("%a0", "%x", DR, "0, 1"),
+        f"%l = ragged.lengths %a0 {{level = 1}} : ({DR}) -> {OFF}\n"
+        + part("%x", "%a1", "%l", more="dim = 0, lengths")
+        + conform("%a0", "%x", DR, "0, 1"),
         (DR, V),
     ),
     # the structure of an empty, through a linalg op
@@ -71,7 +76,8 @@ PROVEN = [
     (
         f"%s = ragged.empty %a0, %a1 {{from = [[0, 0], [0, 1], [1, 1]]}} : ({DR}, {DR}) -> {DRR}\n"
         f"%u = ragged.empty %a0, %a1 {{from = [[0, 0], [0, 1], [1, 1]]}} : ({DR}, {DR}) -> {DRR}\n"
-        + conform("%s", "%u", DRR, "0, 1, 2") + conform("%a0", "%s", DR, "0, 1", other=DRR),
+        + conform("%s", "%u", DRR, "0, 1, 2")
+        + conform("%a0", "%s", DR, "0, 1", other=DRR),
         (DR, DR),
     ),
     # casts, assumes, windows made contiguous
@@ -88,7 +94,8 @@ PROVEN = [
     # slices by the same range
     (
         f"%x = ragged.slice %a0, %a1, %a2 {{dim = 0}} : ({DR}, index, index) -> {DR}\n"
-        f"%y = ragged.slice %a0, %a1, %a2 {{dim = 0}} : ({DR}, index, index) -> {DR}\n" + conform("%x", "%y", DR, "0, 1"),
+        f"%y = ragged.slice %a0, %a1, %a2 {{dim = 0}} : ({DR}, index, index) -> {DR}\n"
+        + conform("%x", "%y", DR, "0, 1"),
         (DR, "index", "index"),
     ),
     # tiles
@@ -108,22 +115,23 @@ def test_proven(body: str, arguments: tuple[str, ...]) -> None:
 
 NOT_PROVEN = [
     # another vector, other bounds, another factor
-    (part("%x", "%a0", "%a1") + part("%y", "%a0", "%a2") + conform("%x", "%y", DR, "0, 1"), (V, O, O)),
+    (part("%x", "%a0", "%a1") + part("%y", "%a0", "%a2") + conform("%x", "%y", DR, "0, 1"), (V, OFF, OFF)),
     (
         f"%x = ragged.slice %a0, %a1, %a2 {{dim = 0}} : ({DR}, index, index) -> {DR}\n"
-        f"%y = ragged.slice %a0, %a1, %a3 {{dim = 0}} : ({DR}, index, index) -> {DR}\n" + conform("%x", "%y", DR, "0, 1"),
+        f"%y = ragged.slice %a0, %a1, %a3 {{dim = 0}} : ({DR}, index, index) -> {DR}\n"
+        + conform("%x", "%y", DR, "0, 1"),
         (DR, "index", "index", "index"),
     ),
     # the same vector as offsets and as lengths
     (
         part("%x", "%a0", "%a1") + part("%y", "%a0", "%a1", more="dim = 0, lengths") + conform("%x", "%y", DR, "0, 1"),
-        (V, O),
+        (V, OFF),
     ),
     # the same inner level below different outer ones
     (
-        f"%x = ragged.assemble %a0, %a1, %a3 : ({V}, {O}, {O}) -> {DRR}\n"
-        f"%y = ragged.assemble %a0, %a2, %a3 : ({V}, {O}, {O}) -> {DRR}\n" + conform("%x", "%y", DRR, "0, 1, 2"),
-        (V, O, O, O),
+        f"%x = ragged.assemble %a0, %a1, %a3 : ({V}, {OFF}, {OFF}) -> {DRR}\n"
+        f"%y = ragged.assemble %a0, %a2, %a3 : ({V}, {OFF}, {OFF}) -> {DRR}\n" + conform("%x", "%y", DRR, "0, 1, 2"),
+        (V, OFF, OFF, OFF),
     ),
     # one batch transposed: the same lengths for other parents
     (
@@ -157,9 +165,8 @@ def test_not_proven(body: str, arguments: tuple[str, ...]) -> None:
 
 
 def test_transposing_twice_pairs_the_batches_again() -> None:
-    body = (
-        f"%x = ragged.empty %a0 {{from = [[0, 1], [0, 0], [0, 2]]}} : ({DDR}) -> {DDR}\n"
-        + conform("%a0", "%x", DDR, "0, 1, 2", "1, 0, 2")
+    body = f"%x = ragged.empty %a0 {{from = [[0, 1], [0, 0], [0, 2]]}} : ({DDR}) -> {DDR}\n" + conform(
+        "%a0", "%x", DDR, "0, 1, 2", "1, 0, 2"
     )
     assert kept(body, DDR) == 0
 
@@ -172,12 +179,18 @@ def test_the_counts_are_left_when_asked_for() -> None:
 
 
 MANY = program(
-    part("%x", "%a0", "%a1") + part("%y", "%a0", "%a2") + part("%z", "%a0", "%a3")
+    part("%x", "%a0", "%a1")
+    + part("%y", "%a0", "%a2")
+    + part("%z", "%a0", "%a3")
     + f"%p = arith.addf %x, %y : {DR}\n%q = arith.mulf %p, %z : {DR}\n%r = arith.subf %y, %z : {DR}\n"
     f"%s = arith.addf %q, %r : {DR}\n"
     f"%b = ragged.select %s, %a4 {{dim = 0}} : ({DR}, index) -> {V}\n"
     f"%c = ragged.select %x, %a4 {{dim = 0}} : ({DR}, index) -> {V}\n",
-    V, O, O, O, "index",
+    V,
+    OFF,
+    OFF,
+    OFF,
+    "index",
 )
 
 

@@ -56,8 +56,7 @@ def test_a_chain_becomes_one_nest() -> None:
 
 def test_elementwise_goes_into_reductions() -> None:
     body = (
-        f"%e = math.exp %a0 : {X}\n"
-        f"%s = linalg.reduce {{ arith.addf }} ins(%e : {X}) outs(%a2 : {B}) dimensions = [1]"
+        f"%e = math.exp %a0 : {X}\n%s = linalg.reduce {{ arith.addf }} ins(%e : {X}) outs(%a2 : {B}) dimensions = [1]"
     )
     assert compute_ops(fused(program(body, (X, X, B), "%s", (B,)))) == ["linalg.generic"]
 
@@ -90,6 +89,16 @@ def test_siblings_share_a_nest() -> None:
     assert compute_ops(fused(text, siblings=False)) == ["linalg.reduce", "linalg.generic"]
 
 
+def test_sums_of_short_floats_stay_apart() -> None:
+    x, b = X.replace("f32", "f16"), B.replace("f32", "f16")
+    body = (
+        f"%s = linalg.reduce {{ arith.addf }} ins(%a0 : {x}) outs(%a1 : {b}) dimensions = [1]\n"
+        f"%t = linalg.reduce {{ arith.maximumf }} ins(%a0 : {x}) outs(%a1 : {b}) dimensions = [1]"
+    )
+    module = transform(program(body, (x, b), "%s, %t", (b, b)), RaggedFuse())
+    assert compute_ops(module) == ["linalg.reduce", "linalg.reduce"]
+
+
 def test_siblings_of_different_loops_stay() -> None:
     body = (
         f"%s = linalg.reduce {{ arith.addf }} ins(%a0 : {X}) outs(%a2 : {B}) dimensions = [1]\n"
@@ -103,7 +112,8 @@ def test_siblings_of_different_loops_stay() -> None:
 def test_index_follows_the_loops() -> None:
     body = (
         f"%i = ragged.empty %a0 : ({X}) -> {X}\n"
-        "%p = linalg.generic {indexing_maps = [affine_map<(b, i, j) -> (b, i, j)>, affine_map<(b, i, j) -> (b, i, j)>], "
+        "%p = linalg.generic {indexing_maps = [affine_map<(b, i, j) -> (b, i, j)>, "
+        "affine_map<(b, i, j) -> (b, i, j)>], "
         f'iterator_types = ["parallel", "parallel", "parallel"]}} ins(%a0 : {X}) outs(%i : {X}) {{\n'
         "^bb0(%v: f32, %o: f32):\n%k = linalg.index 1 : index\n%n = arith.index_cast %k : index to i64\n"
         "%w = arith.sitofp %n : i64 to f32\n%u = arith.addf %v, %w : f32\nlinalg.yield %u : f32\n"
@@ -114,7 +124,8 @@ def test_index_follows_the_loops() -> None:
 
 def test_an_init_that_is_read_becomes_an_input() -> None:
     body = (
-        "%p = linalg.generic {indexing_maps = [affine_map<(b, i, j) -> (b, i, j)>, affine_map<(b, i, j) -> (b, i, j)>], "
+        "%p = linalg.generic {indexing_maps = [affine_map<(b, i, j) -> (b, i, j)>, "
+        "affine_map<(b, i, j) -> (b, i, j)>], "
         f'iterator_types = ["parallel", "parallel", "parallel"]}} ins(%a0 : {X}) outs(%a1 : {X}) {{\n'
         "^bb0(%v: f32, %o: f32):\n%u = arith.addf %v, %o : f32\nlinalg.yield %u : f32\n"
         f"}} -> {X}\n%r = math.exp %p : {X}"

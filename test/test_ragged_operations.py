@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ragged_dialect
-from ragged_dialect import RuntimeCheckError, compile  # noqa: A004
+from ragged_dialect import RuntimeCheckError, compile
 
 LENGTHS = [3, 0, 5, 1, 0, 7]
 OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)]).astype(np.int64)

@@ -48,6 +48,9 @@ KINDS = [
     ("at_least", [-1], 0, "expected at least 0, got -1"),
     ("at_most", [[1, 9]], 8, ", component 1: expected at most 8, got 9"),
     ("covers", [3, [1, 4]], 0, ", component 1: expected extent >= length 4, got 3"),
+    ("conform", [[1, 2], [1]], 0, "expected 2 components, got 1"),
+    ("conform", [2, 3], 0, "expected 2 components, got 3"),
+    ("conform", [[1, 2], [1, 3]], 0, ", component 1: expected length 2, got 3"),
     ("fits", [2**32, 2**31, 2], 0, f"expected a size below 2**63, got {2**32} * {2**31}"),
 ]
 
@@ -70,6 +73,7 @@ def test_every_case_is_tested() -> None:
 
 J, JD, W = '#ragged.layout<"dr">', '#ragged.layout<"dr|d">', '#ragged.layout<"dw">'
 X = f"tensor<?x?xf32, {J}>"
+XX = 'tensor<?x?x?xf32, #ragged.layout<"drr">>'
 VECTOR = "tensor<?xi64>"
 F32 = np.float32
 GOOD = (np.arange(5, dtype=F32), np.array([0, 3, 3, 5]))
@@ -110,14 +114,14 @@ OPS = [
         "ragged.assemble: level 1: expected 3 offsets, got 2",
     ),
     (
-        f'ragged.assemble %a0, %a1, %a2 : (tensor<?xf32>, {VECTOR}, {VECTOR}) -> tensor<?x?x?xf32, #ragged.layout<"drr">>',
+        f"ragged.assemble %a0, %a1, %a2 : (tensor<?xf32>, {VECTOR}, {VECTOR}) -> {XX}",
         ["tensor<?xf32>", VECTOR, VECTOR],
-        'tensor<?x?x?xf32, #ragged.layout<"drr">>',
+        XX,
         [np.zeros(3, F32), vector(0, 1, 2), vector(0, 3)],
         "ragged.assemble: level 2: expected 3 offsets, got 2",
     ),
     (
-        f"ragged.split %a0 {{dim = 0, factor = 2}} : ({X}) -> tensor<?x2x?xf32, #ragged.layout<\"ddr\">>",
+        f'ragged.split %a0 {{dim = 0, factor = 2}} : ({X}) -> tensor<?x2x?xf32, #ragged.layout<"ddr">>',
         [X],
         'tensor<?x2x?xf32, #ragged.layout<"ddr">>',
         [GOOD],
@@ -194,6 +198,41 @@ OPS = [
         "arith.addf: level 1, component 1: expected length 0, got 1",
     ),
     (
+        f"arith.addf %a0, %a1 : {X}",
+        [X, X],
+        X,
+        [GOOD, (np.zeros(3, F32), vector(0, 3))],
+        "arith.addf: level 1: expected 3 components, got 1",
+    ),
+    (
+        f'ragged.partition %a0, %a1 {{dim = 1}} : ({X}, tensor<?x?xi64>) -> tensor<?x3x?xf32, #ragged.layout<"ddr">>',
+        [X, "tensor<?x?xi64>"],
+        'tensor<?x3x?xf32, #ragged.layout<"ddr">>',
+        [GOOD, np.array([[0, 1, 3], [0, 0, 0], [0, 2, 2]])],
+        "ragged.partition: level 2: expected extent 4, got 3",
+    ),
+    (
+        "tensor.cast %a0 : tensor<?xf32> to tensor<4xf32>",
+        ["tensor<?xf32>"],
+        "tensor<4xf32>",
+        [np.zeros(3, F32)],
+        "tensor.cast: level 0: expected extent 4, got 3",
+    ),
+    (
+        f"arith.negf %a0 : {X}",
+        [X],
+        X,
+        [(np.zeros(3, F32), vector(0, 2))],
+        "argument 0: level 1, component 0: expected offsets[1] == 3, got 2",
+    ),
+    (
+        f"arith.negf %a0 : {X}",
+        [f"{X} {{ragged.max_length = 2 : i64}}"],
+        X,
+        [GOOD],
+        "argument 0: level 1, component 0: expected at most 2, got 3",
+    ),
+    (
         f"linalg.broadcast ins(%a0 : tensor<?xf32>) outs(%a1 : {X}) dimensions = [1]",
         ["tensor<?xf32>", X],
         X,
@@ -214,10 +253,11 @@ def test_ops_check_their_operands(case: Any) -> None:
 
 def test_asserts_run_without_checks() -> None:
     """The checking ops check whatever `check` says; other ops then do not."""
-    valid = 'ragged.assert_valid %a0, %c {kind = "offsets", op = "ragged.partition", level = 1} : (tensor<?xi64>, index) -> ()'
+    attributes = '{kind = "offsets", op = "ragged.partition", level = 1}'
+    valid = f"ragged.assert_valid %a0, %c {attributes} : ({VECTOR}, index) -> ()"
     text = text_of([VECTOR], ["%c = arith.constant 4 : index", valid], [])
     assert run(text, "f", [vector(0, 4)], check=False) == []
-    with pytest.raises(RuntimeCheckError, match="^ragged.partition: level 1, component 0: expected offsets"):
+    with pytest.raises(RuntimeCheckError, match=r"^ragged\.partition: level 1, component 0: expected offsets"):
         run(text, "f", [vector(0, 5)], check=False)
 
 
@@ -256,4 +296,6 @@ def test_conform_of_permuted_batches() -> None:
     (parts,) = run(text, "f", [a, b])
     assert parts[0].tolist() == [0, 1, 2, 3, 4, 5]
     with pytest.raises(RuntimeCheckError, match=r"^linalg\.transpose: level 2, component 1: expected length 2, got 0$"):
-        run(text, "f", [a, (np.zeros(6, F32), vector(0, 1, 3, 3, 6)[[0, 1, 1, 3, 4]] * 0 + vector(0, 1, 1, 1, 6), 2, 2)])
+        run(
+            text, "f", [a, (np.zeros(6, F32), vector(0, 1, 3, 3, 6)[[0, 1, 1, 3, 4]] * 0 + vector(0, 1, 1, 1, 6), 2, 2)]
+        )

@@ -12,7 +12,7 @@ from ragged_dialect.reference import RaggedValue, run
 
 F32 = np.float32
 OFFSETS = np.array([0, 3, 3, 5])
-J, JD, W = ("#ragged.layout<\"%s\">" % letters for letters in ("dr", "dr|d", "dw"))
+J, JD, W = (f'#ragged.layout<"{letters}">' for letters in ("dr", "dr|d", "dw"))
 X, XD = f"tensor<3x?xf32, {J}>", f"tensor<3x?x2xf32, {JD}>"
 ROW = np.arange(5, dtype=F32)
 ROWS = np.arange(10, dtype=F32).reshape(5, 2)
@@ -194,7 +194,11 @@ def test_named_matmuls() -> None:
     }}"""
     rng = np.random.default_rng(0)
     w, v, d, u = (rng.integers(-3, 4, s).astype(F32) for s in ((3, 2, 2), (3, 2), (2, 2), (2,)))
-    zeros = [(np.zeros_like(ROWS), OFFSETS), (np.zeros_like(ROW), OFFSETS), *(np.zeros(s, F32) for s in ((2, 2), 2, ()))]
+    zeros = [
+        (np.zeros_like(ROWS), OFFSETS),
+        (np.zeros_like(ROW), OFFSETS),
+        *(np.zeros(s, F32) for s in ((2, 2), 2, ())),
+    ]
     mm, mv, dense, vec, dot = run(text, "f", [(ROWS, OFFSETS), w, v, d, u, *zeros])
     owner = [0, 0, 0, 2, 2]
     np.testing.assert_array_equal(mm[0], [ROWS[i] @ w[b] for i, b in enumerate(owner)])

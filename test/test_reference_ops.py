@@ -28,7 +28,9 @@ def result_of(case: Case, op: str, result: str, *extra: tuple[str, Any]) -> Any:
     name, _, attributes = op.partition(" ")
     types = ", ".join([case.type, *(t for t, _ in extra)])
     text = text_of(
-        [case.type, *(t for t, _ in extra)], [f"%0 = {name} {names} {attributes} : ({types}) -> {result}"], [("%0", result)]
+        [case.type, *(t for t, _ in extra)],
+        [f"%0 = {name} {names} {attributes} : ({types}) -> {result}"],
+        [("%0", result)],
     )
     return run(text, "f", [case.parts, *(v for _, v in extra)])[0]
 
@@ -42,6 +44,7 @@ DR = ragged("dr", (3, None), (5,), [0, 3, 3, 5])
 DRR = ragged("drr", (None, None, None), (6,), [0, 2, 3], [0, 1, 3, 6])
 DW = ragged("dw", (None, None), (8,), [5, 2, 8], [2, 3, 0])
 DRT = ragged("drt", (None, None, 2), (10,), [0, 3, 8, 10])
+DWR = ragged("dwr", (None, None, None), (4,), [1, 0, 1], [1, 2, 2], [0, 2, 2, 4])
 DT = ragged("dt", (None, 4), (6,), 2)
 
 VECTORS = [
@@ -55,6 +58,9 @@ VECTORS = [
     (DRT, "lengths", 1, [2, 3, 1]),
     (DRT, "lengths", 2, [2, 1, 2, 2, 1, 2]),
     (DT, "lengths", 1, [4, 2]),
+    (DWR, "offsets", 2, [0, 2, 2, 4]),
+    (DWR, "lengths", 2, [0, 2, 0, 0, 2]),
+    (DWR, "row_ids", 2, [1, 1, 4, 4]),
     (DR, "row_ids", 1, [0, 0, 0, 2, 2]),
     (DRR, "row_ids", 1, [0, 0, 1]),
     (DRR, "row_ids", 2, [0, 1, 1, 2, 2, 2]),

@@ -213,7 +213,10 @@ def test_index_dialect() -> None:
 
 
 UNKNOWN = [
-    ("%0 = vector.broadcast %a0 : f32 to vector<2xf32>", "expected an op that the interpreter knows, got 'vector.broadcast'"),
+    (
+        "%0 = vector.broadcast %a0 : f32 to vector<2xf32>",
+        "expected an op that the interpreter knows, got 'vector.broadcast'",
+    ),
 ]
 
 

@@ -160,9 +160,7 @@ def test_split_of_ragged(run: Run) -> None:
 
 def test_merge_with_dense(run: Run) -> None:
     """[3, 5, 2] merged with an inner extent of 4 is [12, 20, 8]."""
-    (values, offsets), lengths = run(
-        TRANSFORMS, "merge", (np.arange(40, dtype=np.int32).reshape(10, 4), SEQUENCES)
-    )
+    (values, offsets), lengths = run(TRANSFORMS, "merge", (np.arange(40, dtype=np.int32).reshape(10, 4), SEQUENCES))
     assert lengths.tolist() == [12, 20, 8]
     assert offsets.tolist() == [0, 12, 32, 40]
     assert values.tolist() == list(range(40))

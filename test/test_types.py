@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from test_shape import shapes
+from support.shapes import shapes
 
 from conftest import make_shape as S
 from ragged_dialect import types

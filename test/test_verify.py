@@ -73,7 +73,8 @@ def test_unregistered_ops_are_refused() -> None:
 
 
 def test_function_types_hold_no_ragged_types() -> None:
-    ok, found = diagnose(f"func.func private @g({C})\nfunc.func @f() {{\n %0 = func.constant @g : ({C}) -> ()\n return\n}}")
+    text = f"func.func private @g({C})\nfunc.func @f() {{\n %0 = func.constant @g : ({C}) -> ()\n return\n}}"
+    ok, found = diagnose(text)
     assert not ok
     assert found == [
         (f"'func.constant' op expected a layout on a tensor that is not part of another type, got ({C}) -> ()", 3)
@@ -113,8 +114,10 @@ def test_cost_is_linear_and_small() -> None:
     def seconds(count: int) -> float:
         chain = "".join(f"%{k + 1} = arith.addf %{k}, %{k} : {R}\n" for k in range(count))
         with context(), ir.Location.unknown():
-            module = ir.Module.parse(f'"func.func"() ({{ ^bb0(%0: {R}):\n{chain} "func.return"() : () -> () }}) '
-                                     f'{{function_type = ({R}) -> (), sym_name = "f"}} : () -> ()')
+            module = ir.Module.parse(
+                f'"func.func"() ({{ ^bb0(%0: {R}):\n{chain} "func.return"() : () -> () }}) '
+                f'{{function_type = ({R}) -> (), sym_name = "f"}} : () -> ()'
+            )
             start = time.perf_counter()
             assert verify_ragged(module.operation)
             return time.perf_counter() - start

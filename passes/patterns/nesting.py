@@ -80,8 +80,8 @@ def order_partitions(op: Any, rewriter: Rewriter) -> bool:
 
 def order_merges(op: Any, rewriter: Rewriter) -> bool:
     """Two merges get one order, where both orders are legal and give one layout: of three dims in
-    a row the first two first, of disjoint pairs the lower first; tiles are undone before their
-    outer part is merged."""
+    a row the first two first, of disjoint pairs the lower first. Tiles are undone first where a
+    program does so."""
     inner = producer(op.operands[0], "ragged.merge")
     if inner is None:
         return False
@@ -103,8 +103,6 @@ def _better_order(x: Any, first: int, second: int) -> tuple[int, int] | None:
     if first == second + 1:
         undoes_tiles = merge_rule(x, first).name in ("untile", "tiles")
         return None if undoes_tiles or _rule_name(x, second) == "tile_parts" else (second, second)
-    if first == second and _rule_name(x, first) == "tile_parts":
-        return first + 1, first
     return None
 
 

@@ -47,6 +47,54 @@ def merge_of_tiles(op: Any, rewriter: Rewriter) -> bool:
         return rewriter.replace(op, builders.split(x, dim, factor))
 
 
+def merge_of_tile_components(op: Any, rewriter: Rewriter) -> bool:
+    """merge{d}(merge{d}(split{d+1}(x))) -> merge{d}(x): the tiles, made components, join again."""
+    inner = producer(op.operands[0], "ragged.merge")
+    made = None if inner is None else producer(inner.operands[0], "ragged.split")
+    dim = dim_of(op)
+    if inner is None or made is None or dim_of(inner) != dim or dim_of(made) != dim + 1:
+        return False
+    x = made.operands[0]
+    if not same_meaning(attempt(lambda: shape(x).merge(dim)), shape(op.results[0])):
+        return False
+    with rewriter.before(op):
+        return rewriter.replace(op, builders.merge(x, dim))
+
+
+def merge_of_finer_tiles(op: Any, rewriter: Rewriter) -> bool:
+    """merge{d}(split{d+1, f}(merge{d}(split{d+1, F}(x)))) -> merge{d}(split{d+1, f}(x)), f a divisor of F."""
+    fine = producer(op.operands[0], "ragged.split")
+    inner = None if fine is None else producer(fine.operands[0], "ragged.merge")
+    coarse = None if inner is None else producer(inner.operands[0], "ragged.split")
+    if fine is None or inner is None or coarse is None:
+        return False
+    x, dim, factor = coarse.operands[0], dim_of(op), factor_of(fine)
+    if dim_of(inner) != dim or dim_of(fine) != dim + 1 or dim_of(coarse) != dim + 1 or factor_of(coarse) % factor:
+        return False
+    split = attempt(lambda: shape(x).split(dim + 1, factor))
+    if split is None or not same_meaning(attempt(lambda: split.merge(dim)), shape(op.results[0])):
+        return False
+    with rewriter.before(op):
+        return rewriter.replace(op, builders.merge(builders.split(x, dim + 1, factor), dim))
+
+
+def merge_of_nested_parts(op: Any, rewriter: Rewriter) -> bool:
+    """merge{d+1}(split{d, g}(merge{d+1}(split{d, f}(x)))) -> merge{d+1}(split{d, f*g}(x))."""
+    outer = producer(op.operands[0], "ragged.split")
+    inner = None if outer is None else producer(outer.operands[0], "ragged.merge")
+    first = None if inner is None else producer(inner.operands[0], "ragged.split")
+    if outer is None or inner is None or first is None:
+        return False
+    x, dim, factor = first.operands[0], dim_of(first), factor_of(first) * factor_of(outer)
+    if dim_of(outer) != dim or not dim_of(inner) == dim_of(op) == dim + 1:
+        return False
+    split = attempt(lambda: shape(x).split(dim, factor))
+    if split is None or not same_meaning(attempt(lambda: split.merge(dim + 1)), shape(op.results[0])):
+        return False
+    with rewriter.before(op):
+        return rewriter.replace(op, builders.merge(builders.split(x, dim, factor), dim + 1))
+
+
 def order_splits(op: Any, rewriter: Rewriter) -> bool:
     """Splits stand with the higher dim first, and a split of a tile is the split of its outer part:
     split{e, f}(split{d, g}(x)) with e > d+1 -> split{d, g}(split{e-1, f}(x)),
@@ -124,7 +172,13 @@ def merge_before_inner_split(op: Any, rewriter: Rewriter) -> bool:
 
 
 PATTERNS: dict[str, tuple[Pattern, ...]] = {
-    "ragged.merge": (merge_of_split, merge_of_tiles),
+    "ragged.merge": (
+        merge_of_split,
+        merge_of_tiles,
+        merge_of_tile_components,
+        merge_of_finer_tiles,
+        merge_of_nested_parts,
+    ),
     "ragged.split": (split_of_merge,),
 }
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from ragged_dialect.checks import Check
-from ragged_dialect.reference.validity import conform, raise_first, require
+from ragged_dialect.reference.validity import require
 from ragged_dialect.reference.value import RaggedValue
 
 
@@ -27,17 +27,12 @@ def component_lengths(x: RaggedValue, dims: Sequence[int]) -> list[int]:
 
 def require_pairs(op: str, a: RaggedValue, b: RaggedValue, pairs: Sequence[tuple[int, int]]) -> None:
     """`ragged.assert_conform`: the last pair of dims, under the others as its parents."""
-    first = component_lengths(a, [i for i, _ in pairs])
-    second = component_lengths(b, [j for _, j in pairs])
-    raise_first(Check("conform", op, pairs[-1][0]), conform(first, second))
+    x, y = pairs[-1]
+    operands: list[Any] = [component_lengths(a, [i for i, _ in pairs]), component_lengths(b, [j for _, j in pairs])]
+    if _is_extent(a, x) and _is_extent(b, y):
+        operands = [a.extent(x), b.extent(y)]
+    require("conform", op, x, operands)
 
 
-def require_conform(op: str, a: RaggedValue, b: RaggedValue) -> None:
-    """Two tensors of one layout agree in every dim."""
-    for dim, letter in enumerate(a.shape.layout.letters):
-        if letter == "d":
-            require("equal", op, dim, [b.extent(dim), a.extent(dim)])
-        else:
-            axis, place = a.locate(dim)
-            first = a.shape.layout.dims(axis)[0]
-            require_pairs(op, a, b, [(d, d) for d in (*range(first, first + place), dim)])
+def _is_extent(x: RaggedValue, dim: int) -> bool:
+    return x.shape.layout.letter(dim) == "d" and not x.shape.layout.is_split_outer(dim)

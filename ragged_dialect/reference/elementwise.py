@@ -10,8 +10,8 @@ import numpy as np
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import RaggedError
-from ragged_dialect.reference.conformity import require_conform
 from ragged_dialect.reference.functions import FUNCTIONS
+from ragged_dialect.reference.nest import identity, shapes_of
 from ragged_dialect.reference.program import Program, Run, dtype_of_type, handler, pure, result_dtype
 from ragged_dialect.reference.scalars import BINARY, CASTS, FLOAT_PREDICATES, INTEGER_PREDICATES, select, unsigned
 from ragged_dialect.reference.value import RaggedValue
@@ -22,13 +22,14 @@ def _lifted(program: Program, op: Any, function: Callable[..., Any]) -> Run:
     """A function of scalars and arrays on ragged tensors too: on their elements in logical order;
     the result has storage of its own."""
 
+    shapes = shapes_of([v for v in op.operands if is_tensor(v.type)])
+
     def run(*operands: Any) -> Any:
         ragged = [x for x in operands if isinstance(x, RaggedValue)]
         if not ragged:
             return function(*operands)
         if program.check:
-            for other in ragged[1:]:
-                require_conform(op.name, ragged[0], other)
+            identity(ragged[0].shape.rank, ragged).require(op.name, shapes)
         return ragged[0].fresh(function(*(x.gather() if isinstance(x, RaggedValue) else x for x in operands)))
 
     return pure(run)
@@ -75,13 +76,12 @@ def _extended(program: Program, op: Any) -> Run:
     def parts(a: Any, b: Any) -> tuple[Any, Any]:
         dtype = np.asarray(a).dtype
         bits = 8 * dtype.itemsize
-        view = (lambda x: np.asarray(x)) if "mulsi" in op.name else unsigned
-        x, y = view(a).astype(object), view(b).astype(object)
-        whole = x + y if "addui" in op.name else x * y
-        mask = (1 << bits) - 1
-        low = (whole & mask).astype(f"u{dtype.itemsize}").view(dtype)
-        high = ((whole >> bits) & mask).astype(f"u{dtype.itemsize}").view(dtype)
-        return low, (high != 0 if "addui" in op.name else high)
+        view = np.asarray if "mulsi" in op.name else unsigned
+        x, y = (np.asarray(view(v).astype(object), object) for v in (a, b))
+        whole = np.asarray(x + y if "addui" in op.name else x * y, object)
+        low, high = (np.asarray(part, object) for part in (whole % 2**bits, whole // 2**bits % 2**bits))
+        words = [part.astype(f"u{dtype.itemsize}").view(dtype) for part in (low, high)]
+        return words[0], (words[1] != 0 if "addui" in op.name else words[1])
 
     return lambda env, operands: parts(*operands)
 

@@ -11,6 +11,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.asm.module import parse_module
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import RaggedError
+from ragged_dialect.layout import RAGGED
 from ragged_dialect.reference import control, elementwise, loops, operand_checks, ragged_ops, tensors
 from ragged_dialect.reference.program import HANDLERS, Program, dtype_of_type
 from ragged_dialect.reference.value import RaggedValue
@@ -32,15 +33,30 @@ def run(module: Any, entry: str, args: Sequence[Any], check: bool = True) -> lis
         module = parse_module(module, context())
     with ir.Location.unknown(module.context), np.errstate(all="ignore"):
         program = Program(module, check)
-        type_ = program.function(entry).attributes["function_type"].value
+        function = program.function(entry)
+        type_ = function.attributes["function_type"].value
         if len(args) != len(type_.inputs):
             raise RaggedError(f"expected {len(type_.inputs)} arguments of '{entry}', got {len(args)}")
-        values = [argument(t, value, check) for t, value in zip(type_.inputs, args, strict=True)]
+        values = [argument(t, value, k, check) for k, (t, value) in enumerate(zip(type_.inputs, args, strict=True))]
+        if check:
+            _check_facts(function, values)
         results = program.call(entry, values)
         return [flat(t, value) for t, value in zip(type_.results, results, strict=True)]
 
 
-def argument(type_: Any, value: Any, check: bool) -> Any:
+def _check_facts(function: Any, values: Sequence[Any]) -> None:
+    """The facts that function arguments carry, which hold for every ragged level."""
+    if "arg_attrs" not in function.attributes:
+        return
+    for number, (value, attributes) in enumerate(zip(values, function.attributes["arg_attrs"], strict=True)):
+        given = {named.name: named.attr.value for named in attributes if named.name.startswith("ragged.")}
+        facts = {"divisible_by": given.get("ragged.divisible_by"), "max": given.get("ragged.max_length")}
+        for level, letter in enumerate(value.shape.layout.letters if isinstance(value, RaggedValue) else ""):
+            if letter in RAGGED:
+                operand_checks.assume(f"argument {number}", value, level, facts)
+
+
+def argument(type_: Any, value: Any, number: int, check: bool) -> Any:
     """A Python value as a value of the interpreter."""
     if not is_ragged(type_):
         return _plain(type_, value)
@@ -52,7 +68,7 @@ def argument(type_: Any, value: Any, check: bool) -> Any:
         for part, given in zip(shape.parts(), value, strict=True)
     ]
     if check:
-        operand_checks.parts("func.func", shape, parts)
+        operand_checks.parts(f"argument {number}", shape, parts)
     return RaggedValue.from_parts(shape, parts)
 
 

@@ -173,13 +173,21 @@ def reduce_across(x: RaggedValue, extent: int, dim: int, kind: str) -> Value:
 def row_ids(x: RaggedValue, dim: int) -> list[int]:
     """`ragged.row_ids`: for every element of a level the number of its component."""
     axis, place = x.locate(dim)
-    return [q for q, n in enumerate(x.axes[axis].vector_lengths(place)) for _ in range(n)]
+    own = x.axes[axis]
+    counts = [len(own.elements(g)) if place == own.body - 1 else len(g) for g in logical_groups(x, dim)]
+    return [q for q, n in enumerate(counts) for _ in range(n)]
+
+
+def logical_groups(x: RaggedValue, dim: int) -> list[list[Any]]:
+    """The components of a level, one per index tuple of the levels above: below windows each as
+    often as the windows hold it."""
+    axis, place = x.locate(dim)
+    return groups_at(x.axes[axis].expand(), place)
 
 
 def lengths(x: RaggedValue, dim: int) -> list[int]:
     """`ragged.lengths`: the logical lengths of a level's components, of a tile those of the parts."""
-    axis, place = x.locate(dim)
-    return x.axes[axis].lengths(place)
+    return [len(group) for group in logical_groups(x, dim)]
 
 
 def offsets(x: RaggedValue, dim: int) -> list[int]:

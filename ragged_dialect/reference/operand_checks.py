@@ -74,25 +74,21 @@ def _below(body: str, place: int, extents: list[int | None], vectors: dict[int, 
     return offsets[-1] if offsets else 0
 
 
-def partition(x: Any, vector: Any, dim: int, is_lengths: bool) -> None:
-    """Offsets or lengths against the extent, or the lengths, of the partitioned dim."""
+def partition(x: Any, vector: Any, dim: int, is_lengths: bool, count: int | None) -> None:
+    """Offsets or lengths against the extent, or the stored lengths, of the partitioned dim, and
+    against the static number of components."""
     x = RaggedValue.of(x)
     axis, place = x.locate(dim)
-    name = ("row_lengths" if is_lengths else "rows") if vector.ndim == 2 else ("lengths" if is_lengths else "offsets")
     if vector.ndim == 1:
-        require(name, "ragged.partition", dim + 1, [vector, x.extent(dim)])
-    elif x.axes[axis].letters == "d":
-        require(name, "ragged.partition", dim + 1, [vector, x.extent(dim), x.extent(dim - 1)])
-    else:
-        require(name, "ragged.partition", dim + 1, [vector, x.axes[axis].lengths(place)])
-
-
-def merge(x: Any, dim: int) -> None:
-    """A merged extent fits into 64 bits."""
-    x = RaggedValue.of(x)
-    layout = x.shape.layout
-    if layout.letter(dim) == "d" and layout.letter(dim + 1) == "d":
-        require("fits", "ragged.merge", dim, [x.extent(dim), x.extent(dim + 1)])
+        operands = [vector, x.extent(dim), *([] if count is None else [count])]
+        require("lengths" if is_lengths else "offsets", "ragged.partition", dim + 1, operands)
+        return
+    if count is not None:
+        require("equal", "ragged.partition", dim + 1, [vector.shape[1], count + (not is_lengths)])
+    rows: list[Any] = [x.axes[axis].lengths(place)]
+    if x.axes[axis].letters == "d":
+        rows = [x.extent(dim), x.extent(dim - 1)]
+    require("row_lengths" if is_lengths else "rows", "ragged.partition", dim + 1, [vector, *rows])
 
 
 def split(x: Any, dim: int, factor: int) -> None:
@@ -103,7 +99,9 @@ def split(x: Any, dim: int, factor: int) -> None:
 
 
 def _bound(x: RaggedValue, dim: int) -> Any:
-    return x.extent(dim) if x.shape.layout.letter(dim) == "d" else lengths(x, dim)
+    """Extent of a dense dim, or the lengths of all stored components of a ragged one."""
+    axis, place = x.locate(dim)
+    return x.extent(dim) if x.shape.layout.letter(dim) == "d" else x.axes[axis].lengths(place)
 
 
 def select(x: Any, index: Any, dim: int) -> None:
@@ -136,9 +134,11 @@ def empty(
     likes: Sequence[RaggedValue], sources: Sequence[Source | None], result: RaggedShape, own: Sequence[int]
 ) -> None:
     """Extents are not negative; levels of different likes run over the same batch."""
-    for extent in own:
-        require("at_least", "ragged.empty", 0, [extent])
     shapes = [like.shape for like in likes]
+    given = iter(own)
+    for dim, source in enumerate(sources):
+        if source is None:
+            require("at_least", "ragged.empty", dim, [next(given)])
     for dim, source in enumerate(sources):
         if source is None or result.layout.letter(dim) not in RAGGED:
             continue
@@ -156,6 +156,9 @@ def to_padded(x: RaggedValue, maxima: Sequence[int], truncate: bool) -> None:
         require("at_least", "ragged.to_padded", dim, [extent])
         if not truncate:
             require("covers", "ragged.to_padded", dim, [extent, lengths(x, dim)])
+    if maxima:
+        dense = [x.extent(dim) for dim in range(x.shape.rank) if dim not in ragged]
+        require("fits", "ragged.to_padded", ragged[0], [*maxima, *dense])
 
 
 def from_padded(dense: Any, vectors: Sequence[Any], shape: RaggedShape) -> None:
@@ -178,11 +181,14 @@ def reduce_across(x: RaggedValue, extent: int, dim: int) -> None:
     """The extent of the result is not negative and reaches the longest component."""
     require("at_least", "ragged.reduce_across", dim, [extent])
     require("covers", "ragged.reduce_across", dim, [extent, lengths(x, dim)])
+    plain = [x.extent(d) for d in range(x.shape.rank) if x.shape.layout.is_plain(d)]
+    require("fits", "ragged.reduce_across", dim, [extent, *plain])
 
 
 def assume(op: str, x: Any, level: int, facts: Mapping[str, int | None]) -> None:
     """The facts hold for every length of a level."""
-    bound = _bound(RaggedValue.of(x), level)
+    x = RaggedValue.of(x)
+    bound = x.extent(level) if x.shape.layout.letter(level) == "d" else lengths(x, level)
     for name, factor in facts.items():
         if factor is not None:
             require(FACT_KINDS[name], op, level, [bound], factor)

@@ -11,9 +11,10 @@ import numpy as np
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import RaggedError
+from ragged_dialect.reference.validity import require
 from ragged_dialect.reference.value import RaggedValue
 from ragged_dialect.shape import RaggedShape
-from ragged_dialect.types import is_ragged, is_tensor, shape_of
+from ragged_dialect.types import is_tensor, shape_of
 
 Values = list[Any]
 Env = dict[Any, Any]
@@ -58,7 +59,7 @@ def attribute(op: Any, name: str) -> Any:
 
 @dataclass(frozen=True)
 class Step:
-    """One op: what runs it, where its operands and results are, shapes of ragged results."""
+    """One op: what runs it, where its operands and results are, shapes of results that are tensors."""
 
     name: str
     run: Run
@@ -118,8 +119,20 @@ class Program:
         for step in block.steps:
             results = step.run(env, [env[slot] for slot in step.operands])
             for slot, value, shape in zip(step.results, results, step.shapes, strict=True):
-                env[slot] = typed(value, shape)
+                env[slot] = self._typed(step.name, value, shape)
         return [env[slot] for slot in block.yielded]
+
+    def _typed(self, op: str, value: Any, shape: RaggedShape | None) -> Any:
+        """A result with the shape of its type: which extents are static decides the 1:N form."""
+        if shape is None:
+            return value
+        made = RaggedValue.of(value)
+        if made.shape.layout != shape.layout:
+            raise RaggedError(f'expected a value of layout "{shape.layout}", got "{made.shape.layout}"')
+        for dim, extent in enumerate(shape.shape):
+            if self.check and extent is not None and shape.layout.letter(dim) == "d":
+                require("equal", op, dim, [made.extent(dim), extent])
+        return value if shape.layout.is_dense else replace(made, shape=shape)
 
     def _slot(self, value: Any) -> int:
         return self._slots.setdefault(value, len(self._slots))
@@ -130,18 +143,8 @@ class Program:
         if override is None and decoder is None:
             raise RaggedError(f"expected an op that the interpreter knows, got '{op.name}'")
         run = override or decoder(self, op)  # pyright: ignore[reportOptionalCall]
-        shapes = tuple(shape_of(r.type) if is_ragged(r.type) else None for r in op.results)
+        shapes = tuple(shape_of(r.type) if is_tensor(r.type) else None for r in op.results)
         return Step(op.name, run, tuple(map(self._slot, op.operands)), tuple(map(self._slot, op.results)), shapes)
-
-
-def typed(value: Any, shape: RaggedShape | None) -> Any:
-    """A value with the shape of its type: which extents are static decides the 1:N form."""
-    if shape is None:
-        return value
-    value = RaggedValue.of(value)
-    if value.shape.layout != shape.layout:
-        raise RaggedError(f'expected a value of layout "{shape.layout}", got "{value.shape.layout}"')
-    return replace(value, shape=shape)
 
 
 def pure(run: Callable[..., Any]) -> Run:

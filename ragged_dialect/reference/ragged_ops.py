@@ -24,10 +24,11 @@ def _vector(numbers: list[int]) -> Any:
 @handler("ragged.partition")
 def _partition(program: Program, op: Any) -> Run:
     dim, lengths = int_attr(op, "dim"), has_unit(op, "lengths")
+    count = shape_of(op.results[0].type).shape[dim]
 
     def run(x: Any, vector: Any) -> Any:
         if program.check:
-            operand_checks.partition(x, vector, dim, lengths)
+            operand_checks.partition(x, vector, dim, lengths, count)
         return structure.partition(x, vector, dim, lengths)
 
     return pure(run)
@@ -36,13 +37,7 @@ def _partition(program: Program, op: Any) -> Run:
 @handler("ragged.merge")
 def _merge(program: Program, op: Any) -> Run:
     dim = int_attr(op, "dim")
-
-    def run(x: Any) -> Any:
-        if program.check:
-            operand_checks.merge(x, dim)
-        return structure.merge(x, dim)
-
-    return pure(run)
+    return pure(lambda x: structure.merge(x, dim))
 
 
 @handler("ragged.split")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -27,13 +27,14 @@ def require(kind: str, op: str, level: int, operands: Sequence[Any], factor: int
 
 
 def raise_first(check: Check, found: Iterator[Failure]) -> None:
-    """Raise the first of some failures, if any."""
-    for failure in found:
+    """Raise the first failure, if any: by case, then by component."""
+    failure = min(found, key=lambda f: f.case, default=None)
+    if failure is not None:
         raise RuntimeCheckError(check.message(*failure))
 
 
 def failures(kind: str, operands: Sequence[Any], factor: int = 0) -> Iterator[Failure]:
-    """The failures of a check, the first offending component first."""
+    """The failures of a check, components in order within a case."""
     data = [np.asarray(x).tolist() for x in operands]
     if kind in _UNARY:
         yield from _UNARY[kind](data[0], factor)
@@ -184,13 +185,13 @@ def _at_most(extent: Any, factor: int) -> Iterator[Failure]:
             yield Failure(0, i, n, factor)
 
 
-def conform(a: Iterable[int], b: Iterable[int]) -> Iterator[Failure]:
-    """Two lists of lengths, component by component."""
-    first, second = list(a), list(b)
-    if len(first) != len(second):
-        yield Failure(0, -1, len(first), len(second))
+def _conform(a: list[int] | int, b: Any) -> Iterator[Failure]:
+    """Two lists of lengths, component by component, or two extents."""
+    if not isinstance(a, list):
+        yield from (Failure(0, -1, a, b) for _ in range(a != b))
         return
-    for i, (m, n) in enumerate(zip(first, second, strict=True)):
+    yield from (Failure(0, -1, len(a), len(b)) for _ in range(len(a) != len(b)))
+    for i, (m, n) in enumerate(zip(a, b, strict=False)):
         if m != n:
             yield Failure(1, i, m, n)
 
@@ -205,6 +206,7 @@ _KINDS = {
     "range": _range,
     "equal": _equal,
     "covers": _covers,
+    "conform": _conform,
     "fits": _fits,
 }
 _UNARY = {"divides": _divides, "at_least": _at_least, "at_most": _at_most}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 import sys
@@ -74,6 +75,8 @@ class OptDriver:
         if self.options.run_reproducer:
             pipeline, verify_each = recorded(chunk)
         stages = parse_pipeline(pipeline, made) if pipeline is not None else ()
+        if isinstance(chunk, bytes):
+            _check_bytecode(chunk)
         module = load_module(chunk, made, self.filename)
         with Reproducer(self.options.reproducer, chunk, pipeline or "", verify_each):
             self._run(stages, module, verify_each, diagnostics)
@@ -105,6 +108,19 @@ class OptDriver:
         buffer = io.BytesIO()
         module.operation.write_bytecode(buffer)
         return buffer.getvalue()
+
+
+def _check_bytecode(data: bytes) -> None:
+    """MLIR's bytecode reader can crash on damaged bytecode: a child reads and prints it first."""
+    from ragged_dialect.tools.child import in_child
+
+    def survive() -> bytes:
+        with contextlib.suppress(RaggedError):
+            return print_module(load_module(data, context())).encode()
+        return b""
+
+    if in_child(survive) is None:
+        raise RaggedError("expected MLIR bytecode, got some that MLIR cannot read")
 
 
 def split_chunks(text: str) -> Iterable[str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from ragged_dialect.errors import CompileError
+from ragged_dialect.tools.child import in_child
 from ragged_dialect.tools.cli import STREAM, SUCCESS, read_input, run_tool, write_output
 
 
@@ -43,21 +43,13 @@ def _translate(module: Any) -> str:
     """LLVM IR of a module. The bindings crash the process on any translation that fails, after
     its diagnostics: a child takes the risk, and prints them."""
     _check_translatable(module)
-    reading, writing = os.pipe()
-    sys.stderr.flush()
-    child = os.fork()
-    if child == 0:
-        os.close(reading)
-        _translate_in_child(module, writing)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as file:
-        text = file.read().decode()
-    if os.waitpid(child, 0)[1] != 0:
+    text = in_child(lambda: _translated(module))
+    if text is None:
         raise CompileError("expected a module that LLVM IR can express, got one whose translation failed")
-    return text
+    return text.decode()
 
 
-def _translate_in_child(module: Any, output: int) -> NoReturn:
+def _translated(module: Any) -> bytes:
     from ragged_dialect._mlir import llvm
     from ragged_dialect.asm.locations import from_mlir
 
@@ -65,14 +57,9 @@ def _translate_in_child(module: Any, output: int) -> NoReturn:
         print(from_mlir(diagnostic), file=sys.stderr, flush=True)
         return True
 
-    status = 1
-    try:
-        module.context.emit_error_diagnostics = True
-        with module.context.attach_diagnostic_handler(show), os.fdopen(output, "wb") as file:
-            file.write(llvm.translate_module_to_llvmir(module.operation).encode())
-        status = 0
-    finally:
-        os._exit(status)
+    module.context.emit_error_diagnostics = True
+    with module.context.attach_diagnostic_handler(show):
+        return llvm.translate_module_to_llvmir(module.operation).encode()
 
 
 def _check_translatable(module: Any) -> None:

@@ -1,0 +1,335 @@
+"""Where structures come from: keys of extents, levels, vectors and scalars.
+
+Two dense dims with one key have one extent, two levels with one key have equal lengths wherever
+their parents do. A key is found by following a value to what made its structure: an index
+vector, a function argument, or an op nothing is known of.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.iteration import ELEMENTWISE_DIALECTS
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.shape import Part, RaggedShape
+from ragged_dialect.sources import Source, parent_dims
+from ragged_dialect.tensor_rules import constant_of
+from ragged_dialect.traits import int_attr
+from ragged_dialect.types import is_ragged, is_tensor, shape_of
+
+Key = Any
+"""A hashable name: equal keys, equal extents or lengths."""
+
+Groups = tuple[tuple[int, ...], ...]
+
+
+class Level(NamedTuple):
+    """A ragged level or tile: the key of its lengths, and for each index of the origin the dims
+    of this value that make it (several dims count as one, row by row)."""
+
+    key: Key
+    parents: Groups
+
+
+class Stored(NamedTuple):
+    """A vector read from a tensor: level `level` of `of`, or `of` is the key of the level."""
+
+    name: str
+    of: Any
+    level: int | None
+
+
+_SAME = frozenset({"ragged.assume", "ragged.annotate", "ragged.compact", "tensor.cast"})
+_SCALAR_CASTS = frozenset({"arith.index_cast", "arith.extsi"})
+
+
+def whole_value(op: Any) -> bool:
+    """Whether an op is `arith.select` with a scalar condition, which passes whole tensors."""
+    return op.name == "arith.select" and not is_tensor(op.operands[0].type)
+
+
+def computed_from(op: Any, number: int) -> Any | None:
+    """The operand whose structure result `number` of a computing op has; None for other ops."""
+    if op.name.startswith("linalg."):
+        return op.operands[len(op.operands) - len(op.results) + number]
+    if op.name.split(".", 1)[0] in ELEMENTWISE_DIALECTS and not whole_value(op):
+        return next((v for v in op.operands if is_tensor(v.type)), None)
+    return None
+
+
+class Keys:
+    """Keys of the values of a function, memoised."""
+
+    def __init__(self) -> None:
+        self._dims: dict[tuple[Any, int], Any] = {}
+
+    def find(self, key: Key) -> Key:
+        """The key that stands for this one and all that are known to equal it."""
+        return key
+
+    def operand(self, value: Any) -> Key:
+        """The key of an operand of a check: a number, a scalar, a vector."""
+        if isinstance(value, int):
+            return value
+        return self.find(self.vector(value) if is_tensor(value.type) else self.scalar(value))
+
+    def scalar(self, value: Any) -> Key:
+        """The key of a scalar; an integer when it is constant."""
+        known = constant_of(value)
+        if known is not None:
+            return known
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            return value
+        op = owner.operation
+        if op.name in _SCALAR_CASTS:
+            return self.scalar(op.operands[0])
+        if op.name == "tensor.dim":
+            dim = constant_of(op.operands[1])
+            return value if dim is None else self.find(self.dim(op.operands[0], dim))
+        if op.name == "ragged.max_length":
+            return ("max", self._lengths(op.operands[0], int_attr(op, "level")))
+        if op.name == "ragged.total":
+            return ("total", self._lengths(op.operands[0], int_attr(op, "level")))
+        return value
+
+    def vector(self, value: Any) -> Key:
+        """The key of an index vector: casts of the same numbers have one key."""
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            return value
+        op = owner.operation
+        if op.name in _SCALAR_CASTS or op.name == "tensor.cast":
+            return self.vector(op.operands[0])
+        if op.name == "ragged.lengths":
+            return self._lengths(op.operands[0], int_attr(op, "level"))
+        if op.name in ("ragged.offsets", "ragged.starts") and is_ragged(op.operands[0].type):
+            return self._stored(op)
+        return value
+
+    def _lengths(self, x: Any, level: int) -> Stored:
+        """Key of the flat lengths of a level: its own key where the origin has the same parents."""
+        found = self.dim(x, level)
+        layout = shape_of(x.type).layout
+        axis, at = layout.locate(level)
+        first = layout.dims(axis)[0]
+        flat = tuple(d for group in found.parents for d in group)
+        if flat == tuple(range(first, first + at)):
+            return Stored("lengths", self.find(found.key), None)
+        return Stored("lengths", x, level)
+
+    def _level_of(self, kind: str, vector: Any) -> Key:
+        """The key of the level that a vector makes: that of the level it was read from, if it was."""
+        key = self.vector(vector)
+        if not isinstance(key, Stored):
+            return (kind, key)
+        if kind == "offsets" and key.name == "ragged.offsets" and key.level is not None:
+            if shape_of(key.of.type).layout.is_split_outer(key.level):
+                return (kind, key)
+            key = self._lengths(key.of, key.level)
+            kind = "lengths"
+        return key.of if kind == "lengths" and key.name == "lengths" and key.level is None else (kind, key)
+
+    def _stored(self, op: Any) -> Key:
+        """A stored vector of a level, through ops that keep their operand's storage."""
+        x, level = op.operands[0], int_attr(op, "level")
+        while not isinstance(x.owner, ir.Block):
+            maker = x.owner.operation
+            if maker.name == "ragged.assemble":
+                for part, operand in zip(shape_of(x.type).parts(), maker.operands, strict=True):
+                    if part == (op.name.removeprefix("ragged."), level):
+                        return self.vector(operand)
+            if maker.name not in ("ragged.assume", "tensor.cast"):
+                break
+            x = maker.operands[0]
+        return Stored(op.name, x, level)
+
+    # Keys of dims ------------------------------------------------------------------------------
+
+    def dim(self, value: Any, dim: int) -> Any:
+        """The key of a dense dim (an integer when static), or the Level of a ragged one."""
+        place = (value, dim)
+        if place not in self._dims:
+            self._dims[place] = self._trace(value, dim)
+        return self._dims[place]
+
+    def _trace(self, value: Any, dim: int) -> Any:
+        """`_dim` for chains of ops that keep the structure, without recursion."""
+        while True:
+            above = _above(value)
+            shape = shape_of(value.type)
+            if shape.layout.letter(dim) == "d" and shape.shape[dim] is not None:
+                return shape.shape[dim]
+            if above is None or shape_of(above.type).contiguous().layout != shape.contiguous().layout:
+                return self._dim(value, dim)
+            if (above, dim) in self._dims:
+                return self._dims[above, dim]
+            value = above
+
+    def _dim(self, value: Any, dim: int) -> Any:
+        shape = shape_of(value.type)
+        if shape.layout.letter(dim) == "d":
+            return self._made(value, shape, dim) or ("extent", value, dim)
+        return self._made(value, shape, dim) or own_level(("level", value, dim), shape, dim)
+
+    def _made(self, value: Any, shape: RaggedShape, dim: int) -> Any | None:
+        if isinstance(value.owner, ir.Block):
+            return None
+        op = value.owner.operation
+        if op.name == "ragged.empty":
+            return self._of_empty(op, shape, dim)
+        if op.name == "ragged.assemble":
+            return self._of_assemble(op, shape, dim)
+        if op.name in ("ragged.partition", "ragged.merge", "ragged.split", "ragged.slice", "ragged.select"):
+            return self._of_structure(op, shape, dim)
+        if op.name == "tensor.empty":
+            number = sum(e is None for e in shape.shape[:dim])
+            return self.scalar(op.operands[number])
+        return None
+
+    def _of_empty(self, op: Any, shape: RaggedShape, dim: int) -> Any | None:
+        likes = [v for v in op.operands if is_tensor(v.type)]
+        view = op.opview
+        sources = view.sources()
+        source = sources[dim]
+        if source is None:
+            number = sum(s is None and e is None for s, e in zip(sources[:dim], shape.shape, strict=False))
+            return self.scalar(op.operands[len(likes) + number])
+        found = self.dim(likes[source.like], source.level)
+        if not isinstance(found, Level):
+            return found
+        shapes = [shape_of(v.type) for v in likes]
+        places = _places(shapes, sources, shape, dim)
+        if any(d not in places for group in found.parents for d in group):
+            return None
+        return Level(found.key, tuple(tuple(places[d] for d in group) for group in found.parents))
+
+    def _of_assemble(self, op: Any, shape: RaggedShape, dim: int) -> Any | None:
+        letter = shape.layout.letter(dim)
+        named = dict(zip(shape.parts(), op.operands, strict=True))
+        if letter == "d":
+            if shape.layout.is_plain(dim):
+                return self.dim(named[Part("values", 0)], shape.layout.locate(dim)[0])
+            given = named.get(Part("extent", dim))
+            if given is not None:
+                return self.scalar(given)
+            kind = "offsets" if shape.layout.letter(dim + 1) == "r" else "lengths"
+            return ("count", self.vector(named[Part(kind, dim + 1)]))
+        if shape.layout.is_split_outer(dim) or letter == "t":
+            return None
+        kind = "offsets" if letter == "r" else "lengths"
+        axis, at = shape.layout.locate(dim)
+        first = shape.layout.dims(axis)[0]
+        return Level(self._level_of(kind, named[Part(kind, dim)]), (tuple(range(first, first + at)),))
+
+    def _of_structure(self, op: Any, shape: RaggedShape, dim: int) -> Any | None:
+        """Levels of other axes, and those above the dim that the op changes, stay as they are;
+        the others are named by the op and what it is given."""
+        x, at = op.operands[0], int_attr(op, "dim")
+        before = shape_of(x.type)
+        if op.name == "ragged.partition" and dim in (at, at + 1):
+            return self._of_partition(op, shape, dim, at)
+        source = dim if dim < at else dim - (shape.rank - before.rank)
+        if op.name == "ragged.partition" and dim > at:
+            return self._below_partition(x, source, at)
+        axis, _ = before.layout.locate(at)
+        touched = {axis, axis + 1} if op.name == "ragged.merge" and _crosses(before, at) else {axis}
+        if dim < at or not {before.layout.locate(source)[0] if 0 <= source < before.rank else axis} & touched:
+            found = self.dim(x, source) if before.layout.letter(source) == shape.layout.letter(dim) else None
+            if not isinstance(found, Level):
+                return found
+            shift = source - dim
+            return Level(found.key, tuple(tuple(d - shift if d >= at else d for d in g) for g in found.parents))
+        if shape.layout.letter(dim) == "d":
+            return None
+        return own_level(self._function(op, dim), shape, dim)
+
+    def _of_partition(self, op: Any, shape: RaggedShape, dim: int, at: int) -> Any:
+        vector = op.operands[1]
+        kind = "lengths" if "lengths" in op.attributes else "offsets"
+        rows = shape_of(vector.type).rank == 2
+        if dim == at:
+            return (kind + " per row" if rows else "count", self.vector(vector))
+        if not rows:
+            return Level(self._level_of(kind, vector), ((at,),))
+        axis, inner = shape.layout.locate(dim)
+        first = shape.layout.dims(axis)[0]
+        return Level((kind + " rows", self.vector(vector)), (tuple(range(first, first + inner)),))
+
+    def _below_partition(self, x: Any, source: int, at: int) -> Any:
+        """An index of the partitioned dim is now a pair."""
+        found = self.dim(x, source)
+        if not isinstance(found, Level):
+            return found
+        groups = (tuple(e for d in g for e in ((at, at + 1) if d == at else (d + (d > at),))) for g in found.parents)
+        return Level(found.key, tuple(groups))
+
+    def _function(self, op: Any, dim: int) -> Key:
+        inputs: list[Key] = []
+        for value in op.operands:
+            if is_ragged(value.type):
+                inputs += [self.dim(value, d) for d in range(shape_of(value.type).rank)]
+            else:
+                inputs.append(self.operand(value))
+        attributes = tuple(sorted((name, str(op.attributes[name])) for name in op.attributes))
+        return (op.name, dim, attributes, *inputs)
+
+
+def own_level(key: Key, shape: RaggedShape, dim: int) -> Level:
+    """A level indexed by the dims above it in its axis."""
+    axis, at = shape.layout.locate(dim)
+    first = shape.layout.dims(axis)[0]
+    return Level(key, tuple((d,) for d in range(first, first + at)))
+
+
+def _above(value: Any) -> Any | None:
+    """The operand with the same structure, dim by dim."""
+    if isinstance(value.owner, ir.Block):
+        return None
+    op = value.owner.operation
+    if op.name in _SAME:
+        return op.operands[0]
+    return computed_from(op, value.result_number) if is_tensor(value.type) else None
+
+
+def structural_source(value: Any, memo: dict[Any, Any]) -> Any:
+    """The value furthest up whose dims have the same extents and lengths, one by one, by type too.
+    `memo` makes chains of values linear; it is valid while the ops stay."""
+    chain: list[Any] = []
+    while value not in memo:
+        above = _above(value)
+        if above is None or not is_ragged(above.type):
+            above = _like(value)
+        if above is None or shape_of(above.type) != shape_of(value.type):
+            memo[value] = value
+            break
+        chain.append(value)
+        value = above
+    source = memo[value]
+    for below in chain:
+        memo[below] = source
+    return source
+
+
+def _like(value: Any) -> Any | None:
+    """The like of a `ragged.empty` that takes all levels from it."""
+    if isinstance(value.owner, ir.Block):
+        return None
+    op = value.owner.operation
+    single = op.name == "ragged.empty" and "from" not in op.attributes
+    return op.operands[0] if single and len(op.operands) == 1 else None
+
+
+def _places(shapes: list[RaggedShape], sources: list[Source | None], shape: RaggedShape, dim: int) -> dict[int, int]:
+    """For a level of an empty: where the levels above it in its like are in the result."""
+    source = sources[dim]
+    assert source is not None
+    if shape.layout.letter(dim) in RAGGED:
+        return parent_dims(shapes, sources, shape, dim)
+    places = parent_dims(shapes, sources, shape, dim - 1) if shape.layout.letter(dim - 1) in RAGGED else {}
+    return {**places, source.level - 1: dim - 1}
+
+
+def _crosses(shape: RaggedShape, dim: int) -> bool:
+    return dim + 1 < shape.rank and shape.layout.locate(dim)[0] != shape.layout.locate(dim + 1)[0]
