@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,7 +28,8 @@ class Lowering:
         if value in self.map:
             return self.map[value]
         shape = RaggedShape(Layout.dense(len(value.type.shape)), shape_of(value.type).shape)
-        return Parts(self, shape, value, {}, {})
+        ctx: Any = self  # the linked folders give pyright two names for this class
+        return Parts(ctx, shape, value, {}, {})
 
     def memo(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """The value remembered under a key in this block or one around it, made if there is none."""
@@ -40,7 +41,7 @@ class Lowering:
         return made
 
     @contextmanager
-    def scope(self, known: dict[Hashable, Any] | None = None) -> Iterator[None]:
+    def scope(self, known: dict[Hashable, Any] | None = None) -> Generator[None]:
         """A block of its own: values made inside are not remembered outside."""
         self.scopes.append({} if known is None else known)
         try:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import ir, linalg
+from ragged_dialect._mlir import ir
+from ragged_dialect.lowering import emit
 from ragged_dialect.passes.base import RaggedPass
 
 
@@ -38,5 +39,5 @@ class ConvertRaggedCopiesToLinalg(RaggedPass):
             source, target = copy.operands
             if source != target:
                 with ir.InsertionPoint(copy), copy.location:
-                    linalg.copy(source, outs=[target])
+                    emit.copy(source, target)
             copy.erase()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import arith, ir, linalg, math
+from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.combiners import neutral
 from ragged_dialect.sources import Source
@@ -75,7 +75,7 @@ def decompose_softmax(op: Any) -> None:
         return arith.extf(wide, x) if short and x.type != wide else x
 
     def fold(kind: str, x: Any, body: Callable[[Any, Any], Any]) -> Any:
-        init = linalg.fill(neutral(kind, wide), outs=[empty_without(source, dim, wide)])
+        init = emit.fill(neutral(kind, wide), empty_without(source, dim, wide))
         return generic([x], init, [whole, kept], reduction, lambda a: body(widen(a[0]), a[1]))
 
     def larger(x: Any, top: Any) -> Any:

@@ -195,3 +195,29 @@ def as_vector(x: Any) -> Any:
         if rank != 1:
             return x
     return cast(x, vector_type()) if len(x.type.shape) == 1 else x
+
+
+def _named(name: str, source: Any, target: Any) -> Any:
+    """A named linalg op of one input and one out, whose body yields the input."""
+    element = target.type.element_type
+    op = ir.Operation.create(
+        name,
+        results=[target.type] if isinstance(target.type, ir.RankedTensorType) else [],
+        operands=[source, target],
+        attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1])},
+        regions=1,
+    )
+    block = op.regions[0].blocks.append(element, element)
+    with ir.InsertionPoint(block):
+        ir.Operation.create("linalg.yield", operands=[block.arguments[0]])
+    return op.result if len(op.results) else None
+
+
+def fill(scalar: Any, target: Any) -> Any:
+    """`linalg.fill` of a tensor or buffer; the filled tensor."""
+    return _named("linalg.fill", scalar, target)
+
+
+def copy(source: Any, target: Any) -> Any:
+    """`linalg.copy` into a tensor or buffer; the tensor copied to."""
+    return _named("linalg.copy", source, target)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect._mlir import affine, ir, linalg
+from ragged_dialect._mlir import affine, ir
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.context import Lowering
@@ -107,7 +107,7 @@ class _Emitter:
         slot = self.forall.add(init if filled is None else filled[1], self._outer_ranges(out), places)
         if filled is not None:
             part = self.forall.slots[slot]
-            part.current = linalg.fill(filled[0], outs=[part.current])
+            part.current = emit.fill(filled[0], part.current)
         return slot
 
     def _outer_ranges(self, operand: Operand) -> list[Range]:

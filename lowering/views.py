@@ -114,14 +114,21 @@ def _product(sizes: list[Mixed]) -> int:
 
 
 def positions(parts: Parts, dim: int) -> Mixed:
-    """Number of positions of a contiguous ragged level, from extents where they tell."""
+    """Number of positions of a ragged level, from extents where they tell. Below a window with a
+    dense level of extent 0 nothing is left to count, and 0 does."""
     axis, at = parts.layout.locate(dim)
     letters = parts.layout.axes[axis]
     if at + 1 == len(letters) or set(letters[at + 1 :]) == {"t"}:
         return parts.storage_dim(axis)
     if letters[at + 1] in RAGGED:
         return parts.parents(dim + 1)
-    return vectors.last(parts.vectors["offsets", dim])
+    if letters[at] == "r":
+        return vectors.last(parts.vectors["offsets", dim])
+    below = next(k for k in range(at + 1, len(letters)) if letters[k] in RAGGED)
+    inner: Mixed = 1
+    for k in range(1, below - at):
+        inner = emit.mul(inner, parts.extent(dim + k))
+    return emit.divide(parts.parents(dim + below - at), emit.maximum(inner, 1))
 
 
 def outer_count(parts: Parts, dim: int) -> Mixed:

@@ -94,7 +94,7 @@ class LayoutFlow:
         layout = shape_of(known.type).layout
         origins = None if own else self.origins.get(known)
         for value in values:
-            self._assign(value, layout, origins, why)
+            self._assign(value, layout, origins, self._why.get(known, why))
 
     # Ops -------------------------------------------------------------------------------------
 
@@ -145,9 +145,16 @@ class LayoutFlow:
         except LayoutError as error:
             raise PassFailure(op, f"'{op.name}' op {error}") from error
         for k, (layout, origins) in layouts.items():
+            why = self._why_besides(op.operands[k], op, why)
             self._assign(op.operands[k], layout, origins, why)
             if k >= outs:
                 self._assign(op.results[k - outs], layout, origins, why)
+
+    def _why_besides(self, value: Any, op: Any, why: Any) -> Any:
+        """Why the other operands of an op have their layouts, if that is not why `value` has its own."""
+        own = self._why.get(value)
+        reasons = (self._why.get(v) for v in op.operands if v != value)
+        return next((reason for reason in reasons if reason is not None and (own is None or reason != own)), why)
 
     @staticmethod
     def _follows(op: Any, loops: Sequence[int | None], every: set[int | None]) -> bool:

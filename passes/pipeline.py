@@ -123,7 +123,7 @@ def _stages(elements: Sequence[Element], anchors: tuple[str, ...], context: Any)
 def _own_stage(element: Element, anchors: tuple[str, ...]) -> Stage:
     cls = registry.lookup(element.name)
     anchor = anchors[-1] if anchors else MODULE
-    if cls.anchor not in (anchor, "any"):
+    if anchor == "any" or cls.anchor not in (anchor, "any"):
         raise pipeline_error(element.column, f"expected '{element.name}' under '{cls.anchor}', got it under '{anchor}'")
     own = make_pass(cls, element.parsed_options())
     return Stage(element.name, element.name + element.options, anchors, own)

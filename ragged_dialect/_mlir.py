@@ -74,7 +74,13 @@ ir: Any = _import("ir")
 passmanager: Any = _import("passmanager")
 ext: Any = _import("dialects.ext")
 
-_LAZY = {"rewrite": "rewrite", "execution_engine": "execution_engine"}
+# `linalg` is the extension module alone: the Python module of that name builds the whole operator
+# definition language on import, which takes longer than most runs of the tools.
+_LAZY = {
+    "rewrite": "rewrite",
+    "execution_engine": "execution_engine",
+    "linalg": "_mlir_libs._mlirDialectsLinalg",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -88,8 +94,10 @@ def __getattr__(name: str) -> Any:
 
 def _patch() -> None:
     # Without a module for the dialect the bindings retry a failing import for every wrapper they
-    # make (12 us each, 0.2 us with it).
-    _import("_mlir_libs._mlir").globals.append_dialect_search_prefix("ragged_dialect.mlir_dialects")
+    # make (12 us each, 0.2 us with it). Ours comes first: its empty `linalg` keeps the bindings from
+    # importing theirs as soon as they see such an op.
+    registry = _import("_mlir_libs._mlir").globals
+    registry.dialect_search_modules = ["ragged_dialect.mlir_dialects", *registry.dialect_search_modules]
     # The builders of `ext` treat falsy attributes (false, empty arrays) as absent.
     ext.AttributeDef.process_attr = _process_attr
     # IRDL's base constraint goes by this name, which the wheel leaves out; it matches any width.

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from support.programs import Program, programs
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.diagnostics import ParseError
@@ -77,6 +79,7 @@ REFUSED = [
     ("func.func @f() {\n  ragged.print = 3\n}", f"f.mlir:2:3: {STOPS}"),
     ("ragged.print", f"f.mlir:1:1: {STOPS}"),
     ("(" * 20000, f"f.mlir:1:257: error: expected brackets nested at most {DEEPEST} deep"),
+    ("// \ud800", "f.mlir:1:4: error: expected text that UTF-8 can hold, got '\\ud800'"),
     (b"\n \xff", "f.mlir:2:2: error: expected UTF-8 text, got byte 0xff"),
     (b"ML\xefR junk", "f.mlir: error: attempting to parse 5 bytes when only 4 remain"),
 ]
@@ -89,6 +92,18 @@ def test_refused(made: Any, text: str | bytes, message: str) -> None:
     assert str(caught.value) == message
     assert isinstance(caught.value, ParseError)
     assert caught.value.diagnostics
+
+
+@settings(max_examples=40, deadline=None)
+@given(programs())
+def test_both_forms_are_one_program(program: Program) -> None:
+    """Generic -> short -> generic is the identity on what MLIR parses."""
+    made = context()
+    module = parse_module(program.text, made)
+    generic, short = print_module(module, generic=True), print_module(module)
+    assert '"ragged.' not in short
+    assert print_module(parse_module(short, made), generic=True) == generic
+    assert print_module(parse_module(generic, made)) == short
 
 
 def test_notes_are_mapped_too(made: Any) -> None:

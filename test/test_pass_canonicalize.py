@@ -12,25 +12,29 @@ from support.rewrites import parse, results, rewritten
 
 from ragged_dialect._mlir import passmanager
 from ragged_dialect.asm.module import print_module
+from ragged_dialect.passes.pipeline import Stage
 from ragged_dialect.passes.ragged_canonicalize import DISABLED, RaggedCanonicalize, upstream
 
 DR = '#ragged.layout<"dr">'
 DRD = '#ragged.layout<"dr|d">'
+DRT = '#ragged.layout<"drt">'
+TAIL = '#ragged.layout<"d|dr">'
 
 BAD_REWRITES = {
     # The new broadcast is on other axes than the layout of its operand says.
     "SwapTransposeWithBroadcast": f"""
-      func.func @f(%x: tensor<3x?xf32, {DR}>, %e: tensor<3x?x8xf32, {DRD}>, %o: tensor<8x3x?xf32, #ragged.layout<"d|dr">>)
-          -> tensor<8x3x?xf32, #ragged.layout<"d|dr">> {{
+      func.func @f(%x: tensor<3x?xf32, {DR}>, %e: tensor<3x?x8xf32, {DRD}>, %o: tensor<8x3x?xf32, {TAIL}>)
+          -> tensor<8x3x?xf32, {TAIL}> {{
         %b = linalg.broadcast ins(%x : tensor<3x?xf32, {DR}>) outs(%e : tensor<3x?x8xf32, {DRD}>) dimensions = [2]
         %t = linalg.transpose ins(%b : tensor<3x?x8xf32, {DRD}>)
-          outs(%o : tensor<8x3x?xf32, #ragged.layout<"d|dr">>) permutation = [2, 0, 1]
-        return %t : tensor<8x3x?xf32, #ragged.layout<"d|dr">>
+          outs(%o : tensor<8x3x?xf32, {TAIL}>) permutation = [2, 0, 1]
+        return %t : tensor<8x3x?xf32, {TAIL}>
       }}""",
     # A ragged dim gets the static extent of a dense operand.
     "{anonymous}::InferStaticShapeOfOperands": f"""
       func.func @f(%x: tensor<3x?xf32, {DR}>, %p: tensor<16xf32>, %q: tensor<?xf32>) -> tensor<3x?xf32, {DR}> {{
-        %0 = linalg.generic {{indexing_maps = [affine_map<(b, i) -> (i)>, affine_map<(b, i) -> (i)>, affine_map<(b, i) -> (b, i)>],
+        %0 = linalg.generic {{
+            indexing_maps = [affine_map<(b, i) -> (i)>, affine_map<(b, i) -> (i)>, affine_map<(b, i) -> (b, i)>],
             iterator_types = ["parallel", "parallel"]}}
             ins(%p, %q : tensor<16xf32>, tensor<?xf32>) outs(%x : tensor<3x?xf32, {DR}>) {{
           ^bb0(%a: f32, %b: f32, %c: f32):
@@ -129,12 +133,15 @@ def _locations(op: Any) -> list[str]:
 
 def test_locations_are_kept() -> None:
     """A rewritten op has the location of the op it replaces."""
-    module = parse(f"""func.func @f(%x: tensor<3x?xf32, {DR}>) -> tensor<3x?x4xf32, #ragged.layout<"drt">> {{
-      %0 = ragged.split %x {{dim = 1, factor = 2}} : (tensor<3x?xf32, {DR}>) -> tensor<3x?x2xf32, #ragged.layout<"drt">>
-      %1 = ragged.split %0 {{dim = 1, factor = 2}} : (tensor<3x?x2xf32, #ragged.layout<"drt">>) -> tensor<3x?x2x2xf32, #ragged.layout<"drtt">>
-      %2 = ragged.merge %1 {{dim = 2}} : (tensor<3x?x2x2xf32, #ragged.layout<"drtt">>) -> tensor<3x?x4xf32, #ragged.layout<"drt">>
-      return %2 : tensor<3x?x4xf32, #ragged.layout<"drt">>
+    kinds = [f"tensor<3x?xf32, {DR}>", f"tensor<3x?x2xf32, {DRT}>"]
+    kinds += ['tensor<3x?x2x2xf32, #ragged.layout<"drtt">>', f"tensor<3x?x4xf32, {DRT}>"]
+    module = parse(f"""func.func @f(%x: {kinds[0]}) -> {kinds[3]} {{
+      %0 = ragged.split %x {{dim = 1, factor = 2}} : ({kinds[0]}) -> {kinds[1]}
+      %1 = ragged.split %0 {{dim = 1, factor = 2}} : ({kinds[1]}) -> {kinds[2]}
+      %2 = ragged.merge %1 {{dim = 2}} : ({kinds[2]}) -> {kinds[3]}
+      return %2 : {kinds[3]}
     }}""")
     merge = _locations(module.body)[2]
-    RaggedCanonicalize().run(module.operation)
+    own = RaggedCanonicalize()
+    Stage(own.name, own.name, (), own).run(module)
     assert _locations(module.body)[0] == merge

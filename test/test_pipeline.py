@@ -148,6 +148,7 @@ MALFORMED = [
     ("test-mark{with-tag=maybe}", 11, "expected true or false for 'with-tag', got 'maybe'"),
     ("test-mark{label=a label=b}", 19, "expected 'label' once"),
     ("test-mark-function", 1, "expected 'test-mark-function' under 'func.func', got it under 'builtin.module'"),
+    ("cse,any(test-mark)", 9, "expected 'test-mark' under 'builtin.module', got it under 'any'"),
     ("func.func(test-mark)", 11, "expected 'test-mark' under 'builtin.module', got it under 'func.func'"),
     (
         "cse,test-marc",

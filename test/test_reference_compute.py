@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.structures import LAYOUTS, make, seeded, text_of
 
+from ragged_dialect.errors import RaggedError, RuntimeCheckError
 from ragged_dialect.reference import RaggedValue, run
 
 F32 = np.float32
@@ -323,3 +324,132 @@ def test_dense_tensor_ops() -> None:
         7,
     ]
     np.testing.assert_array_equal(x, np.arange(6).reshape(2, 3))
+
+
+def test_pad_and_concat_of_dense_tensors() -> None:
+    """tensor.pad with its region, and tensor.concat."""
+    text = """
+    func.func @f(%x: tensor<2xi32>, %n: index) -> (tensor<?xi32>, tensor<4xi32>) {
+      %v = arith.constant 9 : i32
+      %p = tensor.pad %x low[1] high[%n] {
+      ^bb0(%i: index):
+        tensor.yield %v : i32
+      } : tensor<2xi32> to tensor<?xi32>
+      %c = tensor.concat dim(0) %x, %x : (tensor<2xi32>, tensor<2xi32>) -> tensor<4xi32>
+      return %p, %c : tensor<?xi32>, tensor<4xi32>
+    }"""
+    padded, joined = run(text, "f", [np.array([1, 2], np.int32), 2])
+    assert padded.tolist() == [9, 1, 2, 9, 9]
+    assert joined.tolist() == [1, 2, 1, 2]
+
+
+def test_generic_with_two_outs_and_windows() -> None:
+    """Sum and maximum of windows at once, of which one result rounds in the narrow type."""
+    x = f"tensor<?x?xf32, {W}>"
+    lines = [
+        "%0:2 = linalg.generic {indexing_maps = [affine_map<(b, i) -> (b, i)>, affine_map<(b, i) -> (b)>,"
+        ' affine_map<(b, i) -> (b)>], iterator_types = ["parallel", "reduction"]}',
+        f"ins(%a0 : {x}) outs(%a1, %a2 : tensor<?xf32>, tensor<?xf32>) {{",
+        "^bb0(%v: f32, %s: f32, %m: f32):",
+        "%t = arith.addf %v, %s : f32",
+        "%u = arith.maximumf %v, %m : f32",
+        "linalg.yield %t, %u : f32, f32",
+        "} -> (tensor<?xf32>, tensor<?xf32>)",
+    ]
+    text = text_of([x, "tensor<?xf32>", "tensor<?xf32>"], lines, [("%0#0", "tensor<?xf32>"), ("%0#1", "tensor<?xf32>")])
+    windows = (np.arange(8, dtype=F32), np.array([5, 4, 0]), np.array([2, 3, 0]))
+    sums, maxima = run(text, "f", [windows, np.zeros(3, F32), np.full(3, -1, F32)])
+    assert sums.tolist() == [11, 15, 0]
+    assert maxima.tolist() == [6, 6, -1]
+
+
+def test_windowed_index_expressions_on_dense_operands() -> None:
+    """A dense operand indexed by a sum of loops, as in a convolution."""
+    lines = [
+        "%0 = linalg.generic {indexing_maps = [affine_map<(i, k) -> (i + k)>, affine_map<(i, k) -> (k)>,"
+        ' affine_map<(i, k) -> (i)>], iterator_types = ["parallel", "reduction"]}',
+        "ins(%a0, %a1 : tensor<5xf32>, tensor<3xf32>) outs(%a2 : tensor<3xf32>) {",
+        "^bb0(%x: f32, %w: f32, %o: f32):",
+        "%m = arith.mulf %x, %w : f32",
+        "%s = arith.addf %o, %m : f32",
+        "linalg.yield %s : f32",
+        "} -> tensor<3xf32>",
+    ]
+    text = text_of(["tensor<5xf32>", "tensor<3xf32>", "tensor<3xf32>"], lines, [("%0", "tensor<3xf32>")])
+    (out,) = run(text, "f", [ROW, np.array([1, 0, -1], F32), np.zeros(3, F32)])
+    assert out.tolist() == [-2, -2, -2]
+
+
+def test_matmul_of_bf16_keeps_the_sum_in_f32() -> None:
+    """Products round to bf16, their sum does not until the end."""
+    type_ = "tensor<1x3xbf16>"
+    line = (
+        f"%0 = linalg.matmul ins(%a0, %a1 : {type_}, tensor<3x1xbf16>) outs(%a2 : tensor<1x1xbf16>) -> tensor<1x1xbf16>"
+    )
+    text = text_of([type_, "tensor<3x1xbf16>", "tensor<1x1xbf16>"], [line], [("%0", "tensor<1x1xbf16>")])
+    a, ones = np.array([[256, 1, 1]], "bfloat16"), np.ones((3, 1), "bfloat16")
+    (out,) = run(text, "f", [a, ones, np.zeros((1, 1), "bfloat16")])
+    assert out.astype(F32).tolist() == [[258.0]]
+
+
+REFUSED = [
+    (
+        f"%0 = tensor.extract %a0[%a1, %a1] : {X}",
+        "f32",
+        [(ROW, OFFSETS), 1],
+        RuntimeCheckError,
+        "tensor.extract: level 1: expected index in [0, 0), got 1",
+        True,
+    ),
+    (
+        f"%0 = tensor.extract %a0[%a1, %a1] : {X}",
+        "f32",
+        [(ROW, OFFSETS), 3],
+        RaggedError,
+        "expected index in [0, 3), got 3",
+        False,
+    ),
+    (
+        f"%0 = ragged.annotate %a0 : ({X}) -> tensor<3x?xf32>",
+        "tensor<3x?xf32>",
+        [(ROW, OFFSETS), 0],
+        RaggedError,
+        f"expected an annotate of one layout (run ragged-infer-layouts), got {X} to tensor<3x?xf32>",
+        True,
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "result", "args", "kind", "message", "check"), REFUSED)
+def test_refused(line: str, result: str, args: Any, kind: type[RaggedError], message: str, check: bool) -> None:
+    """An index outside its component, with and without checks; an annotate that is left."""
+    with pytest.raises(kind) as error:
+        run(text_of([X, "index"], [line], [("%0", result)]), "f", args, check)
+    assert str(error.value) == message
+
+
+REFUSED_DENSE = [
+    (
+        ["%0 = tensor.extract_slice %a0[%a1] [2] [1] : tensor<3xi32> to tensor<2xi32>"],
+        "tensor<2xi32>",
+        "'tensor.extract_slice' expected a slice inside dim 0 of extent 3, got 2 to 3",
+    ),
+    (
+        ["%0 = linalg.softmax dimension(0) ins(%a0 : tensor<3xi32>) outs(%a0 : tensor<3xi32>) -> tensor<3xi32>"],
+        "tensor<3xi32>",
+        "expected a softmax of floats, got int32",
+    ),
+    (
+        ["%0 = arith.constant dense<1> : tensor<3xi4>"],
+        "tensor<3xi4>",
+        "expected an element type among i1, i8 to i64, index, f16, bf16, f32, f64, got i4",
+    ),
+]
+
+
+@pytest.mark.parametrize(("lines", "result", "message"), REFUSED_DENSE)
+def test_refused_dense(lines: list[str], result: str, message: str) -> None:
+    """What has no meaning on the given data or types."""
+    with pytest.raises(RaggedError) as error:
+        run(text_of(["tensor<3xi32>", "index"], lines, [("%0", result)]), "f", [np.zeros(3, np.int32), 2])
+    assert str(error.value) == message

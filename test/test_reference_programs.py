@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from support.programs import Program, generate, programs
-from support.structures import LAYOUTS, Case, cases, make, seeded
+from support.structures import LAYOUTS, Case, assert_same, cases, make, seeded
 
 from ragged_dialect.reference import RaggedValue, operand_checks, run
 
@@ -37,10 +37,10 @@ def test_results_are_valid_and_the_ones_generated(program: Program) -> None:
     result = run(program.text, "f", program.args)[0]
     shape = program.result.shape
     if shape.layout.is_dense:
-        np.testing.assert_array_equal(result, program.result.values)
+        assert_same(shape, result, program.result.values)
         return
     operand_checks.parts("test", shape, result)
-    assert RaggedValue.from_parts(shape, result).to_nested() == program.result.to_nested()
+    assert_same(shape, result, program.result.to_parts())
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -237,6 +237,15 @@ def test_arguments_are_checked() -> None:
         ("f", [np.zeros(2)], "expected an array of float32, got float64"),
         ("f", [np.zeros(3, np.float32)], "expected an array for tensor<2xf32>, got one of shape (3,)"),
     ]
+    declared = "func.func private @g()"
+    ragged = text_of(['tensor<?x?xf32, #ragged.layout<"dr">>'], [], [])
+    one = 'expected a tuple of 2 parts for tensor<?x?xf32, #ragged.layout<"dr">>, got '
+    with pytest.raises(RaggedError, match=r"^expected a function with a body, got 'g'$"):
+        run(declared, "g", [])
+    for value, kind in ((np.zeros(3, np.float32), "ndarray"), ((np.zeros(3, np.float32),), "tuple of 1")):
+        with pytest.raises(RaggedError) as error:
+            run(ragged, "f", [value])
+        assert str(error.value) == one + kind
     for entry, args, message in cases:
         with pytest.raises(RaggedError) as error:
             run(text, entry, args)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir, linalg
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.iteration import Access, Iteration
 from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.lowering import emit, vectors
@@ -56,7 +56,7 @@ def lower_to_padded(ctx: Lowering, op: Any) -> None:
     limits = dict(zip(ragged, maxima, strict=True))
     sizes = [limits[d] if d in limits else source.extent(d) for d in range(source.shape.rank)]
     init = emit.empty(sizes, source.element)
-    filled = linalg.fill(pad, outs=[init])
+    filled = emit.fill(pad, init)
     if "truncate" in op.attributes:
         source = _clipped(ctx, source, limits)
     rank = list(range(source.shape.rank))
@@ -109,7 +109,7 @@ def lower_reduce_across(ctx: Lowering, op: Any) -> None:
     wide = ir.F32Type.get() if isinstance(element, (ir.F16Type, ir.BF16Type)) else element
     kept = [d for d in range(source.shape.rank) if not first <= d < dim]
     sizes = [limit if k == axis else s for k, s in enumerate(source.storage_dims())]
-    filled = linalg.fill(neutral(kind, wide), outs=[emit.empty(sizes, wide)])
+    filled = emit.fill(neutral(kind, wide), emit.empty(sizes, wide))
     shape = shape_of(op.results[0].type)
     out = dense_parts(ctx, filled) if shape.layout.is_dense else _structured(ctx, source, shape, kept, filled)
     kinds = ["parallel" if d in kept else "reduction" for d in range(source.shape.rank)]

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect._mlir import arith
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.passes.checking.emitter import Emitter, Extent
 from ragged_dialect.shape import RaggedShape
@@ -90,10 +89,7 @@ def _rows(emit: Emitter, parts: Parts, dim: int) -> Extent:
         size = emit.minus(emit.extent(parts.vectors["offsets", below], 0), 1)
     else:
         size = emit.extent(parts.vectors["starts", below], 0)
-    if per_row == 1:
-        return size
-    safe = max(per_row, 1) if isinstance(per_row, int) else emit.binary(arith.MaxSIOp, per_row, 1)
-    return emit.binary(arith.DivSIOp, size, safe)
+    return emit.rows(size, per_row)
 
 
 def _check_tiled(emit: Emitter, parts: Parts, axis: int) -> None:

@@ -40,12 +40,19 @@ def load_module(text: str | bytes, context: Any, filename: str = MEMORY) -> Any:
 
 
 def decode(text: str | bytes, filename: str) -> str:
-    """Text of a file's bytes. ParseError when it is not UTF-8."""
-    if isinstance(text, str):
-        return text
+    """Text of a file's bytes, or the text itself. ParseError when it is not UTF-8."""
     try:
-        return text.decode("utf-8")
+        if isinstance(text, bytes):
+            return text.decode("utf-8")
+        if not text.isascii():
+            text.encode("utf-8")
+        return text
+    except UnicodeEncodeError as error:
+        message = f"expected text that UTF-8 can hold, got {error.object[error.start]!a}"
+        position = Source(error.object).position(error.start)
+        raise ParseError(Diagnostic(message, filename, *position)) from None
     except UnicodeDecodeError as error:
+        text = error.object
         line, start = text.count(b"\n", 0, error.start) + 1, text.rfind(b"\n", 0, error.start) + 1
         message = f"expected UTF-8 text, got byte {text[error.start]:#04x}"
         raise ParseError(Diagnostic(message, filename, line, error.start - start + 1)) from None

@@ -62,7 +62,8 @@ def argument(type_: Any, value: Any, number: int, check: bool) -> Any:
         return _plain(type_, value)
     shape = shape_of(type_)
     if not isinstance(value, (tuple, list)) or len(value) != len(shape.parts()):
-        raise RaggedError(f"expected a tuple of {len(shape.parts())} parts for {type_}, got {type(value).__name__}")
+        got = f"tuple of {len(value)}" if isinstance(value, (tuple, list)) else type(value).__name__
+        raise RaggedError(f"expected a tuple of {len(shape.parts())} parts for {type_}, got {got}")
     parts = [
         _plain(part_type(part, shape, type_.element_type), given)
         for part, given in zip(shape.parts(), value, strict=True)

@@ -96,6 +96,8 @@ def _partition(state: _State, dim: int) -> bool:
     shape = state.value.shape
     rank = 1 if shape.layout.locate(dim)[1] == 0 and (dim == 0 or state.pick(0, 1)) else 2
     result = shape.partition(dim, rank, None)
+    if rank == 2 and _below_window(shape, dim):
+        return False
     rows = [state.value.extent(dim)] if rank == 1 else state.rows(dim)
     if rank == 2 and shape.layout.is_plain(dim):
         rows = [state.value.extent(dim)] * state.value.extent(dim - 1)
@@ -118,6 +120,13 @@ def _composition(pick: Pick, total: int, count: int) -> list[int]:
     return [b - a for a, b in zip([0, *cuts], [*cuts, total], strict=True)]
 
 
+def _below_window(shape: RaggedShape, dim: int) -> bool:
+    """Whether a level is below a window, where components are stored that no index reaches and
+    data per component has to cover those too."""
+    axis, at = shape.layout.locate(dim)
+    return "w" in shape.layout.axes[axis][:at]
+
+
 def _merge(state: _State, dim: int) -> bool:
     result = state.value.shape.merge(dim)
     state.step("merge", [], [], f" {{dim = {dim}}}", result, structure.merge(state.value, dim))
@@ -138,7 +147,7 @@ def _split(state: _State, dim: int) -> bool:
 def _select(state: _State, dim: int) -> bool:
     result = state.value.shape.select(dim)
     bound = min(_bounds(state, dim), default=1)
-    if bound == 0:
+    if bound == 0 or _below_window(state.value.shape, dim):
         return False
     index = state.pick(0, bound - 1)
     name, type_ = _index(state, index)
@@ -155,6 +164,8 @@ def _slice(state: _State, dim: int) -> bool:
     result = state.value.shape.slice(dim)
     bounds = _bounds(state, dim)
     if state.value.shape.layout.letter(dim) in RAGGED and state.pick(0, 1):
+        if _below_window(state.value.shape, dim):
+            return False
         highs = [state.pick(0, n) for n in bounds]
         lows = [state.pick(0, n) for n in highs]
         lo, hi = np.array(lows, np.int64), np.array(highs, np.int64)

@@ -17,6 +17,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ragged_dialect.layout import Layout
+from ragged_dialect.reference import RaggedValue
 from ragged_dialect.shape import RaggedShape
 
 Pick = Callable[[int, int], int]
@@ -167,3 +168,19 @@ def cases(draw: st.DrawFn, layouts: Sequence[str] = LAYOUTS, elements: Sequence[
 def drawn(draw: st.DrawFn) -> Pick:
     """Integers that hypothesis draws (and shrinks towards the low end)."""
     return lambda low, high: draw(st.integers(low, high))
+
+
+def assert_same(shape: RaggedShape, got: Any, expected: Any) -> None:
+    """Two results of one type are the same tensor: dense ones bit for bit, ragged ones element by
+    element, with equal vectors but for where windows happen to be stored."""
+    if shape.layout.is_dense:
+        assert np.asarray(got).dtype == np.asarray(expected).dtype
+        np.testing.assert_array_equal(got, expected)
+        return
+    if not shape.layout.has_windows:
+        for part, a, b in zip(shape.parts(), got, expected, strict=True):
+            np.testing.assert_array_equal(a, b, err_msg=f"{part.kind} of dim {part.dim}")
+        return
+    values = [RaggedValue.from_parts(shape, parts).compact() for parts in (got, expected)]
+    for a, b in zip(*(v.to_parts() for v in values), strict=True):
+        np.testing.assert_array_equal(a, b)

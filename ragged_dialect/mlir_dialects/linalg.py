@@ -1,0 +1,1 @@
+"""Stands for the bindings' linalg module, which is slow to import; see `ragged_dialect._mlir`."""
