@@ -139,8 +139,8 @@ def main(argv: list[str] | None = None) -> int:
     peer, theirs = timed(lambda: numpy_pooling(corpus.features, corpus.offsets, query))
     print(f"run in {ours * 1e3:.2f} ms, NumPy in {theirs * 1e3:.2f} ms: {theirs / ours:.1f} times as fast")
     exact = numpy_pooling(corpus.features.astype(np.float64), corpus.offsets, query.astype(np.float64))
-    error = maximal_error((pooled, weights), exact)
-    print(f"maximal error against float64 {error:.1e} (at most {TOLERANCE:.0e}), NumPy's {maximal_error(peer, exact):.1e}")
+    error, other = maximal_error((pooled, weights), exact), maximal_error(peer, exact)
+    print(f"maximal error against float64 {error:.1e} (at most {TOLERANCE:.0e}), NumPy's {other:.1e}")
 
     print(f"\nwords most like '{word}' in the documents most like it, with their weights:")
     print_words(corpus, pooled, weights, query)

@@ -27,7 +27,7 @@ class Stage:
         run_pipeline(module, parse_pipeline(self.text, module.operation.context), verify)
 
 
-_CHECK = Stage("checks", "ragged-insert-checks")
+_CHECK = Stage("checks", "ragged-infer-layouts,ragged-insert-checks")
 _RAGGED = Stage(
     "ragged",
     "ragged-infer-layouts,ragged-canonicalize,ragged-check-conform,ragged-simplify-splits,ragged-fuse,ragged-canonicalize",

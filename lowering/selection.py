@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ragged_dialect._mlir import arith, ir, scf
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering import emit, vectors
 from ragged_dialect.lowering.emit import Mixed
@@ -137,6 +138,30 @@ def _select_batch(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Par
     return _windows(parts, dim, level, shape, emit.mul(groups, inner), source, starts, lengths)
 
 
+def _below_window(parts: Parts, dim: int) -> bool:
+    """Whether components are stored here that no window reaches: those may lack the index."""
+    axis, at = parts.layout.locate(dim)
+    return "w" in parts.layout.axes[axis][:at]
+
+
+def _guarded(inside: Any, type_: Any, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
+    """A value where a condition holds, another elsewhere."""
+    op = scf.IfOp(inside, [type_], has_else=True)
+    with ir.InsertionPoint(op.then_block):
+        scf.yield_([then()])
+    with ir.InsertionPoint(op.else_block):
+        scf.yield_([other()])
+    return op.results[0]
+
+
+def _load_within(vector: Any, at: Mixed, guard: bool) -> Any:
+    """An entry of a vector; with `guard` 0 for an index past its end."""
+    if not guard:
+        return emit.load(vector, at)
+    inside = arith.cmpi(arith.CmpIPredicate.slt, emit.value(at), emit.value(emit.dim(vector, 0)))
+    return _guarded(inside, emit.index_type(), lambda: emit.load(vector, at), lambda: emit.value(0))
+
+
 def _windows(
     parts: Parts,
     dim: int,
@@ -148,9 +173,10 @@ def _windows(
     lengths: Any,
 ) -> Parts:
     target = level - 1
+    guard = _below_window(parts, dim)
     new = {
-        ("starts", target): vectors.generate(count, lambda i: emit.load(starts, source(i))),
-        ("lengths", target): vectors.generate(count, lambda i: emit.load(lengths, source(i))),
+        ("starts", target): vectors.generate(count, lambda i: _load_within(starts, source(i), guard)),
+        ("lengths", target): vectors.generate(count, lambda i: _load_within(lengths, source(i), guard)),
     }
     moved = lambda old: None if old in (dim, level) else old - (old > dim)  # noqa: E731
     made = with_shape(parts, shape, moved, new)
@@ -185,14 +211,23 @@ def _select_rows(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Part
     init = emit.empty([rows if k == axis else s for k, s in enumerate(sizes)], parts.element)
     one = [1 if k == axis else s for k, s in enumerate(sizes)]
 
+    guard = _below_window(parts, dim)
+
     def at_axis(x: Mixed) -> list[Mixed]:
         return [x if k == axis else 0 for k in range(len(sizes))]
 
     def body(q: Any, state: list[Any]) -> list[Any]:
         with parts.ctx.scope():
-            start = parts.component(dim, q)[0]
-            row = emit.extract_slice(source, at_axis(emit.add(start, index)), one, [True] * len(one))
-            return [emit.insert_slice(row, state[0], at_axis(q), one)]
+            start, length = parts.component(dim, q)
+
+            def gathered() -> Any:
+                row = emit.extract_slice(source, at_axis(emit.add(start, index)), one, [True] * len(one))
+                return emit.insert_slice(row, state[0], at_axis(q), one)
+
+            if not guard:
+                return [gathered()]
+            inside = arith.cmpi(arith.CmpIPredicate.slt, emit.value(index), emit.value(length))
+            return [_guarded(inside, state[0].type, gathered, lambda: state[0])]
 
     gathered = emit.for_loop(rows, [init], body)[0]
     return _spread(parts, dim, axis, at, shape, gathered)

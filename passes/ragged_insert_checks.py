@@ -43,7 +43,8 @@ class RaggedInsertChecks(RaggedPass):
     the pass sets, is left alone, so that running it twice changes nothing.
 
     Options: `arguments=false` trusts ragged arguments. Runs on verified IR, before any
-    canonicalization: it is refused on functions with several blocks.
+    canonicalization and after `ragged-infer-layouts`: values whose layout is still to be inferred
+    would get no checks, so a `ragged.annotate` is refused, as are functions with several blocks.
     """
 
     name: ClassVar[str] = "ragged-insert-checks"
@@ -93,6 +94,8 @@ def _integer(attr: Any) -> int | None:
 def _visit(emit: Emitter, block: Any) -> None:
     for op in list(block.operations):
         op = op.operation
+        if op.name == "ragged.annotate":
+            raise PassFailure(op, "expected layouts to be inferred, got ragged.annotate (run ragged-infer-layouts first)")
         emit.guard(op)
         rule = RULES.get(op.name)
         if rule is not None:

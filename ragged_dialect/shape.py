@@ -110,10 +110,21 @@ class RaggedShape:
             return self._partition_plain_rows(dim, count, rows)
         if at == 0:
             raise LayoutError(f"expected offsets of rank 1 for dense dim {dim}, got rank 2")
+        self.refuse_window_above(dim, "offsets")
         _check_rows(self.lead(dim), rows)
         inner = "r" if letters[at] == "d" else letters[at]
         new = self.layout.replace_axis(axis, f"{letters[:at]}d{inner}{letters[at + 1 :]}")
         return RaggedShape(new, (*self.shape[:dim], count, None, *self.shape[dim + 1 :]))
+
+    def refuse_window_above(self, dim: int, what: str) -> None:
+        """Data per component has no place below a window: components are stored there that no
+        index reaches, and one may be reached twice."""
+        axis, at = self.layout.locate(dim)
+        if "w" in self.layout.axes[axis][:at]:
+            raise LayoutError(
+                f'expected no window above dim {dim} of layout "{self.layout}" for {what} per component '
+                "(use ragged.compact)"
+            )
 
     def _partition_flat(self, dim: int, count: Extent) -> RaggedShape:
         axis, at = self.layout.locate(dim)

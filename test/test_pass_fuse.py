@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.programs import Program, programs
 from support.run_pass import count, outcome, transform
 
 from ragged_dialect.passes.ragged_check_conform import RaggedCheckConform
@@ -196,7 +197,7 @@ def test_checks_of_the_structure_do_not_stand_in_the_way() -> None:
 
 
 @st.composite
-def programs(draw: st.DrawFn) -> str:
+def nests(draw: st.DrawFn) -> str:
     """Random elementwise ops, broadcasts and reductions over two arguments; the last value and
     up to two others are results."""
     ragged, dense = ["%a0", "%a1"], ["%a2"]
@@ -224,7 +225,7 @@ def programs(draw: st.DrawFn) -> str:
     return program("\n".join(lines), (X, X, B), ", ".join(results), (X, B, X))
 
 
-@given(programs(), st.sampled_from([1, 2, 64]))
+@given(nests(), st.sampled_from([1, 2, 64]))
 def test_fusing_changes_no_result(text: str, max_ops: int) -> None:
     module = fused(text, max_ops=max_ops)
     values: Any = outcome(module, ARGS)
@@ -240,3 +241,9 @@ def test_fusing_changes_no_result(text: str, max_ops: int) -> None:
 def test_max_ops_is_at_least_one(max_ops: int) -> None:
     with pytest.raises(Exception, match="expected max-ops of at least 1, got"):
         transform(program("", (X,), "%a0", (X,)), RaggedFuse(max_ops=max_ops))
+
+
+@given(programs())
+def test_random_programs_keep_their_results(made: Program) -> None:
+    module = transform(made.text, RaggedInsertChecks(), RaggedCheckConform(), RaggedFuse())
+    assert outcome(module, made.args) == outcome(transform(made.text), made.args)

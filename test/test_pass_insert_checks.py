@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.programs import Program, programs
 from support.run_pass import count, outcome, transform
 
+from ragged_dialect.passes.ragged_check_conform import RaggedCheckConform
 from ragged_dialect.passes.ragged_insert_checks import RaggedInsertChecks
 
 
@@ -311,3 +314,42 @@ def test_unused_helpers_do_not_stay() -> None:
     module = transform(text, RaggedInsertChecks(arguments=False))
     assert count(module, "tensor.dim") == 0
     assert count(module, "ragged.assert_conform") == 0
+
+
+DWR = t("dwr", "?x?x?")
+BELOW_WINDOW = program(
+    f"%0 = ragged.slice %a0, %a1, %a2 {{dim = 2}} : ({DWR}, {OFF}, {OFF}) -> {t('dww', '?x?x?')}", DWR, OFF, OFF
+)
+WINDOWED = (f32(6), i64(0, 1), i64(0, 2), i64(0, 1, 3, 6))
+
+
+def test_below_a_window_vectors_go_with_stored_components() -> None:
+    module = transform(BELOW_WINDOW, RaggedInsertChecks())
+    assert outcome(module, (WINDOWED, i64(0, 0, 0), i64(1, 1, 1))) == []
+    expected = "ragged.slice: level 2: expected 3 ranges, got 2"
+    assert outcome(module, (WINDOWED, i64(0, 0), i64(1, 1))) == expected
+
+
+@given(programs(), st.integers(0, 2**32))
+def test_random_programs_fail_as_the_interpreter_says(made: Program, seed: int) -> None:
+    module = transform(made.text, RaggedInsertChecks(), RaggedCheckConform())
+    plain = transform(made.text)
+    assert outcome(module, made.args) == outcome(plain, made.args, check=True)
+    args = changed(made.args, random.Random(seed))
+    wanted = outcome(plain, args, check=True)
+    assert outcome(module, args) == wanted
+
+
+def changed(args: list[Any], pick: random.Random) -> list[Any]:
+    """The arguments with one entry of one index vector, or one index, off by a little."""
+    args = list(args)
+    numbers = [
+        k for k, a in enumerate(args) if isinstance(a, int) or (isinstance(a, np.ndarray) and a.dtype == np.int64)
+    ]
+    if numbers:
+        k = pick.choice(numbers)
+        value = np.array(args[k])
+        if value.size:
+            value.flat[pick.randrange(value.size)] += pick.choice([-2, -1, 1, 2])
+        args[k] = int(value) if value.ndim == 0 else value
+    return args

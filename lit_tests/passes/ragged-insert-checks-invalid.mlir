@@ -8,3 +8,13 @@ func.func @blocks(%v: tensor<?xf32>, %o: tensor<?xi64>) {
   %x = ragged.partition %v, %o {dim = 0} : (tensor<?xf32>, tensor<?xi64>) -> tensor<?x?xf32, #ragged.layout<"dr">>
   return
 }
+
+// -----
+
+// The sum is ragged once the layout is inferred; before, nothing says that it needs a check.
+func.func @annotated(%x: tensor<3x?xf32, #ragged.layout<"dr">>) {
+  // expected-error@+1 {{expected layouts to be inferred, got ragged.annotate (run ragged-infer-layouts first)}}
+  %a = ragged.annotate %x : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf32>
+  %s = arith.addf %a, %a : tensor<3x?xf32>
+  return
+}

@@ -136,6 +136,7 @@ class SliceOp(RaggedOp, name="slice", traits=[Pure]):
             if not is_tensor(value.type):
                 check_scalar(value, what)
             elif shape.layout.letter(dim) in RAGGED:
+                shape.refuse_window_above(dim, what)
                 check_size(check_vector(value, what), shape.lead(dim), what)
             else:
                 raise LayoutError(f"expected scalar {what} for dense dim {dim}, got {value.type}")
