@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir, tensor
@@ -20,6 +21,9 @@ from ragged_dialect.types import compatible, shape_of
 
 Pattern = Callable[[Any, "Rewriter"], bool]
 Patterns = Mapping[str, Sequence[Pattern]]
+
+_SHAPES: ContextVar[dict[Any, RaggedShape] | None] = ContextVar("shapes", default=None)
+"""Shapes by type while patterns run; not longer, because a type keeps its context alive."""
 
 
 class Rewriter:
@@ -61,10 +65,18 @@ def run_patterns(root: Any, patterns: Patterns, seed: int | None = None) -> bool
 
     `seed` shuffles the order of ops and patterns: the result must not depend on it.
     """
-    work = [op for op in walk(root) if op.name in patterns]
+    work = [op for op in _walk_outside_bodies(root) if op.name in patterns]
     work.reverse()
     if seed is not None:
         patterns = _shuffled(patterns, work, seed)
+    token = _SHAPES.set({})
+    try:
+        return _run_worklist(work, patterns)
+    finally:
+        _SHAPES.reset(token)
+
+
+def _run_worklist(work: list[Any], patterns: Patterns) -> bool:
     queued = set(work)
     rewriter = Rewriter()
     changed = False
@@ -98,9 +110,21 @@ def walk(root: Any) -> Iterator[Any]:
     for region in root.regions:
         for block in region.blocks:
             for op in block.operations:
-                yield op.operation
-                if len(op.operation.regions):
-                    yield from walk(op.operation)
+                operation = op.operation
+                yield operation
+                if len(operation.regions):
+                    yield from walk(operation)
+
+
+def _walk_outside_bodies(root: Any) -> Iterator[Any]:
+    """Like `walk`, without the scalar bodies of linalg ops, which hold no ragged ops."""
+    for region in root.regions:
+        for block in region.blocks:
+            for op in block.operations:
+                operation = op.operation
+                yield operation
+                if len(operation.regions) and not operation.name.startswith("linalg."):
+                    yield from _walk_outside_bodies(operation)
 
 
 # Matching ----------------------------------------------------------------------------------------
@@ -136,7 +160,13 @@ def dim_of(op: Any) -> int:
 
 def shape(value: Any) -> RaggedShape:
     """Shape and layout of a tensor value."""
-    return shape_of(value.type)
+    type_, known = value.type, _SHAPES.get()
+    if known is None:
+        return shape_of(type_)
+    found = known.get(type_)
+    if found is None:
+        found = known[type_] = shape_of(type_)
+    return found
 
 
 def attempt(rule: Callable[[], RaggedShape]) -> RaggedShape | None:

@@ -17,9 +17,8 @@ def run(code: str, *path: Path, **env: str) -> subprocess.CompletedProcess[str]:
     """Run code in a process of its own with packages in front of the path."""
     search = os.pathsep.join(map(str, (*path, ROOT)))
     clean = {k: v for k, v in os.environ.items() if k != "RAGGED_MLIR_PACKAGE"}
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env={**clean, "PYTHONPATH": search, **env}, check=False
-    )
+    clean |= {"PYTHONPATH": search, **env}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=clean, check=False)
 
 
 @pytest.fixture

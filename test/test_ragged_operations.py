@@ -4,6 +4,8 @@ against plain NumPy loops over the components."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -28,7 +30,7 @@ def integers(*shape: int) -> np.ndarray:
 
 def pieces(values: np.ndarray, offsets: np.ndarray) -> list[np.ndarray]:
     """Components of values by offsets."""
-    return [values[a:b] for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    return [values[a:b] for a, b in pairwise(offsets)]
 
 
 def run(body: str, *arguments: object) -> object:
@@ -41,7 +43,8 @@ def test_reduction_over_the_ragged_dim() -> None:
     got = run(
         """
         func.func @f(%x: tensor<?x?x4xf32, #rd>, %init: tensor<?x4xf32>) -> tensor<?x4xf32> {
-          %y = linalg.reduce { arith.addf } ins(%x : tensor<?x?x4xf32, #rd>) outs(%init : tensor<?x4xf32>) dimensions = [1]
+          %y = linalg.reduce { arith.addf } ins(%x : tensor<?x?x4xf32, #rd>)
+               outs(%init : tensor<?x4xf32>) dimensions = [1]
           return %y : tensor<?x4xf32>
         }""",
         (x, OFFSETS),
@@ -56,7 +59,8 @@ def test_reduction_over_both_levels_of_nested_lists() -> None:
     got = run(
         """
         func.func @f(%x: tensor<?x?x?xf32, #rr>, %init: tensor<?xf32>) -> tensor<?xf32> {
-          %y = linalg.reduce { arith.addf } ins(%x : tensor<?x?x?xf32, #rr>) outs(%init : tensor<?xf32>) dimensions = [1, 2]
+          %y = linalg.reduce { arith.addf } ins(%x : tensor<?x?x?xf32, #rr>)
+               outs(%init : tensor<?xf32>) dimensions = [1, 2]
           return %y : tensor<?xf32>
         }""",
         (x, outer, OFFSETS),
@@ -75,7 +79,8 @@ def test_split_of_the_ragged_dim_and_sums_of_tiles() -> None:
           %s = ragged.split %x {dim = 1, factor = 2} : (tensor<?x?xf32, #r>) -> tensor<?x?x2xf32, #t>
           %e = ragged.empty %s {from = [[0, 0], [0, 1]]} : (tensor<?x?x2xf32, #t>) -> tensor<?x?xf32, #r>
           %z = linalg.fill ins(%zero : f32) outs(%e : tensor<?x?xf32, #r>) -> tensor<?x?xf32, #r>
-          %y = linalg.reduce { arith.addf } ins(%s : tensor<?x?x2xf32, #t>) outs(%z : tensor<?x?xf32, #r>) dimensions = [2]
+          %y = linalg.reduce { arith.addf } ins(%s : tensor<?x?x2xf32, #t>)
+               outs(%z : tensor<?x?xf32, #r>) dimensions = [2]
           return %y : tensor<?x?xf32, #r>
         }""",
         (x, OFFSETS),

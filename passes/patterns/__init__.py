@@ -11,7 +11,7 @@ from __future__ import annotations
 from ragged_dialect.passes.patterns import access, making, nesting, refining, slicing, splitting
 from ragged_dialect.passes.rewriting import Pattern, Patterns
 
-_REDUCING = (refining, nesting, splitting, slicing, access, making)
+_REDUCING = (nesting, splitting, slicing, access, making, refining)
 _ORDERING = (nesting, splitting, making)
 
 

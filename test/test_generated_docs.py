@@ -1,0 +1,15 @@
+"""The pages that are generated are up to date."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_passes_are_documented_as_they_are() -> None:
+    command = [sys.executable, "docs/generate_passes.py", "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
