@@ -44,7 +44,7 @@ _LOOPS = Stage(
     "convert-ragged-forall-to-loops,canonicalize,"
     "func.func(promote-buffers-to-stack{max-alloc-size-in-bytes=4096 max-rank-of-allocated-memref=2}),"
     "buffer-deallocation-pipeline,convert-bufferization-to-memref,canonicalize,cse,convert-ragged-copies-to-linalg,"
-    "collapse-ragged-loops,outline-ragged-loops,func.func(convert-linalg-to-loops),expand-ragged-math,canonicalize,cse,func.func(loop-invariant-code-motion)",
+    "func.func(linalg-generalize-named-ops),collapse-ragged-loops,order-ragged-loops,outline-ragged-loops,func.func(convert-linalg-to-loops),expand-ragged-math,canonicalize,cse,func.func(loop-invariant-code-motion)",
 )
 _LLVM = Stage(
     "llvm",

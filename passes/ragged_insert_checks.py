@@ -95,7 +95,8 @@ def _visit(emit: Emitter, block: Any) -> None:
     for op in list(block.operations):
         op = op.operation
         if op.name == "ragged.annotate":
-            raise PassFailure(op, "expected layouts to be inferred, got ragged.annotate (run ragged-infer-layouts first)")
+            text = "expected layouts to be inferred, got ragged.annotate (run ragged-infer-layouts first)"
+            raise PassFailure(op, text)
         emit.guard(op)
         rule = RULES.get(op.name)
         if rule is not None:

@@ -97,6 +97,7 @@ _PACKAGES = {
         "convert-ragged-checks-to-scf",
         "convert-ragged-copies-to-linalg",
         "convert-ragged-forall-to-loops",
+        "order-ragged-loops",
         "outline-ragged-loops",
         "expand-ragged-math",
         "thread-ragged-kernels",

@@ -7,7 +7,7 @@ takes it. So no Python handle can dangle, whatever order the patterns run in.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -35,7 +35,7 @@ class Rewriter:
         """Memo of `structure.root_of`, valid for one run of the driver."""
 
     @contextmanager
-    def before(self, op: Any) -> Iterator[None]:
+    def before(self, op: Any) -> Generator[None, None, None]:
         """Insertion point before `op`, with the location of `op`."""
         with ir.InsertionPoint(op), op.location:
             yield

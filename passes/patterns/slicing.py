@@ -12,7 +12,6 @@ from ragged_dialect.passes.rewriting import (
     add,
     attempt,
     constant_int,
-    defining,
     dim_of,
     is_value_of_dim,
     producer,
@@ -105,9 +104,8 @@ def concat_of_concat(op: Any, rewriter: Rewriter) -> bool:
     dim = dim_of(op)
     flat: list[Any] = []
     for operand in op.operands:
-        inner = defining(operand)
-        nested = inner is not None and inner.name == "ragged.concat" and dim_of(inner) == dim
-        flat.extend(inner.operands if nested else [operand])
+        inner = producer(operand, "ragged.concat")
+        flat.extend([operand] if inner is None or dim_of(inner) != dim else inner.operands)
     if len(flat) == len(op.operands):
         return False
     try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,78 +11,138 @@ import numpy as np
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.runtime.signature import Group, Part, Signature
 
-
-def flatten(signature: Signature, arguments: Sequence[Any]) -> list[Any]:
-    """Arguments as flat arrays and numbers, contiguous and of the right dtype.
-
-    Raises ArgumentError for a wrong count, dtype, rank or static extent. Index vectors may be of
-    any integer dtype and are widened to int64; other arrays must have the dtype."""
-    groups = signature.arguments
-    if len(arguments) != len(groups):
-        raise ArgumentError(f"{signature.name}: expected {len(groups)} arguments, got {len(arguments)}")
-    flat: list[Any] = []
-    for number, (group, argument) in enumerate(zip(groups, arguments, strict=True)):
-        _flatten_group(flat, f"{signature.name}: argument {number}", group, argument)
-    return flat
+Array = np.ndarray[Any, np.dtype[Any]]
+Converter = Callable[[Any], Any]
 
 
-def _flatten_group(flat: list[Any], where: str, group: Group, argument: Any) -> None:
-    if not group.ragged:
-        flat.append(_convert(where, group.parts[0], argument))
-        return
+class _MisfitError(Exception):
+    """An argument that does not fit; the place is added where it is known."""
+
+
+class Flattener:
+    """Turns the arguments of a call into flat arrays and numbers, contiguous and of the right dtype.
+
+    Index vectors may be of any integer dtype and are widened to int64, other arrays must have the
+    dtype; an array that is not contiguous or not aligned is copied."""
+
+    def __init__(self, signature: Signature) -> None:
+        self._signature = signature
+        self._converters = [[_converter(part) for part in group.parts] for group in signature.arguments]
+
+    def __call__(self, arguments: Sequence[Any]) -> list[Any]:
+        """ArgumentError for a wrong count, dtype, rank or static extent."""
+        groups = self._signature.arguments
+        if len(arguments) != len(groups):
+            raise ArgumentError(f"{self._signature.name}: expected {len(groups)} arguments, got {len(arguments)}")
+        flat: list[Any] = []
+        converter: Converter | None = None
+        try:
+            for group, converters, argument in zip(groups, self._converters, arguments, strict=True):
+                converter = None
+                given = _parts(group, argument) if group.ragged else (argument,)
+                for converter, value in zip(converters, given, strict=True):
+                    flat.append(converter(value))
+        except _MisfitError as error:
+            raise ArgumentError(f"{self._place(len(flat), converter is not None)}: {error}") from None
+        return flat
+
+    def _place(self, at: int, in_part: bool) -> str:
+        """Names the argument of the flat value `at`, and the part where it is ragged."""
+        for number, group in enumerate(self._signature.arguments):
+            if at < len(group.parts):
+                part = f", {group.parts[at].name}" if group.ragged and in_part else ""
+                return f"{self._signature.name}: argument {number}{part}"
+            at -= len(group.parts)
+        raise AssertionError("unreachable")
+
+
+def _parts(group: Group, argument: Any) -> Sequence[Any]:
     names = ", ".join(part.name for part in group.parts)
     if not isinstance(argument, (tuple, list)):
-        raise ArgumentError(f"{where}: expected a tuple ({names}), got {type(argument).__name__}")
+        raise _MisfitError(f"expected a tuple ({names}), got {type(argument).__name__}")
     if len(argument) != len(group.parts):
-        raise ArgumentError(f"{where}: expected a tuple of {len(group.parts)} ({names}), got {len(argument)}")
-    for part, value in zip(group.parts, argument, strict=True):
-        flat.append(_convert(f"{where}, {part.name}", part, value))
+        raise _MisfitError(f"expected a tuple of {len(group.parts)} ({names}), got {len(argument)}")
+    return argument
 
 
-def _convert(where: str, part: Part, value: Any) -> Any:
-    return _scalar(where, part, value) if part.shape is None else _array(where, part, value)
+def _converter(part: Part) -> Converter:
+    if part.shape is not None:
+        return _array_converter(part, len(part.shape))
+    return {"b": _bool, "i": _integer_converter(part)}.get(part.dtype.kind, _float_converter(part.dtype))
 
 
-def _scalar(where: str, part: Part, value: Any) -> Any:
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
-    kind = part.dtype.kind
-    if kind == "b" and isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    if kind == "i" and isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        info = np.iinfo(part.dtype)
-        if not info.min <= value <= info.max:
-            raise ArgumentError(f"{where}: expected a number in [{info.min}, {info.max}], got {value}")
-        if part.extent and value < 0:
-            raise ArgumentError(f"{where}: expected an extent of at least 0, got {value}")
-        return int(value)
-    if kind not in "bi" and isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
-        return float(value)
-    if kind not in "bi" and getattr(value, "dtype", None) == part.dtype:
-        return float(value)
-    raise ArgumentError(f"{where}: expected a number of type {part.dtype}, got {type(value).__name__}")
+def _array_converter(part: Part, rank: int) -> Converter:
+    dtype = part.dtype
+    static = [(axis, extent) for axis, extent in enumerate(part.shape or ()) if extent is not None]
+
+    def convert(value: Any) -> Array:
+        if not isinstance(value, np.ndarray):
+            raise _MisfitError(f"expected a NumPy array, got {type(value).__name__}")
+        if value.ndim != rank:
+            raise _MisfitError(f"expected rank {rank}, got rank {value.ndim}")
+        if value.dtype != dtype:
+            value = _widened(part, value)
+        for axis, extent in static:
+            if value.shape[axis] != extent:
+                raise _MisfitError(f"expected extent {extent} on axis {axis}, got {value.shape[axis]}")
+        flags = value.flags
+        return value if flags.c_contiguous and flags.aligned else np.array(value, order="C")
+
+    return convert
 
 
-def _array(where: str, part: Part, value: Any) -> np.ndarray:
-    if not isinstance(value, np.ndarray):
-        raise ArgumentError(f"{where}: expected a NumPy array, got {type(value).__name__}")
-    shape = part.shape
-    assert shape is not None
-    if value.ndim != len(shape):
-        raise ArgumentError(f"{where}: expected rank {len(shape)}, got rank {value.ndim}")
-    if value.dtype != part.dtype:
-        value = _widened(where, part, value)
-    for axis, (want, got) in enumerate(zip(shape, value.shape, strict=True)):
-        if want is not None and want != got:
-            raise ArgumentError(f"{where}: expected extent {want} on axis {axis}, got {got}")
-    return value if value.flags.c_contiguous and value.flags.aligned else np.ascontiguousarray(value).copy()
-
-
-def _widened(where: str, part: Part, value: np.ndarray) -> np.ndarray:
-    if part.vector and value.dtype.kind in "iu" and value.dtype.isnative:
-        if value.dtype == np.uint64 and value.size and value.max() > np.iinfo(np.int64).max:
-            raise ArgumentError(f"{where}: expected entries below 2**63, got {value.max()}")
+def _widened(part: Part, value: Array) -> Array:
+    if part.vector and value.dtype.kind in "iu":
+        if value.dtype.kind == "u" and value.size and value.max() > np.iinfo(np.int64).max:
+            raise _MisfitError(f"expected entries below 2**63, got {value.max()}")
         return value.astype(np.int64)
     if value.dtype.newbyteorder("=") == part.dtype:
         return value.astype(part.dtype)
-    raise ArgumentError(f"{where}: expected dtype {part.dtype}, got {value.dtype}")
+    raise _MisfitError(f"expected dtype {part.dtype}, got {value.dtype}")
+
+
+def _number(value: Any) -> Any:
+    """A 0-d array as its element."""
+    return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+
+
+def _bool(value: Any) -> bool:
+    value = _number(value)
+    if not isinstance(value, (bool, np.bool_)):
+        raise _MisfitError(f"expected True or False, got {type(value).__name__}")
+    return bool(value)
+
+
+def _integer_converter(part: Part) -> Converter:
+    if part.dtype.kind != "i":
+        return _bool
+    low, high = int(np.iinfo(part.dtype).min), int(np.iinfo(part.dtype).max)
+
+    def convert(value: Any) -> int:
+        value = _number(value)
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+            raise _MisfitError(f"expected a number of type {part.dtype}, got {type(value).__name__}")
+        if not low <= value <= high:
+            raise _MisfitError(f"expected a number in [{low}, {high}], got {value}")
+        if part.extent and value < 0:
+            raise _MisfitError(f"expected an extent of at least 0, got {value}")
+        return int(value)
+
+    return convert
+
+
+def _float_converter(dtype: np.dtype[Any]) -> Converter:
+    """Rounds to the dtype, numbers out of range to infinity."""
+    limit = math.inf if dtype.itemsize == 8 else 2.0**128 if dtype.kind == "V" else float(np.finfo(dtype).max)
+
+    def convert(value: Any) -> float:
+        value = _number(value)
+        real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+        if not real and getattr(value, "dtype", None) != dtype:
+            raise _MisfitError(f"expected a number of type {dtype}, got {type(value).__name__}")
+        try:
+            return float(value)
+        except OverflowError:
+            raise _MisfitError(f"expected a number of type {dtype}, got an integer beyond its range") from None
+
+    return convert

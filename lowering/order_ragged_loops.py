@@ -1,0 +1,122 @@
+"""`order-ragged-loops`: the loop order and the flags under which reductions vectorise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import ir, linalg
+from ragged_dialect.passes.base import RaggedPass
+
+_SUMS = frozenset({"arith.addf", "arith.mulf"})
+
+
+@dataclass(frozen=True)
+class OrderRaggedLoops(RaggedPass):
+    """Put the loop that runs along memory innermost, and let sums be added in any order.
+
+    ```mlir
+    linalg.generic {(m, n, k) -> (m, k), (k, n), (m, n)} … { %s = arith.addf %acc, %p … }
+    // becomes
+    linalg.generic {(m, k, n) -> (m, k), (k, n), (m, n)} … { %s = arith.addf %acc, %p fastmath<reassoc,contract> … }
+    ```
+
+    linalg leaves the order of a reduction open; the flags tell LLVM so, which then keeps one sum per
+    lane. The order is fixed by the code and does not depend on threads. A body that combines in
+    another way than one sum or product keeps its order of reduction loops. Precondition: bufferized.
+    """
+
+    name: ClassVar[str] = "order-ragged-loops"
+
+    def run(self, op: Any) -> None:
+        """Order the loops of every linalg.generic of a module."""
+        found: list[Any] = []
+
+        def visit(inner: Any) -> Any:
+            if inner.name == "linalg.generic" and not inner.results:
+                found.append(inner)
+            return ir.WalkResult.ADVANCE
+
+        op.walk(visit)
+        for inner in found:
+            with inner.location:
+                free = _relax(inner)
+                _interchange(inner, free)
+
+
+def _relax(op: Any) -> bool:
+    """Set the flags on sums and products that are reduced; whether all reductions are such."""
+    if "reduction" not in str(op.attributes["iterator_types"]):
+        return True
+    block = op.regions[0].blocks[0]
+    outs = list(op.attributes["operandSegmentSizes"])[1]
+    arguments = list(block.arguments)[-outs:]
+    yielded = list(list(block.operations)[-1].operands)
+    combiners = [_combiner(a, y) for a, y in zip(arguments, yielded, strict=True)]
+    flags = ir.Attribute.parse("#arith.fastmath<reassoc,contract>")
+    for combiner in combiners:
+        if combiner is not None:
+            combiner.attributes["fastmath"] = flags
+            _contract(combiner)
+    return all(c is not None for c in combiners)
+
+
+def _combiner(accumulator: Any, result: Any) -> Any:
+    """The sum or product of an accumulator and another value that is yielded for it."""
+    uses = list(accumulator.uses)
+    if len(uses) != 1 or isinstance(result.owner, ir.Block):
+        return None
+    op = uses[0].owner.operation
+    return op if op.name in _SUMS and result.owner.operation == op and len(list(result.uses)) == 1 else None
+
+
+def _contract(combiner: Any) -> None:
+    """Products that only the sum reads may be fused with it."""
+    for operand in combiner.operands:
+        if isinstance(operand.owner, ir.Block) or len(list(operand.uses)) != 1:
+            continue
+        producer = operand.owner.operation
+        if producer.name == "arith.mulf":
+            producer.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<contract>")
+
+
+def _interchange(op: Any, free: bool) -> None:
+    maps = [m.value if isinstance(m, ir.AffineMapAttr) else m for m in linalg.get_indexing_maps(op)]
+    rank = maps[0].n_dims
+    outs = list(op.attributes["operandSegmentSizes"])[1]
+    scores = [_score(maps, len(maps) - outs, loop) for loop in range(rank)]
+    if rank < 2 or max(scores) <= scores[-1]:
+        return
+    inner = scores.index(max(scores))
+    order = [k for k in range(rank) if k != inner] + [inner]
+    kinds = list(op.attributes["iterator_types"])
+    reductions = [k for k in order if "reduction" in str(kinds[k])]
+    if not free and reductions != sorted(reductions):
+        return
+    place = {loop: at for at, loop in enumerate(order)}
+    table = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(place[k]) for k in range(rank)])
+    new = [ir.AffineMapAttr.get(ir.AffineMap.get(rank, 0, [e.compose(table) for e in m.results])) for m in maps]
+    op.attributes["indexing_maps"] = ir.ArrayAttr.get(new)
+    op.attributes["iterator_types"] = ir.ArrayAttr.get([kinds[k] for k in order])
+    _renumber(op, place)
+
+
+def _score(maps: list[Any], inputs: int, loop: int) -> float:
+    """How many operands a loop runs through along memory; a written one counts more."""
+    total = 0.0
+    for k, map_ in enumerate(maps):
+        results = list(map_.results)
+        if results and isinstance(results[-1], ir.AffineDimExpr) and results[-1].position == loop:
+            total += 1.0 if k < inputs else 1.5
+    return total
+
+
+def _renumber(op: Any, place: dict[int, int]) -> None:
+    i64 = ir.IntegerType.get_signless(64)
+
+    def visit(inner: Any) -> Any:
+        if inner.name == "linalg.index":
+            inner.attributes["dim"] = ir.IntegerAttr.get(i64, place[inner.attributes["dim"].value])
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
