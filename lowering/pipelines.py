@@ -32,7 +32,7 @@ _RAGGED = Stage(
     "ragged",
     "ragged-infer-layouts,ragged-canonicalize,ragged-check-conform,ragged-simplify-splits,ragged-fuse,ragged-canonicalize",
 )
-_SCF = Stage("scf", "convert-ragged-to-scf,canonicalize,cse,convert-ragged-checks-to-scf,canonicalize,cse")
+_SCF = Stage("scf", "convert-ragged-to-scf,canonicalize,cse,convert-ragged-checks-to-scf,protect-ragged-arguments,canonicalize,cse")
 _FUSE = Stage("dense", "func.func(convert-elementwise-to-linalg,linalg-fuse-elementwise-ops),canonicalize,cse")
 _BUFFER = Stage(
     "bufferize",
@@ -44,13 +44,14 @@ _LOOPS = Stage(
     "convert-ragged-forall-to-loops,canonicalize,"
     "func.func(promote-buffers-to-stack{max-alloc-size-in-bytes=4096 max-rank-of-allocated-memref=2}),"
     "buffer-deallocation-pipeline,convert-bufferization-to-memref,canonicalize,cse,convert-ragged-copies-to-linalg,"
-    "func.func(linalg-generalize-named-ops),collapse-ragged-loops,order-ragged-loops,outline-ragged-loops,func.func(convert-linalg-to-loops),expand-ragged-math,canonicalize,cse,func.func(loop-invariant-code-motion)",
+    "func.func(linalg-generalize-named-ops),collapse-ragged-loops,order-ragged-loops,outline-ragged-loops,"
+    "func.func(convert-linalg-to-loops),expand-ragged-math,canonicalize,cse,func.func(loop-invariant-code-motion)",
 )
 _LLVM = Stage(
     "llvm",
     "func.func(llvm-request-c-wrappers),convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-math-to-funcs,"
-    "convert-math-to-llvm,convert-math-to-libm,arith-expand{include-bf16=true},convert-arith-to-llvm,convert-index-to-llvm,finalize-memref-to-llvm,convert-cf-to-llvm,"
-    "convert-func-to-llvm,reconcile-unrealized-casts,canonicalize,cse,thread-ragged-kernels",
+    "convert-math-to-llvm,convert-math-to-libm,arith-expand{include-bf16=true},convert-arith-to-llvm,"
+    "convert-index-to-llvm,finalize-memref-to-llvm,convert-cf-to-llvm,convert-func-to-llvm,reconcile-unrealized-casts,canonicalize,cse,thread-ragged-kernels",
 )
 
 

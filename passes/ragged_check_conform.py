@@ -105,11 +105,11 @@ class _Prover:
 
     def _dims(self, value: Any, dims: tuple[int, ...]) -> tuple[Any, ...]:
         """What a check of these dims depends on."""
-        found = (self.facts.dim(value, d) for d in dims)
+        found = (self.facts.dim(value, d) if d >= 0 else None for d in dims)
         return tuple(
             (self.facts.find(f.key), tuple(tuple(dims.index(d) for d in g if d in dims) for g in f.parents))
             if isinstance(f, Level)
-            else self.facts.find(f)
+            else (None if f is None else self.facts.find(f))
             for f in found
         )
 

@@ -100,6 +100,7 @@ _PACKAGES = {
         "order-ragged-loops",
         "outline-ragged-loops",
         "expand-ragged-math",
+        "protect-ragged-arguments",
         "thread-ragged-kernels",
     ),
 }

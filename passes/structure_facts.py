@@ -52,7 +52,7 @@ class Facts(Keys):
             mapped = tuple(tuple(dict(pairs).get(d, -1) for d in group) for group in left.parents)
             if mapped == right.parents:
                 self.learn(left.key, right.key)
-        if len(parents) == 1:
+        if len(parents) == 1 and parents[0][1] >= 0:
             above, other = self.dim(a, parents[0][0]), self.dim(b, parents[0][1])
             if not isinstance(above, Level) and not isinstance(other, Level):
                 self.learn(above, other)
@@ -64,6 +64,8 @@ class Facts(Keys):
         mapping = dict(pairs)
         implied: set[int] = set()
         for i, j in reversed(pairs):
+            if j < 0:
+                continue
             left, right = self.dim(a, i), self.dim(b, j)
             if isinstance(left, Level) and isinstance(right, Level):
                 if not self.same_level(left, right, mapping):

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import ctypes
+import io
 import os
 from pathlib import Path
 from typing import Any
 
 from ragged_dialect._mlir import execution_engine, ir
-from ragged_dialect.asm.module import parse_module
+from ragged_dialect.asm.module import load_module
 from ragged_dialect.checks import Check
 from ragged_dialect.dialect import context as make_context
-from ragged_dialect.errors import CompileError, VerifyError
+from ragged_dialect.errors import CompileError
 from ragged_dialect.lowering import pipelines
 from ragged_dialect.runtime.cpu import CpuFunction
 from ragged_dialect.runtime.printing import register_printer
 from ragged_dialect.runtime.signature import Group, Part, Signature, numpy_dtype
 from ragged_dialect.types import flat_types, is_ragged, is_tensor, shape_of
-from ragged_dialect.verify import verify_ragged
 
 TARGETS = ("cpu",)
 
@@ -36,6 +36,7 @@ def compile(source: Any, entry: str | None = None, target: str = "cpu", check: b
     with module.context, ir.Location.unknown():
         function = _entry(module, entry)
         signature = _signature(function)
+        _check_calls(module)
         _keep_only(module, function)
         for stage in pipelines.cpu_pipeline(check):
             stage.run(module, verify=False)
@@ -53,36 +54,30 @@ def thread_count() -> int:
 
 
 def _copy(source: Any) -> Any:
-    """The program as a module of its own, parsed and verified."""
+    """The program as a module of its own, verified."""
     if isinstance(source, ir.Module):
-        with source.context:
-            module = ir.Module.parse(source.operation.get_asm(print_generic_op_form=True))
-    else:
-        name = str(source) if isinstance(source, Path) else "<program>"
-        text = source.read_bytes() if isinstance(source, Path) else source
-        if isinstance(text, bytes) and not text.startswith(b"ML\xefR"):
-            text = text.decode()
-        context = make_context()
-        module = parse_module(text, context, name)
-    _verify(module)
-    return module
+        data = io.BytesIO()
+        source.operation.write_bytecode(data)  # text would lose locations
+        return load_module(data.getvalue(), source.context)
+    if isinstance(source, Path):
+        return load_module(source.read_bytes(), make_context(), str(source))
+    return load_module(source, make_context(), "<program>")
 
 
-def _verify(module: Any) -> None:
-    from ragged_dialect.asm.locations import collect
-
-    with collect(module.context) as diagnostics:
-        good = verify_ragged(module.operation)
-    if not good:
-        raise VerifyError("\n".join(map(str, diagnostics)))
-
-
-def _entry(module: Any, name: str | None) -> Any:
-    functions = {
+def _functions(module: Any) -> dict[str, Any]:
+    return {
         f.operation.attributes["sym_name"].value: f.operation
         for f in module.body.operations
         if f.operation.name == "func.func"
     }
+
+
+def _is_declaration(function: Any) -> bool:
+    return len(function.regions[0].blocks) == 0
+
+
+def _entry(module: Any, name: str | None) -> Any:
+    functions = _functions(module)
     public = [n for n, f in functions.items() if "sym_visibility" not in f.attributes]
     if name is None:
         if len(public) != 1:
@@ -90,17 +85,31 @@ def _entry(module: Any, name: str | None) -> Any:
         name = public[0]
     if name not in functions:
         raise CompileError(f"expected an entry among {', '.join(functions) or 'no functions'}, got '{name}'")
-    if len(functions[name].regions[0].blocks) == 0:
+    if _is_declaration(functions[name]):
         raise CompileError(f"expected a function with a body, got the declaration '{name}'")
     return functions[name]
 
 
+def _check_calls(module: Any) -> None:
+    """A call of a function without a body would fail in the linker, without a place."""
+    functions = _functions(module)
+    missing: list[str] = []
+
+    def visit(op: Any) -> Any:
+        if op.name == "func.call" and _is_declaration(functions[op.attributes["callee"].value]):
+            missing.append(op.attributes["callee"].value)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    if missing:
+        raise CompileError(f"expected functions with bodies, got a call of the declaration '{missing[0]}'")
+
+
 def _keep_only(module: Any, entry: Any) -> None:
     """Every other function is private from here on: only the entry checks its arguments."""
-    for function in module.body.operations:
-        operation = function.operation
-        if operation.name == "func.func" and operation != entry:
-            operation.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    for function in _functions(module).values():
+        if function != entry:
+            function.attributes["sym_visibility"] = ir.StringAttr.get("private")
     if "sym_visibility" in entry.attributes:
         del entry.attributes["sym_visibility"]
 
@@ -115,13 +124,13 @@ def _signature(function: Any) -> Signature:
 
 def _group(function: str, type_: Any) -> Group:
     if not is_ragged(type_):
-        return Group((_part(function, "value", type_),), False)
-    names = [p.kind if p.kind == "values" else f"{p.kind}{p.dim}" for p in shape_of(type_).parts()]
-    kinds = [p.kind for p in shape_of(type_).parts()]
+        return Group((_part(function, "value", type_),))
+    shape = shape_of(type_)
     parts = [
-        _part(function, name, flat, kind) for name, flat, kind in zip(names, flat_types(type_), kinds, strict=True)
+        _part(function, p.kind if p.kind == "values" else f"{p.kind}{p.dim}", flat, p.kind)
+        for p, flat in zip(shape.parts(), flat_types(type_), strict=True)
     ]
-    return Group(tuple(parts), True)
+    return Group(tuple(parts), shape)
 
 
 def _part(function: str, name: str, type_: Any, kind: str = "values") -> Part:

@@ -74,7 +74,7 @@ class Iteration:
         return self.accesses[self.inputs :]
 
     def parents(self, loop: int) -> frozenset[int]:
-        """Loops above a ragged loop; empty for a dense one."""
+        """All loops above a ragged loop; empty for a dense one."""
         uses = self.ragged[loop]
         return self.accesses[uses[0].operand].parents(uses[0].dim) if uses else frozenset()
 
@@ -196,6 +196,8 @@ def _iteration(accesses: tuple[Access, ...], inputs: int, kinds: tuple[str, ...]
         for dim, loop in enumerate(access.loops):
             if loop is not None and access.is_partial(dim):
                 ragged[loop].append(Use(k, dim))
+    for uses in ragged:
+        uses.sort(key=lambda use: -len(accesses[use.operand].parents(use.dim)))
     return Iteration(accesses, inputs, kinds, tuple(map(tuple, ragged)))
 
 
@@ -268,10 +270,12 @@ def _check_outs(it: Iteration, loop: int) -> None:
 
 
 def _check_parents(it: Iteration, loop: int, uses: tuple[Use, ...]) -> None:
+    """One operand has all the parents. Another input may lack some, whose lengths are then the same
+    for all indices of those (keys under the queries of one batch); a result may not."""
     parents = it.parents(loop)
     for use in uses[1:]:
         got = it.accesses[use.operand].parents(use.dim)
-        if got != parents:
+        if got != parents and (use.operand >= it.inputs or not got < parents):
             raise LayoutError(
                 f"expected parents {sorted(parents)} for ragged loop {loop}, got {sorted(got)} in operand {use.operand}"
                 + (" (use ragged.reduce_across)" if parents - got else "")

@@ -317,17 +317,6 @@ def test_unused_helpers_do_not_stay() -> None:
 
 
 DWR = t("dwr", "?x?x?")
-BELOW_WINDOW = program(
-    f"%0 = ragged.slice %a0, %a1, %a2 {{dim = 2}} : ({DWR}, {OFF}, {OFF}) -> {t('dww', '?x?x?')}", DWR, OFF, OFF
-)
-WINDOWED = (f32(6), i64(0, 1), i64(0, 2), i64(0, 1, 3, 6))
-
-
-def test_below_a_window_vectors_go_with_stored_components() -> None:
-    module = transform(BELOW_WINDOW, RaggedInsertChecks())
-    assert outcome(module, (WINDOWED, i64(0, 0, 0), i64(1, 1, 1))) == []
-    expected = "ragged.slice: level 2: expected 3 ranges, got 2"
-    assert outcome(module, (WINDOWED, i64(0, 0), i64(1, 1))) == expected
 
 
 @given(programs(), st.integers(0, 2**32))

@@ -5,6 +5,7 @@ against plain NumPy loops over the components."""
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import ragged_dialect
 from ragged_dialect import RuntimeCheckError, compile
 
+EXAMPLES = Path(__file__).parents[1] / "examples"
 LENGTHS = [3, 0, 5, 1, 0, 7]
 OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)]).astype(np.int64)
 HEAD = """
@@ -155,6 +157,26 @@ def test_select_a_component(index: int) -> None:
         index,
     )
     np.testing.assert_array_equal(got, pieces(x, OFFSETS)[index])
+
+
+def attend(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Attention of one component."""
+    scores = q @ k.T
+    powers = np.exp(scores - scores.max(1, keepdims=True))
+    return powers / powers.sum(1, keepdims=True) @ v
+
+
+def test_attention_with_two_lengths_per_component() -> None:
+    queries, keys = np.array([0, 2, 2, 5], np.int64), np.array([0, 4, 5, 7], np.int64)
+    rng = np.random.default_rng(3)
+    q, k, v = (rng.standard_normal((n, 8)).astype(np.float32) for n in (5, 7, 7))
+    attention = compile(EXAMPLES / "ragged_attention.mlir")
+    got, offsets = attention((q, queries), (k, keys), (v, keys.copy()))
+    parts = zip(pieces(q, queries), pieces(k, keys), pieces(v, keys), strict=True)
+    np.testing.assert_allclose(got, np.concatenate([attend(*p) for p in parts if len(p[0])]), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(offsets, queries)
+    with pytest.raises(RuntimeCheckError, match=r"^linalg\.generic: level 2, component 0: expected length 4, got 3$"):
+        attention((q, queries), (k, keys), (v, np.array([0, 3, 5, 7])))
 
 
 ADD = """

@@ -32,27 +32,27 @@ def lower_assert_conform(ctx: Lowering, op: Any) -> None:
     if a.layout.letter(x) == "d" and b.layout.letter(y) == "d" and not _split(a, x) and not _split(b, y):
         builders.assert_valid([emit.value(a.extent(x)), emit.value(b.extent(y))], "conform", name, x)
         return
-    mapping = {j: i for i, j in pairs[:-1]}
     left = vectors.logical_lengths(a, x)
-    builders.assert_valid([left, _aligned(a, b, x, y, mapping)], "conform", name, x)
+    builders.assert_valid([left, _aligned(a, b, x, y, pairs[:-1])], "conform", name, x)
 
 
 def _split(parts: Parts, dim: int) -> bool:
     return parts.layout.is_split_outer(dim)
 
 
-def _aligned(a: Parts, b: Parts, x: int, y: int, mapping: dict[int, int]) -> Any:
-    """Lengths of level y of b in the order of a's index tuples."""
+def _aligned(a: Parts, b: Parts, x: int, y: int, pairs: list[tuple[int, int]]) -> Any:
+    """Lengths of level y of b in the order of a's index tuples; b may lack some of a's levels."""
     axis, at = b.layout.locate(y)
     above = list(b.layout.dims(axis))[:at]
-    order = [mapping[d] for d in above]
-    if order == sorted(order):
+    place = {j: k for k, (_, j) in enumerate(pairs)}
+    order = [place[d] for d in above]
+    if order == list(range(len(pairs))):
         return vectors.logical_lengths(b, y)
     a_axis, a_at = a.layout.locate(x)
     first = a.layout.dims(a_axis)[0]
 
     def length(fixed: list[Mixed]) -> Mixed:
-        return b.loop_extent(y, [fixed[mapping[d] - first] for d in above])
+        return b.loop_extent(y, [fixed[pairs[k][0] - first] for k in order])
 
     return vectors.per_tuple(a, a_axis, a_at, length)
 

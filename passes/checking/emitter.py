@@ -18,7 +18,6 @@ from ragged_dialect.iteration import Iteration
 from ragged_dialect.layout import product
 from ragged_dialect.passes.structure_facts import Facts
 from ragged_dialect.tensor_rules import constant_of
-from ragged_dialect.types import shape_of
 
 Extent = Any  # int | ir.Value: the bindings' values have no static type
 
@@ -137,17 +136,6 @@ class Emitter:
             return size
         safe = max(per_row, 1) if isinstance(per_row, int) else self.binary(arith.MaxSIOp, per_row, 1)
         return self.binary(arith.DivSIOp, size, safe)
-
-    def stored_rows(self, x: Any, dim: int) -> Extent:
-        """The index tuples above a batch dim that storage has room for, inside of windows or not."""
-        letters = shape_of(x.type).layout.letters
-        per_row: Extent = 1
-        while letters[dim] == "d":
-            per_row = self.times(per_row, self.extent(x, dim))
-            dim += 1
-        if letters[dim] == "w":
-            return self.rows(self.extent(self.part("starts", x, dim), 0), per_row)
-        return self.rows(self.minus(self.extent(self.part("offsets", x, dim), 0), 1), per_row)
 
     def plus(self, a: Extent, b: Extent) -> Extent:
         """Sum of two extents."""

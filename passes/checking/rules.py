@@ -43,32 +43,15 @@ def _partition(emit: Emitter, op: Any) -> None:
         emit.equal(level, emit.extent(vector, 1), count + (not lengths))
     kind = "row_lengths" if lengths else "rows"
     if shape.layout.letter(dim) in RAGGED:
-        lengths = _stored_lengths(emit, x, shape, dim)
-        if lengths is not None:
-            emit.valid(kind, level, vector, lengths)
+        emit.valid(kind, level, vector, emit.lengths(x, dim))
     else:
         emit.counted(kind, level, vector, emit.extent(x, dim), count=_parents(emit, x, shape, dim))
-
-
-def _below_window(shape: RaggedShape, dim: int) -> bool:
-    axis, at = shape.layout.locate(dim)
-    return "w" in shape.layout.axes[axis][:at]
-
-
-def _stored_lengths(emit: Emitter, x: Any, shape: RaggedShape, dim: int) -> Any | None:
-    """The lengths of a level as stored, which is what vectors given per component go with. Below
-    a window, storage has components outside of it, which only offsets tell; None where no op does."""
-    if not _below_window(shape, dim):
-        return emit.lengths(x, dim)
-    return emit.steps(emit.part("offsets", x, dim)) if shape.layout.letter(dim) == "r" else None
 
 
 def _parents(emit: Emitter, x: Any, shape: RaggedShape, dim: int) -> Extent:
     """Number of index tuples above a dense dim: of its axis, or of the plain dim before it."""
     axis, at = shape.layout.locate(dim)
     first = shape.layout.dims(axis)[0] if at else dim - 1
-    if at and _below_window(shape, dim):
-        return emit.stored_rows(x, dim)
     count: Extent = 1
     for above in range(first, dim):
         if shape.layout.letter(above) == "d":
@@ -90,24 +73,11 @@ def _slice(emit: Emitter, op: Any) -> None:
     shape, dim = shape_of(x.type), int_attr(op, "dim")
     if shape.layout.letter(dim) not in RAGGED:
         emit.valid("range", dim, low, high, emit.extent(x, dim))
-    elif not is_vector(low) and not is_vector(high):
-        emit.valid("range", dim, low, high, emit.lengths(x, dim))
     else:
-        _slice_components(emit, x, low, high, dim)
+        emit.valid("range", dim, low, high, emit.lengths(x, dim))
     static = _result(op).shape[dim]
     if static is not None and not is_vector(low):
         emit.equal(dim, emit.minus(emit.number(high), emit.number(low)), static)
-
-
-def _slice_components(emit: Emitter, x: Any, low: Any, high: Any, dim: int) -> None:
-    lengths = _stored_lengths(emit, x, shape_of(x.type), dim)
-    if lengths is not None:
-        emit.valid("range", dim, low, high, lengths)
-        return
-    count = emit.extent(emit.part("starts", x, dim), 0)
-    for vector in (low, high):
-        if is_vector(vector):
-            emit.equal(dim, emit.extent(vector, 0), count)
 
 
 def _split(emit: Emitter, op: Any) -> None:

@@ -117,7 +117,8 @@ def _check_operands(kind: CheckKind, operands: list[Any]) -> None:
 
 class AssertConformOp(RaggedOp, name="assert_conform"):
     """Checks that two tensors have equal logical lengths on a loop. `lhs[k]` of the first runs
-    with `rhs[k]` of the second; the last pair is compared, those before are its parents.
+    with `rhs[k]` of the second; the last pair is compared, those before are its parents. A parent
+    that the second lacks is -1: its lengths are the same for all indices of that one.
 
     ```mlir
     ragged.assert_conform %a, %b {lhs = array<i64: 0, 1>, rhs = array<i64: 0, 1>, op = "arith.addf"}
@@ -142,8 +143,8 @@ class AssertConformOp(RaggedOp, name="assert_conform"):
         string_attr(self, "op")
         if len(lhs) != len(rhs) or not lhs:
             raise LayoutError(f"expected lhs and rhs of one size above 0, got {len(lhs)} and {len(rhs)}")
-        for value, dims in ((self.a, lhs), (self.b, rhs)):
-            _check_dims(tensor_shape(value), dims)
+        _check_dims(tensor_shape(self.a), lhs)
+        _check_dims(tensor_shape(self.b), [*(d for d in rhs[:-1] if d != -1), rhs[-1]])
 
 
 def _check_dims(shape: RaggedShape, dims: list[int]) -> None:

@@ -28,10 +28,31 @@ def component_lengths(x: RaggedValue, dims: Sequence[int]) -> list[int]:
 def require_pairs(op: str, a: RaggedValue, b: RaggedValue, pairs: Sequence[tuple[int, int]]) -> None:
     """`ragged.assert_conform`: the last pair of dims, under the others as its parents."""
     x, y = pairs[-1]
-    operands: list[Any] = [component_lengths(a, [i for i, _ in pairs]), component_lengths(b, [j for _, j in pairs])]
+    operands: list[Any] = [component_lengths(a, [i for i, _ in pairs]), _spread_lengths(a, b, pairs)]
     if _is_extent(a, x) and _is_extent(b, y):
         operands = [a.extent(x), b.extent(y)]
     require("conform", op, x, operands)
+
+
+def _spread_lengths(a: RaggedValue, b: RaggedValue, pairs: Sequence[tuple[int, int]]) -> list[int]:
+    """Lengths of `b`, repeated for the indices of parents that only `a` has."""
+    if all(j >= 0 for _, j in pairs):
+        return component_lengths(b, [j for _, j in pairs])
+    *parents, (_, last) = pairs
+    mine, theirs = [0] * a.shape.rank, [0] * b.shape.rank
+
+    def walk(k: int) -> Iterator[int]:
+        if k == len(parents):
+            yield b.length(last, theirs)
+            return
+        i, j = parents[k]
+        for index in range(a.length(i, mine)):
+            mine[i] = index
+            if j >= 0:
+                theirs[j] = index
+            yield from walk(k + 1)
+
+    return list(walk(0))
 
 
 def _is_extent(x: RaggedValue, dim: int) -> bool:

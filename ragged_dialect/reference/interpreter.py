@@ -13,7 +13,7 @@ from ragged_dialect.dialect import context
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.reference import control, elementwise, loops, operand_checks, ragged_ops, tensors
-from ragged_dialect.reference.program import HANDLERS, Program, dtype_of_type
+from ragged_dialect.reference.program import Program, dtype_of_type
 from ragged_dialect.reference.value import RaggedValue
 from ragged_dialect.types import is_ragged, is_tensor, part_type, shape_of
 
@@ -28,7 +28,6 @@ def run(module: Any, entry: str, args: Sequence[Any], check: bool = True) -> lis
     the parts of their 1:N form; the same for the results. With `check`, data that an op refuses
     raises RuntimeCheckError with the text of the run-time check. Arguments are not written.
     """
-    assert HANDLERS
     if isinstance(module, (str, bytes)):
         module = parse_module(module, context())
     with ir.Location.unknown(module.context), np.errstate(all="ignore"):

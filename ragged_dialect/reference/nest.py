@@ -94,6 +94,8 @@ class Nest:
                 if loop is not None and value is not None:
                     letter = value.shape.layout.letter(dim)
                     (self.dense if letter == "d" else self.ragged)[loop].append(Use(k, dim))
+        for uses in self.ragged:
+            uses.sort(key=lambda use: -len(self.levels(use)))
 
     def value(self, use: Use) -> RaggedValue:
         """The operand of a use."""
@@ -185,7 +187,8 @@ class Nest:
     def _require_conform(self, op: str, first: Use, other: Use) -> None:
         mine, theirs = self.levels(first), self.levels(other)
         loops = [self.accesses[other.operand].loops[dim] for dim in theirs]
-        paired = [theirs[loops.index(self.accesses[first.operand].loops[dim])] for dim in mine]
+        wanted = [self.accesses[first.operand].loops[dim] for dim in mine]
+        paired = [theirs[loops.index(loop)] if loop in loops else -1 for loop in wanted]
         require_pairs(op, self.value(first), self.value(other), list(zip(mine, paired, strict=True)))
 
 

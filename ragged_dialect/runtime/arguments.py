@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ragged_dialect.errors import ArgumentError
-from ragged_dialect.runtime.signature import Group, Part, Signature
+from ragged_dialect.runtime.signature import Group, Part, Signature, scalar_format
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Converter = Callable[[Any], Any]
@@ -68,7 +69,9 @@ def _parts(group: Group, argument: Any) -> Sequence[Any]:
 def _converter(part: Part) -> Converter:
     if part.shape is not None:
         return _array_converter(part, len(part.shape))
-    return {"b": _bool, "i": _integer_converter(part)}.get(part.dtype.kind, _float_converter(part.dtype))
+    if part.dtype.kind == "b":
+        return _bool
+    return _integer_converter(part) if part.dtype.kind == "i" else _float_converter(part.dtype)
 
 
 def _array_converter(part: Part, rank: int) -> Converter:
@@ -114,8 +117,6 @@ def _bool(value: Any) -> bool:
 
 
 def _integer_converter(part: Part) -> Converter:
-    if part.dtype.kind != "i":
-        return _bool
     low, high = int(np.iinfo(part.dtype).min), int(np.iinfo(part.dtype).max)
 
     def convert(value: Any) -> int:
@@ -132,8 +133,8 @@ def _integer_converter(part: Part) -> Converter:
 
 
 def _float_converter(dtype: np.dtype[Any]) -> Converter:
-    """Rounds to the dtype, numbers out of range to infinity."""
-    limit = math.inf if dtype.itemsize == 8 else 2.0**128 if dtype.kind == "V" else float(np.finfo(dtype).max)
+    """Numbers out of the dtype's range are infinite, as a conversion in the program would make them."""
+    pack = struct.Struct(scalar_format(dtype)).pack if dtype.kind == "f" else None
 
     def convert(value: Any) -> float:
         value = _number(value)
@@ -141,8 +142,11 @@ def _float_converter(dtype: np.dtype[Any]) -> Converter:
         if not real and getattr(value, "dtype", None) != dtype:
             raise _MisfitError(f"expected a number of type {dtype}, got {type(value).__name__}")
         try:
-            return float(value)
+            number = float(value)
+            if pack is not None:
+                pack(number)
+            return number
         except OverflowError:
-            raise _MisfitError(f"expected a number of type {dtype}, got an integer beyond its range") from None
+            return math.inf if value > 0 else -math.inf
 
     return convert

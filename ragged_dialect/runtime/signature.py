@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ragged_dialect.layout import Shape
+from ragged_dialect.shape import RaggedShape
 
 
-def _bfloat16() -> np.dtype:
+def _bfloat16() -> np.dtype[Any]:
     import ml_dtypes
 
     return np.dtype(ml_dtypes.bfloat16)
@@ -21,12 +23,20 @@ _DTYPES = {
 }  # fmt: skip
 
 
-def numpy_dtype(name: str) -> np.dtype | None:
+def numpy_dtype(name: str) -> np.dtype[Any] | None:
     """The NumPy dtype of an MLIR element type by name, None without one."""
     if name == "bf16":
         return _bfloat16()
     found = _DTYPES.get(name)
     return None if found is None else np.dtype(found)
+
+
+_FORMATS = {"b": "?", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "f2": "e", "f4": "f", "f8": "d", "V2": "2s"}
+
+
+def scalar_format(dtype: np.dtype[Any]) -> str:
+    """How `struct` spells an element type; bfloat16 is two bytes to it."""
+    return _FORMATS.get(dtype.kind) or _FORMATS[f"{dtype.kind}{dtype.itemsize}"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +45,7 @@ class Part:
     extent of a ragged value, `vector` one of its index vectors."""
 
     name: str
-    dtype: np.dtype
+    dtype: np.dtype[Any]
     shape: Shape | None
     extent: bool = False
     vector: bool = False
@@ -43,10 +53,16 @@ class Part:
 
 @dataclass(frozen=True)
 class Group:
-    """One argument or result as the user sees it: a single part, or the tuple of a ragged value."""
+    """One argument or result as the user sees it: a single part, or the tuple of a ragged value,
+    which has a `shape`."""
 
     parts: tuple[Part, ...]
-    ragged: bool
+    shape: RaggedShape | None = None
+
+    @property
+    def ragged(self) -> bool:
+        """Whether the user passes and gets a tuple."""
+        return self.shape is not None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,46 @@
+"""`protect-ragged-arguments`: arguments of entry functions are never written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.types import is_tensor
+
+
+@dataclass(frozen=True)
+class ProtectRaggedArguments(RaggedPass):
+    """Tell bufferization that the arguments of public functions belong to the caller.
+
+    ```mlir
+    func.func @f(%x: tensor<?xf32>, …)
+    // becomes
+    func.func @f(%x: tensor<?xf32> {bufferization.writable = false}, …)
+    ```
+
+    An op whose `outs` is an argument then works on a copy. Precondition: no ragged types left.
+    """
+
+    name: ClassVar[str] = "protect-ragged-arguments"
+
+    def run(self, op: Any) -> None:
+        """Mark the arguments of every public function of a module."""
+        for function in op.regions[0].blocks[0].operations:
+            function = function.operation
+            if function.name == "func.func" and "sym_visibility" not in function.attributes:
+                _protect(function)
+
+
+def _protect(function: Any) -> None:
+    types = ir.TypeAttr(function.attributes["function_type"]).value.inputs
+    given = list(function.attributes["arg_attrs"]) if "arg_attrs" in function.attributes else [None] * len(types)
+    marked: list[Any] = []
+    for type_, attr in zip(types, given, strict=True):
+        known = {} if attr is None else {a.name: a.attr for a in ir.DictAttr(attr)}
+        if is_tensor(type_):
+            known["bufferization.writable"] = ir.BoolAttr.get(False)
+        marked.append(ir.DictAttr.get(known))
+    if marked:
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get(marked)
