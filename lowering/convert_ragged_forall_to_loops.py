@@ -22,9 +22,9 @@ class ConvertRaggedForallToLoops(RaggedPass):
     """Turn `scf.forall` on buffers into one `scf.for` marked `ragged.parallel`.
 
     ```mlir
-    scf.forall (%b) in (%n) { body }
+    scf.forall (%b) in (%n) { … }
     // becomes
-    scf.for %b = %c0 to %n step %c1 { body } {ragged.parallel}
+    scf.for %b = %c0 to %n step %c1 { … } {ragged.parallel}
     ```
 
     Flat linalg ops whose first loop is parallel are cut into chunks of about `chunk` elements, in a

@@ -24,11 +24,11 @@ class OutlineRaggedLoops(RaggedPass):
     """Move every loop marked `ragged.parallel` into a function over a range of its iterations.
 
     ```mlir
-    scf.for %b = %c0 to %n step %c1 { body } {ragged.parallel}
+    scf.for %b = %c0 to %n step %c1 { … } {ragged.parallel}
     // becomes
     call @f_kernel0(%c0, %n, %work, …) : (index, index, index, …) -> ()
     func.func private @f_kernel0(%lo, %hi, %work, …) attributes {ragged.kernel} {
-      scf.for %b = %lo to %hi step %c1 { body }
+      scf.for %b = %lo to %hi step %c1 { … }
     }
     ```
 

@@ -36,7 +36,8 @@ _SCF = Stage("scf", "convert-ragged-to-scf,canonicalize,cse,convert-ragged-check
 _FUSE = Stage("dense", "func.func(convert-elementwise-to-linalg,linalg-fuse-elementwise-ops),canonicalize,cse")
 _BUFFER = Stage(
     "bufferize",
-    "one-shot-bufferize{bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map},"
+    "one-shot-bufferize{bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map "
+    "allow-return-allocs-from-loops=1},"
     "canonicalize,cse,canonicalize",
 )
 _LOOPS = Stage(

@@ -10,6 +10,7 @@ from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.patterns import ordering_patterns, reducing_patterns
 from ragged_dialect.passes.rewriting import run_patterns
 from ragged_dialect.passes.scheduling import schedule
+from ragged_dialect.passes.static_tiles import generalize_static_tiles
 
 DISABLED = (
     "SwapTransposeWithBroadcast",
@@ -43,7 +44,8 @@ class RaggedCanonicalize(RaggedPass):
     return %x : tensor<?xf32>
     ```
 
-    Our patterns and upstream's canonicalization and cse alternate to a fixpoint; the upstream
+    Elementwise ops on tiled tensors of static shape become `linalg.generic`, which upstream does not
+    fold to a constant. Our patterns and upstream's canonicalization and cse alternate to a fixpoint; the upstream
     patterns in `DISABLED` stay off. Checks are assumed inserted before (`ragged-insert-checks`):
     a rewrite may drop an op that was the only witness of invalid data.
 
@@ -59,6 +61,7 @@ class RaggedCanonicalize(RaggedPass):
         reducing, ordering = reducing_patterns(), ordering_patterns()
         manager = passmanager.PassManager.parse(upstream(op.name))
         manager.enable_verifier(False)
+        generalize_static_tiles(op)
         before = ""
         for _ in range(_ROUNDS):
             manager.run(op)

@@ -61,6 +61,8 @@ def _copy(source: Any) -> Any:
         return load_module(data.getvalue(), source.context)
     if isinstance(source, Path):
         return load_module(source.read_bytes(), make_context(), str(source))
+    if not isinstance(source, (str, bytes)):
+        raise CompileError(f"expected a program as text, bytes, a path or a module, got {type(source).__name__}")
     return load_module(source, make_context(), "<program>")
 
 
@@ -92,17 +94,18 @@ def _entry(module: Any, name: str | None) -> Any:
 
 def _check_calls(module: Any) -> None:
     """A call of a function without a body would fail in the linker, without a place."""
-    functions = _functions(module)
-    missing: list[str] = []
+    declared = {name for name, function in _functions(module).items() if _is_declaration(function)}
+    called: list[str] = []
 
     def visit(op: Any) -> Any:
-        if op.name == "func.call" and _is_declaration(functions[op.attributes["callee"].value]):
-            missing.append(op.attributes["callee"].value)
+        if op.name == "func.call":
+            called.append(op.attributes["callee"].value)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
-    if missing:
-        raise CompileError(f"expected functions with bodies, got a call of the declaration '{missing[0]}'")
+    for name in called:
+        if name in declared:
+            raise CompileError(f"expected functions with bodies, got a call of the declaration '{name}'")
 
 
 def _keep_only(module: Any, entry: Any) -> None:
@@ -178,5 +181,3 @@ def _libraries() -> list[str]:
 def _check(attr: Any) -> Check:
     kind, op, level = attr
     return Check(kind.value, op.value, level.value)
-
-

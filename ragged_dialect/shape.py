@@ -122,7 +122,7 @@ class RaggedShape:
         axis, at = self.layout.locate(dim)
         if "w" in self.layout.axes[axis][:at]:
             raise LayoutError(
-                f'expected no window above dim {dim} of layout "{self.layout}" for {what} per component '
+                f'expected {what} per component without a window above dim {dim}, got layout "{self.layout}" '
                 "(use ragged.compact)"
             )
 

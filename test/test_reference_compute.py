@@ -13,10 +13,9 @@ from ragged_dialect.reference import RaggedValue, run
 
 F32 = np.float32
 OFFSETS = np.array([0, 3, 3, 5])
-J, JD, W = (f'#ragged.layout<"{letters}">' for letters in ("dr", "dr|d", "dw"))
-X, XD = f"tensor<3x?xf32, {J}>", f"tensor<3x?x2xf32, {JD}>"
+J, W = (f'#ragged.layout<"{letters}">' for letters in ("dr", "dw"))
+X = f"tensor<3x?xf32, {J}>"
 ROW = np.arange(5, dtype=F32)
-ROWS = np.arange(10, dtype=F32).reshape(5, 2)
 
 
 def lists(x: Any) -> Any:

@@ -11,7 +11,7 @@ from ragged_dialect.passes.checking.structures import check_assemble, check_from
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source, parent_dims
 from ragged_dialect.traits import int_attr, optional_int
-from ragged_dialect.types import is_ragged, is_tensor, shape_of
+from ragged_dialect.types import is_tensor, shape_of
 
 Rule = Callable[[Emitter, Any], None]
 
@@ -228,7 +228,7 @@ def _empty_batches(
 
 def _cast(emit: Emitter, op: Any) -> None:
     x, result = op.operands[0], op.results[0].type
-    if not is_ragged(result):
+    if not is_tensor(result):  # unranked
         return
     for dim, extent in enumerate(shape_of(result).shape):
         if extent is not None and shape_of(result).layout.letter(dim) == "d":

@@ -120,7 +120,7 @@ def _descriptor(array: Array) -> list[int]:
     return [address, address, 0, *shape, *strides]
 
 
-def _address(array: Array) -> int:
+def _address(array: Any) -> int:
     """`array.ctypes.data` takes several times as long, but works for every array."""
     try:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))

@@ -45,8 +45,8 @@ def _default(value: object) -> str:
     return f"={str(value).lower() if isinstance(value, bool) else value}"
 
 
-def version() -> str:
-    """This package, the provider of the bindings, and LLVM's version where it can be had."""
+def version(tool: str = "ragged-opt") -> str:
+    """The tool's name, this package, the provider of the bindings, and LLVM's version where it can be had."""
     from ragged_dialect import _mlir
 
     try:
@@ -54,7 +54,7 @@ def version() -> str:
     except metadata.PackageNotFoundError:
         own = "(not installed)"
     llvm = _llvm_version()
-    return f"ragged-opt {own}\nbindings: {_mlir.mlir_version()}" + (f"\nLLVM version {llvm}" if llvm else "")
+    return f"{tool} {own}\nbindings: {_mlir.mlir_version()}" + (f"\nLLVM version {llvm}" if llvm else "")
 
 
 def _llvm_version() -> str | None:

@@ -27,10 +27,10 @@ def _run(argv: Sequence[str]) -> int:
 def to_llvmir(text: str | bytes, filename: str, check: bool = True) -> str:
     """LLVM IR of a module's text. VerifyError when the module is not valid, PassError when it
     cannot be lowered, CompileError when LLVM IR cannot express it."""
-    from ragged_dialect.asm.module import load_module
     from ragged_dialect.dialect import context
+    from ragged_dialect.tools.loading import load
 
-    module = load_module(text, context(), filename)
+    module = load(text, context(), filename)
     if not all(op.operation.name.startswith("llvm.") for op in module.body.operations):
         from ragged_dialect.lowering import pipelines
 

@@ -1,0 +1,40 @@
+// RUN: ragged-opt %s --collapse-ragged-loops | FileCheck %s
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (j)>
+
+// CHECK: #[[ONE:.*]] = affine_map<(d0) -> (d0)>
+// CHECK-LABEL: func.func @contiguous
+// CHECK-SAME: %[[X:.*]]: memref<?x64xf32>, %[[Y:.*]]: memref<?x64xf32>
+func.func @contiguous(%x: memref<?x64xf32>, %y: memref<?x64xf32>) {
+  // CHECK-DAG: %[[A:.*]] = memref.collapse_shape %[[X]] {{\[}}[0, 1]] : memref<?x64xf32> into memref<?xf32>
+  // CHECK-DAG: %[[B:.*]] = memref.collapse_shape %[[Y]] {{\[}}[0, 1]] : memref<?x64xf32> into memref<?xf32>
+  // CHECK: linalg.generic {indexing_maps = [#[[ONE]], #[[ONE]]], iterator_types = ["parallel"]} ins(%[[A]] : memref<?xf32>) outs(%[[B]] : memref<?xf32>)
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<?x64xf32>) outs(%y : memref<?x64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %e = math.exp %a : f32
+    linalg.yield %e : f32
+  }
+  return
+}
+
+// A row for all rows: the loops stay.
+// CHECK-LABEL: func.func @broadcast
+// CHECK-NOT: collapse_shape
+func.func @broadcast(%x: memref<64xf32>, %y: memref<?x64xf32>) {
+  linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<64xf32>) outs(%y : memref<?x64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+
+// Rows further apart than they are long: the loops stay.
+// CHECK-LABEL: func.func @padded
+// CHECK-NOT: collapse_shape
+func.func @padded(%x: memref<?x60xf32, strided<[64, 1], offset: ?>>, %s: f32) {
+  linalg.fill ins(%s : f32) outs(%x : memref<?x60xf32, strided<[64, 1], offset: ?>>)
+  return
+}

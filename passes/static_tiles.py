@@ -1,0 +1,70 @@
+"""Elementwise ops on ragged tensors of static shape, out of the reach of upstream's folders.
+
+`tensor<2x2xi32, #ragged.layout<"dt">>` has 3 or 4 elements: its shape does not tell. Upstream folds
+`x - x` of a static shape to a constant of that type, which no longer knows how many. As
+`linalg.generic` the op keeps an operand that does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import ir
+from ragged_dialect.iteration import is_elementwise
+from ragged_dialect.types import is_ragged, is_tensor, shape_of
+
+
+def generalize_static_tiles(module: Any) -> None:
+    """Rewrite every elementwise op of a module whose result is ragged and of static shape."""
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if _is_foldable(op):
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit)
+    for op in found:
+        with ir.InsertionPoint(op), op.location:
+            _generalize(op)
+
+
+def _is_foldable(op: Any) -> bool:
+    if len(op.results) != 1 or not is_ragged(op.results[0].type) or None in shape_of(op.results[0].type).shape:
+        return False
+    return is_elementwise(op) and any(is_ragged(v.type) for v in op.operands) and not _picks_whole(op)
+
+
+def _picks_whole(op: Any) -> bool:
+    return op.name == "arith.select" and not is_tensor(op.operands[0].type)
+
+
+def _generalize(op: Any) -> None:
+    tensors = [v for v in op.operands if is_tensor(v.type)]
+    result = op.results[0].type
+    like = next(v for v in tensors if is_ragged(v.type))
+    out = builders.empty([like], result)
+    identity = ir.AffineMapAttr.get(ir.AffineMap.get_identity(len(result.shape)))
+    parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
+    made = ir.Operation.create(
+        "linalg.generic",
+        results=[result],
+        operands=[*tensors, out],
+        attributes={
+            "indexing_maps": ir.ArrayAttr.get([identity] * (len(tensors) + 1)),
+            "iterator_types": ir.ArrayAttr.get([parallel] * len(result.shape)),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(tensors), 1]),
+        },
+        regions=1,
+    )
+    block = made.regions[0].blocks.append(*[v.type.element_type for v in (*tensors, out)])
+    arguments = iter(block.arguments)
+    with ir.InsertionPoint(block):
+        scalars = [next(arguments) if is_tensor(v.type) else v for v in op.operands]
+        names = [a if isinstance(a, str) else a.name for a in op.attributes]
+        attributes = {name: op.attributes[name] for name in names}
+        body = ir.Operation.create(op.name, results=[result.element_type], operands=scalars, attributes=attributes)
+        ir.Operation.create("linalg.yield", operands=[body.result])
+    op.results[0].replace_all_uses_with(made.result)
+    op.erase()

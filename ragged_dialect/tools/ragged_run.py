@@ -1,0 +1,92 @@
+"""`ragged-run`: compile a function and run it on arrays in files."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+
+from ragged_dialect.errors import ArgumentError
+from ragged_dialect.tools.cli import STREAM, SUCCESS, read_input, run_tool, write_output
+
+_DESCRIPTION = """Compiles a function of a module and runs it.
+
+Inputs are in the order of the function's arguments: an .npy file for a tensor; 3, 3.5 or true for a
+scalar; the parts of a ragged tensor one after the other: values, index vectors, extents. Results
+are printed, or saved as result0, result1, …; a ragged one as result0, result0.1, …"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ragged-run",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", nargs="?", default=STREAM, help=".mlir text or bytecode; standard input for '-'")
+    parser.add_argument("--entry", metavar="NAME", help="the function (default: the only public one)")
+    parser.add_argument("--input", action="append", default=[], dest="inputs", metavar="X", help="a file or a number")
+    parser.add_argument("--target", default="cpu", help="where to run: cpu (default)")
+    parser.add_argument("--output", metavar="FILE", help="save the results as .npz instead of printing them")
+    parser.add_argument("--no-check", action="store_true", help="leave run-time checks out: invalid data is undefined")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads (default: RAGGED_NUM_THREADS or all cores)")
+    parser.add_argument("--version", action="store_true", help="print versions")
+    return parser
+
+
+def _run(argv: Sequence[str]) -> int:
+    options = _parser().parse_args(argv)
+    if options.version:
+        from ragged_dialect.tools.info import version
+
+        write_output(STREAM, f"{version('ragged-run')}\n")
+        return SUCCESS
+    if options.threads is not None and options.threads < 1:
+        raise ArgumentError(f"expected --threads of at least 1, got {options.threads}")
+    with _threads(options.threads):
+        _execute(options)
+    return SUCCESS
+
+
+@contextmanager
+def _threads(count: int | None) -> Generator[None]:
+    """RAGGED_NUM_THREADS while a program is compiled."""
+    name, before = "RAGGED_NUM_THREADS", os.environ.get("RAGGED_NUM_THREADS")
+    if count is not None:
+        os.environ[name] = str(count)
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.environ[name] = before
+        elif count is not None:
+            del os.environ[name]
+
+
+def _execute(options: argparse.Namespace) -> None:
+    from ragged_dialect.dialect import context
+    from ragged_dialect.execution import compile
+    from ragged_dialect.tools import run_results
+    from ragged_dialect.tools.loading import load
+    from ragged_dialect.tools.run_inputs import read_arguments
+
+    filename = "<stdin>" if options.file == STREAM else options.file
+    module = load(read_input(options.file), context(), filename)
+    function = compile(module, options.entry, options.target, check=not options.no_check)
+    returned = function(*read_arguments(function.signature, options.inputs))
+    results = run_results.as_list(function.signature, returned)
+    if options.output is not None:
+        run_results.save(function.signature, results, options.output)
+    else:
+        write_output(STREAM, run_results.show(function.signature, results))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the tool; the exit code."""
+    return run_tool("ragged-run", lambda: _run(sys.argv[1:] if argv is None else argv))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""What `--input` gives: files and numbers, grouped to the arguments of a function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from ragged_dialect.errors import ArgumentError
+from ragged_dialect.runtime.signature import Group, Part, Signature
+
+
+def read_arguments(signature: Signature, inputs: Sequence[str]) -> list[Any]:
+    """One value per argument, a tuple of consecutive inputs for a ragged one. ArgumentError for a
+    wrong number of inputs and for an input that is not what its place asks for."""
+    wanted = sum(len(group.parts) for group in signature.arguments)
+    if len(inputs) != wanted:
+        places = "; ".join(_names(k, group) for k, group in enumerate(signature.arguments))
+        listed = f" ({places})" if places else ""
+        raise ArgumentError(f"{signature.name}: expected {wanted} inputs{listed}, got {len(inputs)}")
+    given = iter(inputs)
+    arguments: list[Any] = []
+    for group in signature.arguments:
+        values = tuple(_read(part, next(given)) for part in group.parts)
+        arguments.append(values if group.ragged else values[0])
+    return arguments
+
+
+def _names(number: int, group: Group) -> str:
+    names = ", ".join(part.name for part in group.parts)
+    return f"argument {number}: {names}" if group.ragged else f"argument {number}"
+
+
+def _read(part: Part, text: str) -> Any:
+    return _load(part, text) if part.shape is not None else _number(part, text)
+
+
+def _number(part: Part, text: str) -> Any:
+    kind = part.dtype.kind
+    if kind == "b":
+        if text.lower() in ("true", "false"):
+            return text.lower() == "true"
+        raise ArgumentError(f"expected true or false, got '{text}'")
+    try:
+        return int(text, 0) if kind == "i" else float(text)
+    except ValueError:
+        raise ArgumentError(f"expected a number of type {part.dtype}, got '{text}'") from None
+
+
+def _load(part: Part, path: str) -> Any:
+    try:
+        loaded = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError, MemoryError, BadZipFile):
+        raise ArgumentError(f"{path}: expected an .npy file with an array of numbers") from None
+    if not isinstance(loaded, np.ndarray):
+        loaded.close()
+        raise ArgumentError(f"{path}: expected an .npy file with one array, got an .npz file")
+    # NumPy's file format knows no bfloat16 and calls it two bytes.
+    return loaded.view(part.dtype) if part.dtype.kind == "V" and loaded.dtype == np.dtype("V2") else loaded
