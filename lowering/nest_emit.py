@@ -14,6 +14,7 @@ from ragged_dialect.iteration import expr_uses
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.expressions import composed, without_constant
 from ragged_dialect.lowering.forall import OpenForall
 from ragged_dialect.lowering.nest import Nest, Operand
 from ragged_dialect.lowering.nest_loops import (
@@ -23,6 +24,7 @@ from ragged_dialect.lowering.nest_loops import (
     dense_extent,
     explicit_loops,
     joined_loops,
+    mixed_loops,
 )
 from ragged_dialect.lowering.parts import Parts, Pending, Range
 from ragged_dialect.types import is_tensor
@@ -64,7 +66,9 @@ class _Emitter:
         self.nest = nest
         self.structures = structures
         self.batch = batch
-        self.serial = _ordered(nest, [loop for loop in explicit_loops(nest) if loop not in batch])
+        explicit = explicit_loops(nest)
+        mixed = mixed_loops(nest, {*batch, *explicit})
+        self.serial = _ordered(nest, [k for k in nest.kinds if (k in explicit or k in mixed) and k not in batch])
         outer = {*batch, *self.serial}
         self.inner = [loop for loop in nest.kinds if loop not in outer]
         self.ivs: dict[int, Mixed] = {}
@@ -252,27 +256,20 @@ class _Emitter:
         if not outer:
             return 0, extent, True, self._renumber(expr)
         low = self._evaluate(expr)
-        return low, emit.sub(extent, low), True, self._renumber(expr)
+        rest = without_constant(self._renumber(expr), len(self.inner))
+        return low, emit.sub(extent, low), True, rest
 
     def _renumber(self, expr: Any) -> Any:
         """An expression over the inner loops; outer ones count as 0."""
         count = max([*self.nest.kinds, 0]) + 1
-        table = [
-            ir.AffineDimExpr.get(self.inner.index(k)) if k in self.inner else ir.AffineConstantExpr.get(0)
-            for k in range(count)
-        ]
-        return expr.compose(ir.AffineMap.get(len(self.inner), 0, table))
+        return composed(expr, count, len(self.inner), lambda k: self.inner.index(k) if k in self.inner else None)
 
     def _evaluate(self, expr: Any) -> Any:
         """Value of an expression with the inner loops at 0."""
         count = max([*self.nest.kinds, 0]) + 1
         outer = list(self.ivs)
-        table = [
-            ir.AffineDimExpr.get(outer.index(k)) if k in self.ivs else ir.AffineConstantExpr.get(0)
-            for k in range(count)
-        ]
-        map_ = ir.AffineMap.get(len(outer), 0, [expr.compose(ir.AffineMap.get(len(outer), 0, table))])
-        return affine.apply(map_, [emit.value(self.ivs[k]) for k in outer])
+        made = composed(expr, count, len(outer), lambda k: outer.index(k) if k in self.ivs else None)
+        return affine.apply(ir.AffineMap.get(len(outer), 0, [made]), [emit.value(self.ivs[k]) for k in outer])
 
     def _generic(self, ins: list[Any], outs: list[Any], views: list[_View]) -> list[Any]:
         rank = len(self.inner)

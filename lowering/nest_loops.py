@@ -7,8 +7,10 @@ Loops that index a level with levels below it in its axis are *explicit*: batch 
 
 from __future__ import annotations
 
+from ragged_dialect.iteration import expr_uses
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.expressions import is_separable
 from ragged_dialect.lowering.forall import OpenForall
 from ragged_dialect.lowering.merge_views import merge_parts
 from ragged_dialect.lowering.nest import Nest, Operand
@@ -74,6 +76,16 @@ def explicit_loops(nest: Nest) -> list[int]:
             dims = operand.parts.layout.dims(axis)
             found |= {loop for dim in dims[:-1] if (loop := operand.loops[dim]) is not None}
     return [loop for loop in nest.kinds if loop in found]
+
+
+def mixed_loops(nest: Nest, outer: set[int]) -> set[int]:
+    """Loops of index expressions that mix outer and inner loops in a way no slice can follow."""
+    found: set[int] = set()
+    for operand in nest.operands:
+        for used, expr in zip(operand.loops, operand.exprs, strict=True):
+            if used is None and not is_separable(expr, outer, list(nest.kinds)):
+                found |= {loop for loop in nest.kinds if expr_uses(expr, loop)}
+    return found - outer
 
 
 def batch_loops(nest: Nest) -> list[int]:

@@ -27,10 +27,11 @@ class Stage:
         run_pipeline(module, parse_pipeline(self.text, module.operation.context), verify)
 
 
-_CHECK = Stage("checks", "ragged-infer-layouts,ragged-insert-checks")
+_LAYOUTS = Stage("layouts", "ragged-infer-layouts")
+_CHECK = Stage("checks", "ragged-insert-checks")
 _RAGGED = Stage(
     "ragged",
-    "ragged-infer-layouts,ragged-canonicalize,ragged-check-conform,ragged-simplify-splits,ragged-fuse,ragged-canonicalize",
+    "ragged-canonicalize,ragged-check-conform,ragged-simplify-splits,ragged-fuse,ragged-canonicalize",
 )
 _SCF = Stage("scf", "convert-ragged-to-scf,canonicalize,cse,convert-ragged-checks-to-scf,protect-ragged-arguments,canonicalize,cse")
 _FUSE = Stage("dense", "func.func(convert-elementwise-to-linalg,linalg-fuse-elementwise-ops),canonicalize,cse")
@@ -58,4 +59,4 @@ _LLVM = Stage(
 
 def cpu_pipeline(check: bool = True) -> tuple[Stage, ...]:
     """Ragged IR to the LLVM dialect (`ragged-to-llvm-pipeline`); `check` inserts run-time checks."""
-    return (*((_CHECK,) if check else ()), _RAGGED, _SCF, _FUSE, _BUFFER, _LOOPS, _LLVM)
+    return (_LAYOUTS, *((_CHECK,) if check else ()), _RAGGED, _SCF, _FUSE, _BUFFER, _LOOPS, _LLVM)

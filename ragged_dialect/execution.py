@@ -35,10 +35,13 @@ def compile(source: Any, entry: str | None = None, target: str = "cpu", check: b
     module = _copy(source)
     with module.context, ir.Location.unknown():
         function = _entry(module, entry)
-        signature = _signature(function)
+        name = function.attributes["sym_name"].value
         _check_calls(module)
         _keep_only(module, function)
-        for stage in pipelines.cpu_pipeline(check):
+        layouts, *rest = pipelines.cpu_pipeline(check)
+        layouts.run(module, verify=False)
+        signature = _signature(_functions(module)[name])  # types are final, and still ragged
+        for stage in rest:
             stage.run(module, verify=False)
         return _jit(module, signature)
 

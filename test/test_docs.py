@@ -1,4 +1,4 @@
-"""What the documents say: programs verify (but for those shortened with …), files exist, tables agree with the code."""
+"""What the documents say: programs verify (passes.md has excerpts, which lit tests), files exist, tables agree with the code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROGRAMS = [
     pytest.param(block, id=f"{path.name}-{at}")
     for path in DOCUMENTS
     for at, block in enumerate(re.findall(r"```mlir\n(.*?)```", path.read_text(), re.S))
-    if "func.func" in block and "…" not in block
+    if "func.func" in block and path.name != "passes.md"
 ]
 
 
