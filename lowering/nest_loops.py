@@ -89,8 +89,9 @@ def mixed_loops(nest: Nest, outer: set[int]) -> set[int]:
 
 
 def batch_loops(nest: Nest) -> list[int]:
-    """Explicit parallel loops over leading dense levels, in every out: the forall."""
-    return [
+    """Explicit parallel loops over leading dense levels, in every out: the forall. Together they cut
+    every out into ranges of its own: the levels above one of them are among them too."""
+    found = [
         loop
         for loop in explicit_loops(nest)
         if nest.kinds[loop] == "parallel"
@@ -98,6 +99,21 @@ def batch_loops(nest: Nest) -> list[int]:
         and all(_is_leading(operand, dim) for operand in nest.operands for dim in operand.uses(loop))
         and not any(operand.mentions(loop) for operand in nest.operands)
     ]
+    while not _cuts_outs(nest, found):
+        found = [loop for loop in found if _cuts_outs(nest, found, loop)]
+    return found
+
+
+def _cuts_outs(nest: Nest, loops: list[int], only: int | None = None) -> bool:
+    """Whether the levels of the outs above those of some loops (or of one) are indexed by them too."""
+    for out in nest.outs:
+        assert out.parts is not None
+        for loop in loops if only is None else (only,):
+            for dim in out.uses(loop):
+                axis, at = out.parts.layout.locate(dim)
+                if any(out.loops[above] not in loops for above in range(dim - at, dim)):
+                    return False
+    return True
 
 
 def _is_leading(operand: Operand, dim: int) -> bool:
@@ -166,7 +182,7 @@ def _can_run(nest: Nest, loops: list[int]) -> bool:
         )
         if not plain:
             return False
-    return batch <= set(loops) and len(set(loops)) == len(loops)
+    return batch <= set(loops) and len(set(loops)) == len(loops) and _cuts_outs(nest, loops)
 
 
 def dense_extent(nest: Nest, loop: int) -> Mixed:

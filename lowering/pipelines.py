@@ -34,7 +34,10 @@ _RAGGED = Stage(
     "ragged-canonicalize,ragged-check-conform,ragged-simplify-splits,ragged-fuse,ragged-canonicalize",
 )
 _SCF = Stage("scf", "convert-ragged-to-scf,canonicalize,cse,convert-ragged-checks-to-scf,protect-ragged-arguments,canonicalize,cse")
-_FUSE = Stage("dense", "func.func(convert-elementwise-to-linalg,linalg-fuse-elementwise-ops),canonicalize,cse")
+_FUSE = Stage(
+    "dense",
+    "convert-ragged-selects-to-scf,func.func(convert-elementwise-to-linalg,linalg-fuse-elementwise-ops),canonicalize,cse",
+)
 _BUFFER = Stage(
     "bufferize",
     "one-shot-bufferize{bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map "
@@ -47,7 +50,7 @@ _LOOPS = Stage(
     "func.func(promote-buffers-to-stack{max-alloc-size-in-bytes=4096 max-rank-of-allocated-memref=2}),"
     "buffer-deallocation-pipeline,convert-bufferization-to-memref,canonicalize,cse,convert-ragged-copies-to-linalg,"
     "func.func(linalg-generalize-named-ops),collapse-ragged-loops,order-ragged-loops,outline-ragged-loops,"
-    "func.func(convert-linalg-to-loops),expand-ragged-math,canonicalize,cse,func.func(loop-invariant-code-motion)",
+    "hoist-ragged-allocas,func.func(convert-linalg-to-loops),expand-ragged-math,canonicalize,cse,func.func(loop-invariant-code-motion)",
 )
 _LLVM = Stage(
     "llvm",

@@ -97,6 +97,8 @@ _PACKAGES = {
         "convert-ragged-checks-to-scf",
         "convert-ragged-copies-to-linalg",
         "convert-ragged-forall-to-loops",
+        "convert-ragged-selects-to-scf",
+        "hoist-ragged-allocas",
         "order-ragged-loops",
         "outline-ragged-loops",
         "expand-ragged-math",

@@ -51,7 +51,7 @@ def thread_count() -> int:
     text = os.environ.get("RAGGED_NUM_THREADS", "")
     if not text:
         return len(os.sched_getaffinity(0))
-    if not text.isdigit() or int(text) < 1:
+    if not text.isdecimal() or int(text) < 1:
         raise CompileError(f"expected RAGGED_NUM_THREADS of at least 1, got '{text}'")
     return int(text)
 

@@ -159,6 +159,23 @@ def test_select_a_component(index: int) -> None:
     np.testing.assert_array_equal(got, pieces(x, OFFSETS)[index])
 
 
+def test_a_batch_of_many_components_needs_no_more_stack_than_a_small_one() -> None:
+    count = 300_000
+    x = np.ones((count, 16), np.float32)
+    offsets = np.arange(count + 1)
+    values, _ = run(
+        """
+        func.func @f(%x: tensor<?x?x16xf32, #rd>) -> tensor<?x?x16xf32, #rd> {
+          %e = ragged.empty %x : (tensor<?x?x16xf32, #rd>) -> tensor<?x?x16xf32, #rd>
+          %y = linalg.softmax dimension(1) ins(%x : tensor<?x?x16xf32, #rd>) outs(%e : tensor<?x?x16xf32, #rd>)
+               -> tensor<?x?x16xf32, #rd>
+          return %y : tensor<?x?x16xf32, #rd>
+        }""",
+        (x, offsets),
+    )
+    np.testing.assert_array_equal(values, x)
+
+
 def attend(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Attention of one component."""
     scores = q @ k.T

@@ -134,12 +134,11 @@ def _integer_converter(part: Part) -> Converter:
 
 def _float_converter(dtype: np.dtype[Any]) -> Converter:
     """Numbers out of the dtype's range are infinite, as a conversion in the program would make them."""
-    pack = struct.Struct(scalar_format(dtype)).pack if dtype.kind == "f" else None
+    pack = struct.Struct("=" + scalar_format(dtype)).pack if dtype.kind == "f" else None
 
     def convert(value: Any) -> float:
         value = _number(value)
-        real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-        if not real and getattr(value, "dtype", None) != dtype:
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating, dtype.type)):
             raise _MisfitError(f"expected a number of type {dtype}, got {type(value).__name__}")
         try:
             number = float(value)

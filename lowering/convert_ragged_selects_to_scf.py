@@ -1,0 +1,52 @@
+"""`convert-ragged-selects-to-scf`: a choice between whole tensors is no elementwise op."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import ir, scf
+from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.types import is_tensor
+
+
+@dataclass(frozen=True)
+class ConvertRaggedSelectsToScf(RaggedPass):
+    """Turn `arith.select` of tensors by a scalar condition into `scf.if`.
+
+    ```mlir
+    %0 = arith.select %c, %a, %b : tensor<?xf32>
+    // becomes
+    %0 = scf.if %c -> (tensor<?xf32>) { scf.yield %a } else { scf.yield %b }
+    ```
+
+    `convert-elementwise-to-linalg`, which follows, would make it a loop over the extent of %a; the
+    two may differ in size.
+    """
+
+    name: ClassVar[str] = "convert-ragged-selects-to-scf"
+
+    def run(self, op: Any) -> None:
+        """Convert every such select of a module."""
+        found: list[Any] = []
+
+        def visit(inner: Any) -> Any:
+            if inner.name == "arith.select" and is_tensor(inner.results[0].type):
+                found.append(inner)
+            return ir.WalkResult.ADVANCE
+
+        op.walk(visit)
+        for select in found:
+            condition, a, b = select.operands
+            if not is_tensor(condition.type):
+                with ir.InsertionPoint(select), select.location:
+                    select.results[0].replace_all_uses_with(_choice(condition, a, b))
+                select.erase()
+
+
+def _choice(condition: Any, a: Any, b: Any) -> Any:
+    made = scf.IfOp(condition, [a.type], has_else=True)
+    for block, value in ((made.then_block, a), (made.else_block, b)):
+        with ir.InsertionPoint(block):
+            scf.yield_([value])
+    return made.results[0]

@@ -1,0 +1,50 @@
+"""`hoist-ragged-allocas`: stack buffers of loop bodies are taken once per function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.passes.base import RaggedPass
+
+
+@dataclass(frozen=True)
+class HoistRaggedAllocas(RaggedPass):
+    """Move `memref.alloca` of static size from loops to the start of their function.
+
+    ```mlir
+    scf.for %b = %lo to %hi step %c1 { %a = memref.alloca() : memref<64xf32> … }
+    // becomes
+    %a = memref.alloca() : memref<64xf32>
+    scf.for %b = %lo to %hi step %c1 { … }
+    ```
+
+    In a loop it would take new stack in every iteration, all of which is kept until the function
+    returns. Precondition: parallel loops are outlined, so that threads do not share the buffer; a
+    body writes what it reads, so that iterations may.
+    """
+
+    name: ClassVar[str] = "hoist-ragged-allocas"
+
+    def run(self, op: Any) -> None:
+        """Hoist in every function of a module."""
+        for function in op.regions[0].blocks[0].operations:
+            function = function.operation
+            if function.name == "func.func" and len(function.regions[0].blocks):
+                _hoist(function)
+
+
+def _hoist(function: Any) -> None:
+    entry = function.regions[0].blocks[0]
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name == "memref.alloca" and not list(op.operands) and op.parent != function:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+    first = next(iter(entry.operations))
+    for op in found:
+        op.move_before(first)
