@@ -200,7 +200,7 @@ def _accumulates_short(nest: Nest) -> bool:
 
 def _use_source(op: Any, sources: dict[Any, Any]) -> None:
     """Let an op that reads structure alone read it where it comes from."""
-    if op.name not in _STRUCTURAL:
+    if op.name not in _STRUCTURAL or "stored" in op.attributes:
         return
     for number, value in enumerate(op.operands):
         if is_ragged(value.type):

@@ -99,4 +99,6 @@ def is_vector_of(vector: Any, value: Any, kind: str, level: int, rewriter: Rewri
     access = producer(vector, f"ragged.{kind}")
     if access is None or int_attr(access, "level") != level:
         return False
+    if kind == "lengths" and "stored" not in access.attributes and not shape(value).layout.stores_lengths(level):
+        return False
     return root_of(access.operands[0], rewriter) == root_of(value, rewriter)

@@ -102,9 +102,9 @@ class Keys:
         op = owner.operation
         if op.name in _SCALAR_CASTS or op.name == "tensor.cast":
             return self.vector(op.operands[0])
-        if op.name == "ragged.lengths":
+        if op.name == "ragged.lengths" and not _differs_stored(op):
             return self._lengths(op.operands[0], int_attr(op, "level"))
-        if op.name in ("ragged.offsets", "ragged.starts") and is_ragged(op.operands[0].type):
+        if op.name in ("ragged.offsets", "ragged.starts", "ragged.lengths") and is_ragged(op.operands[0].type):
             return self._stored(op)
         return value
 
@@ -125,7 +125,7 @@ class Keys:
         if not isinstance(key, Stored):
             return (kind, key)
         if kind == "offsets" and key.name == "ragged.offsets" and key.level is not None:
-            if shape_of(key.of.type).layout.is_split_outer(key.level):
+            if not shape_of(key.of.type).layout.stores_lengths(key.level):
                 return (kind, key)
             key = self._lengths(key.of, key.level)
             kind = "lengths"
@@ -216,7 +216,7 @@ class Keys:
                 return self.scalar(given)
             kind = "offsets" if shape.layout.letter(dim + 1) == "r" else "lengths"
             return ("count", self.vector(named[Part(kind, dim + 1)]))
-        if shape.layout.is_split_outer(dim) or letter == "t":
+        if letter == "t" or not shape.layout.stores_lengths(dim):
             return None
         kind = "offsets" if letter == "r" else "lengths"
         axis, at = shape.layout.locate(dim)
@@ -274,6 +274,11 @@ class Keys:
                 inputs.append(self.operand(value))
         attributes = tuple(sorted((name, str(op.attributes[name])) for name in op.attributes))
         return (op.name, dim, attributes, *inputs)
+
+
+def _differs_stored(op: Any) -> bool:
+    """Whether `ragged.lengths` reads stored lengths that are not the logical ones."""
+    return "stored" in op.attributes and not shape_of(op.operands[0].type).layout.stores_lengths(int_attr(op, "level"))
 
 
 def own_level(key: Key, shape: RaggedShape, dim: int) -> Level:

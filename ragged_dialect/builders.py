@@ -96,8 +96,8 @@ def values(x: Any) -> Any:
     return create("ragged.values", [storage_type(shape_of(x.type), x.type.element_type)], [x], {}).result
 
 
-def _vector(name: str, x: Any, level: int) -> Any:
-    return create(f"ragged.{name}", [vector_type()], [x], {"level": level}).result
+def _vector(name: str, x: Any, level: int, **attributes: Any) -> Any:
+    return create(f"ragged.{name}", [vector_type()], [x], {"level": level, **attributes}).result
 
 
 def offsets(x: Any, level: int) -> Any:
@@ -110,9 +110,9 @@ def starts(x: Any, level: int) -> Any:
     return _vector("starts", x, level)
 
 
-def lengths(x: Any, level: int) -> Any:
-    """`ragged.lengths`: logical lengths of a level."""
-    return _vector("lengths", x, level)
+def lengths(x: Any, level: int, stored: bool = False) -> Any:
+    """`ragged.lengths`: logical lengths of a level, or those it is stored with."""
+    return _vector("lengths", x, level, stored=stored)
 
 
 def row_ids(x: Any, level: int) -> Any:

@@ -127,6 +127,17 @@ class Layout:
         axis, at = self.locate(dim)
         return self.axes[axis][at] != "t" and self.axes[axis][at + 1 : at + 2] == "t"
 
+    def is_below_window(self, dim: int) -> bool:
+        """Whether a level above `dim` in its axis is a window: its components are stored by parent
+        position, and the windows show each of them any number of times."""
+        axis, at = self.locate(dim)
+        return "w" in self.axes[axis][:at]
+
+    def stores_lengths(self, dim: int) -> bool:
+        """Whether the logical lengths of a ragged level are the stored ones: not those of tiles, and
+        one for every component that is stored."""
+        return not self.is_split_outer(dim) and not self.is_below_window(dim)
+
     def tiles_of(self, dim: int) -> range:
         """Dims of the tiles of the axis that holds `dim`."""
         axis, _ = self.locate(dim)

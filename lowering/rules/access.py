@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir, tensor
+from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import Layout
 from ragged_dialect.lowering import emit, vectors
 from ragged_dialect.lowering.context import Lowering
@@ -50,7 +51,8 @@ def lower_starts(ctx: Lowering, op: Any) -> None:
 
 def lower_lengths(ctx: Lowering, op: Any) -> None:
     """ragged.lengths."""
-    _replace(op, vectors.logical_lengths(ctx.parts(op.operands[0]), _level(op)))
+    lengths = vectors.element_lengths if "stored" in op.attributes else vectors.logical_lengths
+    _replace(op, lengths(ctx.parts(op.operands[0]), _level(op)))
 
 
 def lower_row_ids(ctx: Lowering, op: Any) -> None:
@@ -106,6 +108,14 @@ def lower_identity(ctx: Lowering, op: Any) -> None:
         ctx.bind(op.results[0], ctx.parts(op.operands[0]))
     else:
         _replace(op, op.operands[0])
+
+
+def lower_annotate(ctx: Lowering, op: Any) -> None:
+    """ragged.annotate: only one that changes nothing has a lowering."""
+    before, after = op.operands[0].type, op.results[0].type
+    if before != after:
+        raise LayoutError(f"expected no change of layout (run ragged-infer-layouts), got {before} to {after}")
+    lower_identity(ctx, op)
 
 
 # tensor ops ---------------------------------------------------------------------------------------
@@ -248,7 +258,7 @@ RULES = {
     "ragged.total": lower_total,
     "ragged.max_length": lower_max_length,
     "ragged.assume": lower_identity,
-    "ragged.annotate": lower_identity,
+    "ragged.annotate": lower_annotate,
     "tensor.dim": lower_dim,
     "tensor.cast": lower_cast,
     "tensor.extract": lower_extract,

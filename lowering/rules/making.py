@@ -194,8 +194,10 @@ class _Printer:
         if isinstance(x.type, ir.IndexType):
             x = emit.to_i64(x)
         if isinstance(x.type, ir.IntegerType):
-            wide = x if x.type.width == 64 else (arith.extui if x.type.width == 1 else arith.extsi)(emit.i64(), x)
-            self("int", [wide])
+            if x.type.width == 1:
+                self("bool", [arith.extui(emit.i64(), x)])
+            else:
+                self("int", [x if x.type.width == 64 else arith.extsi(emit.i64(), x)])
             return
         double = ir.F64Type.get()
         self("float", [x if x.type == double else arith.extf(double, x)])

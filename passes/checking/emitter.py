@@ -18,6 +18,7 @@ from ragged_dialect.iteration import Iteration
 from ragged_dialect.layout import product
 from ragged_dialect.passes.structure_facts import Facts
 from ragged_dialect.tensor_rules import constant_of
+from ragged_dialect.types import shape_of
 
 Extent = Any  # int | ir.Value: the bindings' values have no static type
 
@@ -96,14 +97,16 @@ class Emitter:
         return self.once(("lengths", dim), (x,), lambda: builders.lengths(x, dim))
 
     def part(self, kind: str, x: Any, dim: int) -> Any:
-        """The offsets, starts or lengths of a level of `x`; for values, `dim` is ignored."""
+        """The stored offsets, starts or lengths of a level of `x`; for values, `dim` is ignored."""
+        if kind == "lengths" and shape_of(x.type).layout.stores_lengths(dim):
+            return self.lengths(x, dim)
         build: Callable[[], Any] = {
             "offsets": lambda: builders.offsets(x, dim),
             "starts": lambda: builders.starts(x, dim),
-            "lengths": lambda: builders.lengths(x, dim),
+            "lengths": lambda: builders.lengths(x, dim, stored=True),
             "values": lambda: builders.values(x),
         }[kind]
-        return self.once((kind, dim), (x,), build)
+        return self.once(("stored", kind, dim), (x,), build)
 
     def binary(self, op: Any, a: Extent, b: Extent) -> Any:
         """An arith op on two scalars, as index."""

@@ -21,7 +21,7 @@ def vector_of_maker(op: Any, rewriter: Rewriter) -> bool:
     x, level = op.operands[0], int_attr(op, "level")
     kind = op.name.removeprefix("ragged.")
     layout = shape(x).layout
-    if kind == "lengths" and (layout.letter(level) == "t" or layout.is_split_outer(level)):
+    if kind == "lengths" and "stored" not in op.attributes and not _logical_is_stored(layout, level):
         return False
     if kind == "starts" and layout.letter(level) == "r":
         return False
@@ -30,6 +30,19 @@ def vector_of_maker(op: Any, rewriter: Rewriter) -> bool:
         return False
     with rewriter.before(op):
         return rewriter.replace(op, _as_i64(vector))
+
+
+def _logical_is_stored(layout: Any, level: int) -> bool:
+    return layout.letter(level) != "t" and layout.stores_lengths(level)
+
+
+def lengths_not_stored(op: Any, rewriter: Rewriter) -> bool:
+    """lengths {stored} -> lengths, where the two are the same."""
+    x, level = op.operands[0], int_attr(op, "level")
+    if "stored" not in op.attributes or not shape(x).layout.stores_lengths(level):
+        return False
+    with rewriter.before(op):
+        return rewriter.replace(op, builders.lengths(x, level))
 
 
 def _as_i64(vector: Any) -> Any:
@@ -51,7 +64,8 @@ def access_of_root(op: Any, rewriter: Rewriter) -> bool:
     if root == x:
         return False
     with rewriter.before(op):
-        made = builders.create(op.name, [op.results[0].type], [root], {"level": int_attr(op, "level")})
+        attributes = {"level": int_attr(op, "level"), "stored": "stored" in op.attributes}
+        made = builders.create(op.name, [op.results[0].type], [root], attributes)
         return rewriter.replace(op, made.result)
 
 
@@ -101,7 +115,7 @@ def fact_of_constant(op: Any, rewriter: Rewriter) -> bool:
     """total and max_length of a level with constant offsets or lengths -> a constant."""
     x, level = op.operands[0], int_attr(op, "level")
     layout = shape(x).layout
-    if layout.letter(level) == "t" or layout.is_split_outer(level):
+    if not _logical_is_stored(layout, level):
         return False
     lengths = constant_lengths(x, level, rewriter)
     if lengths is None:
@@ -133,7 +147,7 @@ _FACTS = (fact_of_constant, total_of_partition, access_of_root)
 PATTERNS: dict[str, tuple[Pattern, ...]] = {
     "ragged.offsets": _VECTORS,
     "ragged.starts": _VECTORS,
-    "ragged.lengths": _VECTORS,
+    "ragged.lengths": (lengths_not_stored, *_VECTORS),
     "ragged.row_ids": (access_of_root,),
     "ragged.total": _FACTS,
     "ragged.max_length": (fact_of_constant, access_of_root),

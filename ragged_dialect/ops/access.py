@@ -12,6 +12,7 @@ from ragged_dialect.traits import (
     check_size,
     check_type,
     check_vector,
+    has_unit,
     int_attr,
     offsets_size,
     tensor_shape,
@@ -141,21 +142,25 @@ class StartsOp(RaggedOp, name="starts", traits=[Pure]):
 
 
 class LengthsOp(RaggedOp, name="lengths", traits=[Pure]):
-    """The logical lengths of a level: of the outer part of a split the number of tiles, of a tile
-    its number of elements.
+    """The logical lengths of a level, one per index tuple of the levels above: of the outer part of
+    a split the number of tiles, of a tile its number of elements. With `stored` the lengths that a
+    ragged level is stored with: elements also where it is split, one per parent position also where
+    windows above show a component never or often.
 
     ```mlir
     %1 = ragged.lengths %0 {level = 1} : (tensor<3x?x2xf32, #ragged.layout<"drt">>) -> tensor<?xi64>
+    %3 = ragged.lengths %2 {level = 2, stored} : (tensor<3x?x?xf32, #ragged.layout<"dww">>) -> tensor<?xi64>
     ```
     """
 
     res: Result[Tensor]
     x: Operand[Tensor]
     level: IntegerAttr
+    optional = ("stored",)
 
     @verifier
     def verify_invariants(self) -> None:
-        _check_level(self, RAGGED + "t")
+        _check_level(self, RAGGED if has_unit(self, "stored") else RAGGED + "t")
         _check_vector_result(self)
 
 

@@ -190,10 +190,15 @@ def lengths(x: RaggedValue, dim: int) -> list[int]:
     return [len(group) for group in logical_groups(x, dim)]
 
 
+def stored_lengths(x: RaggedValue, dim: int) -> list[int]:
+    """`ragged.lengths {stored}`: the element counts of a level's components, in stored order."""
+    axis, place = x.locate(dim)
+    return x.axes[axis].vector_lengths(place)
+
+
 def offsets(x: RaggedValue, dim: int) -> list[int]:
     """`ragged.offsets`: prefix sums of the element counts of a level's components."""
-    axis, place = x.locate(dim)
-    return prefix_sums(x.axes[axis].vector_lengths(place))
+    return prefix_sums(stored_lengths(x, dim))
 
 
 def starts(x: RaggedValue, dim: int) -> list[int]:

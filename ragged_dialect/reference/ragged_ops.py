@@ -125,7 +125,8 @@ def _starts(program: Program, op: Any) -> Run:
 @handler("ragged.lengths")
 def _lengths(program: Program, op: Any) -> Run:
     level = int_attr(op, "level")
-    return pure(lambda x: _vector(making.lengths(x, level)))
+    lengths = making.stored_lengths if has_unit(op, "stored") else making.lengths
+    return pure(lambda x: _vector(lengths(x, level)))
 
 
 @handler("ragged.row_ids")

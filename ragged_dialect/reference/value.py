@@ -78,6 +78,8 @@ class RaggedValue:
 
     def to_nested(self) -> Any:
         """The elements as nested lists, one level per logical dim."""
+        if not self.axes:
+            return self.values.item()
         trees = [axis.expand() for axis in self.axes]
 
         def walk(axis: int, place: int, node: Any, index: tuple[int, ...]) -> Any:

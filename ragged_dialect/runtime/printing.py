@@ -40,6 +40,7 @@ def register_printer(engine: Any, labels: Sequence[str]) -> Any:
         "begin": ctypes.CFUNCTYPE(None, ctypes.c_int64)(printer.begin),
         "open": ctypes.CFUNCTYPE(None)(printer.open),
         "close": ctypes.CFUNCTYPE(None)(printer.close),
+        "bool": ctypes.CFUNCTYPE(None, ctypes.c_int64)(lambda x: printer.add(bool(x))),
         "int": ctypes.CFUNCTYPE(None, ctypes.c_int64)(printer.add),
         "float": ctypes.CFUNCTYPE(None, ctypes.c_double)(printer.add),
         "end": ctypes.CFUNCTYPE(None)(printer.end),

@@ -1,0 +1,49 @@
+// RUN: ragged-opt %s --allow-unregistered-dialect --convert-ragged-checks-to-scf | FileCheck %s
+
+// CHECK: module attributes {ragged.checks = {{\[}}["index", "ragged.select", 0], ["conform", "arith.addf", 1]{{\]}}}
+
+// What follows a check runs when it holds; else the status is returned with empty results.
+// CHECK-LABEL: func.func @index
+// CHECK-SAME: (%[[I:.*]]: index, %[[N:.*]]: index) -> (i64, i64, i64, i64, i64, tensor<?xf32>)
+func.func @index(%i: index, %n: index) -> tensor<?xf32> {
+  // CHECK: %[[STATUS:.*]] = arith.select %{{.*}} : i64
+  // CHECK: %[[OK:.*]] = arith.cmpi eq, %[[STATUS]]
+  // CHECK: %[[R:.*]]:6 = scf.if %[[OK]] -> (i64, i64, i64, i64, i64, tensor<?xf32>)
+  // CHECK:   "test.make"
+  // CHECK: } else {
+  // CHECK:   tensor.empty
+  // CHECK:   scf.yield %[[STATUS]]
+  // CHECK: return %[[R]]#0, %[[R]]#1, %[[R]]#2, %[[R]]#3, %[[R]]#4, %[[R]]#5
+  ragged.assert_valid %i, %n {kind = "index", op = "ragged.select", level = 0} : (index, index) -> ()
+  %x = "test.make"() : () -> tensor<?xf32>
+  return %x : tensor<?xf32>
+}
+
+// In a loop the status is carried, and the body runs while it is good.
+// CHECK-LABEL: func.func @loop
+// CHECK: scf.for {{.*}} iter_args({{.*}}) -> (i64, i64, i64, i64, i64)
+// CHECK:   scf.if
+func.func @loop(%a: tensor<?xi64>, %b: tensor<?xi64>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    ragged.assert_valid %a, %b {kind = "conform", op = "arith.addf", level = 1} : (tensor<?xi64>, tensor<?xi64>) -> ()
+    "test.use"(%i) : (index) -> ()
+  }
+  return
+}
+
+// The caller of a function with checks has its status.
+// CHECK-LABEL: func.func @caller
+// CHECK: %[[C:.*]]:6 = call @index
+// CHECK: arith.cmpi eq, %[[C]]#0
+func.func @caller(%i: index, %n: index) -> tensor<?xf32> {
+  %x = call @index(%i, %n) : (index, index) -> tensor<?xf32>
+  return %x : tensor<?xf32>
+}
+
+// CHECK-LABEL: func.func @none() -> i32
+func.func @none() -> i32 {
+  %c = arith.constant 1 : i32
+  return %c : i32
+}

@@ -1,0 +1,63 @@
+// RUN: ragged-opt %s --convert-ragged-to-scf --canonicalize --cse | FileCheck %s
+
+#rd = #ragged.layout<"dr|d">
+#rr = #ragged.layout<"drr">
+
+// A ragged argument becomes values and offsets; a batch loop becomes a forall over slices.
+// CHECK-LABEL: func.func @reduce
+// CHECK-SAME: (%[[V:.*]]: tensor<?x8xf32>, %[[O:.*]]: tensor<?xi64>, %[[INIT:.*]]: tensor<?x8xf32>) -> tensor<?x8xf32>
+func.func @reduce(%x: tensor<?x?x8xf32, #rd>, %init: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  // CHECK: %[[N:.*]] = tensor.dim %[[O]]
+  // CHECK: %[[B:.*]] = arith.subi %[[N]]
+  // CHECK: scf.forall (%[[I:.*]]) in (%[[B]]) shared_outs(%[[OUT:.*]] = %[[INIT]])
+  // CHECK:   %[[E:.*]] = tensor.extract %[[O]][%[[I]]]
+  // CHECK:   %[[LO:.*]] = arith.index_cast %[[E]]
+  // CHECK:   %[[LEN:.*]] = arith.subi %{{.*}}, %[[LO]]
+  // CHECK:   tensor.extract_slice %[[V]][%[[LO]], 0] [%[[LEN]], 8] [1, 1]
+  // CHECK:   linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]
+  // CHECK:   scf.forall.in_parallel
+  // CHECK:     tensor.parallel_insert_slice %{{.*}} into %[[OUT]][%[[I]], 0] [1, 8] [1, 1]
+  %y = linalg.reduce { arith.addf } ins(%x : tensor<?x?x8xf32, #rd>) outs(%init : tensor<?x8xf32>) dimensions = [1]
+  return %y : tensor<?x8xf32>
+}
+
+// What needs no component index runs on the flat values.
+// CHECK-LABEL: func.func @elementwise
+// CHECK-SAME: (%[[X:.*]]: tensor<?xf32>, %[[OUTER:.*]]: tensor<?xi64>, %[[INNER:.*]]: tensor<?xi64>)
+// CHECK-NEXT: %[[Y:.*]] = math.exp %[[X]] : tensor<?xf32>
+// CHECK-NEXT: return %[[Y]], %[[OUTER]], %[[INNER]]
+func.func @elementwise(%x: tensor<?x?x?xf32, #rr>) -> tensor<?x?x?xf32, #rr> {
+  %y = math.exp %x : tensor<?x?x?xf32, #rr>
+  return %y : tensor<?x?x?xf32, #rr>
+}
+
+// Loops that all operands nest alike collapse: one forall over the leaves, no loop over the parents.
+// CHECK-LABEL: func.func @leaves
+// CHECK: scf.forall (%{{.*}}) in (%{{.*}})
+// CHECK-NOT: scf.for %
+// CHECK: return
+func.func @leaves(%x: tensor<?x?x?xf32, #rr>, %init: tensor<?x?xf32, #ragged.layout<"dr">>)
+    -> tensor<?x?xf32, #ragged.layout<"dr">> {
+  %y = linalg.reduce { arith.addf } ins(%x : tensor<?x?x?xf32, #rr>) outs(%init : tensor<?x?xf32, #ragged.layout<"dr">>)
+       dimensions = [2]
+  return %y : tensor<?x?xf32, #ragged.layout<"dr">>
+}
+
+// Ops over the same components share one forall.
+// CHECK-LABEL: func.func @softmax
+// CHECK-COUNT-1: scf.forall (
+// CHECK-NOT: scf.forall (
+// CHECK: return
+func.func @softmax(%x: tensor<?x?x8xf32, #rd>, %e: tensor<?x?x8xf32, #rd>) -> tensor<?x?x8xf32, #rd> {
+  %y = linalg.softmax dimension(1) ins(%x : tensor<?x?x8xf32, #rd>) outs(%e : tensor<?x?x8xf32, #rd>) -> tensor<?x?x8xf32, #rd>
+  return %y : tensor<?x?x8xf32, #rd>
+}
+
+// Structure ops move offsets, not values.
+// CHECK-LABEL: func.func @merge
+// CHECK-SAME: (%[[V:.*]]: tensor<?x8xf32>, %{{.*}}: tensor<?xi64>)
+// CHECK-NEXT: return %[[V]]
+func.func @merge(%x: tensor<?x?x8xf32, #rd>) -> tensor<?x8xf32> {
+  %y = ragged.merge %x {dim = 0} : (tensor<?x?x8xf32, #rd>) -> tensor<?x8xf32>
+  return %y : tensor<?x8xf32>
+}

@@ -1,0 +1,33 @@
+// RUN: ragged-opt %s --outline-ragged-loops | FileCheck %s
+
+// CHECK: func.func private @f_kernel0(%[[LO:.*]]: index, %[[HI:.*]]: index, %{{.*}}: index, %[[S:.*]]: f32, %[[X:.*]]: memref<?xf32> {llvm.noalias})
+// CHECK-SAME: attributes {ragged.kernel}
+// CHECK: scf.for %[[I:.*]] = %[[LO]] to %[[HI]]
+// CHECK:   memref.store %[[S]], %[[X]][%[[I]]]
+
+// CHECK-LABEL: func.func @f
+// CHECK-SAME: (%[[N:.*]]: index, %[[S:.*]]: f32)
+// CHECK: %[[A:.*]] = memref.alloc(%[[N]])
+// CHECK: call @f_kernel0(%{{.*}}, %[[N]], %{{.*}}, %[[S]], %[[A]])
+func.func @f(%n: index, %s: f32) -> memref<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = memref.alloc(%n) : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %s, %x[%i] : memref<?xf32>
+  } {ragged.parallel}
+  return %x : memref<?xf32>
+}
+
+// A loop without the mark stays.
+// CHECK-LABEL: func.func @serial
+// CHECK: scf.for
+// CHECK-NOT: call
+func.func @serial(%n: index, %x: memref<?xf32>, %s: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %s, %x[%i] : memref<?xf32>
+  }
+  return
+}

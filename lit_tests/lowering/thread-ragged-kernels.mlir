@@ -1,0 +1,24 @@
+// RUN: ragged-opt %s --thread-ragged-kernels | FileCheck %s
+
+// CHECK-LABEL: llvm.func @f
+// CHECK-SAME: (%[[N:.*]]: i64, %[[WORK:.*]]: i64, %[[P:.*]]: !llvm.ptr)
+// CHECK: %[[C:.*]] = llvm.alloca %{{.*}} x !llvm.struct<(ptr)>
+// CHECK: llvm.store %[[P]], %{{.*}} : !llvm.ptr, !llvm.ptr
+// CHECK: %[[TASK:.*]] = llvm.mlir.addressof @f_kernel0_task
+// CHECK: llvm.call @ragged_parallel_for(%[[TASK]], %[[C]], %[[N]], %[[WORK]])
+// CHECK-NOT: llvm.call @f_kernel0(
+// CHECK: llvm.return
+llvm.func @f(%n: i64, %work: i64, %p: !llvm.ptr) {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  llvm.call @f_kernel0(%zero, %n, %work, %p) : (i64, i64, i64, !llvm.ptr) -> ()
+  llvm.return
+}
+
+llvm.func @f_kernel0(%lo: i64, %hi: i64, %work: i64, %p: !llvm.ptr) attributes {ragged.kernel} {
+  llvm.return
+}
+
+// CHECK: llvm.func @ragged_set_threads
+// CHECK: llvm.func internal @ragged_parallel_for
+// CHECK: llvm.func internal @f_kernel0_task(%[[Q:.*]]: !llvm.ptr, %[[LO:.*]]: i64, %[[HI:.*]]: i64)
+// CHECK: llvm.call @f_kernel0(%[[LO]], %[[HI]]

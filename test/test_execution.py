@@ -1,0 +1,339 @@
+"""compile(): sources, entries, errors, results, run-time checks, printing."""
+
+from __future__ import annotations
+
+import gc
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.structures import text_of
+from test_reference_checks import KINDS, OPS
+
+from ragged_dialect import (
+    CompileError,
+    PassError,
+    RaggedError,
+    RuntimeCheckError,
+    VerifyError,
+    compile,
+    reference,
+)
+from ragged_dialect.asm.module import parse_module, print_module
+from ragged_dialect.checks import CHECK_KINDS
+from ragged_dialect.dialect import context
+from ragged_dialect.runtime.cpu import CpuFunction
+
+F32 = np.float32
+J = '#ragged.layout<"dr">'
+X = f"tensor<?x?xf32, {J}>"
+TWICE = f"func.func @twice(%x: {X}) -> {X} {{\n  %0 = arith.addf %x, %x : {X}\n  return %0 : {X}\n}}\n"
+GOOD = (np.array([1, 2, 3], F32), np.array([0, 2, 2, 3]))
+
+
+def doubled(function: CpuFunction) -> list[float]:
+    """What a compilation of TWICE makes of the good argument."""
+    return function(GOOD)[0].tolist()
+
+
+def module_of(text: str, filename: str = "<program>") -> Any:
+    """A parsed module."""
+    return parse_module(text, context(), filename)
+
+
+def generic(text: str) -> str:
+    """A program in generic form."""
+    return print_module(module_of(text), generic=True)
+
+
+def bytecode(text: str) -> bytes:
+    """A program as bytecode."""
+    buffer = io.BytesIO()
+    module_of(text).operation.write_bytecode(buffer)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("source", [str, str.encode, generic, bytecode, module_of])
+def test_sources(source: Callable[[str], Any]) -> None:
+    assert doubled(compile(source(TWICE))) == [2, 4, 6]
+
+
+def test_a_path(tmp_path: Path) -> None:
+    file = tmp_path / "twice.mlir"
+    file.write_text(TWICE)
+    assert doubled(compile(file)) == [2, 4, 6]
+    file.write_text("func.func @f( {")
+    with pytest.raises(VerifyError) as error:
+        compile(file)
+    assert str(error.value) == f"{file}:1:14: error: expected non-function type"
+
+
+def test_a_module_is_not_changed() -> None:
+    module = module_of(TWICE)
+    before = print_module(module, debuginfo=True)
+    assert doubled(compile(module)) == [2, 4, 6]
+    assert print_module(module, debuginfo=True) == before
+
+
+def test_entry() -> None:
+    other = f"func.func @other(%x: {X}) -> {X} {{\n  %0 = call @twice(%x) : ({X}) -> {X}\n  return %0 : {X}\n}}\n"
+    text = other + TWICE.replace("@twice", "private @twice")
+    assert doubled(compile(text)) == [2, 4, 6]
+    assert doubled(compile(text, entry="other")) == [2, 4, 6]
+    assert doubled(compile(text, entry="twice")) == [2, 4, 6]
+    assert compile(text).signature.name == "other"
+
+
+NO_BODY = "func.func private @g(f32) -> f32\n"
+REFUSED = [
+    (TWICE, {"target": "tpu"}, CompileError, "expected a target among cpu, got 'tpu'"),
+    (TWICE, {"entry": "thrice"}, CompileError, "expected an entry among twice, got 'thrice'"),
+    ("", {"entry": "f"}, CompileError, "expected an entry among no functions, got 'f'"),
+    ("", {}, CompileError, "expected one public function or the name of an entry, got 0 functions"),
+    (
+        TWICE + TWICE.replace("twice", "b"),
+        {},
+        CompileError,
+        "expected one public function or the name of an entry, got 2 functions",
+    ),
+    (NO_BODY, {"entry": "g"}, CompileError, "expected a function with a body, got the declaration 'g'"),
+    (
+        NO_BODY + "func.func @f(%x: f32) -> f32 {\n  %0 = call @g(%x) : (f32) -> f32\n  return %0 : f32\n}",
+        {},
+        CompileError,
+        "expected functions with bodies, got a call of the declaration 'g'",
+    ),
+    (
+        "func.func @f(%x: memref<3xf32>) { return }",
+        {},
+        CompileError,
+        "f: expected arguments and results of number types, got memref<3xf32>",
+    ),
+    (
+        "func.func @f(%x: tensor<3xi4>) { return }",
+        {},
+        CompileError,
+        "f: expected arguments and results of number types, got tensor<3xi4>",
+    ),
+    (3, {}, CompileError, "expected a program as text, bytes, a path or a module, got int"),
+    ("func.func @f( {", {}, VerifyError, "<program>:1:14: error: expected non-function type"),
+    (b"func \xff", {}, VerifyError, "<program>:1:6: error: expected UTF-8 text, got byte 0xff"),
+    (
+        "func.func @f(%x: tensor<3x3xf32, 1>) { return }",
+        {},
+        VerifyError,
+        "<program>:1:1: error: 'func.func' op expected a tensor with a #ragged.layout encoding or none, got 1 : i64",
+    ),
+    (
+        TWICE.replace("arith.addf %x, %x", "tensor.cast %x").replace(f": {X}\n  r", f": {X} to tensor<?x?xf32>\n  r"),
+        {},
+        VerifyError,
+        None,
+    ),
+    (
+        "func.func @f(%c: i1) {\n  cf.cond_br %c, ^a, ^a\n^a:\n  return\n}",
+        {},
+        PassError,
+        "ragged-insert-checks failed\n<program>:1:1: error: expected a function of 1 block, got 2",
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "options", "kind", "message"), REFUSED)
+def test_refused(source: Any, options: dict[str, str], kind: type[RaggedError], message: str | None) -> None:
+    with pytest.raises(kind) as error:
+        compile(source, **options)
+    assert isinstance(error.value, RaggedError)
+    assert message is None or str(error.value) == message
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "two", "1.5", "²"])
+def test_number_of_threads_is_checked(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAGGED_NUM_THREADS", text)
+    with pytest.raises(CompileError) as error:
+        compile(TWICE.replace("arith.addf %x, %x", "math.exp %x"))
+    assert str(error.value) == f"expected RAGGED_NUM_THREADS of at least 1, got '{text}'"
+
+
+def test_results() -> None:
+    """None, one, or a tuple; a ragged one is a tuple of its own."""
+    types = ["f32", X]
+    values, offsets = GOOD
+    assert compile(text_of(types, [], []))(1.0, GOOD) is None
+    assert compile(text_of(types, [], [("%a0", "f32")]))(1.5, GOOD) == 1.5
+    one = compile(text_of(types, [], [("%a1", X)]))(1.0, GOOD)
+    assert isinstance(one, tuple)
+    assert [part.tolist() for part in one] == [values.tolist(), offsets.tolist()]
+    both = compile(text_of(types, [], [("%a1", X), ("%a0", "f32"), ("%a1", X)]))(2.5, GOOD)
+    assert both[1] == 2.5
+    assert [part.tolist() for part in (*both[0], *both[2])] == 2 * [values.tolist(), offsets.tolist()]
+
+
+def test_one_buffer_returned_twice_and_a_constant() -> None:
+    text = """
+    func.func @f(%x: tensor<?xf32>) -> (tensor<?xf32>, tensor<2xf32>, tensor<?xf32>, tensor<2xf32>) {
+      %0 = arith.addf %x, %x : tensor<?xf32>
+      %1 = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
+      return %0, %1, %0, %1 : tensor<?xf32>, tensor<2xf32>, tensor<?xf32>, tensor<2xf32>
+    }"""
+    function = compile(text)
+    first, constant, second, again = function(np.ones(3, F32))
+    first[...], constant[...] = 7, 7
+    assert second.tolist() == [2, 2, 2]
+    assert again.tolist() == [1, 2]
+    assert function(np.ones(3, F32))[1].tolist() == [1, 2]
+
+
+def test_layouts_are_inferred_before_the_signature() -> None:
+    text = f"""
+    func.func @f(%x: tensor<?x?xf32>) -> {X} {{
+      %0 = ragged.annotate %x : (tensor<?x?xf32>) -> {X}
+      return %0 : {X}
+    }}"""
+    assert compile(text)(GOOD)[1].tolist() == GOOD[1].tolist()
+
+
+def _arrays(operands: list[Any]) -> list[Any]:
+    return [x if isinstance(x, int) else np.array(x, np.int64) for x in operands]
+
+
+@pytest.fixture(scope="module")
+def asserts() -> Callable[[str, list[Any], int], CpuFunction]:
+    """Programs of one check, each compiled once."""
+    made: dict[str, CpuFunction] = {}
+
+    def get(kind: str, operands: list[Any], factor: int) -> CpuFunction:
+        types = [("index", "tensor<?xi64>", "tensor<?x?xi64>")[np.ndim(x)] for x in operands]
+        names = ", ".join(f"%a{k}" for k in range(len(types)))
+        extra = f", factor = {factor}" if CHECK_KINDS[kind].needs_factor else ""
+        attributes = f'{{kind = "{kind}", op = "ragged.x", level = 1{extra}}}'
+        text = text_of(types, [f"ragged.assert_valid {names} {attributes} : ({', '.join(types)}) -> ()"], [])
+        if text not in made:
+            made[text] = compile(text, check=False)
+        return made[text]
+
+    return get
+
+
+@pytest.mark.parametrize(("kind", "operands", "factor", "message"), KINDS)
+def test_every_kind_of_check(
+    kind: str, operands: list[Any], factor: int, message: str, asserts: Callable[..., CpuFunction]
+) -> None:
+    """The text of the reference interpreter, from compiled code."""
+    with pytest.raises(RuntimeCheckError) as error:
+        asserts(kind, operands, factor)(*_arrays(operands))
+    where = "ragged.x: level 1"
+    assert str(error.value) == where + (message if message.startswith(",") else f": {message}")
+
+
+PASSING = [
+    ("offsets", [[0, 0, 3], 3, 2], 0),
+    ("offsets", [[0], 0], 0),
+    ("rows", [[[0, 1], [0, 2]], [1, 2]], 0),
+    ("lengths", [[], 0, 0], 0),
+    ("row_lengths", [[[1, 2], [0, 3]], 3, 2], 0),
+    ("windows", [[3, 0], [0, 3], 3], 0),
+    ("index", [1, [2, 3]], 0),
+    ("range", [[0, 2], [0, 2], [0, 2]], 0),
+    ("divides", [[0, 4]], 4),
+    ("covers", [3, []], 0),
+    ("conform", [[1, 2], [1, 2]], 0),
+    ("fits", [2**32, 2**30, 0], 0),
+]
+
+
+@pytest.mark.parametrize(("kind", "operands", "factor"), PASSING)
+def test_checks_that_hold(
+    kind: str, operands: list[Any], factor: int, asserts: Callable[..., CpuFunction]
+) -> None:
+    assert asserts(kind, operands, factor)(*_arrays(operands)) is None
+
+
+@pytest.mark.parametrize("case", OPS, ids=[c[-1].split(":")[0] for c in OPS])
+def test_ops_check_their_operands(case: Any) -> None:
+    op, types, result, args, message = case
+    with pytest.raises(RuntimeCheckError) as error:
+        compile(text_of(types, [f"%0 = {op}"], [("%0", result)]))(*args)
+    assert str(error.value) == message
+
+
+def test_the_first_failure_counts() -> None:
+    """In the order of the program, and a function runs again after one."""
+    text = text_of([X, X], [f"%0 = arith.addf %a0, %a1 : {X}", f"%1 = arith.addf %0, %a0 : {X}"], [("%1", X)])
+    function = compile(text)
+    for bad, message in [
+        ((GOOD[0], np.array([1, 3])), "argument 1: level 1, component 0: expected offsets[0] == 0, got 1"),
+        ((GOOD[0], np.array([0, 3])), "arith.addf: level 1: expected 3 components, got 1"),
+        ((GOOD[0], np.array([0, 1, 2, 3])), "arith.addf: level 1, component 0: expected length 2, got 1"),
+    ]:
+        with pytest.raises(RuntimeCheckError) as error:
+            function(GOOD, bad)
+        assert str(error.value) == message
+        assert function(GOOD, GOOD)[0].tolist() == [3, 6, 9]
+
+
+def test_without_checks_nothing_is_checked() -> None:
+    text = text_of(["tensor<?xf32>", "tensor<?xi64>"], [f"%0 = ragged.partition %a0, %a1 {{dim = 0}} : "
+                   f"(tensor<?xf32>, tensor<?xi64>) -> {X}"], [("%0", X)])  # fmt: skip
+    bad = np.array([0, 2, 1])
+    assert compile(text, check=False)(GOOD[0], bad)[1].tolist() == bad.tolist()
+    with pytest.raises(RuntimeCheckError, match="expected offsets"):
+        compile(text)(GOOD[0], bad)
+
+
+PRINTED = [
+    (X, GOOD, "[[1.0, 2.0], [], [3.0]]"),
+    ('tensor<?x2x?xi32, #ragged.layout<"ddr">>', (np.arange(3, dtype=np.int32), np.array([0, 1, 1, 3, 3]), 2), None),
+    ('tensor<2x?x?xi1, #ragged.layout<"drr">>', (np.array([True, False]), np.array([0, 1, 1]), np.array([0, 2])), None),
+    ('tensor<?x?x2xf16, #ragged.layout<"dw|d">>', (np.ones((3, 2), np.float16), np.array([2, 0]), np.array([1, 2])), None),
+    ('tensor<?x?x2xf64, #ragged.layout<"drt">>', (np.arange(3.0), np.array([0, 3])), "[[[0.0, 1.0], [2.0]]]"),
+    ("tensor<2x?xi64>", np.array([[1, -2], [3, 4]]), "[[1, -2], [3, 4]]"),
+    ("tensor<f32>", np.array(np.inf, F32), "inf"),
+    ("tensor<?xf32>", np.zeros(0, F32), "[]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("type_", "argument", "text"), PRINTED)
+@pytest.mark.parametrize("label", ["", "the x"])
+def test_print(type_: str, argument: Any, text: str | None, label: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As the reference interpreter prints it."""
+    attributes = f' {{label = "{label}"}}' if label else ""
+    program = text_of([type_], [f"ragged.print %a0{attributes} : ({type_}) -> ()"], [])
+    reference.run(program, "f", [argument])
+    expected = capsys.readouterr().out
+    assert text is None or expected == (f"{label}: {text}\n" if label else f"{text}\n")
+    compile(program)(argument)
+    assert capsys.readouterr().out == expected
+
+
+def resident() -> int:
+    """Bytes of memory this process holds."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+def test_calls_do_not_leak() -> None:
+    """Neither results nor temporaries nor failed calls: 200 calls of 4 MiB each in far less."""
+    text = text_of([X, "index"], [
+        f"%0 = math.exp %a0 : {X}",
+        f"%1 = ragged.concat %0, %0 {{dim = 1}} : ({X}, {X}) -> {X}",
+        f"%2 = ragged.select %1, %a1 {{dim = 0}} : ({X}, index) -> tensor<?xf32>",
+    ], [("%1", X), ("%2", "tensor<?xf32>")])  # fmt: skip
+    function = compile(text)
+    values, offsets = np.zeros(1 << 20, F32), np.array([0, 10, 1 << 20])
+
+    def calls(count: int) -> None:
+        for k in range(count):
+            function((values, offsets), 1)
+            if k % 4 == 0:
+                with pytest.raises(RuntimeCheckError):
+                    function((values, offsets), 2)
+
+    calls(5)
+    gc.collect()
+    before = resident()
+    calls(100)
+    gc.collect()
+    assert resident() - before < 64 << 20
