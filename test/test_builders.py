@@ -48,6 +48,7 @@ CASES = [
     ([X], lambda x: ragged.offsets(x, level=1), "tensor<?xi64>"),
     ([X], lambda x: ragged.starts(x, level=1), "tensor<?xi64>"),
     ([X], lambda x: ragged.lengths(x, level=1), "tensor<?xi64>"),
+    ([X], lambda x: ragged.lengths(x, level=1, stored=True), "tensor<?xi64>"),
     ([X], lambda x: ragged.row_ids(x, level=1), "tensor<?xi64>"),
     ([X], lambda x: ragged.total(x, level=1), "index"),
     ([X], lambda x: ragged.max_length(x, level=1), "index"),

@@ -165,3 +165,20 @@ def test_product() -> None:
     assert product(()) == 1
     assert product((2, 3)) == 6
     assert product((2, None, 0)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "dim", "below", "same"),
+    [
+        ("dr", 1, False, True),
+        ("drt", 1, False, False),
+        ("dww", 1, False, True),
+        ("dww", 2, True, False),
+        ("dwr|d", 2, True, False),
+        ("dw|dr", 3, False, True),
+    ],
+)
+def test_stored_and_logical_lengths(text: str, dim: int, below: bool, same: bool) -> None:
+    layout = Layout.parse(text)
+    assert layout.is_below_window(dim) == below
+    assert layout.stores_lengths(dim) == same

@@ -25,6 +25,7 @@ def program(body: str, *arguments: str) -> str:
 
 V, OFF = "tensor<?xf32>", "tensor<?xi64>"
 DR, DRR, DDR, DRT = t("dr", "?x?"), t("drr", "?x?x?"), t("ddr", "?x?x?"), t("drt", "?x?x4")
+DWR, DWW = t("dwr", "?x?x?"), t("dww", "?x?x?")
 
 
 def conform(a: str, b: str, type_: str, lhs: str, rhs: str | None = None, other: str | None = None) -> str:
@@ -44,6 +45,15 @@ def part(name: str, source: str, vector: str, result: str = DR, operand: str = V
 
 
 PROVEN = [
+    # stored lengths read twice, and those that windows were assembled with
+    (
+        f"%w = ragged.assemble %a0, %a1, %a2, %a1, %a3 : ({V}, {OFF}, {OFF}, {OFF}, {OFF}) -> {DWW}\n"
+        f"%l = ragged.lengths %w {{level = 2, stored}} : ({DWW}) -> {OFF}\n"
+        + part("%x", "%a0", "%l", more="dim = 0, lengths")
+        + part("%y", "%a0", "%a3", more="dim = 0, lengths")
+        + conform("%x", "%y", DR, "0, 1"),
+        (V, OFF, OFF, OFF),
+    ),
     # two levels by two vectors, made by partitions and assembled
     (
         part("%i", "%a0", "%a3")
@@ -146,6 +156,22 @@ NOT_PROVEN = [
         f"%u = ragged.empty %a0, %a1 {{from = [[0, 0], [1, 1], [0, 1]]}} : ({DR}, {DR}) -> {DRR}\n"
         + conform("%s", "%u", DRR, "0, 1"),
         (DR, DR),
+    ),
+    # one vector of lengths below different windows
+    (
+        f"%x = ragged.assemble %a0, %a1, %a2, %a4 : ({V}, {OFF}, {OFF}, {OFF}) -> {DWR}\n"
+        f"%y = ragged.assemble %a0, %a3, %a2, %a4 : ({V}, {OFF}, {OFF}, {OFF}) -> {DWR}\n"
+        + conform("%x", "%y", DWR, "0, 1, 2"),
+        (V, OFF, OFF, OFF, OFF),
+    ),
+    # the lengths that a level below a window is stored with, and those its windows show
+    (
+        f"%l = ragged.lengths %a0 {{level = 2, stored}} : ({DWW}) -> {OFF}\n"
+        f"%m = ragged.lengths %a0 {{level = 2}} : ({DWW}) -> {OFF}\n"
+        + part("%x", "%a1", "%l", more="dim = 0, lengths")
+        + part("%y", "%a1", "%m", more="dim = 0, lengths")
+        + conform("%x", "%y", DR, "0, 1"),
+        (DWW, V),
     ),
     # a scalar select is either of the two
     (f"%x = arith.select %a0, %a1, %a2 : {DR}\n" + conform("%x", "%a1", DR, "0, 1"), ("i1", DR, DR)),

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.programs import Program, programs
 from support.run_pass import count, outcome, transform
+from support.structures import LAYOUTS, make, seeded
 
 from ragged_dialect.passes.ragged_check_conform import RaggedCheckConform
 from ragged_dialect.passes.ragged_insert_checks import RaggedInsertChecks
@@ -316,7 +317,35 @@ def test_unused_helpers_do_not_stay() -> None:
     assert count(module, "ragged.assert_conform") == 0
 
 
-DWR = t("dwr", "?x?x?")
+DWW = program("", t("dww", "?x?x?"))
+NESTED = (f32(6), i64(0, 1, 1), i64(2, 1, 0), i64(2, 0, 3, 1), i64(3, 2, 0, 5))
+"""Three windows on four windows, of which two are never shown and one twice."""
+
+BELOW_WINDOWS = [
+    (1, i64(0, 1, 5), "argument 0: level 1, component 2: expected starts[2] + lengths[2] <= 4, got 5"),
+    (2, i64(2, 4, 0), "argument 0: level 1, component 1: expected starts[1] + lengths[1] <= 4, got 5"),
+    (3, i64(2, 0, 4, 1), None),
+    (3, i64(2, 0, 3, 2), "argument 0: level 2, component 3: expected starts[3] + lengths[3] <= 6, got 7"),
+    (4, i64(3, -1, 0, 5), "argument 0: level 2, component 1: expected lengths[1] >= 0, got -1"),
+    (4, i64(3, 2, 0), "argument 0: level 2: expected starts and lengths of one size, got 4 and 3"),
+]
+
+
+def test_windows_on_windows_are_valid() -> None:
+    assert outcome(transform(DWW, RaggedInsertChecks()), (NESTED,)) == []
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_valid_arguments_are_accepted(layout: str) -> None:
+    for seed in range(5):
+        case = make(seeded(seed), layout)
+        assert outcome(transform(program("", case.type), RaggedInsertChecks()), (case.parts,)) == []
+
+
+@pytest.mark.parametrize(("part", "vector", "message"), BELOW_WINDOWS)
+def test_refused_windows_on_windows(part: int, vector: np.ndarray[Any, Any], message: str | None) -> None:
+    args = (*NESTED[:part], vector, *NESTED[part + 1 :])
+    assert outcome(transform(DWW, RaggedInsertChecks()), (args,)) == (message or [])
 
 
 @given(programs(), st.integers(0, 2**32))

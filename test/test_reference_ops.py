@@ -74,6 +74,15 @@ def test_vectors(case: Case, op: str, level: int, expected: list[int]) -> None:
     assert result_of(case, f"ragged.{op} {{level = {level}}}", "tensor<?xi64>").tolist() == expected
 
 
+STORED = [(DR, 1, [3, 0, 2]), (DW, 1, [2, 3, 0]), (DRT, 1, [3, 5, 2]), (DWR, 2, [2, 0, 2])]
+
+
+@pytest.mark.parametrize(("case", "level", "expected"), STORED)
+def test_stored_lengths(case: Case, level: int, expected: list[int]) -> None:
+    """Lengths in elements, by parent position."""
+    assert result_of(case, f"ragged.lengths {{level = {level}, stored}}", "tensor<?xi64>").tolist() == expected
+
+
 SCALARS = [
     (DR, "total", 1, 5),
     (DRT, "total", 1, 6),

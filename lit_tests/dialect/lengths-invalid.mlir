@@ -33,3 +33,21 @@ func.func @lengths_3(%x: tensor<3x?xf32, #ragged.layout<"dr">>) {
   %0 = ragged.lengths %x {level = 1} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<4xi64>
   return
 }
+
+// -----
+
+// Tiles are not stored: their lengths follow from those of the level they split.
+func.func @lengths_4(%x: tensor<3x?x2xf32, #ragged.layout<"drt">>) {
+  // expected-error@+1 {{'ragged.lengths' op expected a level of kind 'r' or 'w', got 't' at dim 2 of layout "drt"}}
+  %0 = ragged.lengths %x {level = 2, stored} : (tensor<3x?x2xf32, #ragged.layout<"drt">>) -> tensor<?xi64>
+  return
+}
+
+// -----
+
+// A flag has no value.
+func.func @lengths_5(%x: tensor<3x?xf32, #ragged.layout<"dr">>) {
+  // expected-error@+1 {{'ragged.lengths' op expected 'stored' without a value, got true}}
+  %0 = ragged.lengths %x {level = 1, stored = true} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<?xi64>
+  return
+}

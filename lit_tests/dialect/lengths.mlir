@@ -46,3 +46,12 @@ func.func @tile(%x: tensor<3x?x16xf32, #ragged.layout<"drt">>) -> tensor<?xi64> 
   %0 = ragged.lengths %x {level = 2} : (tensor<3x?x16xf32, #ragged.layout<"drt">>) -> tensor<?xi64>
   return %0 : tensor<?xi64>
 }
+
+// CHECK-LABEL: func.func @stored
+// CHECK-SAME: (%[[X:.*]]: tensor<3x?x?xf32, #ragged.layout<"dww">>)
+// CHECK: %[[R:.*]] = ragged.lengths %[[X]] {level = 2, stored} : (tensor<3x?x?xf32, #ragged.layout<"dww">>) -> tensor<?xi64>
+// CHECK: return %[[R]] : tensor<?xi64>
+func.func @stored(%x: tensor<3x?x?xf32, #ragged.layout<"dww">>) -> tensor<?xi64> {
+  %0 = ragged.lengths %x {level = 2, stored} : (tensor<3x?x?xf32, #ragged.layout<"dww">>) -> tensor<?xi64>
+  return %0 : tensor<?xi64>
+}

@@ -88,3 +88,58 @@ func.func @empty_root(%x: tensor<3x?xf32, #dr>) -> tensor<3x?xi1, #dr> {
   %2 = ragged.empty %1 : (tensor<3x?xi1, #dr>) -> tensor<3x?xi1, #dr>
   return %2 : tensor<3x?xi1, #dr>
 }
+
+// Below a window an assemble was given the stored lengths, and the logical ones are others.
+// CHECK-LABEL: func.func @lengths_below_window
+// CHECK-SAME: (%{{.*}}: tensor<?xf32>, %{{.*}}: tensor<?xi64>, %{{.*}}: tensor<?xi64>, %{{.*}}: tensor<?xi64>, %[[L:.*]]: tensor<?xi64>)
+// CHECK: %[[X:.*]] = ragged.assemble
+// CHECK: %[[LOGICAL:.*]] = ragged.lengths %[[X]] {level = 2} :
+// CHECK: return %[[LOGICAL]], %[[L]]
+func.func @lengths_below_window(%v: tensor<?xf32>, %a: tensor<?xi64>, %b: tensor<?xi64>, %c: tensor<?xi64>,
+                                %d: tensor<?xi64>) -> (tensor<?xi64>, tensor<?xi64>) {
+  %x = ragged.assemble %v, %a, %b, %c, %d
+       : (tensor<?xf32>, tensor<?xi64>, tensor<?xi64>, tensor<?xi64>, tensor<?xi64>)
+       -> tensor<?x?x?xf32, #ragged.layout<"dww">>
+  %0 = ragged.lengths %x {level = 2} : (tensor<?x?x?xf32, #ragged.layout<"dww">>) -> tensor<?xi64>
+  %1 = ragged.lengths %x {level = 2, stored} : (tensor<?x?x?xf32, #ragged.layout<"dww">>) -> tensor<?xi64>
+  return %0, %1 : tensor<?xi64>, tensor<?xi64>
+}
+
+// Where the two are one there is one spelling.
+// CHECK-LABEL: func.func @stored_lengths
+// CHECK: ragged.lengths %{{.*}} {level = 1} :
+// CHECK: ragged.lengths %{{.*}} {level = 1, stored} :
+func.func @stored_lengths(%x: tensor<?x?xf32, #dr>, %y: tensor<?x?x4xf32, #ragged.layout<"drt">>) -> (tensor<?xi64>, tensor<?xi64>) {
+  %0 = ragged.lengths %x {level = 1, stored} : (tensor<?x?xf32, #dr>) -> tensor<?xi64>
+  %1 = ragged.lengths %y {level = 1, stored} : (tensor<?x?x4xf32, #ragged.layout<"drt">>) -> tensor<?xi64>
+  return %0, %1 : tensor<?xi64>, tensor<?xi64>
+}
+
+// The number of windows times their totals is not what constant offsets below them add up to.
+// CHECK-LABEL: func.func @total_below_window
+// CHECK: %[[T:.*]] = ragged.total
+// CHECK: return %[[T]]
+func.func @total_below_window(%v: tensor<4xf32>, %a: tensor<?xi64>, %b: tensor<?xi64>) -> index {
+  %o = arith.constant dense<[0, 2, 4]> : tensor<3xi64>
+  %x = ragged.assemble %v, %a, %b, %o
+       : (tensor<4xf32>, tensor<?xi64>, tensor<?xi64>, tensor<3xi64>) -> tensor<?x?x?xf32, #ragged.layout<"dwr">>
+  %0 = ragged.total %x {level = 2} : (tensor<?x?x?xf32, #ragged.layout<"dwr">>) -> index
+  return %0 : index
+}
+
+// Numbers of tiles are not the lengths that windows are stored with: this is another tensor.
+// CHECK-LABEL: func.func @reassemble
+// CHECK: %[[A:.*]] = ragged.assemble
+// CHECK: return %[[A]], %{{.*}}
+func.func @reassemble(%x: tensor<?x?x4xf32, #ragged.layout<"dwt">>)
+    -> (tensor<?x?x4xf32, #ragged.layout<"dwt">>, tensor<?x?x4xf32, #ragged.layout<"dwt">>) {
+  %v = ragged.values %x : (tensor<?x?x4xf32, #ragged.layout<"dwt">>) -> tensor<?xf32>
+  %s = ragged.starts %x {level = 1} : (tensor<?x?x4xf32, #ragged.layout<"dwt">>) -> tensor<?xi64>
+  %t = ragged.lengths %x {level = 1} : (tensor<?x?x4xf32, #ragged.layout<"dwt">>) -> tensor<?xi64>
+  %l = ragged.lengths %x {level = 1, stored} : (tensor<?x?x4xf32, #ragged.layout<"dwt">>) -> tensor<?xi64>
+  %0 = ragged.assemble %v, %s, %t
+       : (tensor<?xf32>, tensor<?xi64>, tensor<?xi64>) -> tensor<?x?x4xf32, #ragged.layout<"dwt">>
+  %1 = ragged.assemble %v, %s, %l
+       : (tensor<?xf32>, tensor<?xi64>, tensor<?xi64>) -> tensor<?x?x4xf32, #ragged.layout<"dwt">>
+  return %0, %1 : tensor<?x?x4xf32, #ragged.layout<"dwt">>, tensor<?x?x4xf32, #ragged.layout<"dwt">>
+}
