@@ -10,8 +10,9 @@ from ragged_dialect._mlir import DYNAMIC, arith, ir, scf
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.check_conditions import compare, evaluate
 from ragged_dialect.lowering.rules.compute import copy_attributes
-from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.types import is_tensor
+from ragged_dialect.verify import verify_ragged
 
 STATUS = 5
 """Entries of the status record: check number (0 for no failure), case, component, two values."""
@@ -33,7 +34,8 @@ class ConvertRaggedChecksToScf(RaggedPass):
 
     The status is five i64 in front of the results: check number, case, component, two values. The
     checks' kinds, ops and levels are listed by number in the module's `ragged.checks`. Functions
-    without checks that call none keep their signature.
+    without checks that call none keep their signature. Precondition: `convert-ragged-to-scf`; what is
+    still ragged is an error.
     """
 
     name: ClassVar[str] = "convert-ragged-checks-to-scf"
@@ -48,6 +50,8 @@ class ConvertRaggedChecksToScf(RaggedPass):
                 _lower_function(state, function)
         if state.checks:
             op.attributes["ragged.checks"] = ir.ArrayAttr.get(state.checks)
+        if not verify_ragged(op, strict=True):
+            raise PassFailure(op, "expected no ragged type or op from here on, got those named above")
 
 
 class _State:

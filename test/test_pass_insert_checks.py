@@ -13,8 +13,11 @@ from support.programs import Program, programs
 from support.run_pass import count, outcome, transform
 from support.structures import LAYOUTS, make, seeded
 
+from ragged_dialect.errors import RuntimeCheckError
+from ragged_dialect.execution import compile
 from ragged_dialect.passes.ragged_check_conform import RaggedCheckConform
 from ragged_dialect.passes.ragged_insert_checks import RaggedInsertChecks
+from ragged_dialect.reference import run
 
 
 def i64(*values: Any) -> np.ndarray[Any, Any]:
@@ -317,7 +320,6 @@ def test_unused_helpers_do_not_stay() -> None:
     assert count(module, "ragged.assert_conform") == 0
 
 
-DWW = program("", t("dww", "?x?x?"))
 NESTED = (f32(6), i64(0, 1, 1), i64(2, 1, 0), i64(2, 0, 3, 1), i64(3, 2, 0, 5))
 """Three windows on four windows, of which two are never shown and one twice."""
 
@@ -331,8 +333,13 @@ BELOW_WINDOWS = [
 ]
 
 
-def test_windows_on_windows_are_valid() -> None:
-    assert outcome(transform(DWW, RaggedInsertChecks()), (NESTED,)) == []
+@pytest.fixture(scope="module")
+def windows_on_windows() -> Any:
+    return compile(program("", t("dww", "?x?x?")))
+
+
+def test_windows_on_windows_are_valid(windows_on_windows: Any) -> None:
+    windows_on_windows(NESTED)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -343,9 +350,33 @@ def test_valid_arguments_are_accepted(layout: str) -> None:
 
 
 @pytest.mark.parametrize(("part", "vector", "message"), BELOW_WINDOWS)
-def test_refused_windows_on_windows(part: int, vector: np.ndarray[Any, Any], message: str | None) -> None:
+def test_refused_windows_on_windows(
+    windows_on_windows: Any, part: int, vector: np.ndarray[Any, Any], message: str | None
+) -> None:
     args = (*NESTED[:part], vector, *NESTED[part + 1 :])
-    assert outcome(transform(DWW, RaggedInsertChecks()), (args,)) == (message or [])
+    if message is None:
+        windows_on_windows(args)
+        return
+    with pytest.raises(RuntimeCheckError) as error:
+        windows_on_windows(args)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize("letters", ["dr", "drt", "dww", "dwr", "dwt", "drw"])
+def test_compiled_stored_lengths(letters: str) -> None:
+    level = max(k for k, letter in enumerate(letters) if letter in "rw")
+    x = t(letters, "x".join("2" if letter == "t" else "?" for letter in letters))
+    text = f"""
+    func.func @f(%x: {x}) -> ({OFF}, {OFF}) {{
+      %0 = ragged.lengths %x {{level = {level}, stored}} : ({x}) -> {OFF}
+      %1 = ragged.lengths %x {{level = {level}}} : ({x}) -> {OFF}
+      return %0, %1 : {OFF}, {OFF}
+    }}"""
+    compiled = compile(text)
+    for seed in range(5):
+        parts = make(seeded(seed), letters).parts
+        for got, expected in zip(compiled(parts), run(text, "f", [parts]), strict=True):
+            np.testing.assert_array_equal(got, expected)
 
 
 @given(programs(), st.integers(0, 2**32))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,7 @@ def test_equal_bits(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_right_with_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     got = compiled("softmax", 3, monkeypatch)((VALUES, OFFSETS))[0]
-    for start, stop in zip(OFFSETS[:-1], OFFSETS[1:], strict=True):
+    for start, stop in pairwise(OFFSETS):
         if stop > start:
             exponents = np.exp(VALUES[start:stop].astype(np.float64) - VALUES[start:stop].max(0))
             np.testing.assert_allclose(got[start:stop], exponents / exponents.sum(0), rtol=1e-5)

@@ -78,12 +78,12 @@ func.func private @private_argument(%x: tensor<3x?xf32, #ragged.layout<"dr">>) {
 
 // Vectors as they are stored: the components below a window, the elements of a split level.
 // CHECK-LABEL: func.func @stored
-// CHECK-DAG: %[[S:.*]] = ragged.starts %[[X:.*]] {level = 2}
-// CHECK-DAG: %[[L:.*]] = ragged.lengths %[[X]] {level = 2, stored}
-// CHECK-DAG: ragged.assert_valid %[[S]], %[[L]], %{{.*}} {kind = "windows", level = 2, op = "argument 0"}
-// CHECK-DAG: %[[T:.*]] = ragged.starts %[[Y:.*]] {level = 1}
-// CHECK-DAG: %[[M:.*]] = ragged.lengths %[[Y]] {level = 1, stored}
-// CHECK-DAG: ragged.assert_valid %[[T]], %[[M]], %{{.*}} {kind = "windows", level = 1, op = "argument 1"}
+// CHECK: %[[S:.*]] = ragged.starts %[[X:.*]] {level = 2}
+// CHECK: %[[L:.*]] = ragged.lengths %[[X]] {level = 2, stored}
+// CHECK: ragged.assert_valid %[[S]], %[[L]], %{{.*}} {kind = "windows", level = 2, op = "argument 0"}
+// CHECK: %[[T:.*]] = ragged.starts %[[Y:.*]] {level = 1}
+// CHECK: %[[M:.*]] = ragged.lengths %[[Y]] {level = 1, stored}
+// CHECK: ragged.assert_valid %[[T]], %[[M]], %{{.*}} {kind = "windows", level = 1, op = "argument 1"}
 func.func @stored(%x: tensor<3x?x?xf32, #ragged.layout<"dww">>, %y: tensor<?x?x4xf32, #ragged.layout<"dwt">>) {
   return
 }

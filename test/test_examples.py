@@ -1,0 +1,107 @@
+"""The examples run, and say what README promises."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conftest import ROOT
+from ragged_dialect import compile, reference
+
+EXAMPLES = ROOT / "examples"
+
+
+def example(name: str) -> ModuleType:
+    """An example as a module."""
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def pooling() -> ModuleType:
+    """The main job."""
+    return example("attention_pooling")
+
+
+def test_attention_pooling(pooling: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    assert pooling.main(["exception"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^\d+ documents, \d+ words; words a document: min \d+, median \d+, max \d+$", out, re.MULTILINE)
+    assert re.search(r"padding takes \d+\.\d times", out)
+    assert re.search(r"compiled in \d+\.\d\d s: layouts -> checks -> ragged -> scf -> .* -> llvm$", out, re.MULTILINE)
+    assert re.search(r"run in \d+\.\d\d ms, NumPy in \d+\.\d\d ms", out)
+    documents = out.split("with their weights:\n")[1].splitlines()
+    assert len(documents) == 3
+    for line in documents:
+        assert re.match(r"  [\w-]+ +exception 0\.\d\d(, \w+ 0\.\d\d)*$", line), line
+
+
+def test_attention_pooling_fails_on_errors(
+    pooling: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pooling, "TOLERANCE", 0.0)
+    assert pooling.main([]) == 1
+    assert "expected an error of at most 0.0, got " in capsys.readouterr().out
+
+
+def test_attention_pooling_against_the_reference(pooling: ModuleType) -> None:
+    """Also documents without words, which the example has none of."""
+    rng = np.random.default_rng(3)
+    offsets = np.array([0, 0, 3, 4, 4, 9])
+    args = [rng.standard_normal((9, 64), np.float32), offsets, rng.standard_normal(64, np.float32)]
+    pooled, weights = compile(pooling.PROGRAM)(*args)
+    expected: list[Any] = reference.run(pooling.PROGRAM.read_text(), "attention_pooling", args)
+    np.testing.assert_allclose(pooled, expected[0], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(weights, expected[1], rtol=1e-4, atol=1e-6)
+    assert not pooled[[0, 3]].any()
+
+
+def test_features_are_the_same_everywhere(pooling: ModuleType) -> None:
+    """Hashes of trigrams: words that share them are alike."""
+    first = pooling.feature("exception")
+    assert first.shape == (64,)
+    np.testing.assert_allclose(np.linalg.norm(first), 1, rtol=1e-6)
+    assert (first > 0)[:8].tolist() == PINNED
+    assert first @ pooling.feature("exceptions") > 0.7 > 0.4 > first @ pooling.feature("loop")
+
+
+PINNED: list[bool] = []
+
+
+def test_expert_reshuffle(capsys: pytest.CaptureFixture[str]) -> None:
+    """The lengths of the document, and the tokens of a loop."""
+    assert example("expert_reshuffle").main() == 0
+    out = capsys.readouterr().out
+    for text in (
+        "[gpu, expert]    tokens [[30, 0, 40, 30], [25, 35, 25, 15]]",
+        "[expert, gpu]    tokens [[30, 25], [0, 35], [40, 25], [30, 15]]",
+        "[expert]         tokens [55, 35, 65, 45]",
+        "[device, expert] tokens [[55, 35], [65, 45]]",
+        "equal to the loop over experts and GPUs",
+    ):
+        assert text in out
+
+
+def test_expert_reshuffle_fails_on_other_tokens(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = example("expert_reshuffle")
+    wrong = [tokens + 1 for tokens in module.expected_tokens(module.make_tokens())]
+    monkeypatch.setattr(module, "expected_tokens", lambda _: wrong)
+    assert module.main() == 1
+    assert "expected the tokens of the loop, got others" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.py")), ids=lambda file: file.name)
+def test_every_example_has_a_test(file: Path) -> None:
+    assert f'example("{file.stem}")' in Path(__file__).read_text()
