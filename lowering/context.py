@@ -6,8 +6,8 @@ from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from typing import Any
 
-from ragged_dialect._mlir import ir
 from ragged_dialect.layout import Layout
+from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.parts import Parts, Pending
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import shape_of
@@ -71,8 +71,6 @@ class Lowering:
             self._replace_dense(old, parts)
 
     def _replace_dense(self, old: Any, parts: Parts) -> None:
-        from ragged_dialect.lowering import emit
-
         new = emit.cast(parts.values, old.type)
         parts.held = new
         old.replace_all_uses_with(new)
@@ -80,8 +78,3 @@ class Lowering:
     def erase_later(self, op: Any) -> None:
         """Erase an op of the ragged program at the end."""
         self.dead.append(op)
-
-
-def anchor(op: Any) -> Any:
-    """Insertion point before an op."""
-    return ir.InsertionPoint(op)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from ragged_dialect._mlir import DYNAMIC, arith, ir, scf
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.check_conditions import compare, evaluate
-from ragged_dialect.lowering.rules.compute import copy_attributes
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.types import is_tensor
 from ragged_dialect.verify import verify_ragged
@@ -128,7 +127,7 @@ def _finish(block: Any, status: list[Any]) -> None:
     terminator = list(block.operations)[-1].operation
     with ir.InsertionPoint(terminator), terminator.location:
         ir.Operation.create(
-            terminator.name, operands=[*status, *terminator.operands], attributes=copy_attributes(terminator)
+            terminator.name, operands=[*status, *terminator.operands], attributes=emit.copy_attributes(terminator)
         )
     terminator.erase()
 
@@ -150,7 +149,7 @@ def _with_status(op: Any, operands: list[Any], regions: int) -> Any:
         op.name,
         results=[*[emit.i64()] * STATUS, *(r.type for r in op.results)],
         operands=operands,
-        attributes=copy_attributes(op),
+        attributes=emit.copy_attributes(op),
         regions=regions,
     )
     for old, new in zip(op.results, list(made.results)[STATUS:], strict=True):
@@ -232,7 +231,7 @@ def _guard(state: _State, block: Any, op: Any, status: list[Any]) -> None:
     with ir.InsertionPoint(guard.else_block), terminator.location:
         scf.yield_([*status, *(_nothing(v.type) for v in terminator.operands)])
     with ir.InsertionPoint(terminator), terminator.location:
-        ir.Operation.create(terminator.name, operands=list(guard.results), attributes=copy_attributes(terminator))
+        ir.Operation.create(terminator.name, operands=list(guard.results), attributes=emit.copy_attributes(terminator))
     terminator.erase()
     op.erase()
     _lower_block(state, guard.then_block, status)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import DYNAMIC, ir, memref, scf
+from ragged_dialect._mlir import DYNAMIC, ir, linalg, memref, scf
+from ragged_dialect.iteration import expr_uses
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.passes.base import RaggedPass
@@ -89,8 +90,6 @@ def _convert_forall(op: Any, parallel: bool, chunk: int) -> None:
 
 
 def _maps(op: Any) -> list[Any]:
-    from ragged_dialect._mlir import linalg
-
     return [m.value if isinstance(m, ir.AffineMapAttr) else m for m in linalg.get_indexing_maps(op)]
 
 
@@ -152,8 +151,6 @@ def _reads_first_index(op: Any) -> bool:
 
 def _first_dim_uses(map_: Any) -> int | None:
     """Dim that loop 0 indexes directly, -1 for none, None when it appears otherwise."""
-    from ragged_dialect.iteration import expr_uses
-
     place = -1
     for k, expr in enumerate(map_.results):
         if isinstance(expr, ir.AffineDimExpr) and expr.position == 0:

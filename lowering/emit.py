@@ -221,3 +221,10 @@ def fill(scalar: Any, target: Any) -> Any:
 def copy(source: Any, target: Any) -> Any:
     """`linalg.copy` into a tensor or buffer; the tensor copied to."""
     return _named("linalg.copy", source, target)
+
+
+def copy_attributes(op: Any) -> dict[str, Any]:
+    """Attributes of an op as a dict."""
+    return {
+        a if isinstance(a, str) else a.name: op.attributes[a] if isinstance(a, str) else a.attr for a in op.attributes
+    }

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import ir, tensor
+from ragged_dialect.iteration import Access, Iteration
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering import emit, vectors
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.nest import make_nest
+from ragged_dialect.lowering.nest_emit import lower_nest
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.lowering.views import positions
 from ragged_dialect.shape import RaggedShape
@@ -78,10 +81,6 @@ def own_windows(ctx: Lowering, parts: Parts, reads: bool) -> Parts:
 
 def copy_into(ctx: Lowering, source: Parts, target: Parts) -> Parts:
     """Copy the elements of one value into the storage of another of the same structure."""
-    from ragged_dialect.iteration import Access, Iteration
-    from ragged_dialect.lowering.nest import make_nest
-    from ragged_dialect.lowering.nest_emit import lower_nest
-
     rank = source.shape.rank
     exprs = tuple(ir.AffineDimExpr.get(k) for k in range(rank))
     loops = tuple(range(rank))

@@ -87,9 +87,7 @@ class _Emitter:
         forall = self.forall = self.ctx.forall
         self.ivs = dict(zip(self.batch, forall.ivs, strict=True))
         with ir.InsertionPoint(forall.block), self.ctx.scope(forall.known):
-            self.slots = [
-                self._add_out(out, whole) for out, whole in zip(self.nest.outs, self.structures, strict=True)
-            ]
+            self.slots = [self._add_out(out, whole) for out, whole in zip(self.nest.outs, self.structures, strict=True)]
             carried = self._loops([forall.slots[s].current for s in self.slots])
         for slot, tensor in zip(self.slots, carried, strict=True):
             forall.slots[slot].current = tensor

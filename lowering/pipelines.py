@@ -33,7 +33,10 @@ _RAGGED = Stage(
     "ragged",
     "ragged-canonicalize,ragged-check-conform,ragged-simplify-splits,ragged-fuse,ragged-canonicalize",
 )
-_SCF = Stage("scf", "convert-ragged-to-scf,canonicalize,cse,convert-ragged-checks-to-scf,protect-ragged-arguments,canonicalize,cse")
+_SCF = Stage(
+    "scf",
+    "convert-ragged-to-scf,canonicalize,cse,convert-ragged-checks-to-scf,protect-ragged-arguments,canonicalize,cse",
+)
 _FUSE = Stage(
     "dense",
     "convert-ragged-selects-to-scf,func.func(convert-elementwise-to-linalg,linalg-fuse-elementwise-ops),canonicalize,cse",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.lowering.outline_ragged_loops import KERNEL
 from ragged_dialect.passes.base import RaggedPass
 
@@ -200,8 +200,6 @@ def _task(name: str, kernel: Any) -> str:
 
 
 def _rewrite(call: Any) -> None:
-    from ragged_dialect._mlir import llvm
-
     pointer = ir.Type.parse("!llvm.ptr")
     i64 = ir.IntegerType.get_signless(64)
     _, count, work, *captures = call.operands

@@ -1,4 +1,4 @@
-"""Reductions of f16 and bf16 keep their accumulator in f32, from the converted init, and round
+"""Reductions of f16 and bf16 keep their accumulators in f32, from the converted inits, and round
 once."""
 
 from __future__ import annotations
@@ -6,80 +6,100 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir
+from ragged_dialect.iteration import output_count
 from ragged_dialect.lowering.decompose import empty_like, generic
 
 _COMBINERS = frozenset(f"arith.{name}" for name in ("addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf"))
 
 
 def needs_widening(op: Any) -> bool:
-    """Whether an op is a linalg.generic that reduces short floats by one known combiner."""
-    if op.name != "linalg.generic" or len(op.results) != 1:
+    """Whether an op is a linalg.generic that reduces short floats by known combiners."""
+    if op.name != "linalg.generic" or not len(op.results):
         return False
-    if not isinstance(op.results[0].type.element_type, (ir.F16Type, ir.BF16Type)):
-        return False
-    if not any("reduction" in str(a) for a in op.attributes["iterator_types"]):
-        return False
-    return _combiner(op) is not None
+    return any("reduction" in str(a) for a in op.attributes["iterator_types"]) and bool(_combiners(op))
 
 
-def _combiner(op: Any) -> Any:
-    """The op that combines the out with one other value, if it is all that touches the out."""
+def _combiners(op: Any) -> dict[int, Any]:
+    """By number of an out of short floats: the op that combines it with one other value, where
+    that is all that touches the out."""
     block = op.regions[0].blocks[0]
-    accumulator = block.arguments[len(block.arguments) - 1]
+    first = len(block.arguments) - output_count(op)
+    yielded = list(block.operations)[-1].operation.operands
+    found: dict[int, Any] = {}
+    for number, result in enumerate(op.results):
+        combiner = _combiner(block.arguments[first + number], yielded[number])
+        if combiner is not None and isinstance(result.type.element_type, (ir.F16Type, ir.BF16Type)):
+            found[number] = combiner
+    return found
+
+
+def _combiner(accumulator: Any, yielded: Any) -> Any | None:
     uses = list(accumulator.uses)
-    terminator = list(block.operations)[-1].operation
     if len(uses) != 1:
         return None
     combiner = uses[0].owner.operation
-    found = combiner.name in _COMBINERS and terminator.operands[0] == combiner.results[0]
-    return combiner if found and combiner.operands[0] != combiner.operands[1] else None
+    known = combiner.name in _COMBINERS and combiner.results[0] == yielded and len(list(yielded.uses)) == 1
+    return combiner if known else None
 
 
 def widen_reduction(op: Any) -> None:
-    """Rewrite `out = reduce(ins, out)` to run on an f32 out, converted before and after."""
-    out = op.operands[len(op.operands) - 1]
-    short, wide = out.type.element_type, ir.F32Type.get()
-    rank = len(out.type.shape)
-    maps = [ir.AffineMap.get_identity(rank)] * 2
-    parallel = ["parallel"] * rank
-    start = generic([out], empty_like(out, wide), maps, parallel, lambda a: arith.extf(wide, a[0]))
-    summed = _rebuilt(op, start, wide)
-    result = generic([summed], out, maps, parallel, lambda a: arith.truncf(short, a[0]))
-    op.results[0].replace_all_uses_with(result)
+    """Rewrite `outs = reduce(ins, outs)` to run on f32 where an out is reduced in short floats; such
+    an out is converted before and after."""
+    combiners = _combiners(op)
+    first = len(op.operands) - len(op.results)
+    outs = list(op.operands)[first:]
+    starts = [_converted(out, empty_like(out, _wide())) if k in combiners else out for k, out in enumerate(outs)]
+    made = _rebuilt(op, starts, combiners)
+    for k, (old, new) in enumerate(zip(op.results, made.results, strict=True)):
+        old.replace_all_uses_with(_converted(new, outs[k]) if k in combiners else new)
     op.erase()
 
 
-def _rebuilt(op: Any, start: Any, wide: Any) -> Any:
-    inputs = list(op.operands)[:-1]
+def _wide() -> Any:
+    return ir.F32Type.get()
+
+
+def _converted(x: Any, out: Any) -> Any:
+    """The elements of `x` with the element type of `out`."""
+    maps = [ir.AffineMap.get_identity(len(x.type.shape))] * 2
+    element = out.type.element_type
+    change = arith.extf if element == _wide() else arith.truncf
+    return generic([x], out, maps, ["parallel"] * len(x.type.shape), lambda a: change(element, a[0]))
+
+
+def _rebuilt(op: Any, starts: list[Any], combiners: dict[int, Any]) -> Any:
+    inputs = list(op.operands)[: len(op.operands) - len(starts)]
     made = ir.Operation.create(
         "linalg.generic",
-        results=[start.type],
-        operands=[*inputs, start],
+        results=[start.type for start in starts],
+        operands=[*inputs, *starts],
         attributes={name: op.attributes[name] for name in ("indexing_maps", "iterator_types", "operandSegmentSizes")},
         regions=1,
     )
     source = op.regions[0].blocks[0]
-    types = [a.type for a in source.arguments][:-1]
-    block = made.regions[0].blocks.append(*types, wide)
+    types = [a.type for a in source.arguments][: len(inputs)]
+    block = made.regions[0].blocks.append(*types, *(start.type.element_type for start in starts))
     mapping = dict(zip(source.arguments, block.arguments, strict=True))
-    combiner = _combiner(op)
-    accumulator = source.arguments[len(types)]
     with ir.InsertionPoint(block):
         for inner in source.operations:
-            inner = inner.operation
-            if inner == combiner:
-                operands = [
-                    mapping[v] if v == accumulator else arith.extf(wide, mapping.get(v, v)) for v in inner.operands
-                ]
-                made_op = ir.Operation.create(inner.name, results=[wide], operands=operands)
-                mapping[inner.results[0]] = made_op.result
-            elif inner.name == "linalg.yield":
-                ir.Operation.create("linalg.yield", operands=[mapping[combiner.results[0]]])
+            if inner.operation in combiners.values():
+                mapping[inner.results[0]] = _combined(inner.operation, mapping)
             else:
-                copy = inner.clone()
-                for k, operand in enumerate(copy.operation.operands):
-                    if operand in mapping:
-                        copy.operation.operands[k] = mapping[operand]
-                for old, new in zip(inner.results, copy.operation.results, strict=True):
-                    mapping[old] = new
-    return made.result
+                _copy(inner.operation, mapping)
+    return made
+
+
+def _combined(combiner: Any, mapping: dict[Any, Any]) -> Any:
+    """A combiner in f32, of an accumulator that is wide and a value that is not."""
+    operands = [mapping.get(v, v) for v in combiner.operands]
+    wide = [v if v.type == _wide() else arith.extf(_wide(), v) for v in operands]
+    return ir.Operation.create(combiner.name, results=[_wide()], operands=wide).result
+
+
+def _copy(inner: Any, mapping: dict[Any, Any]) -> None:
+    copy = inner.clone().operation
+    for k, operand in enumerate(copy.operands):
+        if operand in mapping:
+            copy.operands[k] = mapping[operand]
+    for old, new in zip(inner.results, copy.results, strict=True):
+        mapping[old] = new

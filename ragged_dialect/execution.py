@@ -36,8 +36,8 @@ def compile(source: Any, entry: str | None = None, target: str = "cpu", check: b
     with module.context, ir.Location.unknown():
         function = _entry(module, entry)
         name = function.attributes["sym_name"].value
-        _check_calls(module)
         _keep_only(module, function)
+        _check_calls(module)
         layouts, *rest = pipelines.cpu_pipeline(check)
         layouts.run(module, verify=False)
         signature = _signature(_functions(module)[name])  # types are final, and still ragged
@@ -112,12 +112,14 @@ def _check_calls(module: Any) -> None:
 
 
 def _keep_only(module: Any, entry: Any) -> None:
-    """Every other function is private from here on: only the entry checks its arguments."""
+    """Functions that the entry does not reach go; the others become private, which says that only
+    the entry checks its arguments."""
     for function in _functions(module).values():
         if function != entry:
             function.attributes["sym_visibility"] = ir.StringAttr.get("private")
     if "sym_visibility" in entry.attributes:
         del entry.attributes["sym_visibility"]
+    pipelines.Stage("entry", "symbol-dce").run(module, verify=False)
 
 
 def _signature(function: Any) -> Signature:

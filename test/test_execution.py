@@ -87,6 +87,19 @@ def test_entry() -> None:
     assert compile(text).signature.name == "other"
 
 
+def test_functions_that_the_entry_does_not_reach() -> None:
+    """Neither their checks nor their faults touch it."""
+    text = (
+        "func.func @f(%x: f32) -> f32 {\n  return %x : f32\n}\n"
+        "func.func private @g(f32) -> f32\n"
+        "func.func @h(%x: f32) -> f32 {\n  %0 = call @g(%x) : (f32) -> f32\n  return %0 : f32\n}\n" + TWICE
+    )
+    assert compile(text, entry="f")(1.5) == 1.5
+    assert doubled(compile(text, entry="twice")) == [2, 4, 6]
+    with pytest.raises(CompileError, match="got a call of the declaration 'g'"):
+        compile(text, entry="h")
+
+
 NO_BODY = "func.func private @g(f32) -> f32\n"
 REFUSED = [
     (TWICE, {"target": "tpu"}, CompileError, "expected a target among cpu, got 'tpu'"),

@@ -50,7 +50,7 @@ class Folder:
         """Exit code, stdout and stderr; an input like `v.npy` is a file of the folder."""
         arguments = [str(self.path / "p.mlir"), "--entry", entry, *options]
         for text in inputs:
-            arguments += ["--input", str(self.path / text) if "." in text and not text[0].isdigit() else text]
+            arguments.append(f"--input={self.path / text if text.endswith(('.npy', '.npz')) else text}")
         code = ragged_run.main(arguments)
         return (code, *self.output.readouterr())
 
@@ -64,9 +64,7 @@ def folder(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Folder:
 def test_prints_results(folder: Folder) -> None:
     code, out, err = folder.run("scale", "v.npy", "o.npy", "10")
     assert (code, err) == (0, "")
-    assert out == (
-        "result0 = [[[1.0, 10.0]], [], [[20.0, 30.0], [40.0, 50.0]]]\nresult1 = [1, 0, 2]\nresult2 = 10.0\n"
-    )
+    assert out == ("result0 = [[[1.0, 10.0]], [], [[20.0, 30.0], [40.0, 50.0]]]\nresult1 = [1, 0, 2]\nresult2 = 10.0\n")
 
 
 def test_prints_long_lists_by_component(folder: Folder) -> None:

@@ -11,7 +11,6 @@ from ragged_dialect.lowering import emit, vectors
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.parts import Parts
-from ragged_dialect.lowering.rules.compute import copy_attributes
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_tensor, shape_of, storage_type
 
@@ -208,7 +207,7 @@ def lower_reshape(ctx: Lowering, op: Any) -> None:
     collapsing = op.name == "tensor.collapse_shape"
     wide = parts.layout if collapsing else shape.layout
     groups = _storage_groups(op, wide)
-    attributes = copy_attributes(op)
+    attributes = emit.copy_attributes(op)
     i64 = ir.IntegerType.get_signless(64)
     attributes["reassociation"] = ir.ArrayAttr.get(
         [ir.ArrayAttr.get([ir.IntegerAttr.get(i64, k) for k in group]) for group in groups]

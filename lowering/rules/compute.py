@@ -17,15 +17,9 @@ from ragged_dialect.lowering.making import contiguous_like, own_windows
 from ragged_dialect.lowering.nest import make_nest
 from ragged_dialect.lowering.nest_emit import lower_nest
 from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.rules.access import extract_element
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import dense_type, is_tensor, shape_of
-
-
-def copy_attributes(op: Any) -> dict[str, Any]:
-    """Attributes of an op as a dict."""
-    return {
-        a if isinstance(a, str) else a.name: op.attributes[a] if isinstance(a, str) else a.attr for a in op.attributes
-    }
 
 
 def lower_elementwise(ctx: Lowering, op: Any) -> None:
@@ -44,7 +38,7 @@ def lower_elementwise(ctx: Lowering, op: Any) -> None:
     shape = RaggedShape(Layout.dense(like.layout.storage_rank), shape_of(like.type).shape)
     result = dense_type(shape.shape, element)
     values = [emit.cast(v, dense_type(shape.shape, v.type.element_type)) if is_tensor(v.type) else v for v in values]
-    made = ir.Operation.create(op.name, results=[result], operands=values, attributes=copy_attributes(op))
+    made = ir.Operation.create(op.name, results=[result], operands=values, attributes=emit.copy_attributes(op))
     ctx.bind(op.results[0], typed(like.replace(made.result), op.results[0].type))
 
 
@@ -70,7 +64,7 @@ def _select_whole(ctx: Lowering, op: Any) -> None:
 def _elementwise_nest(ctx: Lowering, op: Any, operands: list[Any], like: Parts, element: Any) -> None:
     tensors = [x for x in operands if isinstance(x, Parts)]
     out = contiguous_like(ctx, typed(like, op.results[0].type), element)
-    attributes = copy_attributes(op)
+    attributes = emit.copy_attributes(op)
 
     def payload(arguments: list[Any], index: Any) -> list[Any]:
         given = iter(arguments[: len(tensors)])
@@ -131,8 +125,6 @@ def clone_payload(ctx: Lowering, body: Any) -> Any:
 def clone_op(ctx: Lowering, op: Any, mapping: dict[Any, Any]) -> None:
     """Clone an op with operands mapped, also inside its regions."""
     if op.name == "tensor.extract" and op.operands[0] in ctx.map:
-        from ragged_dialect.lowering.rules.access import extract_element
-
         indices = [mapping.get(v, v) for v in list(op.operands)[1:]]
         mapping[op.results[0]] = extract_element(ctx.parts(op.operands[0]), indices)
         return

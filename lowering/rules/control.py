@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.parts import Parts
-from ragged_dialect.lowering.rules.compute import copy_attributes
 from ragged_dialect.types import flat_types, is_ragged, shape_of
 
 Process = Callable[..., None]
@@ -83,7 +83,7 @@ def lower_func(ctx: Lowering, op: Any, process: Process) -> None:
             process(block)
         return
     expanded = ir.FunctionType.get(expand_types(type_.inputs), expand_types(type_.results))
-    attributes = copy_attributes(op)
+    attributes = emit.copy_attributes(op)
     attributes["function_type"] = ir.TypeAttr.get(expanded)
     _expand_attrs(attributes, "arg_attrs", type_.inputs)
     _expand_attrs(attributes, "res_attrs", type_.results)
@@ -105,7 +105,7 @@ def _expand_attrs(attributes: dict[str, Any], name: str, types: Any) -> None:
 def lower_terminator(ctx: Lowering, op: Any, process: Process) -> None:
     """func.return, scf.yield and scf.condition."""
     ctx.close()
-    ir.Operation.create(op.name, operands=expand(ctx, op.operands), attributes=copy_attributes(op))
+    ir.Operation.create(op.name, operands=expand(ctx, op.operands), attributes=emit.copy_attributes(op))
     ctx.erase_later(op)
 
 
@@ -116,7 +116,7 @@ def lower_call(ctx: Lowering, op: Any, process: Process) -> None:
         op.name,
         results=expand_types([r.type for r in op.results]),
         operands=expand(ctx, op.operands),
-        attributes=copy_attributes(op),
+        attributes=emit.copy_attributes(op),
     )
     rebind(ctx, list(op.results), list(made.results))
     ctx.erase_later(op)
@@ -129,7 +129,7 @@ def lower_region_op(ctx: Lowering, op: Any, process: Process) -> None:
         op.name,
         results=expand_types([r.type for r in op.results]),
         operands=expand(ctx, op.operands),
-        attributes=copy_attributes(op),
+        attributes=emit.copy_attributes(op),
         regions=len(op.regions),
     )
     for source, target in zip(op.regions, made.regions, strict=True):

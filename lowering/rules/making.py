@@ -16,6 +16,7 @@ from ragged_dialect.lowering.making import empty_parts
 from ragged_dialect.lowering.nest import Payload, make_nest
 from ragged_dialect.lowering.nest_emit import lower_nest
 from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.rules.access import extract_element
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import shape_of, storage_type
 
@@ -152,7 +153,7 @@ def lower_print(ctx: Lowering, op: Any) -> None:
 def _print_dims(ctx: Lowering, parts: Parts, call: _Printer, fixed: list[Mixed]) -> None:
     dim = len(fixed)
     if dim == parts.shape.rank:
-        call.element(_element(parts, fixed))
+        call.element(extract_element(parts, fixed))
         return
     _, at = parts.layout.locate(dim)
     call("open", [])
@@ -165,12 +166,6 @@ def _print_dims(ctx: Lowering, parts: Parts, call: _Printer, fixed: list[Mixed])
     above = fixed[dim - at :]
     emit.for_loop(parts.loop_extent(dim, above), [], body)
     call("close", [])
-
-
-def _element(parts: Parts, fixed: list[Mixed]) -> Any:
-    from ragged_dialect.lowering.rules.access import extract_element
-
-    return extract_element(parts, fixed)
 
 
 class _Printer:

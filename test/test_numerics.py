@@ -1,0 +1,210 @@
+"""Compiled programs against the reference interpreter: all layouts, element types and structures,
+and equal bits for one and two threads."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from support.matrix_program import MODES, Builder, Sample, samples, tensor_of, typed_shape
+from support.structures import AXES, DTYPES, LAYOUTS, Case, offsets_of, seeded
+
+from ragged_dialect import compile
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.lowering import thread_ragged_kernels
+from ragged_dialect.reference import RaggedValue, run
+
+FLOATS = ("f16", "bf16", "f32", "f64")
+INTEGERS = ("i8", "i16", "i32", "i64")
+TOLERANCE = {"f16": 2e-3, "bf16": 1.6e-2, "f32": 2e-5, "f64": 1e-12}
+"""Of the largest magnitude that takes part: a few roundings of the type, sums in f32 in any order."""
+
+Program = Callable[[Builder], None]
+
+
+def _elementwise(b: Builder) -> None:
+    y = b.like()
+    if b.element in FLOATS:
+        names = ("addf", "subf", "mulf", "maximumf", "minimumf")
+    else:
+        names = ("andi", "ori", "xori") if b.element == "i1" else ("addi", "subi", "muli", "maxsi", "minui")
+    for name in names:
+        b.give(b.value(f"arith.{name} {b.x.name}, {y.name} : {b.x.type}", b.shape))
+
+
+def _reduced(b: Builder, gone: tuple[int, ...], combiner: str) -> None:
+    kept = [d for d in range(b.rank) if d not in gone]
+    shape = b.shape.reduce(frozenset(gone))
+    out = b.filled(shape, kept, 1)
+    text = f"linalg.reduce {{ arith.{combiner} }} ins({b.x.name} : {b.x.type}) outs({out.name} : {out.type}) "
+    b.give(b.value(f"{text}dimensions = [{', '.join(map(str, gone))}]", shape))
+
+
+def _reductions(b: Builder) -> None:
+    """Over the last dim where its level allows, and over everything."""
+    if b.element in FLOATS:
+        combiners = ("addf", "maximumf", "minimumf")
+    else:
+        combiners = ("ori", "andi") if b.element == "i1" else ("addi", "muli", "maxsi", "minsi")
+    for gone in ((b.rank - 1,), tuple(range(b.rank))):
+        for combiner in combiners:
+            _reduced(b, gone, combiner)
+
+
+def _functions(b: Builder) -> None:
+    for name in ("exp", "tanh", "sqrt", "erf"):
+        absolute = b.value(f"math.absf {b.x.name} : {b.x.type}", b.shape)
+        b.give(b.value(f"math.{name} {absolute.name} : {b.x.type}", b.shape))
+
+
+def _softmax(b: Builder) -> None:
+    out = b.same()
+    text = f"linalg.softmax dimension({b.rank - 1}) ins({b.x.name} : {b.x.type}) outs({out.name} : {out.type})"
+    b.give(b.value(f"{text} -> {out.type}", b.shape))
+
+
+def _moved(b: Builder) -> None:
+    """Copies: concatenation where there are no tiles, else a fill of the same structure."""
+    try:
+        shape = b.shape.concat([b.shape], 0)
+    except LayoutError:
+        b.give(b.same(1))
+        return
+    b.give(b.op("ragged.concat", [b.x, b.x], "dim = 0", shape))
+
+
+PROGRAMS: dict[str, tuple[Program, tuple[str, ...]]] = {
+    "elementwise": (_elementwise, tuple(DTYPES)),
+    "reductions": (_reductions, tuple(DTYPES)),
+    "functions": (_functions, FLOATS),
+    "softmax": (_softmax, FLOATS),
+    "moved": (_moved, tuple(DTYPES)),
+}
+
+
+@functools.lru_cache(maxsize=None)
+def compiled(name: str, layout: str, element: str) -> tuple[Builder, str, Any, Any]:
+    """A program, and its callables for one and two threads."""
+    builder = Builder(layout, False, element)
+    PROGRAMS[name][0](builder)
+    text = builder.text()
+    with pytest.MonkeyPatch.context() as patch:
+        # The data is small: let any amount of work go to threads.
+        threshold = str(thread_ragged_kernels.THRESHOLD)
+        patch.setattr(thread_ragged_kernels, "_RUNTIME", thread_ragged_kernels._RUNTIME.replace(threshold, "0"))
+        functions: list[Any] = []
+        for threads in ("1", "2"):
+            patch.setenv("RAGGED_NUM_THREADS", threads)
+            functions.append(compile(text))
+    return builder, text, functions[0], functions[1]
+
+
+def data(builder: Builder, mode: str, seed: int) -> Sample:
+    """A structure, with values of the whole range of small numbers of its type."""
+    found = next(s for s in samples(builder.shape, builder.element, seed) if s.mode == mode)
+    values = found.case.parts[0]
+    if builder.element in FLOATS:
+        values = (np.random.default_rng(seed).normal(size=values.shape) * 3).astype(values.dtype)
+    elif builder.element in INTEGERS:
+        info = np.iinfo(values.dtype)
+        values = np.random.default_rng(seed).integers(info.min, info.max, values.shape, values.dtype, endpoint=True)
+    case = Case(found.case.shape, found.case.element, (values, *found.case.parts[1:]))
+    return Sample(found.pick, mode, case, RaggedValue.from_parts(case.shape, case.parts))
+
+
+def outputs(builder: Builder, result: Any) -> list[Any]:
+    """Results as a list, of windows their elements."""
+    values = [result] if len(builder.results) == 1 else list(result)
+    out: list[Any] = []
+    for value, got in zip(builder.results, values, strict=True):
+        if value.tensor.layout.is_dense:
+            out.append(np.asarray(got))
+        else:
+            out += [np.asarray(p) for p in RaggedValue.from_parts(value.tensor, got).compact().to_parts()]
+    return out
+
+
+def check(name: str, layout: str, element: str, mode: str, seed: int) -> None:
+    builder, text, one, two = compiled(name, layout, element)
+    sample = data(builder, mode, seed)
+    arguments = builder.arguments(sample)
+    expected = run(text, "f", arguments)
+    got = outputs(builder, one(*arguments))
+    again = outputs(builder, two(*arguments))
+    wanted = outputs(builder, expected[0] if len(expected) == 1 else expected)
+    for a, b, c in zip(got, again, wanted, strict=True):
+        assert a.tobytes() == b.tobytes()
+        assert a.dtype == c.dtype
+        if element in FLOATS and a.dtype == DTYPES[element]:
+            a, c = a.astype(np.float64), c.astype(np.float64)
+            scale = np.max(np.abs(sample.case.parts[0].astype(np.float64)), initial=1.0) * max(1, a.size)
+            np.testing.assert_allclose(a, c, rtol=TOLERANCE[element], atol=TOLERANCE[element] * min(scale, 8.0))
+        else:
+            np.testing.assert_array_equal(a, c)
+
+
+@given(st.data())
+@settings(max_examples=max(40, settings().max_examples // 2))
+def test_programs_compute_what_the_interpreter_computes(draws: Any) -> None:
+    name = draws.draw(st.sampled_from(sorted(PROGRAMS)))
+    layout = draws.draw(st.sampled_from(LAYOUTS))
+    element = draws.draw(st.sampled_from(PROGRAMS[name][1]))
+    assume(not (name == "functions" and element == "f16" and layout.startswith("drrr")))
+    for mode in MODES:
+        check(name, layout, element, mode, draws.draw(st.integers(0, 2**16)))
+
+
+@pytest.mark.parametrize("element", sorted(DTYPES))
+def test_every_element_type_on_one_layout(element: str) -> None:
+    for name, (_, elements) in PROGRAMS.items():
+        if element in elements and name != "functions":
+            for mode in MODES:
+                check(name, "dr|d", element, mode, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_every_layout_with_every_element_type(layout: str, name: str) -> None:
+    for element in PROGRAMS[name][1]:
+        for mode in MODES:
+            check(name, layout, element, mode, 11)
+
+
+@pytest.mark.parametrize("layout", ["dr|d", "drr", "dw"])
+def test_large_data_has_equal_bits_on_two_threads(layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enough work that threads start by themselves, with one component that holds half of it."""
+    builder = Builder(layout, False)
+    _reductions(builder)
+    text = builder.text()
+    rng = np.random.default_rng(5)
+    sizes = [int(n) for n in rng.integers(0, 200, 600)]
+    sizes[17] = sum(sizes)
+    total = sum(sizes)
+    parts: list[Any] = [rng.normal(size=(total, 3) if layout.endswith("|d") else total).astype(np.float32)]
+    if layout == "drr":
+        parts += [offsets_of([3] * 200), offsets_of(sizes)]
+    else:
+        parts += [offsets_of(sizes)[:-1], np.array(sizes, np.int64)] if layout == "dw" else [offsets_of(sizes)]
+    results: list[list[bytes]] = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("RAGGED_NUM_THREADS", threads)
+        results.append([r.tobytes() for r in outputs(builder, compile(text)(tuple(parts)))])
+    assert results[0] == results[1]
+
+
+def test_generated_structures_are_of_their_type() -> None:
+    """The data the other tests rest on: every layout has the structures that its modes name."""
+    for layout in AXES:
+        shape = typed_shape(layout, False)
+        for mode in MODES:
+            case = tensor_of(seeded(1), mode, shape, "f32")
+            value = RaggedValue.from_parts(shape, case.parts)
+            assert len(value.to_parts()) == len(shape.parts())
+            if mode == "zero batch":
+                assert not list(value.indices())

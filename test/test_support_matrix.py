@@ -1,0 +1,95 @@
+"""Every op on every layout works like the reference interpreter or is refused by name: some cells of
+every op each day, all of them and the page that lists them in the long run."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.util
+import os
+from types import ModuleType
+
+import pytest
+from support.matrix import COLUMNS, Outcome, build_cell, keys, run_cell, run_cells, sample_of
+
+from conftest import ROOT
+
+SHARE = 16
+"""The quick run takes one cell in so many of every op, others each day."""
+
+
+@pytest.fixture(scope="module")
+def generator() -> ModuleType:
+    """`docs/generate_support.py` as a module."""
+    spec = importlib.util.spec_from_file_location("generate_support", ROOT / "docs" / "generate_support.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def failures(outcomes: list[Outcome]) -> str:
+    """What failed, for the message of an assert."""
+    return "\n\n".join(f"{' / '.join(o.key)}: {o.text}" for o in outcomes if o.status == "failed")
+
+
+def workers() -> int:
+    """Worker processes: one per core."""
+    return len(os.sched_getaffinity(0))
+
+
+def test_some_cells_of_every_op() -> None:
+    outcomes = run_cells(sample_of(SHARE, datetime.date.today().toordinal()), workers())
+    assert {o.key[1] for o in outcomes} == {op for _, op, _ in keys()}
+    assert not failures(outcomes)
+    page = (ROOT / "docs" / "support.md").read_text()
+    unlisted = sorted({o.key[1] for o in outcomes if f"\n### {o.key[1]}\n" not in page})
+    assert not unlisted
+
+
+@pytest.mark.slow
+def test_all_cells_and_the_page_that_lists_them(generator: ModuleType) -> None:
+    outcomes = run_cells(keys(), workers())
+    assert not failures(outcomes)
+    assert (ROOT / "docs" / "support.md").read_text() == generator.render(outcomes)
+
+
+def test_refused_cells_say_why() -> None:
+    outcome = run_cell(("dw", "ragged.merge", "dim 0"))
+    assert outcome.status == "refused"
+    assert outcome.text == (
+        "'ragged.merge' op expected contiguous components to merge, got window dim 1 of layout \"dw\" "
+        "(use ragged.compact)"
+    )
+
+
+def test_wrong_results_and_dead_workers_are_failures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The harness itself can fail: a result that differs, an error only one side gives."""
+    key = ("dr", "linalg.reduce", "dim 1")
+    assert run_cell(key).status == "works"
+    monkeypatch.setattr("support.matrix.run", lambda module, entry, args: [args[0][0]])
+    outcome = run_cell(key)
+    assert outcome.status == "failed"
+    assert "result" in outcome.text
+    monkeypatch.setattr("support.matrix.compile", lambda text: os.abort)
+    (dead,) = run_cells([("dr", "no such op", "")], 1)
+    assert dead.status == "failed"
+
+
+def test_every_layout_has_every_kind_of_cell() -> None:
+    for layout in COLUMNS:
+        ops = {op for _, op, _ in keys([layout])}
+        assert {"ragged.merge", "linalg.reduce", "linalg.generic", "arith", "tensor.extract", "scf.if"} <= ops
+    assert build_cell(("dr|d", "ragged.merge", "dim 0")).text().count("ragged.merge") == 1
+
+
+def test_page_groups_equal_outcomes(generator: ModuleType) -> None:
+    outcomes = [
+        Outcome(("dr", "ragged.merge", "dim 0"), "works"),
+        Outcome(("drr", "ragged.merge", "dim 0"), "works"),
+        Outcome(("dw", "ragged.merge", "dim 0"), "refused", "'ragged.merge' op expected 1 of layout \"dw\", got dim 1"),
+    ]
+    text = "\n".join(generator.section("ragged.merge", outcomes))
+    assert "| `dr`, `drr` | dim 0 | – |" in text
+    assert "| `dw` | – | dim 0 (1) |" in text
+    assert '1. `\'ragged.merge\' op expected N of layout "…", got dim N`' in text
