@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ragged_dialect
 from ragged_dialect import reference
 
 Run = Callable[..., list[Any]]
@@ -21,7 +22,13 @@ def _reference(text: str, entry: str, *args: Any) -> list[Any]:
     return reference.run(text, entry, args)
 
 
-BACKENDS: dict[str, Run] = {"reference": _reference}
+def _cpu(text: str, entry: str, *args: Any) -> list[Any]:
+    function = ragged_dialect.compile(text, entry)
+    results = function(*args)
+    return [results] if len(function.signature.results) == 1 else list(results or ())
+
+
+BACKENDS: dict[str, Run] = {"reference": _reference, "cpu": _cpu}
 """Functions of (text, entry, *args) that return the list of the results."""
 
 
