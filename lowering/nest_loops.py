@@ -59,6 +59,7 @@ def _pair_rule(operand: Operand, a: int, b: int) -> str:
 
 
 def close_pending_inputs(ctx: Lowering, nest: Nest) -> None:
+    """Close the open forall when the nest reads a result of it as a whole."""
     if any(op.parts is not None and op.parts.pending is not None for op in nest.operands):
         ctx.close()
     for operand in nest.operands:
@@ -91,17 +92,20 @@ def mixed_loops(nest: Nest, outer: set[int]) -> set[int]:
 def batch_loops(nest: Nest) -> list[int]:
     """Explicit parallel loops over leading dense levels, in every out: the forall. Together they cut
     every out into ranges of its own: the levels above one of them are among them too."""
-    found = [
-        loop
-        for loop in explicit_loops(nest)
-        if nest.kinds[loop] == "parallel"
-        and all(out.uses(loop) for out in nest.outs)
-        and all(_is_leading(operand, dim) for operand in nest.operands for dim in operand.uses(loop))
-        and not any(operand.mentions(loop) for operand in nest.operands)
-    ]
+    found = [loop for loop in explicit_loops(nest) if _is_independent(nest, loop)]
     while not _cuts_outs(nest, found):
         found = [loop for loop in found if _cuts_outs(nest, found, loop)]
     return found
+
+
+def _is_independent(nest: Nest, loop: int) -> bool:
+    """Whether a loop is parallel, over leading dense levels, and in every out."""
+    return (
+        nest.kinds[loop] == "parallel"
+        and all(out.uses(loop) for out in nest.outs)
+        and all(_is_leading(operand, dim) for operand in nest.operands for dim in operand.uses(loop))
+        and not any(operand.mentions(loop) for operand in nest.operands)
+    )
 
 
 def _cuts_outs(nest: Nest, loops: list[int], only: int | None = None) -> bool:
@@ -110,7 +114,7 @@ def _cuts_outs(nest: Nest, loops: list[int], only: int | None = None) -> bool:
         assert out.parts is not None
         for loop in loops if only is None else (only,):
             for dim in out.uses(loop):
-                axis, at = out.parts.layout.locate(dim)
+                _, at = out.parts.layout.locate(dim)
                 if any(out.loops[above] not in loops for above in range(dim - at, dim)):
                     return False
     return True
@@ -172,17 +176,9 @@ def _can_collapse(nest: Nest) -> bool:
 
 def _can_run(nest: Nest, loops: list[int]) -> bool:
     """Whether these loops can be the forall of the nest."""
-    batch = set(batch_loops(nest))
-    for loop in loops:
-        plain = (
-            nest.kinds[loop] == "parallel"
-            and all(out.uses(loop) for out in nest.outs)
-            and all(_is_leading(operand, dim) for operand in nest.operands for dim in operand.uses(loop))
-            and not any(operand.mentions(loop) for operand in nest.operands)
-        )
-        if not plain:
-            return False
-    return batch <= set(loops) and len(set(loops)) == len(loops) and _cuts_outs(nest, loops)
+    if not all(_is_independent(nest, loop) for loop in loops) or len(set(loops)) != len(loops):
+        return False
+    return set(batch_loops(nest)) <= set(loops) and _cuts_outs(nest, loops)
 
 
 def dense_extent(nest: Nest, loop: int) -> Mixed:
