@@ -312,18 +312,24 @@ class _View:
 
 
 def _ordered(nest: Nest, loops: list[int]) -> list[int]:
-    """Loops with parents before children, else in their order."""
+    """Loops with the parents of ragged levels before them, else in their order."""
     parents: dict[int, set[int]] = {loop: set() for loop in loops}
     for operand in nest.operands:
         if operand.parts is None:
             continue
         for axis in range(operand.parts.layout.storage_rank):
-            dims = [operand.loops[d] for d in operand.parts.layout.dims(axis)]
-            for at, loop in enumerate(dims):
-                if loop in parents:
-                    parents[loop] |= {k for k in dims[:at] if k in parents}
+            dims = operand.parts.layout.dims(axis)
+            for at, dim in enumerate(dims):
+                loop = operand.loops[dim]
+                if loop in parents and not _has_extent(operand.parts, dim):
+                    parents[loop] |= {k for d in dims[:at] if (k := operand.loops[d]) in parents}
     done: list[int] = []
     while len(done) < len(loops):
         ready = [k for k in loops if k not in done and parents[k] <= set(done)]
         done.append(ready[0])
     return done
+
+
+def _has_extent(parts: Parts, dim: int) -> bool:
+    """Whether a level is as long under every index of the levels above."""
+    return parts.layout.letter(dim) == "d" and not parts.layout.is_split_outer(dim)

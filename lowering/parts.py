@@ -60,6 +60,8 @@ class Parts:
     @property
     def pending(self) -> Pending | None:
         """The open forall that makes the values, if one does."""
+        if isinstance(self.held, Pending) and self.held.forall is not self.ctx.forall:
+            self.held = self.held.resolve()  # it was closed since
         return self.held if isinstance(self.held, Pending) else None
 
     @property

@@ -150,7 +150,7 @@ class _Block:
             return False
         if self.place[second] - self.place[first] > _REACH or a.partial_loops() != b.partial_loops():
             return False
-        if self._used_before(a, second) or any(_accumulates_short(nest) for nest in (a, b)):
+        if self._used_before(a, second):
             return False
         self.nests[second] = join(a, b)
         del self.nests[first]
@@ -189,13 +189,6 @@ class _Block:
             for value in empties:
                 if value.owner.name == "ragged.empty" and not any(True for _ in value.uses):
                     value.owner.erase()
-
-
-def _accumulates_short(nest: Nest) -> bool:
-    """Whether a nest sums in f16 or bf16: the lowering keeps such a sum in f32, and knows it by
-    being the only result."""
-    short = (out.value.type.element_type for out in nest.outs)
-    return not nest.is_parallel and any(isinstance(e, (ir.F16Type, ir.BF16Type)) for e in short)
 
 
 def _use_source(op: Any, sources: dict[Any, Any]) -> None:

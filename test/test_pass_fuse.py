@@ -10,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.programs import Program, programs
 from support.run_pass import count, outcome, transform
+from support.structures import DTYPES
 
+from ragged_dialect.execution import compile
 from ragged_dialect.passes.ragged_check_conform import RaggedCheckConform
 from ragged_dialect.passes.ragged_fuse import RaggedFuse
 from ragged_dialect.passes.ragged_insert_checks import RaggedInsertChecks
+from ragged_dialect.reference import run
 
 
 def t(layout: str, shape: str, element: str = "f32") -> str:
@@ -90,14 +93,25 @@ def test_siblings_share_a_nest() -> None:
     assert compute_ops(fused(text, siblings=False)) == ["linalg.reduce", "linalg.generic"]
 
 
-def test_sums_of_short_floats_stay_apart() -> None:
-    x, b = X.replace("f32", "f16"), B.replace("f32", "f16")
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_sums_of_short_floats_share_a_nest(kind: str) -> None:
+    """Each keeps its own f32 accumulator: 2048 + 1 + 1 and 256 + 1 + 1 lose their ones otherwise."""
+    x, b = X.replace("f32", kind), B.replace("f32", kind)
     body = (
         f"%s = linalg.reduce {{ arith.addf }} ins(%a0 : {x}) outs(%a1 : {b}) dimensions = [1]\n"
-        f"%t = linalg.reduce {{ arith.maximumf }} ins(%a0 : {x}) outs(%a1 : {b}) dimensions = [1]"
+        f"%t = linalg.reduce {{ arith.mulf }} ins(%a0 : {x}) outs(%a1 : {b}) dimensions = [1]\n"
+        f"%q = arith.negf %a0 : {x}\n"
+        f"%u = linalg.reduce {{ arith.maximumf }} ins(%q : {x}) outs(%a1 : {b}) dimensions = [1]"
     )
-    module = transform(program(body, (x, b), "%s, %t", (b, b)), RaggedFuse())
-    assert compute_ops(module) == ["linalg.reduce", "linalg.reduce"]
+    text = program(body, (x, b), "%s, %t, %u", (b, b, b))
+    dtype = DTYPES[kind]
+    large = 2048 if kind == "f16" else 256
+    args = (np.array([[large, 1], [1, 0.3], [1, 3], [-1, 1.7], [0.1, 2.3]]).astype(dtype), np.array([0, 3, 3, 5]))
+    init = np.full((3, 2), 1, dtype)
+    assert compute_ops(fused(text, args, init)) == ["linalg.generic"]
+    for got, expected in zip(compile(text)(args, init), run(text, "f", [args, init]), strict=True):
+        np.testing.assert_array_equal(got, expected)
+    assert run(text, "f", [args, init])[0][0, 0] == dtype.type(large + 3) != dtype.type(large)
 
 
 def test_siblings_of_different_loops_stay() -> None:

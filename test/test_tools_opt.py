@@ -207,7 +207,25 @@ def test_reproducer_of_a_crash(file: Path, tmp_path: Path) -> None:
 def test_a_broken_reproducer(file: Path, capfd: pytest.CaptureFixture[str]) -> None:
     file.write_text('// ragged-opt-reproducer: {"pipeline": "cse"}\n')
     assert _opt("--run-reproducer", file) == 1
-    assert "expected pipeline and verify-each in" in capfd.readouterr().err
+    expected = "expected pipeline and verify-each in '// ragged-opt-reproducer: …': 'verify-each'"
+    assert capfd.readouterr().err == f"ragged-opt: {expected}\n"
+
+
+def test_no_bytecode_on_a_terminal(file: Path) -> None:
+    controller, terminal = os.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "ragged_dialect.tools.ragged_opt", str(file), "--emit-bytecode"],
+        timeout=60,
+        check=False,
+        stdout=terminal,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).resolve().parent.parent,
+    )
+    os.close(terminal)
+    os.close(controller)
+    assert done.returncode == 1
+    assert done.stderr == "ragged-opt: expected -o FILE or a pipe for bytecode, got a terminal\n"
 
 
 def test_reproducer_of_bytecode_is_text(file: Path, tmp_path: Path) -> None:
@@ -218,11 +236,26 @@ def test_reproducer_of_bytecode_is_text(file: Path, tmp_path: Path) -> None:
     assert _opt("--run-reproducer", kept) == 1
 
 
+def test_damaged_bytecode(file: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Some of it crashes MLIR's reader, but never the tool."""
+    code = tmp_path / "in.mlirbc"
+    assert _opt(file, "--emit-bytecode", "-o", code) == 0
+    data = code.read_bytes()
+    capfd.readouterr()
+    errors: list[str] = []
+    for at in range(len(BYTECODE), 60):
+        code.write_bytes(data[:at] + b"\0" + data[at + 1 :])
+        if _opt(code, "-o", os.devnull) == 1:
+            errors.append(capfd.readouterr().err)
+    unreadable = [e for e in errors if "ragged-opt: expected MLIR bytecode, got some that MLIR cannot read" in e]
+    assert 0 < len(unreadable) < len(errors)
+
+
 def test_interrupted(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ragged_dialect.tools.driver.load_module", interrupt)
+    monkeypatch.setattr("ragged_dialect.tools.driver.load", interrupt)
     assert _opt(file) == 130
 
 

@@ -133,6 +133,15 @@ class Emitter:
             return -(-a // factor)
         return a if factor == 1 else self.binary(arith.CeilDivUIOp, a, factor)
 
+    def least(self, a: Extent, b: Extent) -> Extent:
+        """The smaller of two scalars."""
+        return min(a, b) if isinstance(a, int) and isinstance(b, int) else self.binary(arith.MinSIOp, a, b)
+
+    def entry(self, vector: Any, at: Extent) -> Any:
+        """An entry of a vector, as index; the place is known to be in it."""
+        place = self.index(at)
+        return self.once(("entry",), (vector, place), lambda: _entry(vector, place))
+
     def rows(self, size: Extent, per_row: Extent) -> Extent:
         """How many rows of `per_row` entries there are in `size`; rows of none count as of one."""
         if per_row == 1:

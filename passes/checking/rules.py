@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ragged_dialect.layout import RAGGED
+from ragged_dialect.passes.checking.elements import check_extract
 from ragged_dialect.passes.checking.emitter import Emitter, Extent, is_vector
 from ragged_dialect.passes.checking.structures import check_assemble, check_from_padded
 from ragged_dialect.shape import RaggedShape
@@ -249,5 +250,6 @@ RULES: dict[str, Rule] = {
     "ragged.split": _split,
     "ragged.to_padded": _to_padded,
     "tensor.cast": _cast,
+    "tensor.extract": check_extract,
 }
 """Rules by op name. Ops without a rule (compact, annotate, access ops, print) have nothing to check."""

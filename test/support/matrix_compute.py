@@ -243,12 +243,11 @@ def _projection(b: Builder) -> None:
     left = reduced(b.shape, [last])
     shape = RaggedShape(_parsed([*left.layout.axes, "d"]), (*left.shape, 2))
     extent = b.shape.shape[last]
-    ragged = not _dense(b, last)
-    w = b.dense((extent, 2), lambda s: (s.longest(last) + (ragged and extent is None), 2))
+    w = b.dense((extent, 2), lambda s: (b.size(s, last, 1), 2))
     lost = any(shape.layout.is_plain(k) and not _dense(b, k) for k in kept)
     if lost:
         extents = tuple(b.shape.shape[d] for d in kept)
-        out = b.dense((*extents, 2), lambda s: [*(s.longest(d) for d in kept), 2])
+        out = b.dense((*extents, 2), lambda s: [*(b.size(s, d) for d in kept), 2])
     else:
         out = b.filled(shape, [*kept, None])
     loops = dims(range(b.rank + 1))
@@ -265,19 +264,18 @@ def _matmul(b: Builder, name: str, right: bool) -> None:
     summed, kept = (rows, columns) if right else (columns, rows)
     inner = [*batch, summed]
     extents = tuple(b.shape.shape[d] for d in inner)
-    ragged = not _dense(b, summed) and b.shape.shape[summed] is None
-    sizes = lambda s: [*(s.longest(d) for d in batch), s.longest(summed) + ragged]  # noqa: E731
     if right:
-        y = b.dense((*extents[:-1], 2, extents[-1]), lambda s: [*sizes(s)[:-1], 2, sizes(s)[-1]])
+        own = (*extents[:-1], 2, extents[-1])
+        y = b.dense(own, lambda s: [*(b.size(s, d) for d in batch), 2, b.size(s, summed, 1)])
         sources: list[int | None] = [*batch, None, kept]
     else:
-        y = b.dense((*extents, 2), lambda s: [*sizes(s), 2])
+        y = b.dense((*extents, 2), lambda s: [*(b.size(s, d) for d in batch), b.size(s, summed, 1), 2])
         sources = [*batch, kept, None]
     left = reduced(b.shape, [summed])
     shape = _with_two(left, len(batch) if right else len(batch) + 1)
     if any(d is not None and shape.layout.is_plain(k) and not _dense(b, d) for k, d in enumerate(sources)):
         own = tuple(2 if d is None else b.shape.shape[d] for d in sources)
-        out = b.dense(own, lambda s: [2 if d is None else s.longest(d) for d in sources])
+        out = b.dense(own, lambda s: [2 if d is None else b.size(s, d) for d in sources])
     else:
         out = b.filled(shape, sources)
     _named(b, name, [y, b.x] if right else [b.x, y], out)
@@ -471,7 +469,6 @@ def elementwise_cells(shape: RaggedShape) -> Iterator[Entry]:
     yield "arith", "select of a scalar condition", _scalar_select
     yield "arith", "other lengths", lambda b: _arith(b, ["addf"], b.like(True))
     yield "arith", "a chain", _chain
-    yield "arith", "constant", _constant
     yield "math", "floats", _math_floats
     yield "math", "powf, fma", _math_more
 
@@ -533,10 +530,6 @@ def _chain(b: Builder) -> None:
         b.give(named_reduce(b, [b.rank - 1], number=0))
     except LayoutError:
         b.give(named_reduce(b, list(range(b.rank)), number=0))
-
-
-def _constant(b: Builder) -> None:
-    b.give(b.value(f"arith.constant dense<1.0> : {b.x.type}", b.shape))
 
 
 def _math_floats(b: Builder) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from support.matrix_program import Builder, Value, parse_layout
+from support.matrix_program import Builder, Sample, Value, parse_layout
 from support.matrix_structure import Build, Entry
 from support.structures import type_text
 
@@ -22,14 +22,16 @@ def flow_cells(shape: RaggedShape) -> Iterator[Entry]:
         yield "tensor.expand_shape", f"dim {dim}", _expand_shape(dim)
     for dim in range(rank - 1):
         yield "tensor.collapse_shape", f"dims {dim}, {dim + 1}", _collapse_shape(dim)
-    yield "tensor.extract", "", _extract
+    yield "tensor.extract", "the first element", _extract
+    yield "tensor.extract", "any element", _extract_any
     yield "tensor.cast", "other extents", _cast
     yield "tensor.empty", "", _refused("tensor.empty({sizes}) : {type}")
     yield "tensor.splat", "", _refused("tensor.splat %s[{sizes}] : {type}")
-    yield "tensor.concat", "", _refused("tensor.concat dim(0) %a0, %a0 : ({type}, {type}) -> {type}")
+    yield "tensor.concat", "", _concat
     yield "tensor.insert", "", _refused("tensor.insert %s into %a0[{zeros}] : {type}")
     yield "tensor.pad", "", _pad
     yield "scf.if", "yields x or twice x", _if
+    yield "scf.if", "yields one of two structures", _if_other
     yield "scf.for", "doubles n times", _for
     yield "scf.while", "doubles while below n", _while
     yield "func.call", "", _call
@@ -62,15 +64,16 @@ def _size(b: Builder, dim: int) -> str:
 def _extract_slice(dim: int) -> Build:
     def build(b: Builder) -> None:
         part = b.argument("index", lambda s: max(0, s.longest(dim) - 1))
-        sizes = [part.name if d == dim else _size(b, d) for d in range(b.rank)]
+        tile = b.shape.layout.letter(dim) == "t"
+        sizes = [("3" if tile else part.name) if d == dim else _size(b, d) for d in range(b.rank)]
         offsets = ["1" if d == dim else "0" for d in range(b.rank)]
         # a tensor of extent 0 has no part that starts at 1
         if b.shape.layout.letter(dim) == "d" and b.shape.layout.is_plain(dim):
             offsets[dim] = b.argument("index", lambda s: min(1, s.longest(dim))).name
-        shape = RaggedShape(b.shape.layout, tuple(None if d == dim else e for d, e in enumerate(b.shape.shape)))
-        if b.shape.layout.letter(dim) == "t":
-            shape = b.shape
-            sizes[dim] = "4"
+        shape = b.shape
+        if tile or b.shape.layout.letter(dim) == "d":
+            extent = 3 if tile else None
+            shape = RaggedShape(b.shape.layout, tuple(extent if d == dim else e for d, e in enumerate(b.shape.shape)))
         ones = ", ".join(["1"] * b.rank)
         text = f"tensor.extract_slice {b.x.name}[{', '.join(offsets)}] [{', '.join(sizes)}] [{ones}] "
         b.give(b.value(f"{text}: {b.x.type} to {type_text(shape, 'f32')}", shape))
@@ -143,6 +146,20 @@ def _extract(b: Builder) -> None:
     b.give(Value(b.line(f"tensor.extract {b.x.name}[{indices}] : {b.x.type}"), "f32"))
 
 
+def _extract_any(b: Builder) -> None:
+    """An element of x where it has one, else an index that is out of range."""
+    drawn: dict[int, tuple[int, ...]] = {}
+
+    def index(s: Sample) -> tuple[int, ...]:
+        if id(s) not in drawn:
+            found = list(s.value.indices())
+            drawn[id(s)] = found[s.pick(0, len(found) - 1)] if found else (s.pick(-1, 3),) * b.rank
+        return drawn[id(s)]
+
+    indices = [b.argument("index", lambda s, d=d: index(s)[d]).name for d in range(b.rank)]
+    b.give(Value(b.line(f"tensor.extract {b.x.name}[{', '.join(indices)}] : {b.x.type}"), "f32"))
+
+
 def _cast(b: Builder) -> None:
     """To the type with every dense extent dynamic, or static, and back."""
     letters = b.shape.layout.letters
@@ -166,6 +183,13 @@ def _refused(text: str) -> Build:
     return build
 
 
+def _concat(b: Builder) -> None:
+    first = b.shape.shape[0]
+    shape = RaggedShape(b.shape.layout, (None if first is None else 2 * first, *b.shape.shape[1:]))
+    t = b.x.type
+    b.give(b.value(f"tensor.concat dim(0) %a0, %a0 : ({t}, {t}) -> {type_text(shape, 'f32')}", shape))
+
+
 def _pad(b: Builder) -> None:
     zeros = ", ".join(["0"] * b.rank)
     arguments = ", ".join(f"%p{d}: index" for d in range(b.rank))
@@ -187,6 +211,17 @@ def _if(b: Builder) -> None:
     text = (
         f"scf.if {condition.name} -> ({t}) {{\n    {_twice('%a0', '%t', t)}\n    scf.yield %t : {t}\n"
         f"  }} else {{\n    scf.yield %a0 : {t}\n  }}"
+    )
+    b.give(b.value(text, b.shape))
+
+
+def _if_other(b: Builder) -> None:
+    y = b.like(True)
+    condition = b.argument("i1", lambda s: bool(s.pick(0, 1)))
+    t = b.x.type
+    text = (
+        f"scf.if {condition.name} -> ({t}) {{\n    {_twice('%a0', '%t', t)}\n    scf.yield %t : {t}\n"
+        f"  }} else {{\n    scf.yield {y.name} : {t}\n  }}"
     )
     b.give(b.value(text, b.shape))
 

@@ -22,6 +22,7 @@ TILE = 4
 FEATURES = 3
 MODES = ("zero batch", "all empty", "equal", "skew", "mixed", "odd batch")
 _BATCH = {"zero batch": 0, "all empty": 2, "equal": 2, "skew": 4, "mixed": 2, "odd batch": 3}
+_FEATURES = {"zero batch": 1, "all empty": 3, "equal": 3, "skew": 1, "mixed": 3, "odd batch": 2}
 STATIC_BATCH = 2
 
 
@@ -112,13 +113,13 @@ def _axis(
 ) -> int:
     """Vectors and extents of one axis; its storage size."""
     if letters == "d":
-        known[first] = extents[0] if extents[0] is not None else (1 + 2 * pick(0, 1))
+        known[first] = extents[0] if extents[0] is not None else _FEATURES[mode]
         return known[first]
     if letters.startswith("dt"):
-        tiles = extents[0] if extents[0] is not None else {"zero batch": 0, "all empty": 1}.get(mode, pick(1, 3))
+        tiles = extents[0] if extents[0] is not None else {"zero batch": 0, "equal": 2}.get(mode, pick(1, 3))
         known[first] = tiles
         factor = int(np.prod([e for e in extents[1:] if e is not None]))
-        return tiles * factor - pick(0, factor - 1) if tiles else 0
+        return tiles * factor - (pick(0, factor - 1) if tiles and mode != "equal" else 0)
     count = 1
     body = letters.rstrip("t")
     for place, letter in enumerate(body):
@@ -208,17 +209,17 @@ class Builder:
         own = element or self.element
         return self.argument(type_text(shape, own), lambda s: elements(s.pick, sizes(s), own), shape, own)
 
+    def size(self, s: Sample, dim: int, extra: int = 0) -> int:
+        """How long a dense tensor has to be on a dim of x: its extent, or the longest length (and
+        some more)."""
+        if self.shape.layout.letter(dim) in RAGGED:
+            return s.longest(dim) + extra
+        return self.shape.shape[dim] or s.longest(dim)
+
     def dims_of_x(self, dims: Sequence[int], extra: int = 0) -> Value:
-        """A dense argument with the extents of some dims of x, of ragged ones the longest length."""
-        extents = tuple(self.shape.shape[d] if self.shape.layout.letter(d) in "dt" else None for d in dims)
-
-        def sizes(s: Sample) -> list[int]:
-            return [s.longest(d) + (extra if e is None else 0) for d, e in zip(dims, extents, strict=True)]
-
-        ragged = {d for d in dims if self.shape.layout.letter(d) in RAGGED}
-        return self.dense(
-            extents, lambda s: [n if d in ragged else s.longest(d) for d, n in zip(dims, sizes(s), strict=True)]
-        )
+        """A dense argument with the sizes of some dims of x."""
+        extents = tuple(self.shape.shape[d] for d in dims)
+        return self.dense(extents, lambda s: [self.size(s, d, extra) for d in dims])
 
     def line(self, text: str) -> str:
         """A line that defines one value; its name."""

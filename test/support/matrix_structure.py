@@ -277,7 +277,7 @@ def _assert_valid(level: int) -> Build:
     def build(b: Builder) -> None:
         lengths = b.op("ragged.lengths", [b.x], f"level = {level}", "tensor<?xi64>")
         b.lines.append(
-            f'ragged.assert_valid {lengths.name} {{kind = "at_most", factor = 3, op = "test", level = {level}}} '
+            f'ragged.assert_valid {lengths.name} {{kind = "at_most", factor = 4, op = "test", level = {level}}} '
             ": (tensor<?xi64>) -> ()"
         )
         b.give(b.x)

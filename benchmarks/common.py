@@ -1,0 +1,72 @@
+"""What the benchmarks share: interleaved timing, the bandwidth of a copy, lengths of components."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Times(NamedTuple):
+    """Seconds of one candidate."""
+
+    least: float
+    median: float
+
+
+def interleave(candidates: Mapping[str, Callable[[], object]], repetitions: int) -> dict[str, Times]:
+    """Time candidates in turn, so that what else the machine does meets all of them alike; the
+    order changes from round to round. One round before is not counted."""
+    found: dict[str, list[float]] = {name: [] for name in candidates}
+    names = list(candidates)
+    for round_ in range(repetitions + 1):
+        for name in names if round_ % 2 else reversed(names):
+            start = time.perf_counter()
+            candidates[name]()
+            elapsed = time.perf_counter() - start
+            if round_:
+                found[name].append(elapsed)
+    return {name: Times(min(times), float(np.median(times))) for name, times in found.items()}
+
+
+def copy_bandwidth(size: int, repetitions: int = 15) -> float:
+    """Bytes read and written per second by a copy of `size` bytes on one thread."""
+    source, target = np.ones(size, np.uint8), np.empty(size, np.uint8)
+    times = interleave({"copy": lambda: np.copyto(target, source)}, repetitions)["copy"]
+    return 2 * size / times.least
+
+
+def lognormal_lengths(count: int, mean: float, sigma: float, seed: int = 0) -> Array:
+    """Component lengths of a lognormal distribution with a mean."""
+    rng = np.random.default_rng(seed)
+    return np.rint(rng.lognormal(np.log(mean) - sigma**2 / 2, sigma, count)).astype(np.int64)
+
+
+def read_lengths(path: Path) -> Array:
+    """Component lengths from a file, one integer a line."""
+    try:
+        lengths = np.array([int(line) for line in path.read_text().split()], np.int64)
+    except ValueError as error:
+        raise SystemExit(f"{path}: expected one integer a line: {error}") from None
+    if not lengths.size or lengths.min() < 0:
+        raise SystemExit(f"{path}: expected at least one length, and none below 0")
+    return lengths
+
+
+def describe(lengths: Array) -> str:
+    """One line about component lengths."""
+    return (
+        f"{lengths.size} components, {lengths.sum()} rows; lengths: min {lengths.min()}, mean {lengths.mean():.1f}, "
+        f"median {np.median(lengths):.0f}, max {lengths.max()}, {int((lengths == 0).sum())} empty"
+    )
+
+
+def load() -> str:
+    """The load of the machine, which the times should be read with."""
+    return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
