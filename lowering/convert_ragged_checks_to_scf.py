@@ -16,6 +16,12 @@ from ragged_dialect.verify import verify_ragged
 STATUS = 5
 """Entries of the status record: check number (0 for no failure), case, component, two values."""
 
+_SAFE = frozenset(
+    {"tensor.dim"}
+    | {f"arith.{name}" for name in ("constant", "addi", "subi", "muli", "index_cast", "extsi", "cmpi", "select")}
+)
+"""Ops that may run before a check holds."""
+
 
 @dataclass(frozen=True)
 class ConvertRaggedChecksToScf(RaggedPass):
@@ -109,17 +115,81 @@ def _zeros(block: Any) -> list[Any]:
         return [emit.constant(emit.i64(), 0)] * STATUS
 
 
-def _lower_block(state: _State, block: Any, good: list[Any]) -> None:
-    """Lower the checks of a block whose terminator gets a status in front of its operands."""
-    for op in list(block.operations):
-        op = op.operation
+def _lower_block(state: _State, block: Any, good: list[Any], held: frozenset[Any] = frozenset()) -> None:
+    """Lower the checks of a block whose terminator gets a status in front of its operands. `held`
+    are the checks that hold where the block runs."""
+    operations = [op.operation for op in block.operations]
+    for at, op in enumerate(operations):
         if not _has_checks(op, state.checked):
             continue
-        with ir.InsertionPoint(op), op.location:
-            status, made = _lower_op(state, op)
-        _guard(state, block, made, status)
+        if op.name == "ragged.assert_valid":
+            _lower_run(state, block, _run_of_checks(operations[at:]), good, held)
+        else:
+            with ir.InsertionPoint(op), op.location:
+                status = _LOWERED[op.name](state, op)
+            _guard(state, block, op, status, held)
         return
     _finish(block, good)
+
+
+def _run_of_checks(operations: list[Any]) -> list[Any]:
+    """The checks at the start, up to the first op between them that cannot run before they hold."""
+    found: list[Any] = []
+    for op in operations:
+        if op.name == "ragged.assert_valid":
+            found.append(op)
+        elif op.name not in _SAFE:
+            break
+    return found
+
+
+def _lower_run(state: _State, block: Any, checks: list[Any], good: list[Any], held: frozenset[Any]) -> None:
+    """One guard for all checks of a run: nested guards of tensors take bufferization a time that
+    doubles with every one."""
+    status = None
+    known = set(held)
+    for op in checks[:-1]:
+        if _key(op) not in known:
+            status = _lower_check(state, op, status)
+            known.add(_key(op))
+        op.erase()
+    last = checks[-1]
+    if _key(last) not in known:
+        status = _lower_check(state, last, status)
+        known.add(_key(last))
+    if status is not None:
+        _guard(state, block, last, status, frozenset(known))
+        return
+    last.erase()
+    _lower_block(state, block, good, held)
+
+
+def _key(op: Any) -> tuple[Any, ...]:
+    """What a check says."""
+    factor = op.attributes["factor"].value if "factor" in op.attributes else None
+    return op.attributes["kind"].value, factor, *op.operands
+
+
+def _lower_check(state: _State, op: Any, before: list[Any] | None) -> list[Any]:
+    """The status of a check, evaluated only when the checks before it hold."""
+    with ir.InsertionPoint(op), op.location:
+        if before is None:
+            return _evaluate(state, op)
+        fine = arith.cmpi(0, before[0], emit.constant(emit.i64(), 0))
+        guard = scf.IfOp(fine, [emit.i64()] * STATUS, has_else=True)
+        with ir.InsertionPoint(guard.then_block):
+            scf.yield_(_evaluate(state, op))
+        with ir.InsertionPoint(guard.else_block):
+            scf.yield_(before)
+    return list(guard.results)
+
+
+def _evaluate(state: _State, op: Any) -> list[Any]:
+    factor = op.attributes["factor"].value if "factor" in op.attributes else None
+    record = evaluate(op.attributes["kind"].value, list(op.operands), factor)
+    failed = compare("sge", record[0], 0)
+    number = arith.select(failed, emit.constant(emit.i64(), state.number(op)), emit.constant(emit.i64(), 0))
+    return [number, *(emit.to_i64(x) for x in record)]
 
 
 def _finish(block: Any, status: list[Any]) -> None:
@@ -130,17 +200,6 @@ def _finish(block: Any, status: list[Any]) -> None:
             terminator.name, operands=[*status, *terminator.operands], attributes=emit.copy_attributes(terminator)
         )
     terminator.erase()
-
-
-def _lower_op(state: _State, op: Any) -> tuple[list[Any], Any]:
-    """Lower a check or an op with checks inside; returns its status and the last op it became."""
-    if op.name == "ragged.assert_valid":
-        factor = op.attributes["factor"].value if "factor" in op.attributes else None
-        record = evaluate(op.attributes["kind"].value, list(op.operands), factor)
-        failed = compare("sge", record[0], 0)
-        number = arith.select(failed, emit.constant(emit.i64(), state.number(op)), emit.constant(emit.i64(), 0))
-        return [number, *(emit.to_i64(x) for x in record)], op
-    return _LOWERED[op.name](state, op), op
 
 
 def _with_status(op: Any, operands: list[Any], regions: int) -> Any:
@@ -213,7 +272,7 @@ _LOWERED: dict[str, Callable[[_State, Any], list[Any]]] = {
 }
 
 
-def _guard(state: _State, block: Any, op: Any, status: list[Any]) -> None:
+def _guard(state: _State, block: Any, op: Any, status: list[Any], held: frozenset[Any]) -> None:
     """Everything after `op` moves into an scf.if that runs when the status is good; `op` goes."""
     operations = list(block.operations)
     at = next(k for k, o in enumerate(operations) if o.operation == op)
@@ -234,7 +293,7 @@ def _guard(state: _State, block: Any, op: Any, status: list[Any]) -> None:
         ir.Operation.create(terminator.name, operands=list(guard.results), attributes=emit.copy_attributes(terminator))
     terminator.erase()
     op.erase()
-    _lower_block(state, guard.then_block, status)
+    _lower_block(state, guard.then_block, status, held)
 
 
 def _nothing(type_: Any) -> Any:

@@ -40,8 +40,9 @@ def _check_axis(emit: Emitter, x: Any, shape: RaggedShape, dims: range, indices:
         else:
             bound = emit.ceil(size, factor)
         emit.valid("index", dim, index, bound)
-        before = emit.plus(before, emit.times(index, factor))
-        position = emit.plus(start if letter in RAGGED else emit.times(position, size), index)
+        before = emit.plus(before if letter == "t" else 0, emit.times(index, factor))
+        base = start if letter in RAGGED else emit.times(position, size) if dim > dims.start else 0
+        position = index if base == 0 else emit.plus(base, index)
 
 
 def _component(emit: Emitter, x: Any, dim: int, position: Extent) -> tuple[Extent, Extent]:

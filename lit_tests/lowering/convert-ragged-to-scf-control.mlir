@@ -1,0 +1,49 @@
+// RUN: ragged-opt %s --convert-ragged-to-scf --canonicalize --cse | FileCheck %s
+
+#r = #ragged.layout<"dr">
+#w = #ragged.layout<"dw">
+
+// The branches give values and offsets.
+// CHECK-LABEL: func.func @choice
+// CHECK-SAME: (%[[C:.*]]: i1, %{{.*}}: tensor<?xf32>, %[[OX:.*]]: tensor<?xi64>, %[[Y:.*]]: tensor<?xf32>, %[[OY:.*]]: tensor<?xi64>)
+// CHECK: %[[O:.*]] = arith.select %[[C]], %[[OX]], %[[OY]] : tensor<?xi64>
+// CHECK: %[[V:.*]] = scf.if %[[C]] -> (tensor<?xf32>)
+// CHECK: scf.yield %[[Y]]
+// CHECK: return %[[V]], %[[O]]
+func.func @choice(%c: i1, %x: tensor<?x?xf32, #r>, %y: tensor<?x?xf32, #r>) -> tensor<?x?xf32, #r> {
+  %0 = scf.if %c -> (tensor<?x?xf32, #r>) {
+    %s = arith.addf %x, %x : tensor<?x?xf32, #r>
+    scf.yield %s : tensor<?x?xf32, #r>
+  } else {
+    scf.yield %y : tensor<?x?xf32, #r>
+  }
+  return %0 : tensor<?x?xf32, #r>
+}
+
+// What the loop does not change, the offsets, is not carried.
+// CHECK-LABEL: func.func @loop
+// CHECK-SAME: (%{{.*}}: index, %[[X:.*]]: tensor<?xf32>, %[[O:.*]]: tensor<?xi64>)
+// CHECK: %[[V:.*]] = scf.for {{.*}} iter_args(%[[A:.*]] = %[[X]]) -> (tensor<?xf32>)
+// CHECK-NEXT: %[[S:.*]] = arith.addf %[[A]], %[[A]]
+// CHECK-NEXT: scf.yield %[[S]]
+// CHECK: return %[[V]], %[[O]]
+func.func @loop(%n: index, %x: tensor<?x?xf32, #r>) -> tensor<?x?xf32, #r> {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %0 = scf.for %k = %zero to %n step %one iter_args(%y = %x) -> (tensor<?x?xf32, #r>) {
+    %s = arith.addf %y, %y : tensor<?x?xf32, #r>
+    scf.yield %s : tensor<?x?xf32, #r>
+  }
+  return %0 : tensor<?x?xf32, #r>
+}
+
+// A window travels as values, starts and lengths.
+// CHECK-LABEL: func.func @call
+// CHECK-SAME: (%[[V:.*]]: tensor<?xf32>, %[[S:.*]]: tensor<?xi64>, %[[L:.*]]: tensor<?xi64>)
+// CHECK-NEXT: %[[R:.*]]:3 = call @callee(%[[V]], %[[S]], %[[L]])
+// CHECK-NEXT: return %[[R]]#0, %[[R]]#1, %[[R]]#2
+func.func private @callee(%x: tensor<?x?xf32, #w>) -> tensor<?x?xf32, #w>
+func.func @call(%x: tensor<?x?xf32, #w>) -> tensor<?x?xf32, #w> {
+  %0 = func.call @callee(%x) : (tensor<?x?xf32, #w>) -> tensor<?x?xf32, #w>
+  return %0 : tensor<?x?xf32, #w>
+}
