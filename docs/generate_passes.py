@@ -31,14 +31,16 @@ def table() -> str:
     return "\n".join(["| pass | what |", "|---|---|", *rows])
 
 
+def _default(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def options(name: str) -> str:
     """The options of a pass with their defaults."""
     fields = dataclasses.fields(registry.lookup(name))
     if not fields:
         return ""
-    shown = (
-        f"`{f.name.replace('_', '-')}={str(f.default).lower() if isinstance(f.default, bool) else f.default}`" for f in fields
-    )
+    shown = (f"`{f.name.replace('_', '-')}={_default(f.default)}`" for f in fields)
     return f"\n\nOptions: {', '.join(shown)}"
 
 

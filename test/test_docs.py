@@ -1,4 +1,6 @@
-"""What the documents say: programs verify (passes.md has excerpts, which lit tests), files exist, tables agree with the code."""
+"""What the documents say: programs verify, files exist, tables agree with the code.
+
+The excerpts of IR in passes.md are no programs; lit tests those passes."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ PROGRAMS: dict[str, tuple[Program, tuple[str, ...]]] = {
 }
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def compiled(name: str, layout: str, element: str) -> tuple[Builder, str, Any, Any]:
     """A program, and its callables for one and two threads."""
     builder = Builder(layout, False, element)

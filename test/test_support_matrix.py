@@ -92,4 +92,4 @@ def test_page_groups_equal_outcomes(generator: ModuleType) -> None:
     text = "\n".join(generator.section("ragged.merge", outcomes))
     assert "| `dr`, `drr` | dim 0 | – |" in text
     assert "| `dw` | – | dim 0 (1) |" in text
-    assert '1. `\'ragged.merge\' op expected N of layout "…", got dim N`' in text
+    assert "1. `'ragged.merge' op expected N of layout \"…\", got dim N`" in text

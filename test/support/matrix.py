@@ -26,13 +26,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from support.matrix_compute import compute_cells
 from support.matrix_flow import flow_cells
+from support.matrix_generic import elementwise_cells, generic_cells
+from support.matrix_linalg import linalg_cells
 from support.matrix_program import Builder, Sample, Value, samples, typed_shape
 from support.matrix_structure import Build, ragged_cells, structure_cells
 from support.structures import LAYOUTS, assert_same
 
-from ragged_dialect import RaggedError, compile
+from ragged_dialect import compile
 from ragged_dialect.asm.module import parse_module
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import RuntimeCheckError, VerifyError
@@ -41,7 +42,6 @@ from ragged_dialect.reference import RaggedValue, run
 
 COLUMNS = ("d|d", *sorted(LAYOUTS, key=lambda text: (text.replace("|d", ""), len(text))))
 TIMEOUT = 120
-BATCH = 8
 RTOL, ATOL = 2e-5, 1e-6
 
 Key = tuple[str, str, str]
@@ -62,7 +62,8 @@ def catalogue(layout: str) -> dict[Key, Build]:
     if shape.layout.is_dense:
         entries = list(structure_cells(shape))
     else:
-        entries = [*ragged_cells(shape), *compute_cells(shape), *flow_cells(shape)]
+        entries = [*ragged_cells(shape), *linalg_cells(shape), *generic_cells(shape)]
+        entries += [*elementwise_cells(shape), *flow_cells(shape)]
     cells = {(layout, op, variant): build for op, variant, build in entries}
     assert len(cells) == len(entries)
     return cells

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from support.matrix_program import Builder, Sample, Value
-from support.structures import offsets_of, type_text
+from support.structures import DTYPES, offsets_of, type_text
 
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED, Layout
@@ -69,7 +69,7 @@ def _partition(dim: int, rank: int, kind: str) -> Build:
             parts = [composition(s, n, 2) for n in rows]
             made = [p if kind == "lengths" else offsets_of(p).tolist() for p in parts]
             matrix = np.array(made, np.int64).reshape(len(made), 2 + (kind == "offsets"))
-            return (matrix if rank == 2 else matrix[0]).astype(f"i{element[1:] == '64' and 8 or 4}")
+            return (matrix if rank == 2 else matrix[0]).astype(DTYPES[element])
 
         vector = b.argument(f"tensor<{'?x' * rank}{element}>", data)
         result = attempt(lambda: b.shape.partition(dim, rank, None), b.shape)
@@ -129,7 +129,8 @@ def _bounds(s: Sample, dim: int, vectors: bool) -> tuple[Any, Any]:
 def _concat(dim: int, other: bool) -> Build:
     def build(b: Builder) -> None:
         y = b.like(other)
-        b.give(b.op("ragged.concat", [b.x, y], f"dim = {dim}", attempt(lambda: b.shape.concat([b.shape], dim), b.shape)))
+        result = attempt(lambda: b.shape.concat([b.shape], dim), b.shape)
+        b.give(b.op("ragged.concat", [b.x, y], f"dim = {dim}", result))
 
     return build
 
