@@ -13,7 +13,7 @@ from support.matrix import COLUMNS, Outcome, build_cell, keys, run_cell, run_cel
 
 from conftest import ROOT
 
-SHARE = 16
+SHARE = 24
 """The quick run takes one cell in so many of every op, others each day."""
 
 

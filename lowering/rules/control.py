@@ -109,21 +109,8 @@ def lower_terminator(ctx: Lowering, op: Any, process: Process) -> None:
     ctx.erase_later(op)
 
 
-def lower_call(ctx: Lowering, op: Any, process: Process) -> None:
-    """func.call."""
-    ctx.close()
-    made = ir.Operation.create(
-        op.name,
-        results=expand_types([r.type for r in op.results]),
-        operands=expand(ctx, op.operands),
-        attributes=emit.copy_attributes(op),
-    )
-    rebind(ctx, list(op.results), list(made.results))
-    ctx.erase_later(op)
-
-
-def lower_region_op(ctx: Lowering, op: Any, process: Process) -> None:
-    """scf.if, scf.for and scf.while: operands, results and block arguments expand."""
+def lower_expanded(ctx: Lowering, op: Any, process: Process) -> None:
+    """func.call, scf.if, scf.for and scf.while: operands, results and block arguments expand."""
     ctx.close()
     made = ir.Operation.create(
         op.name,
@@ -144,8 +131,8 @@ RULES: dict[str, Callable[[Lowering, Any, Process], None]] = {
     "func.return": lower_terminator,
     "scf.yield": lower_terminator,
     "scf.condition": lower_terminator,
-    "func.call": lower_call,
-    "scf.if": lower_region_op,
-    "scf.for": lower_region_op,
-    "scf.while": lower_region_op,
+    "func.call": lower_expanded,
+    "scf.if": lower_expanded,
+    "scf.for": lower_expanded,
+    "scf.while": lower_expanded,
 }

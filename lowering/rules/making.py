@@ -12,7 +12,7 @@ from ragged_dialect.lowering import emit, vectors
 from ragged_dialect.lowering.combiners import combine, neutral
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.emit import Mixed
-from ragged_dialect.lowering.making import empty_parts
+from ragged_dialect.lowering.empty import empty_parts
 from ragged_dialect.lowering.nest import Payload, make_nest
 from ragged_dialect.lowering.nest_emit import lower_nest
 from ragged_dialect.lowering.parts import Parts

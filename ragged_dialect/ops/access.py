@@ -100,12 +100,22 @@ def _check_level(op: Any, letters: str) -> None:
         )
 
 
-def _check_vector_result(op: Any) -> None:
-    if op.res.type != vector_type():
-        raise LayoutError(f"expected result type {vector_type()}, got {op.res.type}")
+class LevelVectorOp(RaggedOp):
+    """An op that gives an index vector of a level; `letters` are the levels that have it."""
+
+    res: Result[Tensor]
+    x: Operand[Tensor]
+    level: IntegerAttr
+    letters = RAGGED
+
+    @verifier
+    def verify_invariants(self) -> None:
+        _check_level(self, self.letters)
+        if self.res.type != vector_type():
+            raise LayoutError(f"expected result type {vector_type()}, got {self.res.type}")
 
 
-class OffsetsOp(RaggedOp, name="offsets", traits=[Pure]):
+class OffsetsOp(LevelVectorOp, name="offsets", traits=[Pure]):
     """The element offsets of a ragged level (of the elements also where the level is split).
 
     ```mlir
@@ -113,17 +123,10 @@ class OffsetsOp(RaggedOp, name="offsets", traits=[Pure]):
     ```
     """
 
-    res: Result[Tensor]
-    x: Operand[Tensor]
-    level: IntegerAttr
-
-    @verifier
-    def verify_invariants(self) -> None:
-        _check_level(self, "r")
-        _check_vector_result(self)
+    letters = "r"
 
 
-class StartsOp(RaggedOp, name="starts", traits=[Pure]):
+class StartsOp(LevelVectorOp, name="starts", traits=[Pure]):
     """The start of every component of a ragged level.
 
     ```mlir
@@ -131,17 +134,8 @@ class StartsOp(RaggedOp, name="starts", traits=[Pure]):
     ```
     """
 
-    res: Result[Tensor]
-    x: Operand[Tensor]
-    level: IntegerAttr
 
-    @verifier
-    def verify_invariants(self) -> None:
-        _check_level(self, RAGGED)
-        _check_vector_result(self)
-
-
-class LengthsOp(RaggedOp, name="lengths", traits=[Pure]):
+class LengthsOp(LevelVectorOp, name="lengths", traits=[Pure]):
     """The logical lengths of a level, one per index tuple of the levels above: of the outer part of
     a split the number of tiles, of a tile its number of elements. With `stored` the lengths that a
     ragged level is stored with: elements also where it is split, one per parent position also where
@@ -153,18 +147,15 @@ class LengthsOp(RaggedOp, name="lengths", traits=[Pure]):
     ```
     """
 
-    res: Result[Tensor]
-    x: Operand[Tensor]
-    level: IntegerAttr
     optional = ("stored",)
 
-    @verifier
-    def verify_invariants(self) -> None:
-        _check_level(self, RAGGED if has_unit(self, "stored") else RAGGED + "t")
-        _check_vector_result(self)
+    @property
+    def letters(self) -> str:
+        """The levels that have it."""
+        return RAGGED if has_unit(self, "stored") else RAGGED + "t"
 
 
-class RowIdsOp(RaggedOp, name="row_ids", traits=[Pure]):
+class RowIdsOp(LevelVectorOp, name="row_ids", traits=[Pure]):
     """For every element of a ragged level the component it belongs to, counted over all parents.
 
     ```mlir
@@ -172,17 +163,20 @@ class RowIdsOp(RaggedOp, name="row_ids", traits=[Pure]):
     ```
     """
 
-    res: Result[Tensor]
+
+class LevelSizeOp(RaggedOp):
+    """An op that gives a number of a level: ragged, the outer part of a split, or a tile."""
+
+    res: Result[Index]
     x: Operand[Tensor]
     level: IntegerAttr
 
     @verifier
     def verify_invariants(self) -> None:
-        _check_level(self, RAGGED)
-        _check_vector_result(self)
+        _check_level(self, RAGGED + "t")
 
 
-class TotalOp(RaggedOp, name="total", traits=[Pure]):
+class TotalOp(LevelSizeOp, name="total", traits=[Pure]):
     """The sum of the logical lengths of a level.
 
     ```mlir
@@ -190,30 +184,14 @@ class TotalOp(RaggedOp, name="total", traits=[Pure]):
     ```
     """
 
-    res: Result[Index]
-    x: Operand[Tensor]
-    level: IntegerAttr
 
-    @verifier
-    def verify_invariants(self) -> None:
-        _check_level(self, RAGGED + "t")
-
-
-class MaxLengthOp(RaggedOp, name="max_length", traits=[Pure]):
+class MaxLengthOp(LevelSizeOp, name="max_length", traits=[Pure]):
     """The largest logical length of a level, 0 without components.
 
     ```mlir
     %1 = ragged.max_length %0 {level = 1} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> index
     ```
     """
-
-    res: Result[Index]
-    x: Operand[Tensor]
-    level: IntegerAttr
-
-    @verifier
-    def verify_invariants(self) -> None:
-        _check_level(self, RAGGED + "t")
 
 
 class PrintOp(RaggedOp, name="print"):

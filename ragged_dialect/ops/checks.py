@@ -52,7 +52,7 @@ class AssumeOp(RaggedOp, name="assume", traits=[Pure]):
         shape = tensor_shape(self.x)
         level = int_attr(self, "level")
         if shape.layout.letter(level) == "t":
-            raise LayoutError(f"expected a level that is not a tile, got dim {level} of layout \"{shape.layout}\"")
+            raise LayoutError(f'expected a level that is not a tile, got dim {level} of layout "{shape.layout}"')
         facts = {name: optional_int(self, name) for name in self.optional}
         if all(value is None for value in facts.values()):
             raise LayoutError("expected divisible_by, min or max, got none of them")

@@ -1,0 +1,197 @@
+"""`ragged.empty` on parts: vectors from the likes, storage of the size they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ragged_dialect._mlir import tensor
+from ragged_dialect.layout import RAGGED, Layout
+from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.lowering.context import Lowering
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.making import own_axis, own_starts
+from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.views import positions
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.sources import Source, parent_dims
+from ragged_dialect.types import storage_type, vector_type
+
+
+def empty_parts(
+    ctx: Lowering,
+    likes: Sequence[Parts],
+    sources: Sequence[Source | None],
+    shape: RaggedShape,
+    extents: Sequence[Any],
+    element: Any,
+) -> Parts:
+    """Uninitialised storage whose levels come from the likes; `extents` are those of the dense dims
+    that have no source and are dynamic."""
+    return _Empty(ctx, likes, sources, shape, extents).make(element)
+
+
+class _Empty:
+    """One `ragged.empty`: fills in the parts axis by axis."""
+
+    def __init__(
+        self,
+        ctx: Lowering,
+        likes: Sequence[Parts],
+        sources: Sequence[Source | None],
+        shape: RaggedShape,
+        extents: Sequence[Any],
+    ) -> None:
+        self.ctx = ctx
+        self.likes = list(likes)
+        self.sources = list(sources)
+        self.shape = shape
+        self.dense = self._dense_extents(extents)
+        known = {dim: extent for dim, extent in self.dense.items() if shape.has_extent_part(dim)}
+        self.made = Parts(ctx, shape, None, {}, known)
+
+    def _dense_extents(self, extents: Sequence[Any]) -> dict[int, Mixed]:
+        own = iter(extents)
+        dense: dict[int, Mixed] = {}
+        for dim, source in enumerate(self.sources):
+            static = self.shape.shape[dim]
+            if source is None:
+                dense[dim] = emit.to_index(next(own)) if static is None else static
+            elif self.shape.layout.letter(dim) == "d":
+                dense[dim] = self.likes[source.like].extent(source.level) if static is None else static
+        return dense
+
+    def make(self, element: Any) -> Parts:
+        """The parts, with storage of an element type."""
+        layout = self.shape.layout
+        sizes = [
+            self.dense[layout.dims(axis)[0]] if letters == "d" else self._axis(axis)
+            for axis, letters in enumerate(layout.axes)
+        ]
+        self.made.held = emit.cast(emit.empty(sizes, element), storage_type(self.shape, element))
+        return self.made
+
+    def _axis(self, axis: int) -> Mixed:
+        """Set the vectors of an axis; its storage extent."""
+        same = self._same_axis(axis)
+        if same is not None:
+            like, like_axis = same
+            dropped = self._dropped_tiles(like, like_axis, axis)
+            if self.shape.layout.axes[axis].rstrip("t") == "d":
+                return emit.ceildiv(like.storage_dim(like_axis), dropped)
+            if dropped == 1:
+                return self._head(like, like_axis, axis)
+        return self._walk(axis)
+
+    def _same_axis(self, axis: int) -> tuple[Parts, int] | None:
+        """The like and its axis when the result's axis takes the first levels of it in order."""
+        dims = list(self.shape.layout.dims(axis))
+        first = self.sources[dims[0]]
+        assert first is not None
+        like = self.likes[first.like]
+        like_axis, at = like.layout.locate(first.level)
+        wanted = [Source(first.like, first.level + step) for step in range(len(dims))]
+        return (like, like_axis) if at == 0 and [self.sources[dim] for dim in dims] == wanted else None
+
+    def _dropped_tiles(self, like: Parts, like_axis: int, axis: int) -> int:
+        """Elements of the like per element of the result: the product of the tiles it drops."""
+        place = len(self.shape.layout.axes[axis].rstrip("t")) - 1
+        level, dim = like.layout.dims(like_axis)[0] + place, self.shape.layout.dims(axis)[0] + place
+        return like.shape.factor(level) // self.shape.factor(dim)
+
+    def _head(self, like: Parts, like_axis: int, axis: int) -> Mixed:
+        """The first levels of a like's axis, with its very vectors; windows get storage of their own."""
+        first = like.layout.dims(like_axis)[0]
+        base = self.shape.layout.dims(axis)[0]
+        count = len(self.shape.layout.axes[axis])
+        found, windows, size = dict(like.vectors), dict[int, Any](), None
+        if "w" in self.shape.layout.axes[axis]:
+            size = own_axis(self.ctx, _cut(like, like_axis, count), like_axis, found, windows)
+        for (kind, dim), vector in found.items():
+            if first <= dim < first + count:
+                self.made.vectors[kind, dim - first + base] = vector
+        self.made.windows.update({d - first + base: v for d, v in windows.items() if first <= d < first + count})
+        if size is not None:
+            return size
+        whole = count == len(like.layout.axes[like_axis])
+        return like.storage_dim(like_axis) if whole else positions(like, first + count - 1)
+
+    def _walk(self, axis: int) -> Mixed:
+        """An axis whose levels come from several likes, or whose batch dims are permuted: offsets
+        from the lengths, visited in the order of the result."""
+        offsets: Any = None
+        for at, dim in enumerate(self.shape.layout.dims(axis)):
+            letter = self.shape.layout.letter(dim)
+            if letter not in RAGGED:
+                continue
+            lengths = self._lengths(axis, at, dim)
+            offsets = vectors.scan(lengths)
+            if letter == "r":
+                self.made.vectors["offsets", dim] = offsets
+            else:
+                self.made.vectors["starts", dim] = own_starts(offsets)
+                self.made.vectors["lengths", dim] = lengths
+                self.made.windows[dim] = offsets
+        return vectors.last(offsets)
+
+    def _above(self, axis: int, dim: int, fixed: list[Mixed]) -> tuple[Parts, Source, list[Mixed]]:
+        """The like of a ragged level, its source, and the indices of the levels above it there, under
+        an index tuple of the result."""
+        source = self.sources[dim]
+        assert source is not None
+        like = self.likes[source.like]
+        like_axis, _ = like.layout.locate(source.level)
+        mapping = parent_dims([x.shape for x in self.likes], self.sources, self.shape, dim)
+        first = self.shape.layout.dims(axis)[0]
+        above = [fixed[mapping[d] - first] for d in like.layout.dims(like_axis) if d < source.level]
+        return like, source, above
+
+    def _lengths(self, axis: int, levels: int, dim: int) -> Any:
+        """Lengths of a level in elements, one per index tuple of the levels above it."""
+
+        def length(fixed: list[Mixed]) -> Mixed:
+            like, source, above = self._above(axis, dim, fixed)
+            like_axis, _ = like.layout.locate(source.level)
+            elements = like.component(source.level, like.position(like_axis, above))[1]
+            return emit.ceildiv(elements, like.shape.factor(source.level) // self.shape.factor(dim))
+
+        count = self._visit(axis, levels, [emit.value(0)], lambda _, state: [emit.add(state[0], 1)])[0]
+        init = emit.cast(emit.empty([count], emit.i64()), vector_type())
+
+        def store(fixed: list[Mixed], state: list[Any]) -> list[Any]:
+            return [emit.add(state[0], 1), tensor.insert(emit.to_i64(length(fixed)), state[1], [state[0]])]
+
+        return self._visit(axis, levels, [emit.value(0), init], store)[1]
+
+    def _extent(self, axis: int, dim: int, fixed: list[Mixed]) -> Mixed:
+        if self.shape.layout.letter(dim) == "d":
+            return self.dense[dim]
+        like, source, above = self._above(axis, dim, fixed)
+        return like.loop_extent(source.level, above)
+
+    def _visit(
+        self, axis: int, levels: int, inits: list[Any], body: Callable[[list[Mixed], list[Any]], list[Any]]
+    ) -> list[Any]:
+        """Visit the index tuples of the first levels of the result's axis."""
+        dims = self.shape.layout.dims(axis)
+
+        def visit(fixed: list[Mixed], state: list[Any]) -> list[Any]:
+            if len(fixed) == levels:
+                return body(fixed, state)
+
+            def inner(i: Any, carried: list[Any]) -> list[Any]:
+                with self.ctx.scope():
+                    return visit([*fixed, i], carried)
+
+            return emit.for_loop(self._extent(axis, dims[len(fixed)], fixed), state, inner)
+
+        return visit([], inits)
+
+
+def _cut(like: Parts, axis: int, count: int) -> Parts:
+    """A value with only the first levels of an axis, for its vectors."""
+    if count == len(like.layout.axes[axis]):
+        return like
+    layout = Layout((*like.layout.axes[:axis], like.layout.axes[axis][:count]))
+    shape = RaggedShape(layout, like.shape.shape[: layout.rank])
+    return Parts(like.ctx, shape, like.held, like.vectors, like.extents, like.windows)
