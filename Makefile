@@ -8,6 +8,8 @@ RUN_STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
+BENCHMARKS := segments opt_startup canonicalize scaling math_functions
+
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .PHONY: help demo test test-all lint types lit bench clean
@@ -40,7 +42,7 @@ lit: $(DEV_STAMP)
 	$(BIN)/lit -sv lit_tests
 
 bench: $(RUN_STAMP)
-	@set -e; for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
+	@set -e; for name in $(BENCHMARKS); do echo "== $$name"; $(BIN)/python benchmarks/$$name.py; done
 
 $(VENV_STAMP):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \

@@ -1,5 +1,5 @@
-"""Softmax as linalg.generic ops: maximum, exponential of the difference, sum, product with the
-inverse of the sum."""
+"""Softmax as linalg.generic ops: maximum; exponential of the difference and its sum; product with
+the inverse of the sum."""
 
 from __future__ import annotations
 
@@ -15,29 +15,28 @@ from ragged_dialect.types import DYNAMIC, shape_of, tensor_type
 
 
 def generic(
-    ins: Sequence[Any], out: Any, maps: Sequence[Any], kinds: Sequence[str], body: Callable[[list[Any]], Any]
-) -> Any:
-    """A linalg.generic with one out."""
+    ins: Sequence[Any],
+    outs: Sequence[Any],
+    maps: Sequence[Any],
+    kinds: Sequence[str],
+    body: Callable[[list[Any]], list[Any]],
+) -> list[Any]:
+    """A linalg.generic; its results."""
     op = ir.Operation.create(
         "linalg.generic",
-        results=[out.type],
-        operands=[*ins, out],
+        results=[out.type for out in outs],
+        operands=[*ins, *outs],
         attributes={
             "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
             "iterator_types": ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{k}>") for k in kinds]),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(ins), 1]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(ins), len(outs)]),
         },
         regions=1,
     )
-    block = op.regions[0].blocks.append(*[v.type.element_type for v in (*ins, out)])
+    block = op.regions[0].blocks.append(*[v.type.element_type for v in (*ins, *outs)])
     with ir.InsertionPoint(block):
-        ir.Operation.create("linalg.yield", operands=[body(list(block.arguments))])
-    return op.result
-
-
-def reduced_type(type_: Any, dim: int) -> Any:
-    """The tensor type without a reduced dim."""
-    return tensor_type(shape_of(type_).reduce(frozenset({dim})), type_.element_type)
+        ir.Operation.create("linalg.yield", operands=body(list(block.arguments)))
+    return list(op.results)
 
 
 def empty_without(x: Any, dim: int, element: Any) -> Any:
@@ -68,41 +67,40 @@ def decompose_softmax(op: Any) -> None:
     wide = ir.F32Type.get() if short else element
     whole = ir.AffineMap.get_identity(rank)
     kept = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(d) for d in range(rank) if d != dim])
-    parallel = ["parallel"] * rank
     reduction = ["reduction" if d == dim else "parallel" for d in range(rank)]
 
     def widen(x: Any) -> Any:
         return arith.extf(wide, x) if short and x.type != wide else x
 
-    def fold(kind: str, x: Any, body: Callable[[Any, Any], Any]) -> Any:
-        init = emit.fill(neutral(kind, wide), empty_without(source, dim, wide))
-        return generic([x], init, [whole, kept], reduction, lambda a: body(widen(a[0]), a[1]))
+    def filled(kind: str) -> Any:
+        return emit.fill(neutral(kind, wide), empty_without(source, dim, wide))
 
-    def larger(x: Any, top: Any) -> Any:
+    def larger(a: list[Any]) -> list[Any]:
         # a NaN may be passed over here: it comes back with the exponential of its own difference
-        return arith.select(arith.cmpf(arith.CmpFPredicate.OGT, x, top), x, top)
+        x = widen(a[0])
+        return [arith.select(arith.cmpf(arith.CmpFPredicate.OGT, x, a[1]), x, a[1])]
 
-    temporary = target if not short else empty_like(source, wide)
-    top = fold("max", source, larger)
-    powers = generic(
-        [source, top], temporary, [whole, kept, whole], parallel, lambda a: math.exp(arith.subf(widen(a[0]), a[1]))
-    )
-    total = fold("sum", powers, arith.addf)
-    one = emit.constant(wide, 1.0)
-    small = ir.AffineMap.get_identity(rank - 1)
+    def power(a: list[Any]) -> list[Any]:
+        made = math.exp(arith.subf(widen(a[0]), a[1]))
+        return [made, arith.addf(a[3], made)]
+
+    def quotient(a: list[Any]) -> list[Any]:
+        made = arith.mulf(a[0], a[1])
+        return [arith.truncf(element, made) if short else made]
+
+    (top,) = generic([source], [filled("max")], [whole, kept], reduction, larger)
+    outs = [empty_like(source, wide), filled("sum")]
+    powers, total = generic([source, top], outs, [whole, kept, whole, kept], reduction, power)
+    one, small = emit.constant(wide, 1.0), ir.AffineMap.get_identity(rank - 1)
     inverse = generic(
         [total],
-        empty_without(source, dim, wide),
+        [empty_without(source, dim, wide)],
         [small, small],
         ["parallel"] * (rank - 1),
-        lambda a: arith.divf(one, a[0]),
+        lambda a: [arith.divf(one, a[0])],
     )
-
-    def quotient(a: list[Any]) -> Any:
-        result = arith.mulf(a[0], a[1])
-        return arith.truncf(element, result) if short else result
-
-    result = generic([powers, inverse], target, [whole, kept, whole], parallel, quotient)
+    out = empty_like(target, element)
+    (result,) = generic([powers, *inverse], [out], [whole, kept, whole], ["parallel"] * rank, quotient)
     op.results[0].replace_all_uses_with(result)
     op.erase()
 

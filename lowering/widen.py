@@ -64,7 +64,7 @@ def _converted(x: Any, out: Any) -> Any:
     maps = [ir.AffineMap.get_identity(len(x.type.shape))] * 2
     element = out.type.element_type
     change = arith.extf if element == _wide() else arith.truncf
-    return generic([x], out, maps, ["parallel"] * len(x.type.shape), lambda a: change(element, a[0]))
+    return generic([x], [out], maps, ["parallel"] * len(x.type.shape), lambda a: [change(element, a[0])])[0]
 
 
 def _rebuilt(op: Any, starts: list[Any], combiners: dict[int, Any]) -> Any:
