@@ -154,6 +154,8 @@ def _jit(module: Any, signature: Signature) -> CpuFunction:
     attributes = module.operation.attributes
     checks = [_check(c) for c in attributes["ragged.checks"]] if "ragged.checks" in attributes else []
     labels = [a.value for a in attributes["ragged.labels"]] if "ragged.labels" in attributes else []
+    if not module.operation.verify():  # translating invalid IR takes the process down
+        raise CompileError(f"{signature.name}: expected valid IR after the lowering, got IR that does not verify")
     try:
         engine = execution_engine.ExecutionEngine(module, opt_level=3, shared_libs=_libraries())
     except RuntimeError as error:
