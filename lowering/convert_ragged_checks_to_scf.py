@@ -288,7 +288,7 @@ def _guard(state: _State, block: Any, op: Any, status: list[Any], held: frozense
     with ir.InsertionPoint(guard.then_block), terminator.location:
         scf.yield_(list(terminator.operands))
     with ir.InsertionPoint(guard.else_block), terminator.location:
-        scf.yield_([*status, *(_nothing(v.type) for v in terminator.operands)])
+        scf.yield_([*status, *(_nothing(v.type, status[0]) for v in terminator.operands)])
     with ir.InsertionPoint(terminator), terminator.location:
         ir.Operation.create(terminator.name, operands=list(guard.results), attributes=emit.copy_attributes(terminator))
     terminator.erase()
@@ -296,9 +296,12 @@ def _guard(state: _State, block: Any, op: Any, status: list[Any], held: frozense
     _lower_block(state, guard.then_block, status, held)
 
 
-def _nothing(type_: Any) -> Any:
-    """A value that nobody reads: an empty tensor, or zero."""
-    if is_tensor(type_):
-        sizes = [0 if s == DYNAMIC else s for s in type_.shape]
-        return emit.cast(emit.empty(sizes, type_.element_type), type_)
-    return emit.constant(type_, 0)
+def _nothing(type_: Any, failure: Any) -> Any:
+    """A value that nobody reads: an empty tensor, or zero.
+
+    The extents are 0 in a way that no folder sees (the number of a failed check is above 0): with a
+    static shape the two branches would have buffers of different types, and results be copied."""
+    if not is_tensor(type_):
+        return emit.constant(type_, 0)
+    zero = emit.minimum(emit.to_index(failure), 0)
+    return emit.empty([zero if s == DYNAMIC else s for s in type_.shape], type_.element_type)

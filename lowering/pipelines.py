@@ -37,13 +37,10 @@ _SCF = Stage(
     "scf",
     "convert-ragged-to-scf,canonicalize,cse,convert-ragged-checks-to-scf,protect-ragged-arguments,canonicalize,cse",
 )
-_FUSE = Stage(
-    "dense",
-    "convert-ragged-selects-to-scf,func.func(convert-elementwise-to-linalg,linalg-fuse-elementwise-ops),canonicalize,cse",
-)
+_DENSE = Stage("dense", "convert-ragged-selects-to-scf,func.func(convert-elementwise-to-linalg),canonicalize,cse")
 _BUFFER = Stage(
     "bufferize",
-    "one-shot-bufferize{bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map "
+    "empty-tensor-to-alloc-tensor,one-shot-bufferize{bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map "
     "allow-return-allocs-from-loops=1},"
     "canonicalize,cse,canonicalize",
 )
@@ -65,4 +62,4 @@ _LLVM = Stage(
 
 def cpu_pipeline(check: bool = True) -> tuple[Stage, ...]:
     """Ragged IR to the LLVM dialect (`ragged-to-llvm-pipeline`); `check` inserts run-time checks."""
-    return (_LAYOUTS, *((_CHECK,) if check else ()), _RAGGED, _SCF, _FUSE, _BUFFER, _LOOPS, _LLVM)
+    return (_LAYOUTS, *((_CHECK,) if check else ()), _RAGGED, _SCF, _DENSE, _BUFFER, _LOOPS, _LLVM)

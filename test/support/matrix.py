@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import itertools
 import json
 import os
 import queue
@@ -287,7 +286,7 @@ def sample_of(share: int, turn: int) -> list[Key]:
     by_op: dict[str, list[Key]] = {}
     for key in keys():
         by_op.setdefault(key[1], []).append(key)
-    return list(itertools.chain.from_iterable(cells[turn % share :: share] for cells in by_op.values()))
+    return [key for cells in by_op.values() for key in cells[turn % min(share, len(cells)) :: share]]
 
 
 __all__ = ["COLUMNS", "Key", "Outcome", "Sample", "build_cell", "keys", "run_cell", "run_cells", "sample_of", "work"]

@@ -67,6 +67,10 @@ def linalg_cells(shape: RaggedShape) -> Iterator[Entry]:
         yield "linalg.transpose", f"swaps dims {dim}, {dim + 1}", _transpose(order)
     if rank > 2:
         yield "linalg.transpose", "last dim first", _transpose([rank - 1, *range(rank - 1)])
+    ragged = [axis for axis, letters in enumerate(shape.layout.axes) if len(letters) > 1]
+    if len(ragged) > 1:
+        axes = reversed(range(shape.layout.storage_rank))
+        yield "linalg.transpose", "axes reversed", _transpose([d for k in axes for d in shape.layout.dims(k)])
     for dim in range(rank):
         yield "linalg.softmax", f"dim {dim}", _softmax(dim)
     yield "linalg elementwise ops", "unary", _unary_ops
