@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from ragged_dialect.errors import LayoutError
 
@@ -62,7 +62,7 @@ class Layout:
     def __str__(self) -> str:
         return "|".join(self.axes)
 
-    @property
+    @cached_property
     def letters(self) -> str:
         """One letter per logical dim."""
         return "".join(self.axes)
@@ -70,7 +70,7 @@ class Layout:
     @property
     def rank(self) -> int:
         """Number of logical dims."""
-        return sum(map(len, self.axes))
+        return len(self.letters)
 
     @property
     def storage_rank(self) -> int:
@@ -97,15 +97,15 @@ class Layout:
         first = sum(map(len, self.axes[:axis]))
         return range(first, first + len(self.axes[axis]))
 
+    @cached_property
+    def _places(self) -> tuple[tuple[int, int], ...]:
+        return tuple((axis, at) for axis, letters in enumerate(self.axes) for at in range(len(letters)))
+
     def locate(self, dim: int) -> tuple[int, int]:
         """Storage axis of a logical dim, and its place within that axis."""
-        if not 0 <= dim < self.rank:
+        if not 0 <= dim < len(self._places):
             raise LayoutError(f"expected dim in [0, {self.rank}), got {dim}")
-        for axis, letters in enumerate(self.axes):
-            if dim < len(letters):
-                return axis, dim
-            dim -= len(letters)
-        raise AssertionError
+        return self._places[dim]
 
     def letter(self, dim: int) -> str:
         """Letter of a logical dim."""

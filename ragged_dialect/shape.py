@@ -8,6 +8,7 @@ that the op's verifier reports. Plain Python, no MLIR.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from ragged_dialect.errors import LayoutError
@@ -97,6 +98,7 @@ class RaggedShape:
 
     # Structure ops -----------------------------------------------------------------------------
 
+    @lru_cache(maxsize=4096)
     def partition(self, dim: int, rank: int, count: Extent, rows: Extent = None) -> RaggedShape:
         """Partition `dim` by a vector of `rank` 1 or 2 into `count` components (per row of `rows`)."""
         axis, at = self.layout.locate(dim)
@@ -143,12 +145,14 @@ class RaggedShape:
         axes = [*self.layout.axes[: axis - 1], "ddr", *self.layout.axes[axis + 1 :]]
         return RaggedShape(Layout.of_axes(axes), (*self.shape[:dim], count, None, *self.shape[dim + 1 :]))
 
+    @lru_cache(maxsize=4096)
     def merge(self, dim: int) -> RaggedShape:
         """Merge `dim` with `dim + 1`."""
         from ragged_dialect.merging import merge_rule
 
         return merge_rule(self, dim).result(self, dim)
 
+    @lru_cache(maxsize=4096)
     def split(self, dim: int, factor: int) -> RaggedShape:
         """Split `dim` by a factor."""
         if factor < 1:
@@ -181,6 +185,7 @@ class RaggedShape:
             raise LayoutError(f"expected a factor that divides batch extent {extent}, got {factor} (use partition)")
         return None if extent is None else -(-extent // factor)
 
+    @lru_cache(maxsize=4096)
     def select(self, dim: int) -> RaggedShape:
         """Select one index of `dim`: the result has one dim less."""
         axis, at = self.layout.locate(dim)
@@ -198,6 +203,7 @@ class RaggedShape:
             spelling = letters[:at]
         return RaggedShape(self.layout.replace_axis(axis, spelling), shape)
 
+    @lru_cache(maxsize=4096)
     def slice(self, dim: int, extent: Extent = None) -> RaggedShape:
         """A range of `dim`; `extent` is its size when dense and known."""
         axis, at = self.layout.locate(dim)

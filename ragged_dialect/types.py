@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir
@@ -39,7 +40,13 @@ def shape_of(type_: Any) -> RaggedShape:
     if not isinstance(type_, ir.RankedTensorType):
         raise LayoutError(f"expected a ranked tensor, got {type_}")
     shape: Shape = tuple(None if e == DYNAMIC else e for e in type_.shape)
-    return RaggedShape(layout_of(type_) or Layout.dense(len(shape)), shape)
+    return _ragged_shape(layout_of(type_), shape)
+
+
+@lru_cache(maxsize=4096)
+def _ragged_shape(layout: Layout | None, shape: Shape) -> RaggedShape:
+    """The same few shapes are asked for again and again."""
+    return RaggedShape(Layout.dense(len(shape)) if layout is None else layout, shape)
 
 
 def tensor_type(shape: RaggedShape, element: Any) -> Any:
