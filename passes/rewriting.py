@@ -141,10 +141,17 @@ def source(value: Any) -> Any:
 
 def producer(value: Any, name: str) -> Any | None:
     """The op called `name` that defines a value, casts aside; None for any other."""
-    owner = source(value).owner
-    if isinstance(owner, ir.Block) or owner.operation.name != name:
-        return None
-    return owner.operation
+    while True:
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            return None
+        operation = owner.operation
+        found = operation.name
+        if found == name:
+            return operation
+        if found != "tensor.cast":
+            return None
+        value = operation.operands[0]
 
 
 def defining(value: Any) -> Any | None:

@@ -45,6 +45,8 @@ def _joined(op: Any, inferred: RaggedShape, declared: Any) -> Any | None:
     known = shape(op.results[0])
     if not same_meaning(inferred, known):
         return None
+    if inferred == known:
+        return declared
     extents = tuple(a if a is not None else b for a, b in zip(inferred.shape, known.shape, strict=True))
     return tensor_type(RaggedShape(known.layout, extents), declared.element_type)
 
