@@ -40,7 +40,7 @@ def first(count: Mixed, bad: Callable[[Any], Any]) -> Any:
         fresh = arith.andi(compare("slt", state[0], 0), bad(i))
         return [arith.select(fresh, i, state[0])]
 
-    return emit.for_loop(count, [emit.value(-1)], body)[0]
+    return emit.for_loop(count, [emit.value(-1)], body, fold="search")[0]
 
 
 def _component(count: Mixed, bad: Callable[[Any], Any], values: Callable[[Any], tuple[Mixed, Mixed]]) -> Case:
@@ -143,7 +143,7 @@ def _row_lengths(matrix: Any, lengths: Any, count: Any = None) -> list[Case]:
         return first(columns(), lambda k: compare("slt", _cell(matrix, i, k), 0))
 
     def total(i: Any) -> Any:
-        return emit.for_loop(columns(), [emit.value(0)], lambda k, s: [emit.add(s[0], _cell(matrix, i, k))])[0]
+        return emit.for_loop(columns(), [emit.value(0)], lambda k, s: [emit.add(s[0], _cell(matrix, i, k))], "addi")[0]
 
     rows = lambda: _size(matrix)  # noqa: E731
     return [
@@ -171,7 +171,7 @@ def _lengths(lengths: Any, extent: Any, count: Any = None) -> list[Case]:
     wanted = (lambda: count) if count is not None else size
 
     def total() -> Any:
-        return emit.for_loop(size(), [emit.value(0)], lambda i, s: [emit.add(s[0], emit.load(lengths, i))])[0]
+        return emit.for_loop(size(), [emit.value(0)], lambda i, s: [emit.add(s[0], emit.load(lengths, i))], "addi")[0]
 
     def end() -> tuple[Any, Mixed, Mixed, Mixed]:
         summed = total()
@@ -327,3 +327,23 @@ def evaluate(kind: str, operands: list[Any], factor: int | None) -> list[Any]:
         return _if(failed, [index] * 4, lambda: record, lambda: chain(k + 1))
 
     return chain(0)
+
+
+def factor_of(op: Any) -> int | None:
+    """The `factor` of an assert, None without one."""
+    return op.attributes["factor"].value if "factor" in op.attributes else None
+
+
+def evaluate_assert(op: Any) -> list[Any]:
+    """`evaluate` for a `ragged.assert_valid`."""
+    return evaluate(op.attributes["kind"].value, list(op.operands), factor_of(op))
+
+
+def statement(op: Any) -> tuple[Any, ...]:
+    """What an assert says: asserts with equal statements hold or fail together."""
+    return op.attributes["kind"].value, factor_of(op), *op.operands
+
+
+def description(op: Any) -> Any:
+    """Kind, op and level of an assert, as an entry of the module's `ragged.checks`."""
+    return ir.ArrayAttr.get([op.attributes[name] for name in ("kind", "op", "level")])

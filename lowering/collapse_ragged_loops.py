@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import DYNAMIC, ir, linalg
+from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect.generic import indexing_maps, iterator_kinds, without_body
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.passes.base import RaggedPass
 
@@ -24,33 +25,33 @@ class CollapseRaggedLoops(RaggedPass):
     ```
 
     A short inner loop of static extent is unrolled by LLVM before it is vectorised, and then the
-    outer loop is, with scattered stores; one long loop has contiguous ones.
+    outer loop is, with scattered stores; one long loop has contiguous ones. With `flat` only ops that
+    are in no `scf.forall`.
     """
 
     name: ClassVar[str] = "collapse-ragged-loops"
+    flat: bool = False
 
     def run(self, op: Any) -> None:
         """Collapse the loops of every op of a module."""
         found: list[Any] = []
 
         def visit(inner: Any) -> Any:
+            if self.flat and inner.name == "scf.forall":
+                return ir.WalkResult.SKIP
             if inner.name in _NAMES and not inner.results:
                 found.append(inner)
             return ir.WalkResult.ADVANCE
 
-        op.walk(visit)
+        op.walk(visit, ir.WalkOrder.PRE_ORDER)
         for inner in found:
             while (inner := _collapse_once(inner)) is not None:
                 pass
 
 
-def _maps(op: Any) -> list[Any]:
-    return [m.value if isinstance(m, ir.AffineMapAttr) else m for m in linalg.get_indexing_maps(op)]
-
-
 def _collapse_once(op: Any) -> Any:
     """Collapse one pair of loops; the new op, None when there is none."""
-    maps = _maps(op)
+    maps = indexing_maps(op)
     if _has_index(op):
         return None
     for loop in range(maps[0].n_dims - 1):
@@ -66,10 +67,14 @@ def _has_index(op: Any) -> bool:
 
 
 def _alike(op: Any, loop: int) -> bool:
-    if op.name != "linalg.generic":
-        return True
-    kinds = op.attributes["iterator_types"]
-    return str(kinds[loop]) == str(kinds[loop + 1])
+    kinds = _kinds(op)
+    return kinds[loop] == kinds[loop + 1]
+
+
+def _kinds(op: Any) -> tuple[str, ...]:
+    if op.name == "linalg.generic":
+        return iterator_kinds(op)
+    return ("parallel",) * indexing_maps(op)[0].n_dims
 
 
 def _pair(map_: Any, x: Any, loop: int) -> int | None:
@@ -103,23 +108,10 @@ def _rebuild(op: Any, maps: list[Any], places: list[Any], loop: int) -> Any:
     for m, p in zip(maps, places, strict=True):
         exprs = [e for k, e in enumerate(m.results) if p < 0 or k != p + 1]
         table = ir.AffineMap.get(rank, 0, shifted)
-        new_maps.append(ir.AffineMapAttr.get(ir.AffineMap.get(rank, 0, [e.compose(table) for e in exprs])))
-    kinds = (
-        [k for n, k in enumerate(op.attributes["iterator_types"]) if n != loop + 1]
-        if op.name == "linalg.generic"
-        else [ir.Attribute.parse("#linalg.iterator_type<parallel>")] * rank
-    )
+        new_maps.append(ir.AffineMap.get(rank, 0, [e.compose(table) for e in exprs]))
+    kinds = [kind for n, kind in enumerate(_kinds(op)) if n != loop + 1]
     outs = 1 if op.name != "linalg.generic" else list(op.attributes["operandSegmentSizes"])[1]
-    made = ir.Operation.create(
-        "linalg.generic",
-        operands=operands,
-        attributes={
-            "indexing_maps": ir.ArrayAttr.get(new_maps),
-            "iterator_types": ir.ArrayAttr.get(kinds),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands) - outs, outs]),
-        },
-        regions=1,
-    )
+    made = without_body(operands[:-outs], operands[-outs:], new_maps, kinds)
     op.regions[0].blocks[0].append_to(made.regions[0])
     op.erase()
     return made

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, scf
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.check_conditions import compare, evaluate
+from ragged_dialect.lowering.check_conditions import compare, description, evaluate_assert, statement
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.types import is_tensor
 from ragged_dialect.verify import verify_ragged
@@ -68,7 +68,7 @@ class _State:
 
     def number(self, op: Any) -> int:
         """Number of a check, from 1."""
-        self.checks.append(ir.ArrayAttr.get([op.attributes[name] for name in ("kind", "op", "level")]))
+        self.checks.append(description(op))
         return len(self.checks)
 
 
@@ -149,25 +149,19 @@ def _lower_run(state: _State, block: Any, checks: list[Any], good: list[Any], he
     status = None
     known = set(held)
     for op in checks[:-1]:
-        if _key(op) not in known:
+        if statement(op) not in known:
             status = _lower_check(state, op, status)
-            known.add(_key(op))
+            known.add(statement(op))
         op.erase()
     last = checks[-1]
-    if _key(last) not in known:
+    if statement(last) not in known:
         status = _lower_check(state, last, status)
-        known.add(_key(last))
+        known.add(statement(last))
     if status is not None:
         _guard(state, block, last, status, frozenset(known))
         return
     last.erase()
     _lower_block(state, block, good, held)
-
-
-def _key(op: Any) -> tuple[Any, ...]:
-    """What a check says."""
-    factor = op.attributes["factor"].value if "factor" in op.attributes else None
-    return op.attributes["kind"].value, factor, *op.operands
 
 
 def _lower_check(state: _State, op: Any, before: list[Any] | None) -> list[Any]:
@@ -185,8 +179,7 @@ def _lower_check(state: _State, op: Any, before: list[Any] | None) -> list[Any]:
 
 
 def _evaluate(state: _State, op: Any) -> list[Any]:
-    factor = op.attributes["factor"].value if "factor" in op.attributes else None
-    record = evaluate(op.attributes["kind"].value, list(op.operands), factor)
+    record = evaluate_assert(op)
     failed = compare("sge", record[0], 0)
     number = arith.select(failed, emit.constant(emit.i64(), state.number(op)), emit.constant(emit.i64(), 0))
     return [number, *(emit.to_i64(x) for x in record)]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import DYNAMIC, ir, linalg, memref, scf
-from ragged_dialect.iteration import expr_uses
+from ragged_dialect._mlir import DYNAMIC, ir, memref, scf
+from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.buffers import plain_dim, range_view
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.passes.base import RaggedPass
 
@@ -89,17 +90,13 @@ def _convert_forall(op: Any, parallel: bool, chunk: int) -> None:
     _convert_block(loop.body, False, chunk)
 
 
-def _maps(op: Any) -> list[Any]:
-    return [m.value if isinstance(m, ir.AffineMapAttr) else m for m in linalg.get_indexing_maps(op)]
-
-
 def _cut(op: Any, chunk: int) -> None:
     """Run a flat op in chunks of its first loop."""
-    maps = _maps(op)
+    maps = indexing_maps(op)
     rank = maps[0].n_dims
     if rank == 0 or not _first_is_parallel(op, maps) or _reads_first_index(op):
         return
-    uses = [_first_dim_uses(m) for m in maps]
+    uses = [plain_dim(m, 0) for m in maps]
     if any(u is None for u in uses):
         return
     operands = list(op.operands)
@@ -115,7 +112,7 @@ def _cut(op: Any, chunk: int) -> None:
     with ir.InsertionPoint(loop.body):
         low = emit.mul(loop.induction_variable, rows)
         size = emit.minimum(rows, emit.sub(extent, low))
-        views = [x if u is None or u < 0 else _subview(x, u, low, size) for x, u in zip(operands, uses, strict=True)]
+        views = [x if u is None or u < 0 else range_view(x, u, low, size) for x, u in zip(operands, uses, strict=True)]
         scf.yield_([])
     op.move_before(list(loop.body.operations)[-1].operation)
     for k, view in enumerate(views):
@@ -133,7 +130,7 @@ def _inner(x: Any, dim: int | None) -> int:
 
 def _first_is_parallel(op: Any, maps: list[Any]) -> bool:
     if op.name == "linalg.generic":
-        return "parallel" in str(op.attributes["iterator_types"][0])
+        return iterator_kinds(op)[0] == "parallel"
     return True
 
 
@@ -147,39 +144,3 @@ def _reads_first_index(op: Any) -> bool:
 
     op.walk(visit)
     return found
-
-
-def _first_dim_uses(map_: Any) -> int | None:
-    """Dim that loop 0 indexes directly, -1 for none, None when it appears otherwise."""
-    place = -1
-    for k, expr in enumerate(map_.results):
-        if isinstance(expr, ir.AffineDimExpr) and expr.position == 0:
-            if place >= 0:
-                return None
-            place = k
-        elif expr_uses(expr, 0):
-            return None
-    return place
-
-
-def _subview(x: Any, dim: int, low: Mixed, size: Mixed) -> Any:
-    """A range of one dim of a buffer."""
-    rank = len(x.type.shape)
-    strides, _ = x.type.get_strides_and_offset()
-    layout = ir.StridedLayoutAttr.get(DYNAMIC, strides)
-    shape = [DYNAMIC if k == dim else s for k, s in enumerate(x.type.shape)]
-    result = ir.MemRefType.get(shape, x.type.element_type, layout, x.type.memory_space)
-    inner = [memref.dim(x, emit.value(k)) for k, s in enumerate(x.type.shape) if k != dim and s == DYNAMIC]
-    before = sum(s == DYNAMIC for k, s in enumerate(x.type.shape) if k < dim)
-    sizes = [*inner[:before], emit.value(size), *inner[before:]]
-    return ir.Operation.create(
-        "memref.subview",
-        results=[result],
-        operands=[x, emit.value(low), *sizes],
-        attributes={
-            "static_offsets": ir.DenseI64ArrayAttr.get([DYNAMIC if k == dim else 0 for k in range(rank)]),
-            "static_sizes": ir.DenseI64ArrayAttr.get(shape),
-            "static_strides": ir.DenseI64ArrayAttr.get([1] * rank),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, len(sizes), 0]),
-        },
-    ).result

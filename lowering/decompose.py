@@ -3,40 +3,15 @@ the inverse of the sum."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, math
+from ragged_dialect.generic import generic
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.combiners import neutral
 from ragged_dialect.sources import Source
 from ragged_dialect.types import DYNAMIC, shape_of, tensor_type
-
-
-def generic(
-    ins: Sequence[Any],
-    outs: Sequence[Any],
-    maps: Sequence[Any],
-    kinds: Sequence[str],
-    body: Callable[[list[Any]], list[Any]],
-) -> list[Any]:
-    """A linalg.generic; its results."""
-    op = ir.Operation.create(
-        "linalg.generic",
-        results=[out.type for out in outs],
-        operands=[*ins, *outs],
-        attributes={
-            "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
-            "iterator_types": ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{k}>") for k in kinds]),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(ins), len(outs)]),
-        },
-        regions=1,
-    )
-    block = op.regions[0].blocks.append(*[v.type.element_type for v in (*ins, *outs)])
-    with ir.InsertionPoint(block):
-        ir.Operation.create("linalg.yield", operands=body(list(block.arguments)))
-    return list(op.results)
 
 
 def empty_without(x: Any, dim: int, element: Any) -> Any:
@@ -88,9 +63,9 @@ def decompose_softmax(op: Any) -> None:
         made = arith.mulf(a[0], a[1])
         return [arith.truncf(element, made) if short else made]
 
-    (top,) = generic([source], [filled("max")], [whole, kept], reduction, larger)
+    top = generic([source], [filled("max")], [whole, kept], reduction, larger).result
     outs = [empty_like(source, wide), filled("sum")]
-    powers, total = generic([source, top], outs, [whole, kept, whole, kept], reduction, power)
+    powers, total = generic([source, top], outs, [whole, kept, whole, kept], reduction, power).results
     one, small = emit.constant(wide, 1.0), ir.AffineMap.get_identity(rank - 1)
     inverse = generic(
         [total],
@@ -98,9 +73,9 @@ def decompose_softmax(op: Any) -> None:
         [small, small],
         ["parallel"] * (rank - 1),
         lambda a: [arith.divf(one, a[0])],
-    )
+    ).result
     out = empty_like(target, element)
-    (result,) = generic([powers, *inverse], [out], [whole, kept, whole], ["parallel"] * rank, quotient)
+    result = generic([powers, inverse], [out], [whole, kept, whole], ["parallel"] * rank, quotient).result
     op.results[0].replace_all_uses_with(result)
     op.erase()
 

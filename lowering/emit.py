@@ -172,9 +172,19 @@ def insert_slice(
     return None if parallel else op.result
 
 
-def for_loop(count: Mixed, inits: Sequence[Any], body: Callable[[Any, list[Any]], Sequence[Any]]) -> list[Any]:
-    """`scf.for` from 0 to count; `body(i, carried)` returns the next carried values."""
+FOLD = "ragged.fold"
+"""Attribute of an `scf.for` that may run on many threads: `search` (its one carried index becomes the
+first i that the body picks, -1 for none), `addi` or `maxsi` (its carried index is folded so)."""
+
+
+def for_loop(
+    count: Mixed, inits: Sequence[Any], body: Callable[[Any, list[Any]], Sequence[Any]], fold: str | None = None
+) -> list[Any]:
+    """`scf.for` from 0 to count; `body(i, carried)` returns the next carried values. `fold` says
+    what the loop computes, see FOLD."""
     loop = scf.ForOp(value(0), value(count), value(1), list(inits))
+    if fold is not None:
+        loop.operation.attributes[FOLD] = ir.StringAttr.get(fold)
     with ir.InsertionPoint(loop.body):
         scf.yield_(list(body(loop.induction_variable, list(loop.inner_iter_args))))
     return list(loop.results)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect._mlir import affine, ir
+from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.context import Lowering
@@ -271,33 +272,14 @@ class _Emitter:
 
     def _generic(self, ins: list[Any], outs: list[Any], views: list[_View]) -> list[Any]:
         rank = len(self.inner)
-        maps = [ir.AffineMapAttr.get(ir.AffineMap.get(rank, 0, view.exprs)) for view in views]
-        kinds = [ir.Attribute.parse(f"#linalg.iterator_type<{self.nest.kinds[loop]}>") for loop in self.inner]
-        op = ir.Operation.create(
-            "linalg.generic",
-            results=[out.type for out in outs],
-            operands=[*ins, *outs],
-            attributes={
-                "indexing_maps": ir.ArrayAttr.get(maps),
-                "iterator_types": ir.ArrayAttr.get(kinds),
-                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(ins), len(outs)]),
-            },
-            regions=1,
-        )
-        elements = [getattr(x.type, "element_type", x.type) for x in (*ins, *outs)]
-        block = op.regions[0].blocks.append(*elements)
-        with ir.InsertionPoint(block):
-            results = self.nest.payload(list(block.arguments), self._index)
-            ir.Operation.create("linalg.yield", operands=results)
+        maps = [ir.AffineMap.get(rank, 0, view.exprs) for view in views]
+        kinds = [self.nest.kinds[loop] for loop in self.inner]
+        op = generic(ins, outs, maps, kinds, lambda elements: self.nest.payload(elements, self._index))
         return list(op.results)
 
     def _index(self, loop: int) -> Any:
         """Index of a loop, inside the payload."""
-        if loop in self.ivs:
-            return emit.value(self.ivs[loop])
-        i64 = ir.IntegerType.get_signless(64)
-        attributes = {"dim": ir.IntegerAttr.get(i64, self.inner.index(loop))}
-        return ir.Operation.create("linalg.index", results=[emit.index_type()], attributes=attributes).result
+        return emit.value(self.ivs[loop]) if loop in self.ivs else loop_index(self.inner.index(loop))
 
 
 @dataclass

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import ir, linalg
+from ragged_dialect._mlir import ir
+from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.passes.base import RaggedPass
 
 _SUMS = frozenset({"arith.addf", "arith.mulf"})
@@ -46,7 +47,7 @@ class OrderRaggedLoops(RaggedPass):
 
 def _relax(op: Any) -> bool:
     """Set the flags on sums and products that are reduced; whether all reductions are such."""
-    if "reduction" not in str(op.attributes["iterator_types"]):
+    if "reduction" not in iterator_kinds(op):
         return True
     block = op.regions[0].blocks[0]
     outs = list(op.attributes["operandSegmentSizes"])[1]
@@ -81,7 +82,7 @@ def _contract(combiner: Any) -> None:
 
 
 def _interchange(op: Any, free: bool) -> None:
-    maps = [m.value if isinstance(m, ir.AffineMapAttr) else m for m in linalg.get_indexing_maps(op)]
+    maps = indexing_maps(op)
     rank = maps[0].n_dims
     outs = list(op.attributes["operandSegmentSizes"])[1]
     scores = [_score(maps, len(maps) - outs, loop) for loop in range(rank)]

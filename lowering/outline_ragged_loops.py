@@ -7,16 +7,13 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, func, ir, memref, scf
 from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.buffers import captures, is_buffer, is_constant, may_overlap, remap, root
 from ragged_dialect.lowering.convert_ragged_forall_to_loops import PARALLEL
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.passes.base import RaggedPass
 
 KERNEL = "ragged.kernel"
 """Attribute of a function over a range of independent iterations: (lo, hi, work, captures…)."""
-
-_VIEWS = frozenset(
-    f"memref.{name}" for name in ("subview", "cast", "reinterpret_cast", "expand_shape", "collapse_shape")
-)
 
 
 @dataclass(frozen=True)
@@ -59,36 +56,10 @@ def _collect(op: Any, found: list[Any]) -> None:
                     _collect(inner, found)
 
 
-def _captures(loop: Any) -> list[Any]:
-    """Values used in a loop's body and defined outside, in order of first use."""
-    inside: set[Any] = set()
-    found: dict[Any, None] = {}
-
-    def visit(op: Any) -> Any:
-        for operand in op.operands:
-            if operand not in inside:
-                found.setdefault(operand)
-        inside.update(op.results)
-        for region in op.regions:
-            for block in region.blocks:
-                inside.update(block.arguments)
-        return ir.WalkResult.ADVANCE
-
-    body = loop.regions[0].blocks[0]
-    inside.update(body.arguments)
-    for op in body.operations:
-        op.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return list(found)
-
-
-def _is_constant(value: Any) -> bool:
-    owner = value.owner
-    return not isinstance(owner, ir.Block) and owner.operation.name == "arith.constant"
-
-
 def _outline(module: Any, function: Any, loop: Any, number: int) -> None:
-    captures = _captures(loop)
-    passed = [v for v in captures if not _is_constant(v)]
+    body = loop.regions[0].blocks[0]
+    captured = captures(body.operations, body.arguments)
+    passed = [v for v in captured if not is_constant(v)]
     name = f"{function.attributes['sym_name'].value}_kernel{number}"
     index = emit.index_type()
     type_ = ir.FunctionType.get([index, index, index, *(v.type for v in passed)], [])
@@ -100,8 +71,8 @@ def _outline(module: Any, function: Any, loop: Any, number: int) -> None:
     arguments = list(block.arguments)
     mapping: dict[Any, Any] = dict(zip(passed, arguments[3:], strict=True))
     with ir.InsertionPoint(block), loop.location:
-        for value in captures:
-            if _is_constant(value):
+        for value in captured:
+            if is_constant(value):
                 mapping[value] = value.owner.operation.clone().operation.results[0]
         made = scf.ForOp(arguments[0], arguments[1], emit.value(1))
         func.return_([])
@@ -116,61 +87,29 @@ def _move_body(loop: Any, made: Any, mapping: dict[Any, Any]) -> None:
     source = loop.regions[0].blocks[0]
     source.arguments[0].replace_all_uses_with(made.induction_variable)
 
-    def remap(op: Any) -> Any:
-        for k, operand in enumerate(op.operands):
-            if operand in mapping:
-                op.operands[k] = mapping[operand]
-        return ir.WalkResult.ADVANCE
-
     for op in list(source.operations):
-        op.operation.walk(remap)
+        remap(op, mapping)
         op.operation.detach_from_parent()
         made.body.append(op)
 
 
 def _mark_noalias(kernel: Any, passed: list[Any]) -> None:
     """Buffers of different allocations do not alias; LLVM need not check it in every loop."""
-    roots = [_root(v) if isinstance(v.type, ir.MemRefType) else None for v in passed]
+    roots = [root(v) if is_buffer(v) else None for v in passed]
     buffers = [r for r in roots if r is not None]
-    if len(set(buffers)) != len(buffers) or _may_overlap(set(buffers)):
+    if len(set(buffers)) != len(buffers) or may_overlap(set(buffers)):
         return
     attrs = [ir.DictAttr.get({})] * 3
-    for root in roots:
-        attrs.append(ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()}) if root is not None else ir.DictAttr.get({}))
+    noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
+    attrs += [ir.DictAttr.get({}) if r is None else noalias for r in roots]
     kernel.operation.attributes["arg_attrs"] = ir.ArrayAttr.get(attrs)
-
-
-def _root(value: Any) -> Any:
-    """The buffer a view is of."""
-    while not isinstance(value.owner, ir.Block):
-        op = value.owner.operation
-        if op.name not in (
-            "memref.subview",
-            "memref.cast",
-            "memref.reinterpret_cast",
-            "memref.expand_shape",
-            "memref.collapse_shape",
-        ):
-            break
-        value = op.operands[0]
-    return value
-
-
-def _is_allocation(value: Any) -> bool:
-    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "memref.alloc"
-
-
-def _may_overlap(buffers: set[Any]) -> bool:
-    """Whether two of the buffers may overlap. Allocations are their own; function arguments may
-    overlap one another but are never written; anything else may be anything."""
-    return any(not _is_allocation(b) and not isinstance(b.owner, ir.Block) for b in buffers)
 
 
 def _work(passed: list[Any]) -> Mixed:
     """Elements of the buffers a loop touches."""
     total: Mixed = 0
     for value in passed:
-        if isinstance(value.type, ir.MemRefType):
+        if is_buffer(value):
             size: Mixed = 1
             for k, s in enumerate(value.type.shape):
                 size = emit.mul(size, memref.dim(value, emit.value(k)) if s == DYNAMIC else s)

@@ -9,23 +9,7 @@ for stage in pipelines.cpu_pipeline():
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
-from ragged_dialect.passes.pipeline import parse_pipeline, run_pipeline
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A named part of a pipeline: pipeline text that mixes passes of this package and MLIR's."""
-
-    name: str
-    text: str
-
-    def run(self, module: Any, verify: bool = True) -> None:
-        """Run the stage on a module. PassError when a pass fails or leaves IR that does not verify."""
-        run_pipeline(module, parse_pipeline(self.text, module.operation.context), verify)
-
+from ragged_dialect.lowering.stage import Stage
 
 _LAYOUTS = Stage("layouts", "ragged-infer-layouts")
 _CHECK = Stage("checks", "ragged-insert-checks")
@@ -45,14 +29,6 @@ _BUFFER = Stage(
     "allow-return-allocs-from-loops=1},"
     "canonicalize,cse,canonicalize",
 )
-_LOOPS = Stage(
-    "loops",
-    "convert-ragged-forall-to-loops,canonicalize,"
-    "func.func(promote-buffers-to-stack{max-alloc-size-in-bytes=4096 max-rank-of-allocated-memref=2}),"
-    "buffer-deallocation-pipeline,convert-bufferization-to-memref,canonicalize,cse,convert-ragged-copies-to-linalg,"
-    "func.func(linalg-generalize-named-ops),collapse-ragged-loops,order-ragged-loops,outline-ragged-loops,"
-    "hoist-ragged-allocas,func.func(convert-linalg-to-loops),expand-ragged-math,canonicalize,cse,func.func(loop-invariant-code-motion)",
-)
 _LLVM = Stage(
     "llvm",
     "func.func(llvm-request-c-wrappers),convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-math-to-funcs,"
@@ -61,6 +37,46 @@ _LLVM = Stage(
 )
 
 
-def cpu_pipeline(check: bool = True) -> tuple[Stage, ...]:
-    """Ragged IR to the LLVM dialect (`ragged-to-llvm-pipeline`); `check` inserts run-time checks."""
-    return (_LAYOUTS, *((_CHECK,) if check else ()), _RAGGED, _SCF, _DENSE, _BUFFER, _LOOPS, _LLVM)
+def _loops(isa: str) -> Stage:
+    return Stage(
+        "loops",
+        "convert-ragged-forall-to-loops,canonicalize,"
+        "func.func(promote-buffers-to-stack{max-alloc-size-in-bytes=4096 max-rank-of-allocated-memref=2}),"
+        "buffer-deallocation-pipeline,convert-bufferization-to-memref,canonicalize,cse,convert-ragged-copies-to-linalg,"
+        "func.func(linalg-generalize-named-ops),collapse-ragged-loops,order-ragged-loops,outline-ragged-loops,"
+        f"hoist-ragged-allocas,func.func(convert-linalg-to-loops),expand-ragged-math{{isa={isa}}},"
+        "canonicalize,cse,func.func(loop-invariant-code-motion)",
+    )
+
+
+def cpu_pipeline(check: bool = True, isa: str = "auto") -> tuple[Stage, ...]:
+    """Ragged IR to the LLVM dialect (`ragged-to-llvm-pipeline`); `check` inserts run-time checks,
+    `isa` is that of `expand-ragged-math`."""
+    return (_LAYOUTS, *((_CHECK,) if check else ()), _RAGGED, _SCF, _DENSE, _BUFFER, _loops(isa), _LLVM)
+
+
+# On a GPU a check that fails stops later kernels by itself, and temporaries of a component's size stay
+# results of the forall: they are global scratch, where upstream would have them allocated in the loop.
+_KEEP_OUTS = "canonicalize{disable-patterns={anonymous}::ForallOpIterArgsFolder}"
+_GPU_SCF = Stage(
+    "scf",
+    f"convert-ragged-to-scf,{_KEEP_OUTS},cse,convert-ragged-checks-to-calls,protect-ragged-arguments,"
+    f"inline,symbol-dce,{_KEEP_OUTS},cse",
+)
+_GPU_DENSE = Stage(
+    "dense", f"convert-ragged-selects-to-scf,func.func(convert-elementwise-to-linalg),{_KEEP_OUTS},cse"
+)
+_GPU_LOOPS = Stage(
+    "loops",
+    "convert-ragged-copies-to-linalg,func.func(linalg-generalize-named-ops),collapse-ragged-loops{flat=true},"
+    "lower-affine,canonicalize,cse",
+)
+_DEVICE = Stage("device", "wrap-ragged-device-code,cse")
+_GPU = Stage("gpu", "convert-forall-to-gpu,canonicalize,cse")
+
+
+def gpu_pipeline(check: bool = True) -> tuple[Stage, ...]:
+    """Ragged IR to host code that launches the kernels of one `gpu.module` (`ragged-to-gpu-pipeline`);
+    `check` inserts run-time checks. Expects one public function."""
+    checks = (_CHECK,) if check else ()
+    return (_LAYOUTS, *checks, _RAGGED, _GPU_SCF, _GPU_DENSE, _BUFFER, _GPU_LOOPS, _DEVICE, _GPU)

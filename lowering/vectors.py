@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.emit import Mixed
@@ -20,26 +21,8 @@ from ragged_dialect.types import vector_type
 def generate(size: Mixed, body: Callable[[Any], Any]) -> Any:
     """`tensor<?xi64>` of a size with element i = body(i), an index."""
     init = emit.cast(emit.empty([emit.value(size)], emit.i64()), vector_type())
-    identity = ir.AffineMapAttr.get(ir.AffineMap.get_identity(1))
-    op = ir.Operation.create(
-        "linalg.generic",
-        results=[vector_type()],
-        operands=[init],
-        attributes={
-            "indexing_maps": ir.ArrayAttr.get([identity]),
-            "iterator_types": ir.ArrayAttr.get([ir.Attribute.parse("#linalg.iterator_type<parallel>")]),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 1]),
-        },
-        regions=1,
-    )
-    block = op.regions[0].blocks.append(emit.i64())
-    with ir.InsertionPoint(block):
-        i64 = ir.IntegerType.get_signless(64)
-        index = ir.Operation.create(
-            "linalg.index", results=[emit.index_type()], attributes={"dim": ir.IntegerAttr.get(i64, 0)}
-        ).result
-        ir.Operation.create("linalg.yield", operands=[emit.to_i64(body(index))])
-    return op.result
+    identity = ir.AffineMap.get_identity(1)
+    return generic([], [init], [identity], ["parallel"], lambda _: [emit.to_i64(body(loop_index(0)))]).result
 
 
 def scan(lengths: Any) -> Any:
@@ -168,20 +151,20 @@ def element_starts(parts: Parts, dim: int) -> Any:
     return section(offsets, 0, emit.sub(emit.dim(offsets, 0), 1))
 
 
-def reduce_vector(vector: Any, init: int, combine: Callable[[Any, Any], Any]) -> Any:
-    """Fold a vector into one index."""
+def reduce_vector(vector: Any, init: int, combine: Callable[[Any, Any], Any], fold: str) -> Any:
+    """Fold a vector into one index; `fold` names the combiner as `emit.FOLD` does."""
 
     def body(i: Any, state: list[Any]) -> list[Any]:
         return [combine(state[0], emit.load(vector, i))]
 
-    return emit.for_loop(emit.dim(vector, 0), [emit.value(init)], body)[0]
+    return emit.for_loop(emit.dim(vector, 0), [emit.value(init)], body, fold)[0]
 
 
 def total(vector: Any) -> Any:
     """Sum of a vector."""
-    return reduce_vector(vector, 0, emit.add)
+    return reduce_vector(vector, 0, emit.add, "addi")
 
 
 def largest(vector: Any) -> Any:
     """Maximum of a vector, 0 when it is empty."""
-    return reduce_vector(vector, 0, emit.maximum)
+    return reduce_vector(vector, 0, emit.maximum, "maxsi")

@@ -6,8 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir
+from ragged_dialect.generic import generic, indexing_maps, iterator_kinds
 from ragged_dialect.iteration import output_count
-from ragged_dialect.lowering.decompose import empty_like, generic
+from ragged_dialect.lowering.decompose import empty_like
 
 _COMBINERS = frozenset(f"arith.{name}" for name in ("addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf"))
 
@@ -16,7 +17,7 @@ def needs_widening(op: Any) -> bool:
     """Whether an op is a linalg.generic that reduces short floats by known combiners."""
     if op.name != "linalg.generic" or not len(op.results):
         return False
-    return any("reduction" in str(a) for a in op.attributes["iterator_types"]) and bool(_combiners(op))
+    return "reduction" in iterator_kinds(op) and bool(_combiners(op))
 
 
 def _combiners(op: Any) -> dict[int, Any]:
@@ -64,29 +65,24 @@ def _converted(x: Any, out: Any) -> Any:
     maps = [ir.AffineMap.get_identity(len(x.type.shape))] * 2
     element = out.type.element_type
     change = arith.extf if element == _wide() else arith.truncf
-    return generic([x], [out], maps, ["parallel"] * len(x.type.shape), lambda a: [change(element, a[0])])[0]
+    return generic([x], [out], maps, ["parallel"] * len(x.type.shape), lambda a: [change(element, a[0])]).result
 
 
 def _rebuilt(op: Any, starts: list[Any], combiners: dict[int, Any]) -> Any:
     inputs = list(op.operands)[: len(op.operands) - len(starts)]
-    made = ir.Operation.create(
-        "linalg.generic",
-        results=[start.type for start in starts],
-        operands=[*inputs, *starts],
-        attributes={name: op.attributes[name] for name in ("indexing_maps", "iterator_types", "operandSegmentSizes")},
-        regions=1,
-    )
     source = op.regions[0].blocks[0]
-    types = [a.type for a in source.arguments][: len(inputs)]
-    block = made.regions[0].blocks.append(*types, *(start.type.element_type for start in starts))
-    mapping = dict(zip(source.arguments, block.arguments, strict=True))
-    with ir.InsertionPoint(block):
-        for inner in source.operations:
+
+    def body(elements: list[Any]) -> list[Any]:
+        mapping = dict(zip(source.arguments, elements, strict=True))
+        *steps, last = source.operations
+        for inner in steps:
             if inner.operation in combiners.values():
                 mapping[inner.results[0]] = _combined(inner.operation, mapping)
             else:
                 _copy(inner.operation, mapping)
-    return made
+        return [mapping.get(v, v) for v in last.operation.operands]
+
+    return generic(inputs, starts, indexing_maps(op), iterator_kinds(op), body)
 
 
 def _combined(combiner: Any, mapping: dict[Any, Any]) -> Any:

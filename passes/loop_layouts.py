@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect import _mlir
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.generic import indexing_maps
 from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
@@ -31,11 +31,9 @@ def operand_loops(op: Any) -> list[Loops]:
     """Per operand of a linalg op the loop of each dim, None for an index that is not a loop."""
     if op.name == "linalg.softmax":
         return [tuple(range(shape_of(v.type).rank)) for v in op.operands]
-    maps = _mlir.linalg.get_indexing_maps(op)
     out: list[Loops] = []
-    for attr, operand in zip(maps, op.operands, strict=True):
-        results = attr.value.results if isinstance(attr, ir.AffineMapAttr) else attr.results
-        loops = tuple(e.position if isinstance(e, ir.AffineDimExpr) else None for e in results)
+    for map_, operand in zip(indexing_maps(op), op.operands, strict=True):
+        loops = tuple(e.position if isinstance(e, ir.AffineDimExpr) else None for e in map_.results)
         out.append(loops if is_tensor(operand.type) else ())
     return out
 

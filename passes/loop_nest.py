@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragged_dialect._mlir import ir, linalg
+from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.generic import generic, indexing_maps
 from ragged_dialect.iteration import LINALG_OPS, analyze, is_elementwise, output_count
 from ragged_dialect.types import is_tensor, shape_of
 
@@ -119,17 +120,15 @@ def _attributes(op: Any) -> dict[str, Any]:
 
 
 def _of_linalg(op: Any) -> Nest | None:
-    maps = linalg.get_indexing_maps(op)
+    maps = indexing_maps(op)
     count = output_count(op)
-    if maps is None or not count:
+    if not maps or not count:
         return None
     try:
         kinds = analyze(op).kinds
     except LayoutError:
         return None
-    operands = [
-        Operand(v, m.value if isinstance(m, ir.AffineMapAttr) else m) for v, m in zip(op.operands, maps, strict=True)
-    ]
+    operands = [Operand(v, m) for v, m in zip(op.operands, maps, strict=True)]
     body = _read_body(op.regions[0].blocks[0], len(operands) - count)
     if body is None:
         return None
@@ -269,33 +268,17 @@ def write(nest: Nest, outs: Sequence[Any]) -> Any:
     """Create the `linalg.generic` of a nest at the current insertion point."""
     inputs = [operand.value for operand in nest.inputs]
     maps = [*(operand.map for operand in nest.inputs), *nest.out_maps()]
-    kinds = [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in nest.kinds]
-    op = ir.Operation.create(
-        "linalg.generic",
-        results=[out.type for out in outs],
-        operands=[*inputs, *outs],
-        attributes={
-            "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
-            "iterator_types": ir.ArrayAttr.get(kinds),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(inputs), len(outs)]),
-        },
-        regions=1,
-    )
-    types = [v.type.element_type if is_tensor(v.type) else v.type for v in (*inputs, *outs)]
-    block = op.regions[0].blocks.append(*types)
-    with ir.InsertionPoint(block):
-        _write_body(nest, list(block.arguments), len(inputs))
-    return op
+    return generic(inputs, outs, maps, nest.kinds, lambda elements: _write_body(nest, elements))
 
 
-def _write_body(nest: Nest, arguments: list[Any], inputs: int) -> None:
+def _write_body(nest: Nest, elements: list[Any]) -> list[Any]:
     made: list[Any] = []
 
     def value(ref: Ref) -> Any:
         kind, which = ref
         if kind == "value":
             return which
-        return made[which] if kind == "step" else arguments[which + (inputs if kind == "out" else 0)]
+        return made[which] if kind == "step" else elements[which + (len(nest.inputs) if kind == "out" else 0)]
 
     for step in nest.steps:
         attributes = dict(step.attributes)
@@ -303,4 +286,4 @@ def _write_body(nest: Nest, arguments: list[Any], inputs: int) -> None:
             attributes["dim"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), step.loop)
         operands = [value(ref) for ref in step.operands]
         made.append(ir.Operation.create(step.name, list(step.types), operands, attributes).result)
-    ir.Operation.create("linalg.yield", [], [value(ref) for ref in nest.yields])
+    return [value(ref) for ref in nest.yields]

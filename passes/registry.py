@@ -81,7 +81,10 @@ def _in_package(package: str, name: str) -> Loader:
 
 
 # Passes do not import lowering: it is known here by name only.
-_PIPELINES = {"ragged-to-llvm-pipeline": ("ragged_dialect.lowering.pipelines", "cpu_pipeline")}
+_PIPELINES = {
+    "ragged-to-llvm-pipeline": ("ragged_dialect.lowering.pipelines", "cpu_pipeline"),
+    "ragged-to-gpu-pipeline": ("ragged_dialect.lowering.pipelines", "gpu_pipeline"),
+}
 _PACKAGES = {
     "ragged_dialect.passes": (
         "ragged-insert-checks",
@@ -93,7 +96,9 @@ _PACKAGES = {
     ),
     "ragged_dialect.lowering": (
         "collapse-ragged-loops",
+        "convert-forall-to-gpu",
         "convert-ragged-to-scf",
+        "convert-ragged-checks-to-calls",
         "convert-ragged-checks-to-scf",
         "convert-ragged-copies-to-linalg",
         "convert-ragged-forall-to-loops",
@@ -104,6 +109,12 @@ _PACKAGES = {
         "expand-ragged-math",
         "protect-ragged-arguments",
         "thread-ragged-kernels",
+        "expand-kernel-math",
+        "check-nvvm-kernels",
+        "contract-kernel-floats",
+        "finish-nvvm-kernels",
+        "lower-libdevice-calls",
+        "wrap-ragged-device-code",
     ),
 }
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
+from ragged_dialect.generic import generic
 from ragged_dialect.iteration import is_elementwise
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
@@ -45,26 +46,17 @@ def _generalize(op: Any) -> None:
     result = op.results[0].type
     like = next(v for v in tensors if is_ragged(v.type))
     out = builders.empty([like], result)
-    identity = ir.AffineMapAttr.get(ir.AffineMap.get_identity(len(result.shape)))
-    parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
-    made = ir.Operation.create(
-        "linalg.generic",
-        results=[result],
-        operands=[*tensors, out],
-        attributes={
-            "indexing_maps": ir.ArrayAttr.get([identity] * (len(tensors) + 1)),
-            "iterator_types": ir.ArrayAttr.get([parallel] * len(result.shape)),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(tensors), 1]),
-        },
-        regions=1,
-    )
-    block = made.regions[0].blocks.append(*[v.type.element_type for v in (*tensors, out)])
-    arguments = iter(block.arguments)
-    with ir.InsertionPoint(block):
-        scalars = [next(arguments) if is_tensor(v.type) else v for v in op.operands]
-        names = [a if isinstance(a, str) else a.name for a in op.attributes]
-        attributes = {name: op.attributes[name] for name in names}
-        body = ir.Operation.create(op.name, results=[result.element_type], operands=scalars, attributes=attributes)
-        ir.Operation.create("linalg.yield", operands=[body.result])
+    maps = [ir.AffineMap.get_identity(len(result.shape))] * (len(tensors) + 1)
+    made = generic(tensors, [out], maps, ["parallel"] * len(result.shape), lambda elements: [_scalar(op, elements)])
     op.results[0].replace_all_uses_with(made.result)
     op.erase()
+
+
+def _scalar(op: Any, elements: list[Any]) -> Any:
+    """The op on one element of every tensor."""
+    arguments = iter(elements)
+    scalars = [next(arguments) if is_tensor(v.type) else v for v in op.operands]
+    names = [a if isinstance(a, str) else a.name for a in op.attributes]
+    attributes = {name: op.attributes[name] for name in names}
+    element = op.results[0].type.element_type
+    return ir.Operation.create(op.name, results=[element], operands=scalars, attributes=attributes).result

@@ -1,6 +1,6 @@
 """ragged-dialect: raggedness as part of a tensor's type, from MLIR to machine code.
 
-`compile` turns a program into a callable on NumPy arrays; the dialect, its passes and lowerings
+`compile` turns a program into a callable on arrays; the dialect, its passes and lowerings
 are in `ragged_dialect.dialect`, `ragged_dialect.passes` and `ragged_dialect.lowering`. Names load
 on first use, so that tools which need no compiler do not pay for one.
 """
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ragged_dialect.errors import (
         ArgumentError,
         CompileError,
+        DeviceError,
+        EmulatorError,
         LayoutError,
         PassError,
         RaggedError,
@@ -22,10 +24,13 @@ if TYPE_CHECKING:
     )
     from ragged_dialect.execution import compile
     from ragged_dialect.layout import Layout
+    from ragged_dialect.runtime.gpu_status import synchronize
 
 __all__ = [
     "ArgumentError",
     "CompileError",
+    "DeviceError",
+    "EmulatorError",
     "Layout",
     "LayoutError",
     "PassError",
@@ -33,9 +38,10 @@ __all__ = [
     "RuntimeCheckError",
     "VerifyError",
     "compile",
+    "synchronize",
 ]
 
-_HOMES = {"compile": "execution", "Layout": "layout"}
+_HOMES = {"compile": "execution", "Layout": "layout", "synchronize": "runtime.gpu_status"}
 
 
 def __getattr__(name: str) -> Any:

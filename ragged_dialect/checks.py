@@ -172,11 +172,20 @@ class Check(NamedTuple):
     op: str
     level: int
 
+    def template(self, case: int, component: bool) -> str:
+        """The text of a failure with {i} the component, {j} the next one, {a} and {b} the values of
+        the record; `component` tells whether the record has one."""
+        kind = CHECK_KINDS[self.kind]
+        where = f"{_literal(self.op)}: level {self.level}"
+        if component and case not in kind.whole:
+            where += ", component {i}"
+        return f"{where}: {kind.cases[case]}"
+
     def message(self, case: int, component: int, a: int, b: int) -> str:
         """The text of a failure."""
-        kind = CHECK_KINDS[self.kind]
-        text, whole = kind.cases[case], case in kind.whole
-        where = f"{self.op}: level {self.level}"
-        if not whole and component >= 0:
-            where += f", component {component}"
-        return f"{where}: {text.format(i=component, j=component + 1, a=a, b=b)}"
+        return self.template(case, component >= 0).format(i=component, j=component + 1, a=a, b=b)
+
+
+def _literal(text: str) -> str:
+    """A text as a part of a format string."""
+    return text.replace("{", "{{").replace("}", "}}")

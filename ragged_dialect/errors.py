@@ -33,3 +33,11 @@ class ArgumentError(RaggedError, TypeError):
 
 class RuntimeCheckError(RaggedError, ValueError):
     """Data that a run-time check refused: offsets, lengths, indices, or structures that differ."""
+
+
+class DeviceError(RaggedError, RuntimeError):
+    """A GPU that is missing, too old for the program, out of memory, or that stopped."""
+
+
+class EmulatorError(RaggedError, RuntimeError):
+    """A kernel that the emulator cannot run, or what it found wrong while running one."""

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ragged_dialect import _mlir
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.layout import Layout
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
@@ -161,31 +161,25 @@ def output_count(op: Any) -> int:
 
 
 def _linalg(op: Any) -> Iteration:
-    maps = _mlir.linalg.get_indexing_maps(op.operation)
-    if maps is None:
+    maps = indexing_maps(op.operation)
+    if not maps:
         raise LayoutError("expected an op with indexing maps, got none")
     operands = list(op.operation.operands)
     outs = output_count(op)
     accesses: list[Access] = []
-    for attr, operand in zip(maps, operands, strict=True):
-        map_ = _map(attr)
+    for map_, operand in zip(maps, operands, strict=True):
         if is_tensor(operand.type):
             accesses.append(_access(operand.type, list(map_.results)))
         else:
             accesses.append(Access(RaggedShape(Layout.dense(0), ()), (), ()))
-    count = _map(maps[0]).n_dims
+    count = maps[0].n_dims
     inputs = len(operands) - outs
     return _iteration(tuple(accesses), inputs, _kinds(op, accesses[inputs:], count))
 
 
-def _map(attr: Any) -> Any:
-    return attr.value if isinstance(attr, ir.AffineMapAttr) else attr
-
-
 def _kinds(op: Any, outs: list[Access], count: int) -> tuple[str, ...]:
     if op.operation.name == "linalg.generic":
-        text = [str(a) for a in op.operation.attributes["iterator_types"]]
-        return tuple("parallel" if "parallel" in t else "reduction" for t in text)
+        return iterator_kinds(op.operation)
     used = {loop for out in outs for loop in out.loops}
     return tuple("parallel" if loop in used else "reduction" for loop in range(count))
 

@@ -124,6 +124,25 @@ POSITIONS = program(
     O3,
     V,
 )
+
+
+def indexed(expression: str) -> str:
+    """Features of an element plus the elements of a vector at an expression of component, place, feature."""
+    x, loops = t("dr|d", "3x?x?"), "affine_map<(b, i, k) -> "
+    return program(
+        f"%0 = linalg.generic {{indexing_maps = [{loops}({expression})>, {loops}(b, i, k)>], "
+        f'iterator_types = ["parallel", "parallel", "parallel"]}} ins(%a1 : {V}) outs(%a0 : {x}) {{\n'
+        f"^bb0(%p: f32, %q: f32):\n linalg.yield %p : f32\n}} -> {x}",
+        x,
+        V,
+    )
+
+
+def features(count: int) -> tuple[Any, Any]:
+    """Three components of 2, 0 and 2 elements."""
+    return f32(4, count), i64(0, 2, 2, 4)
+
+
 BIG = 2**62
 
 CASES: list[tuple[str, tuple[Any, ...], str]] = [
@@ -237,6 +256,9 @@ CASES: list[tuple[str, tuple[Any, ...], str]] = [
     (ASSUME, (f32(6), i64(0, 0, 6, 6)), "ragged.assume: level 1, component 1: expected at most 4, got 6"),
     (CAST, (f32(4), i64(0, 4)), "tensor.cast: level 0: expected extent 3, got 1"),
     (POSITIONS, (*OFFSETS, f32(3)), "linalg.generic: level 0, component 2: expected extent >= length 4, got 3"),
+    (indexed("k + 1"), (features(2), f32(2)), "linalg.generic: level 0: expected extent >= length 3, got 2"),
+    (indexed("k - 1"), (features(2), f32(2)), "linalg.generic: level 0: expected at least 0, got -1"),
+    (indexed("5"), (features(2), f32(5)), "linalg.generic: level 0: expected extent >= length 6, got 5"),
 ]
 
 
@@ -268,6 +290,7 @@ VALID = [
     (ASSUME, (f32(6), i64(0, 2, 6, 6))),
     (CAST, (f32(4), i64(0, 1, 2, 4))),
     (POSITIONS, (*OFFSETS, f32(5))),
+    (indexed("k + 1"), (features(2), f32(3))),
 ]
 
 
@@ -292,6 +315,28 @@ def test_offsets_are_refused_as_the_interpreter_refuses_them(values: list[int], 
     else:
         counted = text == PARTITION or len(values) == (4 if text == PARTITION3 else 3)
         assert isinstance(got, list) == (isinstance(wanted, list) and counted)
+
+
+EXPRESSIONS = ("2 * k", "b + k", "4 - b", "k floordiv 2", "k ceildiv 2", "k mod 2", "(k + 1) mod 3", "b * 2 + k - 1")
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_indices_are_refused_as_the_interpreter_refuses_them(expression: str, count: int) -> None:
+    """And no index that is not refused is outside."""
+    text = indexed(expression)
+    module = transform(text, RaggedInsertChecks())
+    for size in range(7):
+        args = (features(count), f32(size))
+        got = outcome(module, args)
+        assert got == outcome(transform(text), args, check=True)
+        used = {eval(python(expression), {"b": b, "k": k}) for b in (0, 2) for k in range(count)}
+        assert got != [] or used <= set(range(size))
+
+
+def python(expression: str) -> str:
+    """An affine expression in Python."""
+    return expression.replace("k ceildiv 2", "-(-k // 2)").replace("floordiv", "//").replace("mod", "%")
 
 
 @given(st.lists(st.integers(0, 3), min_size=3, max_size=3), st.lists(st.integers(0, 3), min_size=3, max_size=3))

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ragged_dialect.asm.module import BYTECODE
+from ragged_dialect.asm.probe import BYTECODE
 from ragged_dialect.tools import ragged_opt
 from ragged_dialect.tools.options import parse_options
 
@@ -255,7 +255,7 @@ def test_interrupted(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ragged_dialect.tools.driver.load", interrupt)
+    monkeypatch.setattr("ragged_dialect.tools.driver.load_module", interrupt)
     assert _opt(file) == 130
 
 

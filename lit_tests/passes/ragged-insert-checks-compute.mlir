@@ -42,6 +42,26 @@ func.func @dense_operands(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %p: tensor<
   return
 }
 
+// An index that is not a loop: the extent reaches as far as it does; static extents hold by their type.
+// CHECK-LABEL: func.func @window
+// CHECK-SAME: (%[[X:[a-z0-9]*]]: tensor<3x?x?xf32, #ragged.layout<"dr|d">>, %[[P:[a-z0-9]*]]: tensor<?xf32>
+// CHECK-DAG: %[[K:.*]] = tensor.dim %[[X]], %{{.*}} : tensor<3x?x?xf32, #ragged.layout<"dr|d">>
+// CHECK-DAG: %[[LAST:.*]] = arith.subi %[[K]], %c1
+// CHECK-DAG: %[[TWICE:.*]] = arith.muli %[[LAST]], %c2
+// CHECK-DAG: %[[SIZE:.*]] = arith.addi %{{.*}}, %c1
+// CHECK-DAG: %[[N:.*]] = tensor.dim %[[P]]
+// CHECK: ragged.assert_valid %[[N]], %[[SIZE]] {kind = "covers", level = 0, op = "linalg.generic"}
+// CHECK-NOT: ragged.assert
+// CHECK: return
+func.func @window(%x: tensor<3x?x?xf32, #ragged.layout<"dr|d">>, %p: tensor<?xf32>, %q: tensor<4xf32>) {
+  %0 = linalg.generic {indexing_maps = [affine_map<(b, i, k) -> (b + k * 2)>, affine_map<(b, i, k) -> (b + 1)>, affine_map<(b, i, k) -> (b, i, k)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%p, %q : tensor<?xf32>, tensor<4xf32>) outs(%x : tensor<3x?x?xf32, #ragged.layout<"dr|d">>) {
+  ^bb0(%a: f32, %c: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<3x?x?xf32, #ragged.layout<"dr|d">>
+  return
+}
+
 // A dense operand on the batch loop; the result conforms with its ragged operand.
 // CHECK-LABEL: func.func @matmul
 // CHECK-SAME: (%[[Q:[a-z0-9]*]]: tensor<?x?x8xf32, #ragged.layout<"dr|d">>, %[[S:[a-z0-9]*]]: tensor<?x8x4xf32>, %[[O:[a-z0-9]*]]: tensor<?x?x4xf32, #ragged.layout<"dr|d">>)

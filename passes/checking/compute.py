@@ -6,12 +6,13 @@ from typing import Any
 
 from ragged_dialect.iteration import Iteration, Use, analyze, is_elementwise, signature
 from ragged_dialect.passes.checking.emitter import Emitter
+from ragged_dialect.passes.checking.reach import check_reach
 from ragged_dialect.types import is_tensor
 
 
 def check_compute(emit: Emitter, op: Any) -> None:
     """Per loop: all ragged uses conform, dense dims of a ragged loop reach its lengths, dense
-    dims of a dense loop have one extent."""
+    dims of a dense loop have one extent. Per index that is not a loop: the extent holds it."""
     key = signature(op)
     iteration = emit.iterations.get(key)
     if iteration is None:
@@ -27,6 +28,7 @@ def check_compute(emit: Emitter, op: Any) -> None:
             _check_ragged(emit, iteration, operands, uses, dense)
         else:
             _check_dense(emit, operands, _representatives(iteration, dense))
+    check_reach(emit, iteration, operands)
 
 
 def _check_ragged(

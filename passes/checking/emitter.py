@@ -133,6 +133,12 @@ class Emitter:
             return -(-a // factor)
         return a if factor == 1 else self.binary(arith.CeilDivUIOp, a, factor)
 
+    def floor(self, a: Extent, factor: int) -> Extent:
+        """A scalar divided by a static factor, rounded down."""
+        if isinstance(a, int):
+            return a // factor
+        return a if factor == 1 else self.binary(arith.FloorDivSIOp, a, factor)
+
     def least(self, a: Extent, b: Extent) -> Extent:
         """The smaller of two scalars."""
         return min(a, b) if isinstance(a, int) and isinstance(b, int) else self.binary(arith.MinSIOp, a, b)
@@ -151,6 +157,8 @@ class Emitter:
 
     def plus(self, a: Extent, b: Extent) -> Extent:
         """Sum of two extents."""
+        if (isinstance(a, int) and a == 0) or (isinstance(b, int) and b == 0):
+            return b if isinstance(a, int) and a == 0 else a
         return a + b if isinstance(a, int) and isinstance(b, int) else self.binary(arith.AddIOp, a, b)
 
     def number(self, value: Any) -> Extent:

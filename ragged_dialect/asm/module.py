@@ -7,20 +7,20 @@ from typing import Any
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
 from ragged_dialect.asm.locations import collect, move_locations, to_user
+from ragged_dialect.asm.probe import is_bytecode, probe
 from ragged_dialect.asm.short import to_short, translate
 from ragged_dialect.asm.source import MEMORY, Source
 from ragged_dialect.verify import verify_ragged
 
-BYTECODE = b"ML\xefR"
-
 
 def parse_module(text: str | bytes, context: Any, filename: str = MEMORY) -> Any:
-    """The module of a text in short or generic form (they mix), or of bytecode, verified by MLIR.
+    """The module of a text in short or generic form (they mix), or of bytecode that is known to be
+    whole, verified by MLIR.
 
     Locations of ops and block arguments are those of `text` in `filename`. ParseError (a
     VerifyError) with every diagnostic as `file:line:column: error: …` when it is refused.
     """
-    if isinstance(text, bytes) and text.startswith(BYTECODE):
+    if is_bytecode(text):
         return _parse(text, context, Source("", filename))
     source = translate(decode(text, filename), filename)
     module = _parse(source.generic, context, source)
@@ -30,7 +30,14 @@ def parse_module(text: str | bytes, context: Any, filename: str = MEMORY) -> Any
 
 
 def load_module(text: str | bytes, context: Any, filename: str = MEMORY) -> Any:
-    """As `parse_module`, and verified also by `verify_ragged`: ragged types only where they may be."""
+    """As `parse_module`, for bytecode from anywhere, and verified also by `verify_ragged`: ragged
+    types only where they may be. VerifyError for bytecode that would crash the process."""
+    if is_bytecode(text):
+        probe(lambda: _load(text, context, filename), len(text))
+    return _load(text, context, filename)
+
+
+def _load(text: str | bytes, context: Any, filename: str) -> Any:
     module = parse_module(text, context, filename)
     with collect(context) as diagnostics:
         valid = verify_ragged(module.operation)

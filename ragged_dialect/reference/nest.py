@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ragged_dialect._mlir import ir, linalg
+from ragged_dialect._mlir import ir
 from ragged_dialect.errors import RaggedError
+from ragged_dialect.generic import indexing_maps
 from ragged_dialect.reference.conformity import require_pairs
 from ragged_dialect.reference.making import lengths
+from ragged_dialect.reference.reach import reach
 from ragged_dialect.reference.validity import require
 from ragged_dialect.reference.value import RaggedValue
 from ragged_dialect.shape import RaggedShape
@@ -30,10 +32,12 @@ class Use:
 
 @dataclass(frozen=True)
 class Access:
-    """How the loops index an operand: per dim the expression, and the loop if it is a plain one."""
+    """How the loops index an operand: per dim the expression, and the loop if it is a plain one;
+    by dim the affine expressions that are not."""
 
     exprs: tuple[Expr, ...]
     loops: tuple[int | None, ...]
+    compound: Mapping[int, Any] = field(default_factory=dict[int, Any])
 
     def index(self, loops: Sequence[int]) -> list[int]:
         """The operand's index of a loop index."""
@@ -65,17 +69,17 @@ _AFFINE: dict[str, Callable[[int, int], int]] = {
 
 def accesses_of(op: Any) -> tuple[int, list[Access]]:
     """Number of loops of an op, and how they index its operands."""
-    maps = linalg.get_indexing_maps(op)
-    if maps is None:
+    maps = indexing_maps(op)
+    if not maps:
         raise RaggedError(f"expected an op with indexing maps, got '{op.name}'")
     out: list[Access] = []
     count = 0
-    for attr in maps:
-        map_ = attr.value if isinstance(attr, ir.AffineMapAttr) else attr
+    for map_ in maps:
         count = map_.n_dims
         exprs = list(map_.results)
         loops = tuple(e.position if isinstance(e, ir.AffineDimExpr) else None for e in exprs)
-        out.append(Access(tuple(map(_expression, exprs)), loops))
+        compound = {dim: expr for dim, expr in enumerate(exprs) if loops[dim] is None}
+        out.append(Access(tuple(map(_expression, exprs)), loops, compound))
     return count, out
 
 
@@ -168,6 +172,19 @@ class Nest:
             longest = lengths(self.value(uses[0]), uses[0].dim)
             for use in dense:
                 require("covers", op, use.dim, [self.value(use).extent(use.dim), longest])
+        self._require_reach(op)
+
+    def _require_reach(self, op: str) -> None:
+        """Indices that are not plain loops stay inside the extents, in ops on ragged tensors."""
+        if all(value is None or value.shape.layout.is_dense for value in self.values):
+            return
+        for value, access in zip(self.values, self.accesses, strict=True):
+            if value is None:
+                continue
+            for dim, expr in access.compound.items():
+                indices = reach(expr, lambda loop: self.length(loop, ()) - 1)
+                require("at_least", op, dim, [indices.start])
+                require("covers", op, dim, [value.extent(dim), indices.stop])
 
     def _compared(self, uses: Sequence[Use]) -> list[Use]:
         """Dense dims without those whose number of components a conformity check compares: the

@@ -16,19 +16,58 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Converter = Callable[[Any], Any]
 
 
-class _MisfitError(Exception):
+class MisfitError(Exception):
     """An argument that does not fit; the place is added where it is known."""
+
+
+def numpy_arrays(part: Part, alignment: int = 1) -> Converter:
+    """Takes NumPy arrays: contiguous, aligned to their dtype and to `alignment` bytes, or copied.
+
+    Index vectors may be of any integer dtype and are widened to int64, other arrays must have the
+    dtype. MisfitError for a wrong dtype, rank or static extent."""
+    dtype, rank, static = part.dtype, len(part.shape or ()), static_extents(part)
+
+    def convert(value: Any) -> Array:
+        if not isinstance(value, np.ndarray):
+            raise MisfitError(f"expected a NumPy array, got {type(value).__name__}")
+        if value.ndim != rank:
+            raise wrong_rank(part, value)
+        if value.dtype != dtype:
+            value = _widened(part, value)
+        for axis, extent in static:
+            if value.shape[axis] != extent:
+                raise wrong_extent(axis, extent, value)
+        flags = value.flags
+        if flags.c_contiguous and flags.aligned and (alignment == 1 or value.ctypes.data % alignment == 0):
+            return value
+        return np.array(value, order="C")
+
+    return convert
+
+
+def static_extents(part: Part) -> list[tuple[int, int]]:
+    """Axes of an array whose extent is fixed, with it."""
+    return [(axis, extent) for axis, extent in enumerate(part.shape or ()) if extent is not None]
+
+
+def wrong_rank(part: Part, value: Any) -> MisfitError:
+    """The error for an array of another rank."""
+    return MisfitError(f"expected rank {len(part.shape or ())}, got rank {value.ndim}")
+
+
+def wrong_extent(axis: int, extent: int, value: Any) -> MisfitError:
+    """The error for an array with another extent on an axis."""
+    return MisfitError(f"expected extent {extent} on axis {axis}, got {value.shape[axis]}")
 
 
 class Flattener:
     """Turns the arguments of a call into flat arrays and numbers, contiguous and of the right dtype.
 
-    Index vectors may be of any integer dtype and are widened to int64, other arrays must have the
-    dtype; an array that is not contiguous or not aligned is copied."""
+    `arrays` makes the converter of a part that is an array, here of NumPy arrays."""
 
-    def __init__(self, signature: Signature) -> None:
+    def __init__(self, signature: Signature, arrays: Callable[[Part], Converter] = numpy_arrays) -> None:
         self._signature = signature
-        self._converters = [[_converter(part) for part in group.parts] for group in signature.arguments]
+        self._converters = [[_converter(part, arrays) for part in group.parts] for group in signature.arguments]
 
     def __call__(self, arguments: Sequence[Any]) -> list[Any]:
         """ArgumentError for a wrong count, dtype, rank or static extent."""
@@ -43,7 +82,7 @@ class Flattener:
                 given = _parts(group, argument) if group.ragged else (argument,)
                 for converter, value in zip(converters, given, strict=True):
                     flat.append(converter(value))
-        except _MisfitError as error:
+        except MisfitError as error:
             raise ArgumentError(f"{self._place(len(flat), converter is not None)}: {error}") from None
         return flat
 
@@ -60,48 +99,28 @@ class Flattener:
 def _parts(group: Group, argument: Any) -> Sequence[Any]:
     names = ", ".join(part.name for part in group.parts)
     if not isinstance(argument, (tuple, list)):
-        raise _MisfitError(f"expected a tuple ({names}), got {type(argument).__name__}")
+        raise MisfitError(f"expected a tuple ({names}), got {type(argument).__name__}")
     if len(argument) != len(group.parts):
-        raise _MisfitError(f"expected a tuple of {len(group.parts)} ({names}), got {len(argument)}")
+        raise MisfitError(f"expected a tuple of {len(group.parts)} ({names}), got {len(argument)}")
     return argument
 
 
-def _converter(part: Part) -> Converter:
+def _converter(part: Part, arrays: Callable[[Part], Converter]) -> Converter:
     if part.shape is not None:
-        return _array_converter(part, len(part.shape))
+        return arrays(part)
     if part.dtype.kind == "b":
         return _bool
     return _integer_converter(part) if part.dtype.kind == "i" else _float_converter(part.dtype)
 
 
-def _array_converter(part: Part, rank: int) -> Converter:
-    dtype = part.dtype
-    static = [(axis, extent) for axis, extent in enumerate(part.shape or ()) if extent is not None]
-
-    def convert(value: Any) -> Array:
-        if not isinstance(value, np.ndarray):
-            raise _MisfitError(f"expected a NumPy array, got {type(value).__name__}")
-        if value.ndim != rank:
-            raise _MisfitError(f"expected rank {rank}, got rank {value.ndim}")
-        if value.dtype != dtype:
-            value = _widened(part, value)
-        for axis, extent in static:
-            if value.shape[axis] != extent:
-                raise _MisfitError(f"expected extent {extent} on axis {axis}, got {value.shape[axis]}")
-        flags = value.flags
-        return value if flags.c_contiguous and flags.aligned else np.array(value, order="C")
-
-    return convert
-
-
 def _widened(part: Part, value: Array) -> Array:
     if part.vector and value.dtype.kind in "iu":
         if value.dtype.kind == "u" and value.size and value.max() > np.iinfo(np.int64).max:
-            raise _MisfitError(f"expected entries below 2**63, got {value.max()}")
+            raise MisfitError(f"expected entries below 2**63, got {value.max()}")
         return value.astype(np.int64)
     if value.dtype.newbyteorder("=") == part.dtype:
         return value.astype(part.dtype)
-    raise _MisfitError(f"expected dtype {part.dtype}, got {value.dtype}")
+    raise MisfitError(f"expected dtype {part.dtype}, got {value.dtype}")
 
 
 def _number(value: Any) -> Any:
@@ -112,7 +131,7 @@ def _number(value: Any) -> Any:
 def _bool(value: Any) -> bool:
     value = _number(value)
     if not isinstance(value, (bool, np.bool_)):
-        raise _MisfitError(f"expected True or False, got {type(value).__name__}")
+        raise MisfitError(f"expected True or False, got {type(value).__name__}")
     return bool(value)
 
 
@@ -122,11 +141,11 @@ def _integer_converter(part: Part) -> Converter:
     def convert(value: Any) -> int:
         value = _number(value)
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-            raise _MisfitError(f"expected a number of type {part.dtype}, got {type(value).__name__}")
+            raise MisfitError(f"expected a number of type {part.dtype}, got {type(value).__name__}")
         if not low <= value <= high:
-            raise _MisfitError(f"expected a number in [{low}, {high}], got {value}")
+            raise MisfitError(f"expected a number in [{low}, {high}], got {value}")
         if part.extent and value < 0:
-            raise _MisfitError(f"expected an extent of at least 0, got {value}")
+            raise MisfitError(f"expected an extent of at least 0, got {value}")
         return int(value)
 
     return convert
@@ -139,7 +158,7 @@ def _float_converter(dtype: np.dtype[Any]) -> Converter:
     def convert(value: Any) -> float:
         value = _number(value)
         if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating, dtype.type)):
-            raise _MisfitError(f"expected a number of type {dtype}, got {type(value).__name__}")
+            raise MisfitError(f"expected a number of type {dtype}, got {type(value).__name__}")
         try:
             number = float(value)
             if pack is not None:

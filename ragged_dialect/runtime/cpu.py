@@ -21,6 +21,8 @@ class CpuFunction:
     Calls from several threads may overlap.
     """
 
+    target = "cpu"
+
     def __init__(self, signature: Signature, entry: int, checks: Sequence[Check], keep: Any) -> None:
         self.signature = signature
         self._call: Callable[[int], None] = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(entry)
@@ -46,15 +48,4 @@ class CpuFunction:
         if status and status[0]:
             number, case, component, a, b = status
             raise RuntimeCheckError(self._checks[number - 1].message(case, component, a, b))
-        return self._grouped(parts)
-
-    def _grouped(self, parts: list[Any]) -> Any:
-        at = 0
-        results: list[Any] = []
-        for group in self.signature.results:
-            piece = parts[at : at + len(group.parts)]
-            at += len(group.parts)
-            results.append(tuple(piece) if group.ragged else piece[0])
-        if not results:
-            return None
-        return results[0] if len(results) == 1 else tuple(results)
+        return self.signature.grouped(parts)

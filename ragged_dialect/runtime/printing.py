@@ -4,7 +4,7 @@ printed at the end of a tensor."""
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
@@ -33,18 +33,28 @@ class _Printer:
         print(f"{self.label}: {value}" if self.label else str(value), flush=True)
 
 
+def printer(labels: Sequence[str]) -> dict[str, Callable[..., None]]:
+    """The printing functions by the end of their name, `ragged_print_…`."""
+    made = _Printer(labels)
+    return {
+        "begin": made.begin,
+        "open": made.open,
+        "close": made.close,
+        "bool": lambda x: made.add(bool(x)),
+        "int": made.add,
+        "float": lambda x: made.add(float(x)),
+        "end": made.end,
+    }
+
+
+_ARGUMENTS = {"begin": ctypes.c_int64, "bool": ctypes.c_int64, "int": ctypes.c_int64, "float": ctypes.c_double}
+
+
 def register_printer(engine: Any, labels: Sequence[str]) -> Any:
     """Register the printing functions with an execution engine; the result must stay alive."""
-    printer = _Printer(labels)
-    callbacks = {
-        "begin": ctypes.CFUNCTYPE(None, ctypes.c_int64)(printer.begin),
-        "open": ctypes.CFUNCTYPE(None)(printer.open),
-        "close": ctypes.CFUNCTYPE(None)(printer.close),
-        "bool": ctypes.CFUNCTYPE(None, ctypes.c_int64)(lambda x: printer.add(bool(x))),
-        "int": ctypes.CFUNCTYPE(None, ctypes.c_int64)(printer.add),
-        "float": ctypes.CFUNCTYPE(None, ctypes.c_double)(printer.add),
-        "end": ctypes.CFUNCTYPE(None)(printer.end),
-    }
-    for name, callback in callbacks.items():
-        engine.register_runtime(f"ragged_print_{name}", callback)
-    return printer, callbacks
+    callbacks: list[Any] = []
+    for name, function in printer(labels).items():
+        argument = [_ARGUMENTS[name]] if name in _ARGUMENTS else []
+        callbacks.append(ctypes.CFUNCTYPE(None, *argument)(function))
+        engine.register_runtime(f"ragged_print_{name}", callbacks[-1])
+    return callbacks

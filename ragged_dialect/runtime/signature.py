@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragged_dialect.layout import Shape
-from ragged_dialect.shape import RaggedShape
+if TYPE_CHECKING:
+    from ragged_dialect.layout import Shape
+    from ragged_dialect.shape import RaggedShape
 
 
 def _bfloat16() -> np.dtype[Any]:
@@ -29,6 +31,11 @@ def numpy_dtype(name: str) -> np.dtype[Any] | None:
         return _bfloat16()
     found = _DTYPES.get(name)
     return None if found is None else np.dtype(found)
+
+
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """The MLIR element type of a NumPy dtype that `numpy_dtype` gives."""
+    return next((name for name, known in _DTYPES.items() if np.dtype(known) == dtype), "bf16")
 
 
 _FORMATS = {"b": "?", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "f2": "e", "f4": "f", "f8": "d", "V2": "2s"}
@@ -54,7 +61,7 @@ class Part:
 @dataclass(frozen=True)
 class Group:
     """One argument or result as the user sees it: a single part, or the tuple of a ragged value,
-    which has a `shape`."""
+    which has a `shape` (in an artifact, which only asks whether there is one, its text)."""
 
     parts: tuple[Part, ...]
     shape: RaggedShape | None = None
@@ -73,3 +80,16 @@ class Signature:
     arguments: tuple[Group, ...]
     results: tuple[Group, ...]
     status: bool
+
+    def grouped(self, parts: Sequence[Any]) -> Any:
+        """The flat results of a call as the user gets them: None, one result, or a tuple of them; the
+        parts of a ragged one in a tuple of their own."""
+        at = 0
+        results: list[Any] = []
+        for group in self.results:
+            piece = parts[at : at + len(group.parts)]
+            at += len(group.parts)
+            results.append(tuple(piece) if group.ragged else piece[0])
+        if not results:
+            return None
+        return results[0] if len(results) == 1 else tuple(results)

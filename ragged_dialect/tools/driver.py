@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
-from ragged_dialect.asm.module import BYTECODE, decode, print_module
+from ragged_dialect.asm.module import decode, load_module, print_module
+from ragged_dialect.asm.probe import is_bytecode
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.passes.pipeline import PassFailed, Stage, parse_pipeline
 from ragged_dialect.tools.cli import FAILURE, STREAM, SUCCESS, read_input, write_output
 from ragged_dialect.tools.expectations import Expectations
-from ragged_dialect.tools.loading import load
 from ragged_dialect.tools.options import Options
 from ragged_dialect.tools.reproducer import Reproducer, recorded
 
@@ -46,7 +46,7 @@ class OptDriver:
         return SUCCESS
 
     def _chunks(self, data: bytes) -> list[str | bytes]:
-        if data.startswith(BYTECODE):
+        if is_bytecode(data):
             return [data]
         text = decode(data, self.filename)
         return list(split_chunks(text)) if self.options.split else [text]
@@ -75,7 +75,7 @@ class OptDriver:
         if self.options.run_reproducer:
             pipeline, verify_each = recorded(chunk)
         stages = parse_pipeline(pipeline, made) if pipeline is not None else ()
-        module = load(chunk, made, self.filename)
+        module = load_module(chunk, made, self.filename)
         with Reproducer(self.options.reproducer, chunk, pipeline or "", verify_each):
             self._run(stages, module, verify_each, diagnostics)
         return self._print(module)

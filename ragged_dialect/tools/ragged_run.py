@@ -28,7 +28,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("file", nargs="?", default=STREAM, help=".mlir text or bytecode; standard input for '-'")
     parser.add_argument("--entry", metavar="NAME", help="the function (default: the only public one)")
     parser.add_argument("--input", action="append", default=[], dest="inputs", metavar="X", help="a file or a number")
-    parser.add_argument("--target", default="cpu", help="where to run: cpu (default)")
+    parser.add_argument(
+        "--target", default="cpu", help="where to run: cpu (default), gpu, emulator, or auto: gpu where there is one"
+    )
+    parser.add_argument("--arch", metavar="sm_XY", help="what GPU code is made for (default: the device)")
     parser.add_argument("--output", metavar="FILE", help="save the results as .npz instead of printing them")
     parser.add_argument("--no-check", action="store_true", help="leave run-time checks out: invalid data is undefined")
     parser.add_argument("--threads", type=int, metavar="N", help="threads (default: RAGGED_NUM_THREADS or all cores)")
@@ -66,15 +69,18 @@ def _threads(count: int | None) -> Generator[None]:
 
 
 def _execute(options: argparse.Namespace) -> None:
+    from ragged_dialect.asm.module import load_module
     from ragged_dialect.dialect import context
     from ragged_dialect.execution import compile
     from ragged_dialect.tools import run_results
-    from ragged_dialect.tools.loading import load
     from ragged_dialect.tools.run_inputs import read_arguments
 
     filename = "<stdin>" if options.file == STREAM else options.file
-    module = load(read_input(options.file), context(), filename)
-    function = compile(module, options.entry, options.target, check=not options.no_check)
+    module = load_module(read_input(options.file), context(), filename)
+    check = False if options.no_check else "sync"
+    function = compile(module, options.entry, options.target, check, arch=options.arch)
+    if options.target == "auto":
+        print(f"target: {function.target}", file=sys.stderr)
     returned = function(*read_arguments(function.signature, options.inputs))
     results = run_results.as_list(function.signature, returned)
     if options.output is not None:

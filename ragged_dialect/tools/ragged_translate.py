@@ -1,4 +1,4 @@
-"""`ragged-translate`: LLVM IR of a module, lowered for the CPU first unless it is in the llvm dialect."""
+"""`ragged-translate`: LLVM IR or PTX of a module, lowered first as far as it is not yet."""
 
 from __future__ import annotations
 
@@ -7,30 +7,70 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from ragged_dialect.child import in_child
 from ragged_dialect.errors import CompileError
-from ragged_dialect.tools.child import in_child
+from ragged_dialect.ptx.targets import DEFAULT_ARCH
 from ragged_dialect.tools.cli import STREAM, SUCCESS, read_input, run_tool, write_output
 
 
+_TRANSLATIONS = ("llvmir", "nvvm", "ptx")
+
+
 def _run(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="ragged-translate", description=__doc__, allow_abbrev=False)
-    parser.add_argument("input", nargs="?", default=STREAM, help=".mlir text or bytecode; '-' is standard input")
-    parser.add_argument("-o", dest="output", default=STREAM, metavar="FILE", help="output file")
-    parser.add_argument("--mlir-to-llvmir", action="store_true", help="the only translation, and the default")
-    parser.add_argument("--no-check", action="store_true", help="leave run-time checks out")
-    args = parser.parse_args(argv)
+    args = _parse(argv)
     filename = "<stdin>" if args.input == STREAM else args.input
-    write_output(args.output, to_llvmir(read_input(args.input), filename, check=not args.no_check))
+    text = _translated_input(read_input(args.input), filename, args)
+    if args.check_ptx:
+        from ragged_dialect.ptx.assembler import check, table
+
+        sys.stderr.write(table(check(text, args.arch)))
+    write_output(args.output, text)
     return SUCCESS
+
+
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="ragged-translate", description=__doc__, allow_abbrev=False)
+    add = parser.add_argument
+    add("input", nargs="?", default=STREAM, help=".mlir text or bytecode; '-' is standard input")
+    add("-o", dest="output", default=STREAM, metavar="FILE", help="output file")
+    add("--to", choices=_TRANSLATIONS, default="llvmir", help="what to print; llvmir is the default")
+    add("--mlir-to-llvmir", dest="to", action="store_const", const="llvmir", help="as --to=llvmir")
+    add("--target", choices=("cpu", "gpu"), help="for --to=llvmir; default: gpu if there is a gpu.module, else cpu")
+    add("--arch", default=DEFAULT_ARCH, metavar="SM", help=f"GPU architecture (default {DEFAULT_ARCH})")
+    add("--fast-math", action="store_true", help="approximate instructions for f32 math in PTX")
+    add("--index-bits", type=int, choices=(32, 64), default=64, help="width of index in kernels (default 64)")
+    add("--check-ptx", action="store_true", help="assemble the PTX; print registers, spills and widths to stderr")
+    add("--no-check", action="store_true", help="leave run-time checks out")
+    args = parser.parse_args(argv)
+    if args.target == "cpu" and args.to != "llvmir":
+        parser.error(f"expected --target=gpu for --to={args.to}, got cpu")
+    if args.check_ptx and args.to != "ptx":
+        parser.error(f"expected --to=ptx for --check-ptx, got --to={args.to}")
+    return args
+
+
+def _translated_input(data: bytes, filename: str, args: argparse.Namespace) -> str:
+    from ragged_dialect.asm.module import load_module
+    from ragged_dialect.dialect import context
+    from ragged_dialect.tools.gpu_translation import GpuOptions, has_kernels, translate
+
+    module = load_module(data, context(), filename)
+    default = "gpu" if args.to != "llvmir" or has_kernels(module) else "cpu"
+    if (args.target or default) == "cpu":
+        return _cpu_llvmir(module, not args.no_check)
+    return translate(module, GpuOptions(args.to, args.arch, args.fast_math, args.index_bits, not args.no_check))
 
 
 def to_llvmir(text: str | bytes, filename: str, check: bool = True) -> str:
     """LLVM IR of a module's text. VerifyError when the module is not valid, PassError when it
     cannot be lowered, CompileError when LLVM IR cannot express it."""
+    from ragged_dialect.asm.module import load_module
     from ragged_dialect.dialect import context
-    from ragged_dialect.tools.loading import load
 
-    module = load(text, context(), filename)
+    return _cpu_llvmir(load_module(text, context(), filename), check)
+
+
+def _cpu_llvmir(module: Any, check: bool) -> str:
     if not all(op.operation.name.startswith("llvm.") for op in module.body.operations):
         from ragged_dialect.lowering import pipelines
 

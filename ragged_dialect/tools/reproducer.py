@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 from types import TracebackType
 
-from ragged_dialect.asm.module import BYTECODE, parse_module, print_module
+from ragged_dialect.asm.module import parse_module, print_module
+from ragged_dialect.asm.probe import is_bytecode
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import PassError
 from ragged_dialect.tools.cli import write_output
@@ -43,7 +44,7 @@ def _as_text(chunk: str | bytes) -> str:
         return chunk
     made = context()
     made.allow_unregistered_dialects = True
-    return print_module(parse_module(chunk, made)) if chunk.startswith(BYTECODE) else chunk.decode()
+    return print_module(parse_module(chunk, made)) if is_bytecode(chunk) else chunk.decode()
 
 
 def recorded(chunk: str | bytes) -> tuple[str, bool]:

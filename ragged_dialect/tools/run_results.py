@@ -17,9 +17,14 @@ MOST_ELEMENTS = 1000
 
 
 def as_list(signature: Signature, returned: Any) -> list[Any]:
-    """What a call returned as a list of results."""
+    """What a call returned as a list of results, arrays of the GPU as NumPy's."""
     count = len(signature.results)
-    return [] if count == 0 else [returned] if count == 1 else list(returned)
+    results = [] if count == 0 else [returned] if count == 1 else list(returned)
+    return [tuple(_on_host(part) for part in r) if isinstance(r, tuple) else _on_host(r) for r in results]
+
+
+def _on_host(value: Any) -> Any:
+    return value.get() if hasattr(value, "__cuda_array_interface__") else value
 
 
 def save(signature: Signature, results: list[Any], path: str) -> None:

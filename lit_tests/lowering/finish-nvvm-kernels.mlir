@@ -1,0 +1,25 @@
+// RUN: ragged-opt %s --finish-nvvm-kernels | FileCheck %s
+
+// CHECK: #[[LOOP:.*]] = #llvm.loop_annotation<unroll = #{{.*}}>
+// CHECK: gpu.module @kernels attributes {llvm.data_layout = "e-{{.*}}i64:64{{.*}}", llvm.target_triple = "nvptx64-nvidia-cuda"}
+gpu.module @kernels {
+  // CHECK-LABEL: llvm.func @kernel
+  // CHECK: llvm.br ^bb1({{.*}}) {loop_annotation = #[[LOOP]]}
+  // CHECK: llvm.atomicrmw add {{.*}} syncscope("device") monotonic : !llvm.ptr, i32
+  // CHECK: llvm.cmpxchg {{.*}} syncscope("device") monotonic monotonic : !llvm.ptr, i32
+  llvm.func @kernel(%n: i32, %p: !llvm.ptr) attributes {nvvm.kernel} {
+    %c0 = llvm.mlir.constant(0 : i32) : i32
+    %c1 = llvm.mlir.constant(1 : i32) : i32
+    llvm.br ^bb1(%c0 : i32)
+  ^bb1(%i: i32):
+    %more = llvm.icmp "slt" %i, %n : i32
+    llvm.cond_br %more, ^bb2, ^bb3
+  ^bb2:
+    %next = llvm.add %i, %c1 : i32
+    llvm.br ^bb1(%next : i32) {llvm.loop_annotation = #llvm.loop_annotation<unroll = <count = 4 : i32>>}
+  ^bb3:
+    %old = llvm.atomicrmw add %p, %n acq_rel : !llvm.ptr, i32
+    %swapped = llvm.cmpxchg %p, %old, %n acq_rel monotonic : !llvm.ptr, i32
+    llvm.return
+  }
+}

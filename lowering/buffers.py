@@ -1,0 +1,164 @@
+"""Reading and slicing bufferized IR: what a view is a view of, what a region captures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ragged_dialect._mlir import DYNAMIC, ir, memref
+from ragged_dialect.iteration import expr_uses
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.emit import Mixed
+
+VIEWS = frozenset(
+    f"memref.{name}" for name in ("subview", "cast", "reinterpret_cast", "expand_shape", "collapse_shape")
+)
+"""Ops whose first operand and result are the same memory."""
+
+
+def is_buffer(value: Any) -> bool:
+    """Whether a value is a memref."""
+    return isinstance(value.type, ir.MemRefType)
+
+
+def defining_op(value: Any) -> Any:
+    """The op a value is a result of; None for a block argument."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def root(value: Any) -> Any:
+    """The buffer a view is of."""
+    op = defining_op(value)
+    while op is not None and op.name in VIEWS:
+        value = op.operands[0]
+        op = defining_op(value)
+    return value
+
+
+def is_allocation(value: Any) -> bool:
+    """Whether a buffer is a fresh allocation."""
+    op = defining_op(value)
+    return op is not None and op.name == "memref.alloc"
+
+
+def is_constant(value: Any) -> bool:
+    """Whether a value is an `arith.constant`."""
+    op = defining_op(value)
+    return op is not None and op.name == "arith.constant"
+
+
+def may_overlap(buffers: Iterable[Any]) -> bool:
+    """Whether two different buffers may share memory. Allocations are their own; function arguments
+    may overlap one another but are never written; anything else may be anything."""
+    return any(not is_allocation(b) and not isinstance(b.owner, ir.Block) for b in buffers)
+
+
+def captures(ops: Iterable[Any], arguments: Iterable[Any] = ()) -> list[Any]:
+    """Values used in some ops and their regions and defined outside, in order of first use.
+    `arguments` count as inside."""
+    inside: set[Any] = set(arguments)
+    found: dict[Any, None] = {}
+
+    def visit(op: Any) -> Any:
+        for operand in op.operands:
+            if operand not in inside:
+                found.setdefault(operand)
+        inside.update(op.results)
+        for region in op.regions:
+            for block in region.blocks:
+                inside.update(block.arguments)
+        return ir.WalkResult.ADVANCE
+
+    for op in ops:
+        op.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return list(found)
+
+
+def remap(op: Any, mapping: dict[Any, Any]) -> None:
+    """Replace operands of an op and of what is inside it."""
+
+    def visit(inner: Any) -> Any:
+        for k, operand in enumerate(inner.operands):
+            if operand in mapping:
+                inner.operands[k] = mapping[operand]
+        return ir.WalkResult.ADVANCE
+
+    op.operation.walk(visit)
+
+
+def plain_dim(map_: Any, loop: int) -> int | None:
+    """The dim that a loop alone indexes in a map: -1 when the map does not use the loop, None when
+    it uses it otherwise or twice."""
+    place = -1
+    for k, expr in enumerate(map_.results):
+        if isinstance(expr, ir.AffineDimExpr) and expr.position == loop:
+            if place >= 0:
+                return None
+            place = k
+        elif expr_uses(expr, loop):
+            return None
+    return place
+
+
+def range_view(x: Any, dim: int, low: Mixed, size: Mixed) -> Any:
+    """A range of one dim of a buffer, as a view."""
+    rank = len(x.type.shape)
+    strides, offset = x.type.get_strides_and_offset()
+    if not (isinstance(low, int) and low == 0):
+        offset = DYNAMIC
+    layout = ir.StridedLayoutAttr.get(offset, strides)
+    shape = [(size if isinstance(size, int) else DYNAMIC) if k == dim else s for k, s in enumerate(x.type.shape)]
+    result = ir.MemRefType.get(shape, x.type.element_type, layout, x.type.memory_space)
+    sizes = [
+        emit.value(size) if k == dim else memref.dim(x, emit.value(k)) for k, s in enumerate(shape) if s == DYNAMIC
+    ]
+    lows = [] if isinstance(low, int) else [low]
+    return ir.Operation.create(
+        "memref.subview",
+        results=[result],
+        operands=[x, *lows, *sizes],
+        attributes={
+            "static_offsets": ir.DenseI64ArrayAttr.get(
+                [(low if isinstance(low, int) else DYNAMIC) if k == dim else 0 for k in range(rank)]
+            ),
+            "static_sizes": ir.DenseI64ArrayAttr.get(shape),
+            "static_strides": ir.DenseI64ArrayAttr.get([1] * rank),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, len(lows), len(sizes), 0]),
+        },
+    ).result
+
+
+def region(view: Any) -> tuple[Any, tuple[tuple[Any, Any], ...]] | None:
+    """The part of its buffer that a view covers: the buffer, and (start, size) along each of its
+    dims; None when subviews with unit strides do not say."""
+    op = defining_op(view)
+    if op is None or op.name != "memref.subview":
+        return view, tuple((0, s if s != DYNAMIC else ("all", k)) for k, s in enumerate(view.type.shape))
+    inner = region(op.operands[0])
+    if inner is None or any(s != 1 for s in op.attributes["static_strides"]):
+        return None
+    starts, sizes = _mixed(op)
+    if len(inner[1]) != len(starts):  # a view of a view that lost axes
+        return None
+    found: list[tuple[Any, Any]] = []
+    for (base, _), start, size in zip(inner[1], starts, sizes, strict=True):
+        if not _is_zero(start) and not _is_zero(base):
+            return None
+        found.append((base if _is_zero(start) else start, size))
+    return inner[0], tuple(found)
+
+
+def _is_zero(x: Any) -> bool:
+    return isinstance(x, int) and x == 0
+
+
+def _mixed(subview: Any) -> tuple[list[Any], list[Any]]:
+    """Starts and sizes of a `memref.subview`: ints and values."""
+    groups = list(subview.attributes["operandSegmentSizes"])
+    starts = iter(subview.operands[1 + k] for k in range(groups[1]))
+    sizes = iter(subview.operands[1 + groups[1] + k] for k in range(groups[2]))
+    return (
+        [next(starts) if s == DYNAMIC else s for s in subview.attributes["static_offsets"]],
+        [next(sizes) if s == DYNAMIC else s for s in subview.attributes["static_sizes"]],
+    )

@@ -1,0 +1,78 @@
+"""`convert-forall-to-gpu`: foralls on the host become kernels and launches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.lowering.gpu import general
+from ragged_dialect.passes.base import PassFailure, RaggedPass
+
+MODULE = "kernels"
+"""Name of the `gpu.module`."""
+
+
+@dataclass(frozen=True)
+class ConvertForallToGpu(RaggedPass):
+    """Turn every `scf.forall` on the host into a `gpu.func` and its launch.
+
+    ```mlir
+    scf.forall (%b) in (%n) { … linalg.generic … }
+    // becomes
+    gpu.launch_func @kernels::@f_0 blocks in (%n, %c1, %c1) threads in (%c256, %c1, %c1) args(…)
+    gpu.module @kernels { gpu.func @f_0(%x: memref<f32> {llvm.noalias, …}, …) kernel { … } }
+    ```
+
+    One block per iteration, `threads` threads each; loops of up to `unroll` elements at once. The
+    last argument of a function with a status record (see `wrap-ragged-device-code`) is read first by
+    every kernel, which does nothing when a check has failed. Precondition: `wrap-ragged-device-code`.
+    """
+
+    name: ClassVar[str] = "convert-forall-to-gpu"
+    threads: int = 256
+    unroll: int = 4
+
+    def run(self, op: Any) -> None:
+        """Convert the foralls of every function of a module."""
+        if self.threads not in (32, 64, 128, 256, 512, 1024):
+            raise PassFailure(op, f"expected threads of 32, 64, 128, 256, 512 or 1024, got {self.threads}")
+        if self.unroll not in (1, 2, 4, 8):
+            raise PassFailure(op, f"expected unroll of 1, 2, 4 or 8, got {self.unroll}")
+        kernels = None
+        for function in list(op.regions[0].blocks[0].operations):
+            if function.operation.name != "func.func":
+                continue
+            for number, forall in enumerate(_foralls(function.operation)):
+                kernels = kernels or _gpu_module(op)
+                name = f"{function.operation.attributes['sym_name'].value}_{number}"
+                general.schedule(forall, kernels, name, _status(op, function.operation), self.threads, self.unroll)
+
+
+def _foralls(function: Any) -> list[Any]:
+    """Foralls that are in no other."""
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name == "scf.forall":
+            found.append(op)
+            return ir.WalkResult.SKIP
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def _status(module: Any, function: Any) -> Any:
+    """The status argument of a function, None in a program without checks."""
+    if "ragged.checks" not in module.attributes:
+        return None
+    return list(function.regions[0].blocks[0].arguments)[-1]
+
+
+def _gpu_module(module: Any) -> Any:
+    module.attributes["gpu.container_module"] = ir.UnitAttr.get()
+    with ir.InsertionPoint(module.regions[0].blocks[0]):
+        made = ir.Operation.create("gpu.module", attributes={"sym_name": ir.StringAttr.get(MODULE)}, regions=1)
+        made.regions[0].blocks.append()
+    return made

@@ -1,0 +1,75 @@
+"""`convert-ragged-checks-to-calls`: asserts become reports, and nothing waits for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import arith, func, ir
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.check_conditions import compare, description, evaluate_assert, statement
+from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.verify import verify_ragged
+
+REPORT = "ragged_report"
+"""Private function that takes a status record (check number, case, component, two values) and keeps
+it when the number is above 0 and no record was kept before."""
+
+STATUS = 5
+"""Entries of a status record."""
+
+
+@dataclass(frozen=True)
+class ConvertRaggedChecksToCalls(RaggedPass):
+    """Lower asserts to calls of `@ragged_report`, for targets where a failure stops what follows by itself.
+
+    ```mlir
+    ragged.assert_valid %offsets, %n {kind = "offsets", op = "ragged.partition", level = 1} …
+    // becomes
+    %code, %component, %a, %b = … scan of %offsets …
+    call @ragged_report(%number, %code, %component, %a, %b) : (i64, i64, i64, i64, i64) -> ()
+    ```
+
+    `%number` counts checks from 1 and is 0 when the check holds; the module's `ragged.checks` lists
+    their kinds, ops and levels. A check that was made before in the same block, or around it, goes.
+    Precondition: `convert-ragged-to-scf`; what is still ragged is an error.
+    """
+
+    name: ClassVar[str] = "convert-ragged-checks-to-calls"
+
+    def run(self, op: Any) -> None:
+        """Lower the asserts of every function of a module."""
+        checks: list[Any] = []
+        for function in list(op.regions[0].blocks[0].operations):
+            if function.operation.name == "func.func":
+                for block in function.operation.regions[0].blocks:
+                    _lower_block(block, checks, frozenset())
+        if checks:
+            op.attributes["ragged.checks"] = ir.ArrayAttr.get(checks)
+            with ir.InsertionPoint.at_block_begin(op.regions[0].blocks[0]):
+                func.FuncOp(REPORT, ([emit.i64()] * STATUS, []), visibility="private")
+        if not verify_ragged(op, strict=True):
+            raise PassFailure(op, "expected no ragged type or op from here on, got those named above")
+
+
+def _lower_block(block: Any, checks: list[Any], held: frozenset[Any]) -> None:
+    for op in list(block.operations):
+        op = op.operation
+        if op.name == "ragged.assert_valid":
+            if statement(op) not in held:
+                held = held | {statement(op)}
+                with ir.InsertionPoint(op), op.location:
+                    _report(op, checks)
+            op.erase()
+            continue
+        for region in op.regions:
+            for inner in region.blocks:
+                _lower_block(inner, checks, held)
+
+
+def _report(op: Any, checks: list[Any]) -> None:
+    record = evaluate_assert(op)
+    checks.append(description(op))
+    failed = compare("sge", record[0], 0)
+    number = arith.select(failed, emit.constant(emit.i64(), len(checks)), emit.constant(emit.i64(), 0))
+    func.call([], REPORT, [number, *(emit.to_i64(x) for x in record)])

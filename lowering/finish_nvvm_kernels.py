@@ -1,0 +1,61 @@
+"""`finish-nvvm-kernels`: what the conversions leave out and the code generator needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.lowering.gpu.device_modules import device_ops, gpu_modules
+from ragged_dialect.passes.base import RaggedPass
+
+_DATA_LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+_TRIPLE = "nvptx64-nvidia-cuda"
+_MONOTONIC = 2
+_ORDERINGS = {"llvm.atomicrmw": ("ordering",), "llvm.cmpxchg": ("success_ordering", "failure_ordering")}
+_BRANCHES = frozenset({"llvm.br", "llvm.cond_br"})
+_LOOP = "loop_annotation"
+
+
+@dataclass(frozen=True)
+class FinishNvvmKernels(RaggedPass):
+    """Set target, loop annotations and the strength of atomics in `gpu.module`s of the LLVM dialect.
+
+    ```mlir
+    llvm.br ^bb1 {llvm.loop_annotation = #loop}
+    llvm.atomicrmw add %p, %v acq_rel : !llvm.ptr, i32
+    // becomes
+    llvm.br ^bb1 {loop_annotation = #loop}
+    llvm.atomicrmw add %p, %v syncscope("device") monotonic : !llvm.ptr, i32
+    ```
+
+    Without the data layout 64-bit values are taken to be aligned to 4 bytes and loaded in halves.
+    `llvm.loop_annotation` of an `scf.for` survives the conversions as an attribute that translation
+    does not read. `memref.atomic_rmw` orders no other access: kernels have barriers for that.
+    """
+
+    name: ClassVar[str] = "finish-nvvm-kernels"
+
+    def run(self, op: Any) -> None:
+        """Finish every gpu.module of a module."""
+        for module in gpu_modules(op):
+            module.attributes["llvm.data_layout"] = ir.StringAttr.get(_DATA_LAYOUT)
+            module.attributes["llvm.target_triple"] = ir.StringAttr.get(_TRIPLE)
+        for branch in device_ops(op, _BRANCHES.__contains__):
+            _annotate(branch)
+        for atomic in device_ops(op, _ORDERINGS.__contains__):
+            _relax(atomic)
+
+
+def _annotate(branch: Any) -> None:
+    discardable = f"llvm.{_LOOP}"
+    if discardable in branch.attributes:
+        branch.attributes[_LOOP] = branch.attributes[discardable]
+        del branch.attributes[discardable]
+
+
+def _relax(atomic: Any) -> None:
+    i64 = ir.IntegerType.get_signless(64)
+    for name in _ORDERINGS[atomic.name]:
+        atomic.attributes[name] = ir.IntegerAttr.get(i64, _MONOTONIC)
+    atomic.attributes["syncscope"] = ir.StringAttr.get("device")

@@ -1,0 +1,1 @@
+"""The GPU half of the lowering: kernels from loops, the host program beside them."""

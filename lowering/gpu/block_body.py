@@ -1,0 +1,139 @@
+"""The body of a forall as the work of one block: generics on its threads, control flow uniform,
+scalar stores by one thread, barriers in between."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect._mlir import arith, ir, scf
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.buffers import root
+from ragged_dialect.lowering.gpu.barriers import Access, Barriers
+from ragged_dialect.lowering.gpu.combine import Exchange
+from ragged_dialect.lowering.gpu.combiner import folds, neutral_constant
+from ragged_dialect.lowering.gpu.distribute import Distributor
+from ragged_dialect.lowering.gpu.generic_op import GenericOp
+from ragged_dialect.lowering.gpu.kernel import Kernel
+from ragged_dialect.lowering.gpu.thread_loops import is_zero
+from ragged_dialect.passes.base import PassFailure
+
+_SCALAR = ("arith.", "math.", "memref.subview", "memref.cast", "memref.reinterpret_cast", "memref.dim")
+_VIEWS = ("memref.collapse_shape", "memref.expand_shape", "memref.view")
+
+
+class BlockBody:
+    """Rewrites blocks of a kernel in place. `thread` is the thread number."""
+
+    def __init__(self, kernel: Kernel, thread: Any, inits: dict[tuple[Any, int], Any], unroll: int) -> None:
+        self.kernel = kernel
+        self.thread = thread
+        self.barriers = Barriers(kernel.threads)
+        self.exchange = Exchange(kernel, thread, self.barriers)
+        self.distributor = Distributor(kernel.threads, thread, self.barriers, self.exchange, unroll)
+        self.distributor.inits = inits
+
+    def rewrite(self, ops: list[Any]) -> None:
+        """Rewrite ops of a block, in order."""
+        for op in ops:
+            with op.location:
+                self._rewrite(op)
+
+    def _rewrite(self, op: Any) -> None:
+        if op.name == "linalg.generic":
+            with ir.InsertionPoint(op):
+                self.distributor.emit(op)
+            op.erase()
+        elif op.name == "memref.load":
+            with ir.InsertionPoint(op):
+                self.barriers.before([Access.of(op.operands[0], False)])
+        elif op.name == "memref.store":
+            self._store(op)
+        elif op.name == "scf.for" and emit.FOLD in op.attributes and self.kernel.threads > 1:
+            self._fold(op)
+        elif op.name in ("scf.for", "scf.if", "scf.while"):
+            self._control(op)
+        elif op.name == "memref.dealloc":
+            op.erase()
+        elif not op.name.startswith(_SCALAR) and op.name not in _VIEWS:
+            raise PassFailure(op, f"expected an op that runs on a device, got '{op.name}'")
+
+    def _store(self, op: Any) -> None:
+        """One thread stores."""
+        with ir.InsertionPoint(op):
+            self.barriers.before([Access.of(op.operands[1], True)])
+            if self.kernel.threads == 1:
+                return
+            guard = scf.IfOp(is_zero(self.thread))
+            with ir.InsertionPoint(guard.then_block):
+                scf.yield_([])
+        op.move_before(list(guard.then_block.operations)[-1].operation)
+
+    def _control(self, op: Any) -> None:
+        """Conditions and bounds are the same in all threads, so barriers inside are too. Nothing that
+        the regions may conflict with stays pending before them, or from one iteration to the next."""
+        written = _written(op)
+        with ir.InsertionPoint(op):
+            self.barriers.settle(written)
+        before = list(self.barriers.pending)
+        after = list(before)
+        for region in op.regions:
+            for block in region.blocks:
+                self.barriers.pending = list(before)
+                *body, last = [inner.operation for inner in block.operations]
+                self.rewrite(body)
+                with ir.InsertionPoint(last), op.location:
+                    self.barriers.settle(written)
+                after += [access for access in self.barriers.pending if access not in after]
+        self.barriers.pending = after
+
+    def _fold(self, op: Any) -> None:
+        """A loop that folds into one index: threads take turns with its iterations and combine."""
+        name, neutral = folds(op.attributes[emit.FOLD].value)
+        loaded: list[Any] = []
+
+        def visit(inner: Any) -> Any:
+            if inner.name == "memref.load":
+                loaded.append(Access.of(inner.operands[0], False))
+            return ir.WalkResult.ADVANCE
+
+        op.walk(visit)
+        low, _, step, init = op.operands
+        with ir.InsertionPoint(op):
+            self.barriers.before(loaded)
+            # a search starts from -1, which is all ones: the largest unsigned index
+            start = neutral_constant(init.type, neutral)
+            first = arith.addi(low, arith.muli(self.thread, step))
+            stride = arith.muli(step, emit.value(self.kernel.threads))
+        op.operands[0], op.operands[2], op.operands[3] = first, stride, start
+        part = op.results[0]
+        uses = [(use.owner, use.operand_number) for use in part.uses]
+        with ir.InsertionPoint(_next(op)):
+
+            def apply(a: Any, b: Any) -> Any:
+                return getattr(arith, name)(a, b)
+
+            (combined,) = self.exchange.combine([part], [apply], [(1, self.kernel.threads)])
+            whole = apply(combined, init)
+        for user, number in uses:
+            user.operation.operands[number] = whole
+
+
+def _next(op: Any) -> Any:
+    """The op after one."""
+    ops = [o.operation for o in op.block.operations]
+    return ops[ops.index(op) + 1]
+
+
+def _written(op: Any) -> set[Any]:
+    """Buffers that the regions of an op write."""
+    found: set[Any] = set()
+
+    def visit(inner: Any) -> Any:
+        if inner.name == "memref.store":
+            found.add(root(inner.operands[1]))
+        elif inner.name == "linalg.generic":
+            found.update(root(x) for x in GenericOp(inner).outs)
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return found

@@ -1,0 +1,122 @@
+"""Reductions whose partial results can be combined in any grouping."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.buffers import defining_op
+from ragged_dialect.lowering.gpu.generic_op import GenericOp
+
+_NEUTRAL: dict[str, float | str] = {
+    "arith.addf": -0.0,
+    "arith.mulf": 1.0,
+    "arith.maximumf": float("-inf"),
+    "arith.maxnumf": float("-inf"),
+    "arith.minimumf": float("inf"),
+    "arith.minnumf": float("inf"),
+    "arith.addi": 0,
+    "arith.muli": 1,
+    "arith.maxsi": "lowest",
+    "arith.minsi": "highest",
+    "arith.maxui": 0,
+    "arith.minui": "ones",
+    "arith.andi": "ones",
+    "arith.ori": 0,
+    "arith.xori": 0,
+}
+_GREATER, _LESS = (2, 3, 9, 10), (4, 5, 11, 12)
+
+
+@dataclass(frozen=True)
+class Combiner:
+    """acc = f(x, acc): the ops of f, x and acc in them, the result, and the neutral element."""
+
+    ops: tuple[Any, ...]
+    element: Any
+    accumulator: Any
+    result: Any
+    neutral: float | str
+
+    def apply(self, a: Any, b: Any) -> Any:
+        """f(a, b) at the insertion point."""
+        mapping = {self.element: a, self.accumulator: b}
+        for op in self.ops:
+            copy = op.clone().operation
+            for k, operand in enumerate(copy.operands):
+                copy.operands[k] = mapping.get(operand, operand)
+            mapping[op.results[0]] = copy.results[0]
+        return mapping[self.result]
+
+    def identity(self) -> Any:
+        """The neutral element as a constant."""
+        return neutral_constant(self.result.type, self.neutral)
+
+
+def neutral_constant(type_: Any, neutral: float | str) -> Any:
+    """A neutral element: a number, or the lowest, highest or all-ones value of an integer type."""
+    if not isinstance(neutral, str):
+        return emit.constant(type_, neutral)
+    width = 64 if isinstance(type_, ir.IndexType) else type_.width
+    low = -(1 << (width - 1))
+    return emit.constant(type_, {"lowest": low, "highest": -low - 1, "ones": -1}[neutral])
+
+
+def combiner_of(generic: GenericOp, out: int) -> Combiner | None:
+    """The combiner of an out that a reduction accumulates into, None when there is none known."""
+    accumulator = generic.block.arguments[generic.n_inputs + out]
+    result = generic.yielded[out]
+    op = defining_op(result)
+    if op is None or op.block != generic.block:
+        return None
+    found = _single(op, accumulator, result) or _selected(op, accumulator, result)
+    return found if found is not None and _only_used_by(accumulator, found) and _only_yielded(found) else None
+
+
+def _single(op: Any, accumulator: Any, result: Any) -> Combiner | None:
+    if op.name not in _NEUTRAL or accumulator not in list(op.operands):
+        return None
+    a, b = op.operands
+    if a == b:
+        return None
+    return Combiner((op,), b if a == accumulator else a, accumulator, result, _NEUTRAL[op.name])
+
+
+def _selected(op: Any, accumulator: Any, result: Any) -> Combiner | None:
+    """`select(cmpf(x > acc), x, acc)`, the maximum that leaves NaN out, and its mirror images."""
+    if op.name != "arith.select":
+        return None
+    compare = defining_op(op.operands[0])
+    chosen = list(op.operands)[1:]
+    if compare is None or compare.name != "arith.cmpf" or compare.block != op.block or accumulator not in chosen:
+        return None
+    if set(compare.operands) != set(chosen) or chosen[0] == chosen[1]:
+        return None
+    predicate = compare.attributes["predicate"].value
+    if predicate not in _GREATER + _LESS:
+        return None
+    maximum = (predicate in _GREATER) == (compare.operands[0] == chosen[0])
+    element = chosen[0] if chosen[1] == accumulator else chosen[1]
+    return Combiner((compare, op), element, accumulator, result, float("-inf") if maximum else float("inf"))
+
+
+def _only_used_by(accumulator: Any, combiner: Combiner) -> bool:
+    return all(any(use.owner.operation == op for op in combiner.ops) for use in accumulator.uses)
+
+
+def _only_yielded(combiner: Combiner) -> bool:
+    """Whether nothing but the combiner and the terminator use what it computes."""
+    inner = [op.results[0] for op in combiner.ops]
+    for value in inner:
+        for use in value.uses:
+            user = use.owner.operation
+            if user.name != "linalg.yield" and not any(user == op for op in combiner.ops):
+                return False
+    return len(list(combiner.result.uses)) == 1
+
+
+def folds(name: str) -> tuple[str, float | str]:
+    """Arith op and neutral element of an `emit.FOLD`; a search is the smallest unsigned index."""
+    return {"search": ("minui", "ones"), "addi": ("addi", 0), "maxsi": ("maxsi", "lowest")}[name]

@@ -1,0 +1,27 @@
+"""Finding ops in the `gpu.module`s of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ragged_dialect._mlir import ir
+
+
+def gpu_modules(module: Any) -> list[Any]:
+    """The `gpu.module` ops at the top of a module op."""
+    return [op.operation for op in module.regions[0].blocks[0].operations if op.operation.name == "gpu.module"]
+
+
+def device_ops(module: Any, wanted: Callable[[str], bool]) -> list[Any]:
+    """The ops inside the `gpu.module`s of a module op whose name is `wanted`, in order."""
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if wanted(op.name):
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    for inner in gpu_modules(module):
+        inner.walk(visit)
+    return found

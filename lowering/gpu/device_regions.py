@@ -1,0 +1,266 @@
+"""Which code of a bufferized function runs on the device, and moving it there.
+
+Host values are functions of extents and scalar arguments. What loads, stores or computes from
+loaded scalars belongs to the device: it is gathered in runs, and a run becomes an `scf.forall` of
+one iteration. Scalars that later code needs are stored in slots, buffers of one element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ragged_dialect._mlir import arith, ir, memref
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.buffers import VIEWS, captures, is_buffer, remap
+from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT
+from ragged_dialect.lowering.gpu.flat_tiles import forall_over
+from ragged_dialect.lowering.gpu.status import keep_report
+
+SERIAL = "ragged.serial"
+"""Attribute of a forall of one iteration whose body one thread runs."""
+
+_TOUCHES = frozenset({"memref.load", "memref.store", "memref.copy", "memref.atomic_rmw"})
+_NEUTRAL = VIEWS | {"memref.alloc", "memref.dim"}
+_PARALLEL = frozenset({"scf.forall", "linalg.generic"})
+
+
+class Regions:
+    """Wraps the device code of blocks. `status` is the status buffer or None; `tile` turns a flat
+    linalg op into a forall and returns it."""
+
+    def __init__(self, status: Any, tile: Callable[[Any], Any]) -> None:
+        self.status = status
+        self.tile = tile
+        self.slots: dict[Any, Any] = {}
+        self.views: dict[Any, None] = {}
+
+    def run(self, block: Any) -> None:
+        """Wrap the device code of a function's block."""
+        self._wrap(block)
+        for view in reversed(self.views):  # made again wherever they are used
+            view.owner.operation.erase()
+
+    def _wrap(self, block: Any) -> None:
+        """Wrap the device code of a host block and of the host regions in it."""
+        run: list[Any] = []
+        for op in list(block.operations):
+            op = op.operation
+            if self._starts_new_run(run, op):
+                self._flush(run)
+            if self._is_device(op):
+                run.append(op)
+                self.slots.update((r, None) for r in op.results)
+                if _is_report(op):
+                    self._flush(run)
+            elif not self._is_lazy(op):
+                self._flush_for(run, op)
+                self._host(op)
+        self._flush(run)
+
+    def _starts_new_run(self, run: list[Any], op: Any) -> bool:
+        """A run ends before an op that uses a view of what the run computes, which is made again where
+        it is used, and where code for one thread meets code for a block."""
+        if not run or not self._is_device(op):
+            return False
+        if any(x in self.views and self._is_pending(x) for x in captures([op])):
+            return True
+        mixed = any(_needs_block(o) for o in run) or _needs_block(op)
+        return mixed and any(_is_serial(o) for o in run) != _is_serial(op)
+
+    def _is_pending(self, view: Any) -> bool:
+        """Whether a view depends on scalars of the current run."""
+        operands = list(view.owner.operation.operands)
+        return any(x in self.slots and self.slots[x] is None for x in operands) or any(
+            x in self.views and self._is_pending(x) for x in operands
+        )
+
+    # What an op is ---------------------------------------------------------------------------------
+
+    def _is_device(self, op: Any) -> bool:
+        """Whether an op belongs to a run of device code."""
+        if op.name in _TOUCHES or _is_report(op):
+            return True
+        if op.name in ("memref.dim", "linalg.generic"):
+            return self._uses_device(op)
+        if op.name in ("scf.for", "scf.if", "scf.while"):
+            return _is_scalar_code(op) and (self._uses_device(op) or _touches(op))
+        return _is_pure_scalar(op) and self._uses_device(op)
+
+    def _is_lazy(self, op: Any) -> bool:
+        """Views that start or end where the device says are made again where they are used."""
+        if op.name in VIEWS and self._uses_device(op):
+            self.views.update((r, None) for r in op.results)
+            return True
+        return False
+
+    def _uses_device(self, op: Any) -> bool:
+        return any(x in self.slots or x in self.views for x in captures([op]))
+
+    # Host ops ----------------------------------------------------------------------------------------
+
+    def _flush_for(self, run: list[Any], op: Any) -> None:
+        """A run ends before an op that needs what it computes, or whose order counts."""
+        if run and (self._uses_device(op) or not (_is_pure_scalar(op) or op.name in _NEUTRAL)):
+            self._flush(run)
+
+    def _host(self, op: Any) -> None:
+        if op.name == "linalg.generic":
+            op = self.tile(op)
+        if op.name == "scf.forall":
+            with ir.InsertionPoint(op), op.location:
+                self._read_back_bounds(op)
+            self._bring_in(op.regions[0].blocks[0], list(op.regions[0].blocks[0].operations))
+            return
+        self._read_back(op)
+        for region in op.regions:
+            for block in region.blocks:
+                self._wrap(block)
+
+    def _read_back_bounds(self, op: Any) -> None:
+        for k, x in enumerate(op.operands):
+            if x in self.slots:
+                op.operands[k] = self._load(x)
+
+    def _read_back(self, op: Any) -> None:
+        """Load the device's scalars that a host op needs."""
+        with ir.InsertionPoint(op), op.location:
+            for k, x in enumerate(op.operands):
+                if x in self.slots:
+                    op.operands[k] = self._load(x)
+                elif x in self.views:
+                    op.operands[k] = self._rebuild(x, {})
+
+    # Runs --------------------------------------------------------------------------------------------
+
+    def _flush(self, run: list[Any]) -> None:
+        """Make a forall of the ops of a run and empty it."""
+        ops = list(run)
+        run.clear()
+        if not ops:
+            return
+        kept = [r for op in ops for r in op.results if _used_outside(r, ops)]
+        # Between the ops of a run are only host ops that need nothing of it: the last one's place sees all.
+        with ir.InsertionPoint(ops[-1]), ops[-1].location:
+            slots = {r: _slot(r.type) for r in kept if not is_buffer(r)}
+            block = _forall_of_one(not any(_needs_block(op) for op in ops))
+        end = list(block.operations)[-1].operation
+        for op in ops:
+            op.move_before(end)
+        self._bring_in(block, ops)
+        with ir.InsertionPoint(end), end.location:
+            for value, slot in slots.items():
+                _store(value, slot)
+        self.slots.update(slots)
+        for op in ops:
+            if _is_report(op):
+                with ir.InsertionPoint(op), op.location:
+                    keep_report(self.status, list(op.operands))
+                op.erase()
+
+    def _bring_in(self, block: Any, ops: list[Any]) -> None:
+        """Device scalars and views that the ops of a device block use are loaded and made again in it."""
+        outside = [x for x in captures(ops, block.arguments) if self.slots.get(x) is not None or x in self.views]
+        if not outside:
+            return
+        first = ops[0].operation
+        mapping: dict[Any, Any] = {}
+        with ir.InsertionPoint.at_block_begin(block), first.location:
+            for x in outside:
+                mapping[x] = self._rebuild(x, mapping)
+        for op in ops:
+            remap(op, mapping)
+
+    def _rebuild(self, value: Any, mapping: dict[Any, Any]) -> Any:
+        """A device scalar loaded, or a view made again, at the insertion point."""
+        if value in mapping:
+            return mapping[value]
+        if self.slots.get(value) is not None:
+            made = self._load(value)
+        elif value in self.views:
+            source = value.owner.operation
+            operands = [self._rebuild(x, mapping) for x in source.operands]
+            copy = source.clone().operation
+            for k, x in enumerate(operands):
+                copy.operands[k] = x
+            made = copy.results[0]
+        else:
+            return value
+        mapping[value] = made
+        return made
+
+    def _load(self, value: Any) -> Any:
+        loaded = memref.load(self.slots[value], [])
+        return arith.index_cast(value.type, loaded) if isinstance(value.type, ir.IndexType) else loaded
+
+
+def _slot(type_: Any) -> Any:
+    """A buffer for one scalar; indices are kept as i64."""
+    element = emit.i64() if isinstance(type_, ir.IndexType) else type_
+    return memref.alloc(ir.MemRefType.get([], element), [], [])
+
+
+def _store(value: Any, slot: Any) -> None:
+    memref.store(emit.to_i64(value) if isinstance(value.type, ir.IndexType) else value, slot, [])
+
+
+def _forall_of_one(serial: bool) -> Any:
+    forall = forall_over(1)
+    if serial:
+        forall.attributes[SERIAL] = ir.UnitAttr.get()
+    return forall.regions[0].blocks[0]
+
+
+def _used_outside(value: Any, ops: list[Any]) -> bool:
+    def inside(user: Any) -> bool:
+        while user is not None and user.name != "func.func":
+            if any(user == op for op in ops):
+                return True
+            user = user.parent.operation if user.parent is not None else None
+        return False
+
+    return any(not inside(use.owner.operation) for use in value.uses)
+
+
+def _walk_any(op: Any, wanted: Callable[[Any], bool]) -> bool:
+    found = False
+
+    def visit(inner: Any) -> Any:
+        nonlocal found
+        found = found or wanted(inner)
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return found
+
+
+def _touches(op: Any) -> bool:
+    return _walk_any(op, lambda o: o.name in _TOUCHES or o.name in _PARALLEL)
+
+
+def _is_report(op: Any) -> bool:
+    return op.name == "func.call" and op.attributes["callee"].value == REPORT
+
+
+def _is_pure_scalar(op: Any) -> bool:
+    return op.name.startswith(("arith.", "math.")) and not any(is_buffer(r) for r in op.results)
+
+
+def _is_scalar_code(op: Any) -> bool:
+    """Whether control flow holds no component loop, allocation, call or buffer result: then the
+    device runs it as a whole."""
+    if any(is_buffer(r) for r in op.results):
+        return False
+    blocked = ("scf.forall", "memref.alloc", "func.call")
+    return not _walk_any(op, lambda o: o.name in blocked)
+
+
+def _needs_block(op: Any) -> bool:
+    """Whether the threads of a block share the work of an op."""
+    return _walk_any(op, lambda o: o.name == "linalg.generic" or (o.name == "scf.for" and emit.FOLD in o.attributes))
+
+
+def _is_serial(op: Any) -> bool:
+    """Whether an op is a loop that stores step by step, which one thread does best."""
+    return _walk_any(op, lambda o: o.name == "scf.for") and _walk_any(op, lambda o: o.name == "memref.store")
+

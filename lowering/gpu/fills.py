@@ -1,0 +1,89 @@
+"""Fills that only say where a reduction starts: the scalar goes to the reduction, the fill goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.lowering.buffers import VIEWS, is_buffer, region, root
+from ragged_dialect.lowering.gpu.combiner import combiner_of
+from ragged_dialect.lowering.gpu.generic_op import GenericOp
+
+_CONTROL = ("scf.for", "scf.if", "scf.while", "scf.forall")
+
+
+def fold_fills(block: Any) -> dict[tuple[Any, int], Any]:
+    """Remove such fills from a block and the regions in it; the scalar by (reduction, out)."""
+    inits: dict[tuple[Any, int], Any] = {}
+    ops = [op.operation for op in block.operations]
+    for op in ops:
+        if op.name in _CONTROL:
+            for region in op.regions:
+                for inner in region.blocks:
+                    inits.update(fold_fills(inner))
+    for place, op in enumerate(ops):
+        scalar = _filled_with(op)
+        if scalar is None:
+            continue
+        found = _reduction_into(GenericOp(op).outs[0], ops[place + 1 :])
+        if found is not None:
+            inits[found] = scalar
+            op.erase()
+    return inits
+
+
+def _filled_with(op: Any) -> Any:
+    """The scalar of a fill, None for other ops."""
+    if op.name != "linalg.generic":
+        return None
+    generic = GenericOp(op)
+    if len(generic.operands) != 2 or generic.n_inputs != 1 or is_buffer(generic.operands[0]) or generic.payload:
+        return None
+    return generic.operands[0] if generic.yielded[0] == generic.block.arguments[0] else None
+
+
+def _reduction_into(view: Any, ops: list[Any]) -> tuple[Any, int] | None:
+    """The next op that touches a buffer, with the out's number, when it is a known reduction into
+    the same view that does not read the buffer otherwise."""
+    buffer = root(view)
+    op = next((op for op in ops if _touches(op, buffer)), None)
+    if op is None or op.name != "linalg.generic":
+        return None
+    generic = GenericOp(op)
+    places = [k for k, x in enumerate(generic.operands) if is_buffer(x) and root(x) == buffer]
+    out = places[0] - generic.n_inputs
+    if len(places) != 1 or out < 0 or not _same(generic.outs[out], view) or not generic.reductions:
+        return None
+    if generic.loops_of(places[0]) & set(generic.reductions) or combiner_of(generic, out) is None:
+        return None
+    return (op, out) if _is_split(generic) else None
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two views cover the same elements."""
+    return a == b or (region(a) is not None and region(a) == region(b))
+
+
+def _is_split(generic: GenericOp) -> bool:
+    """Whether threads share the reduction, which then starts from a scalar."""
+    every = set(range(generic.rank))
+    for out in range(len(generic.outs)):
+        loops = generic.loops_of(generic.n_inputs + out)
+        accumulates = not loops & set(generic.reductions) and combiner_of(generic, out) is not None
+        if not accumulates and loops != every:
+            return False
+    return True
+
+
+def _touches(op: Any, buffer: Any) -> bool:
+    """Whether an op, or one inside it, accesses a buffer."""
+    found = False
+
+    def visit(inner: Any) -> Any:
+        nonlocal found
+        if inner.name not in VIEWS and inner.name != "memref.dim":
+            found = found or any(is_buffer(x) and root(x) == buffer for x in inner.operands)
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return found

@@ -1,0 +1,90 @@
+"""The general schedule: one block per iteration of a forall, whatever its body does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect._mlir import DYNAMIC, arith, ir
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.buffers import captures, remap
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.gpu.block_body import BlockBody
+from ragged_dialect.lowering.gpu.device_regions import SERIAL
+from ragged_dialect.lowering.gpu.fills import fold_fills
+from ragged_dialect.lowering.gpu.kernel import Kernel
+from ragged_dialect.lowering.gpu.temporaries import Temporaries
+
+
+def schedule(forall: Any, module: Any, name: str, status: Any, threads: int, unroll: int) -> None:
+    """Replace a forall on the host by a launch of a kernel in the gpu.module `module`."""
+    kernel = Kernel(name, 1 if SERIAL in forall.attributes else threads, module, status)
+    body = forall.regions[0].blocks[0]
+    with forall.location:
+        kernel.open()
+        counts = _counts(forall)
+        with ir.InsertionPoint(forall):
+            grid = _product(counts)
+        with ir.InsertionPoint(kernel.end):
+            thread = _id("gpu.thread_id") if kernel.threads > 1 else emit.value(0)
+            block = _id("gpu.block_id")
+            outside = captures(list(body.operations)[:-1], body.arguments)
+            inside = {x: kernel.value(x, forall) for x in outside}
+            indices = _indices(kernel, counts, block)
+        last = list(kernel.body.operations)[-2].operation
+        allocs = _move(body, kernel, indices, inside)
+        hosts = {x: host for host, x in inside.items()}
+        Temporaries(kernel, forall, grid, hosts.get).place(allocs, block)
+        inits = fold_fills(kernel.body)
+        ops = [op.operation for op in kernel.body.operations]
+        BlockBody(kernel, thread, inits, unroll).rewrite(ops[ops.index(last) + 1 : -1])
+        kernel.close(grid, forall)
+    forall.erase()
+
+
+def _id(name: str) -> Any:
+    return ir.Operation.create(
+        name, results=[emit.index_type()], attributes={"dimension": ir.Attribute.parse("#gpu<dim x>")}
+    ).results[0]
+
+
+def _counts(forall: Any) -> list[Mixed]:
+    """Extents of a forall from 0 in steps of 1."""
+    dynamic = iter(forall.operands)
+    return [next(dynamic) if s == DYNAMIC else s for s in forall.attributes["staticUpperBound"]]
+
+
+def _product(counts: list[Mixed]) -> Mixed:
+    total: Mixed = 1
+    for count in counts:
+        total = emit.mul(total, count)
+    return total
+
+
+def _indices(kernel: Kernel, counts: list[Mixed], block: Any) -> list[Any]:
+    """The forall's indices from the block number, the last one fastest."""
+    indices: list[Any] = []
+    rest = block
+    for count in reversed(counts[1:]):
+        inside = emit.value(count if isinstance(count, int) else kernel.scalar(count))
+        indices.insert(0, arith.remui(rest, inside))
+        rest = arith.divui(rest, inside)
+    return [rest, *indices]
+
+
+def _move(body: Any, kernel: Kernel, indices: list[Any], inside: dict[Any, Any]) -> list[Any]:
+    """Move a body into the kernel; its allocations."""
+    allocs: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name in ("memref.alloc", "memref.alloca"):
+            allocs.append(op)
+        return ir.WalkResult.ADVANCE
+
+    for old, new in zip(body.arguments, indices, strict=True):
+        old.replace_all_uses_with(new)
+    end = kernel.end
+    for op in list(body.operations)[:-1]:
+        remap(op, inside)
+        op.operation.walk(visit)
+        op.operation.move_before(end)
+    return allocs

@@ -1,0 +1,119 @@
+"""A bufferized `linalg.generic`, taken apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ragged_dialect._mlir import DYNAMIC, ir, linalg, memref
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.buffers import is_buffer
+from ragged_dialect.lowering.emit import Mixed
+
+
+@dataclass(frozen=True)
+class GenericOp:
+    """Operands, maps, loops and payload of a `linalg.generic` on buffers."""
+
+    op: Any
+
+    @cached_property
+    def operands(self) -> list[Any]:
+        """Inputs, then outs."""
+        return list(self.op.operands)
+
+    @cached_property
+    def n_inputs(self) -> int:
+        """Number of inputs."""
+        return next(iter(self.op.attributes["operandSegmentSizes"]))
+
+    @property
+    def inputs(self) -> list[Any]:
+        """Input operands: buffers and scalars."""
+        return self.operands[: self.n_inputs]
+
+    @property
+    def outs(self) -> list[Any]:
+        """Output buffers."""
+        return self.operands[self.n_inputs :]
+
+    @cached_property
+    def maps(self) -> list[Any]:
+        """The affine map of every operand."""
+        return [m.value if isinstance(m, ir.AffineMapAttr) else m for m in linalg.get_indexing_maps(self.op)]
+
+    @cached_property
+    def parallel(self) -> list[bool]:
+        """For every loop whether it is parallel."""
+        return ["parallel" in str(kind) for kind in self.op.attributes["iterator_types"]]
+
+    @property
+    def rank(self) -> int:
+        """Number of loops."""
+        return len(self.parallel)
+
+    @property
+    def reductions(self) -> list[int]:
+        """The reduction loops."""
+        return [d for d, parallel in enumerate(self.parallel) if not parallel]
+
+    @property
+    def block(self) -> Any:
+        """The payload."""
+        return self.op.regions[0].blocks[0]
+
+    @cached_property
+    def payload(self) -> list[Any]:
+        """Ops of the payload without its terminator."""
+        return [op.operation for op in self.block.operations][:-1]
+
+    @cached_property
+    def yielded(self) -> list[Any]:
+        """What the payload yields, one value per out."""
+        return list(list(self.block.operations)[-1].operation.operands)
+
+    def is_read(self, k: int) -> bool:
+        """Whether the payload uses the element of operand k."""
+        return next(iter(self.block.arguments[k].uses), None) is not None
+
+    def loops_of(self, k: int) -> set[int]:
+        """The loops that index operand k."""
+        return {d for expr in self.maps[k].results for d in dims_of(expr)}
+
+    def place(self, loop: int) -> tuple[int, int]:
+        """Operand and dim that a loop indexes alone: its extent is the loop's. A static one when
+        there is one."""
+        found = [
+            (k, dim)
+            for k, map_ in enumerate(self.maps)
+            for dim, expr in enumerate(map_.results)
+            if isinstance(expr, ir.AffineDimExpr) and expr.position == loop
+        ]
+        return next((f for f in found if self.operands[f[0]].type.shape[f[1]] != DYNAMIC), found[0])
+
+    def static_extent(self, loop: int) -> int | None:
+        """Extent of a loop where it is static."""
+        k, dim = self.place(loop)
+        size = self.operands[k].type.shape[dim]
+        return None if size == DYNAMIC else size
+
+    def extent(self, loop: int) -> Mixed:
+        """Extent of a loop at the insertion point."""
+        k, dim = self.place(loop)
+        size = self.operands[k].type.shape[dim]
+        return memref.dim(self.operands[k], emit.value(dim)) if size == DYNAMIC else size
+
+    def scalar_type(self, k: int) -> Any:
+        """Element type of operand k."""
+        x = self.operands[k]
+        return x.type.element_type if is_buffer(x) else x.type
+
+
+def dims_of(expr: Any) -> set[int]:
+    """The loops in an affine expression."""
+    if isinstance(expr, ir.AffineDimExpr):
+        return {expr.position}
+    if isinstance(expr, ir.AffineBinaryExpr):
+        return dims_of(expr.lhs) | dims_of(expr.rhs)
+    return set()

@@ -1,0 +1,240 @@
+"""A `gpu.func` under construction: parameters for what a device body captures, views inside, launch.
+
+Parameters are few and simple: one pointer per buffer (a rank-0 memref that promises alignment and, where
+it holds, no aliasing) and one scalar per extent or host value; views are made inside. That is what makes
+ptxas use read-only and wide loads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ragged_dialect._mlir import DYNAMIC, arith, gpu, ir, memref, scf
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.buffers import VIEWS, defining_op, is_buffer, is_constant, may_overlap
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.passes.base import PassFailure
+
+ALIGNMENT = 16
+"""Bytes that the first element of every buffer is aligned to; launchers check it."""
+
+REGISTERS_FOR = 1024
+"""Threads that shall fit on a multiprocessor: less, and ptxas keeps too few loads in flight."""
+
+
+@dataclass
+class Parameter:
+    """A kernel parameter: the host value it is given, its type inside."""
+
+    host: Any
+    type: Any
+    attributes: dict[str, Any]
+
+
+@dataclass
+class Kernel:
+    """Parameters and body of a kernel; ops are emitted at `end` of the body."""
+
+    name: str
+    threads: int
+    module: Any
+    status: Any = None
+    op: Any = None
+    parameters: list[Parameter] = field(default_factory=list)
+    inside: dict[Any, Any] = field(default_factory=dict)
+
+    # Opening ----------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Make the function, empty."""
+        with ir.InsertionPoint(self.module.regions[0].blocks[0]):
+            self.op = ir.Operation.create(
+                "gpu.func",
+                attributes={
+                    "function_type": ir.TypeAttr.get(ir.FunctionType.get([], [])),
+                    "sym_name": ir.StringAttr.get(self.name),
+                    "kernel": ir.UnitAttr.get(),
+                    "workgroup_attributions": ir.IntegerAttr.get(emit.i64(), 0),
+                    "known_block_size": ir.DenseI32ArrayAttr.get([self.threads, 1, 1]),
+                    "nvvm.minctasm": ir.IntegerAttr.get(
+                        ir.IntegerType.get_signless(32), max(1, min(16, REGISTERS_FOR // self.threads))
+                    ),
+                },
+                regions=1,
+            )
+            entry = self.op.regions[0].blocks.append()
+        with ir.InsertionPoint(entry):
+            ir.Operation.create("gpu.return")
+        self.body = entry
+        if self.status is not None:
+            self._guard()
+
+    def _guard(self) -> None:
+        """The body runs when no check has failed."""
+        with ir.InsertionPoint(self.end):
+            failed = memref.load(self.pointer(self.status), [])
+            fine = arith.cmpi(0, failed, emit.constant(emit.i64(), 0))
+            guard = scf.IfOp(fine)
+            with ir.InsertionPoint(guard.then_block):
+                scf.yield_([])
+        self.body = guard.then_block
+
+    @property
+    def end(self) -> Any:
+        """The terminator of the body."""
+        return list(self.body.operations)[-1].operation
+
+    # Parameters -------------------------------------------------------------------------------------
+
+    def _parameter(self, host: Any, type_: Any, attributes: dict[str, Any]) -> Any:
+        argument = self.op.regions[0].blocks[0].add_argument(type_, ir.Location.current)
+        self.parameters.append(Parameter(host, type_, attributes))
+        return argument
+
+    def pointer(self, buffer: Any) -> Any:
+        """The pointer of a host buffer, as a rank-0 memref."""
+        key = ("pointer", buffer)
+        if key not in self.inside:
+            if not _is_identity(buffer.type):
+                raise PassFailure(self.module, f"expected whole buffers on the host, got {buffer.type}")
+            type_ = ir.MemRefType.get([], buffer.type.element_type)
+            align = {"llvm.align": ir.IntegerAttr.get(emit.i64(), ALIGNMENT)}
+            self.inside[key] = self._parameter(buffer, type_, align)
+        return self.inside[key]
+
+    def scalar(self, host: Any) -> Any:
+        """A host scalar inside: a constant again, else a parameter."""
+        key = _scalar_key(host)
+        if key not in self.inside:
+            if is_constant(host):
+                with ir.InsertionPoint.at_block_begin(self.op.regions[0].blocks[0]):
+                    self.inside[key] = defining_op(host).clone().operation.results[0]
+            else:
+                self.inside[key] = self._parameter(host, host.type, {})
+        return self.inside[key]
+
+    def extent(self, buffer: Any, dim: int, launch: Any) -> Mixed:
+        """An extent of a host buffer inside. `launch` is the op before which the host takes it."""
+        size = buffer.type.shape[dim]
+        if size != DYNAMIC:
+            return size
+        key = ("dim", buffer, dim)
+        if key not in self.inside:
+            with ir.InsertionPoint(launch):
+                host = memref.dim(buffer, emit.value(dim))
+            self.inside[key] = self._parameter(host, emit.index_type(), {})
+        return self.inside[key]
+
+    def value(self, host: Any, launch: Any) -> Any:
+        """Any host value inside, at the current insertion point: buffers as views, views made again,
+        scalars as parameters."""
+        if host in self.inside:
+            return self.inside[host]
+        op = defining_op(host)
+        if not is_buffer(host):
+            return self.scalar(host)
+        if op is not None and op.name in VIEWS:
+            operands = [self.value(x, launch) for x in op.operands]
+            copy = op.clone().operation
+            for k, x in enumerate(operands):
+                copy.operands[k] = x
+            made = copy.results[0]
+        else:
+            sizes = [self.extent(host, k, launch) for k in range(host.type.rank)]
+            made = whole_view(self.pointer(host), sizes, host.type.element_type)
+        self.inside[host] = made
+        return made
+
+    def workgroup(self, type_: Any) -> Any:
+        """A buffer in shared memory. Only once all parameters are known."""
+        count = self.op.attributes["workgroup_attributions"].value
+        self.op.attributes["workgroup_attributions"] = ir.IntegerAttr.get(emit.i64(), count + 1)
+        shared = ir.MemRefType.get(
+            type_.shape, type_.element_type, None, ir.Attribute.parse("#gpu.address_space<workgroup>")
+        )
+        return self.op.regions[0].blocks[0].add_argument(shared, ir.Location.current)
+
+    # Closing ----------------------------------------------------------------------------------------
+
+    def close(self, grid: Mixed, launch: Any) -> None:
+        """Give the function its type, and launch it before `launch`."""
+        self._drop_unused()
+        types = [p.type for p in self.parameters]
+        self.op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
+        buffers = [p.host for p in self.parameters if is_buffer(p.host)]
+        alone = not may_overlap(buffers)
+        attributes: list[Any] = []
+        for p in self.parameters:
+            extra = {"llvm.noalias": ir.UnitAttr.get()} if alone and is_buffer(p.host) else {}
+            attributes.append(ir.DictAttr.get({**p.attributes, **extra}))
+        if attributes:
+            self.op.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
+        with ir.InsertionPoint(launch):
+            passed = [_pointer_of(p.host) if is_buffer(p.host) else p.host for p in self.parameters]
+            one = emit.value(1)
+            gpu.LaunchFuncOp(
+                [self.module.attributes["sym_name"].value, self.name],
+                (emit.value(grid), one, one),
+                (emit.value(self.threads), one, one),
+                passed,
+            )
+
+    def _drop_unused(self) -> None:
+        """Parameters that canonicalization left without a use go."""
+        entry = self.op.regions[0].blocks[0]
+        for k in reversed(range(len(self.parameters))):
+            if next(iter(entry.arguments[k].uses), None) is None:
+                entry.erase_argument(k)
+                del self.parameters[k]
+
+
+def _scalar_key(host: Any) -> Any:
+    """Equal for scalars that are the same extent of the same buffer."""
+    op = defining_op(host)
+    if op is not None and op.name == "memref.dim" and is_constant(op.operands[1]):
+        return ("dim", op.operands[0], defining_op(op.operands[1]).attributes["value"].value)
+    return host
+
+
+def _pointer_of(buffer: Any) -> Any:
+    if not buffer.type.shape:
+        return buffer
+    return ir.Operation.create(
+        "memref.reinterpret_cast",
+        results=[ir.MemRefType.get([], buffer.type.element_type)],
+        operands=[buffer],
+        attributes=_cast_attributes([], [], 0, 0),
+    ).result
+
+
+def _is_identity(type_: Any) -> bool:
+    return not isinstance(type_.layout, ir.StridedLayoutAttr)
+
+
+def _cast_attributes(sizes: list[int], strides: list[int], n_sizes: int, n_strides: int) -> dict[str, Any]:
+    return {
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, n_sizes, n_strides]),
+        "static_offsets": ir.DenseI64ArrayAttr.get([0]),
+        "static_sizes": ir.DenseI64ArrayAttr.get(sizes),
+        "static_strides": ir.DenseI64ArrayAttr.get(strides),
+    }
+
+
+def whole_view(pointer: Any, sizes: list[Mixed], element: Any) -> Any:
+    """A contiguous buffer of some sizes at a pointer."""
+    if not sizes:
+        return pointer
+    strides: list[Mixed] = [1]
+    for size in reversed(sizes[1:]):
+        strides.insert(0, emit.mul(strides[0], size))
+    dyn_sizes = [s for s in sizes if not isinstance(s, int)]
+    dyn_strides = [s for s in strides if not isinstance(s, int)]
+    shape = [s if isinstance(s, int) else DYNAMIC for s in sizes]
+    steps = [s if isinstance(s, int) else DYNAMIC for s in strides]
+    return ir.Operation.create(
+        "memref.reinterpret_cast",
+        results=[ir.MemRefType.get(shape, element)],
+        operands=[pointer, *dyn_sizes, *dyn_strides],
+        attributes=_cast_attributes(shape, steps, len(dyn_sizes), len(dyn_strides)),
+    ).result

@@ -1,0 +1,150 @@
+"""The payload of a `linalg.generic` at given index points: loads first, then computing, then stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ragged_dialect._mlir import arith, ir, memref
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.buffers import is_buffer
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.gpu.generic_op import GenericOp
+from ragged_dialect.lowering.gpu.vector_access import BYTES, VectorAccess
+
+Point = list[Mixed]
+"""One index per loop."""
+
+
+class Payload:
+    """Evaluates the payload; `skipped` ops are left out (combiners that are applied apart). With
+    `vector` a point stands for several, its lanes: it and those that follow along one loop."""
+
+    def __init__(self, generic: GenericOp, vector: VectorAccess | None = None, skipped: Iterable[Any] = ()) -> None:
+        self.generic = generic
+        self.vector = vector
+        self.skipped = set(skipped)
+
+    def at(self, points: list[Point], stored: list[int]) -> list[Callable[[Any], Any]]:
+        """Run at some points, storing the outs `stored`; for every point and lane, in order, a function
+        from a value of the payload to its value there."""
+        loaded = [self._loads(point, stored) for point in points]
+        found: list[Callable[[Any], Any]] = []
+        for point, operands in zip(points, loaded, strict=True):
+            for lane, at in enumerate(self._lanes(point)):
+                values = [x if x is None else x[lane % len(x)] for x in operands]
+                found.append(self._evaluate(at, values))
+        width = len(found) // len(points)
+        for k, point in enumerate(points):
+            lanes = found[k * width : (k + 1) * width]
+            for out in stored:
+                self.store(out, point, [value(self.generic.yielded[out]) for value in lanes])
+        return found
+
+    def load(self, k: int, point: Point) -> list[Any]:
+        """Elements of operand k at the lanes of a point; one when the lanes share it."""
+        x = self.generic.operands[k]
+        if not is_buffer(x):
+            return [x]
+        if self.vector is None or self.vector.loop not in self.generic.loops_of(k):
+            return [memref.load(x, self._indices(k, point))]
+        if k not in self.vector.operands:
+            return [memref.load(x, self._indices(k, at)) for at in self._lanes(point)]
+        type_ = ir.VectorType.get([self.vector.width], x.type.element_type)
+        whole = ir.Operation.create(
+            "vector.load", results=[type_], operands=[x, *self._indices(k, point)], attributes=self._alignment(type_)
+        ).results[0]
+        return [_extract(whole, lane) for lane in range(self.vector.width)]
+
+    def store(self, out: int, point: Point, values: list[Any]) -> None:
+        """Store the elements of an out at the lanes of a point."""
+        k = self.generic.n_inputs + out
+        x = self.generic.operands[k]
+        if self.vector is not None and k in self.vector.operands:
+            type_ = ir.VectorType.get([self.vector.width], x.type.element_type)
+            whole = ir.Operation.create("vector.from_elements", results=[type_], operands=values).results[0]
+            ir.Operation.create(
+                "vector.store", operands=[whole, x, *self._indices(k, point)], attributes=self._alignment(type_)
+            )
+            return
+        lanes = self._lanes(point) if len(values) > 1 else [point]
+        for at, value in zip(lanes, values, strict=True):
+            memref.store(value, x, self._indices(k, at))
+
+    def _lanes(self, point: Point) -> list[Point]:
+        if self.vector is None:
+            return [point]
+        loop = self.vector.loop
+        return [[*point[:loop], emit.add(point[loop], lane), *point[loop + 1 :]] for lane in range(self.vector.width)]
+
+    @staticmethod
+    def _alignment(type_: Any) -> dict[str, Any]:
+        size = min(BYTES, type_.shape[0] * type_.element_type.width // 8)
+        return {"alignment": ir.IntegerAttr.get(emit.i64(), size)}
+
+    def _loads(self, point: Point, stored: list[int]) -> list[list[Any] | None]:
+        outs = {self.generic.n_inputs + out for out in stored}
+        wanted = [
+            self.generic.is_read(k) and (k < self.generic.n_inputs or k in outs)
+            for k in range(len(self.generic.operands))
+        ]
+        return [self.load(k, point) if want else None for k, want in enumerate(wanted)]
+
+    def _indices(self, k: int, point: Point) -> list[Any]:
+        return [emit.value(affine_value(e, point)) for e in self.generic.maps[k].results]
+
+    def _evaluate(self, point: Point, values: list[Any]) -> Callable[[Any], Any]:
+        known = {a: v for a, v in zip(self.generic.block.arguments, values, strict=True) if v is not None}
+        for op in self.generic.payload:
+            if op not in self.skipped:
+                _copy(op, known, point)
+        return lambda value: known.get(value, value)
+
+
+def _extract(vector: Any, lane: int) -> Any:
+    return ir.Operation.create(
+        "vector.extract",
+        results=[vector.type.element_type],
+        operands=[vector],
+        attributes={"static_position": ir.DenseI64ArrayAttr.get([lane])},
+    ).results[0]
+
+
+def _copy(op: Any, known: dict[Any, Any], point: Point) -> None:
+    """Copy an op of the payload to the insertion point, with what is in its regions."""
+    if op.name == "linalg.index":
+        known[op.results[0]] = emit.value(point[op.attributes["dim"].value])
+        return
+    copy = op.clone().operation
+    inner = dict(known)
+
+    def visit(found: Any) -> Any:
+        if found.name == "linalg.index":
+            with ir.InsertionPoint(found):
+                found.results[0].replace_all_uses_with(emit.value(point[found.attributes["dim"].value]))
+        for k, operand in enumerate(found.operands):
+            if operand in inner:
+                found.operands[k] = inner[operand]
+        return ir.WalkResult.ADVANCE
+
+    copy.walk(visit)
+    known.update(zip(op.results, copy.results, strict=True))
+
+
+def affine_value(expr: Any, point: Point) -> Mixed:
+    """Value of an affine expression at a point."""
+    if isinstance(expr, ir.AffineDimExpr):
+        return point[expr.position]
+    if isinstance(expr, ir.AffineConstantExpr):
+        return expr.value
+    a, b = affine_value(expr.lhs, point), affine_value(expr.rhs, point)
+    if isinstance(expr, ir.AffineAddExpr):
+        return emit.add(a, b)
+    if isinstance(expr, ir.AffineMulExpr):
+        return emit.mul(a, b)
+    operation = {
+        ir.AffineModExpr: arith.remui,
+        ir.AffineFloorDivExpr: arith.divui,
+        ir.AffineCeilDivExpr: arith.ceildivui,
+    }[type(expr)]
+    return operation(emit.value(a), emit.value(b))

@@ -1,0 +1,163 @@
+"""A reduction whose work is shared by threads, which then combine their parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ragged_dialect._mlir import ir, scf
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.gpu.barriers import Access, Barriers
+from ragged_dialect.lowering.gpu.combine import Exchange
+from ragged_dialect.lowering.gpu.combiner import Combiner
+from ragged_dialect.lowering.gpu.generic_op import GenericOp
+from ragged_dialect.lowering.gpu.points import Payload, Point
+from ragged_dialect.lowering.gpu.shuffle import WARP
+from ragged_dialect.lowering.gpu.thread_loops import (
+    ThreadLoops,
+    below,
+    conjunction,
+    guarded,
+    is_zero,
+    strided,
+    with_index,
+)
+
+
+@dataclass
+class Reduction:
+    """`combiners` by out; `others` are outs that are stored once per point; `inits` are scalars that
+    take the place of an out's element."""
+
+    generic: GenericOp
+    loops: ThreadLoops
+    combiners: dict[int, Combiner]
+    others: list[int]
+    exchange: Exchange
+    barriers: Barriers
+    unroll: int
+    inits: dict[int, Any]
+
+    def __post_init__(self) -> None:
+        skipped = [op for combiner in self.combiners.values() for op in combiner.ops]
+        shape = self.loops.threads
+        self.payload = Payload(self.generic, shape.vector, skipped)
+        # Along a wide parallel loop every element of a thread is a result of its own.
+        vector = shape.vector
+        self.lanes = vector.width if vector is not None and self.generic.parallel[vector.loop] else 1
+        self.shared = [d for d in shape.order if not self.generic.parallel[d] and shape.shape[d] > 1]
+        self.groups = [(shape.stride[d], shape.shape[d]) for d in self.shared]
+        self.across_warps = any(stride * count > WARP for stride, count in self.groups)
+        self.looped = False
+
+    def emit(self, before: list[Access], accesses: list[Access]) -> None:
+        """Emit the work. `before` are accesses that were pending before the op's own `accesses`."""
+        parallel = [d for d in reversed(self.loops.threads.order) if self.generic.parallel[d]]
+        parallel += [d for d in range(self.generic.rank) if self.generic.parallel[d] and d not in parallel]
+        point: Point = [0] * self.generic.rank
+        if not self.groups:
+            guarded(self.loops.active(), lambda: self._nest(parallel, point, []))
+            return
+        self._nest(parallel, point, self.loops.active())
+        # A loop with barriers may run no times: then only what was pending before it still is. When it
+        # runs, its last barrier leaves nothing of the op pending.
+        if self.looped and self.across_warps:
+            self.barriers.pending = before
+        elif self.looped:
+            self.barriers.pending = [*before, *accesses]
+        else:
+            self.barriers.pending += accesses
+
+    def _nest(self, parallel: list[int], point: Point, conditions: list[Any]) -> None:
+        if not parallel:
+            self._point(point, conditions)
+            return
+        loop, rest = parallel[0], parallel[1:]
+        loops, count = self.loops, self.loops.step(parallel[0])
+        if loops.fits(loop):
+            more = [] if loops.exact(loop) else [below(emit.value(loops.at[loop]), loops.extents[loop])]
+            self._nest(rest, with_index(point, loop, loops.at[loop]), conditions + more)
+        elif not self.groups:
+
+            def alone(i: Any, _: list[Any]) -> list[Any]:
+                self._nest(rest, with_index(point, loop, i), conditions)
+                return []
+
+            strided(loops.at[loop], count, loops.extents[loop], [], alone)
+        else:
+            self._uniform(loop, count, rest, point, conditions)
+
+    def _uniform(self, loop: int, count: int, rest: list[int], point: Point, conditions: list[Any]) -> None:
+        """A loop that all threads run equally often, because they combine inside."""
+        self.looped = True
+
+        def body(base: Any, _: list[Any]) -> list[Any]:
+            i = emit.add(base, self.loops.at[loop])
+            self._nest(rest, with_index(point, loop, i), [*conditions, below(emit.value(i), self.loops.extents[loop])])
+            if self.across_warps:
+                self.barriers.wait()
+            return []
+
+        strided(0, count, self.loops.extents[loop], [], body)
+
+    def _point(self, point: Point, conditions: list[Any]) -> None:
+        parts = self._guarded_parts(point, conditions)
+        if self.groups:
+            parts = self.exchange.combine(parts, [c.apply for c in self._owners()], self.groups)
+        first = [is_zero(self.loops.at[d]) for d in self.shared]
+        guarded([*conditions, *first], lambda: self._finish(point, parts))
+
+    def _guarded_parts(self, point: Point, conditions: list[Any]) -> list[Any]:
+        """This thread's parts; neutral elements where it has no point."""
+        if not conditions or not self.groups:
+            return self._parts(point)
+        types = [c.result.type for c in self._owners()]
+        guard = scf.IfOp(conjunction(conditions), types, has_else=True)
+        with ir.InsertionPoint(guard.then_block):
+            scf.yield_(self._parts(point))
+        with ir.InsertionPoint(guard.else_block):
+            scf.yield_([c.identity() for c in self._owners()])
+        return list(guard.results)
+
+    def _owners(self) -> list[Combiner]:
+        """The combiner of every accumulator: per combiner one for each lane."""
+        return [c for c in self.combiners.values() for _ in range(self.lanes)]
+
+    def _parts(self, point: Point) -> list[Any]:
+        order = [d for d in self.generic.reductions if d not in self.shared]
+        order += sorted(self.shared, key=lambda d: not isinstance(self.loops.extents[d], int))
+        inits = [c.identity() for c in self._owners()]
+        return self._reduce(order, point, inits)
+
+    def _reduce(self, order: list[int], point: Point, carried: list[Any]) -> list[Any]:
+        loop, rest = order[0], order[1:]
+        if not rest:
+            return self.loops.batched(loop, self.unroll, point, carried, self._accumulate)
+        return strided(
+            self.loops.at[loop],
+            self.loops.step(loop),
+            self.loops.extents[loop],
+            carried,
+            lambda i, c: self._reduce(rest, with_index(point, loop, i), c),
+        )
+
+    def _accumulate(self, points: list[Point], carried: list[Any]) -> list[Any]:
+        """Fold some points into the accumulators, as a tree."""
+        values = self.payload.at(points, self.others)
+        folded: list[Any] = []
+        for number, total in enumerate(carried):
+            combiner, lane = self._owners()[number], number % self.lanes
+            tree = [value(combiner.element) for value in values[lane :: self.lanes]]
+            while len(tree) > 1:
+                pairs = [combiner.apply(tree[k], tree[k + 1]) for k in range(0, len(tree) - 1, 2)]
+                tree = pairs + tree[len(tree) & ~1 :]
+            folded.append(combiner.apply(tree[0], total))
+        return folded
+
+    def _finish(self, point: Point, parts: list[Any]) -> None:
+        for number, (out, combiner) in enumerate(self.combiners.items()):
+            mine = parts[number * self.lanes : (number + 1) * self.lanes]
+            init = self.inits.get(out)
+            inits = [init] * self.lanes if init is not None else self.payload.load(self.generic.n_inputs + out, point)
+            results = [combiner.apply(part, start) for part, start in zip(mine, inits, strict=True)]
+            self.payload.store(out, point, results)

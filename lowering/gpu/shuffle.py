@@ -1,0 +1,63 @@
+"""Exchanging scalars of any type between the lanes of a warp."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.lowering import emit
+
+WARP = 32
+
+
+def _i32() -> Any:
+    return ir.IntegerType.get_signless(32)
+
+
+def _constant(number: int) -> Any:
+    return arith.constant(_i32(), number)
+
+
+def shuffle_xor(value: Any, distance: int) -> Any:
+    """The value of the lane whose number differs in the bits of `distance`."""
+    words = to_words(value)
+    moved = [
+        ir.Operation.create(
+            "gpu.shuffle",
+            results=[_i32(), ir.IntegerType.get_signless(1)],
+            operands=[word, _constant(distance), _constant(WARP)],
+            attributes={"mode": ir.Attribute.parse("#gpu<shuffle_mode xor>")},
+        ).results[0]
+        for word in words
+    ]
+    return from_words(moved, value.type)
+
+
+def to_words(value: Any) -> list[Any]:
+    """A scalar as i32 words, low first."""
+    if isinstance(value.type, ir.IndexType):
+        value = emit.to_i64(value)
+    if not isinstance(value.type, ir.IntegerType):
+        value = arith.bitcast(ir.IntegerType.get_signless(value.type.width), value)
+    width = value.type.width
+    if width < 32:
+        return [arith.extui(_i32(), value)]
+    if width == 32:
+        return [value]
+    high = arith.shrui(value, emit.constant(value.type, 32))
+    return [arith.trunci(_i32(), value), arith.trunci(_i32(), high)]
+
+
+def from_words(words: list[Any], type_: Any) -> Any:
+    """The scalar of a type from its words."""
+    if isinstance(type_, ir.IndexType):
+        return emit.to_index(from_words(words, emit.i64()))
+    if not isinstance(type_, ir.IntegerType):
+        integer = from_words(words, ir.IntegerType.get_signless(type_.width))
+        return arith.bitcast(type_, integer)
+    if type_.width < 32:
+        return arith.trunci(type_, words[0])
+    if type_.width == 32:
+        return words[0]
+    low, high = (arith.extui(type_, word) for word in words)
+    return arith.ori(arith.shli(high, emit.constant(type_, 32)), low)

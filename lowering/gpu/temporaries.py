@@ -1,0 +1,222 @@
+"""Where buffers that a device body allocates live.
+
+In this order: shared memory, when the size is static and fits; global scratch with one slot per
+block, when the host knows the size; global scratch of storage size, when the size is that of a
+slice of a buffer (a component): the block uses the same slice of the scratch. Blocks write disjoint
+slices of their results, so slices of written buffers are preferred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from ragged_dialect._mlir import DYNAMIC, ir, memref
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.buffers import VIEWS, is_buffer
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.gpu.kernel import Kernel
+from ragged_dialect.passes.base import PassFailure
+
+SHARED_BYTES = 40 * 1024
+"""Static shared memory for temporaries: 48 KB less what combining threads may need."""
+
+
+@dataclass
+class Slice:
+    """An axis of a temporary: how long it is here, how long in the scratch, and where it starts."""
+
+    size: Mixed
+    storage: Mixed
+    start: Mixed
+
+
+ALIGNED = 16
+"""Bytes that shared buffers are aligned to."""
+
+
+class Temporaries:
+    """Places the allocations of a body. `host_value(value)` is the host's value of a scalar that the
+    body captures, or None."""
+
+    def __init__(self, kernel: Kernel, launch: Any, grid: Mixed, host_value: Callable[[Any], Any]) -> None:
+        self.kernel = kernel
+        self.launch = launch
+        self.grid = grid
+        self.host_value = host_value
+        self.left = SHARED_BYTES
+        self.shared: list[Any] = []
+
+    def place(self, allocs: list[Any], block_id: Any) -> None:
+        """Give every allocation its place; shared ones last, after all parameters exist."""
+        for alloc in allocs:
+            type_ = alloc.results[0].type
+            size = 0 if DYNAMIC in type_.shape else prod(type_.shape) * byte_size(type_.element_type)
+            if DYNAMIC not in type_.shape and size <= self.left:
+                self.left -= -(-size // ALIGNED) * ALIGNED
+                self.shared.append(alloc)
+            else:
+                self._place_global(alloc, block_id)
+        for alloc in self.shared:
+            self._replace(alloc, self.kernel.workgroup(alloc.results[0].type))
+
+    def _place_global(self, alloc: Any, block_id: Any) -> None:
+        axes = [self._axis(alloc, size) for size in mixed_sizes(alloc)]
+        element = alloc.results[0].type.element_type
+        slot = not any(isinstance(a.start, ir.Value) for a in axes) and self.grid != 1
+        storage = [self.grid, *(a.storage for a in axes)] if slot else [a.storage for a in axes]
+        with ir.InsertionPoint(self.launch):
+            type_ = ir.MemRefType.get([s if isinstance(s, int) else DYNAMIC for s in storage], element)
+            scratch = memref.alloc(type_, [s for s in storage if not isinstance(s, int)], [])
+        with ir.InsertionPoint(alloc):
+            whole = self.kernel.value(scratch, self.launch)
+            starts, sizes = [a.start for a in axes], [a.size for a in axes]
+            view = subview(whole, [block_id, *starts], [1, *sizes], True) if slot else subview(whole, starts, sizes)
+        self._replace(alloc, view)
+
+    def _axis(self, alloc: Any, size: Mixed) -> Slice:
+        if isinstance(size, int):
+            return Slice(size, size, 0)
+        known = self.host_value(size)
+        if known is not None:
+            return Slice(size, known, 0)
+        found = sorted(_slices_of(self.kernel.body, size), key=lambda s: not s[2])
+        for start, buffer, _ in found:
+            storage = self._storage(*buffer)
+            if storage is not None:
+                return Slice(size, storage, start)
+        raise PassFailure(alloc, "expected a temporary of a size that the host knows or a slice has, got neither")
+
+    def _storage(self, whole: Any, dim: int) -> Mixed | None:
+        """Host value of an extent of a buffer inside, None when it is not a whole buffer of the host."""
+        host = next((h for h, inside in self.kernel.inside.items() if inside == whole and is_value(h)), None)
+        if host is None or not is_buffer(host):
+            return None
+        size = host.type.shape[dim]
+        if size != DYNAMIC:
+            return size
+        with ir.InsertionPoint(self.launch):
+            return memref.dim(host, emit.value(dim))
+
+    def _replace(self, alloc: Any, buffer: Any) -> None:
+        old = alloc.results[0]
+        old.replace_all_uses_with(buffer)
+        if buffer.type != old.type:
+            retype(buffer)
+        alloc.erase()
+
+
+def is_value(x: Any) -> bool:
+    """Whether a key of Kernel.inside is a host value."""
+    return isinstance(x, ir.Value)
+
+
+def byte_size(type_: Any) -> int:
+    """Bytes of an element; indices have 8."""
+    if isinstance(type_, ir.IndexType):
+        return 8
+    return max(1, type_.width // 8)
+
+
+def mixed_sizes(alloc: Any) -> list[Mixed]:
+    """Sizes of an allocation."""
+    dynamic = iter(alloc.operands)
+    return [next(dynamic) if s == DYNAMIC else s for s in alloc.results[0].type.shape]
+
+
+def _walk(block: Any) -> Iterator[Any]:
+    for op in block.operations:
+        op = op.operation
+        yield op
+        for region in op.regions:
+            for inner in region.blocks:
+                yield from _walk(inner)
+
+
+def _slices_of(body: Any, size: Any) -> Iterator[tuple[Any, tuple[Any, int], bool]]:
+    """Slices with an axis of a size: start, (sliced buffer, axis), whether it is written."""
+    for op in _walk(body):
+        if op.name != "memref.subview":
+            continue
+        groups = list(op.attributes["operandSegmentSizes"])
+        starts = iter(op.operands[1 + k] for k in range(groups[1]))
+        sizes = iter(op.operands[1 + groups[1] + k] for k in range(groups[2]))
+        pairs = zip(op.attributes["static_offsets"], op.attributes["static_sizes"], strict=True)
+        for axis, (start, extent) in enumerate(pairs):
+            begin = next(starts) if start == DYNAMIC else start
+            length = next(sizes) if extent == DYNAMIC else extent
+            if not isinstance(length, int) and length == size:
+                yield begin, (op.operands[0], axis), _is_written(op.results[0])
+
+
+def _is_written(view: Any) -> bool:
+    for use in view.uses:
+        user = use.owner.operation
+        if user.name == "linalg.generic":
+            if use.operand_number >= next(iter(user.attributes["operandSegmentSizes"])):
+                return True
+        elif user.name in VIEWS and _is_written(user.results[0]):
+            return True
+    return False
+
+
+def subview(x: Any, starts: list[Mixed], sizes: list[Mixed], drop_first: bool = False) -> Any:
+    """`memref.subview` with unit strides; the first axis, of size 1, goes when asked."""
+    strides, _ = x.type.get_strides_and_offset()
+    shape = [s if isinstance(s, int) else DYNAMIC for s in sizes]
+    first = 1 if drop_first else 0
+    offset = 0 if all(isinstance(s, int) and s == 0 for s in starts) else DYNAMIC
+    layout = ir.StridedLayoutAttr.get(offset, list(strides)[first:])
+    result = ir.MemRefType.get(shape[first:], x.type.element_type, layout, x.type.memory_space)
+    dyn_starts = [s for s in starts if not isinstance(s, int)]
+    dyn_sizes = [s for s in sizes if not isinstance(s, int)]
+    return ir.Operation.create(
+        "memref.subview",
+        results=[result],
+        operands=[x, *dyn_starts, *dyn_sizes],
+        attributes={
+            "static_offsets": ir.DenseI64ArrayAttr.get([s if isinstance(s, int) else DYNAMIC for s in starts]),
+            "static_sizes": ir.DenseI64ArrayAttr.get(shape),
+            "static_strides": ir.DenseI64ArrayAttr.get([1] * len(sizes)),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, len(dyn_starts), len(dyn_sizes), 0]),
+        },
+    ).result
+
+
+def retype(buffer: Any) -> None:
+    """Give the views of a buffer its memory space and layout."""
+    for use in list(buffer.uses):
+        op = use.owner.operation
+        if op.name not in VIEWS:
+            continue
+        old = op.results[0].type
+        op.results[0].set_type(_viewed(op, buffer.type, old))
+        retype(op.results[0])
+
+
+def _viewed(op: Any, source: Any, old: Any) -> Any:
+    """Type of a view when its source has another layout or memory space."""
+    if not isinstance(source.layout, ir.StridedLayoutAttr):
+        return ir.MemRefType.get(old.shape, old.element_type, old.layout, source.memory_space)
+    steps, _ = old.get_strides_and_offset()
+    if op.name in ("memref.subview", "memref.cast"):
+        strides, _ = source.get_strides_and_offset()
+        steps = [strides[k] for k in _kept_axes(op, len(source.shape), len(old.shape))]
+    layout = ir.StridedLayoutAttr.get(DYNAMIC, list(steps))
+    return ir.MemRefType.get(old.shape, old.element_type, layout, source.memory_space)
+
+
+def _kept_axes(op: Any, rank: int, kept: int) -> list[int]:
+    """Axes of a subview's source that its result has: those of size 1 go first to last."""
+    if op.name != "memref.subview" or rank == kept:
+        return list(range(rank))
+    drop = rank - kept
+    axes: list[int] = []
+    for k, size in enumerate(op.attributes["static_sizes"]):
+        if size == 1 and drop:
+            drop -= 1
+        else:
+            axes.append(k)
+    return axes

@@ -1,0 +1,163 @@
+"""The loops of one op as the threads of a block run them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ragged_dialect._mlir import arith, ir, scf
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.gpu.generic_op import GenericOp
+from ragged_dialect.lowering.gpu.points import Point
+from ragged_dialect.lowering.gpu.thread_shape import ThreadShape
+
+_EQ, _ULT = 0, 6
+
+
+def below(a: Any, b: Mixed) -> Any:
+    """Whether an index is below another, unsigned."""
+    return arith.cmpi(_ULT, a, emit.value(b))
+
+
+def is_zero(a: Any) -> Any:
+    """Whether an index is 0."""
+    return arith.cmpi(_EQ, a, emit.value(0))
+
+
+def conjunction(conditions: list[Any]) -> Any:
+    """All of some conditions, at least one."""
+    together = conditions[0]
+    for condition in conditions[1:]:
+        together = arith.andi(together, condition)
+    return together
+
+
+def guarded(conditions: list[Any], body: Callable[[], None]) -> None:
+    """The body where all conditions hold."""
+    if not conditions:
+        body()
+        return
+    guard = scf.IfOp(conjunction(conditions))
+    with ir.InsertionPoint(guard.then_block):
+        body()
+        scf.yield_([])
+
+
+def strided(
+    low: Mixed, step: int, high: Mixed, inits: list[Any], body: Callable[[Any, list[Any]], list[Any]]
+) -> list[Any]:
+    """`scf.for` over low, low + step, …"""
+    loop = scf.ForOp(emit.value(low), emit.value(high), emit.value(step), inits)
+    with ir.InsertionPoint(loop.body):
+        scf.yield_(body(loop.induction_variable, list(loop.inner_iter_args)))
+    return list(loop.results)
+
+
+class ThreadLoops:
+    """Positions of a thread along the loops of an op, and the extents, at the insertion point."""
+
+    def __init__(self, generic: GenericOp, shape: ThreadShape, thread: Any, block: int) -> None:
+        self.generic = generic
+        self.threads = shape
+        self.block = block
+        self.thread = thread
+        self.extents: list[Mixed] = [generic.extent(d) for d in range(generic.rank)]
+        self.at: list[Mixed] = [self._position(d) for d in range(generic.rank)]
+
+    def _position(self, loop: int) -> Mixed:
+        """First iteration of a thread along a loop."""
+        count, stride = self.threads.shape[loop], self.threads.stride[loop]
+        if count == 1:
+            return 0
+        position = self.thread if stride == 1 else arith.divui(self.thread, emit.value(stride))
+        if stride * count != self.block:
+            position = arith.remui(position, emit.value(count))
+        return emit.mul(position, self.threads.width(loop))
+
+    def step(self, loop: int) -> int:
+        """Iterations of a loop that the threads along it have at a time."""
+        return self.threads.shape[loop] * self.threads.width(loop)
+
+    def active(self) -> list[Any]:
+        """Conditions for threads that take part: none when all do."""
+        return [below(self.thread, self.threads.used)] if self.threads.used < self.block else []
+
+    def fits(self, loop: int) -> bool:
+        """Whether every iteration of a loop has a thread, at once."""
+        extent = self.extents[loop]
+        return isinstance(extent, int) and extent <= self.step(loop)
+
+    def exact(self, loop: int) -> bool:
+        """Whether every iteration has a thread and every thread an iteration."""
+        extent = self.extents[loop]
+        return isinstance(extent, int) and extent == self.step(loop)
+
+    def parallel(self, leaf: Callable[[list[Point]], None], unroll: int) -> None:
+        """Run the parallel loops, every thread its own points; `leaf` gets up to `unroll` at once."""
+        order = [d for d in reversed(self.threads.order) if self.generic.parallel[d]]
+        order += [d for d in range(self.generic.rank) if self.generic.parallel[d] and d not in order]
+        guarded(self.active(), lambda: self._nest(order, [0] * self.generic.rank, leaf, unroll))
+
+    def _nest(self, order: list[int], point: Point, leaf: Callable[[list[Point]], None], unroll: int) -> None:
+        if not order:
+            leaf([point])
+            return
+        loop, rest = order[0], order[1:]
+        if self.fits(loop):
+            inner = with_index(point, loop, self.at[loop])
+            conditions = [] if self.exact(loop) else [below(emit.value(self.at[loop]), self.extents[loop])]
+            guarded(conditions, lambda: self._nest(rest, inner, leaf, unroll))
+        elif unroll > 1 and all(self.exact(d) for d in rest) and self._is_long(loop, unroll):
+            for d in rest:
+                point = with_index(point, d, self.at[d])
+            self.batched(loop, unroll, point, [], lambda points, _: self._run(leaf, points))
+        else:
+
+            def body(i: Any, _: list[Any]) -> list[Any]:
+                self._nest(rest, with_index(point, loop, i), leaf, unroll)
+                return []
+
+            strided(self.at[loop], self.step(loop), self.extents[loop], [], body)
+
+    @staticmethod
+    def _run(leaf: Callable[[list[Point]], None], points: list[Point]) -> list[Any]:
+        leaf(points)
+        return []
+
+    def _is_long(self, loop: int, unroll: int) -> bool:
+        extent = self.extents[loop]
+        return not isinstance(extent, int) or extent >= unroll * self.step(loop)
+
+    def batched(
+        self,
+        loop: int,
+        unroll: int,
+        point: Point,
+        inits: list[Any],
+        body: Callable[[list[Point], list[Any]], list[Any]],
+    ) -> list[Any]:
+        """Run a loop with `unroll` points at once, then one by one what is left."""
+        low, high, step = self.at[loop], self.extents[loop], self.step(loop)
+        if unroll == 1 or not self._is_long(loop, unroll):
+            return strided(low, step, high, inits, lambda i, c: body([with_index(point, loop, i)], c))
+        middle = self._batches_end(low, high, step, unroll)
+
+        def several(i: Any, carried: list[Any]) -> list[Any]:
+            return body([with_index(point, loop, emit.add(i, u * step)) for u in range(unroll)], carried)
+
+        carried = strided(low, unroll * step, middle, inits, several)
+        return strided(middle, step, high, carried, lambda i, c: body([with_index(point, loop, i)], c))
+
+    @staticmethod
+    def _batches_end(low: Mixed, high: Mixed, step: int, unroll: int) -> Mixed:
+        """Where whole batches end for this thread."""
+        left = emit.maximum(emit.add(emit.sub(high, low), step - 1), 0)
+        mine = arith.divui(emit.value(left), emit.value(step))
+        batches = arith.divui(mine, emit.value(unroll))
+        return emit.add(low, emit.mul(batches, unroll * step))
+
+
+def with_index(point: Point, loop: int, i: Mixed) -> Point:
+    """A point with one index changed."""
+    return [*point[:loop], i, *point[loop + 1 :]]

@@ -1,0 +1,61 @@
+"""The last steps on MLIR's side: a `gpu.module` to the llvm and nvvm dialects, and to LLVM IR text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect._mlir import ir, llvm
+from ragged_dialect.errors import CompileError
+from ragged_dialect.lowering.gpu.device_modules import gpu_modules
+from ragged_dialect.lowering.stage import Stage
+from ragged_dialect.ptx.llvm22 import to_llvm22
+
+INDEX_BITS = (32, 64)
+
+
+def nvvm_stage(index_bits: int = 64) -> Stage:
+    """Kernels of `gpu.func` with pointers (rank-0 memrefs) and scalars as arguments to the nvvm dialect.
+
+    `index_bits` is the width of `index` in kernels, 64 or 32. With 32, parameters of type index are i32
+    and indices computed from them wrap: it is for launches where every buffer has fewer than 2**31
+    elements. What is loaded as i64 (offsets) is truncated where it becomes an index.
+    """
+    if index_bits not in INDEX_BITS:
+        raise CompileError(f"expected 32 or 64 index bits, got {index_bits}")
+    return Stage(
+        "nvvm",
+        "expand-kernel-math,"
+        "gpu.module(canonicalize,cse,expand-strided-metadata,lower-affine,canonicalize,cse,convert-scf-to-cf,"
+        "convert-nvvm-to-llvm,"
+        f"convert-gpu-to-nvvm{{index-bitwidth={index_bits} use-bare-ptr-memref-call-conv=1}},"
+        "canonicalize,cse,reconcile-unrealized-casts,canonicalize,cse),"
+        "check-nvvm-kernels,lower-libdevice-calls,contract-kernel-floats,finish-nvvm-kernels",
+    )
+
+
+def kernels_to_llvm(module: Any, index_bits: int = 64) -> str:
+    """LLVM IR, as llvmlite reads it, of the one `gpu.module` of a module, which is not changed.
+
+    Kernels have the calling convention `ptx_kernel`, their `gpu.func`'s name, and one parameter per
+    argument: a pointer per memref, `i{index_bits}` per index. Math functions are calls of `__nv_*`.
+    A `gpu.module` that is in the nvvm dialect already is translated as it is. Raises PassError at an
+    op that does not lower, CompileError when there is not one `gpu.module`.
+    """
+    with module.context, ir.Location.unknown():
+        alone = lowered_kernels(module, index_bits)  # owns the op below
+        [kernels] = gpu_modules(alone.operation)
+        return to_llvm22(llvm.translate_module_to_llvmir(kernels))
+
+
+def lowered_kernels(module: Any, index_bits: int = 64) -> Any:
+    """A new module with the `gpu.module` of a module in the nvvm dialect. Raises as `kernels_to_llvm`."""
+    found = gpu_modules(module.operation)
+    if len(found) != 1:
+        raise CompileError(f"expected one gpu.module, got {len(found)}")
+    with module.context, ir.Location.unknown():
+        alone = ir.Module.create()
+        alone.body.append(found[0].clone())
+    lowered = all(op.operation.name.startswith("llvm.") for op in found[0].regions[0].blocks[0].operations)
+    stage = Stage("nvvm", "check-nvvm-kernels") if lowered else nvvm_stage(index_bits)
+    stage.run(alone)
+    return alone

@@ -1,0 +1,110 @@
+"""Which operands of an op can be loaded and stored 16 bytes at a time along its contiguous loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+from typing import Any
+
+from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect.lowering.buffers import defining_op, is_buffer, plain_dim
+from ragged_dialect.lowering.gpu.generic_op import GenericOp
+
+BYTES = 16
+"""Bytes of the widest access of one thread."""
+
+_MOST = 8
+_FAR = 1 << 30
+
+
+@dataclass(frozen=True)
+class VectorAccess:
+    """`width` consecutive iterations of `loop` belong to one thread; `operands` are accessed at once,
+    others element by element."""
+
+    loop: int
+    width: int
+    operands: frozenset[int]
+
+
+def vector_access(generic: GenericOp, loop: int | None) -> VectorAccess | None:
+    """Wide access along a loop of static extent, None when no buffer in global memory allows it."""
+    extent = None if loop is None else generic.static_extent(loop)
+    if loop is None or extent is None:
+        return None
+    lined_up = [k for k, x in enumerate(generic.operands) if is_buffer(x) and _is_last(generic, k, loop)]
+    sizes = [_bytes(generic.scalar_type(k)) for k in lined_up if _in_global(generic.operands[k])]
+    if not sizes or 0 in sizes:
+        return None
+    width = min(BYTES // min(sizes), _MOST)
+    operands = frozenset(k for k in lined_up if _fits(generic, k, width))
+    used = [k for k in operands if k >= generic.n_inputs or generic.is_read(k)]
+    return VectorAccess(loop, width, operands) if used and width > 1 and extent % width == 0 else None
+
+
+def _is_last(generic: GenericOp, k: int, loop: int) -> bool:
+    """Whether a loop indexes the last dim of an operand and nothing else of it."""
+    results = generic.maps[k].results
+    return len(results) > 0 and plain_dim(generic.maps[k], loop) == len(results) - 1
+
+
+def _in_global(x: Any) -> bool:
+    return x.type.memory_space is None
+
+
+def _bytes(type_: Any) -> int:
+    """Bytes of a scalar that vectors can hold; 0 for others."""
+    if isinstance(type_, ir.IndexType):
+        return 0
+    return type_.width // 8
+
+
+def _fits(generic: GenericOp, k: int, width: int) -> bool:
+    """Whether every access of `width` elements of an operand is aligned to its size, up to 16 bytes."""
+    x = generic.operands[k]
+    if not _in_global(x) or _bytes(generic.scalar_type(k)) == 0:
+        return False
+    strides, _ = x.type.get_strides_and_offset()
+    if not strides or strides[-1] != 1 or any(s == DYNAMIC or s % width for s in strides[:-1]):
+        return False
+    return offset_multiple(x) % width == 0
+
+
+def offset_multiple(view: Any) -> int:
+    """A number that the element offset of a view from its pointer is a multiple of; the pointer itself
+    is aligned to 16 bytes."""
+    op = defining_op(view)
+    if op is None:
+        return _FAR
+    if op.name == "memref.reinterpret_cast":
+        return _FAR if isinstance(op.operands[0].owner, ir.Block) or _is_pointer(op.operands[0]) else 1
+    if op.name in ("memref.collapse_shape", "memref.expand_shape", "memref.cast"):
+        return offset_multiple(op.operands[0])
+    if op.name != "memref.subview":
+        return 1
+    source = op.operands[0]
+    strides, _ = source.type.get_strides_and_offset()
+    starts = iter(op.operands[1 + k] for k in range(list(op.attributes["operandSegmentSizes"])[1]))
+    found = offset_multiple(source)
+    for start, stride in zip(op.attributes["static_offsets"], strides, strict=True):
+        times = multiple_of(next(starts)) if start == DYNAMIC else start
+        found = gcd(found, times * stride if stride != DYNAMIC else (0 if times == 0 else times))
+    return found
+
+
+def _is_pointer(x: Any) -> bool:
+    return is_buffer(x) and not x.type.shape
+
+
+def multiple_of(value: Any) -> int:
+    """A number that an index is a multiple of, 0 for the constant 0."""
+    op = defining_op(value)
+    if op is None:
+        return 1
+    if op.name == "arith.constant":
+        return abs(op.attributes["value"].value)
+    if op.name == "arith.muli":
+        return multiple_of(op.operands[0]) * multiple_of(op.operands[1])
+    if op.name in ("arith.addi", "arith.subi", "arith.maxsi", "arith.minsi"):
+        return gcd(multiple_of(op.operands[0]), multiple_of(op.operands[1]))
+    return 1

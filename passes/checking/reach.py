@@ -1,0 +1,52 @@
+"""How far index expressions such as `i + k` or `2 * i` reach into a dense dim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.iteration import Access, Iteration
+from ragged_dialect.passes.checking.emitter import Emitter, Extent
+
+
+def check_reach(emit: Emitter, iteration: Iteration, operands: list[Any]) -> None:
+    """Every index that is not a plain loop stays inside the extent of its dim, at all indices of its
+    loops. Their extents are known to be equal for all operands by then."""
+    for operand, access in zip(operands, iteration.accesses, strict=False):
+        for dim, expr in _compound(access):
+            low, high = _bounds(emit, expr, lambda loop: emit.minus(_extent(emit, iteration, operands, loop), 1))
+            emit.valid("at_least", dim, low, factor=0)
+            emit.valid("covers", dim, emit.extent(operand, dim), emit.plus(high, 1))
+
+
+def _compound(access: Access) -> list[tuple[int, Any]]:
+    return [(dim, expr) for dim, expr in enumerate(access.exprs) if access.loops[dim] is None]
+
+
+def _extent(emit: Emitter, iteration: Iteration, operands: list[Any], loop: int) -> Extent:
+    """Extent of a dense loop, static where one of the dims it indexes is."""
+    uses = [use for use in iteration.dense_uses(loop) if use.operand < len(operands)]
+    extents = [emit.extent(operands[use.operand], use.dim) for use in uses]
+    return next((e for e in extents if isinstance(e, int)), extents[0])
+
+
+def _bounds(emit: Emitter, expr: Any, last: Callable[[int], Extent]) -> tuple[Extent, Extent]:
+    """The least and the greatest value of an expression of loops from 0 to `last`. They may lie
+    further apart than the values do where a loop occurs twice or a multiple of it is below `mod`."""
+    if isinstance(expr, ir.AffineConstantExpr):
+        return expr.value, expr.value
+    if isinstance(expr, ir.AffineDimExpr):
+        return 0, last(expr.position)
+    low, high = _bounds(emit, expr.lhs, last)
+    if isinstance(expr, ir.AffineAddExpr):
+        other_low, other_high = _bounds(emit, expr.rhs, last)
+        return emit.plus(low, other_low), emit.plus(high, other_high)
+    factor = expr.rhs.value
+    if isinstance(expr, ir.AffineMulExpr):
+        ends = emit.times(low, factor), emit.times(high, factor)
+        return ends if factor >= 0 else ends[::-1]
+    if isinstance(expr, ir.AffineModExpr):
+        return 0, emit.least(high, factor - 1) if isinstance(low, int) and low >= 0 else factor - 1
+    up = factor - 1 if isinstance(expr, ir.AffineCeilDivExpr) else 0
+    return emit.floor(emit.plus(low, up), factor), emit.floor(emit.plus(high, up), factor)

@@ -1,0 +1,182 @@
+"""The C source between the header's functions and the compiled program.
+
+It makes memref descriptors of pointers and extents, calls the packed entry, and takes the results
+out of their descriptors. A descriptor is an array of int64_t: what was allocated, the data, an
+offset, sizes, strides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragged_dialect.artifacts.c_header import prototype
+from ragged_dialect.artifacts.c_interface import Member, Parameter, c_type, members, parameters
+from ragged_dialect.artifacts.c_messages import c_string, explain
+from ragged_dialect.artifacts.packed_entry import packed_name
+from ragged_dialect.checks import Check
+from ragged_dialect.runtime.signature import Signature
+
+STATUS_ENTRIES = 5
+
+_HELPERS = r"""
+static __thread char message[512];
+
+static int fail(const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  vsnprintf(message, sizeof message, format, values);
+  va_end(values);
+  return 1;
+}
+
+/* Fills a descriptor; 1 when data and sizes do not fit together. */
+static inline int describe(int64_t *memref, const void *data, int rank, const int64_t *sizes, const char *place) {
+  uint64_t stride = 1;
+  memref[0] = memref[1] = (int64_t)(intptr_t)data;
+  memref[2] = 0;
+  for (int axis = rank - 1; axis >= 0; axis--) {
+    if (sizes[axis] < 0)
+      return fail("%s: expected an extent of at least 0 on axis %d, got %lld", place, axis, (long long)sizes[axis]);
+    memref[3 + axis] = sizes[axis];
+    memref[3 + rank + axis] = (int64_t)stride;
+    stride *= (uint64_t)sizes[axis];
+  }
+  return data == NULL && stride != 0 ? fail("%s: expected an array, got NULL", place) : 0;
+}
+
+/* Puts what a descriptor allocated into memory[at], as a copy if an earlier result has it; returns
+ * the data, NULL when there is no memory for a copy. */
+static inline void *take(const int64_t *memref, int rank, size_t element, void **memory, int at) {
+  void *allocated = (void *)(intptr_t)memref[0];
+  char *data = (char *)(intptr_t)memref[1] + memref[2] * (int64_t)element;
+  for (int k = 0; k < at; k++) {
+    if (memory[k] != allocated) continue;
+    for (int axis = 0; axis < rank; axis++) element *= (size_t)memref[3 + axis];
+    memory[at] = malloc(element ? element : 1);
+    return memory[at] ? memcpy(memory[at], data, element) : NULL;
+  }
+  memory[at] = allocated;
+  return data;
+}
+"""
+
+
+def wrapper(signature: Signature, checks: Sequence[Check], include: str, threaded: bool) -> str:
+    """Source of the functions that the header `include` declares. `threaded` tells whether the
+    program has `ragged_set_threads`."""
+    name = signature.name
+    arguments = parameters(signature)  # not by the source's names, which could be those of locals
+    pieces = [
+        f'#include "{include}"\n',
+        *(f"#include <{header}>\n" for header in ("stdarg.h", "stdio.h", "stdlib.h", "string.h")),
+        f"\nvoid {packed_name(name)}(void **slots);\n",
+        "void ragged_set_threads(int64_t count);\n" if threaded else "",
+        _HELPERS,
+        f"\n{explain(checks)}" if signature.status else "",
+        f"\nconst char *{name}_error(void) {{ return message; }}\n",
+        f"\nvoid {name}_set_threads(int count) {{ {'ragged_set_threads(count)' if threaded else '(void)count'}; }}\n",
+        _free(signature) if signature.results else "",
+        _function(signature, arguments),
+    ]
+    return "".join(pieces)
+
+
+def _arrays(signature: Signature) -> int:
+    return sum(member.is_array for member in members(signature))
+
+
+def _free(signature: Signature) -> str:
+    lines = [f"void {signature.name}_free({signature.name}_result *result) {{", "  if (result == NULL) return;"]
+    count = _arrays(signature)
+    if count:
+        lines.append(f"  for (int k = 0; k < {count}; k++) free(result->memory[k]);")
+    return "\n".join(["", *lines, "  memset(result, 0, sizeof *result);", "}", ""])
+
+
+def _function(signature: Signature, arguments: Sequence[Parameter]) -> str:
+    returned = members(signature)
+    lines = [f"\n{prototype(signature, arguments)} {{"]
+    if signature.results:
+        lines.append("  memset(result, 0, sizeof *result);")
+    slots: list[str] = []
+    for number, argument in enumerate(arguments):
+        code, slot = _argument(number, argument)
+        lines += code
+        slots.append(slot)
+    if returned or signature.status:
+        lines += _returned_struct(signature, returned)
+        # a scalar alone is returned, and stored to where the last slot points
+        slots.insert(len(slots) if _is_direct(signature, returned) else 0, "&made")
+    lines.append(f"  void *slots[] = {{{', '.join(slots) or 'NULL'}}};")
+    lines.append(f"  {packed_name(signature.name)}(slots);")
+    return "\n".join([*lines, *_take_results(signature, returned), *_status(signature), "  return 0;", "}", ""])
+
+
+def _is_direct(signature: Signature, returned: Sequence[Member]) -> bool:
+    return not signature.status and len(returned) == 1 and not returned[0].is_array
+
+
+def _argument(number: int, argument: Parameter) -> tuple[list[str], str]:
+    """Statements that prepare an argument, and its slot."""
+    name, part, sizes = argument.name, argument.part, argument.sizes
+    place = c_string(argument.place)
+    if sizes is None:
+        if part.extent:
+            text = c_string(f"{argument.place}: expected an extent of at least 0, got %lld")
+            return [f"  if ({name} < 0) return fail({text}, (long long){name});"], f"&{name}"
+        return [f"  {name} = {name} != 0;"] if part.dtype.kind == "b" else [], f"&{name}"
+    made = f"memref_{number}"
+    shape = f"(const int64_t[]){{{', '.join(sizes)}}}" if sizes else "NULL"
+    return [
+        f"  int64_t {made}[{3 + 2 * len(sizes)}];",
+        f"  if (describe({made}, {name}, {len(sizes)}, {shape}, {place})) return 1;",
+    ], made
+
+
+def _returned_struct(signature: Signature, returned: Sequence[Member]) -> list[str]:
+    """The struct that MLIR's C interface returns results in."""
+    fields = [f"    int64_t status[{STATUS_ENTRIES}];"] if signature.status else []
+    for number, member in enumerate(returned):
+        shape = member.part.shape
+        kind = c_type(member.part.dtype) if shape is None else "int64_t"
+        size = "" if shape is None else f"[{3 + 2 * len(shape)}]"
+        fields.append(f"    {kind} part{number}{size};")
+    return ["  struct {", *fields, "  } made;"]
+
+
+def _take_results(signature: Signature, returned: Sequence[Member]) -> list[str]:
+    lines: list[str] = []
+    at = 0
+    for number, member in enumerate(returned):
+        target, source = f"result->{member.path}", f"made.part{number}"
+        shape = member.part.shape
+        if shape is None:
+            lines.append(f"  {target} = {source};")
+            continue
+        element = f"sizeof *{target}.data"
+        lines.append(f"  {target}.data = take({source}, {len(shape)}, {element}, result->memory, {at});")
+        if shape:
+            lines.append(f"  memcpy({target}.sizes, {source} + 3, sizeof {target}.sizes);")
+        at += 1
+    return [*lines, *_no_memory(signature, at)]
+
+
+def _no_memory(signature: Signature, arrays: int) -> list[str]:
+    """Only a copy of a result can lack memory, which is never the first array."""
+    if arrays < 2:
+        return []
+    text = c_string(f"{signature.name}: expected memory for the results, got none")
+    return [
+        f"  for (int k = 1; k < {arrays}; k++) {{",
+        "    if (result->memory[k] != NULL) continue;",
+        f"    {signature.name}_free(result);",
+        f"    return fail({text});",
+        "  }",
+    ]
+
+
+def _status(signature: Signature) -> list[str]:
+    if not signature.status:
+        return []
+    clear = [f"    {signature.name}_free(result);"] if signature.results else []
+    return ["  if (made.status[0] != 0) {", *clear, "    return explain(made.status);", "  }"]

@@ -1,0 +1,75 @@
+"""A function of a program as a shared library for the CPU, with a C header."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ragged_dialect.artifacts.argument_names import argument_names
+from ragged_dialect.artifacts.c_header import header
+from ragged_dialect.artifacts.c_interface import check_name, parameters
+from ragged_dialect.artifacts.c_wrapper import wrapper
+from ragged_dialect.artifacts.linker import c_compiler, link
+from ragged_dialect.artifacts.machine_code import HOST, object_code
+from ragged_dialect.artifacts.packed_entry import add_packed_entry, packed_name
+from ragged_dialect.errors import CompileError
+from ragged_dialect.execution import Lowered, lower_for_cpu
+from ragged_dialect.lowering.math_library import required_libraries
+from ragged_dialect.tools.ragged_translate import to_llvmir
+
+_SET_THREADS = "ragged_set_threads"
+
+
+def write(source: Any, entry: str | None, output: Path, check: bool = True, cpu: str = HOST) -> list[Path]:
+    """Write `output`, a shared library (`libf.so`), and its C header beside it (`f.h`).
+
+    `source`, `entry` and `check` are those of `ragged_dialect.compile`. `cpu` is the CPU the code is
+    for: "host", or one of `machine_code.CPUS` for a library that runs elsewhere too. Returns the
+    files written. VerifyError, PassError, or CompileError: for a program that cannot be a library,
+    and where llvmlite or a C compiler is missing. OSError when the files cannot be written.
+    """
+    if output.suffix != ".so":
+        raise CompileError(f"expected an output that ends in .so, got '{output.name}'")
+    if not output.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(output))
+    c_compiler()
+    lowered = lower_for_cpu(source, entry, check, "auto" if cpu == HOST else "none")
+    name = lowered.signature.name
+    check_name(name)
+    if lowered.labels:
+        raise CompileError(f"{name}: expected a program without ragged.print for a library, got one that prints")
+    include = output.with_name(output.stem.removeprefix("lib") + ".h")
+    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.stem}.") as folder:
+        library, declarations = Path(folder, output.name), Path(folder, include.name)
+        _build(lowered, argument_names(lowered.locations, source), library, declarations, cpu)
+        os.replace(library, output)
+        os.replace(declarations, include)
+    return [output, include]
+
+
+def _build(lowered: Lowered, names: list[str | None], library: Path, declarations: Path, cpu: str) -> None:
+    signature = lowered.signature
+    name = signature.name
+    threaded = _SET_THREADS in _symbols(lowered.module)
+    add_packed_entry(lowered.module, name)
+    code = object_code(_llvm_ir(lowered.module, name), frozenset((packed_name(name), _SET_THREADS)), cpu)
+    compiled, source = library.with_name("program.o"), library.with_name("wrapper.c")
+    compiled.write_bytes(code)
+    declarations.write_text(header(signature, parameters(signature, names)))
+    source.write_text(wrapper(signature, lowered.checks, declarations.name, threaded))
+    exported = [name, f"{name}_error", f"{name}_set_threads", *([f"{name}_free"] if signature.results else [])]
+    link([source, compiled], library, library.name, exported, required_libraries())
+
+
+def _symbols(module: Any) -> set[str]:
+    return {op.attributes["sym_name"].value for op in module.body.operations if "sym_name" in op.attributes}
+
+
+def _llvm_ir(module: Any, name: str) -> str:
+    buffer = io.BytesIO()
+    module.operation.write_bytecode(buffer)
+    return to_llvmir(buffer.getvalue(), name)

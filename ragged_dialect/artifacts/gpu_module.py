@@ -1,0 +1,182 @@
+"""A function of a program as one Python file for the GPU, which needs NumPy and CuPy only."""
+
+from __future__ import annotations
+
+import keyword
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect import checks, errors
+from ragged_dialect.artifacts.amalgamation import Amalgamation, amalgamate
+from ragged_dialect.compiler.device import ptx_program
+from ragged_dialect.errors import CompileError
+from ragged_dialect.runtime import (
+    arguments,
+    gpu,
+    gpu_arrays,
+    gpu_driver,
+    gpu_status,
+    host_numbers,
+    host_program,
+    printing,
+    program,
+    signature,
+)
+from ragged_dialect.runtime.signature import Group, Part, dtype_name
+from ragged_dialect.runtime.stored_program import DeviceProgram
+from ragged_dialect.tools.cli import write_output
+
+RUNTIME = (
+    errors,
+    checks,
+    signature,
+    arguments,
+    host_numbers,
+    host_program,
+    printing,
+    program,
+    gpu_arrays,
+    gpu_driver,
+    gpu_status,
+    gpu,
+)
+"""The modules a file carries, in the order of their imports."""
+
+_OWN_NAMES = frozenset({"bind", "SIGNATURE", "HOST", "PTX", "loaded"})
+
+_FILE = '''\
+"""{name}, compiled for {arch}. Needs NumPy and CuPy.
+
+{name}({arguments}) -> {results}
+
+Takes arrays on the device (of CuPy, PyTorch, JAX, or others that speak DLPack) without a copy, and
+NumPy arrays, which are copied to it. Results are CuPy arrays, queued on CuPy's current stream.{about_checks}
+"""
+
+from __future__ import annotations
+
+{imports}
+
+__all__ = ["{name}", "synchronize"]
+
+{code}
+
+
+# The program.
+
+SIGNATURE = Signature(
+    {name!r},
+    ({argument_groups}),
+    ({result_groups}),
+    False,
+)
+
+HOST = HostProgram(
+    "",
+    {{{constants}}},
+    ({checks}),
+    {labels!r},
+    {reads_back!r},
+)
+
+PTX = r"""{ptx}"""
+
+
+{bind}
+
+@lru_cache(maxsize=None)
+def loaded() -> DeviceFunction:
+    """The function on the device that is current at the first call."""
+    return DeviceFunction(SIGNATURE, bind, CupyDevice(require_cupy(), {name!r}, PTX, HOST, {sync}))
+
+
+def {name}(*arguments: Any) -> Any:
+    """Queue a call. ArgumentError, RuntimeCheckError or DeviceError, all of them RaggedError."""
+    return loaded()(*arguments)
+'''
+
+_CHECKS = """
+A failed check is raised by a later call on the stream, or by synchronize()."""
+_CHECKS_AT_ONCE = """
+Every call waits for its checks."""
+
+
+def write(
+    source: Any, entry: str | None, output: Path | str, check: bool | str = True, *, arch: str, fast_math: bool = False
+) -> Path:
+    """Write a module with a function of the entry's name to `output`.
+
+    The options are those of `ragged_dialect.compile`. VerifyError, PassError, or CompileError for a
+    program that cannot be lowered, an unknown arch, an entry whose name is not free in Python.
+    OSError when the file cannot be written."""
+    program = ptx_program(source, entry, bool(check), arch, fast_math)
+    write_output(str(output), module_text(program, arch, check == "sync"))
+    return Path(output)
+
+
+def module_text(program: DeviceProgram, arch: str, sync: bool) -> str:
+    """The text of the module. CompileError for an entry whose name is not free."""
+    name, host = program.signature.name, program.host
+    runtime = amalgamate(RUNTIME)
+    _check_name(name, runtime)
+    groups = program.signature.arguments, program.signature.results
+    imports = [runtime.imports, "from functools import lru_cache"]
+    if "bfloat16" in host.source:
+        imports.append("from ml_dtypes import bfloat16")
+    return _FILE.format(
+        name=name,
+        arch=arch,
+        arguments=", ".join(_described(group) for group in groups[0]),
+        results=", ".join(_described(group) for group in groups[1]) or "None",
+        about_checks=(_CHECKS_AT_ONCE if sync else _CHECKS) if host.checks else "",
+        imports="\n".join(imports),
+        code=runtime.code,
+        argument_groups=_listed([_group(group) for group in groups[0]]),
+        result_groups=_listed([_group(group) for group in groups[1]]),
+        constants=_listed([f"{key!r}: {_array(value)}" for key, value in host.constants.items()]),
+        checks=_listed([f"Check({c.kind!r}, {c.op!r}, {c.level})" for c in host.checks]),
+        labels=host.labels,
+        reads_back=host.reads_back,
+        ptx=program.kernels,
+        bind=host.source,
+        sync=sync,
+    )
+
+
+def _check_name(name: str, runtime: Amalgamation) -> None:
+    taken = runtime.names | _OWN_NAMES | {"np", "math"}
+    if not name.isidentifier() or keyword.iskeyword(name) or name in taken:
+        raise CompileError(f"expected an entry whose name is free in the Python module, got '{name}'")
+
+
+def _listed(items: list[str]) -> str:
+    """Elements of a tuple or a dict, one per line."""
+    return "".join(f"\n        {item}," for item in items) + ("\n    " if items else "")
+
+
+def _described(group: Group) -> str:
+    parts = [_described_part(part) for part in group.parts]
+    return f"({', '.join(parts)})" if group.ragged else parts[0]
+
+
+def _described_part(part: Part) -> str:
+    name = f"{part.name}: " if part.vector or part.extent or part.name == "values" else ""
+    if part.shape is None:
+        return f"{name}{part.dtype}"
+    return f"{name}{part.dtype}[{', '.join('?' if e is None else str(e) for e in part.shape)}]"
+
+
+def _group(group: Group) -> str:
+    parts = "".join(f"{_part(part)}, " for part in group.parts)
+    return f"Group(({parts}), {None if group.shape is None else str(group.shape)!r})"
+
+
+def _part(part: Part) -> str:
+    dtype = f"numpy_dtype({dtype_name(part.dtype)!r})"
+    return f"Part({part.name!r}, {dtype}, {part.shape!r}, {part.extent}, {part.vector})"
+
+
+def _array(array: np.ndarray[Any, np.dtype[Any]]) -> str:
+    return f"np.frombuffer({array.tobytes()!r}, numpy_dtype({dtype_name(array.dtype)!r})).reshape({array.shape!r})"

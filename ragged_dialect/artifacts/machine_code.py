@@ -1,0 +1,88 @@
+"""LLVM IR to position-independent object code of a CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect.errors import CompileError
+from ragged_dialect.ptx.llvm22 import to_llvm22
+
+HOST = "host"
+"""The CPU of this machine, with all its features."""
+
+CPUS = (HOST, "generic", "x86-64-v2", "x86-64-v3", "x86-64-v4")
+"""What code can be made for: LLVM takes any other name for generic, and only prints a warning."""
+
+# LLVM calls it where a CPU cannot round to bfloat16; the C compiler's own library has it only since GCC 13.
+_ROUNDING = "__truncsfbf2"
+_ROUND_TO_BFLOAT16 = f"""
+define bfloat @{_ROUNDING}(float %x) {{
+  %bits = bitcast float %x to i32
+  %high = lshr i32 %bits, 16
+  %odd = and i32 %high, 1
+  %half = add i32 %odd, 32767
+  %sum = add i32 %bits, %half
+  %rounded = lshr i32 %sum, 16
+  %quiet = or i32 %high, 64
+  %nan = fcmp uno float %x, %x
+  %chosen = select i1 %nan, i32 %quiet, i32 %rounded
+  %short = trunc i32 %chosen to i16
+  %result = bitcast i16 %short to bfloat
+  ret bfloat %result
+}}
+"""
+
+
+def object_code(llvm_ir: str, exported: frozenset[str], cpu: str = HOST) -> bytes:
+    """An ELF object of LLVM IR text (as MLIR prints it), optimised.
+
+    `exported` functions stay visible to the linker, the others become internal. `cpu` is one of
+    CPUS. CompileError when it is not, when llvmlite is missing, and when LLVM refuses the IR."""
+    binding = _llvmlite()
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    machine = _machine(binding, cpu)
+    text = to_llvm22(llvm_ir)
+    if "bfloat" in text:
+        text += _ROUND_TO_BFLOAT16
+    try:
+        module = binding.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise CompileError(f"expected LLVM IR that llvmlite reads: {error}") from error
+    module.triple = binding.get_default_triple()
+    module.data_layout = str(machine.target_data)
+    for function in module.functions:
+        if function.name in exported or function.name == _ROUNDING:
+            function.visibility = "hidden"
+        elif not function.is_declaration:
+            function.linkage = "internal"
+    _optimise(binding, module, machine)
+    return machine.emit_object(module)
+
+
+def _llvmlite() -> Any:
+    try:
+        import llvmlite.binding
+    except ImportError:
+        raise CompileError("expected llvmlite to make object code, got none (pip install llvmlite)") from None
+    return llvmlite.binding
+
+
+def _machine(binding: Any, cpu: str) -> Any:
+    target = binding.Target.from_default_triple()
+    known = [name for name in CPUS if not name.startswith("x86") or target.triple.startswith("x86_64")]
+    if cpu not in known:
+        raise CompileError(f"expected a CPU among {', '.join(known)}, got '{cpu}'")
+    if cpu == HOST:
+        name, features = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+    else:
+        name, features = cpu, ""
+    return target.create_target_machine(cpu=name, features=features, opt=3, reloc="pic", codemodel="small")
+
+
+def _optimise(binding: Any, module: Any, machine: Any) -> None:
+    options = binding.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.slp_vectorization = True
+    builder = binding.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)

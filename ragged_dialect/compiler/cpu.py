@@ -1,0 +1,98 @@
+"""The CPU target: lowered to LLVM, compiled by MLIR's execution engine."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any, NamedTuple
+
+from ragged_dialect._mlir import execution_engine, ir
+from ragged_dialect.checks import Check
+from ragged_dialect.compiler.frontend import find_entry, functions, keep_only, load_program
+from ragged_dialect.compiler.signatures import signature_of
+from ragged_dialect.errors import CompileError
+from ragged_dialect.lowering import pipelines
+from ragged_dialect.lowering.records import checks_of, labels_of
+from ragged_dialect.runtime.cpu import CpuFunction
+from ragged_dialect.runtime.printing import register_printer
+from ragged_dialect.runtime.signature import Signature
+
+
+class Lowered(NamedTuple):
+    """A program in the LLVM dialect: its module, the signature of its entry, the run-time checks in
+    the order of their numbers, what `ragged.print` prints before tensors, and where the source has
+    the entry's arguments."""
+
+    module: Any
+    signature: Signature
+    checks: tuple[Check, ...]
+    labels: tuple[str, ...]
+    locations: tuple[Any, ...]
+
+
+def lower_for_cpu(source: Any, entry: str | None = None, check: bool = True, isa: str = "auto") -> Lowered:
+    """Lower a function of a program, given as to `compile`, for the CPU. `isa` is that of
+    `expand-ragged-math`. Raises VerifyError, CompileError or PassError."""
+    module = load_program(source)
+    with module.context, ir.Location.unknown():
+        function = find_entry(module, entry)
+        name = function.attributes["sym_name"].value
+        locations = tuple(a.location for a in function.regions[0].blocks[0].arguments)
+        keep_only(module, function)
+        layouts, *rest = pipelines.cpu_pipeline(check, isa)
+        layouts.run(module, verify=False)
+        signature = signature_of(functions(module)[name])
+        for stage in rest:
+            stage.run(module, verify=False)
+        if not module.operation.verify():  # translating invalid IR takes the process down
+            raise CompileError(f"{name}: expected valid IR after the lowering, got IR that does not verify")
+    checks, labels = checks_of(module), labels_of(module)
+    checked = Signature(signature.name, signature.arguments, signature.results, bool(checks))
+    return Lowered(module, checked, checks, labels, locations)
+
+
+def compile_for_cpu(source: Any, entry: str | None, check: bool) -> CpuFunction:
+    """A function of a program as a callable on NumPy arrays."""
+    lowered = lower_for_cpu(source, entry, check)
+    with lowered.module.context, ir.Location.unknown():
+        return _jit(lowered)
+
+
+def thread_count() -> int:
+    """Threads a program runs on: RAGGED_NUM_THREADS, or the cores this process may use."""
+    text = os.environ.get("RAGGED_NUM_THREADS", "")
+    if not text:
+        return len(os.sched_getaffinity(0))
+    if not text.isdecimal() or int(text) < 1:
+        raise CompileError(f"expected RAGGED_NUM_THREADS of at least 1, got '{text}'")
+    return int(text)
+
+
+def _jit(lowered: Lowered) -> CpuFunction:
+    module, signature, checks, labels, _ = lowered
+    try:
+        engine = execution_engine.ExecutionEngine(module, opt_level=3, shared_libs=_libraries())
+    except RuntimeError as error:
+        raise CompileError(f"{signature.name}: {error}") from error
+    keep: list[Any] = [engine, register_printer(engine, labels)] if labels else [engine]
+    engine.initialize()
+    packed = engine.raw_lookup("_mlir_ciface_" + signature.name)
+    if not packed:
+        raise CompileError(f"{signature.name}: expected a compiled entry, got none (unresolved symbols)")
+    if "ragged_set_threads" in ir.SymbolTable(module.operation):
+        _set_threads(engine, thread_count())
+    return CpuFunction(signature, packed, checks, keep)
+
+
+def _set_threads(engine: Any, count: int) -> None:
+    """Tell a program with parallel loops how many threads to use."""
+    setter = engine.raw_lookup("ragged_set_threads")
+    number = ctypes.c_int64(count)
+    slots = (ctypes.c_void_p * 1)(ctypes.addressof(number))
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(setter)(ctypes.addressof(slots))
+
+
+def _libraries() -> list[str]:
+    from ragged_dialect.lowering.math_library import required_libraries
+
+    return required_libraries()

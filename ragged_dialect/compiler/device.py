@@ -1,0 +1,99 @@
+"""The emulator and GPU targets: kernels and a host program, from the cache where it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.asm.module import print_module
+from ragged_dialect.compiler.frontend import find_entry, functions, keep_only, load_program
+from ragged_dialect.compiler.signatures import signature_of
+from ragged_dialect.compiler.versions import versions
+from ragged_dialect.errors import CompileError
+from ragged_dialect.lowering import pipelines
+from ragged_dialect.runtime import cache
+from ragged_dialect.runtime.host_loading import load_host_program
+from ragged_dialect.runtime.program import DeviceFunction
+from ragged_dialect.runtime.stored_program import DeviceProgram
+
+Finish = Callable[[str], str]
+
+
+def compile_for_emulator(source: Any, entry: str | None, check: bool, sync: str) -> DeviceFunction:
+    """A function on NumPy arrays whose kernels the emulator runs."""
+    from ragged_dialect.emulator import Emulator
+    from ragged_dialect.runtime.emulated import EmulatedDevice
+
+    program = device_program(source, entry, check, ["llvm"], _unchanged)
+    _check_sync(program, sync)
+    device = EmulatedDevice(Emulator(program.kernels), program.signature.name, program.host)
+    return DeviceFunction(program.signature, load_host_program(program.host.source), device)
+
+
+def compile_for_gpu(
+    source: Any, entry: str | None, check: bool | str, sync: str, arch: str | None, fast_math: bool
+) -> DeviceFunction:
+    """A function on arrays of the GPU that is current. DeviceError where there is none."""
+    from ragged_dialect.ptx.targets import PTX_VERSIONS, ptx_version
+    from ragged_dialect.runtime.gpu import CupyDevice
+    from ragged_dialect.runtime.gpu_driver import device_arch, require_cupy
+
+    if arch is not None:
+        ptx_version(arch)
+    cupy = require_cupy()
+    program = ptx_program(source, entry, bool(check), arch or device_arch(cupy, PTX_VERSIONS), fast_math)
+    _check_sync(program, sync)
+    device = CupyDevice(cupy, program.signature.name, program.kernels, program.host, check == "sync")
+    return DeviceFunction(program.signature, load_host_program(program.host.source), device)
+
+
+def ptx_program(source: Any, entry: str | None, check: bool, arch: str, fast_math: bool = False) -> DeviceProgram:
+    """A function of a program with kernels in PTX. CompileError for an unknown arch."""
+    from ragged_dialect.ptx import emit
+    from ragged_dialect.ptx.targets import ptx_version
+
+    ptx_version(arch)
+    return device_program(source, entry, check, ["ptx", arch, fast_math], lambda ir: emit(ir, arch, fast_math))
+
+
+def device_program(source: Any, entry: str | None, check: bool, options: list[Any], finish: Finish) -> DeviceProgram:
+    """A function of a program with its kernels in the form that `finish` makes of LLVM IR; `options`
+    tell that form apart. From the cache where it is there."""
+    module = load_program(source)
+    with module.context, ir.Location.unknown():
+        function = find_entry(module, entry)
+        name = function.attributes["sym_name"].value
+        key = cache.key([print_module(module, generic=True), name, check, *options, *versions()])
+        stored = cache.load(key)
+        if stored is not None:
+            return DeviceProgram.from_bytes(stored)
+        keep_only(module, function)
+        program = _lower(module, name, check, finish)
+    cache.store(key, program.to_bytes())
+    return program
+
+
+def _lower(module: Any, name: str, check: bool, finish: Finish) -> DeviceProgram:
+    from ragged_dialect.lowering.gpu.host_program import host_source
+    from ragged_dialect.lowering.gpu.translate import kernels_to_llvm
+
+    layouts, *rest = pipelines.gpu_pipeline(check)
+    layouts.run(module, verify=False)
+    signature = signature_of(functions(module)[name])
+    for stage in rest:
+        stage.run(module, verify=False)
+    host = host_source(module)
+    return DeviceProgram(signature, host, finish(kernels_to_llvm(module)))
+
+
+def _unchanged(text: str) -> str:
+    return text
+
+
+def _check_sync(program: DeviceProgram, sync: str) -> None:
+    if sync == "forbid" and program.host.reads_back:
+        raise CompileError(
+            f"{program.signature.name}: expected a program that never waits for the device, got one with "
+            f"{', '.join(program.host.reads_back)} on the host"
+        )

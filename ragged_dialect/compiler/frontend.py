@@ -1,0 +1,82 @@
+"""What every target starts with: the program as a module of its own, with one entry."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.asm.module import load_module
+from ragged_dialect.dialect import context as make_context
+from ragged_dialect.errors import CompileError
+from ragged_dialect.lowering import pipelines
+
+
+def load_program(source: Any) -> Any:
+    """The program as a module of its own, verified."""
+    if isinstance(source, ir.Module):
+        data = io.BytesIO()
+        source.operation.write_bytecode(data)  # text would lose locations
+        return load_module(data.getvalue(), source.context)
+    if isinstance(source, Path):
+        return load_module(source.read_bytes(), make_context(), str(source))
+    if not isinstance(source, (str, bytes)):
+        raise CompileError(f"expected a program as text, bytes, a path or a module, got {type(source).__name__}")
+    return load_module(source, make_context(), "<program>")
+
+
+def functions(module: Any) -> dict[str, Any]:
+    """The functions of a module by name."""
+    return {
+        f.operation.attributes["sym_name"].value: f.operation
+        for f in module.body.operations
+        if f.operation.name == "func.func"
+    }
+
+
+def find_entry(module: Any, name: str | None) -> Any:
+    """The function of a name, or the only public one. CompileError when there is none."""
+    found = functions(module)
+    public = [n for n, f in found.items() if "sym_visibility" not in f.attributes]
+    if name is None:
+        if len(public) != 1:
+            raise CompileError(f"expected one public function or the name of an entry, got {len(public)} functions")
+        name = public[0]
+    if name not in found:
+        raise CompileError(f"expected an entry among {', '.join(found) or 'no functions'}, got '{name}'")
+    if _is_declaration(found[name]):
+        raise CompileError(f"expected a function with a body, got the declaration '{name}'")
+    return found[name]
+
+
+def keep_only(module: Any, entry: Any) -> None:
+    """Functions that the entry does not reach go; the others become private, which says that only
+    the entry checks its arguments. CompileError for a call of a function without a body."""
+    for function in functions(module).values():
+        if function != entry:
+            function.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    if "sym_visibility" in entry.attributes:
+        del entry.attributes["sym_visibility"]
+    pipelines.Stage("entry", "symbol-dce").run(module, verify=False)
+    _check_calls(module)
+
+
+def _is_declaration(function: Any) -> bool:
+    return len(function.regions[0].blocks) == 0
+
+
+def _check_calls(module: Any) -> None:
+    """A call of a function without a body would fail in the linker, without a place."""
+    declared = {name for name, function in functions(module).items() if _is_declaration(function)}
+    called: list[str] = []
+
+    def visit(op: Any) -> Any:
+        if op.name == "func.call":
+            called.append(op.attributes["callee"].value)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    for name in called:
+        if name in declared:
+            raise CompileError(f"expected functions with bodies, got a call of the declaration '{name}'")

@@ -1,0 +1,180 @@
+"""Checks of one memory access: bounds, alignment, races, uninitialised reads. Compiled, see `native.py`.
+
+Every granule of tracked memory has two tags: its last store, and the loads or atomics since. A tag
+says when and by whom: epoch (32 bits, counts blocks and barriers over all launches), epoch of the
+warp (17 bits), flags (5 bits), thread (10 bits). Tags from before the launch mean nothing, so shadow
+memory is never cleared.
+"""
+
+from __future__ import annotations
+
+from ragged_dialect.emulator.fibers import suspend, warp_at
+from ragged_dialect.emulator.state import (
+    ATOMIC,
+    FAILED,
+    LOAD,
+    LOCAL_RANGE,
+    MISALIGNED,
+    OUT_OF_BOUNDS,
+    RACE,
+    READ_ONLY,
+    STORE,
+    UNINITIALISED,
+    ZERO_DIVISOR,
+    Granule,
+    Range,
+    State,
+    Thread,
+    Warp,
+)
+from ragged_dialect.emulator.words import address
+
+THREAD_BITS = 0x3FF
+WARP_OF_THREAD = 0x3E0
+OTHER_BLOCK = 1 << 10
+MANY_WARPS = 1 << 11
+MANY_LANES = 1 << 12
+LOADED = 1 << 13
+ATOMICALLY = 1 << 14
+WARP_EPOCH = 0x1FFFF << 15
+
+
+def check(state: State, at: int, size: int, access: int, number: int) -> None:
+    """Check an access of `size` bytes: `access` is what it does, plus 256 times the alignment it
+    needs less one; `number` is the range it must lie in, counted from 1, or 0 where any may do."""
+    where = Range(find_range(state, at, size, number))
+    if address(where) == 0:
+        fail(state, OUT_OF_BOUNDS, at, size, access, number)
+    if at & access >> 8:
+        fail(state, MISALIGNED, at, size, access, range_number(state, where))
+    kind = access & 255
+    if kind == STORE or kind == ATOMIC:
+        if where.read_only:
+            fail(state, READ_ONLY, at, size, access, range_number(state, where))
+        if where.status:
+            state.stopping = 1
+    if where.shadow:
+        track(state, where, at, size, access)
+
+
+def check_local(state: State, at: int, size: int, access: int, base: int, total: int) -> None:
+    """Check an access to memory of the thread or to a constant: `total` bytes from `base`."""
+    state.error_base = base
+    state.error_total = total
+    if at - base > total or size > total - (at - base):
+        fail(state, OUT_OF_BOUNDS, at, size, access, LOCAL_RANGE)
+    if at & access >> 8:
+        fail(state, MISALIGNED, at, size, access, LOCAL_RANGE)
+
+
+def check_divisor(state: State, zero: int) -> None:
+    """Check a divisor: the host would trap."""
+    if zero:
+        fail(state, ZERO_DIVISOR, 0, 0, LOAD, 0)
+
+
+def fail(state: State, error: int, at: int, size: int, access: int, number: int) -> None:
+    """Report an access and never come back."""
+    state.error = error
+    state.error_address = at
+    state.error_size = size
+    state.error_access = access
+    state.error_range = number
+    suspend(state, FAILED, 0)
+
+
+def range_number(state: State, where: Range) -> int:
+    """The number of a range, counted from 1."""
+    return (address(where) - state.ranges) // Range.SIZE + 1
+
+
+def contains(where: Range, at: int, size: int) -> int:
+    """Whether a range holds all bytes of an access."""
+    offset = at - where.base
+    if offset > where.size:
+        return 0
+    return size <= where.size - offset
+
+
+def find_range(state: State, at: int, size: int, number: int) -> int:
+    """Address of the range that holds an access, 0 where there is none."""
+    if number:
+        known = state.ranges + (number - 1) * Range.SIZE
+        return known if contains(Range(known), at, size) else 0
+    for i in range(state.range_count):
+        candidate = state.ranges + i * Range.SIZE
+        if contains(Range(candidate), at, size):
+            return candidate
+    return 0
+
+
+def track(state: State, where: Range, at: int, size: int, access: int) -> None:
+    """Look for races with earlier accesses to the same bytes, and note this one."""
+    offset = at - where.base
+    last = offset + size - 1 >> where.shift
+    thread = Thread(state.current)
+    warp = Warp(warp_at(state, thread.index // 32))
+    own = state.epoch << 32 | (warp.epoch << 15 & WARP_EPOCH) | thread.index
+    horizon = state.block_epoch if where.shared else state.launch_epoch
+    kind = access & 255
+    for i in range(offset >> where.shift, last + 1):
+        granule = Granule(where.shadow + i * Granule.SIZE)
+        tag = race(state, granule, own, horizon, kind)
+        if tag:
+            state.error_tag = tag
+            fail(state, RACE, at, size, access, range_number(state, where))
+        if kind == STORE:
+            granule.writer = own
+            continue
+        if where.shared and granule.writer >> 32 < horizon and state.stopping == 0:
+            fail(state, UNINITIALISED, at, size, access, range_number(state, where))
+        granule.users = joined(state, granule.users, own, horizon, LOADED if kind == LOAD else ATOMICALLY)
+
+
+def race(state: State, granule: Granule, own: int, horizon: int, kind: int) -> int:
+    """The tag that an access conflicts with, 0 when there is none."""
+    if conflicts(state, granule.writer, own, horizon):
+        return granule.writer
+    users = granule.users
+    harmless = LOADED if kind == LOAD else ATOMICALLY
+    if kind != STORE and users & (LOADED | ATOMICALLY) == harmless:
+        return 0
+    return users if conflicts(state, users, own, horizon) else 0
+
+
+def conflicts(state: State, tag: int, own: int, horizon: int) -> int:
+    """Whether what a tag stands for is not ordered before the running thread."""
+    epoch = tag >> 32
+    if epoch < horizon:
+        return 0
+    if epoch < state.block_epoch or tag & OTHER_BLOCK:
+        return 1
+    if epoch < state.epoch:
+        return 0
+    if tag & MANY_WARPS or (tag ^ own) & WARP_OF_THREAD:
+        return 1
+    if (tag ^ own) & WARP_EPOCH:
+        return 0
+    return (tag & MANY_LANES) | ((tag ^ own) & THREAD_BITS)
+
+
+def joined(state: State, tag: int, own: int, horizon: int, kind: int) -> int:
+    """The tag of the users so far and the running thread."""
+    epoch = tag >> 32
+    if epoch < horizon:
+        return own | kind
+    if epoch < state.block_epoch:
+        return own | kind | OTHER_BLOCK
+    kept = tag & OTHER_BLOCK
+    if epoch < state.epoch:
+        return own | kind | kept
+    kept |= tag & MANY_WARPS
+    if (tag ^ own) & WARP_OF_THREAD:
+        kept |= MANY_WARPS
+    elif (tag ^ own) & WARP_EPOCH == 0:
+        kept |= tag & MANY_LANES
+        if (tag ^ own) & THREAD_BITS:
+            kept |= MANY_LANES
+        else:
+            kept |= tag & (LOADED | ATOMICALLY)
+    return own | kind | kept

@@ -1,0 +1,70 @@
+"""Machine code of this process from LLVM IR text."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+
+
+# Enough for code that is mostly memory accesses and calls, at a tenth of the time of LLVM's pipelines.
+_QUICK_PASSES = ("always_inliner", "sroa", "simplify_cfg", "instruction_combine", "simplify_cfg")
+
+
+@cache
+def _initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()
+    if sys.platform == "linux":
+        llvm.load_library_permanently("libm.so.6")
+
+
+def _target_machine(level: int) -> Any:
+    """A new one every time: an engine takes it over."""
+    _initialize()
+    features = llvm.get_host_cpu_features().flatten()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=level)
+
+
+class Code:
+    """A module as machine code, which lives as long as this object."""
+
+    def __init__(self, text: str, quick: bool = True) -> None:
+        machine = _target_machine(1)
+        module = llvm.parse_assembly(text)
+        module.triple = llvm.get_process_triple()
+        module.data_layout = str(machine.target_data)
+        module.verify()
+        _optimize(module, machine, quick)
+        self._engine = llvm.create_mcjit_compiler(module, machine)
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """The address of a function."""
+        return self._engine.get_function_address(name)
+
+    def function(self, name: str) -> Any:
+        """A function from one word to a word, callable from Python; it runs without the GIL."""
+        return ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64)(self.address(name))
+
+
+def _optimize(module: Any, machine: Any, quick: bool) -> None:
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = False
+    options.slp_vectorization = False
+    options.loop_unrolling = False
+    builder = llvm.create_pass_builder(machine, options)
+    passes = llvm.create_new_module_pass_manager() if quick else builder.getModulePassManager()
+    for name in _QUICK_PASSES if quick else ():
+        getattr(passes, f"add_{name}_pass")()
+    passes.run(module, builder)
+
+
+def provide(name: str, address: int) -> None:
+    """Let code compiled from now on find a function by name."""
+    llvm.add_symbol(name, address)

@@ -1,0 +1,100 @@
+"""The emulated multiprocessor: the compiled scheduler and its memory, one per process."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import threading
+from functools import cache
+
+from ragged_dialect.emulator import blocks, checking, collectives, fibers, soft_float
+from ragged_dialect.emulator.context_switch import host_switch, switch_ir
+from ragged_dialect.emulator.jit import Code, provide
+from ragged_dialect.emulator.native import compile_modules
+from ragged_dialect.emulator.state import MAX_ARGUMENTS, MAX_THREADS, WARP, Range, State, Thread, Warp
+from ragged_dialect.emulator.words import WORD, Struct
+
+_EXPORTS = ("run_grid", "suspend", "check", "check_local", "check_divisor")
+# Stacks an odd number of cache lines apart: their tops would fall into one set of the cache.
+_STACK_GAP = 320
+_MAX_RANGES = MAX_ARGUMENTS + 512
+
+
+class Machine:
+    """State and code of the scheduler. One launch at a time: hold `lock`."""
+
+    def __init__(self) -> None:
+        switch = host_switch()
+        texts = [switch_ir(switch), soft_float.CONVERSIONS]
+        texts.append(compile_modules((fibers, collectives, blocks, checking), _EXPORTS))
+        self._code = Code("\n".join(texts))
+        for name in soft_float.NAMES:
+            provide(name, self._code.address(name))
+        self._memory: list[ctypes.Array[ctypes.c_uint64]] = []
+        self.lock = threading.Lock()
+        self.run_grid = self._code.function("run_grid")
+        self.state_address = self._words(State.SIZE // WORD)
+        self.state = State(self.state_address)
+        self.arguments = self._words(MAX_ARGUMENTS)
+        self._lay_out(switch.frame_words, switch.return_word)
+
+    def _words(self, count: int) -> int:
+        self._memory.append((ctypes.c_uint64 * count)())
+        return ctypes.addressof(self._memory[-1])
+
+    def _records(self, kind: type[Struct], count: int) -> int:
+        return self._words(kind.SIZE // WORD * count)
+
+    def _lay_out(self, frame_words: int, return_word: int) -> None:
+        state = self.state
+        state.threads = self._records(Thread, MAX_THREADS)
+        state.warps = self._records(Warp, MAX_THREADS // WARP)
+        state.ranges = self._records(Range, _MAX_RANGES)
+        state.ready = self._words(MAX_THREADS)
+        state.free_stacks = self._words(MAX_THREADS)
+        state.frame_words = frame_words
+        state.frame_return = return_word
+        self._stacks = mmap.mmap(-1, mmap.PAGESIZE)
+
+    def address(self, name: str) -> int:
+        """The address of a function that kernels call."""
+        return self._code.address(name)
+
+    def thread(self, index: int) -> Thread:
+        """A thread of the block that ran last."""
+        return Thread(self.state.threads + index * Thread.SIZE)
+
+    def range(self, number: int) -> Range:
+        """A range, counted from 1."""
+        return Range(self.state.ranges + (number - 1) * Range.SIZE)
+
+    def prepare_threads(self, block: tuple[int, int, int]) -> None:
+        """Number the threads of a block, unless the last launch had blocks of this shape."""
+        state = self.state
+        if (state.block_size_x, state.block_size_y, state.block_size_z) == block:
+            return
+        state.block_size_x, state.block_size_y, state.block_size_z = block
+        state.thread_count = block[0] * block[1] * block[2]
+        state.warp_count = -(-state.thread_count // WARP)
+        for index in range(state.thread_count):
+            thread = self.thread(index)
+            thread.index = index
+            thread.x, rest = index % block[0], index // block[0]
+            thread.y, thread.z = rest % block[1], rest // block[1]
+
+    def prepare_stacks(self, size: int) -> None:
+        """All stacks free, each of at least `size` bytes."""
+        stride = size + _STACK_GAP
+        if len(self._stacks) < MAX_THREADS * stride:
+            self._stacks = mmap.mmap(-1, MAX_THREADS * stride)
+        self.state.stack_size = size
+        base = ctypes.addressof(ctypes.c_char.from_buffer(self._stacks))
+        free = (ctypes.c_uint64 * MAX_THREADS).from_address(self.state.free_stacks)
+        free[:] = range(base, base + MAX_THREADS * stride, stride)
+        self.state.free_count = MAX_THREADS
+
+
+@cache
+def machine() -> Machine:
+    """The machine of this process, made on first use."""
+    return Machine()

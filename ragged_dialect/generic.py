@@ -1,0 +1,60 @@
+"""`linalg.generic`: making it, and reading the loops of a linalg op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ragged_dialect._mlir import ir, linalg
+
+
+def generic(
+    ins: Sequence[Any],
+    outs: Sequence[Any],
+    maps: Sequence[Any],
+    kinds: Sequence[str],
+    body: Callable[[list[Any]], Sequence[Any]],
+) -> Any:
+    """A `linalg.generic` at the insertion point: one map per operand, one kind per loop. `body` gets
+    the elements of the operands and gives those of the outs, whose types are the types of the results."""
+    op = without_body(ins, outs, maps, kinds)
+    block = op.regions[0].blocks.append(*[_element(x.type) for x in (*ins, *outs)])
+    with ir.InsertionPoint(block):
+        ir.Operation.create("linalg.yield", operands=list(body(list(block.arguments))))
+    return op
+
+
+def without_body(ins: Sequence[Any], outs: Sequence[Any], maps: Sequence[Any], kinds: Sequence[str]) -> Any:
+    """As `generic`, with a region that has no block yet. Outs that are buffers give no results."""
+    return ir.Operation.create(
+        "linalg.generic",
+        results=[out.type for out in outs if isinstance(out.type, ir.RankedTensorType)],
+        operands=[*ins, *outs],
+        attributes={
+            "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
+            "iterator_types": ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{k}>") for k in kinds]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(ins), len(outs)]),
+        },
+        regions=1,
+    )
+
+
+def _element(type_: Any) -> Any:
+    return type_.element_type if isinstance(type_, (ir.RankedTensorType, ir.MemRefType)) else type_
+
+
+def loop_index(loop: int) -> Any:
+    """The index of a loop, inside a body."""
+    attributes = {"dim": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), loop)}
+    return ir.Operation.create("linalg.index", results=[ir.IndexType.get()], attributes=attributes).result
+
+
+def indexing_maps(op: Any) -> list[Any]:
+    """The affine maps of a linalg op, one per operand; none for an op without maps, as softmax is."""
+    attributes = linalg.get_indexing_maps(op) or ()
+    return [m.value if isinstance(m, ir.AffineMapAttr) else m for m in attributes]
+
+
+def iterator_kinds(op: Any) -> tuple[str, ...]:
+    """The kinds of the loops of a `linalg.generic`; what is not parallel counts as a reduction."""
+    return tuple("parallel" if "parallel" in str(kind) else "reduction" for kind in op.attributes["iterator_types"])

@@ -1,0 +1,114 @@
+"""The emulator as a device: NumPy buffers, kernels on the CPU, checks at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect.checks import Check
+from ragged_dialect.errors import DeviceError, RuntimeCheckError
+from ragged_dialect.runtime.arguments import Array, Converter, numpy_arrays
+from ragged_dialect.runtime.host_program import HostProgram
+from ragged_dialect.runtime.printing import printer
+from ragged_dialect.runtime.signature import Part
+
+STATUS_ENTRIES = 5
+ALIGNMENT = 16
+"""Bytes that kernels may take every buffer to be aligned to."""
+
+_POISON = 0xFF
+_FLOATS = frozenset({"f16", "bf16", "f32", "f64"})
+
+
+class EmulatedDevice:
+    """Runs kernels with an `Emulator`. Buffers are NumPy arrays, new ones full of 0xFF bytes: NaN,
+    or -1, so that what a program does not write shows."""
+
+    target = "emulator"
+    errors: tuple[type[Exception], ...] = (MemoryError,)
+
+    def __init__(self, emulator: Any, name: str, program: HostProgram) -> None:
+        self._name = name
+        self._emulator = emulator
+        self._constants = {name: _aligned(data) for name, data in program.constants.items()}
+        self._checks: tuple[Check, ...] = program.checks
+        self.printer = printer(program.labels)
+
+    def explained(self, error: Exception) -> DeviceError:
+        """What one of `errors` means."""
+        return DeviceError(f"{self._name}: expected enough memory, got: {error}")
+
+    def arrays(self, part: Part) -> Converter:
+        """NumPy arrays; one that is not aligned as kernels expect is copied."""
+        return numpy_arrays(part, ALIGNMENT)
+
+    def call(self, run: Callable[..., tuple[Any, ...]], flat: Sequence[Any]) -> tuple[Any, ...]:
+        """Run. RuntimeCheckError when a check failed."""
+        if not self._checks:
+            return run(*flat)
+        status = np.zeros(STATUS_ENTRIES, np.int64)
+        results = run(*flat, status)
+        if status[0]:
+            number, *rest = (int(entry) for entry in status)
+            raise RuntimeCheckError(self._checks[number - 1].message(*rest))
+        return results
+
+    def kernel(self, name: str, block: tuple[int, int, int], kinds: str) -> Callable[..., None]:
+        """What launches a kernel: called with three grid sizes and the arguments."""
+        launch = self._emulator.launch
+        converters = [_plain(kind) for kind in kinds.split()]
+
+        def call(x: int, y: int, z: int, *arguments: Any) -> None:
+            launch(name, (x, y, z), block, [c(a) for c, a in zip(converters, arguments, strict=True)])
+
+        return call
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Array:
+        """A new buffer full of poison. MemoryError for one that is too large."""
+        try:
+            buffer = np.empty(shape, dtype)
+        except ValueError as error:
+            raise MemoryError(str(error)) from None
+        buffer.reshape(-1).view(np.uint8)[...] = _POISON
+        return buffer
+
+    def load(self, buffer: Array, index: tuple[int, ...]) -> Any:
+        """One element."""
+        return buffer[index]
+
+    def store(self, buffer: Array, index: tuple[int, ...], value: Any) -> None:
+        """Set one element."""
+        buffer[index] = value
+
+    def copy(self, target: Array, source: Array) -> None:
+        """Copy the elements of a buffer to another."""
+        target[...] = source
+
+    def clone(self, buffer: Array) -> Array:
+        """A copy of a buffer."""
+        return buffer.copy()
+
+    def constant(self, name: str) -> Array:
+        """The buffer of a constant, which is not written."""
+        return self._constants[name]
+
+    def is_constant(self, buffer: Array) -> bool:
+        """Whether a buffer is a constant's."""
+        return any(buffer is constant for constant in self._constants.values())
+
+
+def _aligned(data: Array) -> Array:
+    return data if data.ctypes.data % ALIGNMENT == 0 else data.copy()
+
+
+def _plain(kind: str) -> Callable[[Any], Any]:
+    """Python numbers of NumPy's; buffers stay."""
+    if kind == "p":
+        return _same
+    return float if kind in _FLOATS else int
+
+
+def _same(value: Any) -> Any:
+    return value

@@ -1,0 +1,117 @@
+"""A GPU through CuPy: buffers from its memory pool, launches on its current stream, no waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect.errors import DeviceError
+from ragged_dialect.runtime.arguments import Converter
+from ragged_dialect.runtime.gpu_arrays import DeviceArrays
+from ragged_dialect.runtime.gpu_driver import device_errors, explained, load_module
+from ragged_dialect.runtime.gpu_status import CheckedStreams, StreamKey, raise_arrived
+from ragged_dialect.runtime.host_program import HostProgram
+from ragged_dialect.runtime.printing import printer
+from ragged_dialect.runtime.signature import Part
+
+_MOST_BLOCKS = (2**31 - 1, 2**16 - 1, 2**16 - 1)
+
+
+class CupyDevice:
+    """The GPU that was current when the program was compiled.
+
+    Calls are queued on CuPy's current stream. A failed check is raised by a later call on that
+    stream, or by `synchronize()`; with `sync` by the call itself, which then waits.
+    """
+
+    target = "gpu"
+
+    def __init__(self, cupy: Any, name: str, ptx: str, program: HostProgram, sync: bool) -> None:
+        self._cupy = cupy
+        self._name = name
+        self._module = load_module(cupy, name, ptx)
+        self._arrays = DeviceArrays(cupy)
+        self.errors = device_errors(cupy)
+        self._streams = CheckedStreams(cupy, name, program.checks, sync) if program.checks else None
+        self._constants = {n: cupy.asarray(data, blocking=True) for n, data in program.constants.items()}
+        self.printer = printer(program.labels)
+        self.empty = cupy.empty
+
+    def arrays(self, part: Part) -> Converter:
+        """Arrays on the device without a copy; NumPy arrays are copied to it."""
+        return self._arrays.converter(part)
+
+    def explained(self, error: Exception) -> DeviceError:
+        """What one of `errors` means."""
+        return explained(self._cupy, self._name, error)
+
+    def call(self, run: Callable[..., tuple[Any, ...]], flat: Sequence[Any]) -> tuple[Any, ...]:
+        """Queue a call. RuntimeCheckError when an earlier one on the stream is known to have failed,
+        DeviceError on another device."""
+        key, stream = self._place()
+        raise_arrived(key)
+        if self._streams is None:
+            return run(*flat)
+        status = self._streams.status(key, stream)
+        results = run(*flat, status.buffer)
+        self._streams.end(key, stream, status)
+        return results
+
+    def _place(self) -> tuple[StreamKey, Any]:
+        """Device and stream that are current."""
+        device = self._cupy.cuda.runtime.getDevice()
+        if device != self._arrays.device:
+            raise DeviceError(
+                f"{self._name}: expected the current device to be {self._arrays.device}, for which it was compiled, "
+                f"got {device}"
+            )
+        stream = self._cupy.cuda.get_current_stream()
+        return (device, stream.ptr), stream
+
+    def kernel(self, name: str, block: tuple[int, int, int], kinds: str) -> Callable[..., None]:
+        """What launches a kernel: called with three grid sizes and the arguments."""
+        function = self._module.get_function(name)
+        narrow = [k for k, kind in enumerate(kinds.split()) if kind == "bf16"]
+
+        def launch(x: int, y: int, z: int, *arguments: Any) -> None:
+            if x > _MOST_BLOCKS[0] or y > _MOST_BLOCKS[1] or z > _MOST_BLOCKS[2]:
+                raise DeviceError(f"{self._name}: expected a grid of at most {_MOST_BLOCKS} blocks, got {(x, y, z)}")
+            function((x, y, z), block, arguments)
+
+        def launch_narrow(x: int, y: int, z: int, *arguments: Any) -> None:
+            """CuPy passes no bfloat16 by value, but its bits."""
+            launch(x, y, z, *[a.view(np.uint16) if k in narrow else a for k, a in enumerate(arguments)])
+
+        return launch_narrow if narrow else launch
+
+    def load(self, buffer: Any, index: tuple[int, ...]) -> Any:
+        """One element, after everything queued. RuntimeCheckError when a check failed before: what
+        follows it did not run, and the element means nothing."""
+        value = buffer[index].get()[()]
+        if self._streams is not None:
+            self._streams.status(*self._place()).raise_now()
+        return value
+
+    def store(self, buffer: Any, index: tuple[int, ...], value: Any) -> None:
+        """Set one element."""
+        buffer[index] = value
+
+    def copy(self, target: Any, source: Any) -> None:
+        """Copy the elements of a buffer to another."""
+        target.data.copy_from_device_async(source.data, source.nbytes)
+
+    def clone(self, buffer: Any) -> Any:
+        """A copy of a buffer."""
+        made = self.empty(buffer.shape, buffer.dtype)
+        self.copy(made, buffer)
+        return made
+
+    def constant(self, name: str) -> Any:
+        """The buffer of a constant, which is not written."""
+        return self._constants[name]
+
+    def is_constant(self, buffer: Any) -> bool:
+        """Whether a buffer is a constant's."""
+        return any(buffer is constant for constant in self._constants.values())

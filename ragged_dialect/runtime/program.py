@@ -1,0 +1,81 @@
+"""Calling a program whose host side is generated Python and whose kernels run on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from ragged_dialect.errors import DeviceError, RuntimeCheckError
+from ragged_dialect.runtime.arguments import Converter, Flattener
+from ragged_dialect.runtime.signature import Part, Signature
+
+Run = Callable[..., tuple[Any, ...]]
+
+
+class Device(Protocol):
+    """What runs kernels. Host programs use more of it: `kernel`, `empty`, `load`, `store`, `copy`,
+    `clone`, `constant` and `printer`."""
+
+    target: str
+    errors: tuple[type[Exception], ...]
+
+    def explained(self, error: Exception) -> DeviceError:
+        """What one of `errors` means to the user."""
+        ...
+
+    def arrays(self, part: Part) -> Converter:
+        """The converter of arguments that are arrays."""
+        ...
+
+    def clone(self, buffer: Any) -> Any:
+        """A copy of a buffer."""
+        ...
+
+    def is_constant(self, buffer: Any) -> bool:
+        """Whether a buffer belongs to the program."""
+        ...
+
+    def call(self, run: Run, flat: Sequence[Any]) -> tuple[Any, ...]:
+        """Run on flat arguments, with a status behind them where the program has checks."""
+        ...
+
+
+class DeviceFunction:
+    """A compiled function whose kernels a device runs.
+
+    A ragged argument or result is the tuple of its parts (values, index vectors, extents), a
+    scalar a Python number. Results never share memory with arguments; arguments are not written.
+    """
+
+    def __init__(self, signature: Signature, bind: Callable[[Any], Run], device: Device) -> None:
+        self.signature = signature
+        self.target = device.target
+        self._device = device
+        self._flatten = Flattener(signature, device.arrays)
+        self._run = bind(device)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run. ArgumentError for arguments that do not fit, RuntimeCheckError for invalid data (on a
+        GPU maybe of an earlier call), DeviceError when the device cannot.
+
+        Returns None without results, the result alone when there is one, else a tuple."""
+        try:
+            flat = self._flatten(arguments)
+            results = self._own(self._device.call(self._run, flat), flat)
+        except ZeroDivisionError:
+            raise RuntimeCheckError(f"{self.signature.name}: expected a divisor other than 0, got 0") from None
+        except self._device.errors as error:
+            raise self._device.explained(error) from None
+        return self.signature.grouped(results)
+
+    def _own(self, results: Sequence[Any], flat: Sequence[Any]) -> list[Any]:
+        """A program may return an argument, a constant, or one buffer several times."""
+        taken = {id(value) for value in flat}
+        owned: list[Any] = []
+        for value in results:
+            if hasattr(value, "shape"):
+                if id(value) in taken or self._device.is_constant(value):
+                    value = self._device.clone(value)
+                taken.add(id(value))
+            owned.append(value)
+        return owned

@@ -1,0 +1,47 @@
+"""The translations of ragged-translate for NVIDIA GPUs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class GpuOptions:
+    """What to translate to: `to` is nvvm, llvmir or ptx. `check` inserts run-time checks."""
+
+    to: str
+    arch: str
+    fast_math: bool
+    index_bits: int
+    check: bool
+
+
+def has_kernels(module: Any) -> bool:
+    """Whether a module's parallel parts are kernels already."""
+    return any(op.operation.name == "gpu.module" for op in module.body.operations)
+
+
+def translate(module: Any, options: GpuOptions) -> str:
+    """The kernels of a module; the ragged program it may be instead is lowered to them first. Raises
+    PassError for what cannot be lowered, CompileError as `ragged_dialect.ptx.emit` does."""
+    from ragged_dialect.asm.module import print_module
+    from ragged_dialect.child import in_child
+    from ragged_dialect.errors import CompileError
+    from ragged_dialect.lowering.gpu.translate import kernels_to_llvm, lowered_kernels
+    from ragged_dialect.ptx import emit, targets
+
+    targets.ptx_version(options.arch)
+    if not has_kernels(module):
+        from ragged_dialect.lowering import pipelines
+
+        for stage in pipelines.gpu_pipeline(options.check):
+            stage.run(module)
+    lowered = lowered_kernels(module, options.index_bits)
+    if options.to == "nvvm":
+        text = print_module(lowered)
+        return text if text.endswith("\n") else f"{text}\n"
+    llvm_ir = in_child(lambda: kernels_to_llvm(lowered).encode())  # translation crashes where it fails
+    if llvm_ir is None:
+        raise CompileError("expected kernels that LLVM IR can express, got some whose translation failed")
+    return llvm_ir.decode() if options.to == "llvmir" else emit(llvm_ir.decode(), options.arch, options.fast_math)

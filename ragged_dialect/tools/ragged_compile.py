@@ -1,0 +1,76 @@
+"""`ragged-compile`: a function of a module as a file that runs without this package."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ragged_dialect.errors import CompileError
+from ragged_dialect.tools.cli import STREAM, SUCCESS, read_input, run_tool, write_output
+
+_DESCRIPTION = """Compiles a function of a module to a file.
+
+--target sm_XY: a Python module with the function, for GPUs; it needs NumPy and CuPy.
+--target cpu:   a shared library, and a C header beside it."""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ragged-compile",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", nargs="?", default=STREAM, help=".mlir text or bytecode; standard input for '-'")
+    parser.add_argument("--entry", metavar="NAME", help="the function (default: the only public one)")
+    parser.add_argument("--target", default="cpu", help="cpu (default), or the GPU architecture: sm_80, sm_90, …")
+    parser.add_argument("-o", dest="output", metavar="FILE", help="the file: libNAME.so, or a Python module")
+    parser.add_argument("--cpu", default="host", help="for --target cpu: which CPU, host (default) or a portable one")
+    parser.add_argument("--no-check", action="store_true", help="leave run-time checks out: invalid data is undefined")
+    parser.add_argument("--fast-math", action="store_true", help="for GPUs: allow approximate functions")
+    parser.add_argument("--version", action="store_true", help="print versions")
+    return parser
+
+
+def _run(argv: Sequence[str]) -> int:
+    options = _parser().parse_args(argv)
+    if options.version:
+        from ragged_dialect.tools.info import version
+
+        write_output(STREAM, f"{version('ragged-compile')}\n")
+        return SUCCESS
+    if options.output is None:
+        raise CompileError("expected -o FILE, got none")
+    _compile(options)
+    return SUCCESS
+
+
+def _compile(options: argparse.Namespace) -> None:
+    from ragged_dialect.asm.module import load_module
+    from ragged_dialect.dialect import context
+
+    filename = "<stdin>" if options.file == STREAM else options.file
+    module: Any = load_module(read_input(options.file), context(), filename)
+    check = not options.no_check
+    if options.target == "cpu":
+        from ragged_dialect.artifacts import cpu_library
+
+        cpu_library.write(module, options.entry, Path(options.output), check, options.cpu)
+    else:
+        from ragged_dialect.artifacts import gpu_module
+
+        gpu_module.write(
+            module, options.entry, options.output, check, arch=options.target, fast_math=options.fast_math
+        )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the tool; the exit code."""
+    return run_tool("ragged-compile", lambda: _run(sys.argv[1:] if argv is None else argv))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
