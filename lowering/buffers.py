@@ -101,6 +101,23 @@ def plain_dim(map_: Any, loop: int) -> int | None:
     return place
 
 
+def extent(x: Any, dim: int) -> Mixed:
+    """Extent of a buffer at the insertion point, of a view by what it is a view of."""
+    if x.type.shape[dim] != DYNAMIC:
+        return x.type.shape[dim]
+    op = defining_op(x)
+    if op is not None and op.name == "memref.cast":
+        return extent(op.operands[0], dim)
+    if op is not None and op.name == "memref.subview" and len(op.attributes["static_sizes"]) == len(x.type.shape):
+        return _mixed(op)[1][dim]
+    if op is not None and op.name == "memref.collapse_shape":
+        total: Mixed = 1
+        for k in op.attributes["reassociation"][dim]:
+            total = emit.mul(total, extent(op.operands[0], k.value))
+        return total
+    return memref.dim(x, emit.value(dim))
+
+
 def range_view(x: Any, dim: int, low: Mixed, size: Mixed) -> Any:
     """A range of one dim of a buffer, as a view."""
     rank = len(x.type.shape)
@@ -110,9 +127,7 @@ def range_view(x: Any, dim: int, low: Mixed, size: Mixed) -> Any:
     layout = ir.StridedLayoutAttr.get(offset, strides)
     shape = [(size if isinstance(size, int) else DYNAMIC) if k == dim else s for k, s in enumerate(x.type.shape)]
     result = ir.MemRefType.get(shape, x.type.element_type, layout, x.type.memory_space)
-    sizes = [
-        emit.value(size) if k == dim else memref.dim(x, emit.value(k)) for k, s in enumerate(shape) if s == DYNAMIC
-    ]
+    sizes = [emit.value(size) if k == dim else emit.value(extent(x, k)) for k, s in enumerate(shape) if s == DYNAMIC]
     lows = [] if isinstance(low, int) else [low]
     return ir.Operation.create(
         "memref.subview",

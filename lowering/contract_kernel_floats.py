@@ -35,4 +35,5 @@ class ContractKernelFloats(RaggedPass):
             text = str(found.attributes[_FLAGS]) if _FLAGS in found.attributes else "#llvm.fastmath<none>"
             flags = {flag.strip() for flag in text[text.index("<") + 1 : -1].split(",")} - {"none"}
             if not flags & {"contract", "fast"}:
-                found.attributes[_FLAGS] = ir.Attribute.parse(f"#llvm.fastmath<{', '.join(sorted(flags | {'contract'}))}>")
+                spelled = ", ".join(sorted(flags | {"contract"}))
+                found.attributes[_FLAGS] = ir.Attribute.parse(f"#llvm.fastmath<{spelled}>")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering.gpu import general
+from ragged_dialect.lowering.gpu.schedules import GENERAL, SCHEDULE, SCHEDULES, Schedule
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 MODULE = "kernels"
@@ -24,9 +24,10 @@ class ConvertForallToGpu(RaggedPass):
     gpu.module @kernels { gpu.func @f_0(%x: memref<f32> {llvm.noalias, …}, …) kernel { … } }
     ```
 
-    One block per iteration, `threads` threads each; loops of up to `unroll` elements at once. The
-    last argument of a function with a status record (see `wrap-ragged-device-code`) is read first by
-    every kernel, which does nothing when a check has failed. Precondition: `wrap-ragged-device-code`.
+    The attribute `ragged.schedule` says how, see `lowering/gpu/schedules.py`; without it one block of
+    `threads` threads does an iteration, with up to `unroll` accesses of a thread in flight. Every
+    kernel of a function with a status record (its last argument, see `wrap-ragged-device-code`)
+    reads that first and does nothing when a check has failed. Precondition: `ragged-map-parallel`.
     """
 
     name: ClassVar[str] = "convert-forall-to-gpu"
@@ -46,7 +47,15 @@ class ConvertForallToGpu(RaggedPass):
             for number, forall in enumerate(_foralls(function.operation)):
                 kernels = kernels or _gpu_module(op)
                 name = f"{function.operation.attributes['sym_name'].value}_{number}"
-                general.schedule(forall, kernels, name, _status(op, function.operation), self.threads, self.unroll)
+                build = _schedule(forall).build
+                build(forall, kernels, name, _status(op, function.operation), self.threads, self.unroll)
+
+
+def _schedule(forall: Any) -> Schedule:
+    name = forall.attributes[SCHEDULE].value if SCHEDULE in forall.attributes else GENERAL
+    if name not in SCHEDULES:
+        raise PassFailure(forall, f"expected a schedule among {', '.join(SCHEDULES)}, got '{name}'")
+    return SCHEDULES[name]
 
 
 def _foralls(function: Any) -> list[Any]:

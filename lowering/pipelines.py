@@ -75,8 +75,13 @@ _DEVICE = Stage("device", "wrap-ragged-device-code,cse")
 _GPU = Stage("gpu", "convert-forall-to-gpu,canonicalize,cse")
 
 
-def gpu_pipeline(check: bool = True) -> tuple[Stage, ...]:
+def _map(schedule: str) -> Stage:
+    return Stage("map", f"ragged-map-parallel{{schedule={schedule}}},cse")
+
+
+def gpu_pipeline(check: bool = True, schedule: str = "auto") -> tuple[Stage, ...]:
     """Ragged IR to host code that launches the kernels of one `gpu.module` (`ragged-to-gpu-pipeline`);
-    `check` inserts run-time checks. Expects one public function."""
+    `check` inserts run-time checks, `schedule` is that of `ragged-map-parallel`. Expects one public
+    function."""
     checks = (_CHECK,) if check else ()
-    return (_LAYOUTS, *checks, _RAGGED, _GPU_SCF, _GPU_DENSE, _BUFFER, _GPU_LOOPS, _DEVICE, _GPU)
+    return (_LAYOUTS, *checks, _RAGGED, _GPU_SCF, _GPU_DENSE, _BUFFER, _GPU_LOOPS, _DEVICE, _map(schedule), _GPU)

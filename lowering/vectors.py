@@ -94,10 +94,11 @@ def count_tuples(parts: Parts, axis: int, levels: int) -> Mixed:
     """Number of index tuples of the first `levels` levels of an axis."""
     letters = parts.layout.axes[axis][:levels]
     dims = parts.layout.dims(axis)
-    if (set(letters) <= {"d"} and not parts.layout.is_split_outer(dims[levels - 1])) or levels == 0:
+    if set(letters) <= {"d"}:
         count: Mixed = 1
-        for dim in dims[:levels]:
-            count = emit.mul(count, parts.extent(dim))
+        for dim in dims[:levels]:  # only the one dense dim of an axis can be the outer part of a split
+            split = parts.layout.is_split_outer(dim)
+            count = emit.mul(count, parts.loop_extent(dim, []) if split else parts.extent(dim))
         return count
     if set(letters) <= {"d", "r"} and levels < len(dims) and "t" not in parts.layout.axes[axis][: levels + 1]:
         if parts.layout.letter(dims[levels]) in RAGGED:

@@ -9,7 +9,6 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT, STATUS
 from ragged_dialect.lowering.gpu.device_regions import Regions
-from ragged_dialect.lowering.gpu.flat_tiles import tile_flat
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 
@@ -24,18 +23,17 @@ class WrapRaggedDeviceCode(RaggedPass):
     // becomes
     %slot = memref.alloc() : memref<i64>
     scf.forall (%i) in (1) { %0 = memref.load %offsets[%c0] … memref.store %1, %slot[] }
-    scf.forall (%t) in (%tiles) { linalg.generic … outs(%part : memref<?xf32, …>) }
+    linalg.generic … outs(%b : memref<?xf32>)
     ```
 
-    Afterwards host code is index arithmetic over extents and scalar arguments, allocations, loops
-    and branches over them, and foralls; a `memref.load` left on the host reads one scalar back.
-    Scalars that the device computes go through memory. Flat linalg ops are cut into tiles of about
-    `tile` elements. Calls of `@ragged_report` become stores into a status argument that the entry
-    gets last. Preconditions: bufferized, one function with a body (others were inlined).
+    Afterwards host code is index arithmetic over extents and scalar arguments, allocations, loops and
+    branches over them, foralls and flat linalg ops; a `memref.load` left on the host reads one scalar
+    back. Scalars that the device computes go through memory. Calls of `@ragged_report` become stores
+    into a status argument that the entry gets last. Preconditions: bufferized, one function with a
+    body (others were inlined).
     """
 
     name: ClassVar[str] = "wrap-ragged-device-code"
-    tile: int = 4096
 
     def run(self, op: Any) -> None:
         """Wrap the device code of every function of a module."""
@@ -43,17 +41,17 @@ class WrapRaggedDeviceCode(RaggedPass):
         functions = [f.operation for f in block.operations if f.operation.name == "func.func"]
         for function in functions:
             if len(function.regions[0].blocks):
-                _wrap(function, self.tile)
+                _wrap(function)
         for function in functions:
             if function.attributes["sym_name"].value == REPORT:
                 function.erase()
 
 
-def _wrap(function: Any, tile: int) -> None:
+def _wrap(function: Any) -> None:
     if len(function.regions[0].blocks) != 1:
         raise PassFailure(function, "expected a function of one block, got several")
     status = _status_argument(function) if _reports(function) else None
-    Regions(status, lambda op: tile_flat(op, tile)).run(function.regions[0].blocks[0])
+    Regions(status).run(function.regions[0].blocks[0])
 
 
 def _reports(function: Any) -> bool:

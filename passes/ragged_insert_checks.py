@@ -39,6 +39,8 @@ class RaggedInsertChecks(RaggedPass):
     checked at the entry too, with `op = "argument 0"`. `level` is the dim of the op's result for
     ops that make a structure (partition, assemble, from_padded, empty) and for arguments, and the
     dim of the operand for all others; of a compute op, the operand whose extent is refused.
+    An index such as `i + k` of a compute op is compared with the extent as a whole, by the ends of its
+    loops. The body of a linalg op gets no checks: a `tensor.extract` in it is trusted.
     What holds for every input gets no check. A function with the attribute `ragged.checked`, which
     the pass sets, is left alone, so that running it twice changes nothing.
 

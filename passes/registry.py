@@ -108,6 +108,7 @@ _PACKAGES = {
         "outline-ragged-loops",
         "expand-ragged-math",
         "protect-ragged-arguments",
+        "ragged-map-parallel",
         "thread-ragged-kernels",
         "expand-kernel-math",
         "check-nvvm-kernels",

@@ -21,8 +21,7 @@ def in_child(work: Callable[[], bytes], seconds: int | None = None) -> bytes | N
     child = _fork()
     if child == 0:
         os.close(reading)
-        _limit(seconds)
-        _answer(work, writing)
+        _answer(work, writing, seconds)
     os.close(writing)
     with os.fdopen(reading, "rb") as file:
         answer = file.read()
@@ -36,19 +35,21 @@ def _fork() -> int:
         return os.fork()
 
 
-def _limit(seconds: int | None) -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # nobody looks into a crash that was expected
-    if seconds is not None:
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-
-
-def _answer(work: Callable[[], bytes], output: int) -> NoReturn:
+def _answer(work: Callable[[], bytes], output: int, seconds: int | None) -> NoReturn:
     faulthandler.disable()  # a crash is one of the answers
     status = 1
     try:
+        _limit(resource.RLIMIT_CORE, 0)
+        if seconds is not None:
+            _limit(resource.RLIMIT_CPU, seconds)
         with os.fdopen(output, "wb") as file:
             file.write(work())
         sys.stderr.flush()
         status = 0
     finally:
         os._exit(status)
+
+
+def _limit(what: int, most: int) -> None:
+    _, hard = resource.getrlimit(what)
+    resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from ragged_dialect.ptx.tools import find_tool
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -41,7 +42,7 @@ def _no_gpu() -> str | None:
 def _skip_reason(item: pytest.Item) -> str | None:
     if item.get_closest_marker("slow") and not item.config.getoption("--slow"):
         return "slow (run with --slow)"
-    if item.get_closest_marker("ptx") and shutil.which("ptxas") is None:
+    if item.get_closest_marker("ptx") and find_tool("ptxas") is None:
         return "no ptxas"
     return _no_gpu() if item.get_closest_marker("gpu") else None
 

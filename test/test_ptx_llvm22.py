@@ -20,7 +20,16 @@ def patterns(kind: str, count: int) -> list[int]:
     _, width, exponent = KINDS[kind]
     mantissa = width - 1 - exponent
     infinity = ((1 << exponent) - 1) << mantissa
-    ends = [0, 1, (1 << mantissa) - 1, 1 << mantissa, infinity - 1, infinity, infinity | 1, infinity | 1 << (mantissa - 1)]
+    ends = [
+        0,
+        1,
+        (1 << mantissa) - 1,
+        1 << mantissa,
+        infinity - 1,
+        infinity,
+        infinity | 1,
+        infinity | 1 << (mantissa - 1),
+    ]
     made = random.Random(kind)
     positive = ends + [made.getrandbits(width - 1) for _ in range(count)]
     return positive + [bits | 1 << (width - 1) for bits in positive]
@@ -34,7 +43,11 @@ def test_constants_are_bit_exact(kind: str, mlir_context: Any) -> None:
 
     _, width, _ = KINDS[kind]
     wanted = patterns(kind, 400)
-    lines = [f"llvm.mlir.global external constant @g{k}(0x{b:0{width // 4}X} : {kind}) : {kind}" for k, b in enumerate(wanted)]
+    digits = width // 4
+    lines = [
+        f"llvm.mlir.global external constant @g{k}(0x{bits:0{digits}X} : {kind}) : {kind}"
+        for k, bits in enumerate(wanted)
+    ]
     text = dialect.translate_module_to_llvmir(ir.Module.parse("\n".join(lines)).operation)
     assert read_back(to_llvm22(text), width) == wanted
 
@@ -44,7 +57,8 @@ def read_back(text: str, width: int) -> list[int]:
     with backend.LOCK:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        assembly = llvm.Target.from_triple("x86_64-linux-gnu").create_target_machine().emit_assembly(backend.parse(text))
+        machine = llvm.Target.from_triple("x86_64-linux-gnu").create_target_machine()
+        assembly = machine.emit_assembly(backend.parse(text))
     found = re.findall(r"^g\d+:\n\s*\.(\w+)\s+(\S+)", assembly, re.M)
     return [0 if directive == "zero" else int(value, 0) % (1 << width) for directive, value in found]
 

@@ -14,7 +14,7 @@ def gpu_modules(module: Any) -> list[Any]:
 
 
 def device_ops(module: Any, wanted: Callable[[str], bool]) -> list[Any]:
-    """The ops inside the `gpu.module`s of a module op whose name is `wanted`, in order."""
+    """The ops inside the `gpu.module`s of a module op whose name is `wanted`, outer ones first."""
     found: list[Any] = []
 
     def visit(op: Any) -> Any:
@@ -23,5 +23,5 @@ def device_ops(module: Any, wanted: Callable[[str], bool]) -> list[Any]:
         return ir.WalkResult.ADVANCE
 
     for inner in gpu_modules(module):
-        inner.walk(visit)
+        inner.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found

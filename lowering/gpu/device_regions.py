@@ -14,7 +14,7 @@ from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.buffers import VIEWS, captures, is_buffer, remap
 from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT
-from ragged_dialect.lowering.gpu.flat_tiles import forall_over
+from ragged_dialect.lowering.gpu.flat_runs import forall_over
 from ragged_dialect.lowering.gpu.status import keep_report
 
 SERIAL = "ragged.serial"
@@ -26,12 +26,10 @@ _PARALLEL = frozenset({"scf.forall", "linalg.generic"})
 
 
 class Regions:
-    """Wraps the device code of blocks. `status` is the status buffer or None; `tile` turns a flat
-    linalg op into a forall and returns it."""
+    """Wraps the device code of blocks. `status` is the status buffer or None."""
 
-    def __init__(self, status: Any, tile: Callable[[Any], Any]) -> None:
+    def __init__(self, status: Any) -> None:
         self.status = status
-        self.tile = tile
         self.slots: dict[Any, Any] = {}
         self.views: dict[Any, None] = {}
 
@@ -106,7 +104,7 @@ class Regions:
 
     def _host(self, op: Any) -> None:
         if op.name == "linalg.generic":
-            op = self.tile(op)
+            return
         if op.name == "scf.forall":
             with ir.InsertionPoint(op), op.location:
                 self._read_back_bounds(op)

@@ -9,15 +9,20 @@ from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.buffers import captures, remap
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.gpu.block_body import BlockBody
-from ragged_dialect.lowering.gpu.device_regions import SERIAL
 from ragged_dialect.lowering.gpu.fills import fold_fills
 from ragged_dialect.lowering.gpu.kernel import Kernel
 from ragged_dialect.lowering.gpu.temporaries import Temporaries
 
 
+def serial(forall: Any, module: Any, name: str, status: Any, threads: int, unroll: int) -> None:
+    """`schedule` with blocks of one thread."""
+    del threads
+    schedule(forall, module, name, status, 1, unroll)
+
+
 def schedule(forall: Any, module: Any, name: str, status: Any, threads: int, unroll: int) -> None:
     """Replace a forall on the host by a launch of a kernel in the gpu.module `module`."""
-    kernel = Kernel(name, 1 if SERIAL in forall.attributes else threads, module, status)
+    kernel = Kernel(name, threads, module, status)
     body = forall.regions[0].blocks[0]
     with forall.location:
         kernel.open()

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ragged_dialect._mlir import DYNAMIC, ir, linalg, memref
-from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.buffers import is_buffer
+from ragged_dialect._mlir import DYNAMIC, ir, linalg
+from ragged_dialect.lowering.buffers import extent, is_buffer
 from ragged_dialect.lowering.emit import Mixed
 
 
@@ -101,8 +100,7 @@ class GenericOp:
     def extent(self, loop: int) -> Mixed:
         """Extent of a loop at the insertion point."""
         k, dim = self.place(loop)
-        size = self.operands[k].type.shape[dim]
-        return memref.dim(self.operands[k], emit.value(dim)) if size == DYNAMIC else size
+        return extent(self.operands[k], dim)
 
     def scalar_type(self, k: int) -> Any:
         """Element type of operand k."""

@@ -135,9 +135,7 @@ class Emitter:
 
     def floor(self, a: Extent, factor: int) -> Extent:
         """A scalar divided by a static factor, rounded down."""
-        if isinstance(a, int):
-            return a // factor
-        return a if factor == 1 else self.binary(arith.FloorDivSIOp, a, factor)
+        return a // factor if isinstance(a, int) else self.binary(arith.FloorDivSIOp, a, factor)
 
     def least(self, a: Extent, b: Extent) -> Extent:
         """The smaller of two scalars."""

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import ml_dtypes
 import numpy as np
 
 from ragged_dialect.emulator.program import Kernel, Parameter
@@ -53,26 +54,25 @@ class _Mismatch(Exception):
     pass
 
 
-def _word(parameter: Parameter, value: Argument) -> int:
+def _word(parameter: Parameter, value: object) -> int:
     if parameter.type.startswith("ptr"):
         return _pointer(parameter, value)
-    if isinstance(value, np.ndarray) or not isinstance(value, int | float | np.generic):
+    if not isinstance(value, int | float | np.generic):
         raise _Mismatch(f"expected a number for {parameter.type}, got {_describe(value)}")
     if parameter.type.startswith("i"):
         return _integer(int(parameter.type[1:]), value)
     return _float(parameter.type, float(value))
 
 
-def _pointer(parameter: Parameter, value: Argument) -> int:
+def _pointer(parameter: Parameter, value: object) -> int:
     if not isinstance(value, np.ndarray):
         raise _Mismatch(f"expected an array, got {_describe(value)}")
     if not value.flags.c_contiguous:
         raise _Mismatch(f"expected a C-contiguous array, got strides {value.strides} for shape {value.shape}")
     address = value.ctypes.data
-    if address % parameter.alignment and value.nbytes:
-        raise _Mismatch(
-            f"expected an array aligned to {parameter.alignment} bytes, got one {address % parameter.alignment} bytes off"
-        )
+    off = address % parameter.alignment
+    if off and value.nbytes:
+        raise _Mismatch(f"expected an array aligned to {parameter.alignment} bytes, got one {off} bytes off")
     return address
 
 
@@ -98,8 +98,6 @@ def _float(kind: str, value: float) -> int:
 
 def _bfloat(value: float) -> int:
     """Rounded to nearest even."""
-    import ml_dtypes
-
     return int(np.array(value, ml_dtypes.bfloat16).view(np.uint16))
 
 

@@ -85,7 +85,7 @@ def fail(state: State, error: int, at: int, size: int, access: int, number: int)
 
 def range_number(state: State, where: Range) -> int:
     """The number of a range, counted from 1."""
-    return (address(where) - state.ranges) // Range.SIZE + 1
+    return (address(where) - state.ranges) // Range.stride + 1
 
 
 def contains(where: Range, at: int, size: int) -> int:
@@ -99,10 +99,10 @@ def contains(where: Range, at: int, size: int) -> int:
 def find_range(state: State, at: int, size: int, number: int) -> int:
     """Address of the range that holds an access, 0 where there is none."""
     if number:
-        known = state.ranges + (number - 1) * Range.SIZE
+        known = state.ranges + (number - 1) * Range.stride
         return known if contains(Range(known), at, size) else 0
     for i in range(state.range_count):
-        candidate = state.ranges + i * Range.SIZE
+        candidate = state.ranges + i * Range.stride
         if contains(Range(candidate), at, size):
             return candidate
     return 0
@@ -118,7 +118,7 @@ def track(state: State, where: Range, at: int, size: int, access: int) -> None:
     horizon = state.block_epoch if where.shared else state.launch_epoch
     kind = access & 255
     for i in range(offset >> where.shift, last + 1):
-        granule = Granule(where.shadow + i * Granule.SIZE)
+        granule = Granule(where.shadow + i * Granule.stride)
         tag = race(state, granule, own, horizon, kind)
         if tag:
             state.error_tag = tag

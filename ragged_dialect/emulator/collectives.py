@@ -20,7 +20,6 @@ from ragged_dialect.emulator.state import (
     REDUCE_UMAX,
     REDUCE_UMIN,
     REDUCE_XOR,
-    SHUFFLE_DOWN,
     SHUFFLE_INDEX,
     SHUFFLE_UP,
     SHUFFLE_XOR,

@@ -18,6 +18,7 @@ from ragged_dialect.emulator.reports import Report
 from ragged_dialect.emulator.shadow import Shadow, set_ranges
 from ragged_dialect.emulator.state import FORWARD, MAX_THREADS, NO_ERROR, RANDOM, REVERSE
 from ragged_dialect.errors import EmulatorError
+from ragged_dialect.ptx.backend import LOCK
 
 _ORDERS = {"forward": FORWARD, "reverse": REVERSE, "random": RANDOM}
 _STACK = 1 << 16
@@ -43,8 +44,9 @@ class Emulator:
         self._machine: Machine = machine()
         names = ("suspend", "check", "check_local", "check_divisor")
         addresses = Addresses(self._machine.state_address, *(self._machine.address(name) for name in names))
-        self._program = Program(llvm_ir, addresses, self._machine.arguments, check)
-        self._code = Code(self._program.text)
+        with LOCK:
+            self._program = Program(llvm_ir, addresses, self._machine.arguments, check)
+            self._code = Code(self._program.text)
         self._check = check
         self._order = _ORDERS[order]
         self._random = np.random.default_rng(seed)
@@ -72,8 +74,14 @@ class Emulator:
         count = grid[0] * grid[1] * grid[2]
         if count == 0:
             return
+        number = next((i for i, argument in enumerate(args) if argument is status), None)
         with self._machine.lock:
-            self._run(found, grid, block, args, words, count, status)
+            self._prepare(found, grid, block, words)
+            if self._check:
+                self._shadow.restart(self._machine)
+                set_ranges(self._machine, self._shadow, self._program, found, buffers(args), number)
+            self._run(found, count)
+            self._shadow.shrink()
 
     def _kernel(self, name: str) -> Kernel:
         kernels = self._program.kernels
@@ -81,15 +89,10 @@ class Emulator:
             raise EmulatorError(f"expected one of the kernels {', '.join(kernels) or '(none)'}, got {name}")
         return kernels[name]
 
-    def _run(
-        self, kernel: Kernel, grid: Size, block: Size, args: Sequence[Argument], words: list[int], count: int, status: Any
-    ) -> None:
-        order = self._blocks(count)
-        epochs = np.empty(count if self._check else 0, np.uint64)
+    def _prepare(self, kernel: Kernel, grid: Size, block: Size, words: list[int]) -> None:
+        """Write everything about a launch but its memory and the order of its blocks."""
         state = self._machine.state
         state.grid_x, state.grid_y, state.grid_z = grid
-        state.block_count, state.block_order = count, order.ctypes.data
-        state.block_epochs = epochs.ctypes.data if self._check else 0
         state.order, state.random = self._order, int(self._random.integers(1, 1 << 63))
         state.entry = self._code.address(f"{PREFIX}entry.{kernel.name}")
         state.shared, state.shared_size = kernel.shared
@@ -97,13 +100,15 @@ class Emulator:
         (ctypes.c_uint64 * len(words)).from_address(self._machine.arguments)[:] = words
         self._machine.prepare_threads(block)
         self._machine.prepare_stacks(_STACK + (kernel.stack + 15) // 16 * 16)
-        if self._check:
-            self._shadow.restart(self._machine)
-            number = next((i for i, argument in enumerate(args) if argument is status), None)
-            set_ranges(self._machine, self._shadow, self._program, kernel, buffers(args), number)
+
+    def _run(self, kernel: Kernel, count: int) -> None:
+        state = self._machine.state
+        order = self._blocks(count)
+        epochs = np.full(count if self._check else 0, -1, np.int64).view(np.uint64)
+        state.block_count, state.block_order = count, order.ctypes.data
+        state.block_epochs = epochs.ctypes.data if self._check else 0
         if self._machine.run_grid(self._machine.state_address):
             raise EmulatorError(Report(self._machine, self._program, kernel, order, epochs).text())
-        self._shadow.shrink()
 
     def _blocks(self, count: int) -> Any:
         """The numbers of the blocks in the order they run."""

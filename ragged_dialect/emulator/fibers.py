@@ -22,12 +22,12 @@ from ragged_dialect.emulator.words import address, load64, store64, switch_stack
 
 def thread_at(state: State, index: int) -> int:
     """Address of a thread of the block."""
-    return state.threads + index * Thread.SIZE
+    return state.threads + index * Thread.stride
 
 
 def warp_at(state: State, index: int) -> int:
     """Address of a warp of the block."""
-    return state.warps + index * Warp.SIZE
+    return state.warps + index * Warp.stride
 
 
 def suspend(state: State, kind: int, site: int) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragged_dialect.emulator.accesses import Access, Instruction, accesses, copy_accesses, instruction
-from ragged_dialect.emulator.intrinsics import Addresses
+from ragged_dialect.emulator.intrinsics import Addresses, is_collective
 from ragged_dialect.emulator.ir_text import leading_type, split_list
 from ragged_dialect.emulator.origins import ARGUMENT, GLOBAL, LOCAL, Origin, Origins, operands_of_call
 from ragged_dialect.emulator.state import ATOMIC, ATOMIC_LOAD, LOAD, STORE
@@ -230,7 +230,7 @@ class _Body:
         return line
 
     def _intrinsic(self, found: Instruction, name: str, operands: Sequence[str]) -> str:
-        site = self._owner.call_site(self._name, name)
+        site = self._owner.call_site(self._name, name) if is_collective(name) else 0
         result = re.sub(r"^(?:(?:range\(.*?\)|noundef|nonnull|zeroext|signext) )+", "", found.rest)
         result = leading_type(result[: result.index("@")].strip())
         head = f"{found.result} = " if found.result else ""
@@ -258,4 +258,3 @@ def _inside_switch(line: str) -> bool:
 def _splat(kind: str, number: int) -> str:
     match = re.match(r"<(\d+) x (i\d+)>", kind)
     return f"<{', '.join([f'{match[2]} {number}'] * int(match[1]))}>" if match else str(number)
-

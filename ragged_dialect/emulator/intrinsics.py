@@ -77,11 +77,16 @@ _BARRIERS = {"popc": codes.BARRIER_COUNT, "and": codes.BARRIER_AND, "or": codes.
 
 def define(signature: Signature, machine: Addresses) -> Definition | None:
     """The definition of an intrinsic; None where the emulator has none."""
-    for pattern, make in _TABLE:
+    for pattern, make in (*_LOCAL, *_COLLECTIVE):
         match = re.fullmatch(pattern, signature.name)
         if match:
             return make(match, signature, machine)
     return None
+
+
+def is_collective(name: str) -> bool:
+    """Whether threads wait for each other at an intrinsic."""
+    return any(re.fullmatch(pattern, name) for pattern, _ in _COLLECTIVE)
 
 
 def _field(machine: Addresses, name: str, field: str) -> list[str]:
@@ -285,12 +290,16 @@ def _llvm_call(name: str, type_: str, operands: str, count: int, result: str) ->
 
 _Maker = Callable[[re.Match[str], Signature, Addresses], Definition | None]
 _ARITHMETIC = "|".join((*_LLVM_NAMES, *_OPERATORS, "rcp", "tanh", "rsqrt", "saturate"))
-_TABLE: tuple[tuple[str, _Maker], ...] = (
+_LOCAL: tuple[tuple[str, _Maker], ...] = (
     (r"read\.ptx\.sreg\.(ntid|ctaid|nctaid)\.([xyz])", _dimension),
     (r"read\.ptx\.sreg\.tid\.([xyz])", _thread_number),
     (r"read\.ptx\.sreg\.(lane|warp)id", _lane_number),
     (r"read\.ptx\.sreg\.lanemask\.(eq|lt|le|gt|ge)", _lane_mask),
     (r"read\.ptx\.sreg\.warpsize", _constant("32")),
+    (r"membar\.(?:cta|gl|sys)|fence\.(?:sc|acq_rel)\.\w+", _nothing),
+    (rf"({_ARITHMETIC})(?:\.(?:approx|rn|ftz|full|nan))*(?:\.(?:f|d|f16|bf16|f32|f64))?", _arithmetic),
+)
+_COLLECTIVE: tuple[tuple[str, _Maker], ...] = (
     (r"shfl\.sync\.(idx|up|down|bfly)\.(?:i32|f32)p?", _shuffle),
     (r"vote\.(all|any|uni|ballot)\.sync", _vote),
     (r"match\.(any)\.sync\.i(?:32|64)", _match),
@@ -300,6 +309,4 @@ _TABLE: tuple[tuple[str, _Maker], ...] = (
     (r"activemask", _active_mask),
     (r"barrier0|barrier\.cta\.sync(?:\.aligned)?\.all", _barrier),
     (r"(?:barrier0|barrier\.cta\.red)\.(popc|and|or)(?:(?:\.aligned)?\.all)?", _barrier_reduction),
-    (r"membar\.(?:cta|gl|sys)|fence\.(?:sc|acq_rel)\.\w+", _nothing),
-    (rf"({_ARITHMETIC})(?:\.(?:approx|rn|ftz|full|nan))*(?:\.(?:f|d|f16|bf16|f32|f64))?", _arithmetic),
 )

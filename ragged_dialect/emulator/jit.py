@@ -9,9 +9,8 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-
 # Enough for code that is mostly memory accesses and calls, at a tenth of the time of LLVM's pipelines.
-_QUICK_PASSES = ("always_inliner", "sroa", "simplify_cfg", "instruction_combine", "simplify_cfg")
+_PASSES = ("always_inliner", "sroa", "simplify_cfg", "instruction_combine", "simplify_cfg")
 
 
 @cache
@@ -23,24 +22,25 @@ def _initialize() -> None:
         llvm.load_library_permanently("libm.so.6")
 
 
-def _target_machine(level: int) -> Any:
+def _target_machine() -> Any:
     """A new one every time: an engine takes it over."""
     _initialize()
     features = llvm.get_host_cpu_features().flatten()
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=level)
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=1)
 
 
 class Code:
     """A module as machine code, which lives as long as this object."""
 
-    def __init__(self, text: str, quick: bool = True) -> None:
-        machine = _target_machine(1)
+    def __init__(self, text: str) -> None:
+        """Compile LLVM IR; the caller holds LLVM's lock."""
+        machine = _target_machine()
         module = llvm.parse_assembly(text)
         module.triple = llvm.get_process_triple()
         module.data_layout = str(machine.target_data)
         module.verify()
-        _optimize(module, machine, quick)
+        _optimize(module, machine)
         self._engine = llvm.create_mcjit_compiler(module, machine)
         self._engine.finalize_object()
 
@@ -53,14 +53,10 @@ class Code:
         return ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64)(self.address(name))
 
 
-def _optimize(module: Any, machine: Any, quick: bool) -> None:
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
-    options.loop_vectorization = False
-    options.slp_vectorization = False
-    options.loop_unrolling = False
-    builder = llvm.create_pass_builder(machine, options)
-    passes = llvm.create_new_module_pass_manager() if quick else builder.getModulePassManager()
-    for name in _QUICK_PASSES if quick else ():
+def _optimize(module: Any, machine: Any) -> None:
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
+    passes = llvm.create_new_module_pass_manager()
+    for name in _PASSES:
         getattr(passes, f"add_{name}_pass")()
     passes.run(module, builder)
 

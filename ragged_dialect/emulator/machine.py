@@ -13,6 +13,7 @@ from ragged_dialect.emulator.jit import Code, provide
 from ragged_dialect.emulator.native import compile_modules
 from ragged_dialect.emulator.state import MAX_ARGUMENTS, MAX_THREADS, WARP, Range, State, Thread, Warp
 from ragged_dialect.emulator.words import WORD, Struct
+from ragged_dialect.ptx.backend import LOCK
 
 _EXPORTS = ("run_grid", "suspend", "check", "check_local", "check_divisor")
 # Stacks an odd number of cache lines apart: their tops would fall into one set of the cache.
@@ -33,7 +34,7 @@ class Machine:
         self._memory: list[ctypes.Array[ctypes.c_uint64]] = []
         self.lock = threading.Lock()
         self.run_grid = self._code.function("run_grid")
-        self.state_address = self._words(State.SIZE // WORD)
+        self.state_address = self._words(State.stride // WORD)
         self.state = State(self.state_address)
         self.arguments = self._words(MAX_ARGUMENTS)
         self._lay_out(switch.frame_words, switch.return_word)
@@ -43,7 +44,7 @@ class Machine:
         return ctypes.addressof(self._memory[-1])
 
     def _records(self, kind: type[Struct], count: int) -> int:
-        return self._words(kind.SIZE // WORD * count)
+        return self._words(kind.stride // WORD * count)
 
     def _lay_out(self, frame_words: int, return_word: int) -> None:
         state = self.state
@@ -62,11 +63,11 @@ class Machine:
 
     def thread(self, index: int) -> Thread:
         """A thread of the block that ran last."""
-        return Thread(self.state.threads + index * Thread.SIZE)
+        return Thread(self.state.threads + index * Thread.stride)
 
     def range(self, number: int) -> Range:
         """A range, counted from 1."""
-        return Range(self.state.ranges + (number - 1) * Range.SIZE)
+        return Range(self.state.ranges + (number - 1) * Range.stride)
 
     def prepare_threads(self, block: tuple[int, int, int]) -> None:
         """Number the threads of a block, unless the last launch had blocks of this shape."""
@@ -94,7 +95,12 @@ class Machine:
         self.state.free_count = MAX_THREADS
 
 
-@cache
 def machine() -> Machine:
     """The machine of this process, made on first use."""
+    with LOCK:
+        return _machine()
+
+
+@cache
+def _machine() -> Machine:
     return Machine()

@@ -201,8 +201,8 @@ class _Function:
                 return _literal(number), None
             case ast.Name(name):
                 return self._name(name)
-            case ast.Attribute(ast.Name(name), "SIZE") if isinstance(self._names.get(name), type):
-                return _literal(self._names[name].SIZE), None
+            case ast.Attribute(ast.Name(name), "stride") if isinstance(self._names.get(name), type):
+                return _literal(self._names[name].stride), None
             case ast.Attribute():
                 return self._emit(f"load i64, ptr {self._field(node)}"), None
             case ast.BinOp(left, operator, right):

@@ -29,9 +29,7 @@ class Origins:
         found = [made for line in lines if (made := instruction(line))]
         self._definitions = {made.result: made for made in found if made.result}
         self._parameters = parameters
-        self.local_sizes = {
-            made.result: _alloca_size(made.rest) for made in found if made.opcode == "alloca"
-        }
+        self.local_sizes = {made.result: _alloca_size(made.rest) for made in found if made.opcode == "alloca"}
 
     def of(self, operand: str) -> Origin | None:
         """The one buffer that a pointer points into; None where that is not known."""

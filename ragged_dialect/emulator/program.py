@@ -276,4 +276,3 @@ def _library(name: str, result: str, types: Sequence[str]) -> tuple[str, set[str
         raise EmulatorError(f"expected a function that the emulator knows, got @{name}")
     declarations, _, definition = made.rpartition("define internal ")
     return f"define internal {definition}", {line for line in declarations.splitlines() if line}
-

@@ -141,8 +141,8 @@ class Report:
 
     def _not_in_mask(self) -> str:
         thread = self._current()
-        lane = thread.index % codes.WARP
-        return f"expected {self._site(thread)} with a mask that holds its lane, got lane {lane} and mask {thread.mask:#x}"
+        found = f"lane {thread.index % codes.WARP} and mask {thread.mask:#x}"
+        return f"expected {self._site(thread)} with a mask that holds its lane, got {found}"
 
     def _exited(self) -> str:
         gone = next(t for t in self._threads() if t.kind == codes.FINISHED)
@@ -159,7 +159,7 @@ class Report:
         fewer threads."""
         waiting = [thread for thread in self._threads() if thread.kind != codes.FINISHED]
         stuck = next((t for t in waiting if t.kind >= codes.FIRST_WARP_KIND), waiting[0])
-        self._state.current = self._state.threads + stuck.index * Thread.SIZE
+        self._state.current = self._state.threads + stuck.index * Thread.stride
         peers = waiting
         whom = "the block"
         if stuck.kind >= codes.FIRST_WARP_KIND:

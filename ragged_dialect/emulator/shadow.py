@@ -27,7 +27,7 @@ class Shadow:
 
     def memory(self, granules: int) -> int:
         """The address of so many granules."""
-        words = granules * Granule.SIZE // WORD
+        words = granules * Granule.stride // WORD
         if words > len(self._memory):
             self._memory = np.zeros(words, np.uint64)
         return self._memory.ctypes.data
@@ -139,5 +139,5 @@ def _assign(machine: Machine, shadow: Shadow, spans: Sequence[_Span]) -> None:
         for number, start in span.ranges:
             record = machine.range(number)
             record.shift = span.granule.bit_length() - 1
-            record.shadow = at + start // span.granule * Granule.SIZE
-        at += count * Granule.SIZE
+            record.shadow = at + start // span.granule * Granule.stride
+        at += count * Granule.stride

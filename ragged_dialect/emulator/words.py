@@ -15,7 +15,7 @@ WORD = 8
 class Struct:
     """A record of 64-bit words at an address; the annotated fields of a subclass, in their order."""
 
-    SIZE: ClassVar[int] = 0
+    stride: ClassVar[int]
     _offsets: ClassVar[dict[str, int]] = {}
 
     def __init__(self, address: int) -> None:
@@ -24,7 +24,7 @@ class Struct:
     def __init_subclass__(cls) -> None:
         """Lay the fields out."""
         cls._offsets = {name: WORD * position for position, name in enumerate(cls.__annotations__)}
-        cls.SIZE = WORD * len(cls._offsets)
+        cls.stride = WORD * len(cls._offsets)
 
     @classmethod
     def offset(cls, field: str) -> int:

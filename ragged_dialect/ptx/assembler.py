@@ -108,7 +108,8 @@ def _row(report: KernelReport) -> tuple[str, ...]:
     if sass is None:
         return (*first, *["-"] * 5)
     loops = " ".join(f"{loop.instructions}:{loop.loads}x{loop.widest}" for loop in sass.loops)
-    return (*first, str(sass.instructions), _by_width(sass.loads), _by_width(sass.stores), str(sass.local), loops or "-")
+    widths = (_by_width(sass.loads), _by_width(sass.stores))
+    return (*first, str(sass.instructions), *widths, str(sass.local), loops or "-")
 
 
 def _by_width(counts: dict[int, int]) -> str:

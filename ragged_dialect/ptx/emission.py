@@ -57,7 +57,7 @@ def _fast(text: str) -> str:
 def _link(module: Any, machine: Any, fast_math: bool) -> None:
     """Add the math functions that are called. Of two definitions of a name the first counts."""
     module.triple, module.data_layout = backend.TRIPLE, str(machine.target_data)
-    for text in ((fast_prelude(), prelude()) if fast_math else (prelude(),)):
+    for text in (fast_prelude(), prelude()) if fast_math else (prelude(),):
         part = backend.parse(text)
         part.triple, part.data_layout = module.triple, module.data_layout
         module.link_in(part)

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 _SECTION = re.compile(r"^\s*\.section\s+\.text\.([^,\s]+)")
 _LABEL = re.compile(r"^(\.L_x_\d+):")
-_INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@(?P<predicate>!?U?P\w+)\s+)?(?P<name>[A-Z][\w.]*)(?P<rest>[^;]*);")
+_INSTRUCTION = re.compile(
+    r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@(?P<predicate>!?U?P\w+)\s+)?(?P<name>[A-Z][\w.]*)(?P<rest>[^;]*);"
+)
 _TARGET = re.compile(r"`?\(?(\.L_x_\d+)\)?")
 _WIDTH = re.compile(r"\.(?:U|S)?(8|16|64|128|256)(?:\.|$)")
 
@@ -103,9 +105,7 @@ def _widths(lines: list[_Line], opcode: str) -> dict[int, int]:
 def _innermost(lines: list[_Line], labels: dict[str, int]) -> tuple[Loop, ...]:
     """Ranges from a branch back to its label that hold no other such range."""
     ranges = [
-        (labels[line.target], at)
-        for at, line in enumerate(lines)
-        if line.target in labels and labels[line.target] < at
+        (labels[line.target], at) for at, line in enumerate(lines) if line.target in labels and labels[line.target] < at
     ]
     inner = [a for a in ranges if not any(b != a and a[0] <= b[0] and b[1] <= a[1] for b in ranges)]
     return tuple(_loop(lines[first : last + 1]) for first, last in sorted(inner))

@@ -90,7 +90,7 @@ def fma(a: Any, b: Any, c: Any) -> float:
         try:
             return float(exact)
         except OverflowError:
-            return math.copysign(math.inf, exact)
+            return math.inf if exact > 0 else -math.inf
     return float(a) * float(b) + float(c)
 
 

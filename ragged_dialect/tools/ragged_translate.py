@@ -12,7 +12,6 @@ from ragged_dialect.errors import CompileError
 from ragged_dialect.ptx.targets import DEFAULT_ARCH
 from ragged_dialect.tools.cli import STREAM, SUCCESS, read_input, run_tool, write_output
 
-
 _TRANSLATIONS = ("llvmir", "nvvm", "ptx")
 
 

@@ -69,7 +69,8 @@ def float_kernels(kind: str) -> Iterator[str]:
             yield kernel(f"extf_{kind}_{other}", f"%r = arith.extf %x0 : {kind} to {other}", [kind], other)
             yield kernel(f"truncf_{other}_{kind}", f"%r = arith.truncf %x0 : {other} to {kind}", [other], kind)
     yield kernel(f"select_{kind}", f"%r = arith.select %x0, %x1, %x2 : {kind}", ["i1", kind, kind], kind)
-    yield kernel(f"constant_{kind}", f"%c = arith.constant 0.1 : {kind}\n  %r = arith.addf %x0, %c : {kind}", [kind], kind)
+    constant = f"%c = arith.constant 0.1 : {kind}\n  %r = arith.addf %x0, %c : {kind}"
+    yield kernel(f"constant_{kind}", constant, [kind], kind)
 
 
 def integer_kernels(kind: str) -> Iterator[str]:

@@ -1,0 +1,116 @@
+"""The schedules by name: what each fits, and how it makes a kernel.
+
+| name | for | grid |
+| --- | --- | --- |
+| `serial` | scans that store step by step | one thread |
+| `flat` | elementwise work over values | a block per tile, 16-byte accesses, no component index |
+| `row` | reductions over dense inner dims, with what follows them | a block per tile of rows |
+| `gather` | elementwise work that reads at computed places | a block per tile |
+| `segment` | straight-line work on one component | a block per component |
+| `general` | anything else | a block per iteration |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.lowering.gpu import general
+from ragged_dialect.lowering.gpu.generic_op import GenericOp
+
+SCHEDULE = "ragged.schedule"
+"""Attribute of a forall on the host: the name of its schedule."""
+
+GENERAL, SERIALLY = "general", "serial"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """`fits` says whether a forall is of the kind; `build` replaces it by a kernel and its launch."""
+
+    fits: Callable[[Any], bool]
+    build: Callable[..., None]
+
+
+def _generics(forall: Any) -> list[GenericOp]:
+    found: list[GenericOp] = []
+
+    def visit(op: Any) -> Any:
+        if op.name == "linalg.generic":
+            found.append(GenericOp(op))
+            return ir.WalkResult.SKIP
+        return ir.WalkResult.ADVANCE
+
+    forall.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def _has(forall: Any, *names: str) -> bool:
+    """Whether one of some ops stands in a body, outside of payloads."""
+    found = False
+
+    def visit(op: Any) -> Any:
+        nonlocal found
+        found = found or op.name in names
+        return ir.WalkResult.SKIP if op.name == "linalg.generic" else ir.WalkResult.ADVANCE
+
+    forall.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def _is_tile(forall: Any) -> bool:
+    """Whether a body works on a tile of flat ops: nothing is loaded to find out where."""
+    return bool(_generics(forall)) and not _has(forall, "memref.load", "memref.store", "scf.for", "scf.while")
+
+
+def _gathers(generic: GenericOp) -> bool:
+    """Whether a payload loads at places of its own."""
+    found = False
+
+    def visit(op: Any) -> Any:
+        nonlocal found
+        found = found or op.name == "memref.load"
+        return ir.WalkResult.ADVANCE
+
+    for op in generic.payload:
+        op.walk(visit)
+    return found
+
+
+def _is_flat(forall: Any) -> bool:
+    return _is_tile(forall) and not any(g.reductions or _gathers(g) for g in _generics(forall))
+
+
+def _is_row(forall: Any) -> bool:
+    return _is_tile(forall) and any(g.reductions for g in _generics(forall))
+
+
+def _is_gather(forall: Any) -> bool:
+    return _is_tile(forall) and not _is_row(forall) and any(_gathers(g) for g in _generics(forall))
+
+
+def _is_segment(forall: Any) -> bool:
+    return bool(_generics(forall)) and _has(forall, "memref.load") and not _has(forall, "scf.for", "scf.while")
+
+
+SCHEDULES: dict[str, Schedule] = {
+    GENERAL: Schedule(lambda forall: True, general.schedule),
+    SERIALLY: Schedule(lambda forall: False, general.serial),
+    "flat": Schedule(_is_flat, general.schedule),
+    "row": Schedule(_is_row, general.schedule),
+    "gather": Schedule(_is_gather, general.schedule),
+    "segment": Schedule(_is_segment, general.schedule),
+}
+_PREFERRED = ("flat", "row", "gather", "segment")
+
+
+def fits(forall: Any, name: str) -> bool:
+    """Whether a schedule can take a forall."""
+    return SCHEDULES[name].fits(forall)
+
+
+def pick(forall: Any) -> str:
+    """The schedule of choice for a forall."""
+    return next((name for name in _PREFERRED if fits(forall, name)), GENERAL)

@@ -1,0 +1,93 @@
+"""`ragged-map-parallel`: which schedule every piece of device code gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.lowering.buffers import VIEWS
+from ragged_dialect.lowering.gpu.device_regions import SERIAL
+from ragged_dialect.lowering.gpu.flat_runs import Cut, joins, tile
+from ragged_dialect.lowering.gpu.schedules import GENERAL, SCHEDULE, SCHEDULES, SERIALLY, fits, pick
+from ragged_dialect.passes.base import PassFailure, RaggedPass
+
+_CROSSED = VIEWS | {"memref.alloc", "memref.dim"}
+
+
+@dataclass(frozen=True)
+class RaggedMapParallel(RaggedPass):
+    """Cut flat linalg ops into tiles, and name the schedule of every forall on the host.
+
+    ```mlir
+    linalg.generic … ins(%x : memref<?xf32>) outs(%y : memref<?xf32>)
+    scf.forall (%b) in (%n) { … one component … }
+    // becomes
+    scf.forall (%t) in (%tiles) { … one tile … } {ragged.schedule = "flat"}
+    scf.forall (%b) in (%n) { … one component … } {ragged.schedule = "segment"}
+    ```
+
+    Neighbouring flat ops whose tiles depend on the same tile only share a forall. `tile` is the number
+    of elements of a tile. `schedule` is `auto`, which picks by what the body does, or a name, which is
+    given to every forall that it fits; the others are `general`. Precondition:
+    `wrap-ragged-device-code`.
+    """
+
+    name: ClassVar[str] = "ragged-map-parallel"
+    schedule: str = "auto"
+    tile: int = 4096
+
+    def run(self, op: Any) -> None:
+        """Map the device code of every function of a module."""
+        if self.schedule != "auto" and self.schedule not in SCHEDULES:
+            names = ", ".join(["auto", *SCHEDULES])
+            raise PassFailure(op, f"expected a schedule among {names}, got '{self.schedule}'")
+        if self.tile < 1:
+            raise PassFailure(op, f"expected a tile of at least 1 element, got {self.tile}")
+        for function in op.regions[0].blocks[0].operations:
+            if function.operation.name == "func.func":
+                for block in function.operation.regions[0].blocks:
+                    _tile_block(block, self.tile)
+                _name(function.operation, self.schedule)
+
+
+def _tile_block(block: Any, elements: int) -> None:
+    """Tile the flat ops of a host block and of the host regions in it."""
+    run: list[Cut] = []
+
+    def flush() -> None:
+        if run:
+            tile(run, elements)
+            run.clear()
+
+    for op in list(block.operations):
+        op = op.operation
+        if op.name == "linalg.generic":
+            cut = Cut.of(op)
+            if run and not joins(run, cut):
+                flush()
+            run.append(cut)
+            continue
+        if op.name not in _CROSSED and not op.name.startswith("arith."):
+            flush()
+        if op.name.startswith("scf.") and op.name != "scf.forall":
+            for region in op.regions:
+                for inner in region.blocks:
+                    _tile_block(inner, elements)
+
+
+def _name(function: Any, schedule: str) -> None:
+    def visit(op: Any) -> Any:
+        if op.name != "scf.forall":
+            return ir.WalkResult.ADVANCE
+        if SERIAL in op.attributes:
+            del op.attributes[SERIAL]
+            name = SERIALLY
+        elif schedule == "auto":
+            name = pick(op)
+        else:
+            name = schedule if fits(op, schedule) else GENERAL
+        op.attributes[SCHEDULE] = ir.StringAttr.get(name)
+        return ir.WalkResult.SKIP
+
+    function.walk(visit, ir.WalkOrder.PRE_ORDER)
