@@ -79,6 +79,9 @@ class TestWheel:
         expected = {prefix + path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*.py")}
         assert expected <= set(zipfile.ZipFile(wheel).namelist())
 
+    def test_math_prelude(self, wheel: Path) -> None:
+        assert "ragged_dialect/ptx/prelude.ll" in zipfile.ZipFile(wheel).namelist()
+
     def test_typed_and_licensed(self, wheel: Path) -> None:
         names = zipfile.ZipFile(wheel).namelist()
         assert "ragged_dialect/py.typed" in names

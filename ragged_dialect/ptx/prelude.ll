@@ -8,6 +8,7 @@ declare float @llvm.copysign.f32(float, float)
 declare float @llvm.minimum.f32(float, float)
 declare float @llvm.maximum.f32(float, float)
 declare float @llvm.tanh.f32(float)
+declare i32 @llvm.fshl.i32(i32, i32, i32)
 declare float @llvm.nvvm.saturate.f(float)
 declare float @llvm.nvvm.ex2.approx.f32(float)
 declare float @llvm.nvvm.ex2.approx.ftz.f32(float)
@@ -226,6 +227,131 @@ define linkonce_odr float @__nv_erff(float %x) alwaysinline {
   %is.small = fcmp olt float %a, 0.9
   %magnitude = select i1 %is.small, float %small, float %large
   %result = call float @llvm.copysign.f32(float %magnitude, float %x)
+  ret float %result
+}
+
+@__ragged_two_over_pi = internal constant [8 x i32] [i32 0, i32 u0xA2F9836E, i32 u0x4E441529, i32 u0xFC2757D1, i32 u0xF534DDC0, i32 u0xDB629599, i32 u0x3C439041, i32 u0xFE5163AB]
+
+; (r, q) with x = (q + 4 n) pi / 2 + r and |r| <= pi / 4 for |x| >= 2**16, in 96 bits of 2 / pi: those before have a weight
+; of 4 or more in the product with the 24-bit integer x is a multiple of, those after do not count.
+define linkonce_odr { float, i32 } @__ragged_reduce_far(float %x) noinline {
+  %bits = bitcast float %x to i32
+  %field = lshr i32 %bits, 23
+  %biased = and i32 %field, 255
+  %low.bits = and i32 %bits, 8388607
+  %m = or i32 %low.bits, 8388608
+  %m.wide = zext i32 %m to i64
+  %first = sub i32 %biased, 120
+  %word = lshr i32 %first, 5
+  %shift = and i32 %first, 31
+  %at = zext i32 %word to i64
+  %p0 = getelementptr i32, ptr @__ragged_two_over_pi, i64 %at
+  %p1 = getelementptr i32, ptr %p0, i64 1
+  %p2 = getelementptr i32, ptr %p0, i64 2
+  %p3 = getelementptr i32, ptr %p0, i64 3
+  %w0 = load i32, ptr %p0
+  %w1 = load i32, ptr %p1
+  %w2 = load i32, ptr %p2
+  %w3 = load i32, ptr %p3
+  %high = call i32 @llvm.fshl.i32(i32 %w0, i32 %w1, i32 %shift)
+  %middle = call i32 @llvm.fshl.i32(i32 %w1, i32 %w2, i32 %shift)
+  %low = call i32 @llvm.fshl.i32(i32 %w2, i32 %w3, i32 %shift)
+  %low.wide = zext i32 %low to i64
+  %middle.wide = zext i32 %middle to i64
+  %high.wide = zext i32 %high to i64
+  %low.product = mul i64 %low.wide, %m.wide
+  %carry = lshr i64 %low.product, 32
+  %middle.product = mul i64 %middle.wide, %m.wide
+  %sum = add i64 %middle.product, %carry
+  %high.product = mul i64 %high.wide, %m.wide
+  %high.shifted = shl i64 %high.product, 32
+  %turns = add i64 %high.shifted, %sum
+  %fraction = shl i64 %turns, 2
+  %quadrant.wide = lshr i64 %turns, 62
+  %quadrant.low = trunc i64 %quadrant.wide to i32
+  %negative = icmp slt i64 %fraction, 0
+  %up = zext i1 %negative to i32
+  %quadrant = add i32 %quadrant.low, %up
+  %fraction.float = sitofp i64 %fraction to double
+  %r.wide = fmul double %fraction.float, 8.515303950216386e-20
+  %r.positive = fptrunc double %r.wide to float
+  %below.zero = icmp slt i32 %bits, 0
+  %r.negated = fneg float %r.positive
+  %quadrant.negated = sub i32 0, %quadrant
+  %r.finite = select i1 %below.zero, float %r.negated, float %r.positive
+  %q = select i1 %below.zero, i32 %quadrant.negated, i32 %quadrant
+  %no.number = icmp eq i32 %biased, 255
+  %nan = fsub float %x, %x
+  %r = select i1 %no.number, float %nan, float %r.finite
+  %s0 = insertvalue { float, i32 } poison, float %r, 0
+  %s1 = insertvalue { float, i32 } %s0, i32 %q, 1
+  ret { float, i32 } %s1
+}
+
+; (r, q) as above for every x. Below 2**16 pi / 2 in three parts does: the first product and difference is exact.
+define linkonce_odr { float, i32 } @__ragged_reduce(float %x) alwaysinline {
+  %a = call float @llvm.fabs.f32(float %x)
+  %is.near = fcmp olt float %a, 65536.0
+  br i1 %is.near, label %near, label %far
+
+near:
+  %t = call float @llvm.fma.f32(float %x, float 0.63661975, float 12582912.0)
+  %k = fsub float %t, 12582912.0
+  %r0 = call float @llvm.fma.f32(float %k, float -1.5707964, float %x)
+  %r1 = call float @llvm.fma.f32(float %k, float 4.371139e-08, float %r0)
+  %r2 = call float @llvm.fma.f32(float %k, float 1.7151245e-15, float %r1)
+  %q = bitcast float %t to i32
+  %s0 = insertvalue { float, i32 } poison, float %r2, 0
+  %s1 = insertvalue { float, i32 } %s0, i32 %q, 1
+  br label %done
+
+far:
+  %s2 = call { float, i32 } @__ragged_reduce_far(float %x)
+  br label %done
+
+done:
+  %result = phi { float, i32 } [ %s1, %near ], [ %s2, %far ]
+  ret { float, i32 } %result
+}
+
+; sin(r + q pi / 2) for |r| <= pi / 4.
+define linkonce_odr float @__ragged_sine(float %r, i32 %q) alwaysinline {
+  %square = fmul float %r, %r
+  %s0 = call float @llvm.fma.f32(float %square, float -0.00019518407, float 0.00833219)
+  %s1 = call float @llvm.fma.f32(float %square, float %s0, float -0.16666655)
+  %cube = fmul float %r, %square
+  %sine = call float @llvm.fma.f32(float %cube, float %s1, float %r)
+  %c0 = call float @llvm.fma.f32(float %square, float 2.4432327e-05, float -0.001388731)
+  %c1 = call float @llvm.fma.f32(float %square, float %c0, float 0.041666646)
+  %c2 = call float @llvm.fma.f32(float %square, float -0.5, float 1.0)
+  %fourth = fmul float %square, %square
+  %cosine = call float @llvm.fma.f32(float %fourth, float %c1, float %c2)
+  %odd = trunc i32 %q to i1
+  %value = select i1 %odd, float %cosine, float %sine
+  %half = and i32 %q, 2
+  %sign = shl i32 %half, 30
+  %value.bits = bitcast float %value to i32
+  %result.bits = xor i32 %value.bits, %sign
+  %result = bitcast i32 %result.bits to float
+  ret float %result
+}
+
+define linkonce_odr float @__nv_sinf(float %x) alwaysinline {
+  %reduced = call { float, i32 } @__ragged_reduce(float %x)
+  %r = extractvalue { float, i32 } %reduced, 0
+  %q = extractvalue { float, i32 } %reduced, 1
+  %sine = call float @__ragged_sine(float %r, i32 %q)
+  %zero = fcmp oeq float %x, 0.0
+  %result = select i1 %zero, float %x, float %sine
+  ret float %result
+}
+
+define linkonce_odr float @__nv_cosf(float %x) alwaysinline {
+  %reduced = call { float, i32 } @__ragged_reduce(float %x)
+  %r = extractvalue { float, i32 } %reduced, 0
+  %q = extractvalue { float, i32 } %reduced, 1
+  %next = add i32 %q, 1
+  %result = call float @__ragged_sine(float %r, i32 %next)
   ret float %result
 }
 
