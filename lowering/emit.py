@@ -174,7 +174,8 @@ def insert_slice(
 
 FOLD = "ragged.fold"
 """Attribute of an `scf.for` that may run on many threads: `search` (its one carried index becomes the
-first i that the body picks, -1 for none), `addi` or `maxsi` (its carried index is folded so)."""
+first i that the body picks, -1 for none), `addi` or `maxsi` (its carried index is folded so), `scan`
+(its carried sum is stored at every step)."""
 
 
 def for_loop(

@@ -35,7 +35,7 @@ def scan(lengths: Any) -> Any:
         total = arith.addi(carried[0], tensor.extract(lengths, [i]))
         return [total, tensor.insert(total, carried[1], [emit.add(i, 1)])]
 
-    return emit.for_loop(count, [emit.constant(emit.i64(), 0), init], body)[1]
+    return emit.for_loop(count, [emit.constant(emit.i64(), 0), init], body, "scan")[1]
 
 
 def last(offsets: Any) -> Any:

@@ -114,6 +114,7 @@ _PACKAGES = {
         "check-nvvm-kernels",
         "contract-kernel-floats",
         "finish-nvvm-kernels",
+        "lower-kernel-sigmoids",
         "lower-libdevice-calls",
         "wrap-ragged-device-code",
     ),

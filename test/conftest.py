@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+from support.targets import TARGETS, Compile, compile_for
 
 from ragged_dialect.ptx.tools import find_tool
 
@@ -24,7 +26,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The number of hypothesis examples follows `--slow`."""
+    """The number of hypothesis examples follows `--slow`. No compiled program comes from an earlier run."""
+    os.environ["RAGGED_CACHE"] = "0"
     settings.load_profile("thorough" if config.getoption("--slow") else "quick")
 
 
@@ -58,6 +61,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def root() -> Path:
     """The top folder of the project."""
     return ROOT
+
+
+@pytest.fixture(params=TARGETS)
+def target(request: pytest.FixtureRequest) -> str:
+    """Every target in turn; a GPU where there is one."""
+    return request.param
+
+
+@pytest.fixture
+def compile(target: str) -> Compile:
+    """`ragged_dialect.compile` for every target in turn, with NumPy results."""
+    return compile_for(target)
 
 
 @pytest.fixture

@@ -161,6 +161,17 @@ def test_products_and_sums_are_fused() -> None:
     assert "mul.rn.f32" not in ptx
 
 
+def test_sigmoids_take_the_reciprocal_instruction() -> None:
+    body = """%one = arith.constant 1.0 : f32
+  %n = arith.negf %x0 : f32
+  %e = math.exp %n : f32
+  %d = arith.addf %one, %e : f32
+  %r = arith.divf %one, %d : f32"""
+    ptx = emit(translated(module(kernel("k", body, ["f32"], "f32"))))
+    assert "rcp.approx.f32" in ptx
+    assert "rcp.rn.f32" in emit(translated(module(kernel("k", body.replace("math.exp", "math.log"), ["f32"], "f32"))))
+
+
 def test_64_bit_values_are_loaded_whole() -> None:
     ptx = emit(translated(module(kernel("k", "%r = arith.addi %x0, %x0 : i64", ["i64"], "i64"))))
     assert "ld.global.nc.b64" in ptx

@@ -4,16 +4,19 @@ against plain NumPy loops over the components."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from support.targets import Compile
 
-import ragged_dialect
-from ragged_dialect import RuntimeCheckError, compile
+from ragged_dialect import RaggedError, RuntimeCheckError
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+Run = Callable[..., Any]
 LENGTHS = [3, 0, 5, 1, 0, 7]
 OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)]).astype(np.int64)
 HEAD = """
@@ -35,12 +38,13 @@ def pieces(values: np.ndarray, offsets: np.ndarray) -> list[np.ndarray]:
     return [values[a:b] for a, b in pairwise(offsets)]
 
 
-def run(body: str, *arguments: object) -> object:
-    """Compile the one function of a program and call it."""
-    return compile(HEAD + body)(*arguments)
+@pytest.fixture
+def run(compile: Compile) -> Run:
+    """Compiles the one function of a program and calls it, on every target."""
+    return lambda body, *arguments: compile(HEAD + body)(*arguments)
 
 
-def test_reduction_over_the_ragged_dim() -> None:
+def test_reduction_over_the_ragged_dim(run: Run) -> None:
     x = integers(OFFSETS[-1], 4)
     got = run(
         """
@@ -55,7 +59,7 @@ def test_reduction_over_the_ragged_dim() -> None:
     np.testing.assert_array_equal(got, [p.sum(0) + 2 for p in pieces(x, OFFSETS)])
 
 
-def test_reduction_over_both_levels_of_nested_lists() -> None:
+def test_reduction_over_both_levels_of_nested_lists(run: Run) -> None:
     outer = np.array([0, 2, 2, 6], np.int64)
     x = integers(OFFSETS[-1])
     got = run(
@@ -72,7 +76,7 @@ def test_reduction_over_both_levels_of_nested_lists() -> None:
     np.testing.assert_array_equal(got, [sum(p.sum() for p in leaves[a:b]) for a, b in [(0, 2), (2, 2), (2, 6)]])
 
 
-def test_split_of_the_ragged_dim_and_sums_of_tiles() -> None:
+def test_split_of_the_ragged_dim_and_sums_of_tiles(run: Run) -> None:
     x = integers(OFFSETS[-1])
     values, offsets = run(
         """
@@ -92,7 +96,7 @@ def test_split_of_the_ragged_dim_and_sums_of_tiles() -> None:
     np.testing.assert_array_equal(values, [v for t in tiles for v in t])
 
 
-def test_merge_of_the_ragged_dim_with_a_dense_one() -> None:
+def test_merge_of_the_ragged_dim_with_a_dense_one(run: Run) -> None:
     x = integers(OFFSETS[-1], 4)
     values, offsets = run(
         """
@@ -106,7 +110,7 @@ def test_merge_of_the_ragged_dim_with_a_dense_one() -> None:
     np.testing.assert_array_equal(offsets, OFFSETS * 4)
 
 
-def test_slice_with_a_range_per_component() -> None:
+def test_slice_with_a_range_per_component(run: Run) -> None:
     x = integers(OFFSETS[-1])
     low = np.array([0, 0, 2, 1, 0, 3], np.int32)
     high = np.array([2, 0, 5, 1, 0, 6], np.int32)
@@ -127,7 +131,7 @@ def test_slice_with_a_range_per_component() -> None:
     np.testing.assert_array_equal(values, np.concatenate(wanted))
 
 
-def test_concat_component_by_component() -> None:
+def test_concat_component_by_component(run: Run) -> None:
     x, y = integers(OFFSETS[-1]), integers(12)
     other = np.array([0, 2, 5, 5, 7, 12, 12], np.int64)
     values, offsets = run(
@@ -145,7 +149,7 @@ def test_concat_component_by_component() -> None:
 
 
 @pytest.mark.parametrize("index", [0, 2, 5])
-def test_select_a_component(index: int) -> None:
+def test_select_a_component(run: Run, index: int) -> None:
     x = integers(OFFSETS[-1], 4)
     got = run(
         """
@@ -159,7 +163,7 @@ def test_select_a_component(index: int) -> None:
     np.testing.assert_array_equal(got, pieces(x, OFFSETS)[index])
 
 
-def test_a_batch_of_many_components_needs_no_more_stack_than_a_small_one() -> None:
+def test_a_batch_of_many_components_needs_no_more_stack_than_a_small_one(run: Run) -> None:
     count = 300_000
     x = np.ones((count, 16), np.float32)
     offsets = np.arange(count + 1)
@@ -183,7 +187,7 @@ def attend(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
     return powers / powers.sum(1, keepdims=True) @ v
 
 
-def test_attention_with_two_lengths_per_component() -> None:
+def test_attention_with_two_lengths_per_component(compile: Compile) -> None:
     queries, keys = np.array([0, 2, 2, 5], np.int64), np.array([0, 4, 5, 7], np.int64)
     rng = np.random.default_rng(3)
     q, k, v = (rng.standard_normal((n, 8)).astype(np.float32) for n in (5, 7, 7))
@@ -203,17 +207,17 @@ ADD = """
     }"""
 
 
-def test_offsets_of_equal_values_conform_whatever_object_holds_them() -> None:
+def test_offsets_of_equal_values_conform_whatever_object_holds_them(run: Run) -> None:
     x = integers(OFFSETS[-1])
     values, offsets = run(ADD, (x, OFFSETS), (x, OFFSETS.copy()))
     np.testing.assert_array_equal(values, 2 * x)
     np.testing.assert_array_equal(offsets, OFFSETS)
 
 
-def test_offsets_of_different_values_are_refused() -> None:
+def test_offsets_of_different_values_are_refused(run: Run) -> None:
     x = integers(OFFSETS[-1])
     other = OFFSETS.copy()
     other[1] -= 1
     with pytest.raises(RuntimeCheckError, match=r"^arith\.addf: level 1, component 0: expected length 3, got 2$"):
         run(ADD, (x, OFFSETS), (x, other))
-    assert issubclass(RuntimeCheckError, ragged_dialect.RaggedError)
+    assert issubclass(RuntimeCheckError, RaggedError)

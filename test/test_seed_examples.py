@@ -1,7 +1,7 @@
 """The numeric examples of the documents the semantics come from, as golden tests.
 
 nvFuser's RaggedIterDomain and split divisibility, fvdb's JaggedTensor, torch.nested. Every
-program runs on every backend of `BACKENDS`.
+program runs in the interpreter and on every target.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.targets import TARGETS, compile_for
 
-import ragged_dialect
 from ragged_dialect import reference
 
 Run = Callable[..., list[Any]]
@@ -22,20 +22,19 @@ def _reference(text: str, entry: str, *args: Any) -> list[Any]:
     return reference.run(text, entry, args)
 
 
-def _cpu(text: str, entry: str, *args: Any) -> list[Any]:
-    function = ragged_dialect.compile(text, entry)
-    results = function(*args)
-    return [results] if len(function.signature.results) == 1 else list(results or ())
+def _compiled(target: str) -> Run:
+    def run(text: str, entry: str, *args: Any) -> list[Any]:
+        results = compile_for(target)(text, entry)(*args)
+        single = len(reference.run(text, entry, args)) == 1
+        return [results] if single else list(results or ())
+
+    return run
 
 
-BACKENDS: dict[str, Run] = {"reference": _reference, "cpu": _cpu}
-"""Functions of (text, entry, *args) that return the list of the results."""
-
-
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=["reference", *TARGETS])
 def run(request: pytest.FixtureRequest) -> Run:
-    """Runs a program on one backend."""
-    return BACKENDS[request.param]
+    """Runs a program on one backend: a function of (text, entry, *args) that returns the list of the results."""
+    return _reference if request.param == "reference" else _compiled(request.param)
 
 
 def _tokens(count: int, width: int = 2) -> np.ndarray[Any, Any]:

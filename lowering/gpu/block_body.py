@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir, scf
+from ragged_dialect._mlir import ir, scf
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.buffers import root
 from ragged_dialect.lowering.gpu.barriers import Access, Barriers
 from ragged_dialect.lowering.gpu.combine import Exchange
-from ragged_dialect.lowering.gpu.combiner import folds, neutral_constant
 from ragged_dialect.lowering.gpu.distribute import Distributor
+from ragged_dialect.lowering.gpu.folding import emit_fold
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel import Kernel
+from ragged_dialect.lowering.gpu.scan import RunningSum, emit_scan
 from ragged_dialect.lowering.gpu.thread_loops import is_zero
 from ragged_dialect.passes.base import PassFailure
 
@@ -87,41 +88,24 @@ class BlockBody:
         self.barriers.pending = after
 
     def _fold(self, op: Any) -> None:
-        """A loop that folds into one index: threads take turns with its iterations and combine."""
-        name, neutral = folds(op.attributes[emit.FOLD].value)
-        loaded: list[Any] = []
-
-        def visit(inner: Any) -> Any:
-            if inner.name == "memref.load":
-                loaded.append(Access.of(inner.operands[0], False))
-            return ir.WalkResult.ADVANCE
-
-        op.walk(visit)
-        low, _, step, init = op.operands
+        """A loop that folds into one index, or into running sums."""
+        if op.attributes[emit.FOLD].value == "scan":
+            self._scan(op)
+            return
         with ir.InsertionPoint(op):
-            self.barriers.before(loaded)
-            # a search starts from -1, which is all ones: the largest unsigned index
-            start = neutral_constant(init.type, neutral)
-            first = arith.addi(low, arith.muli(self.thread, step))
-            stride = arith.muli(step, emit.value(self.kernel.threads))
-        op.operands[0], op.operands[2], op.operands[3] = first, stride, start
-        part = op.results[0]
-        uses = [(use.owner, use.operand_number) for use in part.uses]
-        with ir.InsertionPoint(_next(op)):
+            op.results[0].replace_all_uses_with(emit_fold(op, self.thread, self.exchange))
+        op.erase()
 
-            def apply(a: Any, b: Any) -> Any:
-                return getattr(arith, name)(a, b)
-
-            (combined,) = self.exchange.combine([part], [apply], [(1, self.kernel.threads)])
-            whole = apply(combined, init)
-        for user, number in uses:
-            user.operation.operands[number] = whole
-
-
-def _next(op: Any) -> Any:
-    """The op after one."""
-    ops = [o.operation for o in op.block.operations]
-    return ops[ops.index(op) + 1]
+    def _scan(self, op: Any) -> None:
+        """A loop of running sums; one that does more runs step by step."""
+        scan = RunningSum.of(op)
+        if scan is None:
+            self._control(op)
+            return
+        with ir.InsertionPoint(op):
+            self.barriers.settle(_written(op))
+            op.results[0].replace_all_uses_with(emit_scan(scan, self.thread, self.exchange))
+        op.erase()
 
 
 def _written(op: Any) -> set[Any]:

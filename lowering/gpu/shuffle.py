@@ -20,13 +20,22 @@ def _constant(number: int) -> Any:
 
 def shuffle_xor(value: Any, distance: int) -> Any:
     """The value of the lane whose number differs in the bits of `distance`."""
+    return _shuffle(value, distance, "xor")
+
+
+def shuffle_up(value: Any, distance: int) -> Any:
+    """The value of the lane `distance` before; of the lane itself where there is none."""
+    return _shuffle(value, distance, "up")
+
+
+def _shuffle(value: Any, distance: int, mode: str) -> Any:
     words = to_words(value)
     moved = [
         ir.Operation.create(
             "gpu.shuffle",
             results=[_i32(), ir.IntegerType.get_signless(1)],
             operands=[word, _constant(distance), _constant(WARP)],
-            attributes={"mode": ir.Attribute.parse("#gpu<shuffle_mode xor>")},
+            attributes={"mode": ir.Attribute.parse(f"#gpu<shuffle_mode {mode}>")},
         ).results[0]
         for word in words
     ]

@@ -1,0 +1,77 @@
+"""A loop that folds into one index, on the threads of a block: threads take turns, then combine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.gpu.barriers import Access
+from ragged_dialect.lowering.gpu.combine import Exchange
+from ragged_dialect.lowering.gpu.combiner import folds, neutral_constant
+from ragged_dialect.lowering.gpu.thread_loops import strided
+
+_AT_ONCE = 8
+"""Iterations of a thread whose loads are in flight together: one block has the loop to itself."""
+
+
+def emit_fold(loop: Any, thread: Any, exchange: Exchange) -> Any:
+    """Emit a loop marked `emit.FOLD` before itself; its result, in every thread."""
+    name, neutral = folds(loop.attributes[emit.FOLD].value)
+    low, high, _, init = loop.operands
+    exchange.barriers.before(_loads(loop))
+
+    def apply(a: Any, b: Any) -> Any:
+        return getattr(arith, name)(a, b)
+
+    # a search starts from -1, which is all ones: the largest unsigned index
+    start = neutral_constant(init.type, neutral)
+    step = exchange.kernel.threads
+    first = arith.addi(low, thread)
+    turns = arith.divui(emit.maximum(emit.add(emit.sub(high, first), step - 1), 0), emit.value(step))
+    batches = arith.divui(turns, emit.value(_AT_ONCE))
+    middle = arith.addi(first, emit.mul(batches, step * _AT_ONCE))
+
+    def several(i: Any, carried: list[Any]) -> list[Any]:
+        for k in range(_AT_ONCE):
+            carried = _iteration(loop, emit.add(i, k * step), carried)
+        return carried
+
+    carried = strided(first, step * _AT_ONCE, middle, [start], several)
+    carried = strided(middle, step, high, carried, lambda i, c: _iteration(loop, i, c))
+    (whole,) = exchange.combine(carried, [apply], [(1, step)])
+    return apply(whole, init)
+
+
+def _iteration(loop: Any, i: Any, carried: list[Any]) -> list[Any]:
+    """A copy of the loop's body; the carried values after it."""
+    block = loop.regions[0].blocks[0]
+    known = dict(zip(block.arguments, [i, *carried], strict=True))
+    *body, last = [op.operation for op in block.operations]
+    for op in body:
+        _copy(op, known)
+    return [known.get(x, x) for x in last.operands]
+
+
+def _copy(op: Any, known: dict[Any, Any]) -> None:
+    copy = op.clone().operation
+
+    def visit(inner: Any) -> Any:
+        for k, x in enumerate(inner.operands):
+            inner.operands[k] = known.get(x, x)
+        return ir.WalkResult.ADVANCE
+
+    copy.walk(visit)
+    known.update(zip(op.results, copy.results, strict=True))
+
+
+def _loads(loop: Any) -> list[Access]:
+    found: list[Access] = []
+
+    def visit(op: Any) -> Any:
+        if op.name == "memref.load":
+            found.append(Access.of(op.operands[0], False))
+        return ir.WalkResult.ADVANCE
+
+    loop.walk(visit)
+    return found

@@ -1,0 +1,121 @@
+"""A loop of running sums on the threads of a block: offsets from lengths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ragged_dialect._mlir import arith, ir, memref, scf
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.gpu.barriers import Access
+from ragged_dialect.lowering.gpu.combine import Exchange
+from ragged_dialect.lowering.gpu.shuffle import WARP, shuffle_up
+from ragged_dialect.lowering.gpu.thread_loops import below, guarded, strided
+
+_PER_THREAD = 8
+"""Consecutive elements of a thread: less, and most of the time goes into barriers."""
+
+
+@dataclass(frozen=True)
+class RunningSum:
+    """`for i { total += element(i); store total … }`: the loop, its addition and its ops."""
+
+    loop: Any
+    addition: Any
+    element: Any
+
+    @staticmethod
+    def of(loop: Any) -> RunningSum | None:
+        """The parts of a loop that carries one sum and stores it; None for other loops."""
+        block = loop.regions[0].blocks[0]
+        if len(block.arguments) != 2:
+            return None
+        total = block.arguments[1]
+        (result,) = list(block.operations)[-1].operation.operands
+        addition = None if isinstance(result.owner, ir.Block) else result.owner.operation
+        if addition is None or addition.name != "arith.addi" or total not in list(addition.operands):
+            return None
+        if len(list(total.uses)) != 1:
+            return None
+        a, b = addition.operands
+        return RunningSum(loop, addition, b if a == total else a)
+
+    def elements(self, i: Any) -> Any:
+        """Emit what is added at i."""
+        known = {self.loop.regions[0].blocks[0].arguments[0]: i}
+        self._copy(known, lambda op: op.name != "memref.store" and op != self.addition)
+        return known.get(self.element, self.element)
+
+    def store(self, i: Any, total: Any) -> None:
+        """Emit what is done with the sum at i."""
+        known = {self.loop.regions[0].blocks[0].arguments[0]: i, self.addition.results[0]: total}
+        self._copy(known, lambda op: op != self.addition)
+
+    def _copy(self, known: dict[Any, Any], wanted: Any) -> None:
+        for op in list(self.loop.regions[0].blocks[0].operations)[:-1]:
+            op = op.operation
+            if wanted(op):
+                copy = op.clone().operation
+                for k, x in enumerate(copy.operands):
+                    copy.operands[k] = known.get(x, x)
+                known.update(zip(op.results, copy.results, strict=True))
+
+
+def emit_scan(scan: RunningSum, thread: Any, exchange: Exchange) -> Any:
+    """Emit the loop before itself; the final total. Every thread takes part and gets it."""
+    low, high, _, init = scan.loop.operands
+    threads = exchange.kernel.threads
+    totals = exchange.kernel.workgroup(ir.MemRefType.get([threads // WARP], init.type))
+    exchange.barriers.before([Access.of(totals, True)])
+
+    def body(base: Any, carried: list[Any]) -> list[Any]:
+        first = emit.add(base, emit.mul(thread, _PER_THREAD))
+        places = [emit.value(emit.add(first, k)) for k in range(_PER_THREAD)]
+        sums = _prefixes([_guarded(scan, i, high, init.type) for i in places])
+        before, whole = _across(sums[-1], thread, totals, exchange)
+        start = arith.addi(carried[0], before)
+        for i, part in zip(places, sums, strict=True):
+            guarded([below(i, high)], lambda i=i, part=part: scan.store(i, arith.addi(start, part)))
+        exchange.barriers.wait()
+        return [arith.addi(carried[0], whole)]
+
+    (total,) = strided(low, threads * _PER_THREAD, high, [init], body)
+    return total
+
+
+def _guarded(scan: RunningSum, i: Any, high: Any, type_: Any) -> Any:
+    """The element at i, 0 past the end."""
+    inside = scf.IfOp(below(i, high), [type_], has_else=True)
+    with ir.InsertionPoint(inside.then_block):
+        scf.yield_([scan.elements(i)])
+    with ir.InsertionPoint(inside.else_block):
+        scf.yield_([emit.constant(type_, 0)])
+    return inside.results[0]
+
+
+def _prefixes(elements: list[Any]) -> list[Any]:
+    sums = [elements[0]]
+    for element in elements[1:]:
+        sums.append(arith.addi(sums[-1], element))
+    return sums
+
+
+def _across(own: Any, thread: Any, totals: Any, exchange: Exchange) -> tuple[Any, Any]:
+    """Sum over the threads before this one, and over all."""
+    lane = arith.remui(thread, emit.value(WARP))
+    warp = arith.divui(thread, emit.value(WARP))
+    zero = emit.constant(own.type, 0)
+    upto = own
+    for distance in (1, 2, 4, 8, 16):
+        other = shuffle_up(upto, distance)
+        upto = arith.addi(upto, arith.select(below(lane, distance), zero, other))
+    last = arith.cmpi(0, lane, emit.value(WARP - 1))
+    guarded([last], lambda: memref.store(upto, totals, [warp]))
+    exchange.barriers.wait()
+    before, whole = arith.subi(upto, own), zero
+    for k in range(exchange.kernel.threads // WARP):
+        part = memref.load(totals, [emit.value(k)])
+        earlier = arith.cmpi(8, warp, emit.value(k))
+        before = arith.addi(before, arith.select(earlier, part, zero))
+        whole = arith.addi(whole, part)
+    return before, whole

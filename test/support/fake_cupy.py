@@ -1,0 +1,265 @@
+"""A module that stands for CuPy: arrays in host memory, and streams that run later.
+
+What a real GPU does in its own time waits in the queue of a stream here, until somebody waits for
+the stream: code that reads a result too early reads poison. Kernels are run by `launcher`.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Launcher = Callable[[str, Any, Any, Any], None]
+POISON = 0xA5
+
+
+class CUDARuntimeError(RuntimeError):
+    """As CuPy's."""
+
+
+class CUDADriverError(RuntimeError):
+    """As CuPy's, with the driver's number."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"CUDA_ERROR_{status}")
+        self.status = status
+
+
+class OutOfMemoryError(MemoryError):
+    """As CuPy's."""
+
+
+class UnownedMemory:
+    """Memory that someone else owns."""
+
+
+class PooledMemory:
+    """Memory of the pool."""
+
+
+class Stream:
+    """A queue of work."""
+
+    def __init__(self, cupy: Any, ptr: int) -> None:
+        self.cupy, self.ptr = cupy, ptr
+        self.queue: list[Callable[[], None]] = []
+        self.capturing = False
+        self.waits = 0
+
+    def add(self, work: Callable[[], None]) -> None:
+        """Queue work."""
+        self.queue.append(work)
+
+    def run(self) -> None:
+        """Let the device get to the end of the queue."""
+        while self.queue:
+            self.queue.pop(0)()
+
+    def synchronize(self) -> None:
+        """Wait."""
+        assert not self.capturing, "waited for a stream that is captured"
+        self.waits += 1
+        self.run()
+
+    def is_capturing(self) -> bool:
+        """Whether work goes to a graph."""
+        return self.capturing
+
+    def __enter__(self) -> Stream:
+        self.before = self.cupy.cuda.current
+        self.cupy.cuda.current = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.cupy.cuda.current = self.before
+
+
+class Event:
+    """Done when the stream has come to it."""
+
+    def __init__(self, **_: Any) -> None:
+        self.done = True
+
+    def record(self, stream: Stream) -> None:
+        """Put the event behind what is queued."""
+        self.done = False
+
+        def reach() -> None:
+            self.done = True
+
+        stream.add(reach)
+
+
+class Pointer:
+    """The memory of an array."""
+
+    def __init__(self, cupy: Any, host: np.ndarray[Any, Any], device_id: int, mem: Any) -> None:
+        self.cupy, self.host, self.device_id, self.mem = cupy, host, device_id, mem
+
+    @property
+    def ptr(self) -> int:
+        """The address."""
+        return self.host.ctypes.data
+
+    def memset_async(self, value: int, size: int, stream: Stream) -> None:
+        """Set bytes."""
+        stream.add(lambda: self.host.reshape(-1).view(np.uint8).__setitem__(slice(size), value))
+
+    def copy_from_device_async(self, source: Pointer, size: int) -> None:
+        """Copy bytes."""
+        target = self.host.reshape(-1).view(np.uint8)
+        self.cupy.cuda.current.add(
+            lambda: target.__setitem__(slice(size), source.host.reshape(-1).view(np.uint8)[:size])
+        )
+
+
+class Array:
+    """An array: `host` holds the elements, which are valid once the stream got there."""
+
+    def __init__(self, cupy: Any, host: Any, device_id: int = 0, mem: Any = None) -> None:
+        self.cupy, self.host = cupy, host
+        self.data = Pointer(cupy, host, device_id, mem or PooledMemory())
+        self.shape, self.ndim, self.size = host.shape, host.ndim, host.size
+        self.dtype, self.nbytes, self.flags = host.dtype, host.nbytes, host.flags
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {"data": (self.data.ptr, False), "shape": self.shape, "typestr": self.dtype.str, "version": 3}
+
+    def __getitem__(self, index: Any) -> Array:
+        return self._view(self.host[index] if self.host[index].ndim else self.host[index].reshape(()))
+
+    def _view(self, host: Any) -> Array:
+        return type(self)(self.cupy, host, self.data.device_id, self.data.mem)
+
+    def get(self, out: Any = None, blocking: bool = True) -> Any:
+        """To the host."""
+        stream = self.cupy.cuda.current
+        if out is None:
+            out = np.empty(self.shape, self.dtype)
+        stream.add(lambda: out.__setitem__(..., self.host))
+        if blocking:
+            stream.synchronize()
+        return out
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.cupy.cuda.current.add(lambda: self.host.__setitem__(index, value))
+
+    def copy(self, order: str = "C") -> Array:
+        """A copy."""
+        return self._later(lambda: np.array(self.host, order=order))
+
+    def astype(self, dtype: Any) -> Array:
+        """Converted."""
+        return self._later(lambda: self.host.astype(dtype), dtype)
+
+    def view(self, kind: Any) -> Array:
+        """The same memory."""
+        return kind(self.cupy, self.host, self.data.device_id, self.data.mem)
+
+    def _later(self, make: Callable[[], Any], dtype: Any = None) -> Array:
+        made = self.cupy.empty(self.shape, dtype or self.dtype)
+        self.cupy.cuda.current.add(lambda: made.host.__setitem__(..., make()))
+        return made
+
+
+class Module:
+    """A module of kernels."""
+
+    def __init__(self, cupy: Any) -> None:
+        self.cupy = cupy
+
+    def load(self, ptx: bytes) -> None:
+        """Take PTX."""
+        if self.cupy.refused is not None:
+            raise CUDADriverError(self.cupy.refused)
+        self.cupy.loaded.append(ptx)
+        self.launcher = self.cupy.loader(ptx.decode())
+
+    def get_function(self, name: str) -> Callable[..., None]:
+        """A kernel."""
+
+        def launch(grid: Any, block: Any, args: Any) -> None:
+            self.cupy.launches.append((name, grid, block, args))
+            plain = [a.host if isinstance(a, Array) else a for a in args]
+            self.cupy.cuda.current.add(lambda: self.launcher(name, grid, block, plain))
+
+        return launch
+
+
+class FakeCupy(types.ModuleType):
+    """The module. `loader` makes of PTX what runs its kernels."""
+
+    def __init__(self, loader: Callable[[str], Launcher]) -> None:
+        super().__init__("cupy")
+        self.__version__ = "14.1.0"
+        self.loader = loader
+        self.loaded: list[bytes] = []
+        self.launches: list[Any] = []
+        self.refused: int | None = None
+        self.devices, self.device, self.capability, self.driver = 1, 0, "90", 13000
+        self.free_bytes = 1 << 30
+        self.pointers: dict[int, int] = {}
+        self.ndarray = Array
+        self.cuda = self._cuda()
+
+    def _cuda(self) -> Any:
+        runtime = types.SimpleNamespace(
+            getDeviceCount=self._count,
+            getDevice=lambda: self.device,
+            driverGetVersion=lambda: self.driver,
+            pointerGetAttributes=lambda ptr: types.SimpleNamespace(type=self.pointers.get(ptr, 2)),
+            CUDARuntimeError=CUDARuntimeError,
+        )
+        cuda = types.SimpleNamespace(
+            runtime=runtime,
+            driver=types.SimpleNamespace(CUDADriverError=CUDADriverError),
+            memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError, UnownedMemory=UnownedMemory),
+            function=types.SimpleNamespace(Module=lambda: Module(self)),
+            Device=lambda: types.SimpleNamespace(compute_capability=self.capability),
+            Event=Event,
+            alloc_pinned_memory=bytearray,
+            current=Stream(self, 0),
+        )
+        cuda.get_current_stream = lambda: cuda.current
+        return cuda
+
+    def _count(self) -> int:
+        if self.devices < 0:
+            raise CUDARuntimeError("cudaErrorNoDevice: no CUDA-capable device is detected")
+        return self.devices
+
+    def stream(self, ptr: int) -> Stream:
+        """A new stream."""
+        return Stream(self, ptr)
+
+    def empty(self, shape: Any, dtype: Any) -> Array:
+        """A new array full of poison."""
+        made = np.empty(shape, dtype)
+        if made.nbytes > self.free_bytes:
+            raise OutOfMemoryError(f"Out of memory allocating {made.nbytes} bytes")
+        made.reshape(-1).view(np.uint8)[...] = POISON
+        return Array(self, made)
+
+    def zeros(self, shape: Any, dtype: Any) -> Array:
+        """A new array of zeros."""
+        made = self.empty(shape, dtype)
+        made.data.memset_async(0, made.nbytes, self.cuda.current)
+        return made
+
+    def asarray(self, value: Any, blocking: bool = False) -> Array:
+        """An array of NumPy, or of something with an interface."""
+        if isinstance(value, np.ndarray):
+            made = self.empty(value.shape, value.dtype)
+            self.cuda.current.add(lambda: made.host.__setitem__(..., value))
+            if blocking:
+                self.cuda.current.synchronize()
+            return made
+        return Array(self, value.host, 0, UnownedMemory())
+
+    def from_dlpack(self, value: Any) -> Array:
+        """An array of something that speaks DLPack."""
+        return Array(self, value.__dlpack__())

@@ -1,0 +1,35 @@
+"""The targets that numeric tests run on. On all of them compiled functions return NumPy arrays, and a
+failed check is raised by the call itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import ragged_dialect
+
+TARGETS = ("cpu", "emulator", pytest.param("gpu", marks=pytest.mark.gpu))
+
+Compile = Callable[..., Callable[..., Any]]
+"""`compile` of a target: takes a source, and `entry` and `check` as the public one does."""
+
+
+def compile_for(target: str) -> Compile:
+    """`ragged_dialect.compile` for a target."""
+
+    def compile(source: Any, entry: str | None = None, check: bool = True) -> Callable[..., Any]:
+        if target != "gpu":
+            return ragged_dialect.compile(source, entry, target, check)
+        function = ragged_dialect.compile(source, entry, target, "sync" if check else False)
+        return lambda *arguments: on_host(function(*arguments))
+
+    return compile
+
+
+def on_host(value: Any) -> Any:
+    """A result with CuPy arrays as NumPy arrays."""
+    if isinstance(value, tuple):
+        return tuple(map(on_host, value))
+    return value.get() if hasattr(value, "get") else value
