@@ -24,7 +24,7 @@ _SCF = Stage(
 _DENSE = Stage("dense", "convert-ragged-selects-to-scf,func.func(convert-elementwise-to-linalg),canonicalize,cse")
 _BUFFER = Stage(
     "bufferize",
-    "empty-tensor-to-alloc-tensor,"
+    "unshare-ragged-empties,empty-tensor-to-alloc-tensor,"
     "one-shot-bufferize{bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map "
     "allow-return-allocs-from-loops=1},"
     "canonicalize,cse,canonicalize",
@@ -61,7 +61,7 @@ _KEEP_OUTS = "canonicalize{disable-patterns={anonymous}::ForallOpIterArgsFolder}
 _GPU_SCF = Stage(
     "scf",
     f"convert-ragged-to-scf,{_KEEP_OUTS},cse,convert-ragged-checks-to-calls,protect-ragged-arguments,"
-    f"inline,symbol-dce,{_KEEP_OUTS},cse",
+    f"inline{{default-pipeline=cse}},symbol-dce,{_KEEP_OUTS},cse",
 )
 _GPU_DENSE = Stage(
     "dense", f"convert-ragged-selects-to-scf,func.func(convert-elementwise-to-linalg),{_KEEP_OUTS},cse"

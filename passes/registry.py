@@ -116,6 +116,7 @@ _PACKAGES = {
         "finish-nvvm-kernels",
         "lower-kernel-sigmoids",
         "lower-libdevice-calls",
+        "unshare-ragged-empties",
         "wrap-ragged-device-code",
     ),
 }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -19,6 +22,7 @@ from support.emulator_kernels import (
 )
 
 from ragged_dialect.emulator import Emulator
+from ragged_dialect.errors import EmulatorError
 
 ORDERS = ("forward", "reverse", "random")
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -287,3 +291,27 @@ def test_many_emulators_and_launches_share_the_machine() -> None:
         np.testing.assert_array_equal(y, x + x)
         emulators[1].launch("k", (1, 1, 1), (128, 1, 1), [x, y, 128])
         assert abs(y[0] - x.sum(dtype=np.float64)) < 1e-4
+
+
+def test_launches_from_several_threads() -> None:
+    emulator = Emulator(doubled("f32"))
+
+    def launch(seed: int) -> bool:
+        x = numbers(1000) + seed
+        y = np.zeros_like(x)
+        emulator.launch("k", (8, 1, 1), (128, 1, 1), [x, y, 1000])
+        return bool((y == x + x).all())
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(launch, range(40)))
+
+
+def test_example_of_the_document(root: Path) -> None:
+    text = (root / "docs" / "emulator.md").read_text()
+    [example] = re.findall(r"```python\n(.*?)```", text, re.S)
+    names: dict[str, Any] = {}
+    exec(example, names)
+    assert names["y"].tolist() == [2.0 * i for i in range(8)]
+    [message] = re.findall(r"EmulatorError: (.*?)```", text, re.S)
+    with pytest.raises(EmulatorError, match=re.escape(message.strip().replace("\n", " "))):
+        Emulator(names["LLVM_IR"], order="forward").launch("twice", (1, 1, 1), (9, 1, 1), [names["x"], names["y"]])

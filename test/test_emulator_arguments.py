@@ -49,7 +49,9 @@ def test_array_that_is_not_aligned_as_declared() -> None:
 
 def test_overlap_of_what_is_declared_apart() -> None:
     x = floats(8)
-    expected = "expected separate memory for arguments 0 and 1, which are declared noalias and stored to, got arrays that"
+    expected = (
+        "expected separate memory for arguments 0 and 1, which are declared noalias and stored to, got arrays that"
+    )
     with pytest.raises(EmulatorError, match=expected):
         Emulator(lowered(FLOATS, COPY)).launch("k", (1, 1, 1), (4, 1, 1), [x[2:], x[:4], 4])
     Emulator(lowered(FLOATS, COPY)).launch("k", (1, 1, 1), (4, 1, 1), [x[4:], x[:4], 4])
@@ -72,7 +74,9 @@ def test_sizes_of_grid_and_block(grid: Any, block: Any, expected: str) -> None:
 
 def test_more_threads_than_compiled_for() -> None:
     text = by_hand("ptr %0", "").replace(") {", ') "nvvm.maxntid"="128,1,1" {')
-    with pytest.raises(EmulatorError, match=re.escape("kernel k: expected a block of 1 to 128 threads, got (129, 1, 1)")):
+    with pytest.raises(
+        EmulatorError, match=re.escape("kernel k: expected a block of 1 to 128 threads, got (129, 1, 1)")
+    ):
         Emulator(text).launch("k", (1, 1, 1), (129, 1, 1), [floats(1)])
 
 
@@ -93,7 +97,12 @@ RECURSIVE = "define internal void @f() {\n  call void @f()\n  ret void\n}"
 @pytest.mark.parametrize(
     ("body", "declared", "before", "expected"),
     [
-        ('  call void asm sideeffect "trap;", ""()', "", "", "expected a kernel without inline assembly, got call void asm"),
+        (
+            '  call void asm sideeffect "trap;", ""()',
+            "",
+            "",
+            "expected a kernel without inline assembly, got call void asm",
+        ),
         ("  call void %0()", "", "", "expected a call of a function by name, got call void %0()"),
         ("  call void @f()", "declare void @f()", "", "expected a call of a function of the module, got @f"),
         (
@@ -109,12 +118,17 @@ RECURSIVE = "define internal void @f() {\n  call void @f()\n  ret void\n}"
             "expected an intrinsic that the emulator knows, got @llvm.nvvm.mystery",
         ),
         (
-            "  %v = call <4 x float> @llvm.masked.load.v4f32.p0(ptr align 4 %0, <4 x i1> splat (i1 true), <4 x float> poison)",
+            "  %v = call <4 x float> @llvm.masked.load.v4f32.p0(ptr align 4 %0, <4 x i1> poison, <4 x float> poison)",
             "declare <4 x float> @llvm.masked.load.v4f32.p0(ptr, <4 x i1>, <4 x float>)",
             "",
             "expected an intrinsic that the emulator knows, got @llvm.masked.load.v4f32.p0",
         ),
-        ("  %v = va_arg ptr %0, i32", "", "", "expected an instruction that the emulator knows, got %v = va_arg ptr %0, i32"),
+        (
+            "  %v = va_arg ptr %0, i32",
+            "",
+            "",
+            "expected an instruction that the emulator knows, got %v = va_arg ptr %0, i32",
+        ),
         ("  %v = alloca i32, i64 %t", "", "", "expected a local array of constant size, got alloca i32, i64 %t"),
         ("  %v = load { i32, i32 }, ptr %0", "", "", "expected a scalar, vector or array in memory, got { i32, i32 }"),
         ("", "", DYNAMIC, "expected static shared memory, got @sm = external addrspace(3) global [0 x i8], align 16"),

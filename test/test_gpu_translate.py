@@ -10,19 +10,13 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
-from support.kernels import FLOATS, INTEGERS, all_kernels, kernel, module
+from support.kernels import FLOATS, INTEGERS, all_kernels, kernel, module, translated
 
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import CompileError, PassError
 from ragged_dialect.lowering.gpu.translate import kernels_to_llvm, nvvm_stage
 from ragged_dialect.ptx import backend, emit
-
-
-def translated(text: str, index_bits: int = 64) -> str:
-    """LLVM IR of kernels."""
-    return kernels_to_llvm(load_module(text, context(), "<kernels>"), index_bits)
-
 
 MODULES = dict(all_kernels())
 

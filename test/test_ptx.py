@@ -9,25 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
+from support.llvm_kernels import KERNEL, unary
 
 from ragged_dialect.child import in_child
 from ragged_dialect.errors import CompileError
 from ragged_dialect.ptx import PTX_VERSIONS, backend, emit, intrinsics, libdevice
-
-KERNEL = """define ptx_kernel void @k(ptr noalias align 16 %x, ptr noalias align 16 %y) {{
-  %v = load {type}, ptr %x
-  %r = {op}
-  store {type} %r, ptr %y
-  ret void
-}}
-{declaration}
-"""
-
-
-def unary(function: str, kind: str = "float", flags: str = "") -> str:
-    """A kernel that calls a function of one value."""
-    declaration = f"declare {kind} @{function}({kind})"
-    return KERNEL.format(type=kind, op=f"call {flags}{kind} @{function}({kind} %v)", declaration=declaration)
 
 
 def instructions(ptx: str) -> set[str]:

@@ -8,9 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.kernels import all_kernels
-from test_gpu_translate import translated
-from test_ptx import unary
+from support.kernels import all_kernels, translated
+from support.llvm_kernels import unary
 
 from ragged_dialect.errors import CompileError
 from ragged_dialect.ptx import PTX_VERSIONS, assembler, emit, tools

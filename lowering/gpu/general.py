@@ -11,7 +11,7 @@ from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.gpu.block_body import BlockBody
 from ragged_dialect.lowering.gpu.fills import fold_fills
 from ragged_dialect.lowering.gpu.kernel import Kernel
-from ragged_dialect.lowering.gpu.reuse import reuse_results
+from ragged_dialect.lowering.gpu.reuse import keep_local
 from ragged_dialect.lowering.gpu.temporaries import Temporaries
 
 
@@ -24,8 +24,8 @@ def serial(forall: Any, module: Any, name: str, status: Any, threads: int, unrol
 def schedule(forall: Any, module: Any, name: str, status: Any, threads: int, unroll: int) -> None:
     """Replace a forall on the host by a launch of a kernel in the gpu.module `module`."""
     kernel = Kernel(name, threads, module, status)
+    keep_local(forall)
     body = forall.regions[0].blocks[0]
-    reuse_results(body)
     with forall.location:
         kernel.open()
         counts = _counts(forall)

@@ -1,30 +1,58 @@
-"""Temporaries of a component's size that become the result they are turned into.
+"""Scratch of the host that one iteration of a forall needs for itself.
 
-A softmax writes its exponentials, then divides them into its result: they can be written to the
-result at once, which saves a buffer as large as the data.
+A part of static size becomes an allocation in the body, which goes to shared memory. A part of a
+component's size that is turned into a result is written to the result at once: a softmax then needs
+no second buffer for its exponentials.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect._mlir import DYNAMIC
-from ragged_dialect.lowering.buffers import VIEWS, defining_op, is_buffer, root
+from ragged_dialect._mlir import DYNAMIC, ir, memref
+from ragged_dialect.lowering.buffers import VIEWS, defining_op, is_allocation, is_buffer, region, root
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 
 
-def reuse_results(block: Any) -> None:
-    """Replace such temporaries of a body."""
+def keep_local(forall: Any) -> None:
+    """Replace such scratch in the body of a forall."""
+    block = forall.regions[0].blocks[0]
     for op in [o.operation for o in block.operations]:
-        if op.name == "memref.alloc" and DYNAMIC in op.results[0].type.shape:
-            view = _result_for(op, block)
-            if view is not None:
-                _replace(op, view)
+        if not _is_private(op):
+            continue
+        if DYNAMIC not in op.results[0].type.shape:
+            if op.name == "memref.subview":
+                _allocate_inside(op)
+            continue
+        view = _result_for(op, block)
+        if view is not None:
+            _move_before(view.owner.operation, op)
+            op.results[0].replace_all_uses_with(view)
+            op.erase()
 
 
-def _result_for(alloc: Any, block: Any) -> Any:
-    """The view of a result that a temporary can be, None when there is none."""
-    temporary = alloc.results[0]
+def _is_private(op: Any) -> bool:
+    """Whether an op allocates, or is the one view of an allocation of the host that nothing else uses."""
+    if op.name == "memref.alloc":
+        return True
+    if op.name != "memref.subview" or not is_allocation(op.operands[0]):
+        return False
+    users = [use.owner.operation for use in op.operands[0].uses]
+    return len(users) == 1 and op.operands[0].owner.operation.block != op.block
+
+
+def _allocate_inside(subview: Any) -> None:
+    old = subview.results[0].type
+    with ir.InsertionPoint(subview), subview.location:
+        inside = memref.alloc(ir.MemRefType.get(old.shape, old.element_type), [], [])
+        same = ir.Operation.create("memref.cast", results=[old], operands=[inside]).result
+    subview.results[0].replace_all_uses_with(same)
+    subview.erase()
+
+
+def _result_for(private: Any, block: Any) -> Any:
+    """The view of a result that a private part can be, None when there is none."""
+    temporary = private.results[0]
     users = [use.owner.operation for use in temporary.uses]
     if any(user.name != "linalg.generic" or user.block != block for user in users):
         return None
@@ -33,24 +61,35 @@ def _result_for(alloc: Any, block: Any) -> Any:
     if last < 0:
         return None
     generic = GenericOp(ops[last])
-    if not all(generic.parallel) or temporary not in generic.inputs:
+    if not all(generic.parallel) or generic.inputs.count(temporary) != 1:
         return None
     read = generic.maps[generic.inputs.index(temporary)]
     for k, out in enumerate(generic.outs):
-        alike = generic.maps[generic.n_inputs + k] == read and out.type.element_type == temporary.type.element_type
-        if alike and generic.inputs.count(temporary) == 1 and _is_free(out, ops[: last + 1], alloc):
+        same_type = (out.type.shape, out.type.element_type) == (temporary.type.shape, temporary.type.element_type)
+        alike = generic.maps[generic.n_inputs + k] == read and same_type
+        if alike and _same_place(out, private) and _is_free(out, ops[: last + 1], private):
             return out
     return None
 
 
-def _is_free(view: Any, ops: list[Any], alloc: Any) -> bool:
-    """Whether a view of a result is touched by the last op only, and can be made where the temporary is."""
+def _same_place(out: Any, private: Any) -> bool:
+    """Whether a part of scratch and a part of a result are at the same place of buffers of one size.
+    An allocation in the body has no place."""
+    if private.name == "memref.alloc":
+        return True
+    mine, its = region(private.results[0]), region(out)
+    return mine is not None and its is not None and mine[1] == its[1]
+
+
+def _is_free(view: Any, ops: list[Any], private: Any) -> bool:
+    """Whether a view of a result is touched by the last op only, and can be made where the private
+    part is."""
     op = defining_op(view)
-    if op is None or op.name != "memref.subview" or op.block != alloc.block:
+    if op is None or op.name != "memref.subview" or op.block != private.block:
         return False
-    before = ops[: ops.index(alloc)]
+    before = ops[: ops.index(private)]
     operands = [defining_op(x) for x in op.operands]
-    if any(o is not None and o.block == alloc.block and o not in before for o in operands):
+    if any(o is not None and o.block == private.block and o not in before for o in operands):
         return False
     touching = [o for o in ops if _touches(o, root(view))]
     return touching == [ops[-1]]
@@ -61,11 +100,11 @@ def _touches(op: Any, buffer: Any) -> bool:
         return False
     found = any(is_buffer(x) and root(x) == buffer for x in op.operands)
     return found or any(
-        _touches(inner.operation, buffer) for region in op.regions for b in region.blocks for inner in b.operations
+        _touches(inner.operation, buffer) for part in op.regions for b in part.blocks for inner in b.operations
     )
 
 
-def _replace(alloc: Any, view: Any) -> None:
-    view.owner.operation.move_before(alloc)
-    alloc.results[0].replace_all_uses_with(view)
-    alloc.erase()
+def _move_before(op: Any, place: Any) -> None:
+    ops = [o.operation for o in op.block.operations]
+    if ops.index(op) > ops.index(place):
+        op.move_before(place)

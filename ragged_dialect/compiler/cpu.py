@@ -35,10 +35,16 @@ def lower_for_cpu(source: Any, entry: str | None = None, check: bool = True, isa
     `expand-ragged-math`. Raises VerifyError, CompileError or PassError."""
     module = load_program(source)
     with module.context, ir.Location.unknown():
-        function = find_entry(module, entry)
+        keep_only(module, find_entry(module, entry))
+    return lower_module(module, check, isa)
+
+
+def lower_module(module: Any, check: bool = True, isa: str = "auto") -> Lowered:
+    """Lower a module with one public function in place. It is trusted to be valid."""
+    with module.context, ir.Location.unknown():
+        function = find_entry(module, None)
         name = function.attributes["sym_name"].value
         locations = tuple(a.location for a in function.regions[0].blocks[0].arguments)
-        keep_only(module, function)
         layouts, *rest = pipelines.cpu_pipeline(check, isa)
         layouts.run(module, verify=False)
         signature = signature_of(functions(module)[name])
@@ -53,7 +59,11 @@ def lower_for_cpu(source: Any, entry: str | None = None, check: bool = True, isa
 
 def compile_for_cpu(source: Any, entry: str | None, check: bool) -> CpuFunction:
     """A function of a program as a callable on NumPy arrays."""
-    lowered = lower_for_cpu(source, entry, check)
+    return load_lowered(lower_for_cpu(source, entry, check))
+
+
+def load_lowered(lowered: Lowered) -> CpuFunction:
+    """A lowered program in memory, ready to call."""
     with lowered.module.context, ir.Location.unknown():
         return _jit(lowered)
 

@@ -75,6 +75,7 @@ def device_program(source: Any, entry: str | None, check: bool, options: list[An
 
 
 def _lower(module: Any, name: str, check: bool, finish: Finish) -> DeviceProgram:
+    from ragged_dialect.lowering.gpu.device_modules import gpu_modules
     from ragged_dialect.lowering.gpu.host_program import host_source
     from ragged_dialect.lowering.gpu.translate import kernels_to_llvm
 
@@ -84,7 +85,8 @@ def _lower(module: Any, name: str, check: bool, finish: Finish) -> DeviceProgram
     for stage in rest:
         stage.run(module, verify=False)
     host = host_source(module)
-    return DeviceProgram(signature, host, finish(kernels_to_llvm(module)))
+    kernels = finish(kernels_to_llvm(module)) if gpu_modules(module.operation) else ""
+    return DeviceProgram(signature, host, kernels)
 
 
 def _unchanged(text: str) -> str:

@@ -46,7 +46,7 @@ class Emulator:
         addresses = Addresses(self._machine.state_address, *(self._machine.address(name) for name in names))
         with LOCK:
             self._program = Program(llvm_ir, addresses, self._machine.arguments, check)
-            self._code = Code(self._program.text)
+            self._code = Code(self._program.text, level=0 if check else 1)
         self._check = check
         self._order = _ORDERS[order]
         self._random = np.random.default_rng(seed)

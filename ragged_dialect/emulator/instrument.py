@@ -29,7 +29,12 @@ _MEMORY = frozenset(("load", "store", "atomicrmw", "cmpxchg"))
 _DIVISIONS = frozenset(("udiv", "sdiv", "urem", "srem"))
 _HINTS = re.compile(r"llvm\.(assume|lifetime\.\w+|dbg\.\w+|experimental\.noalias\.scope\.decl|prefetch)\b")
 _COPIES = re.compile(r"llvm\.(memcpy|memmove|memset)\.")
+_BEFORE_TYPE = re.compile(
+    r"^(?:(?:range\(.*?\)|noundef|nonnull|zeroext|signext|fast|nnan|ninf|nsz|arcp|contract|afn|reassoc) )+"
+)
 _METADATA = re.compile(r", ![\w.]+ !\d+")
+# Room on the stack for the value of every instruction.
+_SPILLED_BYTES = 64
 # Like a store to memory that nothing else sees: loads and stores around a check may still be combined.
 _CHECK_ATTRIBUTES = "nounwind memory(inaccessiblemem: readwrite)"
 
@@ -72,6 +77,7 @@ class Instrumenter:
         self._defined = defined
         self._check = check
         self.sites: list[str] = [""]
+        self._calls: dict[str, int] = {}
 
     def body(self, name: str, lines: list[str], parameters: Mapping[str, int]) -> tuple[list[str], Footprint]:
         """The new lines of a function, and its footprint. `parameters` are the numbers of the
@@ -81,8 +87,8 @@ class Instrumenter:
 
     def call_site(self, function: str, callee: str) -> int:
         """The number of a new call."""
-        earlier = sum(site.endswith(f"of @{function})") for site in self.sites)
-        self.sites.append(f"{callee} (collective {earlier + 1} of @{function})")
+        self._calls[function] = self._calls.get(function, 0) + 1
+        self.sites.append(f"{callee} (collective {self._calls[function]} of @{function})")
         return len(self.sites) - 1
 
     @property
@@ -99,7 +105,7 @@ class _Body:
         self._origins = Origins(lines, parameters)
         self._count = 0
         self._compared = _compared_pointers(lines)
-        self.footprint = Footprint(stack=sum(self._origins.local_sizes.values()))
+        self.footprint = Footprint(stack=sum(self._origins.local_sizes.values()) + _SPILLED_BYTES * len(lines))
         self.lines: list[str] = []
         for line in lines:
             self._line(line)
@@ -231,7 +237,7 @@ class _Body:
 
     def _intrinsic(self, found: Instruction, name: str, operands: Sequence[str]) -> str:
         site = self._owner.call_site(self._name, name) if is_collective(name) else 0
-        result = re.sub(r"^(?:(?:range\(.*?\)|noundef|nonnull|zeroext|signext) )+", "", found.rest)
+        result = _BEFORE_TYPE.sub("", found.rest)
         result = leading_type(result[: result.index("@")].strip())
         head = f"{found.result} = " if found.result else ""
         return f"  {head}call {result} @{PREFIX}{name}({', '.join((f'i64 {site}', *operands))})"

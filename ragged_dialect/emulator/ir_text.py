@@ -78,6 +78,14 @@ def type_size(kind: str) -> int:
     return 1 << ((bits + 7) // 8 - 1).bit_length()
 
 
+def natural_alignment(kind: str) -> int:
+    """Bytes that a type is aligned to where nothing else is said."""
+    match = _VECTOR.fullmatch(kind)
+    if match and kind[0] == "[":
+        return natural_alignment(match[2])
+    return 1 << (type_size(kind) - 1).bit_length()
+
+
 def element_size(kind: str) -> int:
     """Bytes of what a vector or array, however deep, consists of."""
     match = _VECTOR.fullmatch(kind)

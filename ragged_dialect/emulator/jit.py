@@ -22,20 +22,21 @@ def _initialize() -> None:
         llvm.load_library_permanently("libm.so.6")
 
 
-def _target_machine() -> Any:
+def _target_machine(level: int) -> Any:
     """A new one every time: an engine takes it over."""
     _initialize()
     features = llvm.get_host_cpu_features().flatten()
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=1)
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=level)
 
 
 class Code:
     """A module as machine code, which lives as long as this object."""
 
-    def __init__(self, text: str) -> None:
-        """Compile LLVM IR; the caller holds LLVM's lock."""
-        machine = _target_machine()
+    def __init__(self, text: str, level: int) -> None:
+        """Compile LLVM IR at a level of LLVM's code generator; the caller holds LLVM's lock. Level 0
+        takes a tenth of the time of level 1."""
+        machine = _target_machine(level)
         module = llvm.parse_assembly(text)
         module.triple = llvm.get_process_triple()
         module.data_layout = str(machine.target_data)

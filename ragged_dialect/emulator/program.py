@@ -11,7 +11,7 @@ import numpy as np
 
 from ragged_dialect.emulator.instrument import MAX_GRANULE, PREFIX, Footprint, Globals, Instrumenter
 from ragged_dialect.emulator.intrinsics import Addresses, Signature, define
-from ragged_dialect.emulator.ir_text import element_size, type_size
+from ragged_dialect.emulator.ir_text import element_size, natural_alignment, type_size
 from ragged_dialect.emulator.math_functions import library_function
 from ragged_dialect.emulator.origins import ARGUMENT, GLOBAL, Origin
 from ragged_dialect.emulator.state import FINISHED, MAX_ARGUMENTS
@@ -182,7 +182,7 @@ def _place_shared(module: Any) -> tuple[Any, dict[str, int]]:
             raise EmulatorError(f"expected static shared memory, got {declaration.strip()}")
         kind = str(variable.global_value_type)
         match = re.search(r", align (\d+)", declaration)
-        shared.append((variable.name, type_size(kind), int(match[1]) if match else element_size(kind)))
+        shared.append((variable.name, type_size(kind), int(match[1]) if match else natural_alignment(kind)))
     memory: Any = np.empty(sum(size + 3 * _RED_ZONE for _, size, _ in shared) + _RED_ZONE, np.uint8)
     addresses, at = dict[str, int](), memory.ctypes.data
     for name, size, alignment in shared:

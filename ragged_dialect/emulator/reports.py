@@ -46,9 +46,9 @@ class Report:
             codes.DEADLOCK: self._deadlock,
             codes.ZERO_DIVISOR: lambda: "expected a divisor other than 0, got 0",
         }
+        reason = makers[self._state.error]()
         block = (self._state.block_x, self._state.block_y, self._state.block_z)
-        where = f"kernel {self._kernel.name}, block {block}, thread {_position(self._current())}"
-        return f"{where}: {makers[self._state.error]()}"
+        return f"kernel {self._kernel.name}, block {block}, thread {_position(self._current())}: {reason}"
 
     def _current(self) -> Thread:
         return Thread(self._state.current)
@@ -165,7 +165,7 @@ class Report:
         if stuck.kind >= codes.FIRST_WARP_KIND:
             whom = f"mask {stuck.mask:#x}"
             peers = [t for t in waiting if t.index // codes.WARP == stuck.index // codes.WARP]
-        other = next(t for t in peers if t.site != stuck.site or t.mask != stuck.mask)
+        other = next(t for t in peers if (t.site, t.mask) != (stuck.site, stuck.mask))
         return (
             f"expected all threads of {whom} at {self._site(stuck)}, got thread {_position(other)}"
             f" at {self._site(other)}"

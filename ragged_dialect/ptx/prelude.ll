@@ -234,7 +234,7 @@ define linkonce_odr float @__nv_erff(float %x) alwaysinline {
 
 ; (r, q) with x = (q + 4 n) pi / 2 + r and |r| <= pi / 4 for |x| >= 2**16, in 96 bits of 2 / pi: those before have a weight
 ; of 4 or more in the product with the 24-bit integer x is a multiple of, those after do not count.
-define linkonce_odr { float, i32 } @__ragged_reduce_far(float %x) noinline {
+define linkonce_odr { float, i32 } @__ragged_reduce_far(float %x) alwaysinline {
   %bits = bitcast float %x to i32
   %field = lshr i32 %bits, 23
   %biased = and i32 %field, 255

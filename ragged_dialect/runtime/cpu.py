@@ -10,6 +10,7 @@ from ragged_dialect.checks import Check
 from ragged_dialect.errors import RuntimeCheckError
 from ragged_dialect.runtime.arguments import Flattener
 from ragged_dialect.runtime.frames import Frame, FrameLayout
+from ragged_dialect.runtime.prepared import PreparedCall
 from ragged_dialect.runtime.signature import Signature
 
 
@@ -31,6 +32,10 @@ class CpuFunction:
         self._flatten = Flattener(signature)
         self._layout = FrameLayout(signature)
         self._free_frames: list[Frame] = []
+
+    def prepared(self) -> PreparedCall:
+        """The same function for arguments that are packed already."""
+        return PreparedCall(self._call, self._layout, self.signature, self._checks, self._keep)
 
     def __call__(self, *arguments: Any) -> Any:
         """Run. ArgumentError for arguments that do not fit, RuntimeCheckError for invalid data.

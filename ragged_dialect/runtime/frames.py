@@ -52,6 +52,17 @@ class FrameLayout:
         self._starts = [start + sum(sizes[:k]) for k in range(len(sizes) + 1)]
         self._words = max(1, -(-(self._starts[-1] + self._output.size) // _WORD))
 
+    @property
+    def input(self) -> slice:
+        """Bytes of a frame that hold the packed arguments, in their order."""
+        return slice(self._starts[0], self._starts[-1])
+
+    @property
+    def output(self) -> tuple[int, struct.Struct]:
+        """Where a frame holds the struct of the results, and its fields: the status, where there is
+        one, and the results in their order, an array by the fields of its descriptor."""
+        return self._starts[-1], self._output
+
     def make(self) -> Frame:
         """A frame with its pointers in place."""
         words = (ctypes.c_int64 * self._words)()
@@ -128,6 +139,37 @@ def _address(array: Any) -> int:
         return array.ctypes.data
 
 
+def descriptor(array: Array) -> bytes:
+    """The memref descriptor of a contiguous array, as arguments are packed."""
+    fields = _descriptor(array)
+    return struct.pack(f"={len(fields)}q", *fields)
+
+
+def number(value: int) -> bytes:
+    """An integer as arguments are packed."""
+    return value.to_bytes(_WORD, "little", signed=True)
+
+
+class Allocation:
+    """A buffer that a compiled program allocated; freed with the last reference."""
+
+    __slots__ = ("address",)
+
+    def __init__(self, address: int) -> None:
+        self.address = address
+
+    def __del__(self) -> None:
+        _free(self.address)
+
+
+def descriptor_array(memory: Any, packed: bytes, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """The read-only array of a descriptor; `memory` lives as long as it does."""
+    _, aligned, offset = struct.unpack_from("=3q", packed)
+    interface = {"data": (aligned + offset * dtype.itemsize, True), "shape": shape, "typestr": dtype.str, "version": 3}
+    array = np.asarray(_View(memory, interface))
+    return array if array.dtype == dtype else array.view(dtype)
+
+
 def _scalar(part: Part, value: Any) -> Any:
     return value if part.dtype.kind != "V" else float(np.frombuffer(value, part.dtype)[0])
 
@@ -139,6 +181,16 @@ class _Memory:
 
     def __init__(self, interface: dict[str, Any]) -> None:
         self.__array_interface__ = interface
+
+
+class _View(_Memory):
+    """Memory that something else owns."""
+
+    __slots__ = ("memory",)
+
+    def __init__(self, memory: Any, interface: dict[str, Any]) -> None:
+        super().__init__(interface)
+        self.memory = memory
 
 
 class _Owner(_Memory):

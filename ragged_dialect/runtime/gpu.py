@@ -23,7 +23,8 @@ class CupyDevice:
     """The GPU that was current when the program was compiled.
 
     Calls are queued on CuPy's current stream. A failed check is raised by a later call on that
-    stream, or by `synchronize()`; with `sync` by the call itself, which then waits.
+    stream, or by `synchronize()`; with `sync` by the call itself, which then waits. `ptx` is empty
+    for a program without kernels.
     """
 
     target = "gpu"
@@ -31,7 +32,7 @@ class CupyDevice:
     def __init__(self, cupy: Any, name: str, ptx: str, program: HostProgram, sync: bool) -> None:
         self._cupy = cupy
         self._name = name
-        self._module = load_module(cupy, name, ptx)
+        self._module = load_module(cupy, name, ptx) if ptx else None
         self._arrays = DeviceArrays(cupy)
         self.errors = device_errors(cupy)
         self._streams = CheckedStreams(cupy, name, program.checks, sync) if program.checks else None
@@ -72,6 +73,7 @@ class CupyDevice:
 
     def kernel(self, name: str, block: tuple[int, int, int], kinds: str) -> Callable[..., None]:
         """What launches a kernel: called with three grid sizes and the arguments."""
+        assert self._module is not None
         function = self._module.get_function(name)
         narrow = [k for k, kind in enumerate(kinds.split()) if kind == "bf16"]
 

@@ -19,7 +19,7 @@ from ragged_dialect.shape import RaggedShape
 @dataclass(frozen=True)
 class DeviceProgram:
     """All that running a program on a device needs: the signature of its entry, the host program,
-    and the kernels as LLVM IR or PTX."""
+    and the kernels as LLVM IR or PTX, empty when it has none."""
 
     signature: Signature
     host: HostProgram

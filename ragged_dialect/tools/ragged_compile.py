@@ -62,9 +62,7 @@ def _compile(options: argparse.Namespace) -> None:
     else:
         from ragged_dialect.artifacts import gpu_module
 
-        gpu_module.write(
-            module, options.entry, options.output, check, arch=options.target, fast_math=options.fast_math
-        )
+        gpu_module.write(module, options.entry, options.output, check, arch=options.target, fast_math=options.fast_math)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -130,7 +130,7 @@ class Array:
         return {"data": (self.data.ptr, False), "shape": self.shape, "typestr": self.dtype.str, "version": 3}
 
     def __getitem__(self, index: Any) -> Array:
-        return self._view(self.host[index] if self.host[index].ndim else self.host[index].reshape(()))
+        return self._view(self.host[(*index, ...)])
 
     def _view(self, host: Any) -> Array:
         return type(self)(self.cupy, host, self.data.device_id, self.data.mem)

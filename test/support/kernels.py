@@ -23,6 +23,15 @@ def module(*kernels: str) -> str:
     return "gpu.module @kernels {\n" + "\n".join(kernels) + "\n}\n"
 
 
+def translated(text: str, index_bits: int = 64) -> str:
+    """LLVM IR of a module's kernels."""
+    from ragged_dialect.asm.module import load_module
+    from ragged_dialect.dialect import context
+    from ragged_dialect.lowering.gpu.translate import kernels_to_llvm
+
+    return kernels_to_llvm(load_module(text, context(), "<kernels>"), index_bits)
+
+
 UNARY = ("absf", "ceil", "exp", "exp2", "expm1", "floor", "log", "log10", "log1p", "log2", "round", "roundeven",
          "rsqrt", "sqrt", "tanh", "erf", "trunc", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "cos",
          "cosh", "erfc", "sin", "sinh", "tan")  # fmt: skip

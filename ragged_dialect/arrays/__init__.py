@@ -1,0 +1,1 @@
+"""Ragged arrays for users: made, looked at, computed with, and compiled by `jit`."""

@@ -1,0 +1,110 @@
+"""What depends on the array library: taking NumPy, CuPy and PyTorch arrays, and giving them back.
+
+Inside, arrays on the CPU are NumPy's and arrays on a GPU CuPy's; PyTorch tensors share memory with
+one of them. `library` says what a user gets back.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect.errors import ArgumentError, DeviceError
+
+DType = np.dtype[Any]
+
+SUPPORTED = frozenset(np.dtype(t) for t in ("bool", "i1", "i2", "i4", "i8", "f2", "f4", "f8"))
+
+
+def library(array: Any) -> str | None:
+    """`numpy`, `cupy` or `torch`; None for what is no array."""
+    if isinstance(array, (np.ndarray, np.generic)):
+        return "numpy"
+    name = type(array).__module__.split(".", 1)[0]
+    if name == "cupy" and hasattr(array, "__cuda_array_interface__"):
+        return "cupy"
+    torch = sys.modules.get("torch")
+    return "torch" if torch is not None and isinstance(array, torch.Tensor) else None
+
+
+def take(array: Any) -> Any:
+    """An array of any library, or a sequence of numbers, as NumPy's or CuPy's; no copy where memory
+    can be shared. ArgumentError for a tensor that needs gradients or is not on a CPU or CUDA."""
+    kind = library(array)
+    if kind == "torch":
+        return _from_torch(array)
+    if kind is not None:
+        return np.asarray(array) if kind == "numpy" else array
+    return np.asarray(array)
+
+
+def _from_torch(tensor: Any) -> Any:
+    torch = sys.modules["torch"]
+    tensor = tensor.detach()
+    if tensor.device.type == "cuda":
+        return _cupy().from_dlpack(tensor.contiguous())
+    if tensor.device.type != "cpu":
+        raise ArgumentError(f"expected a tensor on a CPU or CUDA device, got {tensor.device}")
+    if tensor.dtype == torch.bfloat16:
+        import ml_dtypes
+
+        return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+    return tensor.numpy()
+
+
+def give(array: Any, kind: str) -> Any:
+    """NumPy's or CuPy's array as one of a library."""
+    if kind != "torch":
+        return array
+    import torch  # pyright: ignore[reportMissingImports]
+
+    if array.dtype.name == "bfloat16":
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array) if isinstance(array, np.ndarray) else torch.from_dlpack(array)
+
+
+def check_dtype(dtype: DType) -> None:
+    """ArgumentError for an element type that programs do not have."""
+    if dtype not in SUPPORTED and dtype.name != "bfloat16":
+        raise ArgumentError(f"expected a dtype of bool, int8 to int64, float16 to float64 or bfloat16, got {dtype}")
+
+
+def contiguous(array: Any) -> Any:
+    """The array in C order, aligned, in native byte order; itself where it is so."""
+    if not isinstance(array, np.ndarray):
+        return namespace(array).ascontiguousarray(array)
+    if array.dtype.byteorder not in "=|<":
+        array = array.astype(array.dtype.newbyteorder("="))
+    flags = array.flags
+    return array if flags.c_contiguous and flags.aligned else np.array(array, order="C")
+
+
+def namespace(array: Any) -> ModuleType:
+    """The module with the functions for an array: numpy or cupy."""
+    return np if isinstance(array, (np.ndarray, np.generic)) else _cupy()
+
+
+def device(array: Any) -> str:
+    """`cpu`, or `cuda:0` for NumPy's or CuPy's array."""
+    return "cpu" if isinstance(array, np.ndarray) else f"cuda:{array.device.id}"
+
+
+def integer_limit(dtype: DType) -> int:
+    """Largest number of an integer dtype."""
+    return int(np.iinfo(dtype).max)
+
+
+def to_host(array: Any) -> np.ndarray[Any, DType]:
+    """The array in the memory of the CPU."""
+    return array if isinstance(array, np.ndarray) else array.get()
+
+
+def _cupy() -> ModuleType:
+    try:
+        import cupy  # pyright: ignore[reportMissingImports]
+    except ImportError as error:
+        raise DeviceError(f"expected CuPy for arrays on a GPU, got none ({error})") from error
+    return cupy

@@ -1,0 +1,55 @@
+"""Calls with arguments that were packed beforehand: the shortest way into a program on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ragged_dialect.checks import Check
+from ragged_dialect.errors import RuntimeCheckError
+from ragged_dialect.runtime.frames import STATUS_ENTRIES, Frame, FrameLayout
+from ragged_dialect.runtime.signature import Signature
+
+
+class PreparedCall:
+    """A compiled function that takes the bytes of its arguments and gives the fields of its results.
+
+    Arguments are packed in order: an array as its memref descriptor (`frames.descriptor`), a number in
+    eight bytes. They are trusted. Arrays must stay alive until the call returns; arrays among the
+    results are descriptors of memory that the caller then owns. Calls from several threads may overlap.
+    """
+
+    def __init__(
+        self, call: Callable[[int], None], layout: FrameLayout, signature: Signature, checks: Sequence[Check], keep: Any
+    ) -> None:
+        self._call = call
+        self._layout = layout
+        self._checks = checks
+        self._keep = keep
+        self._input = layout.input
+        self._at, fields = layout.output
+        self._read = fields.unpack_from
+        self._status = STATUS_ENTRIES if signature.status else 0
+        self._free: list[tuple[memoryview, Frame]] = []
+
+    def __call__(self, packed: bytes) -> tuple[Any, ...]:
+        """The fields of the results. RuntimeCheckError for data that a check of the program refuses."""
+        try:
+            taken = self._free.pop()
+        except IndexError:
+            taken = self._make()
+        view, frame = taken
+        view[self._input] = packed
+        self._call(frame.address)
+        fields = self._read(view, self._at)
+        self._free.append(taken)
+        if self._status:
+            number, case, component, a, b = fields[:STATUS_ENTRIES]
+            if number:
+                raise RuntimeCheckError(self._checks[number - 1].message(case, component, a, b))
+            return fields[STATUS_ENTRIES:]
+        return fields
+
+    def _make(self) -> tuple[memoryview, Frame]:
+        frame = self._layout.make()
+        return memoryview(frame.words).cast("B"), frame

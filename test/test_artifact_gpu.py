@@ -1,0 +1,204 @@
+"""Python modules made of programs: alone, on the fake CuPy, with the results and errors of the package."""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.fake_cupy import FakeCupy
+from support.gpu_programs import HEADER, emulator_loader, install
+
+from ragged_dialect import CompileError, compile
+from ragged_dialect.artifacts import gpu_module
+from ragged_dialect.artifacts.amalgamation import amalgamate
+from ragged_dialect.tools import ragged_compile
+
+F32 = np.float32
+X = 'tensor<?x?x2xf32, #ragged.layout<"dr|d">>'
+SOFT = f"""
+func.func @soft(%x: {X}, %by: f32) -> ({X}, tensor<?xi64>) {{
+  %0 = math.exp %x : {X}
+  %1 = ragged.lengths %0 {{level = 1}} : ({X}) -> tensor<?xi64>
+  ragged.print %by {{label = "by"}} : (f32) -> ()
+  return %0, %1 : {X}, tensor<?xi64>
+}}
+"""
+GOOD = (np.array([[0.1, 1], [2, 3], [4, 5]], F32), np.array([0, 1, 1, 3]))
+
+
+@pytest.fixture
+def cupy(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCupy]:
+    """The fake with kernels that the emulator runs."""
+    monkeypatch.setattr("ragged_dialect.ptx.emit", lambda text, arch, fast_math: HEADER + text)
+    yield install(monkeypatch, FakeCupy(emulator_loader))
+
+
+def imported(text: str) -> Any:
+    """A module of a text, that cannot import the package."""
+    made = types.ModuleType("artifact")
+    hidden = {name: sys.modules[name] for name in list(sys.modules) if name.split(".")[0] == "ragged_dialect"}
+    sys.modules.update(dict.fromkeys(hidden, None))  # type: ignore[arg-type]
+    try:
+        exec(builtin_compile(text), made.__dict__)
+    finally:
+        sys.modules.update(hidden)
+    return made
+
+
+def builtin_compile(text: str) -> Any:
+    """Code of a module's text."""
+    return __builtins__["compile"](text, "artifact.py", "exec") if isinstance(__builtins__, dict) else None
+
+
+def artifact(path: Path, source: str, **options: Any) -> Any:
+    """The module that a program becomes."""
+    return imported(gpu_module.write(source, None, path / "made.py", arch="sm_90", **options).read_text())
+
+
+def test_results(tmp_path: Path, cupy: FakeCupy, capsys: pytest.CaptureFixture[str]) -> None:
+    made = artifact(tmp_path, SOFT)
+    (values, offsets), lengths = made.soft(GOOD, 2.5)
+    assert capsys.readouterr().out == "by: 2.5\n"
+    expected = compile(SOFT, target="emulator")(GOOD, 2.5)
+    assert values.get().tolist() == expected[0][0].tolist()
+    assert (offsets.get().tolist(), lengths.get().tolist()) == ([0, 1, 1, 3], [1, 0, 2])
+
+
+def test_errors(tmp_path: Path, cupy: FakeCupy) -> None:
+    """The texts of the package, of classes of the module's own."""
+    made = artifact(tmp_path, SOFT)
+    function = compile(SOFT)
+    for given in [(GOOD,), (GOOD, "x"), (GOOD[0], 1), ((GOOD[0], 3), 1), ((GOOD[0][:, :1], GOOD[1]), 1)]:
+        with pytest.raises(TypeError) as expected:
+            function(*given)
+        with pytest.raises(made.ArgumentError) as error:
+            made.soft(*given)
+        assert str(error.value).replace("array on the device or a NumPy", "NumPy").replace(
+            "an NumPy", "a NumPy"
+        ) == str(expected.value)
+        assert isinstance(error.value, made.RaggedError)
+    made.soft((GOOD[0], np.array([0, 2])), 1.0)
+    with pytest.raises(made.RuntimeCheckError) as failure:
+        made.synchronize()
+    assert str(failure.value) == "argument 0: level 1, component 0: expected offsets[1] == 3, got 2"
+
+
+def test_checks_at_once_and_none(tmp_path: Path, cupy: FakeCupy) -> None:
+    bad = (GOOD[0], np.array([0, 2]))
+    made = artifact(tmp_path, SOFT, check="sync")
+    assert "Every call waits for its checks." in made.__doc__
+    with pytest.raises(made.RuntimeCheckError):
+        made.soft(bad, 1.0)
+    made = artifact(tmp_path, SOFT, check=False)
+    assert "check" not in made.__doc__
+    assert made.soft(bad, 1.0)[0][1].get().tolist() == [0, 2]
+
+
+def test_constants_and_bfloat16(tmp_path: Path, cupy: FakeCupy) -> None:
+    text = """func.func @f(%a: bf16) -> (bf16, tensor<2xbf16>) {
+      %0 = arith.constant dense<[1.5, -2.0]> : tensor<2xbf16>
+      %1 = arith.mulf %a, %a : bf16
+      return %1, %0 : bf16, tensor<2xbf16>
+    }"""
+    made = artifact(tmp_path, text)
+    for _ in range(2):
+        number, constant = made.f(1.5)
+        assert (number, constant.dtype, constant.get().tolist()) == (2.25, np.dtype(ml_dtypes.bfloat16), [1.5, -2])
+
+
+def test_the_file(tmp_path: Path, cupy: FakeCupy) -> None:
+    """Reads well from the top, and imports NumPy and what comes with Python."""
+    text = gpu_module.write(SOFT, None, tmp_path / "soft.py", arch="sm_90").read_text()
+    assert text.startswith(
+        '"""soft, compiled for sm_90. Needs NumPy and CuPy.\n\n'
+        "soft((values: float32[?, 2], offsets1: int64[?]), float32) -> "
+        "(values: float32[?, 2], offsets1: int64[?]), int64[?]\n"
+    )
+    tree = ast.parse(text)
+    assert "ragged_dialect" not in {
+        name.split(".")[0]
+        for node in ast.walk(tree)
+        for name in ([a.name for a in node.names] if isinstance(node, ast.Import) else
+                     [node.module or ""] if isinstance(node, ast.ImportFrom) else [])
+    }  # fmt: skip
+    modules = {a.name for node in tree.body if isinstance(node, ast.Import) for a in node.names}
+    assert modules - set(sys.stdlib_module_names) == {"numpy"}
+    assert f'PTX = r"""{HEADER}' in text
+    assert "\n\n\n\n" not in text
+
+
+def test_names_of_the_runtime_differ() -> None:
+    """Two modules with one name would overwrite each other."""
+    names = [amalgamate([module]).names for module in gpu_module.RUNTIME]
+    shared = {name for k, one in enumerate(names) for other in names[:k] for name in one & other}
+    assert shared <= {"Array"}
+
+
+@pytest.mark.parametrize("name", ["bind", "Signature", "np", "class", "synchronize", "my-name", "numpy_dtype"])
+def test_names_refused(tmp_path: Path, cupy: FakeCupy, name: str) -> None:
+    with pytest.raises(CompileError) as error:
+        artifact(tmp_path, f"func.func @{json.dumps(name)}(%a: f32) -> f32 {{ return %a : f32 }}")
+    assert str(error.value) == f"expected an entry whose name is free in the Python module, got '{name}'"
+    assert not (tmp_path / "made.py").exists()
+
+
+def test_the_tool(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """With real PTX."""
+    (tmp_path / "p.mlir").write_text(SOFT)
+    output = tmp_path / "soft.py"
+    given = [str(tmp_path / "p.mlir"), "--entry", "soft", "-o", str(output)]
+    assert ragged_compile.main([*given, "--target", "sm_90"]) == 0
+    assert ".visible .entry" in output.read_text()
+    assert "\n.target sm_90\n" in output.read_text()
+    assert "by synchronize()" in output.read_text()
+    assert ragged_compile.main([*given, "--target", "sm_80", "--no-check", "--fast-math"]) == 0
+    assert "by synchronize()" not in output.read_text()
+    assert "\n.target sm_80\n" in output.read_text()
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    made = imported(output.read_text())
+    with pytest.raises(made.DeviceError, match="expected CuPy to run on a GPU, got: .*; pip install cupy-cuda12x"):
+        made.soft(GOOD, 1.0)
+
+
+def test_the_tool_makes_libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is passed on to the CPU's part."""
+    from ragged_dialect.artifacts import cpu_library
+
+    seen: list[Any] = []
+    monkeypatch.setattr(cpu_library, "write", lambda *given: seen.append(given[1:]))
+    (tmp_path / "p.mlir").write_text(SOFT)
+    given = [str(tmp_path / "p.mlir"), "--target", "cpu", "-o", "libsoft.so"]
+    assert ragged_compile.main(given) == 0
+    assert ragged_compile.main([*given, "--entry", "soft", "--no-check", "--cpu", "generic"]) == 0
+    assert seen == [(None, Path("libsoft.so"), True, "host"), ("soft", Path("libsoft.so"), False, "generic")]
+
+
+REFUSED = [
+    ([], "ragged-compile: expected -o FILE, got none\n"),
+    (["-o", "x.py", "--target", "sm_1"], "ragged-compile: expected an arch among sm_80"),
+    (["-o", "x.py", "--target", "sm_90", "--entry", "g"], "ragged-compile: expected an entry among soft, got 'g'\n"),
+    (["-o", "/nonexistent/x.py", "--target", "sm_90"], "ragged-compile: /nonexistent/x.py: no such file or directory\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED)
+def test_the_tool_refuses(tmp_path: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "p.mlir").write_text(SOFT)
+    assert ragged_compile.main([str(tmp_path / "p.mlir"), *options]) == 1
+    assert capsys.readouterr().err.startswith(message)
+
+
+def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ragged_compile.main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("ragged-compile ")
+    assert ragged_compile.main(["--help"]) == 0
+    assert "a shared library, and a C header" in capsys.readouterr().out
