@@ -109,7 +109,7 @@ def extent(x: Any, dim: int) -> Mixed:
     if op is not None and op.name == "memref.cast":
         return extent(op.operands[0], dim)
     if op is not None and op.name == "memref.subview" and len(op.attributes["static_sizes"]) == len(x.type.shape):
-        return _mixed(op)[1][dim]
+        return starts_and_sizes(op)[1][dim]
     if op is not None and op.name == "memref.collapse_shape":
         total: Mixed = 1
         for k in op.attributes["reassociation"][dim]:
@@ -153,7 +153,7 @@ def region(view: Any) -> tuple[Any, tuple[tuple[Any, Any], ...]] | None:
     inner = region(op.operands[0])
     if inner is None or any(s != 1 for s in op.attributes["static_strides"]):
         return None
-    starts, sizes = _mixed(op)
+    starts, sizes = starts_and_sizes(op)
     if len(inner[1]) != len(starts):  # a view of a view that lost axes
         return None
     found: list[tuple[Any, Any]] = []
@@ -168,7 +168,7 @@ def _is_zero(x: Any) -> bool:
     return isinstance(x, int) and x == 0
 
 
-def _mixed(subview: Any) -> tuple[list[Any], list[Any]]:
+def starts_and_sizes(subview: Any) -> tuple[list[Any], list[Any]]:
     """Starts and sizes of a `memref.subview`: ints and values."""
     groups = list(subview.attributes["operandSegmentSizes"])
     starts = iter(subview.operands[1 + k] for k in range(groups[1]))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import json
 import sys
-import types
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ SOFT = f"""
 func.func @soft(%x: {X}, %by: f32) -> ({X}, tensor<?xi64>) {{
   %0 = math.exp %x : {X}
   %1 = ragged.lengths %0 {{level = 1}} : ({X}) -> tensor<?xi64>
-  ragged.print %by {{label = "by"}} : (f32) -> ()
   return %0, %1 : {X}, tensor<?xi64>
 }}
 """
@@ -35,41 +33,46 @@ GOOD = (np.array([[0.1, 1], [2, 3], [4, 5]], F32), np.array([0, 1, 1, 3]))
 
 
 @pytest.fixture
-def cupy(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCupy]:
+def cupy(monkeypatch: pytest.MonkeyPatch) -> FakeCupy:
     """The fake with kernels that the emulator runs."""
     monkeypatch.setattr("ragged_dialect.ptx.emit", lambda text, arch, fast_math: HEADER + text)
-    yield install(monkeypatch, FakeCupy(emulator_loader))
+    return install(monkeypatch, FakeCupy(emulator_loader))
 
 
-def imported(text: str) -> Any:
-    """A module of a text, that cannot import the package."""
-    made = types.ModuleType("artifact")
+def imported(path: Path) -> Any:
+    """The module of a file, which cannot import the package."""
     hidden = {name: sys.modules[name] for name in list(sys.modules) if name.split(".")[0] == "ragged_dialect"}
-    sys.modules.update(dict.fromkeys(hidden, None))  # type: ignore[arg-type]
-    try:
-        exec(builtin_compile(text), made.__dict__)
-    finally:
-        sys.modules.update(hidden)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in hidden:
+            patch.setitem(sys.modules, name, None)
+        spec = importlib.util.spec_from_file_location("made", path)
+        assert spec is not None
+        assert spec.loader is not None
+        made = importlib.util.module_from_spec(spec)
+        patch.setitem(sys.modules, "made", made)
+        spec.loader.exec_module(made)
     return made
-
-
-def builtin_compile(text: str) -> Any:
-    """Code of a module's text."""
-    return __builtins__["compile"](text, "artifact.py", "exec") if isinstance(__builtins__, dict) else None
 
 
 def artifact(path: Path, source: str, **options: Any) -> Any:
     """The module that a program becomes."""
-    return imported(gpu_module.write(source, None, path / "made.py", arch="sm_90", **options).read_text())
+    return imported(gpu_module.write(source, None, path / "made.py", arch="sm_90", **options))
 
 
-def test_results(tmp_path: Path, cupy: FakeCupy, capsys: pytest.CaptureFixture[str]) -> None:
+def test_results(tmp_path: Path, cupy: FakeCupy) -> None:
     made = artifact(tmp_path, SOFT)
     (values, offsets), lengths = made.soft(GOOD, 2.5)
-    assert capsys.readouterr().out == "by: 2.5\n"
     expected = compile(SOFT, target="emulator")(GOOD, 2.5)
     assert values.get().tolist() == expected[0][0].tolist()
     assert (offsets.get().tolist(), lengths.get().tolist()) == ([0, 1, 1, 3], [1, 0, 2])
+
+
+def test_printing(tmp_path: Path, cupy: FakeCupy, capsys: pytest.CaptureFixture[str]) -> None:
+    text = f'func.func @f(%x: {X}) {{ ragged.print %x {{label = "x"}} : ({X}) -> () return }}'
+    assert artifact(tmp_path, text).f(GOOD) is None
+    out = capsys.readouterr().out
+    compile(text)(GOOD)
+    assert capsys.readouterr().out == out
 
 
 def test_errors(tmp_path: Path, cupy: FakeCupy) -> None:
@@ -164,8 +167,8 @@ def test_the_tool(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatc
     assert "\n.target sm_80\n" in output.read_text()
     assert capsys.readouterr() == ("", "")
     monkeypatch.setitem(sys.modules, "cupy", None)
-    made = imported(output.read_text())
-    with pytest.raises(made.DeviceError, match="expected CuPy to run on a GPU, got: .*; pip install cupy-cuda12x"):
+    made = imported(output)
+    with pytest.raises(made.DeviceError, match=r"expected CuPy to run on a GPU, got: .*; pip install cupy-cuda12x"):
         made.soft(GOOD, 1.0)
 
 
@@ -186,7 +189,7 @@ REFUSED = [
     ([], "ragged-compile: expected -o FILE, got none\n"),
     (["-o", "x.py", "--target", "sm_1"], "ragged-compile: expected an arch among sm_80"),
     (["-o", "x.py", "--target", "sm_90", "--entry", "g"], "ragged-compile: expected an entry among soft, got 'g'\n"),
-    (["-o", "/nonexistent/x.py", "--target", "sm_90"], "ragged-compile: /nonexistent/x.py: no such file or directory\n"),
+    (["-o", "/none/x.py", "--target", "sm_90"], "ragged-compile: /none/x.py: no such file or directory\n"),
 ]  # fmt: skip
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from support.fake_cupy import FakeCupy
+from support.gpu_programs import HEADER, emulator_loader, install
 
 from ragged_dialect.asm.module import parse_module
 from ragged_dialect.dialect import context
@@ -170,7 +173,8 @@ def test_refused(folder: Folder, entry: str, inputs: list[str], message: str) ->
 
 
 OPTIONS = [
-    (("--target", "tpu"), "ragged-run: expected a target among cpu, got 'tpu'\n"),
+    (("--target", "tpu"), "ragged-run: expected a target among cpu, gpu, emulator, auto, got 'tpu'\n"),
+    (("--arch", "sm_90"), "ragged-run: expected no arch for target 'cpu', got 'sm_90'\n"),
     (("--threads", "0"), "ragged-run: expected --threads of at least 1, got 0\n"),
     (("--output", "/nonexistent/out.npz"), "ragged-run: /nonexistent/out.npz: no such file or directory\n"),
 ]
@@ -198,6 +202,30 @@ def test_threads(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setenv("RAGGED_NUM_THREADS", before)
         assert folder.run("scale", "v.npy", "o.npy", "1", options=("--threads", "2"))[0] == 0
         assert os.environ.get("RAGGED_NUM_THREADS") == before
+
+
+def test_targets(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same output; `auto` tells on stderr what it took."""
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    arguments = ("scale", "v.npy", "o.npy", "10")
+    code, out, _ = folder.run(*arguments)
+    assert code == 0
+    assert folder.run(*arguments, options=("--target", "emulator")) == (0, out, "")
+    assert folder.run(*arguments, options=("--target", "auto", "--arch", "sm_90")) == (0, out, "target: cpu\n")
+    code, nothing, err = folder.run(*arguments, options=("--target", "gpu"))
+    assert (code, nothing) == (1, "")
+    assert err.startswith("ragged-run: expected CuPy to run on a GPU, got: ")
+    monkeypatch.setattr("ragged_dialect.ptx.emit", lambda text, arch, fast_math: HEADER + text)
+    install(monkeypatch, FakeCupy(emulator_loader))
+    assert folder.run(*arguments, options=("--target", "gpu", "--arch", "sm_90")) == (0, out, "")
+    assert folder.run(*arguments, options=("--target", "auto")) == (0, out, "target: gpu\n")
+    folder.array("o", np.array([0, 1]))
+    for target in ("gpu", "emulator"):
+        assert folder.run(*arguments, options=("--target", target)) == (
+            1,
+            "",
+            "ragged-run: argument 0: level 1, component 0: expected offsets[1] == 3, got 1\n",
+        )
 
 
 def test_no_check(folder: Folder) -> None:

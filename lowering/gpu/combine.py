@@ -48,11 +48,10 @@ class Exchange:
         if len(values) > room:
             first = self._through_memory(values[:room], apply[:room], far)
             return [*first, *self._through_memory(values[room:], apply[room:], far)]
-        slots = [self._slot(v.type, sum(w.type == v.type for w in values[:k])) for k, v in enumerate(values)]
+        slots = [self.slot(v.type, sum(w.type == v.type for w in values[:k])) for k, v in enumerate(values)]
         self.barriers.before([Access.of(buffer, True) for buffer in slots])
         for value, buffer in zip(values, slots, strict=True):
-            kept = emit.to_i64(value) if isinstance(value.type, ir.IndexType) else value
-            memref.store(kept, buffer, [self.thread])
+            self.keep(value, buffer)
         self.barriers.wait()
         offsets = [0]
         for distance, count in far:
@@ -60,16 +59,22 @@ class Exchange:
         for offset in sorted(offsets)[1:]:
             # Threads other than the first of a group read parts too, of no use to them, inside the buffer.
             at = arith.remui(arith.addi(self.thread, emit.value(offset)), emit.value(self.kernel.threads))
-            values = [f(v, self._load(slot, at, v.type)) for v, f, slot in zip(values, apply, slots, strict=True)]
+            values = [f(v, self.load(slot, at, v.type)) for v, f, slot in zip(values, apply, slots, strict=True)]
         self.barriers.pending += [Access.of(buffer, False) for buffer in slots]
         return values
 
+    def keep(self, value: Any, buffer: Any) -> None:
+        """Store a value in the thread's place of a slot."""
+        kept = emit.to_i64(value) if isinstance(value.type, ir.IndexType) else value
+        memref.store(kept, buffer, [self.thread])
+
     @staticmethod
-    def _load(buffer: Any, at: Any, type_: Any) -> Any:
+    def load(buffer: Any, at: Any, type_: Any) -> Any:
+        """A value of a type from a slot."""
         value = memref.load(buffer, [at])
         return emit.to_index(value) if isinstance(type_, ir.IndexType) else value
 
-    def _slot(self, type_: Any, number: int) -> Any:
+    def slot(self, type_: Any, number: int) -> Any:
         """Shared buffer of a type for the parts of one value at a time."""
         element = emit.i64() if isinstance(type_, ir.IndexType) else type_
         if (element, number) not in self.buffers:

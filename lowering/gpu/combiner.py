@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +63,21 @@ def neutral_constant(type_: Any, neutral: float | str) -> Any:
     width = 64 if isinstance(type_, ir.IndexType) else type_.width
     low = -(1 << (width - 1))
     return emit.constant(type_, {"lowest": low, "highest": -low - 1, "ones": -1}[neutral])
+
+
+def fold_values(
+    owners: list[Combiner], lanes: int, values: list[Callable[[Any], Any]], carried: list[Any]
+) -> list[Any]:
+    """Fold points into accumulators, as a tree. `values` are those of `Payload.at`, `lanes` to a point;
+    the accumulators of a combiner are its lanes, and `owners` has the combiner of each."""
+    folded: list[Any] = []
+    for number, (combiner, total) in enumerate(zip(owners, carried, strict=True)):
+        tree = [value(combiner.element) for value in values[number % lanes :: lanes]]
+        while len(tree) > 1:
+            pairs = [combiner.apply(tree[k], tree[k + 1]) for k in range(0, len(tree) - 1, 2)]
+            tree = pairs + tree[len(tree) & ~1 :]
+        folded.append(combiner.apply(tree[0], total))
+    return folded
 
 
 def combiner_of(generic: GenericOp, out: int) -> Combiner | None:

@@ -15,21 +15,27 @@ _CONTROL = ("scf.for", "scf.if", "scf.while", "scf.forall")
 def fold_fills(block: Any) -> dict[tuple[Any, int], Any]:
     """Remove such fills from a block and the regions in it; the scalar by (reduction, out)."""
     inits: dict[tuple[Any, int], Any] = {}
-    ops = [op.operation for op in block.operations]
-    for op in ops:
+    for op in [op.operation for op in block.operations]:
         if op.name in _CONTROL:
             for region in op.regions:
                 for inner in region.blocks:
                     inits.update(fold_fills(inner))
+    for fill, found, scalar in foldable_fills(block):
+        inits[found] = scalar
+        fill.erase()
+    return inits
+
+
+def foldable_fills(block: Any) -> list[tuple[Any, tuple[Any, int], Any]]:
+    """Such fills of a block itself: the fill, the (reduction, out) it is for, and the scalar."""
+    ops = [op.operation for op in block.operations]
+    fills: list[tuple[Any, tuple[Any, int], Any]] = []
     for place, op in enumerate(ops):
         scalar = _filled_with(op)
-        if scalar is None:
-            continue
-        found = _reduction_into(GenericOp(op).outs[0], ops[place + 1 :])
+        found = None if scalar is None else _reduction_into(GenericOp(op).outs[0], ops[place + 1 :])
         if found is not None:
-            inits[found] = scalar
-            op.erase()
-    return inits
+            fills.append((op, found, scalar))
+    return fills
 
 
 def _filled_with(op: Any) -> Any:

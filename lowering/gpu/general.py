@@ -32,8 +32,8 @@ def schedule(forall: Any, module: Any, name: str, status: Any, threads: int, unr
         with ir.InsertionPoint(forall):
             grid = _product(counts)
         with ir.InsertionPoint(kernel.end):
-            thread = _id("gpu.thread_id") if kernel.threads > 1 else emit.value(0)
-            block = _id("gpu.block_id")
+            thread = hardware_id("gpu.thread_id") if kernel.threads > 1 else emit.value(0)
+            block = hardware_id("gpu.block_id")
             outside = captures(list(body.operations)[:-1], body.arguments)
             inside = {x: kernel.value(x, forall) for x in outside}
             indices = _indices(kernel, counts, block)
@@ -48,7 +48,8 @@ def schedule(forall: Any, module: Any, name: str, status: Any, threads: int, unr
     forall.erase()
 
 
-def _id(name: str) -> Any:
+def hardware_id(name: str) -> Any:
+    """The thread's or block's number, by the op's name."""
     return ir.Operation.create(
         name, results=[emit.index_type()], attributes={"dimension": ir.Attribute.parse("#gpu<dim x>")}
     ).results[0]

@@ -19,7 +19,8 @@ def _tuple(items: list[str]) -> str:
 def _alloc(w: HostWriter, op: Any) -> None:
     type_ = op.results[0].type
     sizes = iter(op.operands)
-    shape = [w.name(next(sizes)) if extent == DYNAMIC else str(extent) for extent in type_.shape]
+    # After a check has failed sizes may be anything; what runs then does nothing.
+    shape = [f"max({w.name(next(sizes))}, 0)" if extent == DYNAMIC else str(extent) for extent in type_.shape]
     w.allocate(op.results[0], f"{w.runtime('empty')}({_tuple(shape)}, {dtype(type_.element_type)})")
 
 
@@ -69,6 +70,46 @@ def _clone(w: HostWriter, op: Any) -> None:
 
 def _cast(w: HostWriter, op: Any) -> None:
     w.alias(op.results[0], w.name(op.operands[0]))
+
+
+def _expand(w: HostWriter, op: Any) -> None:
+    """A view with axes split."""
+    known = iter(list(op.operands)[1:])
+    shape = [w.name(next(known)) if s == DYNAMIC else str(s) for s in op.results[0].type.shape]
+    w.assign(op.results[0], f"{w.name(op.operands[0])}.reshape({_tuple(shape)})")
+
+
+def _collapse(w: HostWriter, op: Any) -> None:
+    """A view with axes joined."""
+    w.assign(op.results[0], f"{w.name(op.operands[0])}.reshape({_tuple(_joined(w, op))})")
+
+
+def _joined(w: HostWriter, op: Any) -> list[str]:
+    """The extents of a buffer whose axes are joined."""
+    source = w.name(op.operands[0])
+    names: list[str] = []
+    for group, size in zip(op.attributes["reassociation"], op.results[0].type.shape, strict=True):
+        axes = [f"{source}.shape[{k.value}]" for k in group]
+        names.append(str(size) if size != DYNAMIC else " * ".join(axes))
+    return names
+
+
+def _subview(w: HostWriter, op: Any) -> None:
+    """A range of a buffer; axes that the result lacks have one entry."""
+    groups = list(op.attributes["operandSegmentSizes"])
+    values = iter(op.operands[1:])
+    starts = [w.name(next(values)) if s == DYNAMIC else str(s) for s in op.attributes["static_offsets"]]
+    sizes = [w.name(next(values)) if s == DYNAMIC else str(s) for s in op.attributes["static_sizes"]]
+    if groups[3] or any(s != 1 for s in op.attributes["static_strides"]):
+        raise CompileError("expected views of neighbouring elements on the host, got 'memref.subview' with strides")
+    ranges = [f"{a}:{a} + {n}" if a != "0" else f":{n}" for a, n in zip(starts, sizes, strict=True)]
+    text = f"{w.name(op.operands[0])}[{', '.join(ranges)}]"
+    shape = op.results[0].type.shape
+    if len(shape) != len(sizes):
+        left = len(sizes) - len(shape)
+        kept = [n for k, n in enumerate(sizes) if n != "1" or sizes[: k + 1].count("1") > left]
+        text += f".reshape({_tuple(kept)})"
+    w.assign(op.results[0], text)
 
 
 def _pointer(w: HostWriter, op: Any) -> None:
@@ -122,6 +163,9 @@ EMITTERS: dict[str, Emitter] = {
     "memref.copy": _copy,
     "bufferization.clone": _clone,
     "memref.cast": _cast,
+    "memref.collapse_shape": _collapse,
+    "memref.expand_shape": _expand,
+    "memref.subview": _subview,
     "memref.reinterpret_cast": _pointer,
     "memref.get_global": _global,
     "gpu.launch_func": _launch,

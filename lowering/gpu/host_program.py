@@ -23,7 +23,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.errors import CompileError
+from ragged_dialect.lowering.buffers import root
 from ragged_dialect.lowering.gpu import host_control, host_floats, host_integers, host_memory
 from ragged_dialect.lowering.gpu.host_constants import constant
 from ragged_dialect.lowering.gpu.host_writer import FLOATS, HostWriter, dtype, is_buffer, kind
@@ -80,12 +82,19 @@ def _entry(w: HostWriter, function: Any, checked: bool) -> None:
 
 
 def _return_plain(w: HostWriter, terminator: Any) -> None:
-    """Floats leave the program as Python's."""
-    values = [
-        f"float({w.name(v)})" if not is_buffer(v.type) and kind(v.type) in FLOATS else w.name(v)
-        for v in terminator.operands
-    ]
+    values = [_leaving(w, v) for v in terminator.operands]
     w.line(f"return ({', '.join(values)}{',' * (len(values) == 1)})")
+
+
+def _leaving(w: HostWriter, value: Any) -> str:
+    """Floats leave the program as Python's, views of arguments as copies; whole arguments are seen to
+    by the caller, who knows them by identity."""
+    if not is_buffer(value.type):
+        return f"float({w.name(value)})" if kind(value.type) in FLOATS else w.name(value)
+    buffer = root(value)
+    if buffer != value and isinstance(buffer.owner, ir.Block):
+        return f"{w.runtime('clone')}({w.name(value)})"
+    return w.name(value)
 
 
 def _function(w: HostWriter, function: Any, name: str) -> None:

@@ -29,17 +29,20 @@ class Payload:
         """Run at some points, storing the outs `stored`; for every point and lane, in order, a function
         from a value of the payload to its value there."""
         loaded = [self._loads(point, stored) for point in points]
-        found: list[Callable[[Any], Any]] = []
-        for point, operands in zip(points, loaded, strict=True):
-            for lane, at in enumerate(self._lanes(point)):
-                values = [x if x is None else x[lane % len(x)] for x in operands]
-                found.append(self._evaluate(at, values))
+        found = [value for point, operands in zip(points, loaded, strict=True) for value in self.values(point, operands)]
         width = len(found) // len(points)
         for k, point in enumerate(points):
             lanes = found[k * width : (k + 1) * width]
             for out in stored:
                 self.store(out, point, [value(self.generic.yielded[out]) for value in lanes])
         return found
+
+    def values(self, point: Point, operands: list[list[Any] | None]) -> list[Callable[[Any], Any]]:
+        """As `at` for one point, given what `load` gave for the operands; nothing is stored."""
+        return [
+            self._evaluate(at, [x if x is None else x[lane % len(x)] for x in operands])
+            for lane, at in enumerate(self._lanes(point))
+        ]
 
     def load(self, k: int, point: Point) -> list[Any]:
         """Elements of operand k at the lanes of a point; one when the lanes share it."""

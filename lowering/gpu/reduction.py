@@ -9,7 +9,7 @@ from ragged_dialect._mlir import ir, scf
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.gpu.barriers import Access, Barriers
 from ragged_dialect.lowering.gpu.combine import Exchange
-from ragged_dialect.lowering.gpu.combiner import Combiner
+from ragged_dialect.lowering.gpu.combiner import Combiner, fold_values
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.points import Payload, Point
 from ragged_dialect.lowering.gpu.shuffle import WARP
@@ -143,16 +143,7 @@ class Reduction:
 
     def _accumulate(self, points: list[Point], carried: list[Any]) -> list[Any]:
         """Fold some points into the accumulators, as a tree."""
-        values = self.payload.at(points, self.others)
-        folded: list[Any] = []
-        for number, total in enumerate(carried):
-            combiner, lane = self._owners()[number], number % self.lanes
-            tree = [value(combiner.element) for value in values[lane :: self.lanes]]
-            while len(tree) > 1:
-                pairs = [combiner.apply(tree[k], tree[k + 1]) for k in range(0, len(tree) - 1, 2)]
-                tree = pairs + tree[len(tree) & ~1 :]
-            folded.append(combiner.apply(tree[0], total))
-        return folded
+        return fold_values(self._owners(), self.lanes, self.payload.at(points, self.others), carried)
 
     def _finish(self, point: Point, parts: list[Any]) -> None:
         for number, (out, combiner) in enumerate(self.combiners.items()):

@@ -30,8 +30,12 @@ class VectorAccess:
 def vector_access(generic: GenericOp, loop: int | None) -> VectorAccess | None:
     """Wide access along a loop of static extent, None when no buffer in global memory allows it."""
     extent = None if loop is None else generic.static_extent(loop)
-    if loop is None or extent is None:
-        return None
+    found = None if loop is None or extent is None else wide_access(generic, loop)
+    return found if found is not None and extent is not None and extent % found.width == 0 else None
+
+
+def wide_access(generic: GenericOp, loop: int) -> VectorAccess | None:
+    """`vector_access` for the iterations of a loop from a multiple of the width on, whatever its extent."""
     lined_up = [k for k, x in enumerate(generic.operands) if is_buffer(x) and _is_last(generic, k, loop)]
     sizes = [_bytes(generic.scalar_type(k)) for k in lined_up if _in_global(generic.operands[k])]
     if not sizes or 0 in sizes:
@@ -39,7 +43,7 @@ def vector_access(generic: GenericOp, loop: int | None) -> VectorAccess | None:
     width = min(BYTES // min(sizes), _MOST)
     operands = frozenset(k for k in lined_up if _fits(generic, k, width))
     used = [k for k in operands if k >= generic.n_inputs or generic.is_read(k)]
-    return VectorAccess(loop, width, operands) if used and width > 1 and extent % width == 0 else None
+    return VectorAccess(loop, width, operands) if used and width > 1 else None
 
 
 def _is_last(generic: GenericOp, k: int, loop: int) -> bool:

@@ -11,6 +11,7 @@ from ragged_dialect.emulator.state import (
     DEADLOCK,
     EXITED_AT_BARRIER,
     NEW,
+    STACK_GAP,
     State,
     Thread,
     Warp,
@@ -20,8 +21,22 @@ from ragged_dialect.emulator.words import fill, load32, store64
 SHARED_BYTE = 0xFF
 
 
+def prepare(state: State) -> None:
+    """Number the threads, and give all stacks free."""
+    across = state.block_size_x
+    for i in range(state.thread_count):
+        thread = Thread(thread_at(state, i))
+        thread.index = i
+        thread.x = i % across
+        thread.y = i // across % state.block_size_y
+        thread.z = i // (across * state.block_size_y)
+        store64(state.free_stacks + 8 * i, state.stacks + i * (state.stack_size + STACK_GAP))
+    state.free_count = state.thread_count
+
+
 def run_grid(state: State) -> int:
     """Run all blocks in the order given; 1 when a thread failed, and the state says how."""
+    prepare(state)
     for i in range(state.block_count):
         number = load32(state.block_order + 4 * i)
         state.block_x = number % state.grid_x

@@ -1,9 +1,10 @@
 """Checks of one memory access: bounds, alignment, races, uninitialised reads. Compiled, see `native.py`.
 
-Every granule of tracked memory has two tags: its last store, and the loads or atomics since. A tag
-says when and by whom: epoch (32 bits, counts blocks and barriers over all launches), epoch of the
-warp (17 bits), flags (5 bits), thread (10 bits). Tags from before the launch mean nothing, so shadow
-memory is never cleared.
+Every granule of tracked memory has three tags: of its last store, of loads, of atomics. A tag says
+when and by whom: epoch (32 bits, counts blocks and barriers over all launches), epoch of the warp
+(19 bits), flags (3 bits), thread (10 bits). Loads by several threads share a tag: that of the last
+one, with flags for the others where they matter still. Tags from before the launch mean nothing, so
+shadow memory is never cleared.
 """
 
 from __future__ import annotations
@@ -27,16 +28,15 @@ from ragged_dialect.emulator.state import (
     Thread,
     Warp,
 )
-from ragged_dialect.emulator.words import address
+from ragged_dialect.emulator.words import address, load64
 
 THREAD_BITS = 0x3FF
 WARP_OF_THREAD = 0x3E0
 OTHER_BLOCK = 1 << 10
 MANY_WARPS = 1 << 11
 MANY_LANES = 1 << 12
-LOADED = 1 << 13
-ATOMICALLY = 1 << 14
-WARP_EPOCH = 0x1FFFF << 15
+WARP_EPOCH_AT = 13
+WARP_EPOCH = 0x7FFFF << WARP_EPOCH_AT
 
 
 def check(state: State, at: int, size: int, access: int, number: int) -> None:
@@ -114,32 +114,37 @@ def track(state: State, where: Range, at: int, size: int, access: int) -> None:
     last = offset + size - 1 >> where.shift
     thread = Thread(state.current)
     warp = Warp(warp_at(state, thread.index // 32))
-    own = state.epoch << 32 | (warp.epoch << 15 & WARP_EPOCH) | thread.index
+    own = state.epoch << 32 | (warp.epoch << WARP_EPOCH_AT & WARP_EPOCH) | thread.index
     horizon = state.block_epoch if where.shared else state.launch_epoch
     kind = access & 255
     for i in range(offset >> where.shift, last + 1):
         granule = Granule(where.shadow + i * Granule.stride)
-        tag = race(state, granule, own, horizon, kind)
-        if tag:
-            state.error_tag = tag
+        other = race(state, granule, own, horizon, kind)
+        if other:
+            state.error_other = other - 1
+            state.error_tag = load64(address(granule) + 8 * (other - 1))
             fail(state, RACE, at, size, access, range_number(state, where))
         if kind == STORE:
-            granule.writer = own
+            granule.stores = own
             continue
-        if where.shared and granule.writer >> 32 < horizon and state.stopping == 0:
+        if where.shared and granule.stores >> 32 < horizon and state.stopping == 0:
             fail(state, UNINITIALISED, at, size, access, range_number(state, where))
-        granule.users = joined(state, granule.users, own, horizon, LOADED if kind == LOAD else ATOMICALLY)
+        if kind == LOAD:
+            granule.loads = joined(state, granule.loads, own, horizon)
+        # An atomic load races with plain stores only; those before it are what it is checked against.
+        if kind == ATOMIC:
+            granule.atomics = joined(state, granule.atomics, own, horizon)
 
 
 def race(state: State, granule: Granule, own: int, horizon: int, kind: int) -> int:
-    """The tag that an access conflicts with, 0 when there is none."""
-    if conflicts(state, granule.writer, own, horizon):
-        return granule.writer
-    users = granule.users
-    harmless = LOADED if kind == LOAD else ATOMICALLY
-    if kind != STORE and users & (LOADED | ATOMICALLY) == harmless:
-        return 0
-    return users if conflicts(state, users, own, horizon) else 0
+    """The number, from 1, of the tag that an access conflicts with; 0 when there is none."""
+    if conflicts(state, granule.stores, own, horizon):
+        return 1
+    if (kind == STORE or kind == ATOMIC) and conflicts(state, granule.loads, own, horizon):
+        return 2
+    if (kind == LOAD or kind == STORE) and conflicts(state, granule.atomics, own, horizon):
+        return 3
+    return 0
 
 
 def conflicts(state: State, tag: int, own: int, horizon: int) -> int:
@@ -158,23 +163,20 @@ def conflicts(state: State, tag: int, own: int, horizon: int) -> int:
     return (tag & MANY_LANES) | ((tag ^ own) & THREAD_BITS)
 
 
-def joined(state: State, tag: int, own: int, horizon: int, kind: int) -> int:
-    """The tag of the users so far and the running thread."""
+def joined(state: State, tag: int, own: int, horizon: int) -> int:
+    """The tag of the accesses so far and that of the running thread."""
     epoch = tag >> 32
     if epoch < horizon:
-        return own | kind
+        return own
     if epoch < state.block_epoch:
-        return own | kind | OTHER_BLOCK
+        return own | OTHER_BLOCK
     kept = tag & OTHER_BLOCK
-    if epoch < state.epoch:
-        return own | kind | kept
-    kept |= tag & MANY_WARPS
-    if (tag ^ own) & WARP_OF_THREAD:
-        kept |= MANY_WARPS
-    elif (tag ^ own) & WARP_EPOCH == 0:
-        kept |= tag & MANY_LANES
-        if (tag ^ own) & THREAD_BITS:
-            kept |= MANY_LANES
-        else:
-            kept |= tag & (LOADED | ATOMICALLY)
-    return own | kind | kept
+    if epoch == state.epoch:
+        kept |= tag & MANY_WARPS
+        if (tag ^ own) & WARP_OF_THREAD:
+            kept |= MANY_WARPS
+        elif (tag ^ own) & WARP_EPOCH == 0:
+            kept |= tag & MANY_LANES
+            if (tag ^ own) & THREAD_BITS:
+                kept |= MANY_LANES
+    return own | kept

@@ -98,8 +98,7 @@ class Emulator:
         state.shared, state.shared_size = kernel.shared
         state.strict, state.stopping, state.error = self._check, 0, NO_ERROR
         (ctypes.c_uint64 * len(words)).from_address(self._machine.arguments)[:] = words
-        self._machine.prepare_threads(block)
-        self._machine.prepare_stacks(_STACK + (kernel.stack + 15) // 16 * 16)
+        self._machine.prepare_block(block, _STACK + (kernel.stack + 15) // 16 * 16)
 
     def _run(self, kernel: Kernel, count: int) -> None:
         state = self._machine.state

@@ -11,13 +11,11 @@ from ragged_dialect.emulator import blocks, checking, collectives, fibers, soft_
 from ragged_dialect.emulator.context_switch import host_switch, switch_ir
 from ragged_dialect.emulator.jit import Code, provide
 from ragged_dialect.emulator.native import compile_modules
-from ragged_dialect.emulator.state import MAX_ARGUMENTS, MAX_THREADS, WARP, Range, State, Thread, Warp
+from ragged_dialect.emulator.state import MAX_ARGUMENTS, MAX_THREADS, STACK_GAP, WARP, Range, State, Thread, Warp
 from ragged_dialect.emulator.words import WORD, Struct
 from ragged_dialect.ptx.backend import LOCK
 
 _EXPORTS = ("run_grid", "suspend", "check", "check_local", "check_divisor")
-# Stacks an odd number of cache lines apart: their tops would fall into one set of the cache.
-_STACK_GAP = 320
 _MAX_RANGES = MAX_ARGUMENTS + 512
 
 
@@ -69,30 +67,17 @@ class Machine:
         """A range, counted from 1."""
         return Range(self.state.ranges + (number - 1) * Range.stride)
 
-    def prepare_threads(self, block: tuple[int, int, int]) -> None:
-        """Number the threads of a block, unless the last launch had blocks of this shape."""
+    def prepare_block(self, block: tuple[int, int, int], stack: int) -> None:
+        """Set the shape of the blocks, and the bytes of stack that a thread needs."""
         state = self.state
-        if (state.block_size_x, state.block_size_y, state.block_size_z) == block:
-            return
         state.block_size_x, state.block_size_y, state.block_size_z = block
         state.thread_count = block[0] * block[1] * block[2]
         state.warp_count = -(-state.thread_count // WARP)
-        for index in range(state.thread_count):
-            thread = self.thread(index)
-            thread.index = index
-            thread.x, rest = index % block[0], index // block[0]
-            thread.y, thread.z = rest % block[1], rest // block[1]
-
-    def prepare_stacks(self, size: int) -> None:
-        """All stacks free, each of at least `size` bytes."""
-        stride = size + _STACK_GAP
-        if len(self._stacks) < MAX_THREADS * stride:
-            self._stacks = mmap.mmap(-1, MAX_THREADS * stride)
-        self.state.stack_size = size
-        base = ctypes.addressof(ctypes.c_char.from_buffer(self._stacks))
-        free = (ctypes.c_uint64 * MAX_THREADS).from_address(self.state.free_stacks)
-        free[:] = range(base, base + MAX_THREADS * stride, stride)
-        self.state.free_count = MAX_THREADS
+        size = MAX_THREADS * (stack + STACK_GAP)
+        if len(self._stacks) < size:
+            self._stacks = mmap.mmap(-1, size)
+        state.stack_size = stack
+        state.stacks = ctypes.addressof(ctypes.c_char.from_buffer(self._stacks))
 
 
 def machine() -> Machine:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragged_dialect.emulator import state as codes
-from ragged_dialect.emulator.checking import ATOMICALLY, LOADED, MANY_LANES, MANY_WARPS, OTHER_BLOCK, THREAD_BITS
+from ragged_dialect.emulator.checking import OTHER_BLOCK, THREAD_BITS
 from ragged_dialect.emulator.machine import Machine
 from ragged_dialect.emulator.program import Kernel, Program
 from ragged_dialect.emulator.state import Thread
@@ -95,25 +95,21 @@ class Report:
         return f"expected shared memory that the block has written, got {self._access()} of {buffer}"
 
     def _race(self) -> str:
-        tag = self._state.error_tag
-        other = "a store"
-        if tag & (LOADED | ATOMICALLY):
-            other = "a load" if tag & LOADED else "an atomic access"
+        other = ("a store", "a load", "an atomic access")[self._state.error_other]
         return (
             f"expected accesses in a certain order, got {self._access()} of {self._buffer(self._state.error_range)}"
-            f" that races with {other} by {self._culprit(tag)}"
+            f" that races with {other} by {self._culprit(self._state.error_tag)}"
         )
 
     def _culprit(self, tag: int) -> str:
         """Who a tag stands for."""
-        users = tag & (LOADED | ATOMICALLY)
         index, own = tag & THREAD_BITS, self._current().index
         block = self._block_of(tag >> 32)
-        if users and tag & OTHER_BLOCK and tag >> 32 >= self._state.block_epoch:
+        if tag & OTHER_BLOCK and tag >> 32 >= self._state.block_epoch:
             return "another block"
         if block is not None:
             return f"block {block}, thread {_position(self._machine.thread(index))}"
-        if users and index == own and tag & (MANY_LANES | MANY_WARPS):
+        if index == own:
             return "another thread of the block"
         return f"thread {_position(self._machine.thread(index))}"
 

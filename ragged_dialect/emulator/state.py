@@ -7,6 +7,8 @@ from ragged_dialect.emulator.words import Struct
 MAX_THREADS = 1024
 MAX_ARGUMENTS = 512
 WARP = 32
+# Stacks an odd number of cache lines apart: else their tops would fall into one set of the cache.
+STACK_GAP = 320
 
 # Why a thread gave control back: the collectives of a block, then those of a warp.
 NEW = 0
@@ -116,6 +118,7 @@ class State(Struct):
     error_access: int
     error_range: int
     error_tag: int
+    error_other: int
     error_base: int
     error_total: int
     error_lane: int
@@ -164,7 +167,8 @@ class Range(Struct):
 
 
 class Granule(Struct):
-    """Tags of the last store to some bytes and of the loads and atomics since."""
+    """Tags of the last store to some bytes, and of loads and atomic accesses."""
 
-    writer: int
-    users: int
+    stores: int
+    loads: int
+    atomics: int

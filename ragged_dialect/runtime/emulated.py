@@ -34,6 +34,7 @@ class EmulatedDevice:
         self._emulator = emulator
         self._constants = {name: _aligned(data) for name, data in program.constants.items()}
         self._checks: tuple[Check, ...] = program.checks
+        self._status = np.zeros(STATUS_ENTRIES, np.int64)
         self.printer = printer(program.labels)
 
     def explained(self, error: Exception) -> DeviceError:
@@ -48,12 +49,15 @@ class EmulatedDevice:
         """Run. RuntimeCheckError when a check failed."""
         if not self._checks:
             return run(*flat)
-        status = np.zeros(STATUS_ENTRIES, np.int64)
-        results = run(*flat, status)
-        if status[0]:
-            number, *rest = (int(entry) for entry in status)
-            raise RuntimeCheckError(self._checks[number - 1].message(*rest))
+        self._status = np.zeros(STATUS_ENTRIES, np.int64)
+        results = run(*flat, self._status)
+        self._raise_failed()
         return results
+
+    def _raise_failed(self) -> None:
+        if self._status[0]:
+            number, *rest = (int(entry) for entry in self._status)
+            raise RuntimeCheckError(self._checks[number - 1].message(*rest))
 
     def kernel(self, name: str, block: tuple[int, int, int], kinds: str) -> Callable[..., None]:
         """What launches a kernel: called with three grid sizes and the arguments."""
@@ -75,7 +79,9 @@ class EmulatedDevice:
         return buffer
 
     def load(self, buffer: Array, index: tuple[int, ...]) -> Any:
-        """One element."""
+        """One element. RuntimeCheckError when a check failed before: what follows it did not run, and
+        the element means nothing."""
+        self._raise_failed()
         return buffer[index]
 
     def store(self, buffer: Array, index: tuple[int, ...], value: Any) -> None:

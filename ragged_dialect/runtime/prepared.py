@@ -42,12 +42,14 @@ class PreparedCall:
         view[self._input] = packed
         self._call(frame.address)
         fields = self._read(view, self._at)
-        self._free.append(taken)
         if self._status:
             number, case, component, a, b = fields[:STATUS_ENTRIES]
             if number:
+                self._layout.read(frame)  # takes the arrays that came along, and frees them
+                self._free.append(taken)
                 raise RuntimeCheckError(self._checks[number - 1].message(case, component, a, b))
-            return fields[STATUS_ENTRIES:]
+            fields = fields[STATUS_ENTRIES:]
+        self._free.append(taken)
         return fields
 
     def _make(self) -> tuple[memoryview, Frame]:

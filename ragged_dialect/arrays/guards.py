@@ -1,0 +1,99 @@
+"""What a program asks of several arguments together; evaluated before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragged_dialect.arrays.axes import Origin
+from ragged_dialect.arrays.structure import Structure
+from ragged_dialect.errors import RuntimeCheckError
+
+Leaves = Sequence[Any]
+Guard = Callable[[Leaves], None]
+
+
+def structure_at(leaves: Leaves, origin: Origin) -> Structure:
+    """The structure of the argument that an axis comes from."""
+    found: Structure = leaves[origin.leaf].structure(origin.dim)
+    if origin.derived == "contiguous":
+        return found.contiguous
+    return found.prefix(int(origin.derived)) if origin.derived else found
+
+
+def extent_at(leaves: Leaves, origin: Origin) -> int:
+    """The extent of a dense dim of an argument."""
+    return leaves[origin.leaf].shape[origin.dim]
+
+
+@dataclass(frozen=True)
+class Conform:
+    """Two arguments have equal lengths on the levels of an axis."""
+
+    op: str
+    a: Origin
+    b: Origin
+
+    def __call__(self, leaves: Leaves) -> None:
+        """RuntimeCheckError names the first component that differs."""
+        a, b = structure_at(leaves, self.a), structure_at(leaves, self.b)
+        if a is b:
+            return
+        text = a.difference(b, self.a.dim)
+        if text is not None:
+            raise RuntimeCheckError(f"{self.op}: {text}")
+
+
+@dataclass(frozen=True)
+class EqualExtents:
+    """A dense extent of an argument is a number, or that of another."""
+
+    op: str
+    a: Origin
+    b: Origin | int
+    dim: int
+
+    def __call__(self, leaves: Leaves) -> None:
+        """RuntimeCheckError with both extents."""
+        a = extent_at(leaves, self.a)
+        b = self.b if isinstance(self.b, int) else extent_at(leaves, self.b)
+        if a != b:
+            raise RuntimeCheckError(f"{self.op}: dim {self.dim}: expected extent {b}, got {a}")
+
+
+@dataclass(frozen=True)
+class Covers:
+    """A dense extent of an argument reaches the longest component of another's level."""
+
+    op: str
+    a: Origin | int
+    structure: Origin
+    level: int
+
+    def __call__(self, leaves: Leaves) -> None:
+        """RuntimeCheckError with the extent and the length."""
+        extent = self.a if isinstance(self.a, int) else extent_at(leaves, self.a)
+        structure = structure_at(leaves, self.structure)
+        longest = structure.longest[self.level]
+        if extent < longest:
+            dim, at = self.structure.dim + self.level, int(structure.lengths(self.level).argmax())
+            raise RuntimeCheckError(
+                f"{self.op}: level {dim}, component {at}: expected extent >= length {longest}, got {extent}"
+            )
+
+
+@dataclass(frozen=True)
+class Fits:
+    """A Python number fits the dtype it is used as."""
+
+    op: str
+    leaf: int
+    low: int
+    high: int
+
+    def __call__(self, leaves: Leaves) -> None:
+        """RuntimeCheckError with the number and the range."""
+        number = leaves[self.leaf]
+        if not self.low <= number <= self.high:
+            raise RuntimeCheckError(f"{self.op}: expected a number in [{self.low}, {self.high}], got {number}")

@@ -1,0 +1,280 @@
+"""`Trace`: the function that is being built, with its arguments, guards and results."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import ir
+from ragged_dialect.arrays.axes import Axis, NestedAxis, Origin, PlainAxis, shape_of
+from ragged_dialect.arrays.guards import Conform, Covers, EqualExtents, Fits, Guard
+from ragged_dialect.arrays.leaves import leaf_spec
+from ragged_dialect.arrays.spec import DType, Spec
+from ragged_dialect.arrays.tensor import Tensor
+from ragged_dialect.errors import RaggedError, RuntimeCheckError
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.lowering import emit
+from ragged_dialect.runtime.signature import dtype_name
+from ragged_dialect.types import dense_type, storage_type, vector_type
+
+lock = threading.RLock()
+"""Held while a function is traced and compiled: the bindings' context is one for all threads."""
+
+
+@lru_cache(maxsize=1)
+def shared_context() -> Any:
+    """The context that all traced functions are built in."""
+    from ragged_dialect.dialect import context
+
+    return context()
+
+
+def element_type(dtype: DType) -> Any:
+    """The MLIR element type of a dtype."""
+    return ir.Type.parse(dtype_name(dtype))
+
+
+class Trace:
+    """A function under construction. `leaves` are the arguments of the call that is traced: guards
+    are tried on them at once, so that an error has the place in the traced code.
+
+    Arguments of the MLIR function: for every leaf its values or number, then for every nested axis
+    that something has asked for its vectors and extents. `wanted` tells which, in order."""
+
+    def __init__(self, name: str, leaves: Sequence[Any]) -> None:
+        self.name = name
+        self.leaves = list(leaves)
+        self.guards: list[Guard] = []
+        self.wanted: list[int | Origin] = []
+        self.op = name
+        self.number_dtypes: set[tuple[int, DType]] = set()
+        self._structures: dict[Origin, NestedAxis] = {}
+        self._tensors: list[Tensor] = []
+        self._captured: dict[int, Tensor] = {}
+        self.module = ir.Module.create()
+        with ir.InsertionPoint(self.module.body):
+            self.function = ir.Operation.create(
+                "func.func",
+                attributes={
+                    "sym_name": ir.StringAttr.get(name),
+                    "function_type": ir.TypeAttr.get(ir.FunctionType.get([], [])),
+                },
+                regions=1,
+            )
+        self.block = self.function.regions[0].blocks.append()
+        for number in range(len(self.leaves)):
+            self._tensors.append(self._argument(number))
+
+    # Arguments -------------------------------------------------------------------------------------
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        """The tracers of the leaves."""
+        return self._tensors
+
+    def capture(self, array: Any) -> Tensor:
+        """The tracer of an array that the traced code holds on to: one more leaf of every call."""
+        found = self._captured.get(id(array))
+        if found is None:
+            self.leaves.append(array)
+            found = self._captured[id(array)] = self._argument(len(self.leaves) - 1)
+        return found
+
+    @property
+    def captured(self) -> list[Any]:
+        """The captured arrays, in order."""
+        return self.leaves[len(self._tensors) :]
+
+    def _argument(self, number: int) -> Tensor:
+        spec = leaf_spec(self.leaves[number])
+        element = element_type(spec.dtype)
+        if spec.weak:
+            value = self._add(element, number)
+            return Tensor(self, value, spec.dtype, (), weak=True, leaf=number)
+        axes = self._axes(spec, number)
+        values = self._add(storage_type(shape_of(axes), element), number)
+        return self.assembled(values, axes, spec.dtype)
+
+    def _axes(self, spec: Spec, leaf: int) -> list[Axis]:
+        axes: list[Axis] = []
+        dim = 0
+        for letters in spec.layout.axes:
+            if letters == "d":
+                axes.append(PlainAxis(spec.shape[dim], Origin(leaf, dim)))
+            else:
+                axes.append(self.argument_axis(Origin(leaf, dim)))
+            dim += len(letters)
+        return axes
+
+    def argument_axis(self, origin: Origin) -> NestedAxis:
+        """The axis of an argument's structure, or of one derived from it."""
+        from ragged_dialect.arrays.guards import structure_at
+
+        found = self._structures.get(origin)
+        if found is None:
+            structure = structure_at(self.leaves, origin)
+            self.wanted.append(origin)
+            vectors = [self.block.add_argument(vector_type(), ir.Location.unknown()) for _ in structure.vectors]
+            extents: list[Any] = [e if c == "t" else None for c, e in zip(structure.letters, structure.extents, strict=True)]
+            for level in structure.extent_parts:
+                extents[level] = self.block.add_argument(ir.IndexType.get(), ir.Location.unknown())
+            found = self._structures[origin] = NestedAxis(structure.letters, vectors, extents, origin)
+        return found
+
+    def _add(self, type_: Any, leaf: int) -> Any:
+        self.wanted.append(leaf)
+        return self.block.add_argument(type_, ir.Location.unknown())
+
+    # Values ----------------------------------------------------------------------------------------
+
+    def assembled(self, storage: Any, axes: Sequence[Axis], dtype: DType) -> Tensor:
+        """A tracer of values and structure."""
+        shape = shape_of(axes)
+        if shape.layout.is_dense:
+            return Tensor(self, storage, dtype, tuple(axes), storage=storage)
+        parts = [emit.cast(storage, storage_type(shape, storage.type.element_type))]
+        extents: list[Any] = []
+        dim = 0
+        for axis in axes:
+            if isinstance(axis, NestedAxis):
+                parts += axis.vectors
+                extents += [e for at, e in enumerate(axis.extents) if shape.has_extent_part(dim + at)]
+            dim += len(axis.letters)
+        value = builders.assemble([*parts, *map(emit.value, extents)], shape.layout, shape.shape)
+        return Tensor(self, value, dtype, tuple(axes), storage=storage)
+
+    def empty(self, axes: Sequence[Axis], sizes: Sequence[Any], dtype: DType) -> Any:
+        """An uninitialised dense tensor: sizes are those of the storage axes."""
+        static = [a.extent if isinstance(a, PlainAxis) and a.extent is not None else s for a, s in zip(axes, sizes, strict=True)]
+        return emit.cast(emit.empty(static, element_type(dtype)), dense_type(shape_of(axes).storage_shape(), element_type(dtype)))
+
+    # Guards ----------------------------------------------------------------------------------------
+
+    def guard(self, guard: Guard) -> None:
+        """Ask something of the arguments."""
+        if guard not in self.guards:
+            guard(self.leaves)
+            self.guards.append(guard)
+
+    def number_fits(self, leaf: int, dtype: DType) -> None:
+        """A Python number among the arguments is used as `dtype`."""
+        if dtype.kind == "i" and dtype.itemsize < 8:
+            high = 2 ** (8 * dtype.itemsize - 1)
+            self.guard(Fits(self.op, leaf, -high, high - 1))
+
+    def equal_extents(self, a: PlainAxis, b: PlainAxis, dim: int) -> PlainAxis:
+        """One axis for two dense extents that have to be equal."""
+        if a.extent is not None and b.extent is not None:
+            if a.extent != b.extent:
+                raise RuntimeCheckError(f"{self.op}: dim {dim}: expected extent {a.extent}, got {b.extent}")
+            return a
+        if a.extent is None and b.extent is not None:
+            a, b = b, a
+        if a is b or (a.origin is not None and a.origin == b.origin):
+            return a
+        if b.origin is None:
+            return a
+        if a.extent is not None:
+            self.guard(EqualExtents(self.op, b.origin, a.extent, dim))
+        elif a.origin is not None:
+            self.guard(EqualExtents(self.op, b.origin, a.origin, dim))
+        return a
+
+    def batch_extent(self, plain: PlainAxis, axis: NestedAxis, level: int, dim: int) -> None:
+        """A dense extent is that of a batch level."""
+        origin = axis.root.origin
+        if origin is None:
+            return
+        batch = Origin(origin.leaf, origin.dim + level)
+        if plain.extent is not None:
+            self.guard(EqualExtents(self.op, batch, plain.extent, dim))
+        elif plain.origin is not None and plain.origin != batch:
+            self.guard(EqualExtents(self.op, plain.origin, batch, dim))
+
+    def covers(self, plain: PlainAxis, axis: NestedAxis, level: int) -> None:
+        """A dense extent reaches the longest component of a ragged level."""
+        origin = axis.root.origin
+        extent = plain.extent if plain.extent is not None else plain.origin
+        if origin is not None and extent is not None:
+            self.guard(Covers(self.op, extent, origin, level))
+
+    def conform(self, a: NestedAxis, b: NestedAxis) -> NestedAxis:
+        """One axis for two that have to have equal lengths; `b` may have fewer levels.
+
+        Between arguments that is a guard, else a check of the program."""
+        a, b = a.root, self.prefix_root(b)
+        if a is b:
+            return a
+        if a.letters == b.letters and a.origin is not None and b.origin is not None:
+            self.guard(Conform(self.op, a.origin, b.origin))
+            b.same = a
+            return a
+        if a.origin is not None and b.origin is not None and a.letters.startswith(b.letters) and not a.origin.derived:
+            prefix = Origin(a.origin.leaf, a.origin.dim, str(len(b.letters)))
+            self.guard(Conform(self.op, prefix, b.origin))
+            return a
+        self._assert_conform(a, b)
+        return a
+
+    def prefix_root(self, axis: NestedAxis) -> NestedAxis:
+        """The axis that stands for this one."""
+        return axis.root
+
+    def _assert_conform(self, a: NestedAxis, b: NestedAxis) -> None:
+        levels = min(len(a.letters), len(b.letters))
+        views = [self.nothing_of(axis) for axis in (a, b)]
+        for level in range(levels):
+            if a.letters[level] in RAGGED:
+                pairs = [(k, k) for k in range(level + 1)]
+                builders.assert_conform(views[0], views[1], pairs, self.op)
+
+    def nothing_of(self, axis: NestedAxis) -> Any:
+        """A ragged value with the structure of an axis and no values that anybody reads."""
+        from ragged_dialect.arrays.structures import storage_extent
+
+        storage = emit.empty([storage_extent(axis)], ir.IntegerType.get_signless(1))
+        return self.assembled(storage, [axis], _BOOL).value
+
+    # The end ---------------------------------------------------------------------------------------
+
+    def finish(self, results: Sequence[Any]) -> None:
+        """Return values from the function, and unify the vectors of axes that a guard made equal."""
+        ir.Operation.create("func.return", operands=list(results))
+        for axis in self._structures.values():
+            root = axis.root
+            if root is not axis:
+                for old, new in zip(axis.vectors, root.vectors, strict=True):
+                    old.replace_all_uses_with(new)
+        inputs = [argument.type for argument in self.block.arguments]
+        self.function.attributes["function_type"] = ir.TypeAttr.get(
+            ir.FunctionType.get(inputs, [r.type for r in results])
+        )
+
+
+_BOOL: Any = None
+_current = threading.local()
+
+
+def current() -> Trace | None:
+    """The trace of this thread, None outside of one."""
+    return getattr(_current, "trace", None)
+
+
+@contextmanager
+def tracing(name: str, leaves: Sequence[Any]) -> Iterator[Trace]:
+    """A trace that is current, with everything the bindings need."""
+    with lock, shared_context(), ir.Location.unknown():
+        trace = Trace(name, leaves)
+        before = current()
+        _current.trace = trace
+        try:
+            with ir.InsertionPoint(trace.block):
+                for build in trace.pending:
+                    build()
+                yield trace
+        finally:
+            _current.trace = before
