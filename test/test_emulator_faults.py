@@ -123,6 +123,15 @@ def test_plain_and_atomic_accesses_race() -> None:
     refused(text, r"races with an? (atomic access|load) by", [np.zeros(9, np.int32)], 1, 8)
 
 
+def test_volatile_accesses_race_with_plain_stores_only() -> None:
+    read = "  %v = load volatile i32, ptr %0, align 4\n  %w = load i32, ptr %0, align 4\n  fence acq_rel\n"
+    Emulator(by_hand("ptr %0", read)).launch("k", (2, 1, 1), (8, 1, 1), [np.zeros(1, np.int32)])
+    write = "  store volatile i32 1, ptr %0, align 4\n  %v = load volatile i32, ptr %0, align 4"
+    Emulator(by_hand("ptr %0", write)).launch("k", (2, 1, 1), (8, 1, 1), [np.zeros(1, np.int32)])
+    plain = write.replace("store volatile", "store")
+    refused(by_hand("ptr %0", plain), "races with a store", [np.zeros(1, np.int32)], 2, 8)
+
+
 @pytest.mark.parametrize(("load", "store"), [(1, 0), (0, 1)])
 def test_off_by_one_bound(load: int, store: int) -> None:
     body = f"""{FLOAT_VIEWS}  %i = arith.addi %t, %c{load} : index

@@ -115,3 +115,17 @@ def dims_of(expr: Any) -> set[int]:
     if isinstance(expr, ir.AffineBinaryExpr):
         return dims_of(expr.lhs) | dims_of(expr.rhs)
     return set()
+
+
+def generics_in(op: Any) -> list[GenericOp]:
+    """The `linalg.generic` ops inside an op, in order."""
+    found: list[GenericOp] = []
+
+    def visit(inner: Any) -> Any:
+        if inner.name == "linalg.generic":
+            found.append(GenericOp(inner))
+            return ir.WalkResult.SKIP
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering.gpu import general
-from ragged_dialect.lowering.gpu.generic_op import GenericOp
+from ragged_dialect.lowering.gpu import general, segment
+from ragged_dialect.lowering.gpu.generic_op import GenericOp, generics_in
 
 SCHEDULE = "ragged.schedule"
 """Attribute of a forall on the host: the name of its schedule."""
@@ -32,19 +32,6 @@ class Schedule:
 
     fits: Callable[[Any], bool]
     build: Callable[..., None]
-
-
-def _generics(forall: Any) -> list[GenericOp]:
-    found: list[GenericOp] = []
-
-    def visit(op: Any) -> Any:
-        if op.name == "linalg.generic":
-            found.append(GenericOp(op))
-            return ir.WalkResult.SKIP
-        return ir.WalkResult.ADVANCE
-
-    forall.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
 
 
 def _has(forall: Any, *names: str) -> bool:
@@ -62,7 +49,7 @@ def _has(forall: Any, *names: str) -> bool:
 
 def _is_tile(forall: Any) -> bool:
     """Whether a body works on a tile of flat ops: nothing is loaded to find out where."""
-    return bool(_generics(forall)) and not _has(forall, "memref.load", "memref.store", "scf.for", "scf.while")
+    return bool(generics_in(forall)) and not _has(forall, "memref.load", "memref.store", "scf.for", "scf.while")
 
 
 def _gathers(generic: GenericOp) -> bool:
@@ -80,19 +67,19 @@ def _gathers(generic: GenericOp) -> bool:
 
 
 def _is_flat(forall: Any) -> bool:
-    return _is_tile(forall) and not any(g.reductions or _gathers(g) for g in _generics(forall))
+    return _is_tile(forall) and not any(g.reductions or _gathers(g) for g in generics_in(forall))
 
 
 def _is_row(forall: Any) -> bool:
-    return _is_tile(forall) and any(g.reductions for g in _generics(forall))
+    return _is_tile(forall) and any(g.reductions for g in generics_in(forall))
 
 
 def _is_gather(forall: Any) -> bool:
-    return _is_tile(forall) and not _is_row(forall) and any(_gathers(g) for g in _generics(forall))
+    return _is_tile(forall) and not _is_row(forall) and any(_gathers(g) for g in generics_in(forall))
 
 
 def _is_segment(forall: Any) -> bool:
-    return bool(_generics(forall)) and _has(forall, "memref.load") and not _has(forall, "scf.for", "scf.while")
+    return bool(generics_in(forall)) and _has(forall, "memref.load") and not _has(forall, "scf.for", "scf.while")
 
 
 SCHEDULES: dict[str, Schedule] = {
@@ -101,7 +88,7 @@ SCHEDULES: dict[str, Schedule] = {
     "flat": Schedule(_is_flat, general.schedule),
     "row": Schedule(_is_row, general.schedule),
     "gather": Schedule(_is_gather, general.schedule),
-    "segment": Schedule(_is_segment, general.schedule),
+    "segment": Schedule(_is_segment, segment.schedule),
 }
 _PREFERRED = ("flat", "row", "gather", "segment")
 

@@ -78,7 +78,7 @@ def offset_multiple(view: Any) -> int:
     """A number that the element offset of a view from its pointer is a multiple of; the pointer itself
     is aligned to 16 bytes."""
     op = defining_op(view)
-    if op is None:
+    if op is None or op.name == "memref.alloc":
         return _FAR
     if op.name == "memref.reinterpret_cast":
         return _FAR if isinstance(op.operands[0].owner, ir.Block) or _is_pointer(op.operands[0]) else 1

@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.axes import Axis, NestedAxis, Origin, PlainAxis, shape_of
-from ragged_dialect.arrays.guards import Conform, Covers, EqualExtents, Fits, Guard
+from ragged_dialect.arrays.guards import Conform, Covers, EqualExtents, Fits, Guard, structure_at
 from ragged_dialect.arrays.leaves import leaf_spec
 from ragged_dialect.arrays.spec import DType, Spec
 from ragged_dialect.arrays.tensor import Tensor
@@ -51,7 +53,6 @@ class Trace:
         self.guards: list[Guard] = []
         self.wanted: list[int | Origin] = []
         self.op = name
-        self.number_dtypes: set[tuple[int, DType]] = set()
         self._structures: dict[Origin, NestedAxis] = {}
         self._tensors: list[Tensor] = []
         self._captured: dict[int, Tensor] = {}
@@ -66,8 +67,9 @@ class Trace:
                 regions=1,
             )
         self.block = self.function.regions[0].blocks.append()
-        for number in range(len(self.leaves)):
-            self._tensors.append(self._argument(number))
+        with ir.InsertionPoint(self.block):
+            for number in range(len(self.leaves)):
+                self._tensors.append(self._argument(number))
 
     # Arguments -------------------------------------------------------------------------------------
 
@@ -112,8 +114,6 @@ class Trace:
 
     def argument_axis(self, origin: Origin) -> NestedAxis:
         """The axis of an argument's structure, or of one derived from it."""
-        from ragged_dialect.arrays.guards import structure_at
-
         found = self._structures.get(origin)
         if found is None:
             structure = structure_at(self.leaves, origin)
@@ -206,7 +206,7 @@ class Trace:
         """One axis for two that have to have equal lengths; `b` may have fewer levels.
 
         Between arguments that is a guard, else a check of the program."""
-        a, b = a.root, self.prefix_root(b)
+        a, b = a.root, b.root
         if a is b:
             return a
         if a.letters == b.letters and a.origin is not None and b.origin is not None:
@@ -220,10 +220,6 @@ class Trace:
         self._assert_conform(a, b)
         return a
 
-    def prefix_root(self, axis: NestedAxis) -> NestedAxis:
-        """The axis that stands for this one."""
-        return axis.root
-
     def _assert_conform(self, a: NestedAxis, b: NestedAxis) -> None:
         levels = min(len(a.letters), len(b.letters))
         views = [self.nothing_of(axis) for axis in (a, b)]
@@ -234,10 +230,8 @@ class Trace:
 
     def nothing_of(self, axis: NestedAxis) -> Any:
         """A ragged value with the structure of an axis and no values that anybody reads."""
-        from ragged_dialect.arrays.structures import storage_extent
-
-        storage = emit.empty([storage_extent(axis)], ir.IntegerType.get_signless(1))
-        return self.assembled(storage, [axis], _BOOL).value
+        size = emit.load(axis.vectors[-1], emit.sub(emit.dim(axis.vectors[-1], 0), 1))
+        return self.assembled(emit.empty([size], ir.IntegerType.get_signless(1)), [axis], np.dtype(np.bool_)).value
 
     # The end ---------------------------------------------------------------------------------------
 
@@ -255,7 +249,6 @@ class Trace:
         )
 
 
-_BOOL: Any = None
 _current = threading.local()
 
 
@@ -273,8 +266,6 @@ def tracing(name: str, leaves: Sequence[Any]) -> Iterator[Trace]:
         _current.trace = trace
         try:
             with ir.InsertionPoint(trace.block):
-                for build in trace.pending:
-                    build()
                 yield trace
         finally:
             _current.trace = before

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect.emulator.arguments import Argument, Array, argument_words, buffers
+from ragged_dialect.emulator.definitions import Addresses
 from ragged_dialect.emulator.instrument import PREFIX
-from ragged_dialect.emulator.intrinsics import Addresses
 from ragged_dialect.emulator.jit import Code
 from ragged_dialect.emulator.machine import Machine, machine
 from ragged_dialect.emulator.program import Kernel, Program

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragged_dialect.emulator.accesses import Access, Instruction, accesses, copy_accesses, instruction
-from ragged_dialect.emulator.intrinsics import Addresses, is_collective
+from ragged_dialect.emulator.definitions import Addresses
+from ragged_dialect.emulator.intrinsics import is_collective
 from ragged_dialect.emulator.ir_text import leading_type, split_list
 from ragged_dialect.emulator.origins import ARGUMENT, GLOBAL, LOCAL, Origin, Origins, operands_of_call
 from ragged_dialect.emulator.state import ATOMIC, ATOMIC_LOAD, LOAD, STORE

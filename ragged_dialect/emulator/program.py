@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
+from ragged_dialect.emulator.definitions import Addresses, Signature
 from ragged_dialect.emulator.instrument import MAX_GRANULE, PREFIX, Footprint, Globals, Instrumenter
-from ragged_dialect.emulator.intrinsics import Addresses, Signature, define
+from ragged_dialect.emulator.intrinsics import define
 from ragged_dialect.emulator.ir_text import element_size, natural_alignment, type_size
 from ragged_dialect.emulator.math_functions import library_function
 from ragged_dialect.emulator.origins import ARGUMENT, GLOBAL, Origin

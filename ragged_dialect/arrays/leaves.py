@@ -1,0 +1,56 @@
+"""Arguments of programs: which Python objects they may be, and their specs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect.arrays import storage
+from ragged_dialect.arrays.spec import BOOL, FLOAT, INT, DType, Spec, spec
+from ragged_dialect.layout import Layout
+
+_NUMBERS: dict[type, Spec] = {bool: BOOL, int: INT, float: FLOAT}
+
+
+class DenseLeaf:
+    """A dense array as an argument: contiguous, of NumPy or CuPy."""
+
+    __slots__ = ("array", "shape", "spec")
+
+    def __init__(self, array: Any, made: Spec) -> None:
+        self.array = array
+        self.shape: tuple[int, ...] = array.shape
+        self.spec = made
+
+
+def dense_spec(shape: tuple[int, ...], dtype: DType, dynamic: frozenset[int] | None = None) -> Spec:
+    """The spec of a dense array: the first axis, which may be a batch or a total, is not static, unless
+    its extent is 1, which broadcasts. `dynamic` names other axes that are not."""
+    loose = frozenset({0}) if dynamic is None else dynamic
+    static = tuple(None if axis in loose and extent != 1 else extent for axis, extent in enumerate(shape))
+    return spec(Layout.dense(len(shape)), static, dtype)
+
+
+def dense_leaf(array: Any, dynamic: frozenset[int] | None = None) -> DenseLeaf:
+    """A dense array of any library as an argument. ArgumentError for a dtype that programs do not have."""
+    taken = storage.take(array)
+    storage.check_dtype(taken.dtype)
+    taken = storage.contiguous(taken)
+    return DenseLeaf(taken, dense_spec(taken.shape, taken.dtype, dynamic))
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a Python number."""
+    return type(value) in _NUMBERS
+
+
+def is_dense(value: Any) -> bool:
+    """Whether a value is a dense array of some library."""
+    return storage.library(value) is not None
+
+
+def leaf_spec(leaf: Any) -> Spec:
+    """The spec of an argument: a RaggedArray, a DenseLeaf or a Python number."""
+    found = _NUMBERS.get(type(leaf))
+    return found if found is not None else leaf.spec
+
+
