@@ -10,6 +10,7 @@ from ragged_dialect.lowering.buffers import VIEWS
 from ragged_dialect.lowering.gpu.device_regions import SERIAL
 from ragged_dialect.lowering.gpu.flat_runs import Cut, joins, tile
 from ragged_dialect.lowering.gpu.schedules import GENERAL, SCHEDULE, SCHEDULES, SERIALLY, fits, pick
+from ragged_dialect.lowering.gpu.split_reduction import split, split_loop
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 _CROSSED = VIEWS | {"memref.alloc", "memref.dim"}
@@ -27,7 +28,8 @@ class RaggedMapParallel(RaggedPass):
     scf.forall (%b) in (%n) { … one component … } {ragged.schedule = "segment"}
     ```
 
-    Neighbouring flat ops whose tiles depend on the same tile only share a forall. `tile` is the number
+    Neighbouring flat ops whose tiles depend on the same tile only share a forall; reductions of a long
+    array into few results are made in two steps. `tile` is the number
     of elements of a tile. `schedule` is `auto`, which picks by what the body does, or a name, which is
     given to every forall that it fits; the others are `general`. Precondition:
     `wrap-ragged-device-code`.
@@ -63,10 +65,14 @@ def _tile_block(block: Any, elements: int) -> None:
     for op in list(block.operations):
         op = op.operation
         if op.name == "linalg.generic":
-            cut = Cut.of(op)
-            if run and not joins(run, cut):
+            loop = split_loop(op)
+            if loop is not None:
                 flush()
-            run.append(cut)
+            for part in [op] if loop is None else split(op, loop, elements):
+                cut = Cut.of(part)
+                if run and not joins(run, cut):
+                    flush()
+                run.append(cut)
             continue
         if op.name not in _CROSSED and not op.name.startswith("arith."):
             flush()

@@ -359,6 +359,29 @@ def test_memory() -> None:
     assert host_program(MEMORY).reads_back == ("memref.load",)
 
 
+VIEWS = """
+func.func @f(%x: memref<?x2xf32>, %i: index, %n: index) -> (memref<?x2xf32>, memref<?xf32>, memref<?x1x2xf32>) {
+  %0 = memref.collapse_shape %x [[0, 1]] : memref<?x2xf32> into memref<?xf32>
+  %1 = memref.expand_shape %x [[0, 1], [2]] output_shape [%n, 1, 2] : memref<?x2xf32> into memref<?x1x2xf32>
+  %c0 = arith.constant 0 : index
+  %all = memref.dim %x, %c0 : memref<?x2xf32>
+  %y = memref.alloc(%all) : memref<?x2xf32>
+  memref.copy %x, %y : memref<?x2xf32> to memref<?x2xf32>
+  %from = memref.subview %x[%i, 1] [%n, 1] [1, 1] : memref<?x2xf32> to memref<?x1xf32, strided<[2, 1], offset: ?>>
+  %to = memref.subview %y[0, 0] [%n, 1] [1, 1] : memref<?x2xf32> to memref<?x1xf32, strided<[2, 1]>>
+  memref.copy %from, %to : memref<?x1xf32, strided<[2, 1], offset: ?>> to memref<?x1xf32, strided<[2, 1]>>
+  return %y, %0, %1 : memref<?x2xf32>, memref<?xf32>, memref<?x1x2xf32>
+}"""
+
+
+def test_views() -> None:
+    _, run = device(VIEWS)
+    x = np.arange(4, dtype=F32).reshape(2, 2)
+    parts, flat, split = run(x, 0, 2)
+    assert parts.tolist() == [[1, 1], [3, 3]]
+    assert (flat.tolist(), split.tolist()) == ([0, 1, 2, 3], [[[0, 1]], [[2, 3]]])
+
+
 def test_printing(capsys: pytest.CaptureFixture[str]) -> None:
     text = """
     module attributes {ragged.labels = ["x"]} {
@@ -431,6 +454,10 @@ REFUSED = [
     (
         "%0 = memref.reinterpret_cast %x to offset: [0], sizes: [2], strides: [1] : memref<?xf32> to memref<2xf32>",
         "expected views in kernels only, got 'memref.reinterpret_cast' to memref<2xf32>",
+    ),
+    (
+        "%0 = memref.subview %x[0] [1] [2] : memref<?xf32> to memref<1xf32, strided<[2]>>",
+        "expected views of neighbouring elements on the host, got 'memref.subview' with strides",
     ),
     (
         "%0 = memref.reinterpret_cast %x to offset: [0], sizes: [], strides: [] : memref<?xf32> to memref<f32> "

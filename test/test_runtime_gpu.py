@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from support.fake_cupy import Array, FakeCupy, UnownedMemory
 from support.gpu_programs import HEADER, emulator_loader, function, install, python_loader
-from test_host_program import CHECKED, KERNELS, LAUNCH, MEMORY
+from test_host_program import CHECKED, KERNELS, LAUNCH, MEMORY, VIEWS
 
 import ragged_dialect
 from ragged_dialect import ArgumentError, CompileError, DeviceError, RuntimeCheckError, compile
@@ -143,6 +143,15 @@ def test_results_share_no_memory(cupy: FakeCupy) -> None:
     a, b = f(x)
     assert len({x.data.ptr, a.data.ptr, b.data.ptr}) == 3
     assert a.get().tolist() == b.get().tolist() == x.host.tolist()
+
+
+def test_views_of_arguments_are_copied(cupy: FakeCupy) -> None:
+    flat, split = (Group((Part("value", np.dtype(F32), shape),)) for shape in ((None,), (None, 1, 2)))
+    f = function(cupy, VIEWS, Signature("f", (MATRIX, INDEX, INDEX), (MATRIX, flat, split), False))
+    x = on_device(cupy, np.arange(4, dtype=F32).reshape(2, 2))
+    results = f(x, 0, 2)
+    assert [r.get().tolist() for r in results] == [[[1, 1], [3, 3]], [0, 1, 2, 3], [[[0, 1]], [[2, 3]]]]
+    assert len({id(r.data.mem) for r in (x, *results)}) == 4
 
 
 def test_memory_on_the_device(cupy: FakeCupy) -> None:

@@ -13,8 +13,8 @@ from support.matrix import COLUMNS, Outcome, build_cell, keys, run_cell, run_cel
 
 from conftest import ROOT
 
-SHARE = 16
-"""The quick run takes one cell in so many of every op, others each day."""
+SHARE = {"cpu": 16, "emulator": 48, "gpu": 48}
+"""The quick run takes one cell in so many of every op, others each day. Compiling for a GPU takes longer."""
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +38,8 @@ def workers() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def test_some_cells_of_every_op() -> None:
-    outcomes = run_cells(sample_of(SHARE, datetime.date.today().toordinal()), workers())
+def test_some_cells_of_every_op(target: str) -> None:
+    outcomes = run_cells(sample_of(SHARE[target], datetime.date.today().toordinal()), workers(), target)
     assert {o.key[1] for o in outcomes} == {op for _, op, _ in keys()}
     assert not failures(outcomes)
     page = (ROOT / "docs" / "support.md").read_text()
@@ -49,13 +49,21 @@ def test_some_cells_of_every_op() -> None:
 
 @pytest.mark.slow
 def test_all_cells_and_the_page_that_lists_them(generator: ModuleType) -> None:
-    outcomes = run_cells(keys(), workers())
-    assert not failures(outcomes)
-    assert (ROOT / "docs" / "support.md").read_text() == generator.render(outcomes)
+    on_cpu = run_cells(keys(), workers())
+    assert not failures(on_cpu)
+    on_emulator = run_cells(keys(), workers(), "emulator")
+    assert not failures(on_emulator)
+    assert (ROOT / "docs" / "support.md").read_text() == generator.render(on_cpu, on_emulator)
 
 
-def test_refused_cells_say_why() -> None:
-    outcome = run_cell(("dw", "ragged.merge", "dim 0"))
+@pytest.mark.slow
+@pytest.mark.gpu
+def test_all_cells_on_a_gpu() -> None:
+    assert not failures(run_cells(keys(), 1, "gpu"))
+
+
+def test_refused_cells_say_why(target: str) -> None:
+    outcome = run_cell(("dw", "ragged.merge", "dim 0"), target)
     assert outcome.status == "refused"
     assert outcome.text == (
         "'ragged.merge' op expected contiguous components to merge, got window dim 1 of layout \"dw\" "
@@ -63,16 +71,15 @@ def test_refused_cells_say_why() -> None:
     )
 
 
-def test_wrong_results_and_dead_workers_are_failures(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_results_and_dead_workers_are_failures(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The harness itself can fail: a result that differs, an error only one side gives."""
     key = ("dr", "linalg.reduce", "dim 1")
-    assert run_cell(key).status == "works"
+    assert run_cell(key, target).status == "works"
     monkeypatch.setattr("support.matrix.run", lambda module, entry, args: [args[0][0]])
-    outcome = run_cell(key)
+    outcome = run_cell(key, target)
     assert outcome.status == "failed"
     assert "result" in outcome.text
-    monkeypatch.setattr("support.matrix.compile", lambda text: os.abort)
-    (dead,) = run_cells([("dr", "no such op", "")], 1)
+    (dead,) = run_cells([("dr", "no such op", "")], 1, target)
     assert dead.status == "failed"
 
 
@@ -89,7 +96,17 @@ def test_page_groups_equal_outcomes(generator: ModuleType) -> None:
         Outcome(("drr", "ragged.merge", "dim 0"), "works"),
         Outcome(("dw", "ragged.merge", "dim 0"), "refused", "'ragged.merge' op expected 1 of layout \"dw\", got dim 1"),
     ]
-    text = "\n".join(generator.section("ragged.merge", outcomes))
+    text = "\n".join(generator.section("ragged.merge", outcomes, set()))
     assert "| `dr`, `drr` | dim 0 | – |" in text
     assert "| `dw` | – | dim 0 (1) |" in text
     assert "1. `'ragged.merge' op expected N of layout \"…\", got dim N`" in text
+
+
+def test_page_marks_what_works_on_the_cpu_only(generator: ModuleType) -> None:
+    keys = [("dr", "arith", "dim 0"), ("dr", "arith", "dim 1"), ("dw", "arith", "dim 0"), ("dw", "arith", "dim 1")]
+    on_cpu = [Outcome(key, "works") for key in keys]
+    on_emulator = [*on_cpu[:3], Outcome(keys[3], "refused", "'arith.addf' op expected more, got less")]
+    text = generator.render(on_cpu, on_emulator)
+    assert "4 cells work, 3 of them on a GPU too" in text
+    assert "| `dr` | dim 0, 1 | – |" in text
+    assert "| `dw` | dim 0; dim 1 (CPU only) | – |" in text

@@ -143,35 +143,41 @@ def tile(run: list[Cut], elements: int) -> Any:
             return forall
         rows = min(_rows(cut, elements) for cut in run)
         size = run[0].generic.extent(run[0].loop)
+        rows = min(rows, max(size, 1)) if isinstance(size, int) else rows
         forall = forall_over(emit.ceildiv(size, rows))
     with ir.InsertionPoint(_end(forall)), last.location:
         low = emit.mul(forall.regions[0].blocks[0].arguments[0], rows)
-        if isinstance(size, int) and size % rows == 0:
-            _place(run, low, rows)
-        elif any(fast_loop(cut.generic) == cut.loop for cut in run):
-            _full_and_partial(run, low, rows, size)
-        else:
-            _place(run, low, emit.minimum(rows, emit.sub(size, low)))
+        place(run, low, rows, size)
     for cut in run:
         cut.generic.op.erase()
     return forall
 
 
-def _full_and_partial(run: list[Cut], low: Mixed, rows: int, size: Mixed) -> None:
-    """Tiles that are whole have static extents, which the widest accesses need."""
-    whole = arith.cmpi(3, emit.add(emit.value(low), rows), emit.value(size))
-    choice = scf.IfOp(whole, [], has_else=True)
-    for block, part in ((choice.then_block, rows), (choice.else_block, None)):
-        with ir.InsertionPoint(block):
-            _place(run, low, part if part is not None else emit.sub(size, low))
-            scf.yield_([])
+def place(run: list[Cut], low: Mixed, rows: int, extent: Mixed, given: dict[int, Any] | None = None) -> None:
+    """Copies of the ops on the tile of `rows` iterations from `low`, at the insertion point; operands
+    that are `given` by number stand for parts of the ops' own. Tiles that are whole have static
+    extents where the widest accesses need them."""
+    if isinstance(extent, int) and extent % rows == 0:
+        _place(run, low, rows, given)
+    elif any(fast_loop(cut.generic) == cut.loop for cut in run):
+        whole = arith.cmpi(3, emit.add(emit.value(low), rows), emit.value(extent))
+        choice = scf.IfOp(whole, [], has_else=True)
+        for block, part in ((choice.then_block, rows), (choice.else_block, None)):
+            with ir.InsertionPoint(block):
+                _place(run, low, part if part is not None else emit.sub(extent, low), given)
+                scf.yield_([])
+    else:
+        _place(run, low, emit.minimum(rows, emit.sub(extent, low)), given)
 
 
-def _place(run: list[Cut], low: Mixed, size: Mixed) -> None:
-    """Copies of the ops on one tile, at the insertion point."""
+def _place(run: list[Cut], low: Mixed, size: Mixed, given: dict[int, Any] | None) -> None:
     views: dict[Any, Any] = {}
+    given = given or {}
     for cut in run:
-        operands = [_part(views, x, cut.dim(k), low, size) for k, x in enumerate(cut.generic.operands)]
+        operands = [
+            given[k] if k in given else _part(views, x, cut.dim(k), low, size)
+            for k, x in enumerate(cut.generic.operands)
+        ]
         copy = cut.generic.op.clone().operation
         for k, x in enumerate(operands):
             copy.operands[k] = x

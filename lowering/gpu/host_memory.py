@@ -6,7 +6,7 @@ from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.errors import CompileError
-from ragged_dialect.lowering.gpu.host_integers import literal
+from ragged_dialect.lowering.gpu.host_integers import literal, not_negative
 from ragged_dialect.lowering.gpu.host_writer import FLOATS, Emitter, HostWriter, dtype, is_buffer, kind
 
 _POINTER = "p"
@@ -19,9 +19,14 @@ def _tuple(items: list[str]) -> str:
 def _alloc(w: HostWriter, op: Any) -> None:
     type_ = op.results[0].type
     sizes = iter(op.operands)
-    # After a check has failed sizes may be anything; what runs then does nothing.
-    shape = [f"max({w.name(next(sizes))}, 0)" if extent == DYNAMIC else str(extent) for extent in type_.shape]
+    shape = [_size(w, next(sizes)) if extent == DYNAMIC else str(extent) for extent in type_.shape]
     w.allocate(op.results[0], f"{w.runtime('empty')}({_tuple(shape)}, {dtype(type_.element_type)})")
+
+
+def _size(w: HostWriter, value: Any) -> str:
+    """A size that is not negative: after a check has failed it may be anything, and what runs then
+    does nothing."""
+    return w.name(value) if not_negative(value) else f"max({w.name(value)}, 0)"
 
 
 def _dealloc(w: HostWriter, op: Any) -> None:

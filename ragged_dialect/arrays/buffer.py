@@ -52,6 +52,14 @@ class Buffer:
         return found
 
     @property
+    def writeable(self) -> Any:
+        """The array of memory that nobody else has; not read-only."""
+        if self._array is not None:
+            return self._array
+        assert self._packed is not None
+        return descriptor_array(self._memory, self._packed, self.shape, self.dtype, writeable=True)
+
+    @property
     def on_host(self) -> bool:
         """Whether the memory is the CPU's."""
         return self._array is None or isinstance(self._array, np.ndarray)

@@ -22,12 +22,14 @@ class DenseLeaf:
         self.spec = made
 
 
-def dense_spec(shape: tuple[int, ...], dtype: DType, dynamic: frozenset[int] | None = None) -> Spec:
+def dense_spec(
+    shape: tuple[int, ...], dtype: DType, device: str, library: str, dynamic: frozenset[int] | None = None
+) -> Spec:
     """The spec of a dense array: the first axis, which may be a batch or a total, is not static, unless
     its extent is 1, which broadcasts. `dynamic` names other axes that are not."""
     loose = frozenset({0}) if dynamic is None else dynamic
     static = tuple(None if axis in loose and extent != 1 else extent for axis, extent in enumerate(shape))
-    return spec(Layout.dense(len(shape)), static, dtype)
+    return spec(Layout.dense(len(shape)), static, dtype, device, library)
 
 
 def dense_leaf(array: Any, dynamic: frozenset[int] | None = None) -> DenseLeaf:
@@ -35,7 +37,8 @@ def dense_leaf(array: Any, dynamic: frozenset[int] | None = None) -> DenseLeaf:
     taken = storage.take(array)
     storage.check_dtype(taken.dtype)
     taken = storage.contiguous(taken)
-    return DenseLeaf(taken, dense_spec(taken.shape, taken.dtype, dynamic))
+    library = storage.library(array) or "numpy"
+    return DenseLeaf(taken, dense_spec(taken.shape, taken.dtype, storage.device(taken), library, dynamic))
 
 
 def is_number(value: Any) -> bool:

@@ -15,12 +15,14 @@ DType = np.dtype[Any]
 
 @dataclass(frozen=True, eq=False)
 class Spec:
-    """Layout, static extents (None where a program works for any) and dtype. `weak` marks a Python
-    number, whose dtype gives way to that of arrays. Equal specs are one object: see `spec`."""
+    """Layout, static extents (None where a program works for any), dtype, device, and the library whose
+    arrays a user gets. `weak` marks a Python number, whose dtype gives way to that of arrays. Equal specs are one object: see `spec`."""
 
     layout: Layout
     shape: Shape
     dtype: DType
+    device: str = "cpu"
+    library: str = "numpy"
     weak: bool = False
 
     @property
@@ -35,10 +37,12 @@ class Spec:
 
 
 @lru_cache(maxsize=None)
-def spec(layout: Layout, shape: Shape, dtype: DType, weak: bool = False) -> Spec:
+def spec(
+    layout: Layout, shape: Shape, dtype: DType, device: str = "cpu", library: str = "numpy", weak: bool = False
+) -> Spec:
     """The one spec of these fields."""
-    return Spec(layout, shape, dtype, weak)
+    return Spec(layout, shape, dtype, device, library, weak)
 
 
-BOOL, INT, FLOAT = (spec(Layout(()), (), np.dtype(kind), True) for kind in (np.bool_, np.int64, np.float64))
+BOOL, INT, FLOAT = (spec(Layout(()), (), np.dtype(kind), weak=True) for kind in (np.bool_, np.int64, np.float64))
 """Specs of Python numbers."""

@@ -14,7 +14,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.axes import Axis, NestedAxis, Origin, PlainAxis, shape_of
 from ragged_dialect.arrays.guards import Conform, Covers, EqualExtents, Fits, Guard, structure_at
-from ragged_dialect.arrays.leaves import leaf_spec
+from ragged_dialect.arrays.leaves import dense_leaf, leaf_spec
 from ragged_dialect.arrays.spec import DType, Spec
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.errors import RaggedError, RuntimeCheckError
@@ -56,6 +56,7 @@ class Trace:
         self._structures: dict[Origin, NestedAxis] = {}
         self._tensors: list[Tensor] = []
         self._captured: dict[int, Tensor] = {}
+        self._alive: list[Any] = []
         self.module = ir.Module.create()
         with ir.InsertionPoint(self.module.body):
             self.function = ir.Operation.create(
@@ -85,6 +86,19 @@ class Trace:
             self.leaves.append(array)
             found = self._captured[id(array)] = self._argument(len(self.leaves) - 1)
         return found
+
+    def capture_dense(self, value: Any) -> Tensor:
+        """The tracer of a dense array that the traced code holds on to."""
+        found = self._captured.get(id(value))
+        if found is None:
+            found = self._captured[id(value)] = self.capture(dense_leaf(value))
+            self._alive.append(value)
+        return found
+
+    def constant(self, number: Any, dtype: DType) -> Tensor:
+        """A number that the traced code has."""
+        value = emit.constant(element_type(dtype), number)
+        return Tensor(self, value, dtype, (), weak=True, constant=number)
 
     @property
     def captured(self) -> list[Any]:

@@ -26,7 +26,7 @@ class Machine:
         switch = host_switch()
         texts = [switch_ir(switch), soft_float.CONVERSIONS]
         texts.append(compile_modules((fibers, collectives, blocks, checking), _EXPORTS))
-        self._code = Code("\n".join(texts), level=1)
+        self._code = Code("\n".join(texts), level=0)
         for name in soft_float.NAMES:
             provide(name, self._code.address(name))
         self._memory: list[ctypes.Array[ctypes.c_uint64]] = []

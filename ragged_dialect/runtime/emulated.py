@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,8 @@ class EmulatedDevice:
         converters = [_plain(kind) for kind in kinds.split()]
 
         def call(x: int, y: int, z: int, *arguments: Any) -> None:
-            launch(name, (x, y, z), block, [c(a) for c, a in zip(converters, arguments, strict=True)])
+            values = [c(a) for c, a in zip(converters, arguments, strict=True)]
+            launch(name, (x, y, z), block, values, status=self._status)
 
         return call
 
@@ -100,9 +101,13 @@ class EmulatedDevice:
         """The buffer of a constant, which is not written."""
         return self._constants[name]
 
-    def is_constant(self, buffer: Array) -> bool:
-        """Whether a buffer is a constant's."""
-        return any(buffer is constant for constant in self._constants.values())
+    def constants(self) -> Iterable[Array]:
+        """The buffers of all constants."""
+        return self._constants.values()
+
+    def memory(self, buffer: Array) -> object:
+        """The array that owns the memory of a buffer."""
+        return buffer if buffer.base is None else buffer.base
 
 
 def _aligned(data: Array) -> Array:

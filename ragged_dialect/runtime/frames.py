@@ -162,10 +162,12 @@ class Allocation:
         _free(self.address)
 
 
-def descriptor_array(memory: Any, packed: bytes, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """The read-only array of a descriptor; `memory` lives as long as it does."""
+def descriptor_array(
+    memory: Any, packed: bytes, shape: tuple[int, ...], dtype: np.dtype[Any], writeable: bool = False
+) -> Array:
+    """The array of a descriptor; `memory` lives as long as it does."""
     _, aligned, offset = struct.unpack_from("=3q", packed)
-    interface = {"data": (aligned + offset * dtype.itemsize, True), "shape": shape, "typestr": dtype.str, "version": 3}
+    interface = {"data": (aligned + offset * dtype.itemsize, not writeable), "shape": shape, "typestr": dtype.str, "version": 3}
     array = np.asarray(_View(memory, interface))
     return array if array.dtype == dtype else array.view(dtype)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,8 +101,11 @@ class CupyDevice:
         buffer[index] = value
 
     def copy(self, target: Any, source: Any) -> None:
-        """Copy the elements of a buffer to another."""
-        target.data.copy_from_device_async(source.data, source.nbytes)
+        """Copy the elements of a buffer to another; either may be a part of a larger one."""
+        if target.flags.c_contiguous and source.flags.c_contiguous:
+            target.data.copy_from_device_async(source.data, source.nbytes)
+        else:
+            target[...] = source
 
     def clone(self, buffer: Any) -> Any:
         """A copy of a buffer."""
@@ -114,6 +117,10 @@ class CupyDevice:
         """The buffer of a constant, which is not written."""
         return self._constants[name]
 
-    def is_constant(self, buffer: Any) -> bool:
-        """Whether a buffer is a constant's."""
-        return any(buffer is constant for constant in self._constants.values())
+    def constants(self) -> Iterable[Any]:
+        """The buffers of all constants."""
+        return self._constants.values()
+
+    def memory(self, buffer: Any) -> object:
+        """CuPy's object for the allocation of a buffer."""
+        return buffer.data.mem

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from ragged_dialect.errors import DeviceError, RuntimeCheckError
@@ -31,8 +31,12 @@ class Device(Protocol):
         """A copy of a buffer."""
         ...
 
-    def is_constant(self, buffer: Any) -> bool:
-        """Whether a buffer belongs to the program."""
+    def memory(self, buffer: Any) -> object:
+        """What a buffer shares with its views, and with nothing else."""
+        ...
+
+    def constants(self) -> Iterable[Any]:
+        """The buffers that belong to the program."""
         ...
 
     def call(self, run: Run, flat: Sequence[Any]) -> tuple[Any, ...]:
@@ -53,6 +57,7 @@ class DeviceFunction:
         self._device = device
         self._flatten = Flattener(signature, device.arrays)
         self._run = bind(device)
+        self._constants = {id(device.memory(buffer)) for buffer in device.constants()}
 
     def __call__(self, *arguments: Any) -> Any:
         """Run. ArgumentError for arguments that do not fit, RuntimeCheckError for invalid data (on a
@@ -69,13 +74,14 @@ class DeviceFunction:
         return self.signature.grouped(results)
 
     def _own(self, results: Sequence[Any], flat: Sequence[Any]) -> list[Any]:
-        """A program may return an argument, a constant, or one buffer several times."""
-        taken = {id(value) for value in flat}
+        """A program may return an argument, a constant, or one buffer several times, or views of them."""
+        memory = self._device.memory
+        taken = {id(memory(value)) for value in flat if hasattr(value, "shape")} | self._constants
         owned: list[Any] = []
         for value in results:
             if hasattr(value, "shape"):
-                if id(value) in taken or self._device.is_constant(value):
+                if id(memory(value)) in taken:
                     value = self._device.clone(value)
-                taken.add(id(value))
+                taken.add(id(memory(value)))
             owned.append(value)
         return owned

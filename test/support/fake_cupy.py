@@ -6,6 +6,7 @@ the stream: code that reads a result too early reads poison. Kernels are run by 
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Callable
 from typing import Any
@@ -130,7 +131,7 @@ class Array:
         return {"data": (self.data.ptr, False), "shape": self.shape, "typestr": self.dtype.str, "version": 3}
 
     def __getitem__(self, index: Any) -> Array:
-        return self._view(self.host[(*index, ...)])
+        return self._view(self.host[(*index, ...) if isinstance(index, tuple) else index])
 
     def _view(self, host: Any) -> Array:
         return type(self)(self.cupy, host, self.data.device_id, self.data.mem)
@@ -146,7 +147,12 @@ class Array:
         return out
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.cupy.cuda.current.add(lambda: self.host.__setitem__(index, value))
+        source = value.host if isinstance(value, Array) else value
+        self.cupy.cuda.current.add(lambda: self.host.__setitem__(index, source))
+
+    def reshape(self, shape: tuple[int, ...]) -> Array:
+        """Another view of a contiguous array."""
+        return self._view(self.host.reshape(shape))
 
     def copy(self, order: str = "C") -> Array:
         """A copy."""
@@ -238,9 +244,10 @@ class FakeCupy(types.ModuleType):
 
     def empty(self, shape: Any, dtype: Any) -> Array:
         """A new array full of poison."""
+        size = math.prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
+        if size > self.free_bytes:
+            raise OutOfMemoryError(f"Out of memory allocating {size} bytes")
         made = np.empty(shape, dtype)
-        if made.nbytes > self.free_bytes:
-            raise OutOfMemoryError(f"Out of memory allocating {made.nbytes} bytes")
         made.reshape(-1).view(np.uint8)[...] = POISON
         return Array(self, made)
 

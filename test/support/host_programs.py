@@ -22,7 +22,7 @@ class PythonKernels:
         self.kernels = kernels
         self.launches: list[tuple[str, tuple[int, int, int], tuple[int, int, int]]] = []
 
-    def launch(self, kernel: str, grid: Any, block: Any, args: Sequence[Any]) -> None:
+    def launch(self, kernel: str, grid: Any, block: Any, args: Sequence[Any], *, status: Any = None) -> None:
         """Note the launch and run the kernel."""
         self.launches.append((kernel, grid, block))
         self.kernels[kernel](*args)

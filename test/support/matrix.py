@@ -1,9 +1,9 @@
 """The support matrix: every op on every layout, compiled and compared with the reference interpreter.
 
-A cell is a program for one layout, op and variant. It works when the compiled program agrees with
-the interpreter on every structure, values and run-time errors alike; it is refused when a
-diagnostic says why; anything else is a failure. Cells run in worker processes, so that a crash is a
-finding about one cell.
+A cell is a program for one layout, op and variant. It works on a target when the compiled program
+agrees with the interpreter on every structure, values and run-time errors alike; it is refused when
+a diagnostic says why; anything else is a failure. Cells run in worker processes, so that a crash is
+a finding about one cell.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from support.matrix_linalg import linalg_cells
 from support.matrix_program import Builder, Sample, Value, samples, typed_shape
 from support.matrix_structure import Build, ragged_cells, structure_cells
 from support.structures import LAYOUTS, assert_same
+from support.targets import compile_for
 
-from ragged_dialect import compile
 from ragged_dialect.asm.module import parse_module
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import RuntimeCheckError, VerifyError
@@ -98,13 +98,13 @@ def keys(layouts: Iterable[str] = COLUMNS) -> list[Key]:
 # One cell ------------------------------------------------------------------------------------------
 
 
-def run_cell(key: Key) -> Outcome:
-    """Compile a cell and compare it on every structure."""
+def run_cell(key: Key, target: str = "cpu") -> Outcome:
+    """Compile a cell for a target and compare it on every structure."""
     builder = build_cell(key)
     text = builder.text()
     try:
         with _quiet():
-            function = compile(text)
+            function = compile_for(target)(text)
     except VerifyError as error:
         return _refusal(key, error, text)
     except Exception as error:
@@ -199,12 +199,13 @@ def _quiet() -> Iterator[None]:
 
 
 def work() -> None:
-    """A worker: reads a JSON key per line, answers with an outcome per line."""
+    """A worker: reads a key and a target as JSON per line, answers with an outcome per line."""
     real = os.fdopen(os.dup(1), "w", buffering=1)
     for line in sys.stdin:
-        key = tuple(json.loads(line))
+        names, target = json.loads(line)
+        key = tuple(names)
         try:
-            outcome = run_cell(key)
+            outcome = run_cell(key, target)
         except Exception:
             outcome = Outcome(key, "failed", f"no program: {traceback.format_exc()}")
         real.write(json.dumps([outcome.status, outcome.text]) + "\n")
@@ -216,14 +217,14 @@ class _Worker:
     def __init__(self) -> None:
         self.process: subprocess.Popen[str] | None = None
 
-    def run(self, key: Key) -> Outcome:
+    def run(self, key: Key, target: str) -> Outcome:
         process = self.process or self._start()
         assert process.stdin is not None
         assert process.stdout is not None
         timer = threading.Timer(TIMEOUT, process.kill)
         timer.start()
         try:
-            process.stdin.write(json.dumps(key) + "\n")
+            process.stdin.write(json.dumps([key, target]) + "\n")
             process.stdin.flush()
             line = process.stdout.readline()
         except BrokenPipeError:
@@ -237,7 +238,8 @@ class _Worker:
 
     def _start(self) -> subprocess.Popen[str]:
         here = Path(__file__).resolve().parent.parent
-        environment = {**os.environ, "PYTHONPATH": f"{here.parent}{os.pathsep}{here}", "RAGGED_NUM_THREADS": "1"}
+        settings = {"RAGGED_NUM_THREADS": "1", "RAGGED_CACHE": "0"}
+        environment = {**os.environ, **settings, "PYTHONPATH": f"{here.parent}{os.pathsep}{here}"}
         command = [sys.executable, "-c", "from support.matrix import work; work()"]
         self.process = subprocess.Popen(
             command,
@@ -258,8 +260,8 @@ class _Worker:
             self.process.stdout.close()
 
 
-def run_cells(wanted: Iterable[Key], processes: int = 2) -> list[Outcome]:
-    """Outcomes of cells, in their order."""
+def run_cells(wanted: Iterable[Key], processes: int = 2, target: str = "cpu") -> list[Outcome]:
+    """Outcomes of cells on a target, in their order."""
     jobs: queue.SimpleQueue[tuple[int, Key] | None] = queue.SimpleQueue()
     cells = list(wanted)
     outcomes: list[Outcome | None] = [None] * len(cells)
@@ -269,7 +271,7 @@ def run_cells(wanted: Iterable[Key], processes: int = 2) -> list[Outcome]:
     def serve() -> None:
         worker = _Worker()
         while (job := jobs.get()) is not None:
-            outcomes[job[0]] = worker.run(job[1])
+            outcomes[job[0]] = worker.run(job[1], target)
         worker.stop()
 
     threads = [threading.Thread(target=serve) for _ in range(processes)]

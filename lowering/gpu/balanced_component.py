@@ -1,0 +1,126 @@
+"""The body of a forall over components as code for whichever component a kernel has got to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.buffers import captures, defining_op, extent, remap
+from ragged_dialect.lowering.gpu.balanced_match import Components, RowReduction
+from ragged_dialect.lowering.gpu.combiner import Combiner, combiner_of
+from ragged_dialect.lowering.gpu.generic_op import GenericOp
+
+Known = dict[Any, Any]
+"""Values of a body and what stands for them elsewhere."""
+
+
+class ComponentCode:
+    """Computes values of the body again, at the insertion point. `inside` has what stands for values
+    from outside of the forall; those it lacks stand for themselves."""
+
+    def __init__(self, found: Components, inside: Known) -> None:
+        self.found = found
+        self.inside = inside
+        self.whole: Known = {}
+
+    def at(self, component: Any) -> Known:
+        """What is known at a component."""
+        return {self.found.component: component}
+
+    def value(self, x: Any, known: Known) -> Any:
+        """A value, computed from what is known; `known` has it and what led to it afterwards."""
+        if x not in known:
+            op = defining_op(x)
+            if op is None or op.block != self.found.body:
+                return self.inside.get(x, x)
+            self._copy(op, known)
+        return known[x]
+
+    def _copy(self, op: Any, known: Known) -> Any:
+        used = captures([op])
+        replaced = {x: self.value(x, known) for x in used}
+        copy = op.clone().operation
+        remap(copy, replaced)
+        known.update(zip(op.results, copy.results, strict=True))
+        return copy
+
+    def low(self, component: Any) -> Any:
+        """The first row of a component; also of the one after the last, where there are no rows left."""
+        return self.value(self.found.low, self.at(component))
+
+    def high(self, component: Any) -> Any:
+        """The row after the last one of a component."""
+        return self.value(self.found.high, self.at(component))
+
+    def widen(self, reduction: RowReduction) -> list[Any]:
+        """Have the rows of all components where a reduction has those of one, from the insertion point
+        on: row numbers count from the start of the buffers then. The number of rows of each."""
+        counts: list[Any] = []
+        operands = list(reduction.op.operands)
+        for k, dim in reduction.rows.items():
+            view = operands[k]
+            source = self.value(defining_op(view).operands[0], {})
+            counts.append(emit.value(extent(source, dim)))
+            self.whole[view] = self.value(view, {self.found.low: emit.value(0), self.found.length: counts[-1]})
+        return counts
+
+    @contextmanager
+    def placed(self, reduction: RowReduction, component: Any) -> Iterator[PlacedReduction]:
+        """The reduction's op with the operands that it has at a component, until the context ends."""
+        copy = self._copy(reduction.op, {**self.at(component), **self.whole})
+        try:
+            yield PlacedReduction.of(GenericOp(copy))
+        finally:
+            copy.erase()
+
+
+@dataclass(frozen=True)
+class PlacedReduction:
+    """A reduction at a component, and the combiners of its outs."""
+
+    generic: GenericOp
+    combiners: tuple[Combiner, ...]
+
+    @staticmethod
+    def of(generic: GenericOp) -> PlacedReduction:
+        """The combiners of a reduction that has one for every out."""
+        found = [combiner_of(generic, out) for out in range(len(generic.outs))]
+        return PlacedReduction(generic, tuple(c for c in found if c is not None))
+
+    @property
+    def skipped(self) -> list[Any]:
+        """Ops of the payload that combine."""
+        return [op for combiner in self.combiners for op in combiner.ops]
+
+
+def captured(found: Components, reduction: RowReduction) -> list[Any]:
+    """Values from outside of the forall that code for a reduction uses, in order of first use."""
+    ops: dict[Any, None] = {}
+    outside: dict[Any, None] = {}
+
+    def need(x: Any) -> None:
+        op = defining_op(x)
+        if op is not None and op.block == found.body:
+            visit(op)
+        elif x != found.component:
+            outside.setdefault(x)
+
+    def visit(op: Any) -> None:
+        if op not in ops:
+            ops[op] = None
+            for x in captures([op]):
+                need(x)
+
+    visit(reduction.op)
+    for x in (found.low, found.high, *(v for v in reduction.inits.values())):
+        need(x)
+    for size in reduction.extents.values():
+        if isinstance(size, ir.Value):
+            need(size)
+    return list(outside)
+
+

@@ -1,0 +1,104 @@
+"""How the threads of a block are spread over the features of rows: groups of lanes, a row at a time each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from ragged_dialect._mlir import arith
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.gpu.balanced_component import PlacedReduction
+from ragged_dialect.lowering.gpu.balanced_match import RowReduction
+from ragged_dialect.lowering.gpu.points import Point
+from ragged_dialect.lowering.gpu.shuffle import WARP
+from ragged_dialect.lowering.gpu.thread_loops import below
+from ragged_dialect.lowering.gpu.thread_shape import fast_loop
+from ragged_dialect.lowering.gpu.vector_access import VectorAccess, vector_access, wide_access
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """`lanes` threads have the features of a row, or one of `chunks` parts of them when they are more
+    than a block has threads; `groups` of them are in a block. `order` are the parallel loops, the
+    contiguous one last. With `vector` a thread has some consecutive features, or some consecutive
+    rows where rows have no features."""
+
+    threads: int
+    loop: int
+    order: tuple[int, ...]
+    extents: dict[int, Mixed]
+    vector: VectorAccess | None
+
+    @staticmethod
+    def of(placed: PlacedReduction, reduction: RowReduction, extents: dict[int, Mixed], threads: int) -> Lanes:
+        """Lanes for a reduction in blocks of some threads."""
+        generic = placed.generic
+        fast = fast_loop(generic)
+        order = sorted(reduction.extents, key=lambda d: (d == fast, d))
+        vector = None
+        if not order:
+            vector = wide_access(generic, reduction.loop)
+        elif fast == order[-1]:
+            vector = vector_access(generic, fast)
+        return Lanes(threads, reduction.loop, tuple(order), extents, vector)
+
+    @property
+    def width(self) -> int:
+        """Accumulators of a thread for an out."""
+        return self.vector.width if self.vector is not None and self.order else 1
+
+    @property
+    def rows(self) -> int:
+        """Rows of a thread at a time."""
+        return self.vector.width if self.vector is not None and not self.order else 1
+
+    def _steps(self, loop: int, extent: Mixed) -> Mixed:
+        """Positions of lanes along a loop."""
+        return emit.divide(extent, self.width) if self.order and loop == self.order[-1] else extent
+
+    def _static(self) -> int | None:
+        """How many positions there are, when that is known."""
+        sizes = [self._steps(d, n) for d, n in self.extents.items() if isinstance(n, int)]
+        return prod(sizes) if len(sizes) == len(self.extents) else None
+
+    @property
+    def lanes(self) -> int:
+        """Threads of a group."""
+        total = self._static()
+        if total is None:
+            return min(WARP, self.threads)
+        chunks = max(1, -(-total // self.threads))
+        return max(1, -(-total // chunks))
+
+    @property
+    def groups(self) -> int:
+        """Groups of a block."""
+        return self.threads // self.lanes
+
+    def chunks(self, extents: dict[int, Mixed]) -> Mixed:
+        """Parts of the features, given the extents of the parallel loops at the insertion point."""
+        total: Mixed = 1
+        for d, n in extents.items():
+            total = emit.mul(total, self._steps(d, n))
+        return emit.ceildiv(total, self.lanes)
+
+    def position(self, lane: Any, chunk: Any) -> tuple[Point, list[Any]]:
+        """The features of a lane, as a point whose row is 0, and conditions for having any."""
+        point: Point = [0] * (len(self.order) + 1)
+        total = self._static()
+        exact = total is not None and total % self.lanes == 0
+        rest: Any = emit.add(emit.mul(chunk, self.lanes), lane)
+        for d in reversed(self.order[1:]):
+            steps = self._steps(d, self.extents[d])
+            point[d] = arith.remui(emit.value(rest), emit.value(steps))
+            rest = arith.divui(emit.value(rest), emit.value(steps))
+        conditions: list[Any] = []
+        if self.order:
+            first = self.order[0]
+            point[first] = rest
+            if not exact:
+                conditions.append(below(emit.value(rest), self._steps(first, self.extents[first])))
+            point[self.order[-1]] = emit.mul(point[self.order[-1]], self.width)
+        return point, conditions

@@ -1,0 +1,218 @@
+"""One group's walk over its piece of the merged sequence of rows and component ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ragged_dialect._mlir import arith
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.gpu.balanced_component import ComponentCode, PlacedReduction
+from ragged_dialect.lowering.gpu.balanced_lanes import Lanes
+from ragged_dialect.lowering.gpu.balanced_loops import State, choose, repeat
+from ragged_dialect.lowering.gpu.balanced_match import RowReduction
+from ragged_dialect.lowering.gpu.combiner import Combiner, fold_values
+from ragged_dialect.lowering.gpu.generic_op import GenericOp
+from ragged_dialect.lowering.gpu.points import Payload, Point
+from ragged_dialect.lowering.gpu.thread_loops import strided, with_index
+
+_EQ, _LT, _LE, _GE = 0, 2, 3, 5
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows `row` to `last_row`; components `component` to `last_component` end in it."""
+
+    row: Any
+    component: Any
+    last_row: Any
+    last_component: Any
+
+
+class RowWalk:
+    """Emits the walk of one thread. `at` is its place among the features, `storage` the number of rows
+    that can be read.
+
+    Long stretches of one component are read `batch` accesses at a time; where components end, `mixed`
+    rows at a time are read before it is looked which component each belongs to."""
+
+    def __init__(
+        self, code: ComponentCode, reduction: RowReduction, lanes: Lanes, at: Point, storage: Any, batch: int
+    ) -> None:
+        self.code = code
+        self.reduction = reduction
+        self.lanes = lanes
+        self.at = at
+        self.storage = storage
+        self.batch = batch
+        self.mixed = max(batch // 2, 2 * lanes.rows)
+        self.original = PlacedReduction.of(GenericOp(reduction.op))
+        self.read = [k for k in reduction.rows if self.original.generic.is_read(k)]
+
+    # Accumulators -----------------------------------------------------------------------------------
+
+    def owners(self, placed: PlacedReduction) -> list[Combiner]:
+        """The combiner of every accumulator of a thread."""
+        return [c for c in placed.combiners for _ in range(self.lanes.width)]
+
+    def neutral(self) -> State:
+        """Accumulators of no rows."""
+        return [c.identity() for c in self.owners(self.original)]
+
+    def combined(self, a: State, b: State) -> State:
+        """Accumulators of the rows of both."""
+        return [c.apply(x, y) for c, x, y in zip(self.owners(self.original), a, b, strict=True)]
+
+    def finish(self, component: Any, accumulators: State) -> None:
+        """Store what a component's rows gave, with what its outs start from."""
+        self._store(component, accumulators, True)
+
+    def amend(self, component: Any, accumulators: State) -> None:
+        """Add to what is stored for a component."""
+        self._store(component, accumulators, False)
+
+    def _store(self, component: Any, accumulators: State, first: bool) -> None:
+        width = self.lanes.width
+        with self.code.placed(self.reduction, component) as placed:
+            payload = self._payload(placed)
+            for out, combiner in enumerate(placed.combiners):
+                init = self.reduction.inits.get(out) if first else None
+                if init is None:
+                    inits = payload.load(placed.generic.n_inputs + out, self.at)
+                else:
+                    inits = [self.code.value(init, self.code.at(component))] * width
+                mine = accumulators[out * width : (out + 1) * width]
+                payload.store(out, self.at, [combiner.apply(x, y) for x, y in zip(mine, inits, strict=True)])
+
+    def _payload(self, placed: PlacedReduction, wide: bool = True) -> Payload:
+        return Payload(placed.generic, self.lanes.vector if wide else None, placed.skipped)
+
+    # Walking ----------------------------------------------------------------------------------------
+
+    def walk(self, piece: Piece, high: Any) -> State:
+        """Finish the components that end in a piece; the accumulators of the rows after the last of
+        them. `high` is where the first component's rows end."""
+        neutral = self.neutral()
+        state = [piece.row, piece.component, high, *neutral]
+
+        def more(state: State) -> Any:
+            return arith.cmpi(_LT, state[0], piece.last_row)
+
+        _, component, _, *accumulators = repeat(state, more, lambda s: self._advance(piece, s, neutral))
+
+        def end(c: Any, carried: State) -> State:
+            self.finish(c, carried)
+            return neutral
+
+        return strided(component, 1, piece.last_component, accumulators, end)
+
+    def _advance(self, piece: Piece, state: State, neutral: State) -> State:
+        """Whole batches of one component, then some rows of whichever components."""
+        row, component, high, *accumulators = state
+        row, accumulators = self._stretch(row, emit.minimum(high, piece.last_row), component, accumulators)
+        state = [row, component, high, *accumulators]
+        types = [x.type for x in state]
+        left = arith.cmpi(_LT, row, piece.last_row)
+        return choose(left, lambda: self._rows(piece, state, neutral), lambda: state, types)
+
+    def _stretch(self, row: Any, stop: Any, component: Any, accumulators: State) -> tuple[Any, State]:
+        """Batches of one component's rows, as many as there are before `stop`."""
+        rows = self.batch * self.lanes.rows
+        left = arith.subi(stop, row)
+        if self.lanes.rows > 1:
+            aligned = arith.cmpi(_EQ, arith.remui(row, emit.value(self.lanes.rows)), emit.value(0))
+            left = arith.select(aligned, left, emit.value(0))
+        end = arith.addi(row, arith.muli(arith.divui(left, emit.value(rows)), emit.value(rows)))
+        with self.code.placed(self.reduction, component) as placed:
+            payload, owners = self._payload(placed), self.owners(placed)
+
+            def batch(i: Any, carried: State) -> State:
+                points = [self._point(emit.add(i, k * self.lanes.rows)) for k in range(self.batch)]
+                return fold_values(owners, self.lanes.width, payload.at(points, []), carried)
+
+            return end, strided(row, rows, end, accumulators, batch)
+
+    def _point(self, row: Any) -> Point:
+        return with_index(self.at, self.lanes.loop, row)
+
+    # Rows of different components -------------------------------------------------------------------
+
+    def _rows(self, piece: Piece, state: State, neutral: State) -> State:
+        """The next rows, up to a multiple of their number where threads have several at a time."""
+        row = state[0]
+        start = row
+        if self.lanes.rows > 1:
+            start = arith.subi(row, arith.remui(row, emit.value(self.mixed)))
+        stop = emit.minimum(emit.add(start, self.mixed), piece.last_row)
+        elements = self._read(start, stop)
+        state = state[1:]
+        for k, loaded in enumerate(elements):
+            here = emit.add(start, k)
+            if k == 0 and self.lanes.rows == 1:
+                state = self._row(here, loaded, state, neutral)
+                continue
+            inside = arith.cmpi(_LT, here, stop)
+            if self.lanes.rows > 1:
+                inside = arith.andi(inside, arith.cmpi(_GE, here, row))
+            state = choose(
+                inside,
+                lambda here=here, loaded=loaded, state=state: self._row(here, loaded, state, neutral),
+                lambda state=state: state,
+                [x.type for x in state],
+            )
+        return [stop, *state]
+
+    def _read(self, start: Any, stop: Any) -> list[dict[int, list[Any]]]:
+        """The elements of operands with rows at some rows from `start` on, of which those from `stop` on
+        do not matter."""
+        if self.lanes.rows == 1:
+            last = arith.subi(stop, emit.value(1))
+            return self._load([emit.minimum(emit.add(start, k), last) for k in range(self.mixed)], True)
+        last = arith.subi(self.storage, emit.value(1))
+        types = [self.original.generic.scalar_type(k) for k in self.read] * self.mixed
+
+        def wide() -> State:
+            return self._flat(self._load([emit.add(start, k) for k in range(0, self.mixed, self.lanes.rows)], True))
+
+        def narrow() -> State:
+            return self._flat(self._load([emit.minimum(emit.add(start, k), last) for k in range(self.mixed)], False))
+
+        fits = arith.cmpi(_LE, emit.add(start, self.mixed), self.storage)
+        values = choose(fits, wide, narrow, types)
+        count = len(self.read)
+        return [{k: [values[n * count + j]] for j, k in enumerate(self.read)} for n in range(self.mixed)]
+
+    @staticmethod
+    def _flat(elements: list[dict[int, list[Any]]]) -> State:
+        """The elements row by row."""
+        return [x for row in elements for values in zip(*row.values(), strict=True) for x in values]
+
+    def _load(self, rows: list[Any], wide: bool) -> list[dict[int, list[Any]]]:
+        """Elements of the operands with rows, at some rows."""
+        with self.code.placed(self.reduction, emit.value(0)) as placed:
+            payload = self._payload(placed, wide)
+            return [{k: payload.load(k, self._point(row)) for k in self.read} for row in rows]
+
+    def _row(self, row: Any, loaded: dict[int, list[Any]], state: State, neutral: State) -> State:
+        """End the components before a row, then add it to its own."""
+
+        def ended(state: State) -> Any:
+            return arith.cmpi(_LE, state[1], row)
+
+        def end(state: State) -> State:
+            component, _, *accumulators = state
+            self.finish(component, accumulators)
+            following = arith.addi(component, emit.value(1))
+            return [following, self.code.high(following), *neutral]
+
+        component, high, *accumulators = repeat(state, ended, end)
+        with self.code.placed(self.reduction, component) as placed:
+            payload = self._payload(placed, self.lanes.rows == 1)
+            point = self._point(row)
+            generic = placed.generic
+            operands = [
+                (loaded[k] if k in loaded else payload.load(k, point)) if k < generic.n_inputs and generic.is_read(k) else None
+                for k in range(len(generic.operands))
+            ]
+            values = payload.values(point, operands)
+            return [component, high, *fold_values(self.owners(placed), self.lanes.width, values, accumulators)]

@@ -1,0 +1,119 @@
+"""The tile of a block: its groups' pieces, and what goes from one to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ragged_dialect._mlir import arith, memref
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.gpu.balanced_loops import State, choose
+from ragged_dialect.lowering.gpu.balanced_merge import MergedItems
+from ragged_dialect.lowering.gpu.balanced_rows import Piece, RowWalk
+from ragged_dialect.lowering.gpu.combine import Exchange
+from ragged_dialect.lowering.gpu.points import affine_value
+from ragged_dialect.lowering.gpu.thread_loops import conjunction, guarded, is_zero, strided
+
+_LT, _LE = 2, 3
+
+
+@dataclass
+class Tile:
+    """The work of a thread of group `group` in a tile that starts at item `first`; each group has `size`
+    items. `conditions` hold for threads that have features."""
+
+    walk: RowWalk
+    items: MergedItems
+    exchange: Exchange
+    thread: Any
+    group: Any
+    first: Any
+    size: Any
+    conditions: list[Any]
+
+    def emit(self, tile: Any, starts: Any, carries: list[Any]) -> None:
+        """Emit the work: finish every component that ends here, without what earlier tiles have of it;
+        store which component is open at the start, and for every out what this tile's end leaves
+        open."""
+        low, high = self.items.ended_by_warp([self.first, self._item(self.walk.lanes.groups)], self._warp_lane())
+        guarded([is_zero(self.thread)], lambda: memref.store(emit.to_i64(low), starts, [tile]))
+        begin = self._item(self.group)
+        end = arith.addi(begin, self.size)
+        component = self.items.ended(begin, low, high)
+        last = self.items.ended(end, component, high)
+        piece = Piece(self.items.row(begin, component), component, self.items.row(end, last), last)
+        open_ = self._guarded_walk(piece)
+        self._pass_on(piece, begin, open_)
+        self._leave_open(open_, high, tile, carries)
+
+    def _item(self, group: Any) -> Any:
+        """The first item of a group's piece."""
+        return arith.addi(self.first, arith.muli(emit.value(group), self.size))
+
+    def _warp_lane(self) -> Any:
+        return arith.remui(self.thread, emit.value(32))
+
+    def _guarded_walk(self, piece: Piece) -> State:
+        def walk() -> State:
+            place = emit.minimum(piece.component, arith.subi(self.items.count, emit.value(1)))
+            return self.walk.walk(piece, self.items.code.high(place))
+
+        neutral = self.walk.neutral()
+        busy = conjunction([arith.cmpi(_LT, emit.value(0), self.items.count), *self.conditions])
+        return choose(busy, walk, lambda: neutral, [x.type for x in neutral])
+
+    def _since(self, start: Any) -> Any:
+        """The group in which a component starts; the first one for components of earlier tiles."""
+        return arith.divui(emit.maximum(arith.subi(start, self.first), 0), self.size)
+
+    def _pass_on(self, piece: Piece, begin: Any, open_: State) -> None:
+        """Groups in which a component ends that earlier ones have left open add what those have."""
+        slots = [self.exchange.slot(x.type, k) for k, x in enumerate(open_)]
+        for value, slot in zip(open_, slots, strict=True):
+            self.exchange.keep(value, slot)
+        self.exchange.barriers.wait()
+        ends = arith.cmpi(_LT, piece.component, piece.last_component)
+        later = arith.cmpi(_LT, emit.value(0), self.group)
+
+        def add() -> None:
+            start = self.items.start(piece.component)
+            guarded([arith.cmpi(_LT, start, begin)], lambda: self._collect(piece.component, start, open_, slots))
+
+        guarded([ends, later, *self.conditions], add)
+
+    def _collect(self, component: Any, start: Any, open_: State, slots: list[Any]) -> None:
+        lanes = self.walk.lanes.lanes
+        back = arith.subi(self.thread, arith.muli(self.group, emit.value(lanes)))
+
+        def step(group: Any, carried: State) -> State:
+            at = arith.addi(back, arith.muli(group, emit.value(lanes)))
+            parts = [self.exchange.load(slot, at, x.type) for slot, x in zip(slots, open_, strict=True)]
+            return self.walk.combined(parts, carried)
+
+        collected = strided(self._since(start), 1, self.group, self.walk.neutral(), step)
+        self.walk.amend(component, collected)
+
+    def _leave_open(self, open_: State, high: Any, tile: Any, carries: list[Any]) -> None:
+        """Store what the groups since the last component's start have: all of it for the component
+        that is open at the end."""
+        lanes = self.walk.lanes
+        known = emit.minimum(high, self.items.count)
+        since = self._since(self.items.start(known))
+        mine = conjunction([arith.cmpi(_LE, since, self.group), *self.conditions])
+        parts = [arith.select(mine, x, y) for x, y in zip(open_, self.walk.neutral(), strict=True)]
+        owners = self.walk.owners(self.walk.original)
+        if lanes.groups > 1:
+            self.exchange.barriers.wait()
+            parts = self.exchange.combine(parts, [c.apply for c in owners], [(lanes.lanes, lanes.groups)])
+        guarded([is_zero(self.group), *self.conditions], lambda: self._store(parts, tile, carries))
+
+    def _store(self, parts: State, tile: Any, carries: list[Any]) -> None:
+        generic, width = self.walk.original.generic, self.walk.lanes.width
+        for out, buffer in enumerate(carries):
+            for lane, part in enumerate(parts[out * width : (out + 1) * width]):
+                point = list(self.walk.at)
+                if self.walk.lanes.order:
+                    loop = self.walk.lanes.order[-1]
+                    point[loop] = emit.add(point[loop], lane)
+                indices = [emit.value(affine_value(e, point)) for e in generic.maps[generic.n_inputs + out].results]
+                memref.store(part, buffer, [tile, *indices])

@@ -1,0 +1,109 @@
+"""Reductions of a long array into a small one, in two steps: parts of it by many blocks, then the
+parts by one. The order is fixed, so results do not depend on timing."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from ragged_dialect._mlir import DYNAMIC, ir, memref
+from ragged_dialect.generic import generic as make_generic
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.buffers import is_buffer, plain_dim
+from ragged_dialect.lowering.gpu.combiner import Combiner, combiner_of
+from ragged_dialect.lowering.gpu.flat_runs import Cut, forall_over, place
+from ragged_dialect.lowering.gpu.generic_op import GenericOp
+from ragged_dialect.lowering.gpu.temporaries import subview
+
+_FEW = 4096
+"""Results for which blocks of their own are too few to keep a device busy."""
+
+_TILES = 4
+"""Parts are larger than the tiles of other ops: each leaves a part of the results to be combined."""
+
+
+def split_loop(op: Any) -> int | None:
+    """The reduction loop whose iterations are worth several blocks, None when there is none."""
+    generic = GenericOp(op)
+    outs = range(len(generic.outs))
+    extents = [generic.static_extent(d) for d, parallel in enumerate(generic.parallel) if parallel]
+    if not generic.reductions or any(e is None for e in extents) or prod(e or 0 for e in extents) > _FEW:
+        return None
+    if any(combiner_of(generic, k) is None or _reduced(generic, k) for k in outs):
+        return None
+    return next((d for d in generic.reductions if _can_split(generic, d)), None)
+
+
+def _reduced(generic: GenericOp, out: int) -> bool:
+    return bool(generic.loops_of(generic.n_inputs + out) & set(generic.reductions))
+
+
+def _can_split(generic: GenericOp, loop: int) -> bool:
+    """Whether a loop is long, or may be, and every input has a range of one dim for a range of it."""
+    extent = generic.static_extent(loop)
+    if extent is not None and extent <= _FEW:
+        return False
+    return all(
+        plain_dim(map_, loop) is not None and (is_buffer(x) or plain_dim(map_, loop) == -1)
+        for map_, x in zip(generic.maps, generic.operands, strict=True)
+    )
+
+
+def split(op: Any, loop: int, elements: int) -> list[Any]:
+    """Replace a reduction by a forall that makes parts and ops that combine them; the ops."""
+    generic = GenericOp(op)
+    combiners = [combiner_of(generic, k) for k in range(len(generic.outs))]
+    with ir.InsertionPoint(op), op.location:
+        rows = max(1, _TILES * elements // _inner(generic, loop))
+        extent = generic.extent(loop)
+        tiles = emit.ceildiv(extent, rows)
+        parts = [_room(tiles, out) for out in generic.outs]
+        forall = forall_over(tiles)
+        block = forall.regions[0].blocks[0]
+        with ir.InsertionPoint(list(block.operations)[-1]):
+            tile = block.arguments[0]
+            low = emit.mul(tile, rows)
+            targets = [_part(part, tile) for part in parts]
+            for combiner, target in zip(combiners, targets, strict=True):
+                assert combiner is not None
+                _fill(combiner, target)
+            place([Cut(generic, loop)], low, rows, extent, {generic.n_inputs + k: t for k, t in enumerate(targets)})
+        combined = [
+            _combine(combiner, part, out)
+            for combiner, part, out in zip(combiners, parts, generic.outs, strict=True)
+            if combiner is not None
+        ]
+    op.erase()
+    return combined
+
+
+def _inner(generic: GenericOp, loop: int) -> int:
+    return prod(max(1, generic.static_extent(d) or 1) for d in range(generic.rank) if d != loop)
+
+
+def _room(tiles: Any, out: Any) -> Any:
+    """A buffer for one part of an out per tile."""
+    first = tiles if isinstance(tiles, int) else DYNAMIC
+    type_ = ir.MemRefType.get([first, *out.type.shape], out.type.element_type)
+    return memref.alloc(type_, [] if isinstance(tiles, int) else [tiles], [])
+
+
+def _part(parts: Any, tile: Any) -> Any:
+    shape = list(parts.type.shape)[1:]
+    return subview(parts, [tile, *[0] * len(shape)], [1, *shape], drop_first=True)
+
+
+def _fill(combiner: Combiner, target: Any) -> None:
+    """Start a part from the neutral element."""
+    rank = len(target.type.shape)
+    maps = [ir.AffineMap.get(rank, 0, []), ir.AffineMap.get_identity(rank)]
+    make_generic([combiner.identity()], [target], maps, ["parallel"] * rank, lambda a: [a[0]])
+
+
+def _combine(combiner: Combiner, parts: Any, out: Any) -> Any:
+    """The op that combines the parts into an out, which holds where the reduction starts."""
+    rank = len(out.type.shape)
+    kept = ir.AffineMap.get(rank + 1, 0, [ir.AffineDimExpr.get(d + 1) for d in range(rank)])
+    maps = [ir.AffineMap.get_identity(rank + 1), kept]
+    kinds = ["reduction", *["parallel"] * rank]
+    return make_generic([parts], [out], maps, kinds, lambda a: [combiner.apply(a[0], a[1])])

@@ -1,0 +1,257 @@
+"""`RaggedArray`: values of NumPy, CuPy or PyTorch, and their nesting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ragged_dialect.arrays import storage
+from ragged_dialect.arrays.buffer import Buffer
+from ragged_dialect.arrays.operators import Operators
+from ragged_dialect.arrays.spec import DType, Spec, spec
+from ragged_dialect.arrays.structure import Structure
+from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.layout import RAGGED, Layout, Shape
+
+
+class RaggedArray(Operators):
+    """A ragged array. Its values lie in one dense array with one dim per storage axis; the nesting of
+    every axis of several levels is a `Structure`. Immutable; operations give new arrays, and share
+    memory where the result is a view.
+
+    Made by `rg.ragged`, `rg.from_offsets` and others, which check the structure once.
+    """
+
+    __slots__ = ("axes", "buffer", "first", "spec")
+
+    buffer: Buffer
+    axes: tuple[Structure | None, ...]
+    spec: Spec
+    first: Any
+
+    @staticmethod
+    def trusted(buffer: Buffer, axes: tuple[Structure | None, ...], made: Spec) -> RaggedArray:
+        """An array of parts that are known to be valid; no check."""
+        array = RaggedArray.__new__(RaggedArray)
+        array.buffer = buffer
+        array.axes = axes
+        array.spec = made
+        array.first = axes[0]
+        return array
+
+    @staticmethod
+    def of(values: Any, axes: Sequence[Structure | None], *, op: str, check: bool = True) -> RaggedArray:
+        """An array of values and one structure per storage axis, None for plain ones.
+
+        `values` is an array of NumPy, CuPy or PyTorch, taken without a copy when it is contiguous.
+        RuntimeCheckError where a structure does not fit; ArgumentError for a dtype or device that
+        does not fit, and for values of another rank."""
+        taken = storage.contiguous(storage.take(values))
+        storage.check_dtype(taken.dtype)
+        if taken.ndim != len(axes):
+            raise ArgumentError(f"{op}: expected values of rank {len(axes)}, got rank {taken.ndim}")
+        where = storage.device(taken)
+        shape: list[int | None] = []
+        for number, axis in enumerate(axes):
+            if axis is None:
+                shape.append(taken.shape[number])
+                continue
+            for vector in axis.vectors:
+                if storage.device(vector) != where:
+                    raise ArgumentError(f"{op}: expected values and structure on one device, got {where} and {storage.device(vector)}")
+            if check:
+                axis.validate(op, taken.shape[number], len(shape))
+            shape += [e if c == "t" else None for c, e in zip(axis.letters, axis.extents, strict=True)]
+        layout = Layout(tuple("d" if axis is None else axis.letters for axis in axes))
+        if layout.is_dense:
+            raise LayoutError(f"{op}: expected a ragged dim, got none")
+        library = storage.library(values) or "numpy"
+        return RaggedArray.trusted(Buffer(taken), tuple(axes), spec(layout, tuple(shape), taken.dtype, where, library))
+
+    # Structure -------------------------------------------------------------------------------------
+
+    @property
+    def layout(self) -> Layout:
+        """One letter per dim: `dr|d`."""
+        return self.spec.layout
+
+    @property
+    def dtype(self) -> DType:
+        """Element type, as NumPy's."""
+        return self.spec.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of dims."""
+        return len(self.spec.shape)
+
+    @property
+    def nlevels(self) -> int:
+        """Number of ragged dims."""
+        return sum(letter in RAGGED for letter in self.layout.letters)
+
+    @property
+    def ragged_dims(self) -> tuple[int, ...]:
+        """The dims whose extent varies."""
+        return tuple(dim for dim, letter in enumerate(self.layout.letters) if letter in RAGGED)
+
+    @property
+    def shape(self) -> Shape:
+        """Extent of every dim, None for ragged ones."""
+        found: list[int | None] = []
+        for axis, extent in zip(self.axes, self.buffer.shape, strict=True):
+            found += [extent] if axis is None else list(axis.extents)
+        return tuple(found)
+
+    @property
+    def device(self) -> str:
+        """`cpu`, or `cuda:0`."""
+        return self.spec.device
+
+    def structure(self, dim: int) -> Structure:
+        """The structure of the nested axis that holds a dim. LayoutError for a plain dim."""
+        number, _ = self.layout.locate(dim)
+        found = self.axes[number]
+        if found is None:
+            raise LayoutError(f'expected a dim of a nested axis, got dim {dim} of layout "{self.layout}"')
+        return found
+
+    def _level(self, dim: int | None, what: str) -> tuple[Structure, int]:
+        """Structure and level of a ragged dim, by default the first one's."""
+        if dim is None:
+            dim = self.ragged_dims[0]
+        dim = dim + self.ndim if dim < 0 else dim
+        number, level = self.layout.locate(dim)
+        axis = self.axes[number]
+        if axis is None or axis.letters[level] not in RAGGED:
+            raise LayoutError(f'{what}: expected a ragged dim, got dim {dim} of layout "{self.layout}"')
+        return axis, level
+
+    def _given(self, array: Any) -> Any:
+        return storage.give(array, self.spec.library)
+
+    # Looking ---------------------------------------------------------------------------------------
+
+    @property
+    def values(self) -> Any:
+        """The dense array that holds the values, in the library that they came from; shared memory,
+        not to be written."""
+        return self._given(self.buffer.array)
+
+    @property
+    def offsets(self) -> Any:
+        """Offsets of the first ragged dim: int64, one more than there are components. LayoutError for
+        a window, which has starts and lengths."""
+        return self.offsets_of()
+
+    def offsets_of(self, dim: int | None = None) -> Any:
+        """Offsets of a ragged dim."""
+        axis, level = self._level(dim, "offsets")
+        if axis.letters[level] == "w":
+            raise LayoutError(f'offsets: expected a contiguous dim, got layout "{self.layout}" (use starts and lengths)')
+        return self._given(axis.vectors[axis.places[level]])
+
+    @property
+    def lengths(self) -> Any:
+        """Lengths of the components of the first ragged dim, int64."""
+        return self.lengths_of()
+
+    def lengths_of(self, dim: int | None = None) -> Any:
+        """Lengths of the components of a ragged dim."""
+        axis, level = self._level(dim, "lengths")
+        return self._given(axis.lengths(level))
+
+    @property
+    def starts(self) -> Any:
+        """Where the components of the first ragged dim start, int64."""
+        return self.starts_of()
+
+    def starts_of(self, dim: int | None = None) -> Any:
+        """Where the components of a ragged dim start."""
+        axis, level = self._level(dim, "starts")
+        return self._given(axis.starts(level))
+
+    @property
+    def row_ids(self) -> Any:
+        """The component of every element of the first ragged dim, int64."""
+        return self.row_ids_of()
+
+    def row_ids_of(self, dim: int | None = None) -> Any:
+        """The component of every element of a ragged dim."""
+        axis, level = self._level(dim, "row_ids")
+        lengths = axis.lengths(level)
+        xp = storage.namespace(lengths)
+        return self._given(xp.repeat(xp.arange(lengths.shape[0]), lengths))
+
+    @property
+    def total(self) -> int:
+        """Elements of the first ragged dim: the sum of its lengths."""
+        axis, level = self._level(None, "total")
+        return axis.total(level)
+
+    @property
+    def max_length(self) -> int:
+        """Longest length of the first ragged dim, 0 without components."""
+        axis, level = self._level(None, "max_length")
+        return axis.longest[level]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of values and index vectors."""
+        values = self.dtype.itemsize
+        for extent in self.buffer.shape:
+            values *= extent
+        return values + sum(8 * v.shape[0] for axis in self.axes if axis is not None for v in axis.vectors)
+
+    def __len__(self) -> int:
+        extent = self.shape[0]
+        assert extent is not None
+        return extent
+
+    def __iter__(self) -> Iterator[Any]:
+        from ragged_dialect.arrays.components import components
+
+        return iter(components(self))
+
+    def unbind(self) -> list[Any]:
+        """The components of dim 0: arrays that share memory with this one."""
+        from ragged_dialect.arrays.components import components
+
+        return components(self)
+
+    def tolist(self) -> list[Any]:
+        """Nested lists of Python numbers."""
+        from ragged_dialect.arrays.display import nested_lists
+
+        return nested_lists(self)
+
+    def __repr__(self) -> str:
+        from ragged_dialect.arrays.display import text
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        from ragged_dialect.arrays.display import picture
+
+        return picture(self)
+
+    def __bool__(self) -> bool:
+        raise ArgumentError("expected one truth value, got a ragged array (use any() or all())")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise ArgumentError("expected a dense array, got a ragged one (use to_padded, values or tolist)")
+
+    # Ownership -------------------------------------------------------------------------------------
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        axes = [
+            None if a is None else (a.letters, [storage.to_host(v) for v in a.vectors], a.extents) for a in self.axes
+        ]
+        return _restore, (storage.to_host(self.buffer.array), axes)
+
+
+
+def _restore(values: Any, axes: list[Any]) -> RaggedArray:
+    """An array from its pickled parts, checked: a file may be damaged."""
+    made = [None if axis is None else Structure(*axis) for axis in axes]
+    return RaggedArray.of(values, made, op="unpickle")

@@ -1,0 +1,145 @@
+"""Functions on arrays: `operation` and `jit`. Both trace, compile once per key, and call."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect.arrays.array import RaggedArray
+from ragged_dialect.arrays.leaves import dense_leaf, is_dense, leaf_spec
+from ragged_dialect.arrays.operators import OPERATIONS
+from ragged_dialect.arrays.program import Program, Returned, plan_result
+from ragged_dialect.arrays.spec import BOOL, FLOAT, INT, Spec
+from ragged_dialect.arrays.tensor import Tensor
+from ragged_dialect.arrays.trace import Trace, tracing
+from ragged_dialect.arrays.tree import flatten, unflatten
+from ragged_dialect.errors import ArgumentError
+
+_NUMBERS: dict[type, Spec] = {bool: BOOL, int: INT, float: FLOAT}
+
+
+def build(name: str, leaves: Sequence[Any], body: Callable[[list[Tensor]], Any], target: str | None) -> tuple[Program, Any]:
+    """Trace a function of tracers and compile it: the program, and the tree of its results."""
+    where, library = _place(name, leaves)
+    with tracing(name, leaves) as trace:
+        results, tree = flatten(body(trace.tensors))
+        returned = Returned()
+        tensors = [as_tensor(trace, r) for r in results]
+        plans = [plan_result(trace, t, returned, where, library) for t in tensors]
+        trace.finish(returned.values)
+        chosen = target or ("cpu" if where == "cpu" else "gpu")
+        return Program(trace, plans, chosen), tree
+
+
+def _place(name: str, leaves: Sequence[Any]) -> tuple[str, str]:
+    """The device of the arguments, and the library of the results: the first that is not NumPy."""
+    specs = [leaf_spec(leaf) for leaf in leaves]
+    devices = sorted({s.device for s in specs if not s.weak})
+    if len(devices) > 1:
+        raise ArgumentError(f"{name}: expected arrays on one device, got {' and '.join(devices)}")
+    library = next((s.library for s in specs if not s.weak and s.library != "numpy"), "numpy")
+    return (devices[0] if devices else "cpu"), library
+
+
+def as_tensor(trace: Trace, value: Any) -> Tensor:
+    """A tracer of a tracer, an array or a number that traced code uses."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, RaggedArray):
+        return trace.capture(value)
+    if type(value) in _NUMBERS:
+        return trace.constant(value, _NUMBERS[type(value)].dtype)
+    return trace.capture_dense(value)
+
+
+class Operation:
+    """A function on tracers, callable on arrays too. Positional arguments are arrays, numbers or
+    None; parameters are hashable and belong to the key."""
+
+    def __init__(self, name: str, body: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, body)
+        self.name = name
+        self.compilations = 0
+        self._body = body
+        self._programs: dict[Any, tuple[Program, Any]] = {}
+
+    def __call__(self, *arguments: Any, **parameters: Any) -> Any:
+        """The results on arrays; within traced code the tracers of the results."""
+        specs: list[Any] = []
+        for argument in arguments:
+            kind = type(argument)
+            if kind is RaggedArray:
+                specs.append(argument.spec)
+            elif kind is Tensor:
+                return self.inline(argument.trace, arguments, parameters)
+            else:
+                known = _NUMBERS.get(kind)
+                if known is None:
+                    return self._call(arguments, parameters)
+                specs.append(known)
+        key = (*specs, *parameters.items()) if parameters else tuple(specs)
+        found = self._programs.get(key)
+        if found is None:
+            found = self._programs[key] = self._build(arguments, parameters)
+        program, tree = found
+        results = program(arguments)
+        return results[0] if tree is None else unflatten(tree, results)
+
+    def _call(self, arguments: Sequence[Any], parameters: dict[str, Any]) -> Any:
+        """A call with dense arrays or None among the arguments."""
+        for argument in arguments:
+            if isinstance(argument, Tensor):
+                return self.inline(argument.trace, arguments, parameters)
+        given = [a if a is None or isinstance(a, RaggedArray) or type(a) in _NUMBERS else _dense(self.name, a) for a in arguments]
+        key = (*(None if a is None else leaf_spec(a) for a in given), *parameters.items())
+        found = self._programs.get(key)
+        if found is None:
+            found = self._programs[key] = self._build(given, parameters)
+        program, tree = found
+        results = program([a for a in given if a is not None])
+        return results[0] if tree is None else unflatten(tree, results)
+
+    def _build(self, arguments: Sequence[Any], parameters: dict[str, Any]) -> tuple[Program, Any]:
+        present = [a is not None for a in arguments]
+
+        def body(tensors: list[Tensor]) -> Any:
+            given = iter(tensors)
+            return self._body(*(next(given) if there else None for there in present), **parameters)
+
+        made = build(self.name, [a for a in arguments if a is not None], body, None)
+        self.compilations += 1
+        return made
+
+    def inline(self, trace: Trace, arguments: Sequence[Any], parameters: dict[str, Any]) -> Any:
+        """The operation as a part of the function that is being traced."""
+        before = trace.op
+        trace.op = self.name if before == trace.name else before
+        try:
+            given = [None if a is None else as_tensor(trace, a) for a in arguments]
+            return self._body(*given, **parameters)
+        finally:
+            trace.op = before
+
+
+def _dense(name: str, value: Any) -> Any:
+    if not is_dense(value) and not isinstance(value, (list, tuple)):
+        raise ArgumentError(f"{name}: expected an array or a number, got {type(value).__name__}")
+    return dense_leaf(value if is_dense(value) else np.asarray(value))
+
+
+def operation(name: str) -> Callable[[Callable[..., Any]], Operation]:
+    """Make a function on tracers an operation on arrays, under a name that methods find it by."""
+
+    def make(body: Callable[..., Any]) -> Operation:
+        made = OPERATIONS[name] = Operation(name, body)
+        return made
+
+    return make
+
+
+def compilations() -> int:
+    """How many programs eager operations have compiled."""
+    return sum(op.compilations for op in OPERATIONS.values())
