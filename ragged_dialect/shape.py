@@ -286,6 +286,11 @@ class RaggedShape:
                         f'expected every level of axis "{letters}" below dim {first + gone[0]} to be reduced too, '
                         f"got dim {first + later[0]} kept (use ragged.reduce_across)"
                     )
+            if gone and set(out) - {"d"}:
+                raise LayoutError(
+                    f'expected every tile of axis "{letters}" below dim {first + gone[0]} to be reduced too, '
+                    f"got dim {first + at} kept"
+                )
             out += "d" if letter == "t" and gone else letter
         return out
 

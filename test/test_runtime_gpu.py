@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from support.fake_cupy import Array, FakeCupy, UnownedMemory
 from support.gpu_programs import HEADER, emulator_loader, function, install, python_loader
+from support.host_programs import device
 from test_host_program import CHECKED, KERNELS, LAUNCH, MEMORY, VIEWS
 
 import ragged_dialect
-from ragged_dialect import ArgumentError, CompileError, DeviceError, RuntimeCheckError, compile
+from ragged_dialect import ArgumentError, CompileError, DeviceError, EmulatorError, RuntimeCheckError, compile
 from ragged_dialect.layout import Layout
 from ragged_dialect.runtime import gpu_status
 from ragged_dialect.runtime.gpu_driver import cuda_of_ptx, device_arch
@@ -381,6 +382,47 @@ def test_out_of_memory(cupy: FakeCupy) -> None:
             "f: expected enough free memory on the device, got: Out of memory allocating 800 bytes; "
             "free arrays, or call cupy.get_default_memory_pool().free_all_blocks()"
         )
+
+
+SIZED = """
+module attributes {gpu.container_module, ragged.checks = [["index", "ragged.select", 0]]} {
+  func.func @f(%i: index, %status: memref<5xi64>) -> memref<?xi64> {
+    %c1 = arith.constant 1 : index
+    %p = memref.reinterpret_cast %status to offset: [0], sizes: [], strides: [] : memref<5xi64> to memref<i64>
+    gpu.launch_func @kernels::@check blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+      args(%i : index, %p : memref<i64>)
+    %0 = memref.alloc(%i) : memref<?xi64>
+    return %0 : memref<?xi64>
+  }
+  gpu.module @kernels { gpu.func @check(%i: index, %s: memref<i64>) kernel { gpu.return } }
+}"""
+
+
+def test_a_failed_check_explains_a_size(cupy: FakeCupy) -> None:
+    """Of a buffer that there is no memory for; a negative one is no size."""
+    signature = Signature("f", (INDEX,), (VECTOR,), False)
+    f = function(cupy, SIZED, signature)
+    _, emulated = device(SIZED, {"check": bound})
+    for run in (f, emulated):
+        with pytest.raises(RuntimeCheckError) as error:
+            run(2**60)
+        assert str(error.value) == failed(2**60)
+    assert f(-1).shape == emulated(-1)[0].shape == (0,)
+    cupy.free_bytes = 39
+    with pytest.raises(DeviceError, match="f: expected enough free memory on the device, got: "):
+        function(cupy, SIZED, signature)(1)
+
+
+@pytest.mark.parametrize("index", [3, -1])
+def test_an_index_out_of_bounds(cupy: FakeCupy, index: int) -> None:
+    f = function(cupy, MEMORY, MEMORY_SIGNATURE)
+    with pytest.raises(DeviceError) as error:
+        f(on_device(cupy, [3, 1, 2]), index)
+    assert str(error.value) == f"f: expected an index in a buffer of shape (3,), got ({index},)"
+    _, emulated = device(MEMORY)
+    with pytest.raises(EmulatorError) as fault:
+        emulated(np.array([3, 1, 2]), index)
+    assert str(fault.value) == str(error.value)
 
 
 def test_a_fault_on_the_device(cupy: FakeCupy, monkeypatch: pytest.MonkeyPatch) -> None:

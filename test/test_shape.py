@@ -214,6 +214,12 @@ REFUSED = [
     (reduce(1), "drdr", "3x?x2x?", ACROSS.format("drdr", 1, 2)),
     (reduce(1, 3), "drdr", "3x?x2x?", ACROSS.format("drdr", 1, 2)),
     (reduce(0, 2), "drt", "3x?x4", ACROSS.format("drt", 0, 1)),
+    (
+        reduce(2),
+        "drtt",
+        "3x?x2x4",
+        'expected every tile of axis "drtt" below dim 2 to be reduced too, got dim 3 kept',
+    ),
 ]
 
 

@@ -8,6 +8,8 @@ another tile than they start in, what the earlier tiles have of them. Both work 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, memref, scf
@@ -27,6 +29,7 @@ from ragged_dialect.lowering.gpu.combine import Exchange
 from ragged_dialect.lowering.gpu.flat_runs import forall_over
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel import Kernel
+from ragged_dialect.lowering.gpu.thread_loops import below
 
 TILES = 4096
 """Tiles that are enough to keep a device busy: where there would be more, they are larger instead, so
@@ -35,10 +38,14 @@ that the second kernel never has much to do for one component."""
 LOADS = 16
 """Accesses that the piece of a group has at least: less, and finding it takes longer than reading it."""
 
+RESIDENT = 768
+"""Threads that shall fit on a multiprocessor: a walk has many values at hand, and with twice the
+accesses of other schedules in flight fewer threads will do."""
+
 _LT = 2
 _BATCH = 2
-"""Accesses in flight per access that other schedules have: a group walks alone, without neighbours
-in the same rows."""
+_VALUES = 40
+"""Elements in flight that a thread has registers for."""
 
 
 def fits(forall: Any) -> bool:
@@ -59,6 +66,19 @@ def schedule(forall: Any, module: Any, name: str, status: Any, threads: int, unr
     forall.erase()
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """Values on the host: how many components and tiles, the items of a group's piece, the parts of the
+    features; per tile the component at its start, and per out what its end leaves open."""
+
+    count: Mixed
+    tiles: Mixed
+    size: Mixed
+    chunks: Mixed
+    starts: Any
+    carries: list[Any]
+
+
 class _Balanced:
     """The kernels of one reduction."""
 
@@ -70,29 +90,140 @@ class _Balanced:
 
     def lower(self, module: Any, name: str, status: Any, unroll: int) -> None:
         """Emit kernels and launches before the forall."""
-        kernel = Kernel(name, self.threads, module, status)
+        kernel = Kernel(name, self.threads, module, status, RESIDENT)
         kernel.open()
-        count = self._count()
         with ir.InsertionPoint(kernel.end):
-            inside = {x: kernel.value(x, self.forall) for x in captured(self.found, self.reduction)}
-            code = ComponentCode(self.found, inside)
-            storage = emit.value(0)
-            for k, rows in enumerate(code.widen(self.reduction)):
-                storage = emit.minimum(storage, rows) if k else rows
-            lanes = self._lanes(code, inside)
+            code = self._code(kernel)
+            counts = code.widen(self.reduction)
+            storage = reduce(emit.minimum, counts)
+            lanes = self._lanes(kernel, code)
         with ir.InsertionPoint(self.forall):
-            tiles, size, chunks = self._grid(count, lanes)
-            carries = [self._scratch(tiles, out) for out in GenericOp(self.reduction.op).outs]
-            starts = _alloc([tiles], emit.i64())
+            plan = self._plan(lanes)
         with ir.InsertionPoint(kernel.end):
-            whole = [kernel.value(x, self.forall) for x in carries]
-            counted = emit.value(count if isinstance(count, int) else kernel.scalar(count))
-            sized = emit.value(size if isinstance(size, int) else kernel.scalar(size))
-            parts = chunks if isinstance(chunks, int) else kernel.scalar(chunks)
-            first = kernel.value(starts, self.forall)
-            self._emit(kernel, code, lanes, storage, counted, sized, parts, first, whole, unroll)
+            self._tile(kernel, code, lanes, storage, plan, unroll)
         with ir.InsertionPoint(self.forall):
-            grid = emit.mul(tiles, chunks)
+            grid = emit.mul(plan.tiles, plan.chunks)
         kernel.close(grid, self.forall)
-        second = self._second(count, tiles, emit.mul, size, lanes, starts, carries)
-        general.schedule(second, module, name + "_carries", status, self.threads, unroll)
+        with ir.InsertionPoint(self.forall):
+            carrying = self._carrying(plan, lanes)
+        general.schedule(carrying, module, f"{name}_carries", status, self.threads, unroll)
+
+    # First kernel -----------------------------------------------------------------------------------
+
+    def _code(self, kernel: Kernel) -> ComponentCode:
+        used = captured(self.found, self.reduction)
+        return ComponentCode(self.found, {x: kernel.value(x, self.forall) for x in used})
+
+    def _lanes(self, kernel: Kernel, code: ComponentCode) -> Lanes:
+        extents = {d: n if isinstance(n, int) else kernel.scalar(n) for d, n in self.reduction.extents.items()}
+        with code.placed(self.reduction, emit.value(0)) as placed:
+            return Lanes.of(placed, self.reduction, extents, self.threads)
+
+    def _plan(self, lanes: Lanes) -> _Plan:
+        count = forall_count(self.forall)
+        rows = reduce(emit.minimum, [extent(x, dim) for x, dim in host_rows(self.reduction)])
+        items = emit.add(rows, emit.maximum(count, 0))
+        size = emit.maximum(LOADS * lanes.rows, _ceildiv(items, lanes.groups * TILES))
+        tiles = _ceildiv(items, emit.mul(size, lanes.groups))
+        carries = [self._scratch(tiles, out) for out in range(len(GenericOp(self.reduction.op).outs))]
+        starts = _alloc([tiles], emit.i64())
+        return _Plan(count, tiles, size, lanes.chunks(self.reduction.extents), starts, carries)
+
+    def _scratch(self, tiles: Mixed, out: int) -> Any:
+        """A row per tile of the shape and type of an out."""
+        reduced = GenericOp(self.reduction.op)
+        k = reduced.n_inputs + out
+        sizes = [self.reduction.extents[e.position] for e in reduced.maps[k].results]
+        return _alloc([tiles, *sizes], reduced.scalar_type(k))
+
+    def _tile(
+        self, kernel: Kernel, code: ComponentCode, lanes: Lanes, storage: Any, plan: _Plan, unroll: int
+    ) -> None:
+        carries = [kernel.value(x, self.forall) for x in plan.carries]
+        starts = kernel.value(plan.starts, self.forall)
+        count, size, chunks = (_inside(kernel, x) for x in (plan.count, plan.size, plan.chunks))
+        thread, block = general.hardware_id("gpu.thread_id"), general.hardware_id("gpu.block_id")
+        tile, chunk = (block, 0) if plan.chunks == 1 else (arith.divui(block, chunks), arith.remui(block, chunks))
+        group = arith.divui(thread, emit.value(lanes.lanes))
+        point, conditions = lanes.position(arith.remui(thread, emit.value(lanes.lanes)), chunk)
+        if lanes.lanes * lanes.groups < self.threads:
+            conditions.append(below(group, lanes.groups))
+        first = arith.muli(tile, arith.muli(size, emit.value(lanes.groups)))
+        walk = RowWalk(code, self.reduction, lanes, point, storage, self._batch(lanes, unroll))
+        exchange = Exchange(kernel, thread, Barriers(self.threads))
+        number = emit.add(emit.mul(chunk, self.threads), thread)
+        Tile(walk, MergedItems(code, count), exchange, thread, number, group, first, size, conditions).emit(
+            tile, starts, carries
+        )
+
+    def _batch(self, lanes: Lanes, unroll: int) -> int:
+        """Rows, or wide pieces of them, that a thread reads at once."""
+        generic = GenericOp(self.reduction.op)
+        wide = lanes.width * lanes.rows
+        fast = lanes.order[-1] if lanes.order else lanes.loop
+        elements = sum(wide if fast in generic.loops_of(k) else 1 for k in self.reduction.rows if generic.is_read(k))
+        fit = _VALUES // max(1, elements)
+        return max(1, min(_BATCH * unroll, 1 << (fit.bit_length() - 1) if fit else 1))
+
+    # Second kernel ----------------------------------------------------------------------------------
+
+    def _carrying(self, plan: _Plan, lanes: Lanes) -> Any:
+        """A forall over tiles: where a component ends that started in an earlier one, what the tiles
+        from there on have of it is added."""
+        forall = forall_over(plan.tiles)
+        body = forall.regions[0].blocks[0]
+        tile = body.arguments[0]
+        code = ComponentCode(self.found, {})
+        with ir.InsertionPoint(list(body.operations)[-1]):
+            component = emit.to_index(memref.load(plan.starts, [tile]))
+            there = scf.IfOp(arith.cmpi(_LT, component, emit.value(plan.count)))
+            with ir.InsertionPoint(there.then_block):
+                items = MergedItems(code, emit.value(plan.count))
+                size = emit.value(emit.mul(plan.size, lanes.groups))
+                first = arith.muli(tile, size)
+                start = items.start(component)
+                before = arith.cmpi(_LT, start, first)
+                ends = arith.cmpi(_LT, items.end(component), arith.addi(first, size))
+                crossing = scf.IfOp(arith.andi(before, ends))
+                with ir.InsertionPoint(crossing.then_block):
+                    self._add(code, component, arith.divui(start, size), tile, plan.carries)
+                    scf.yield_([])
+                scf.yield_([])
+        return forall
+
+    def _add(self, code: ComponentCode, component: Any, first: Any, last: Any, carries: list[Any]) -> None:
+        """Add rows `first` to `last` of what tiles left open to a component's outs."""
+        reduced = GenericOp(self.reduction.op)
+        combiners = PlacedReduction.of(reduced).combiners
+        count = arith.subi(last, first)
+        for out, combiner in enumerate(combiners):
+            view = code.value(reduced.outs[out], code.at(component))
+            rank = len(view.type.shape)
+            every = ir.AffineMap.get_identity(rank + 1)
+            kept = every.get_submap(list(range(1, rank + 1)))
+            generic(
+                [range_view(carries[out], 0, first, count)],
+                [view],
+                [every, kept],
+                ["reduction"] + ["parallel"] * rank,
+                lambda elements, combiner=combiner: [combiner.apply(elements[0], elements[1])],
+            )
+
+
+def forall_count(forall: Any) -> Mixed:
+    """Iterations of a forall with one index."""
+    bound = forall.attributes["staticUpperBound"][0]
+    return forall.operands[0] if bound == DYNAMIC else bound
+
+
+def _ceildiv(a: Mixed, b: Mixed) -> Mixed:
+    return emit.divide(emit.sub(emit.add(a, b), 1), b)
+
+
+def _alloc(sizes: list[Mixed], element: Any) -> Any:
+    type_ = ir.MemRefType.get([s if isinstance(s, int) else DYNAMIC for s in sizes], element)
+    return memref.alloc(type_, [s for s in sizes if not isinstance(s, int)], [])
+
+
+def _inside(kernel: Kernel, x: Mixed) -> Any:
+    return emit.value(x if isinstance(x, int) else kernel.scalar(x))

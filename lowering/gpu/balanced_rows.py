@@ -17,6 +17,8 @@ from ragged_dialect.lowering.gpu.points import Payload, Point
 from ragged_dialect.lowering.gpu.thread_loops import strided, with_index
 
 _EQ, _LT, _LE, _GE = 0, 2, 3, 5
+_MIXED = 4
+"""Rows that are read at once where components end: the code has each of them."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,8 @@ class RowWalk:
     """Emits the walk of one thread. `at` is its place among the features, `storage` the number of rows
     that can be read.
 
-    Long stretches of one component are read `batch` accesses at a time; where components end, `mixed`
-    rows at a time are read before it is looked which component each belongs to."""
+    Long stretches of one component are read `batch` accesses at a time; where components end, some
+    rows are read before it is looked which component each belongs to."""
 
     def __init__(
         self, code: ComponentCode, reduction: RowReduction, lanes: Lanes, at: Point, storage: Any, batch: int
@@ -45,7 +47,7 @@ class RowWalk:
         self.at = at
         self.storage = storage
         self.batch = batch
-        self.mixed = max(batch // 2, 2 * lanes.rows)
+        self.mixed = max(_MIXED, 2 * lanes.rows)
         self.original = PlacedReduction.of(GenericOp(reduction.op))
         self.read = [k for k in reduction.rows if self.original.generic.is_read(k)]
 

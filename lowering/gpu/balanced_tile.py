@@ -20,12 +20,14 @@ _LT, _LE = 2, 3
 @dataclass
 class Tile:
     """The work of a thread of group `group` in a tile that starts at item `first`; each group has `size`
-    items. `conditions` hold for threads that have features."""
+    items. `number` is that of the thread in the tile, which may have several blocks. `conditions` hold
+    for threads that have features."""
 
     walk: RowWalk
     items: MergedItems
     exchange: Exchange
     thread: Any
+    number: Any
     group: Any
     first: Any
     size: Any
@@ -36,7 +38,7 @@ class Tile:
         store which component is open at the start, and for every out what this tile's end leaves
         open."""
         low, high = self.items.ended_by_warp([self.first, self._item(self.walk.lanes.groups)], self._warp_lane())
-        guarded([is_zero(self.thread)], lambda: memref.store(emit.to_i64(low), starts, [tile]))
+        guarded([is_zero(self.number)], lambda: memref.store(emit.to_i64(low), starts, [tile]))
         begin = self._item(self.group)
         end = arith.addi(begin, self.size)
         component = self.items.ended(begin, low, high)

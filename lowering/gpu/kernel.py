@@ -34,12 +34,14 @@ class Parameter:
 
 @dataclass
 class Kernel:
-    """Parameters and body of a kernel; ops are emitted at `end` of the body."""
+    """Parameters and body of a kernel; ops are emitted at `end` of the body. `resident` threads shall
+    fit on a multiprocessor."""
 
     name: str
     threads: int
     module: Any
     status: Any = None
+    resident: int = REGISTERS_FOR
     op: Any = None
     parameters: list[Parameter] = field(default_factory=list)
     inside: dict[Any, Any] = field(default_factory=dict)
@@ -58,7 +60,7 @@ class Kernel:
                     "workgroup_attributions": ir.IntegerAttr.get(emit.i64(), 0),
                     "known_block_size": ir.DenseI32ArrayAttr.get([self.threads, 1, 1]),
                     "nvvm.minctasm": ir.IntegerAttr.get(
-                        ir.IntegerType.get_signless(32), max(1, min(16, REGISTERS_FOR // self.threads))
+                        ir.IntegerType.get_signless(32), max(1, min(16, self.resident // self.threads))
                     ),
                 },
                 regions=1,

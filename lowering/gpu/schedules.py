@@ -6,6 +6,7 @@
 | `flat` | elementwise work over values | a block per tile, 16-byte accesses, no component index |
 | `row` | reductions over dense inner dims, with what follows them | a block per tile of rows |
 | `gather` | elementwise work that reads at computed places | a block per tile |
+| `balanced` | reductions over the rows of components | a block per tile of rows and component ends |
 | `segment` | straight-line work on one component | a block per component |
 | `general` | anything else | a block per iteration |
 """
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering.gpu import general, segment
+from ragged_dialect.lowering.gpu import balanced, general, segment
 from ragged_dialect.lowering.gpu.generic_op import GenericOp, generics_in
 
 SCHEDULE = "ragged.schedule"
@@ -88,9 +89,10 @@ SCHEDULES: dict[str, Schedule] = {
     "flat": Schedule(_is_flat, general.schedule),
     "row": Schedule(_is_row, general.schedule),
     "gather": Schedule(_is_gather, general.schedule),
+    "balanced": Schedule(balanced.fits, balanced.schedule),
     "segment": Schedule(_is_segment, segment.schedule),
 }
-_PREFERRED = ("flat", "row", "gather", "segment")
+_PREFERRED = ("flat", "row", "gather", "balanced", "segment")
 
 
 def fits(forall: Any, name: str) -> bool:

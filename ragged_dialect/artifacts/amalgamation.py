@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import NamedTuple
 
@@ -20,48 +20,58 @@ class Amalgamation(NamedTuple):
 
 
 def amalgamate(modules: Sequence[ModuleType]) -> Amalgamation:
-    """Join modules, each after those it imports from the package; their names must differ."""
-    imports: set[str] = set()
-    pieces: list[str] = []
-    names: set[str] = set()
-    for module in modules:
-        source = inspect.getsource(module)
-        tree = ast.parse(source)
-        dropped: set[int] = set()
-        for node in tree.body:
-            if _is_left_out(node):
-                dropped.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-                imports.update(_foreign(node))
-        names |= {name for node in tree.body for name in _defined(node)}
-        kept = [line for number, line in enumerate(source.splitlines(), 1) if number not in dropped]
-        about = (ast.get_docstring(tree) or "").splitlines()[0]
-        pieces.append(f"# {about}\n\n" + "\n".join(kept).strip())
-    ordered = sorted(imports, key=lambda line: (line.startswith("from"), line))
-    return Amalgamation("\n".join(ordered), "\n\n\n".join(pieces), frozenset(names))
+    """Join modules, each after those it imports from the package; their names must differ. Types of
+    other modules, which only annotations name, become `Any`."""
+    sources = [inspect.getsource(module) for module in modules]
+    trees = [ast.parse(source) for source in sources]
+    nodes = [node for tree in trees for node in tree.body]
+    names = {name for node in nodes for name in _defined(node)}
+    types = {
+        inner.name for node in nodes if _is_for_types(node) for inner in ast.walk(node) if isinstance(inner, ast.alias)
+    } - names
+    pieces = ["\n".join(f"{name} = Any" for name in sorted(types))]
+    pieces += [_kept(source, tree) for source, tree in zip(sources, trees, strict=True)]
+    return Amalgamation(_imports(nodes), "\n\n\n".join(pieces).strip(), frozenset(names | types))
 
 
-def _is_left_out(node: ast.stmt) -> bool:
-    """Imports, what only type checkers read, and the module's docstring."""
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        return True
-    if isinstance(node, ast.If):
-        return ast.unparse(node.test) == "TYPE_CHECKING"
-    return isinstance(node, ast.Expr) and node.lineno == 1
+def _imports(nodes: Sequence[ast.stmt]) -> str:
+    """Imports from outside the package, one line per module."""
+    plain = {ast.unparse(node) for node in nodes if isinstance(node, ast.Import)}
+    named: dict[str, set[str]] = {"typing": {"Any"}}
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and not _is_own(node):
+            named.setdefault(node.module or "", set()).update(alias.name for alias in node.names)
+    named["typing"].discard("TYPE_CHECKING")
+    froms = [f"from {module} import {', '.join(sorted(group))}" for module, group in sorted(named.items())]
+    return "\n".join([*sorted(plain), *froms])
 
 
-def _foreign(node: ast.stmt) -> list[str]:
-    """Imports from outside the package, one per line."""
-    if isinstance(node, ast.Import):
-        return [f"import {alias.name}" + (f" as {alias.asname}" if alias.asname else "") for alias in node.names]
-    if not isinstance(node, ast.ImportFrom) or node.module is None:
-        return []
-    if node.module.split(".")[0] in (_PACKAGE, "__future__"):
-        return []
-    return [f"from {node.module} import {alias.name}" for alias in node.names if alias.name != "TYPE_CHECKING"]
+def _is_own(node: ast.ImportFrom) -> bool:
+    return (node.module or "").split(".")[0] in (_PACKAGE, "__future__")
 
 
-def _defined(node: ast.stmt) -> list[str]:
+def _is_for_types(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def _kept(source: str, tree: ast.Module) -> str:
+    """The text of a module without imports and what only type checkers read; the first line of its
+    docstring as a comment."""
+    dropped: set[int] = set()
+    for node in tree.body:
+        docstring = node is tree.body[0] and isinstance(node, ast.Expr)
+        if docstring or _is_for_types(node) or isinstance(node, (ast.Import, ast.ImportFrom)):
+            dropped.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    kept = [line for number, line in enumerate(source.splitlines(), 1) if number not in dropped]
+    about = (ast.get_docstring(tree) or "").splitlines()[0]
+    return f"# {about}\n\n" + "\n".join(kept).strip()
+
+
+def _defined(node: ast.stmt) -> Iterator[str]:
+    """The names that a statement of a module defines."""
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-        return [node.name]
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-    return [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
+        yield node.name
+    elif isinstance(node, ast.Assign):
+        yield from (name.id for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name))
+    elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        yield node.target.id

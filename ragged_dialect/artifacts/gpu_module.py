@@ -122,7 +122,7 @@ def module_text(program: DeviceProgram, arch: str, sync: bool) -> str:
     runtime = amalgamate(RUNTIME)
     _check_name(name, runtime)
     groups = program.signature.arguments, program.signature.results
-    imports = [runtime.imports, "from functools import lru_cache"]
+    imports = ["from functools import lru_cache", *runtime.imports.splitlines()]
     if "bfloat16" in host.source:
         imports.append("from ml_dtypes import bfloat16")
     return _FILE.format(
@@ -131,7 +131,7 @@ def module_text(program: DeviceProgram, arch: str, sync: bool) -> str:
         arguments=", ".join(_described(group) for group in groups[0]),
         results=", ".join(_described(group) for group in groups[1]) or "None",
         about_checks=(_CHECKS_AT_ONCE if sync else _CHECKS) if host.checks else "",
-        imports="\n".join(imports),
+        imports="\n".join(sorted(imports, key=lambda line: (line.startswith("from"), line))),
         code=runtime.code,
         argument_groups=_listed([_group(group) for group in groups[0]]),
         result_groups=_listed([_group(group) for group in groups[1]]),

@@ -18,11 +18,13 @@ _WIDTH = re.compile(r"\.(?:U|S)?(8|16|64|128|256)(?:\.|$)")
 
 @dataclass(frozen=True)
 class Loop:
-    """An innermost loop: its instructions, loads from global memory, and the widest of them in bits."""
+    """An innermost loop: its instructions, loads from global memory, the widest of them in bits, and
+    the bytes that they load together."""
 
     instructions: int
     loads: int
     widest: int
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -113,4 +115,4 @@ def _innermost(lines: list[_Line], labels: dict[str, int]) -> tuple[Loop, ...]:
 
 def _loop(lines: list[_Line]) -> Loop:
     widths = [line.width for line in lines if line.opcode == "LDG"]
-    return Loop(len(lines), len(widths), max(widths, default=0))
+    return Loop(len(lines), len(widths), max(widths, default=0), sum(widths) // 8)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect.checks import Check
-from ragged_dialect.errors import DeviceError, RuntimeCheckError
+from ragged_dialect.errors import DeviceError, EmulatorError, RuntimeCheckError
 from ragged_dialect.runtime.arguments import Array, Converter, numpy_arrays
 from ragged_dialect.runtime.host_program import HostProgram
 from ragged_dialect.runtime.printing import printer
@@ -50,7 +50,11 @@ class EmulatedDevice:
         if not self._checks:
             return run(*flat)
         self._status = np.zeros(STATUS_ENTRIES, np.int64)
-        results = run(*flat, self._status)
+        try:
+            results = run(*flat, self._status)
+        except MemoryError:  # a size may be what a failed check warns of
+            self._raise_failed()
+            raise
         self._raise_failed()
         return results
 
@@ -81,8 +85,10 @@ class EmulatedDevice:
 
     def load(self, buffer: Array, index: tuple[int, ...]) -> Any:
         """One element. RuntimeCheckError when a check failed before: what follows it did not run, and
-        the element means nothing."""
+        the element means nothing. EmulatorError out of bounds."""
         self._raise_failed()
+        if not all(0 <= i < extent for i, extent in zip(index, buffer.shape, strict=True)):
+            raise EmulatorError(f"{self._name}: expected an index in a buffer of shape {buffer.shape}, got {index}")
         return buffer[index]
 
     def store(self, buffer: Array, index: tuple[int, ...], value: Any) -> None:

@@ -167,7 +167,12 @@ def descriptor_array(
 ) -> Array:
     """The array of a descriptor; `memory` lives as long as it does."""
     _, aligned, offset = struct.unpack_from("=3q", packed)
-    interface = {"data": (aligned + offset * dtype.itemsize, not writeable), "shape": shape, "typestr": dtype.str, "version": 3}
+    interface = {
+        "data": (aligned + offset * dtype.itemsize, not writeable),
+        "shape": shape,
+        "typestr": dtype.str,
+        "version": 3,
+    }
     array = np.asarray(_View(memory, interface))
     return array if array.dtype == dtype else array.view(dtype)
 

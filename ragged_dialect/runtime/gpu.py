@@ -56,7 +56,11 @@ class CupyDevice:
         if self._streams is None:
             return run(*flat)
         status = self._streams.status(key, stream)
-        results = run(*flat, status.buffer)
+        try:
+            results = run(*flat, status.buffer)
+        except self.errors[:1]:  # no memory: a size may be what a failed check warns of
+            status.raise_now()
+            raise
         self._streams.end(key, stream, status)
         return results
 
@@ -90,11 +94,12 @@ class CupyDevice:
 
     def load(self, buffer: Any, index: tuple[int, ...]) -> Any:
         """One element, after everything queued. RuntimeCheckError when a check failed before: what
-        follows it did not run, and the element means nothing."""
-        value = buffer[index].get()[()]
+        follows it did not run, and the element means nothing. DeviceError out of bounds."""
         if self._streams is not None:
             self._streams.status(*self._place()).raise_now()
-        return value
+        if not all(0 <= i < extent for i, extent in zip(index, buffer.shape, strict=True)):
+            raise DeviceError(f"{self._name}: expected an index in a buffer of shape {buffer.shape}, got {index}")
+        return buffer[index].get()[()]
 
     def store(self, buffer: Any, index: tuple[int, ...], value: Any) -> None:
         """Set one element."""

@@ -14,7 +14,7 @@ from ragged_dialect.errors import DeviceError, RuntimeCheckError
 _ENTRIES = 5
 _WORD = 8
 _FIRST_CAPTURABLE = 2
-"""Streams below are the default ones, which cannot be captured to a graph."""
+"""Streams below are the default one under its two names, which cannot be captured to a graph."""
 
 StreamKey = tuple[int, int]
 
@@ -108,7 +108,7 @@ class CheckedStreams:
 
 def is_capturing(key: StreamKey, stream: Any) -> bool:
     """Whether what is queued on a stream goes to a graph."""
-    return key[1] > _FIRST_CAPTURABLE and stream.is_capturing()
+    return key[1] >= _FIRST_CAPTURABLE and stream.is_capturing()
 
 
 def raise_arrived(key: StreamKey) -> None:

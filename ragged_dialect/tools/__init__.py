@@ -1,1 +1,1 @@
-"""The command-line tools: ragged-opt, ragged-run, ragged-translate."""
+"""The command-line tools: ragged-opt, ragged-run, ragged-translate, ragged-compile."""

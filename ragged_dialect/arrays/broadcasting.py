@@ -1,0 +1,122 @@
+"""Shapes that broadcast: NumPy's rule on the dims, aligned at the last one, and equal structures.
+
+On a nested axis all operands that are ragged there have to conform; an operand whose axis has fewer
+levels, the leading ones, goes with it. A dense operand has the batch's extent on a batch dim, an
+extent of 1 anywhere, and on a ragged dim an extent that reaches the longest component.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragged_dialect.arrays.axes import Axis, NestedAxis, PlainAxis
+from ragged_dialect.arrays.loops import Level, Loops
+from ragged_dialect.arrays.tensor import Tensor
+from ragged_dialect.arrays.trace import Trace
+from ragged_dialect.errors import LayoutError, RuntimeCheckError
+
+Dims = list[int | None]
+
+
+def broadcast(trace: Trace, operands: Sequence[Tensor]) -> tuple[Loops, list[Dims]]:
+    """The loops of the result, and per operand the loop of each dim, None where it is broadcast.
+
+    LayoutError where nested axes do not line up, RuntimeCheckError where extents or structures differ."""
+    rank = max(x.ndim for x in operands)
+    dims: list[Dims] = [list(range(rank - x.ndim, rank)) for x in operands]
+    axes: list[Axis] = []
+    levels: list[Level] = []
+    while len(levels) < rank:
+        start = len(levels)
+        nested = _nested_at(trace, operands, start, rank)
+        if nested is None:
+            axis, level = _plain(trace, operands, dims, start, rank)
+            axes.append(axis)
+            levels.append(level)
+            continue
+        x, dim, axis = nested
+        _check_plain_operands(trace, operands, dims, axis, start, rank)
+        axes.append(axis)
+        levels += [(x, dim + level) for level in range(len(axis.letters))]
+    return Loops(tuple(axes), tuple(levels)), dims
+
+
+def _nested_at(trace: Trace, operands: Sequence[Tensor], start: int, rank: int) -> tuple[Tensor, int, NestedAxis] | None:
+    """The operand with most levels among those with a nested axis at a result dim, and the axis that
+    stands for all of them."""
+    found: list[tuple[Tensor, int, NestedAxis]] = []
+    for x in operands:
+        dim = start - (rank - x.ndim)
+        axis = x.nested(dim) if 0 <= dim < x.ndim else None
+        if axis is not None:
+            if x.place(dim)[1] != 0:
+                raise LayoutError(_mismatch(trace, operands))
+            found.append((x, dim, axis))
+    if not found:
+        return None
+    found.sort(key=lambda item: -len(item[2].letters))
+    first, dim, axis = found[0]
+    for _, _, other in found[1:]:
+        if not axis.letters.startswith(other.letters):
+            raise LayoutError(_mismatch(trace, operands))
+        axis = trace.conform(axis, other)
+    for x in operands:  # no other nested axis may begin inside this one
+        for inner in range(start + 1, start + len(axis.letters)):
+            at = inner - (rank - x.ndim)
+            if 0 <= at < x.ndim and x.nested(at) is not None and x.place(at)[1] == 0:
+                raise LayoutError(_mismatch(trace, operands))
+    return first, dim, axis
+
+
+def _mismatch(trace: Trace, operands: Sequence[Tensor]) -> str:
+    layouts = " and ".join(f'"{x.layout}"' for x in operands if x.axes)
+    return f"{trace.op}: expected layouts whose ragged axes line up, got {layouts}"
+
+
+def _plain(
+    trace: Trace, operands: Sequence[Tensor], dims: list[Dims], at: int, rank: int
+) -> tuple[PlainAxis, Level]:
+    chosen: tuple[PlainAxis, Level] | None = None
+    ones: list[tuple[int, PlainAxis, Level]] = []
+    for number, x in enumerate(operands):
+        dim = at - (rank - x.ndim)
+        if dim < 0:
+            continue
+        axis = x.axes[x.place(dim)[0]]
+        assert isinstance(axis, PlainAxis)
+        if axis.extent == 1:
+            ones.append((number, axis, (x, dim)))
+        elif chosen is None:
+            chosen = axis, (x, dim)
+        else:
+            joined = trace.equal_extents(chosen[0], axis, at)
+            chosen = (joined, chosen[1] if joined is chosen[0] else (x, dim))
+    if chosen is None:
+        _, axis, level = ones[0]
+        return axis, level
+    for number, _, (x, dim) in ones:
+        dims[number][dim] = None
+    return chosen
+
+
+def _check_plain_operands(
+    trace: Trace, operands: Sequence[Tensor], dims: list[Dims], axis: NestedAxis, start: int, rank: int
+) -> None:
+    """Dense operands on the levels of a nested axis."""
+    for number, x in enumerate(operands):
+        for level, letter in enumerate(axis.letters):
+            dim = start + level - (rank - x.ndim)
+            own = x.axes[x.place(dim)[0]] if 0 <= dim < x.ndim else None
+            if not isinstance(own, PlainAxis):
+                continue
+            if own.extent == 1:
+                dims[number][dim] = None
+            elif letter == "d":
+                trace.batch_extent(own, axis, level, start + level)
+            elif letter == "t":
+                if own.extent != axis.extents[level]:
+                    raise RuntimeCheckError(
+                        f"{trace.op}: dim {start + level}: expected extent {axis.extents[level]}, got {own.extent}"
+                    )
+            else:
+                trace.covers(own, axis, level)
