@@ -49,11 +49,42 @@ def widen_reduction(op: Any) -> None:
     combiners = _combiners(op)
     first = len(op.operands) - len(op.results)
     outs = list(op.operands)[first:]
-    starts = [_converted(out, empty_like(out, _wide())) if k in combiners else out for k, out in enumerate(outs)]
+    starts = [_start(out) if k in combiners else out for k, out in enumerate(outs)]
     made = _rebuilt(op, starts, combiners)
     for k, (old, new) in enumerate(zip(op.results, made.results, strict=True)):
-        old.replace_all_uses_with(_converted(new, outs[k]) if k in combiners else new)
+        old.replace_all_uses_with(_converted(new, _room(outs[k])) if k in combiners else new)
     op.erase()
+    for fill in {_fill(outs[k]) for k in combiners} - {None}:
+        if not any(list(result.uses) for result in fill.results):
+            fill.erase()
+
+
+def _fill(out: Any) -> Any | None:
+    """The op that makes an out of copies of a scalar, its first operand."""
+    op = None if isinstance(out.owner, ir.Block) else out.owner.operation
+    if op is None or op.name != "linalg.generic" or len(op.results) != 1 or len(op.operands) != 2:
+        return None
+    block = op.regions[0].blocks[0]
+    (yielded,) = list(block.operations)[-1].operation.operands
+    is_copy = yielded == block.arguments[0] and not isinstance(op.operands[0].type, ir.RankedTensorType)
+    return op if is_copy else None
+
+
+def _start(out: Any) -> Any:
+    """An out in f32. A fill is filled anew: its elements need not be stored and read again."""
+    fill, wide = _fill(out), empty_like(out, _wide())
+    return _converted(out, wide) if fill is None else _filled(arith.extf(_wide(), fill.operands[0]), wide)
+
+
+def _filled(scalar: Any, out: Any) -> Any:
+    rank = len(out.type.shape)
+    maps = [ir.AffineMap.get(rank, 0, []), ir.AffineMap.get_identity(rank)]
+    return generic([scalar], [out], maps, ["parallel"] * rank, lambda a: [a[0]]).result
+
+
+def _room(out: Any) -> Any:
+    """Where the rounded results go, in the place of an out whose elements are not needed any more."""
+    return out if _fill(out) is None else empty_like(out, out.type.element_type)
 
 
 def _wide() -> Any:

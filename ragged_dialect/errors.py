@@ -15,6 +15,10 @@ class LayoutError(RaggedError, ValueError):
     """A layout, or an op on a layout, that the layout algebra refuses."""
 
 
+class AxisError(RaggedError, ValueError, IndexError):
+    """An axis that an array does not have, as NumPy's error of this name."""
+
+
 class VerifyError(RaggedError):
     """IR that does not parse or does not verify; carries the diagnostics as text."""
 

@@ -63,13 +63,13 @@ def root() -> Path:
     return ROOT
 
 
-@pytest.fixture(params=TARGETS)
+@pytest.fixture(scope="module", params=TARGETS)
 def target(request: pytest.FixtureRequest) -> str:
     """Every target in turn; a GPU where there is one."""
     return request.param
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def compile(target: str) -> Compile:
     """`ragged_dialect.compile` for every target in turn, with NumPy results."""
     return compile_for(target)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.structures import text_of
+from support.targets import Compile
 from test_reference_checks import KINDS, OPS
 
 from ragged_dialect import (
@@ -171,7 +172,7 @@ def test_number_of_threads_is_checked(text: str, monkeypatch: pytest.MonkeyPatch
     assert str(error.value) == f"expected RAGGED_NUM_THREADS of at least 1, got '{text}'"
 
 
-def test_results() -> None:
+def test_results(compile: Compile) -> None:
     """None, one, or a tuple; a ragged one is a tuple of its own."""
     types = ["f32", X]
     values, offsets = GOOD
@@ -185,7 +186,7 @@ def test_results() -> None:
     assert [part.tolist() for part in (*both[0], *both[2])] == 2 * [values.tolist(), offsets.tolist()]
 
 
-def test_one_buffer_returned_twice_and_a_constant() -> None:
+def test_one_buffer_returned_twice_and_a_constant(compile: Compile) -> None:
     text = """
     func.func @f(%x: tensor<?xf32>) -> (tensor<?xf32>, tensor<2xf32>, tensor<?xf32>, tensor<2xf32>) {
       %0 = arith.addf %x, %x : tensor<?xf32>
@@ -200,7 +201,7 @@ def test_one_buffer_returned_twice_and_a_constant() -> None:
     assert function(np.ones(3, F32))[1].tolist() == [1, 2]
 
 
-def test_layouts_are_inferred_before_the_signature() -> None:
+def test_layouts_are_inferred_before_the_signature(compile: Compile) -> None:
     text = f"""
     func.func @f(%x: tensor<?x?xf32>) -> {X} {{
       %0 = ragged.annotate %x : (tensor<?x?xf32>) -> {X}
@@ -214,11 +215,11 @@ def _arrays(operands: list[Any]) -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def asserts() -> Callable[[str, list[Any], int], CpuFunction]:
+def asserts(compile: Compile) -> Callable[[str, list[Any], int], Callable[..., Any]]:
     """Programs of one check, each compiled once."""
-    made: dict[str, CpuFunction] = {}
+    made: dict[str, Callable[..., Any]] = {}
 
-    def get(kind: str, operands: list[Any], factor: int) -> CpuFunction:
+    def get(kind: str, operands: list[Any], factor: int) -> Callable[..., Any]:
         types = [("index", "tensor<?xi64>", "tensor<?x?xi64>")[np.ndim(x)] for x in operands]
         names = ", ".join(f"%a{k}" for k in range(len(types)))
         extra = f", factor = {factor}" if CHECK_KINDS[kind].needs_factor else ""
@@ -233,7 +234,7 @@ def asserts() -> Callable[[str, list[Any], int], CpuFunction]:
 
 @pytest.mark.parametrize(("kind", "operands", "factor", "message"), KINDS)
 def test_every_kind_of_check(
-    kind: str, operands: list[Any], factor: int, message: str, asserts: Callable[..., CpuFunction]
+    kind: str, operands: list[Any], factor: int, message: str, asserts: Callable[..., Any]
 ) -> None:
     """The text of the reference interpreter, from compiled code."""
     with pytest.raises(RuntimeCheckError) as error:
@@ -259,19 +260,19 @@ PASSING = [
 
 
 @pytest.mark.parametrize(("kind", "operands", "factor"), PASSING)
-def test_checks_that_hold(kind: str, operands: list[Any], factor: int, asserts: Callable[..., CpuFunction]) -> None:
+def test_checks_that_hold(kind: str, operands: list[Any], factor: int, asserts: Callable[..., Any]) -> None:
     assert asserts(kind, operands, factor)(*_arrays(operands)) is None
 
 
 @pytest.mark.parametrize("case", OPS, ids=[c[-1].split(":")[0] for c in OPS])
-def test_ops_check_their_operands(case: Any) -> None:
+def test_ops_check_their_operands(case: Any, compile: Compile) -> None:
     op, types, result, args, message = case
     with pytest.raises(RuntimeCheckError) as error:
         compile(text_of(types, [f"%0 = {op}"], [("%0", result)]))(*args)
     assert str(error.value) == message
 
 
-def test_the_first_failure_counts() -> None:
+def test_the_first_failure_counts(compile: Compile) -> None:
     """In the order of the program, and a function runs again after one."""
     text = text_of([X, X], [f"%0 = arith.addf %a0, %a1 : {X}", f"%1 = arith.addf %0, %a0 : {X}"], [("%1", X)])
     function = compile(text)
@@ -286,7 +287,7 @@ def test_the_first_failure_counts() -> None:
         assert function(GOOD, GOOD)[0].tolist() == [3, 6, 9]
 
 
-def test_many_checks() -> None:
+def test_many_checks(compile: Compile) -> None:
     """One guard for all that need no result of another op: nested ones would take hours to compile."""
     count = 40
     types = ["tensor<?xf32>", *["tensor<?xi64>"] * count]
@@ -303,7 +304,7 @@ def test_many_checks() -> None:
     assert str(error.value) == "ragged.partition: level 1, component 0: expected offsets[1] == 3, got 2"
 
 
-def test_without_checks_nothing_is_checked() -> None:
+def test_without_checks_nothing_is_checked(compile: Compile) -> None:
     text = text_of(["tensor<?xf32>", "tensor<?xi64>"], [f"%0 = ragged.partition %a0, %a1 {{dim = 0}} : "
                    f"(tensor<?xf32>, tensor<?xi64>) -> {X}"], [("%0", X)])  # fmt: skip
     bad = np.array([0, 2, 1])
@@ -326,7 +327,9 @@ PRINTED = [
 
 @pytest.mark.parametrize(("type_", "argument", "text"), PRINTED)
 @pytest.mark.parametrize("label", ["", "the x"])
-def test_print(type_: str, argument: Any, text: str | None, label: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_print(
+    type_: str, argument: Any, text: str | None, label: str, compile: Compile, capsys: pytest.CaptureFixture[str]
+) -> None:
     """As the reference interpreter prints it."""
     attributes = f' {{label = "{label}"}}' if label else ""
     program = text_of([type_], [f"ragged.print %a0{attributes} : ({type_}) -> ()"], [])

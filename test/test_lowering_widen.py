@@ -68,6 +68,30 @@ def test_every_result_is_what_the_interpreter_says(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_a_fill_becomes_one_of_f32(kind: str) -> None:
+    """Nothing of the element type is stored before the results are."""
+    module = transform(filled(kind), "func.func(linalg-generalize-named-ops)")
+    with module.context, ir.Location.unknown():
+        prepare(module.operation)
+    generics = [op.operation for op in module.body.operations[0].body.blocks[0] if op.name == "linalg.generic"]
+    assert [str(op.results[0].type) for op in generics] == [OUT.format(t) for t in ("f32", "f32", kind)]
+    values = np.array([1, 2, 3, 4, 5, 6], DTYPES[kind])
+    np.testing.assert_array_equal(compile(filled(kind))((values, OFFSETS)), np.array([10.5, 0.5, 11.5], DTYPES[kind]))
+
+
+def filled(kind: str) -> str:
+    """A sum from a half on."""
+    x, out = f"tensor<3x?x{kind}, {X}>", OUT.format(kind)
+    return f"""func.func @f(%x: {x}) -> {out} {{
+      %half = arith.constant 0.5 : {kind}
+      %e = tensor.empty() : {out}
+      %i = linalg.fill ins(%half : {kind}) outs(%e : {out}) -> {out}
+      %r = linalg.reduce {{ arith.addf }} ins(%x : {x}) outs(%i : {out}) dimensions = [1]
+      return %r : {out}
+    }}"""
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_only_combined_outs_are_widened(kind: str) -> None:
     module = transform(program(kind))
     with module.context, ir.Location.unknown():

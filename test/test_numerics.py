@@ -1,5 +1,5 @@
 """Compiled programs against the reference interpreter: all layouts, element types and structures,
-and equal bits for one and two threads."""
+and equal bits for one and two threads, and for any order in which the warps of a kernel run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.matrix_program import MODES, Builder, Sample, samples, tensor_of, typed_shape
 from support.structures import AXES, DTYPES, LAYOUTS, Case, offsets_of, seeded
+from support.targets import TARGETS, compile_for
 
-from ragged_dialect import compile
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.lowering import thread_ragged_kernels
 from ragged_dialect.reference import RaggedValue, run
@@ -88,11 +88,14 @@ PROGRAMS: dict[str, tuple[Program, tuple[str, ...]]] = {
 
 
 @functools.cache
-def compiled(name: str, layout: str, element: str) -> tuple[Builder, str, Any, Any]:
-    """A program, and its callables for one and two threads."""
+def compiled(name: str, layout: str, element: str, target: str) -> tuple[Builder, str, Any, Any]:
+    """A program, and two callables of it: on the CPU for one and two threads."""
     builder = Builder(layout, False, element)
     PROGRAMS[name][0](builder)
     text = builder.text()
+    if target != "cpu":
+        function = compile_for(target)(text)
+        return builder, text, function, function
     with pytest.MonkeyPatch.context() as patch:
         # The data is small: let any amount of work go to threads.
         threshold = str(thread_ragged_kernels.THRESHOLD)
@@ -100,7 +103,7 @@ def compiled(name: str, layout: str, element: str) -> tuple[Builder, str, Any, A
         functions: list[Any] = []
         for threads in ("1", "2"):
             patch.setenv("RAGGED_NUM_THREADS", threads)
-            functions.append(compile(text))
+            functions.append(compile_for(target)(text))
     return builder, text, functions[0], functions[1]
 
 
@@ -129,8 +132,8 @@ def outputs(builder: Builder, result: Any) -> list[Any]:
     return out
 
 
-def check(name: str, layout: str, element: str, mode: str, seed: int) -> None:
-    builder, text, one, two = compiled(name, layout, element)
+def check(name: str, layout: str, element: str, mode: str, seed: int, target: str) -> None:
+    builder, text, one, two = compiled(name, layout, element, target)
     sample = data(builder, mode, seed)
     arguments = builder.arguments(sample)
     expected = run(text, "f", arguments)
@@ -148,31 +151,43 @@ def check(name: str, layout: str, element: str, mode: str, seed: int) -> None:
             np.testing.assert_array_equal(a, c)
 
 
-@given(st.data())
-@settings(max_examples=40)
-def test_programs_compute_what_the_interpreter_computes(draws: Any) -> None:
+def check_any(draws: Any, target: str) -> None:
+    """One program of all, on every kind of structure."""
     name = draws.draw(st.sampled_from(sorted(PROGRAMS)))
     layout = draws.draw(st.sampled_from(LAYOUTS))
     element = draws.draw(st.sampled_from(PROGRAMS[name][1]))
     for mode in MODES:
-        check(name, layout, element, mode, draws.draw(st.integers(0, 2**16)))
+        check(name, layout, element, mode, draws.draw(st.integers(0, 2**16)), target)
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_programs_compute_what_the_interpreter_computes(draws: Any) -> None:
+    check_any(draws, "cpu")
+
+
+@pytest.mark.parametrize("target", TARGETS[1:])
+@given(st.data())
+@settings(max_examples=12)
+def test_kernels_compute_what_the_interpreter_computes(target: str, draws: Any) -> None:
+    check_any(draws, target)
 
 
 @pytest.mark.parametrize("element", sorted(DTYPES))
-def test_every_element_type_on_one_layout(element: str) -> None:
+def test_every_element_type_on_one_layout(element: str, target: str) -> None:
     for name, (_, elements) in PROGRAMS.items():
         if element in elements and name != "functions":
             for mode in MODES:
-                check(name, "dr|d", element, mode, 3)
+                check(name, "dr|d", element, mode, 3, target)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
-def test_every_layout_with_every_element_type(layout: str, name: str) -> None:
+def test_every_layout_with_every_element_type(layout: str, name: str, target: str) -> None:
     for element in PROGRAMS[name][1]:
         for mode in MODES:
-            check(name, layout, element, mode, 11)
+            check(name, layout, element, mode, 11, target)
 
 
 @pytest.mark.parametrize("layout", ["dr|d", "drr", "dw"])
@@ -193,7 +208,7 @@ def test_large_data_has_equal_bits_on_two_threads(layout: str, monkeypatch: pyte
     results: list[list[bytes]] = []
     for threads in ("1", "2"):
         monkeypatch.setenv("RAGGED_NUM_THREADS", threads)
-        results.append([r.tobytes() for r in outputs(builder, compile(text)(tuple(parts)))])
+        results.append([r.tobytes() for r in outputs(builder, compile_for("cpu")(text)(tuple(parts)))])
     assert results[0] == results[1]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable
 from typing import Any
@@ -13,9 +14,9 @@ from hypothesis import strategies as st
 from support.programs import Program, programs
 from support.run_pass import count, outcome, transform
 from support.structures import LAYOUTS, make, seeded
+from support.targets import Compile
 
 from ragged_dialect.errors import RuntimeCheckError
-from ragged_dialect.execution import compile
 from ragged_dialect.passes.ragged_check_conform import RaggedCheckConform
 from ragged_dialect.passes.ragged_insert_checks import RaggedInsertChecks
 from ragged_dialect.reference import run
@@ -268,6 +269,19 @@ def test_refused_data(text: str, args: tuple[Any, ...], message: str) -> None:
     assert outcome(transform(text, RaggedInsertChecks()), args) == message
 
 
+@pytest.fixture(scope="module")
+def compiled(compile: Compile) -> Compile:
+    """Programs, each compiled once for a target."""
+    return functools.cache(compile)
+
+
+@pytest.mark.parametrize(("text", "args", "message"), CASES, ids=[case[2] for case in CASES])
+def test_compiled_programs_refuse_it_too(text: str, args: tuple[Any, ...], message: str, compiled: Compile) -> None:
+    with pytest.raises(RuntimeCheckError) as error:
+        compiled(text)(*args)
+    assert str(error.value) == message
+
+
 def test_a_level_above_the_concatenated_one_conforms() -> None:
     args = (f32(3), i64(0, 1, 2, 3), i64(0, 1, 1, 3), i64(0, 1, 2, 3))
     expected = "ragged.concat: level 1, component 1: expected length 1, got 0"
@@ -384,7 +398,7 @@ BELOW_WINDOWS = [
 
 
 @pytest.fixture(scope="module")
-def windows_on_windows() -> Any:
+def windows_on_windows(compile: Compile) -> Any:
     return compile(program("", t("dww", "?x?x?")))
 
 
@@ -413,7 +427,7 @@ def test_refused_windows_on_windows(
 
 
 @pytest.mark.parametrize("letters", ["dr", "drt", "dww", "dwr", "dwt", "drw"])
-def test_compiled_stored_lengths(letters: str) -> None:
+def test_compiled_stored_lengths(letters: str, compile: Compile) -> None:
     level = max(k for k, letter in enumerate(letters) if letter in "rw")
     x = t(letters, "x".join("2" if letter == "t" else "?" for letter in letters))
     text = f"""
@@ -422,10 +436,10 @@ def test_compiled_stored_lengths(letters: str) -> None:
       %1 = ragged.lengths %x {{level = {level}}} : ({x}) -> {OFF}
       return %0, %1 : {OFF}, {OFF}
     }}"""
-    compiled = compile(text)
+    function = compile(text)
     for seed in range(5):
         parts = make(seeded(seed), letters).parts
-        for got, expected in zip(compiled(parts), run(text, "f", [parts]), strict=True):
+        for got, expected in zip(function(parts), run(text, "f", [parts]), strict=True):
             np.testing.assert_array_equal(got, expected)
 
 

@@ -29,21 +29,24 @@ from ragged_dialect.lowering.gpu.combine import Exchange
 from ragged_dialect.lowering.gpu.flat_runs import forall_over
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel import Kernel
+from ragged_dialect.lowering.gpu.temporaries import byte_size
 from ragged_dialect.lowering.gpu.thread_loops import below
 
 TILES = 4096
 """Tiles that are enough to keep a device busy: where there would be more, they are larger instead, so
 that the second kernel never has much to do for one component."""
 
-LOADS = 16
+LOADS = 8
 """Accesses that the piece of a group has at least: less, and finding it takes longer than reading it."""
 
-RESIDENT = 768
-"""Threads that shall fit on a multiprocessor: a walk has many values at hand, and with twice the
-accesses of other schedules in flight fewer threads will do."""
+RESIDENT = (768, 512)
+"""Threads that shall fit on a multiprocessor, where they accumulate up to `_FEW` bytes each or more: a
+walk has many values at hand, and with twice the accesses of other schedules in flight fewer threads
+will do."""
 
 _LT = 2
 _BATCH = 2
+_FEW = 32
 _VALUES = 40
 """Elements in flight that a thread has registers for."""
 
@@ -90,13 +93,13 @@ class _Balanced:
 
     def lower(self, module: Any, name: str, status: Any, unroll: int) -> None:
         """Emit kernels and launches before the forall."""
-        kernel = Kernel(name, self.threads, module, status, RESIDENT)
+        kernel = Kernel(name, self.threads, module, status)
         kernel.open()
         with ir.InsertionPoint(kernel.end):
             code = self._code(kernel)
-            counts = code.widen(self.reduction)
-            storage = reduce(emit.minimum, counts)
+            storage = reduce(emit.minimum, code.widen(self.reduction))
             lanes = self._lanes(kernel, code)
+            kernel.keep_resident(RESIDENT[self._accumulated(lanes) > _FEW])
         with ir.InsertionPoint(self.forall):
             plan = self._plan(lanes)
         with ir.InsertionPoint(kernel.end):
@@ -120,7 +123,7 @@ class _Balanced:
             return Lanes.of(placed, self.reduction, extents, self.threads)
 
     def _plan(self, lanes: Lanes) -> _Plan:
-        count = forall_count(self.forall)
+        count = _count(self.forall)
         rows = reduce(emit.minimum, [extent(x, dim) for x, dim in host_rows(self.reduction)])
         items = emit.add(rows, emit.maximum(count, 0))
         size = emit.maximum(LOADS * lanes.rows, _ceildiv(items, lanes.groups * TILES))
@@ -136,14 +139,13 @@ class _Balanced:
         sizes = [self.reduction.extents[e.position] for e in reduced.maps[k].results]
         return _alloc([tiles, *sizes], reduced.scalar_type(k))
 
-    def _tile(
-        self, kernel: Kernel, code: ComponentCode, lanes: Lanes, storage: Any, plan: _Plan, unroll: int
-    ) -> None:
+    def _tile(self, kernel: Kernel, code: ComponentCode, lanes: Lanes, storage: Any, plan: _Plan, unroll: int) -> None:
         carries = [kernel.value(x, self.forall) for x in plan.carries]
         starts = kernel.value(plan.starts, self.forall)
         count, size, chunks = (_inside(kernel, x) for x in (plan.count, plan.size, plan.chunks))
         thread, block = general.hardware_id("gpu.thread_id"), general.hardware_id("gpu.block_id")
-        tile, chunk = (block, 0) if plan.chunks == 1 else (arith.divui(block, chunks), arith.remui(block, chunks))
+        one = isinstance(plan.chunks, int) and plan.chunks == 1
+        tile, chunk = (block, 0) if one else (arith.divui(block, chunks), arith.remui(block, chunks))
         group = arith.divui(thread, emit.value(lanes.lanes))
         point, conditions = lanes.position(arith.remui(thread, emit.value(lanes.lanes)), chunk)
         if lanes.lanes * lanes.groups < self.threads:
@@ -155,6 +157,12 @@ class _Balanced:
         Tile(walk, MergedItems(code, count), exchange, thread, number, group, first, size, conditions).emit(
             tile, starts, carries
         )
+
+    def _accumulated(self, lanes: Lanes) -> int:
+        """Bytes of a thread's accumulators."""
+        reduced = GenericOp(self.reduction.op)
+        types = [reduced.scalar_type(k) for k in range(reduced.n_inputs, len(reduced.operands))]
+        return sum(byte_size(type_) for type_ in types) * lanes.width
 
     def _batch(self, lanes: Lanes, unroll: int) -> int:
         """Rows, or wide pieces of them, that a thread reads at once."""
@@ -210,7 +218,7 @@ class _Balanced:
             )
 
 
-def forall_count(forall: Any) -> Mixed:
+def _count(forall: Any) -> Mixed:
     """Iterations of a forall with one index."""
     bound = forall.attributes["staticUpperBound"][0]
     return forall.operands[0] if bound == DYNAMIC else bound

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -69,7 +69,7 @@ class ComponentCode:
         return counts
 
     @contextmanager
-    def placed(self, reduction: RowReduction, component: Any) -> Iterator[PlacedReduction]:
+    def placed(self, reduction: RowReduction, component: Any) -> Generator[PlacedReduction]:
         """The reduction's op with the operands that it has at a component, until the context ends."""
         copy = self._copy(reduction.op, {**self.at(component), **self.whole})
         try:
@@ -122,5 +122,3 @@ def captured(found: Components, reduction: RowReduction) -> list[Any]:
         if isinstance(size, ir.Value):
             need(size)
     return list(outside)
-
-

@@ -78,17 +78,18 @@ class Lanes:
         return self.threads // self.lanes
 
     def chunks(self, extents: dict[int, Mixed]) -> Mixed:
-        """Parts of the features, given the extents of the parallel loops at the insertion point."""
+        """Parts of the features, at least one, given the extents of the parallel loops at the insertion
+        point."""
         total: Mixed = 1
         for d, n in extents.items():
             total = emit.mul(total, self._steps(d, n))
-        return emit.ceildiv(total, self.lanes)
+        return emit.maximum(emit.ceildiv(total, self.lanes), 1)
 
     def position(self, lane: Any, chunk: Any) -> tuple[Point, list[Any]]:
         """The features of a lane, as a point whose row is 0, and conditions for having any."""
         point: Point = [0] * (len(self.order) + 1)
         total = self._static()
-        exact = total is not None and total % self.lanes == 0
+        exact = total is not None and total > 0 and total % self.lanes == 0
         rest: Any = emit.add(emit.mul(chunk, self.lanes), lane)
         for d in reversed(self.order[1:]):
             steps = self._steps(d, self.extents[d])

@@ -136,12 +136,12 @@ class _Matcher:
         op = defining_op(x) if is_buffer(x) else None
         if len(dims) != 1 or not all(isinstance(e, ir.AffineDimExpr) for e in results) or op is None:
             return None
-        if op.name != "memref.subview" or not self._outside(op.operands[0]) or len(op.result.type.shape) != len(results):
+        if op.name != "memref.subview" or not self._outside(op.operands[0]):
             return None
         starts, sizes = starts_and_sizes(op)
         others = [start for d, start in enumerate(starts) if d != dims[0]]
         if len(starts) != len(results) or any(s != 1 for s in op.attributes["static_strides"]):
-            return None
+            return None  # an axis dropped, or rows apart
         if any(isinstance(start, ir.Value) and not self._outside(start) for start in others):
             return None
         return dims[0] if self._is_length(sizes[dims[0]], starts[dims[0]]) else None
@@ -224,5 +224,3 @@ def host_rows(reduction: RowReduction) -> list[tuple[Any, int]]:
     """The buffers outside of the forall whose rows are reduced, each with the dim of the rows."""
     operands = list(reduction.op.operands)
     return [(defining_op(operands[k]).operands[0], dim) for k, dim in reduction.rows.items()]
-
-

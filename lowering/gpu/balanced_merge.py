@@ -41,30 +41,25 @@ class MergedItems:
         """The first row from an item on, given how many components end before it."""
         return emit.minimum(arith.addi(self.base, arith.subi(item, component)), self.rows_end)
 
-    def ended(self, item: Any, low: Any, high: Any) -> Any:
-        """How many components end before an item, known to be from `low` to `high`."""
-
-        def more(state: list[Any]) -> Any:
-            return arith.cmpi(_LT, state[0], state[1])
+    def ended(self, items: list[Any], low: Any, high: Any) -> list[Any]:
+        """How many components end before each item, known to be from `low` to `high`."""
 
         def halve(state: list[Any]) -> list[Any]:
-            first, last = state
-            middle = arith.divui(arith.addi(first, last), emit.value(2))
-            before = arith.cmpi(_LT, self.end(middle), item)
-            return [
-                arith.select(before, arith.addi(middle, emit.value(1)), first),
-                arith.select(before, last, middle),
-            ]
+            size, *lows = state
+            step = arith.divui(arith.addi(size, emit.value(1)), emit.value(2))
+            found: list[Any] = []
+            for first, item in zip(lows, items, strict=True):
+                after = arith.addi(first, step)
+                before = arith.cmpi(_LT, self.end(arith.subi(after, emit.value(1))), item)
+                found.append(arith.select(before, after, first))
+            return [arith.subi(size, step), *found]
 
-        return repeat([low, high], more, halve)[0]
+        return repeat([arith.subi(high, low), *(low for _ in items)], _more, halve)[1:]
 
     def ended_by_warp(self, items: list[Any], lane: Any) -> list[Any]:
         """How many components end before each item, for items that are the same in a whole warp: its
         lanes look at 32 places at a time."""
         last = arith.subi(self.count, emit.value(1))
-
-        def more(state: list[Any]) -> Any:
-            return arith.cmpi(_LT, emit.value(0), state[0])
 
         def narrow(state: list[Any]) -> list[Any]:
             size, *lows = state
@@ -79,7 +74,12 @@ class MergedItems:
             return [arith.subi(step, emit.value(1)), *found]
 
         size = emit.maximum(self.count, 0)
-        return repeat([size, *(emit.value(0) for _ in items)], more, narrow)[1:]
+        return repeat([size, *(emit.value(0) for _ in items)], _more, narrow)[1:]
+
+
+def _more(state: list[Any]) -> Any:
+    """Whether there are places left to look at."""
+    return arith.cmpi(_LT, emit.value(0), state[0])
 
 
 def _count(condition: Any) -> Any:

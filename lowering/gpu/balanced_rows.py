@@ -21,6 +21,10 @@ _MIXED = 4
 """Rows that are read at once where components end: the code has each of them."""
 
 
+Elements = dict[int, list[Any]]
+"""What is read at a row, by operand."""
+
+
 @dataclass(frozen=True)
 class Piece:
     """Rows `row` to `last_row`; components `component` to `last_component` end in it."""
@@ -140,62 +144,57 @@ class RowWalk:
     # Rows of different components -------------------------------------------------------------------
 
     def _rows(self, piece: Piece, state: State, neutral: State) -> State:
-        """The next rows, up to a multiple of their number where threads have several at a time."""
-        row = state[0]
-        start = row
-        if self.lanes.rows > 1:
-            start = arith.subi(row, arith.remui(row, emit.value(self.mixed)))
+        """The next rows."""
+        row, *state = state
+        if self.lanes.rows == 1:
+            stop = emit.minimum(emit.add(row, self.mixed), piece.last_row)
+            last = arith.subi(stop, emit.value(1))
+            elements = self._load([row, *(emit.minimum(emit.add(row, k), last) for k in range(1, self.mixed))], True)
+            state = self._row(row, elements[0], state, neutral)
+            return [stop, *self._each(row, row, stop, elements, 1, state, neutral)]
+        start = arith.subi(row, arith.remui(row, emit.value(self.mixed)))
+        whole = arith.cmpi(_LE, emit.add(start, self.mixed), self.storage)
+        types = [row.type, *(x.type for x in state)]
+        return choose(
+            whole,
+            lambda: self._aligned(piece, start, [row, *state], neutral),
+            lambda: [emit.add(row, 1), *self._row(row, self._load([row], False)[0], state, neutral)],
+            types,
+        )
+
+    def _aligned(self, piece: Piece, start: Any, state: State, neutral: State) -> State:
+        """The rows up to a multiple of their number, read as wide as the rows before them allow."""
+        row, *state = state
         stop = emit.minimum(emit.add(start, self.mixed), piece.last_row)
-        elements = self._read(start, stop)
-        state = state[1:]
-        for k, loaded in enumerate(elements):
+        wide = self._load([emit.add(start, k) for k in range(0, self.mixed, self.lanes.rows)], True)
+        lanes = range(self.lanes.rows)
+        elements = [{k: [x[lane]] for k, x in found.items()} for found in wide for lane in lanes]
+        return [stop, *self._each(start, row, stop, elements, 0, state, neutral)]
+
+    def _each(
+        self, start: Any, low: Any, stop: Any, elements: list[Elements], first: int, state: State, neutral: State
+    ) -> State:
+        """Rows from `start` on, of which those count that are from `low` to `stop`."""
+        for k, loaded in enumerate(elements[first:], first):
             here = emit.add(start, k)
-            if k == 0 and self.lanes.rows == 1:
-                state = self._row(here, loaded, state, neutral)
-                continue
             inside = arith.cmpi(_LT, here, stop)
             if self.lanes.rows > 1:
-                inside = arith.andi(inside, arith.cmpi(_GE, here, row))
+                inside = arith.andi(inside, arith.cmpi(_GE, here, low))
             state = choose(
                 inside,
                 lambda here=here, loaded=loaded, state=state: self._row(here, loaded, state, neutral),
                 lambda state=state: state,
                 [x.type for x in state],
             )
-        return [stop, *state]
+        return state
 
-    def _read(self, start: Any, stop: Any) -> list[dict[int, list[Any]]]:
-        """The elements of operands with rows at some rows from `start` on, of which those from `stop` on
-        do not matter."""
-        if self.lanes.rows == 1:
-            last = arith.subi(stop, emit.value(1))
-            return self._load([emit.minimum(emit.add(start, k), last) for k in range(self.mixed)], True)
-        last = arith.subi(self.storage, emit.value(1))
-        types = [self.original.generic.scalar_type(k) for k in self.read] * self.mixed
-
-        def wide() -> State:
-            return self._flat(self._load([emit.add(start, k) for k in range(0, self.mixed, self.lanes.rows)], True))
-
-        def narrow() -> State:
-            return self._flat(self._load([emit.minimum(emit.add(start, k), last) for k in range(self.mixed)], False))
-
-        fits = arith.cmpi(_LE, emit.add(start, self.mixed), self.storage)
-        values = choose(fits, wide, narrow, types)
-        count = len(self.read)
-        return [{k: [values[n * count + j]] for j, k in enumerate(self.read)} for n in range(self.mixed)]
-
-    @staticmethod
-    def _flat(elements: list[dict[int, list[Any]]]) -> State:
-        """The elements row by row."""
-        return [x for row in elements for values in zip(*row.values(), strict=True) for x in values]
-
-    def _load(self, rows: list[Any], wide: bool) -> list[dict[int, list[Any]]]:
+    def _load(self, rows: list[Any], wide: bool) -> list[Elements]:
         """Elements of the operands with rows, at some rows."""
         with self.code.placed(self.reduction, emit.value(0)) as placed:
             payload = self._payload(placed, wide)
             return [{k: payload.load(k, self._point(row)) for k in self.read} for row in rows]
 
-    def _row(self, row: Any, loaded: dict[int, list[Any]], state: State, neutral: State) -> State:
+    def _row(self, row: Any, loaded: Elements, state: State, neutral: State) -> State:
         """End the components before a row, then add it to its own."""
 
         def ended(state: State) -> Any:
@@ -210,11 +209,10 @@ class RowWalk:
         component, high, *accumulators = repeat(state, ended, end)
         with self.code.placed(self.reduction, component) as placed:
             payload = self._payload(placed, self.lanes.rows == 1)
-            point = self._point(row)
-            generic = placed.generic
-            operands = [
-                (loaded[k] if k in loaded else payload.load(k, point)) if k < generic.n_inputs and generic.is_read(k) else None
-                for k in range(len(generic.operands))
-            ]
+            point, generic = self._point(row), placed.generic
+            operands: list[list[Any] | None] = [None] * len(generic.operands)
+            for k in range(generic.n_inputs):
+                if generic.is_read(k):
+                    operands[k] = loaded[k] if k in loaded else payload.load(k, point)
             values = payload.values(point, operands)
             return [component, high, *fold_values(self.owners(placed), self.lanes.width, values, accumulators)]

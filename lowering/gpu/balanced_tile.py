@@ -41,11 +41,11 @@ class Tile:
         guarded([is_zero(self.number)], lambda: memref.store(emit.to_i64(low), starts, [tile]))
         begin = self._item(self.group)
         end = arith.addi(begin, self.size)
-        component = self.items.ended(begin, low, high)
-        last = self.items.ended(end, component, high)
+        component, last = self.items.ended([begin, end], low, high)
         piece = Piece(self.items.row(begin, component), component, self.items.row(end, last), last)
         open_ = self._guarded_walk(piece)
-        self._pass_on(piece, begin, open_)
+        if self.walk.lanes.groups > 1:
+            self._pass_on(piece, begin, open_)
         self._leave_open(open_, high, tile, carries)
 
     def _item(self, group: Any) -> Any:
@@ -70,7 +70,7 @@ class Tile:
 
     def _pass_on(self, piece: Piece, begin: Any, open_: State) -> None:
         """Groups in which a component ends that earlier ones have left open add what those have."""
-        slots = [self.exchange.slot(x.type, k) for k, x in enumerate(open_)]
+        slots = self.exchange.slots(open_)
         for value, slot in zip(open_, slots, strict=True):
             self.exchange.keep(value, slot)
         self.exchange.barriers.wait()

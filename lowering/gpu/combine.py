@@ -48,7 +48,7 @@ class Exchange:
         if len(values) > room:
             first = self._through_memory(values[:room], apply[:room], far)
             return [*first, *self._through_memory(values[room:], apply[room:], far)]
-        slots = [self.slot(v.type, sum(w.type == v.type for w in values[:k])) for k, v in enumerate(values)]
+        slots = self.slots(values)
         self.barriers.before([Access.of(buffer, True) for buffer in slots])
         for value, buffer in zip(values, slots, strict=True):
             self.keep(value, buffer)
@@ -74,7 +74,11 @@ class Exchange:
         value = memref.load(buffer, [at])
         return emit.to_index(value) if isinstance(type_, ir.IndexType) else value
 
-    def slot(self, type_: Any, number: int) -> Any:
+    def slots(self, values: list[Any]) -> list[Any]:
+        """A slot for each value."""
+        return [self._slot(v.type, sum(w.type == v.type for w in values[:k])) for k, v in enumerate(values)]
+
+    def _slot(self, type_: Any, number: int) -> Any:
         """Shared buffer of a type for the parts of one value at a time."""
         element = emit.i64() if isinstance(type_, ir.IndexType) else type_
         if (element, number) not in self.buffers:

@@ -34,14 +34,12 @@ class Parameter:
 
 @dataclass
 class Kernel:
-    """Parameters and body of a kernel; ops are emitted at `end` of the body. `resident` threads shall
-    fit on a multiprocessor."""
+    """Parameters and body of a kernel; ops are emitted at `end` of the body."""
 
     name: str
     threads: int
     module: Any
     status: Any = None
-    resident: int = REGISTERS_FOR
     op: Any = None
     parameters: list[Parameter] = field(default_factory=list)
     inside: dict[Any, Any] = field(default_factory=dict)
@@ -59,18 +57,21 @@ class Kernel:
                     "kernel": ir.UnitAttr.get(),
                     "workgroup_attributions": ir.IntegerAttr.get(emit.i64(), 0),
                     "known_block_size": ir.DenseI32ArrayAttr.get([self.threads, 1, 1]),
-                    "nvvm.minctasm": ir.IntegerAttr.get(
-                        ir.IntegerType.get_signless(32), max(1, min(16, self.resident // self.threads))
-                    ),
                 },
                 regions=1,
             )
+            self.keep_resident(REGISTERS_FOR)
             entry = self.op.regions[0].blocks.append()
         with ir.InsertionPoint(entry):
             ir.Operation.create("gpu.return")
         self.body = entry
         if self.status is not None:
             self._guard()
+
+    def keep_resident(self, threads: int) -> None:
+        """Leave a thread no more registers than `threads` of them on a multiprocessor have."""
+        blocks = max(1, min(16, threads // self.threads))
+        self.op.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), blocks)
 
     def _guard(self) -> None:
         """The body runs when no check has failed."""

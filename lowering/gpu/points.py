@@ -29,7 +29,9 @@ class Payload:
         """Run at some points, storing the outs `stored`; for every point and lane, in order, a function
         from a value of the payload to its value there."""
         loaded = [self._loads(point, stored) for point in points]
-        found = [value for point, operands in zip(points, loaded, strict=True) for value in self.values(point, operands)]
+        found: list[Callable[[Any], Any]] = []
+        for point, operands in zip(points, loaded, strict=True):
+            found += self.values(point, operands)
         width = len(found) // len(points)
         for k, point in enumerate(points):
             lanes = found[k * width : (k + 1) * width]

@@ -14,6 +14,9 @@ BYTES = 16
 """Bytes of the widest access of one thread."""
 
 _MOST = 8
+"""Elements of a thread at a time where types of different sizes meet: of the larger ones a multiple of
+16 bytes, which take registers."""
+
 _FAR = 1 << 30
 
 
@@ -40,7 +43,8 @@ def wide_access(generic: GenericOp, loop: int) -> VectorAccess | None:
     sizes = [_bytes(generic.scalar_type(k)) for k in lined_up if _in_global(generic.operands[k])]
     if not sizes or 0 in sizes:
         return None
-    width = min(BYTES // min(sizes), _MOST)
+    widest = max(_bytes(generic.scalar_type(k)) for k, x in enumerate(generic.operands) if is_buffer(x))
+    width = min(BYTES // min(sizes), max(_MOST, BYTES // max(widest, 1)))
     operands = frozenset(k for k in lined_up if _fits(generic, k, width))
     used = [k for k in operands if k >= generic.n_inputs or generic.is_read(k)]
     return VectorAccess(loop, width, operands) if used and width > 1 else None

@@ -19,8 +19,6 @@ class Tensor(Operators):
     """A value of the program that is being traced: an MLIR value with its dtype and axes. `weak` marks
     a number whose dtype gives way; `constant` is its value where the trace knows it."""
 
-    __array_ufunc__ = None
-
     def __init__(
         self,
         trace: Trace,

@@ -44,7 +44,7 @@ RUNTIME = (
 )
 """The modules a file carries, in the order of their imports."""
 
-_OWN_NAMES = frozenset({"bind", "SIGNATURE", "HOST", "PTX", "loaded"})
+_OWN_NAMES = frozenset({"bind", "SIGNATURE", "HOST", "PTX", "loaded", "cache"})
 
 _FILE = '''\
 """{name}, compiled for {arch}. Needs NumPy and CuPy.
@@ -86,7 +86,7 @@ PTX = r"""{ptx}"""
 
 {bind}
 
-@lru_cache(maxsize=None)
+@cache
 def loaded() -> DeviceFunction:
     """The function on the device that is current at the first call."""
     return DeviceFunction(SIGNATURE, bind, CupyDevice(require_cupy(), {name!r}, PTX, HOST, {sync}))
@@ -122,7 +122,7 @@ def module_text(program: DeviceProgram, arch: str, sync: bool) -> str:
     runtime = amalgamate(RUNTIME)
     _check_name(name, runtime)
     groups = program.signature.arguments, program.signature.results
-    imports = ["from functools import lru_cache", *runtime.imports.splitlines()]
+    imports = ["from functools import cache", *runtime.imports.splitlines()]
     if "bfloat16" in host.source:
         imports.append("from ml_dtypes import bfloat16")
     return _FILE.format(

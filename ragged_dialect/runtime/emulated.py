@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -32,6 +33,7 @@ class EmulatedDevice:
     def __init__(self, emulator: Any, name: str, program: HostProgram) -> None:
         self._name = name
         self._emulator = emulator
+        self._lock = threading.Lock()
         self._constants = {name: _aligned(data) for name, data in program.constants.items()}
         self._checks: tuple[Check, ...] = program.checks
         self._status = np.zeros(STATUS_ENTRIES, np.int64)
@@ -46,7 +48,11 @@ class EmulatedDevice:
         return numpy_arrays(part, ALIGNMENT)
 
     def call(self, run: Callable[..., tuple[Any, ...]], flat: Sequence[Any]) -> tuple[Any, ...]:
-        """Run. RuntimeCheckError when a check failed."""
+        """Run. RuntimeCheckError when a check failed. One call at a time: there is one emulator."""
+        with self._lock:
+            return self._call(run, flat)
+
+    def _call(self, run: Callable[..., tuple[Any, ...]], flat: Sequence[Any]) -> tuple[Any, ...]:
         if not self._checks:
             return run(*flat)
         self._status = np.zeros(STATUS_ENTRIES, np.int64)

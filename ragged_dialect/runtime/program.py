@@ -49,6 +49,7 @@ class DeviceFunction:
 
     A ragged argument or result is the tuple of its parts (values, index vectors, extents), a
     scalar a Python number. Results never share memory with arguments; arguments are not written.
+    Calls from several threads may overlap.
     """
 
     def __init__(self, signature: Signature, bind: Callable[[Any], Run], device: Device) -> None:

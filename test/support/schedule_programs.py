@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ragged_dialect.ptx import emit
+from ragged_dialect.ptx.assembler import KernelReport, check
 
 FLOATS = ("f16", "bf16", "f32", "f64")
 INTEGERS = ("i8", "i16", "i32", "i64")
 DTYPES = (*FLOATS, *INTEGERS)
-
-BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
 
 _PARTITIONED = """
 #l = #ragged.layout<"dr|d">
@@ -159,3 +163,43 @@ PROGRAMS = {
     "recurrence": ScheduleProgram("serial", _RECURRENCE),
 }
 """Programs by name."""
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """Kernels as LLVM IR, and the schedule of every kernel by its name."""
+
+    llvm_ir: str
+    schedules: dict[str, str]
+
+
+@cache
+def lowered(name: str, dtype: str, width: int = 64) -> Lowered:
+    """A program's kernels."""
+    from ragged_dialect.asm.module import load_module
+    from ragged_dialect.dialect import context
+    from ragged_dialect.lowering.gpu.translate import kernels_to_llvm
+    from ragged_dialect.lowering.pipelines import gpu_pipeline
+
+    module: Any = load_module(PROGRAMS[name].text(dtype, width), context(), name)
+    named: list[str] = []
+    for stage in gpu_pipeline():
+        stage.run(module)
+        if stage.name == "map":
+            named = re.findall(r'ragged\.schedule = "(\w+)"', str(module))
+    llvm_ir = kernels_to_llvm(module)
+    kernels = re.findall(r"^define ptx_kernel void @(\w+)\(", llvm_ir, re.M)
+    return Lowered(llvm_ir, {kernel: named[int(kernel.split("_")[1])] for kernel in kernels})
+
+
+@cache
+def assembled(name: str, dtype: str, arch: str, width: int = 64) -> dict[str, KernelReport]:
+    """What ptxas makes of a program's kernels, by their names."""
+    reports = check(emit(lowered(name, dtype, width).llvm_ir, arch), arch)
+    return {report.name: report for report in reports}
+
+
+def main_kernels(name: str, dtype: str, arch: str) -> list[KernelReport]:
+    """What ptxas makes of the kernels that have the program's schedule."""
+    kinds = lowered(name, dtype).schedules
+    return [r for kernel, r in assembled(name, dtype, arch).items() if kinds[kernel] == PROGRAMS[name].schedule]

@@ -1,0 +1,67 @@
+"""Arrays as nested lists, as text, and as a picture."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect.arrays.array import RaggedArray
+from ragged_dialect.arrays.components import components
+from ragged_dialect.arrays.storage import to_host
+
+
+def nested_lists(x: Any) -> list[Any]:
+    """Nested lists of Python numbers."""
+    if isinstance(x, RaggedArray):
+        return [nested_lists(part) for part in components(x)]
+    return to_host(np.asarray(x) if not hasattr(x, "get") else x).tolist()
+
+
+_SHOWN = 3
+
+
+def text(x: RaggedArray) -> str:
+    """What it is, the structure, and the first values, in a few lines."""
+    extents = ", ".join("~" if e is None else str(e) for e in x.shape)
+    where = "" if x.device == "cpu" else f", device={x.device}"
+    lines = [f'RaggedArray([{extents}], {x.dtype}, "{x.layout}"{where})']
+    for dim in x.ragged_dims:
+        lines.append(f"  lengths of dim {dim}: {_short(x.lengths_of(dim))}")
+    parts = components(x, _SHOWN)
+    for number, part in enumerate(parts):
+        inner = part if isinstance(part, RaggedArray) else None
+        shown = f"{nested_lists(part)}" if inner is not None and x.total <= 32 else _array_text(part)
+        lines.append(f"  [{number}] {shown}")
+    if len(x) > len(parts):
+        lines.append(f"  … {len(x) - len(parts)} more")
+    return "\n".join(lines)
+
+
+def _short(vector: Any) -> str:
+    return np.array2string(to_host(np.asarray(vector)), threshold=12, edgeitems=4, separator=", ")
+
+
+def _array_text(part: Any) -> str:
+    if isinstance(part, RaggedArray):
+        return text(part).splitlines()[0]
+    shown = np.array2string(to_host(np.asarray(part)), threshold=8, edgeitems=2, separator=", ", precision=4)
+    return " ".join(shown.split())
+
+
+def picture(x: RaggedArray) -> str:
+    """The nesting as bars: one row per component, as long as it is, levels inside one another."""
+    title = html.escape(text(x).splitlines()[0])
+    rows = "".join(_bar(part) for part in components(x, 12))
+    more = f"<div>… {len(x) - 12} more</div>" if len(x) > 12 else ""
+    return f"<div><code>{title}</code>{rows}{more}</div>"
+
+
+def _bar(part: Any) -> str:
+    if isinstance(part, RaggedArray):
+        inner = "".join(_bar(p) for p in components(part, 12))
+        return f'<div style="border-left:3px solid #888;margin:2px;padding-left:4px">{inner}</div>'
+    count = len(part) if getattr(part, "ndim", 0) else 1
+    width = max(2, min(400, 8 * count))
+    return f'<div style="background:#6aa;height:8px;margin:1px;width:{width}px" title="{count}"></div>'

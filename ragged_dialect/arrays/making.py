@@ -1,0 +1,199 @@
+"""Functions that make ragged arrays; each checks the structure once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect.arrays import storage, validation
+from ragged_dialect.arrays.array import RaggedArray
+from ragged_dialect.arrays.structure import Structure, offsets_of
+from ragged_dialect.errors import ArgumentError, RuntimeCheckError
+
+
+def _vector(vector: Any, name: str, like: Any, reach: int | None = None) -> Any:
+    """An index vector on the device of the values. A plain sequence of numbers goes to it."""
+    known = storage.library(vector) is not None
+    taken = storage.take(vector)
+    if not known and not taken.size:
+        taken = taken.astype(np.int64)
+    if not known and storage.device(like) != "cpu":
+        taken = storage.namespace(like).asarray(taken)
+    return validation.index_vector(taken, name, reach)
+
+
+def from_offsets(values: Any, *offsets: Any, check: bool = True) -> RaggedArray:
+    """A ragged array of values, [total, …], and the offsets of every ragged dim, outermost first:
+    exclusive prefix sums with the total at the end. The values are not copied.
+
+    RuntimeCheckError names the component where offsets decrease or do not fit; ArgumentError for
+    offsets that are not integers or whose dtype is too narrow."""
+    if not offsets:
+        raise ArgumentError("from_offsets: expected offsets of at least 1 level, got 0")
+    taken = storage.take(values)
+    if taken.ndim == 0:
+        raise ArgumentError("from_offsets: expected values of rank 1 or more, got rank 0")
+    vectors = [
+        _vector(v, f"from_offsets: offsets {level}", taken, taken.shape[0] if level == len(offsets) - 1 else None)
+        for level, v in enumerate(offsets)
+    ]
+    for level, vector in enumerate(vectors):
+        if vector.shape[0] == 0:
+            validation.check_offsets(vector, "from_offsets", level + 1, 0)
+    axes = [Structure.of_offsets(*vectors), *(None for _ in range(taken.ndim - 1))]
+    return RaggedArray.of(values, axes, op="from_offsets", check=check)
+
+
+def from_lengths(values: Any, *lengths: Any, check: bool = True) -> RaggedArray:
+    """As `from_offsets`, with the lengths of the components of every level, outermost first.
+
+    RuntimeCheckError for a negative length, or lengths that do not sum to what they partition."""
+    taken = storage.take(values)
+    if not lengths:
+        raise ArgumentError("from_lengths: expected lengths of at least 1 level, got 0")
+    if taken.ndim == 0:
+        raise ArgumentError("from_lengths: expected values of rank 1 or more, got rank 0")
+    vectors = [_vector(v, f"from_lengths: lengths {level}", taken) for level, v in enumerate(lengths)]
+    if check:
+        extents = [*(v.shape[0] for v in vectors[1:]), taken.shape[0]]
+        for level, (vector, extent) in enumerate(zip(vectors, extents, strict=True)):
+            validation.check_lengths(vector, "from_lengths", level + 1, extent)
+    axes = [Structure.of_offsets(*map(offsets_of, vectors)), *(None for _ in range(taken.ndim - 1))]
+    return RaggedArray.of(values, axes, op="from_lengths", check=False)
+
+
+def from_starts_lengths(values: Any, starts: Any, lengths: Any, check: bool = True) -> RaggedArray:
+    """A ragged array whose components are windows into values, [n, …]: gaps and overlaps are legal.
+
+    RuntimeCheckError for a window that is not inside the values."""
+    taken = storage.take(values)
+    if taken.ndim == 0:
+        raise ArgumentError("from_starts_lengths: expected values of rank 1 or more, got rank 0")
+    vectors = [_vector(v, f"from_starts_lengths: {name}", taken) for v, name in ((starts, "starts"), (lengths, "lengths"))]
+    structure = Structure("dw", vectors, (vectors[0].shape[0], None))
+    axes = [structure, *(None for _ in range(taken.ndim - 1))]
+    return RaggedArray.of(values, axes, op="from_starts_lengths", check=check)
+
+
+def from_row_ids(values: Any, row_ids: Any, nrows: int | None = None, check: bool = True) -> RaggedArray:
+    """A ragged array of values, [n, …], and the component of each, not decreasing. `nrows` components,
+    by default one more than the last id.
+
+    RuntimeCheckError for ids that decrease, are negative or not below `nrows`."""
+    taken = storage.take(values)
+    ids = _vector(row_ids, "from_row_ids: row_ids", taken)
+    if taken.ndim == 0 or ids.shape[0] != taken.shape[0]:
+        raise ArgumentError(f"from_row_ids: expected a row id for each of {len(taken) if taken.ndim else 0} values, got {ids.shape[0]}")
+    count = nrows if nrows is not None else (int(ids[-1]) + 1 if ids.shape[0] else 0)
+    if count < 0:
+        raise RuntimeCheckError(f"from_row_ids: expected nrows >= 0, got {count}")
+    if check:
+        _check_row_ids(ids, count)
+    lengths = storage.namespace(ids).bincount(ids, minlength=count).astype("int64")
+    axes = [Structure.of_offsets(offsets_of(lengths)), *(None for _ in range(taken.ndim - 1))]
+    return RaggedArray.of(values, axes, op="from_row_ids", check=False)
+
+
+def _check_row_ids(ids: Any, count: int) -> None:
+    for wrong, text in (
+        ((ids < 0) | (ids >= count), "expected row_ids[{at}] in [0, {count}), got {a}"),
+        (storage.namespace(ids).append(ids[1:] < ids[:-1], False), "expected row_ids[{next}] >= row_ids[{at}], got {b} < {a}"),
+    ):
+        if bool(wrong.any()):
+            at = int(wrong.argmax())
+            b = int(ids[at + 1]) if at + 1 < ids.shape[0] else 0
+            raise RuntimeCheckError("from_row_ids: " + text.format(at=at, next=at + 1, count=count, a=int(ids[at]), b=b))
+
+
+def narrow(dense: Any, start: Any, length: Any) -> RaggedArray:
+    """A view into a padded array, [B, L, …]: component b is `dense[b, start[b] : start[b] + length[b]]`.
+    `start` and `length` may be one number for all.
+
+    RuntimeCheckError for a window outside its row."""
+    taken = storage.take(dense)
+    if taken.ndim < 2:
+        raise ArgumentError(f"narrow: expected a dense array of rank 2 or more, got rank {taken.ndim}")
+    batch, extent = taken.shape[:2]
+    xp = storage.namespace(taken)
+    starts, lengths = (
+        xp.full(batch, v, "int64") if isinstance(v, int) else _vector(v, f"narrow: {name}", taken)
+        for v, name in ((start, "start"), (length, "length"))
+    )
+    for vector, name in ((starts, "start"), (lengths, "length")):
+        if vector.shape[0] != batch:
+            raise RuntimeCheckError(f"narrow: expected {batch} numbers for {name}, got {vector.shape[0]}")
+    validation.check_windows(starts, lengths, "narrow", 1, extent)
+    flat = storage.contiguous(taken).reshape(batch * extent, *taken.shape[2:])
+    structure = Structure("dw", [starts + extent * xp.arange(batch), lengths], (batch, None))
+    axes = [structure, *(None for _ in range(taken.ndim - 2))]
+    made = storage.give(flat, storage.library(dense) or "numpy")
+    return RaggedArray.of(made, axes, op="narrow", check=False)
+
+
+def ragged(components: Sequence[Any], dtype: Any = None) -> RaggedArray:
+    """A ragged array of nested lists whose innermost items are arrays, or lists of numbers.
+
+    `rg.ragged([a, b])` of arrays [n, …] has one ragged dim; a list of lists of arrays has two. Lists of
+    numbers are vectors. The values are copied. ArgumentError for lists of different depth, for arrays
+    with different dense extents, and for nothing at all, whose shape nobody knows."""
+    counts: list[list[int]] = []
+    leaves = _collect(components, 0, counts)
+    if not leaves:
+        raise ArgumentError("ragged: expected at least one array, got none (use from_offsets)")
+    first = leaves[0]
+    for leaf in leaves:
+        if leaf.ndim == 0 or leaf.ndim != first.ndim or leaf.shape[1:] != first.shape[1:]:
+            raise ArgumentError(
+                f"ragged: expected arrays of shape [n{''.join(f', {e}' for e in first.shape[1:])}], got {list(leaf.shape)}"
+            )
+    xp = storage.namespace(first)
+    values = xp.concatenate(leaves)
+    lengths = [np.asarray(c, np.int64) for c in counts[1:]] + [np.asarray([leaf.shape[0] for leaf in leaves], np.int64)]
+    made = storage.give(values if dtype is None else values.astype(dtype), _library(components))
+    return from_lengths(made, *(xp.asarray(v) for v in lengths))
+
+
+def _library(components: Any) -> str:
+    while isinstance(components, (list, tuple)):
+        components = next((c for c in components if not isinstance(c, (list, tuple)) or c), 0)
+    return storage.library(components) or "numpy"
+
+
+def _collect(items: Any, depth: int, counts: list[list[int]]) -> list[Any]:
+    """Arrays in order; `counts[k]` gets the length of every list of depth k."""
+    if len(counts) <= depth:
+        counts.append([])
+    counts[depth].append(len(items))
+    found: list[Any] = []
+    for item in items:
+        if isinstance(item, (list, tuple)) and _holds_more(item):
+            found += _collect(item, depth + 1, counts)
+        else:
+            found.append(_leaf(item))
+    return found
+
+
+def _holds_more(item: Any) -> bool:
+    """Whether a list holds arrays or lists, not numbers. An empty list is an empty vector."""
+    return any(isinstance(i, (list, tuple)) or (storage.library(i) is not None and storage.take(i).ndim) for i in item)
+
+
+def _leaf(item: Any) -> Any:
+    taken = storage.take(item)
+    return taken.astype(np.float64) if not isinstance(item, np.ndarray) and taken.size == 0 else taken
+
+
+def empty_like(x: RaggedArray, dtype: Any = None) -> RaggedArray:
+    """An array with the structure of another, whose values are not set."""
+    values = storage.namespace(x.buffer.array).empty(x.buffer.shape, x.dtype if dtype is None else dtype)
+    return RaggedArray.of(storage.give(values, x.spec.library), x.axes, op="empty_like", check=False)
+
+
+def like(x: RaggedArray, values: Any) -> RaggedArray:
+    """An array with the structure of another and values of its own, of the same storage extents on
+    ragged axes. RuntimeCheckError where they do not fit."""
+    taken = storage.take(values)
+    axes = [*x.axes[: taken.ndim], *(None for _ in range(taken.ndim - len(x.axes)))]
+    return RaggedArray.of(values, axes, op="like")

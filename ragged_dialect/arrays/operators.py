@@ -1,0 +1,242 @@
+"""Python's operators, NumPy's protocols and the methods that arrays and tracers share.
+
+Operations register by name in `OPERATIONS`; a method is a name and its arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect.errors import ArgumentError
+
+OPERATIONS: dict[str, Any] = {}
+"""Operations by name; filled by `ragged_dialect.arrays.function.operation`."""
+
+Axis = int | tuple[int, ...] | None
+
+
+class Operators:
+    """What a value can do. Subclasses are `RaggedArray` and `Tensor`."""
+
+    __slots__ = ()
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """NumPy's ufuncs. ArgumentError for methods but `__call__` and `reduce`, and for options."""
+        name = ufunc.__name__
+        if method == "reduce":
+            return _reduce(name, *inputs, **options)
+        if method != "__call__" or name not in OPERATIONS:
+            raise ArgumentError(f"np.{name}: expected a ufunc that ragged arrays have, got its {method}")
+        dtype = options.pop("dtype", None)
+        if options:
+            raise ArgumentError(f"np.{name}: expected no option {next(iter(options))} on ragged arrays, got one")
+        found = OPERATIONS[name](*inputs)
+        return found if dtype is None else found.astype(dtype)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """NumPy's functions of the same name as an operation."""
+        name = _ALIASES.get(function.__name__, function.__name__)
+        if name not in OPERATIONS:
+            raise ArgumentError(f"np.{function.__name__}: expected a function that ragged arrays have, got another")
+        if name in ("concat", "stack"):
+            return OPERATIONS[name](*args[0], axis=args[1] if len(args) > 1 else kwargs.get("axis", 0))
+        if len(args) == 2 and name in _REDUCTIONS:
+            args, kwargs = args[:1], {"axis": args[1], **kwargs}
+        return OPERATIONS[name](*args, **kwargs)
+
+    def __add__(self, other: Any) -> Any:
+        return OPERATIONS["add"](self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return OPERATIONS["add"](other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return OPERATIONS["subtract"](self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return OPERATIONS["subtract"](other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return OPERATIONS["multiply"](self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return OPERATIONS["multiply"](other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return OPERATIONS["divide"](self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return OPERATIONS["divide"](other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return OPERATIONS["floor_divide"](self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return OPERATIONS["floor_divide"](other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return OPERATIONS["remainder"](self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return OPERATIONS["remainder"](other, self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return OPERATIONS["divmod"](self, other)
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return OPERATIONS["divmod"](other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return OPERATIONS["power"](self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return OPERATIONS["power"](other, self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return OPERATIONS["matmul"](self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return OPERATIONS["matmul"](other, self)
+
+    def __and__(self, other: Any) -> Any:
+        return OPERATIONS["bitwise_and"](self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return OPERATIONS["bitwise_and"](other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return OPERATIONS["bitwise_or"](self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return OPERATIONS["bitwise_or"](other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return OPERATIONS["bitwise_xor"](self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return OPERATIONS["bitwise_xor"](other, self)
+
+    def __lshift__(self, other: Any) -> Any:
+        return OPERATIONS["left_shift"](self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return OPERATIONS["left_shift"](other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return OPERATIONS["right_shift"](self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return OPERATIONS["right_shift"](other, self)
+
+    def __lt__(self, other: Any) -> Any:
+        return OPERATIONS["less"](self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return OPERATIONS["less_equal"](self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return OPERATIONS["greater"](self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return OPERATIONS["greater_equal"](self, other)
+
+    def __eq__(self, other: Any) -> Any:
+        return OPERATIONS["equal"](self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return OPERATIONS["not_equal"](self, other)
+
+    __hash__: Callable[[], int] | None = None  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
+
+    def __neg__(self) -> Any:
+        return OPERATIONS["negative"](self)
+
+    def __pos__(self) -> Any:
+        return OPERATIONS["positive"](self)
+
+    def __abs__(self) -> Any:
+        return OPERATIONS["absolute"](self)
+
+    def __invert__(self) -> Any:
+        return OPERATIONS["invert"](self)
+
+    def __getitem__(self, index: Any) -> Any:
+        from ragged_dialect.arrays.indexing import getitem
+
+        return getitem(self, index)
+
+    def astype(self, dtype: Any) -> Any:
+        """The elements in another dtype."""
+        return OPERATIONS["astype"](self, dtype=np.dtype(dtype))
+
+    def clip(self, low: Any = None, high: Any = None) -> Any:
+        """The elements moved into [low, high]."""
+        return OPERATIONS["clip"](self, low, high)
+
+    def round(self) -> Any:
+        """The nearest integers, halves to the even one."""
+        return OPERATIONS["rint"](self)
+
+    def sum(self, axis: Axis = None, keepdims: bool = False) -> Any:
+        """Sum over dims; all of them by default. An empty component gives 0."""
+        return OPERATIONS["sum"](self, axis=axis, keepdims=keepdims)
+
+    def prod(self, axis: Axis = None, keepdims: bool = False) -> Any:
+        """Product over dims. An empty component gives 1."""
+        return OPERATIONS["prod"](self, axis=axis, keepdims=keepdims)
+
+    def max(self, axis: Axis = None, keepdims: bool = False) -> Any:
+        """Largest element over dims. An empty component gives -inf, or the least integer."""
+        return OPERATIONS["max"](self, axis=axis, keepdims=keepdims)
+
+    def min(self, axis: Axis = None, keepdims: bool = False) -> Any:
+        """Smallest element over dims. An empty component gives inf, or the greatest integer."""
+        return OPERATIONS["min"](self, axis=axis, keepdims=keepdims)
+
+    def mean(self, axis: Axis = None, keepdims: bool = False) -> Any:
+        """Mean over dims. An empty component gives nan."""
+        return OPERATIONS["mean"](self, axis=axis, keepdims=keepdims)
+
+    def var(self, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Any:
+        """Variance over dims, divided by the count less `ddof`."""
+        return OPERATIONS["var"](self, axis=axis, ddof=ddof, keepdims=keepdims)
+
+    def std(self, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Any:
+        """Root of the variance."""
+        return OPERATIONS["std"](self, axis=axis, ddof=ddof, keepdims=keepdims)
+
+    def any(self, axis: Axis = None, keepdims: bool = False) -> Any:
+        """Whether an element is not 0."""
+        return OPERATIONS["any"](self, axis=axis, keepdims=keepdims)
+
+    def all(self, axis: Axis = None, keepdims: bool = False) -> Any:
+        """Whether no element is 0."""
+        return OPERATIONS["all"](self, axis=axis, keepdims=keepdims)
+
+    def argmax(self, axis: int) -> Any:
+        """Index of the first largest element along a dim; -1 for an empty component."""
+        return OPERATIONS["argmax"](self, axis=axis)
+
+    def argmin(self, axis: int) -> Any:
+        """Index of the first smallest element along a dim; -1 for an empty component."""
+        return OPERATIONS["argmin"](self, axis=axis)
+
+    def cumsum(self, axis: int) -> Any:
+        """Sums of the elements up to each one along a dim."""
+        return OPERATIONS["cumsum"](self, axis=axis)
+
+
+_ALIASES = {"amax": "max", "amin": "min", "concatenate": "concat", "abs": "absolute"}
+_REDUCTIONS = frozenset("sum prod max min mean var std any all argmax argmin cumsum".split())
+_UFUNC_REDUCTIONS = {
+    "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_or": "any", "logical_and": "all",
+}  # fmt: skip
+
+
+def _reduce(name: str, x: Any, axis: Axis = 0, keepdims: bool = False, **options: Any) -> Any:
+    if name not in _UFUNC_REDUCTIONS or any(value is not None for value in options.values()):
+        raise ArgumentError(f"np.{name}.reduce: expected a reduction that ragged arrays have, got another")
+    return OPERATIONS[_UFUNC_REDUCTIONS[name]](x, axis=axis, keepdims=keepdims)

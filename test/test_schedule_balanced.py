@@ -1,0 +1,306 @@
+"""The balanced schedule: what fits it, its results for components of all shapes, its machine code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from support.schedule_programs import assembled
+
+import ragged_dialect
+from ragged_dialect.asm.module import load_module
+from ragged_dialect.dialect import context
+from ragged_dialect.lowering.gpu import balanced
+from ragged_dialect.lowering.pipelines import gpu_pipeline
+
+_KINDS = {"f16": "f", "f32": "f", "f64": "f", "i32": "i", "i64": "i"}
+_NUMPY = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64}
+_COMBINERS = {
+    "sum": ("arith.add{k}", np.add, {"f": "0.0", "i": "0"}),
+    "prod": ("arith.mul{k}", np.multiply, {"f": "1.0", "i": "1"}),
+    "max": ("arith.max{s}", np.maximum, {"f": "-1.0e4", "i": "-10000"}),
+    "min": ("arith.min{s}", np.minimum, {"f": "1.0e4", "i": "10000"}),
+}
+
+_REDUCE = """
+func.func @f(%x: tensor<?{d}x{t}>, %offsets: tensor<?xi64>) -> tensor<?{d}x{t}> {{
+  %init = arith.constant {init} : {t}
+  %c0 = arith.constant 0 : index
+  %r = ragged.partition %x, %offsets {{dim = 0}}
+      : (tensor<?{d}x{t}>, tensor<?xi64>) -> tensor<?x?{d}x{t}, #ragged.layout<"{layout}">>
+  %n = tensor.dim %r, %c0 : tensor<?x?{d}x{t}, #ragged.layout<"{layout}">>
+  {features}
+  %e = tensor.empty(%n{more}) : tensor<?{d}x{t}>
+  %i = linalg.fill ins(%init : {t}) outs(%e : tensor<?{d}x{t}>) -> tensor<?{d}x{t}>
+  %y = linalg.reduce {{ {op} }} ins(%r : tensor<?x?{d}x{t}, #ragged.layout<"{layout}">>)
+      outs(%i : tensor<?{d}x{t}>) dimensions = [1]
+  return %y : tensor<?{d}x{t}>
+}}
+"""
+_FEATURES = """%c1 = arith.constant 1 : index
+  %d = tensor.dim %x, %c1 : tensor<?x?x{t}>"""
+
+# Two accumulators of another type than the rows', with a factor per row and one per component; the
+# outs start from an argument.
+_WEIGHTED = """
+#l = #ragged.layout<"dr|d|d">
+#x = affine_map<(b, i, h, d) -> (b, i, h, d)>
+#w = affine_map<(b, i, h, d) -> (b, i, h)>
+#o = affine_map<(b, i, h, d) -> (b, h, d)>
+func.func @f(%x: tensor<?x4x16xf16>, %w: tensor<?x4xf32>, %offsets: tensor<?xi64>, %q: tensor<?x4x16xf32>,
+    %init: tensor<?x4x16xf32>) -> (tensor<?x4x16xf32>, tensor<?x4x16xf32>) {
+  %xr = ragged.partition %x, %offsets {dim = 0} : (tensor<?x4x16xf16>, tensor<?xi64>) -> tensor<?x?x4x16xf16, #l>
+  %wr = ragged.partition %w, %offsets {dim = 0}
+      : (tensor<?x4xf32>, tensor<?xi64>) -> tensor<?x?x4xf32, #ragged.layout<"dr|d">>
+  %y:2 = linalg.generic {indexing_maps = [#x, #w, #o, #o, #o],
+      iterator_types = ["parallel", "reduction", "parallel", "parallel"]}
+      ins(%xr, %wr, %q : tensor<?x?x4x16xf16, #l>, tensor<?x?x4xf32, #ragged.layout<"dr|d">>, tensor<?x4x16xf32>)
+      outs(%init, %init : tensor<?x4x16xf32>, tensor<?x4x16xf32>) {
+  ^bb0(%a: f16, %b: f32, %c: f32, %sum: f32, %top: f32):
+    %e = arith.extf %a : f16 to f32
+    %m = arith.mulf %e, %b : f32
+    %p = arith.mulf %m, %c : f32
+    %s = arith.addf %sum, %p : f32
+    %t = arith.maximumf %p, %top : f32
+    linalg.yield %s, %t : f32, f32
+  } -> (tensor<?x4x16xf32>, tensor<?x4x16xf32>)
+  return %y#0, %y#1 : tensor<?x4x16xf32>, tensor<?x4x16xf32>
+}
+"""
+
+# Rows without features, eight to a load; what is accumulated is wider.
+_SCALARS = """
+func.func @f(%x: tensor<?xf16>, %offsets: tensor<?xi64>) -> tensor<?xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %r = ragged.partition %x, %offsets {dim = 0} : (tensor<?xf16>, tensor<?xi64>) -> tensor<?x?xf16, #ragged.layout<"dr">>
+  %n = tensor.dim %r, %c0 : tensor<?x?xf16, #ragged.layout<"dr">>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(b, i) -> (b, i)>, affine_map<(b, i) -> (b)>],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%r : tensor<?x?xf16, #ragged.layout<"dr">>) outs(%i : tensor<?xf32>) {
+  ^bb0(%a: f16, %sum: f32):
+    %e32 = arith.extf %a : f16 to f32
+    %s = arith.addf %sum, %e32 : f32
+    linalg.yield %s : f32
+  } -> tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+"""
+
+
+def _text(kind: str, dtype: str, features: int | None | tuple[()]) -> str:
+    """A reduction of rows; `features` None for a dynamic number, () for rows that are scalars."""
+    op, _, init = _COMBINERS[kind]
+    k = _KINDS[dtype]
+    signed = {"f": "imumf", "i": "si"}[k]
+    return _REDUCE.format(
+        t=dtype,
+        d="" if features == () else f"x{features or '?'}",
+        layout="dr" if features == () else "dr|d",
+        features=_FEATURES.format(t=dtype) if features is None else "",
+        more=", %d" if features is None else "",
+        init=init[k],
+        op=op.format(k=k, s=signed),
+    )
+
+
+@cache
+def _emulated(text: str, check: bool = True) -> Callable[..., Any]:
+    return ragged_dialect.compile(text, target="emulator", check=check)
+
+
+def _lengths() -> dict[str, list[int]]:
+    rng = np.random.default_rng(7)
+    return {
+        "none": [],
+        "empty": [0, 0, 0],
+        "one": [1],
+        "ends": [0, 0, 5, 0, 0, 0, 900, 1, 0, 0],
+        "ones": [1] * 700,
+        "huge": [3, 4000, 0, 2],
+        "only": [2500],
+        "zipf": [min(int(n), 1500) for n in rng.zipf(1.4, 150)],
+        "mixed": [int(n) for n in rng.integers(0, 60, 60)],
+        "borders": [7] * 8 + [15] * 9 + [127, 0, 128, 255],
+        "many empty": [0] * 1500 + [9] + [0] * 900,
+    }
+
+
+def _offsets(lengths: Sequence[int]) -> Any:
+    return np.concatenate([[0], np.cumsum(np.array(lengths, dtype=np.int64))]).astype(np.int64)
+
+
+def _reduced(kind: str, x: Any, offsets: Any) -> Any:
+    """Component by component, from the value that an empty one has."""
+    _, ufunc, init = _COMBINERS[kind]
+    start = x.dtype.type(float(init["f"]))
+    out = np.full((len(offsets) - 1, *x.shape[1:]), start, x.dtype)
+    for b, (low, high) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        for row in x[low:high]:
+            out[b] = ufunc(out[b], row)
+    return out
+
+
+def _rows(kind: str, shape: tuple[int, ...], dtype: str) -> Any:
+    """Rows whose reduction is exact in any order."""
+    rng = np.random.default_rng(3)
+    if kind == "prod":
+        return np.where(rng.integers(0, 2, shape) == 0, -1, 1).astype(_NUMPY[dtype])
+    return rng.integers(-9, 10, shape).astype(_NUMPY[dtype])
+
+
+CASES = [
+    ("sum", "f32", 64),
+    ("sum", "f32", ()),
+    ("prod", "f32", None),
+    ("sum", "f64", 1),
+    ("min", "i64", 70),
+    ("max", "i32", 3),
+    ("prod", "i32", ()),
+    ("max", "f64", ()),
+    ("min", "f32", 1100),
+]
+
+
+@pytest.mark.parametrize(("kind", "dtype", "features"), CASES)
+def test_results(kind: str, dtype: str, features: Any) -> None:
+    f = _emulated(_text(kind, dtype, features))
+    for name, lengths in _lengths().items():
+        offsets = _offsets(lengths if features != 1100 else [min(n, 40) for n in lengths[:200]])
+        trailing = () if features == () else (features or 37,)
+        x = _rows(kind, (int(offsets[-1]), *trailing), dtype)
+        np.testing.assert_array_equal(f(x, offsets), _reduced(kind, x, offsets), err_msg=name)
+
+
+@pytest.mark.parametrize("features", [0, 1, 32, 100])
+def test_dynamic_features(features: int) -> None:
+    f = _emulated(_text("prod", "f32", None))
+    offsets = _offsets(_lengths()["ends"])
+    x = _rows("prod", (int(offsets[-1]), features), "f32")
+    np.testing.assert_array_equal(f(x, offsets), _reduced("prod", x, offsets))
+
+
+@pytest.mark.parametrize(("kind", "dtype", "features"), CASES[:2])
+def test_larger_pieces(kind: str, dtype: str, features: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(balanced, "TILES", 3)
+    f = ragged_dialect.compile(_text(kind, dtype, features), target="emulator")
+    rng = np.random.default_rng(5)
+    for lengths in (_lengths()["zipf"], [40000], rng.integers(0, 300, 300).tolist(), [0] * 30000 + [1] * 20000):
+        offsets = _offsets(lengths)
+        trailing = () if features == () else (features,)
+        x = _rows(kind, (int(offsets[-1]), *trailing), dtype)
+        sums = np.add.reduceat(np.concatenate([x, x[:1] * 0]), offsets[:-1], axis=0, dtype=x.dtype)
+        sums[offsets[:-1] == offsets[1:]] = 0
+        np.testing.assert_array_equal(f(x, offsets), sums)
+
+
+def test_two_accumulators_of_a_computed_element() -> None:
+    f = _emulated(_WEIGHTED)
+    rng = np.random.default_rng(1)
+    for name, lengths in _lengths().items():
+        offsets = _offsets(lengths)
+        rows, n = int(offsets[-1]), len(lengths)
+        x, w = rng.integers(-9, 10, (rows, 4, 16)).astype(np.float16), rng.integers(-3, 4, (rows, 4)).astype(np.float32)
+        q, init = rng.integers(-3, 4, (2, n, 4, 16)).astype(np.float32)
+        sums, tops = init.copy(), init.copy()
+        for b in range(n):
+            for row in range(offsets[b], offsets[b + 1]):
+                value = x[row].astype(np.float32) * w[row][:, None] * q[b]
+                sums[b] += value
+                tops[b] = np.maximum(tops[b], value)
+        found = f(x, w, offsets, q, init)
+        np.testing.assert_array_equal(found[0], sums, err_msg=name)
+        np.testing.assert_array_equal(found[1], tops, err_msg=name)
+
+
+def test_scalar_rows_of_another_type() -> None:
+    f = _emulated(_SCALARS)
+    for name, lengths in _lengths().items():
+        offsets = _offsets(lengths)
+        x = _rows("sum", (int(offsets[-1]),), "f16")
+        np.testing.assert_array_equal(f(x, offsets), _reduced("sum", x.astype(np.float32), offsets), err_msg=name)
+
+
+@pytest.mark.parametrize("features", [64, ()])
+def test_rows_of_no_component(features: Any) -> None:
+    f = _emulated(_text("sum", "f32", features), check=False)
+    trailing = () if features == () else (features,)
+    x = _rows("sum", (1000, *trailing), "f32")
+    for offsets in ([0, 3, 3, 500], [17, 17, 40, 900, 999], [600, 600], [5]):
+        offsets = np.array(offsets, np.int64)
+        np.testing.assert_array_equal(f(x, offsets), _reduced("sum", x, offsets))
+
+
+def test_results_do_not_depend_on_the_order_of_threads() -> None:
+    f = _emulated(_text("sum", "f32", 64))
+    offsets = _offsets(_lengths()["zipf"])
+    x = np.random.default_rng(2).standard_normal((int(offsets[-1]), 64)).astype(np.float32)
+    first = f(x, offsets)
+    for _ in range(4):  # the emulator takes another order every time
+        np.testing.assert_array_equal(f(x, offsets), first)
+    np.testing.assert_allclose(first, _reduced("sum", x.astype(np.float64), offsets), rtol=1e-4, atol=1e-4)
+
+
+# What fits -----------------------------------------------------------------------------------------
+
+_MEAN_OF_TWO_LEVELS = """
+#l = #ragged.layout<"drr">
+func.func @f(%x: tensor<?xf32>, %inner: tensor<?xi64>, %outer: tensor<?xi64>) -> tensor<?xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %a = ragged.partition %x, %inner {dim = 0} : (tensor<?xf32>, tensor<?xi64>) -> tensor<?x?xf32, #ragged.layout<"dr">>
+  %b = ragged.partition %a, %outer {dim = 0}
+      : (tensor<?x?xf32, #ragged.layout<"dr">>, tensor<?xi64>) -> tensor<?x?x?xf32, #l>
+  %n = tensor.dim %b, %c0 : tensor<?x?x?xf32, #l>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %y = linalg.reduce { arith.addf } ins(%b : tensor<?x?x?xf32, #l>) outs(%i : tensor<?xf32>) dimensions = [1, 2]
+  return %y : tensor<?xf32>
+}
+"""
+_POSITIONS = _SCALARS.replace("%e32 = arith.extf %a : f16 to f32", "%p = linalg.index 1 : index").replace(
+    "%s = arith.addf %sum, %e32 : f32",
+    "%pi = arith.index_cast %p : index to i64\n    %pf = arith.sitofp %pi : i64 to f32\n"
+    "    %e32 = arith.extf %a : f16 to f32\n    %m = arith.mulf %e32, %pf : f32\n    %s = arith.addf %sum, %m : f32",
+)
+_UNKNOWN_COMBINER = _SCALARS.replace(
+    "%s = arith.addf %sum, %e32 : f32", "%h = arith.mulf %sum, %sum : f32\n    %s = arith.addf %h, %e32 : f32"
+)
+
+
+def _schedules(text: str, schedule: str = "auto") -> list[str]:
+    module = load_module(text, context(), "p")
+    for stage in gpu_pipeline(check=False, schedule=schedule):
+        stage.run(module)
+        if stage.name == "map":
+            break
+    return re.findall(r'ragged\.schedule = "(\w+)"', str(module))
+
+
+@pytest.mark.parametrize("text", [_text("sum", "f32", 64), _WEIGHTED, _SCALARS])
+def test_fits(text: str) -> None:
+    assert _schedules(text)[-1] == "balanced"
+    assert _schedules(text, "segment")[-1] == "segment"
+
+
+@pytest.mark.parametrize("text", [_MEAN_OF_TWO_LEVELS, _POSITIONS, _UNKNOWN_COMBINER])
+def test_does_not_fit(text: str) -> None:
+    assert "balanced" not in _schedules(text)
+    assert "balanced" not in _schedules(text, "balanced")
+
+
+# Machine code --------------------------------------------------------------------------------------
+
+
+@pytest.mark.ptx
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("dtype", ["f16", "f32", "f64"])
+def test_main_loop(dtype: str, arch: str) -> None:
+    [report] = [r for name, r in assembled("segmented_sum", dtype, arch).items() if re.fullmatch(r"f_\d+", name) and r]
+    assert report

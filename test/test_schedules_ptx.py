@@ -1,0 +1,128 @@
+"""The machine code of every schedule: nothing spilled, registers within limits, wide accesses, and the
+length of the main loops."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.schedule_programs import DTYPES, PROGRAMS, assembled, lowered, main_kernels
+
+from ragged_dialect.lowering.gpu.schedules import SCHEDULES
+from ragged_dialect.ptx.assembler import KernelReport, check
+from ragged_dialect.ptx.sass import Loop
+from ragged_dialect.ptx.tools import find_tool
+
+ARCHS = ("sm_80", "sm_90", "sm_100")
+QUICK = {"sm_90": ("f32", "f16", "i64"), "sm_80": ("f32",)}
+
+REGISTERS = {"flat": 64, "row": 64, "gather": 64, "segment": 64, "balanced": 80, "general": 64, "serial": 40}
+"""The most a kernel of a schedule may take: 1024 threads fit on a multiprocessor, of balanced 768."""
+
+WIDE = ("flat", "row", "segment", "balanced", "gather")
+"""Schedules that access 16 bytes at a time where features are static."""
+
+PEERS = {"sm_80": 42 / 4, "sm_90": 118 / 16, "sm_100": 63 / 8}
+"""Instructions per 16 bytes loaded in the main loop of a segmented sum of f32 by hand: the less of what
+nvcc 13.0 and Triton 3.9 make of it."""
+
+pytestmark = pytest.mark.ptx
+
+
+def cases(names: list[str], archs: tuple[str, ...] = ARCHS, dtypes: tuple[str, ...] = DTYPES) -> list[object]:
+    """Program, element type, architecture; the most of them are slow."""
+    return [
+        pytest.param(name, dtype, arch, marks=() if dtype in QUICK.get(arch, ()) else pytest.mark.slow)
+        for name in names
+        for dtype in dtypes
+        for arch in archs
+    ]
+
+
+def main_loop(report: KernelReport) -> Loop:
+    """The innermost loop that loads most."""
+    assert report.sass is not None
+    return max(report.sass.loops, key=lambda loop: loop.bytes)
+
+
+@pytest.fixture(autouse=True)
+def disassembler() -> None:
+    """Most of the figures are of the machine code."""
+    if find_tool("nvdisasm") is None:
+        pytest.skip("no nvdisasm")
+
+
+def test_every_schedule_has_a_program() -> None:
+    assert {program.schedule for program in PROGRAMS.values()} == set(SCHEDULES)
+    assert set(REGISTERS) == set(SCHEDULES)
+
+
+@pytest.mark.parametrize(("name", "dtype", "arch"), cases(list(PROGRAMS)))
+class TestEveryKernel:
+    """What holds for the kernels of every program."""
+
+    def test_schedule(self, name: str, dtype: str, arch: str) -> None:
+        assert PROGRAMS[name].schedule in lowered(name, dtype).schedules.values()
+        assert assembled(name, dtype, arch).keys() == lowered(name, dtype).schedules.keys()
+
+    def test_nothing_is_spilled(self, name: str, dtype: str, arch: str) -> None:
+        for kernel, report in assembled(name, dtype, arch).items():
+            assert (report.spill_stores, report.spill_loads, report.stack) == (0, 0, 0), kernel
+            assert report.sass is not None
+            assert report.sass.local == 0, kernel
+
+    def test_no_calls_no_fences_no_warnings(self, name: str, dtype: str, arch: str) -> None:
+        for kernel, report in assembled(name, dtype, arch).items():
+            assert report.warnings == ()
+            assert report.sass is not None
+            assert (report.sass.calls, report.sass.fences) == (0, 0), kernel
+
+    def test_registers(self, name: str, dtype: str, arch: str) -> None:
+        kinds = lowered(name, dtype).schedules
+        for kernel, report in assembled(name, dtype, arch).items():
+            assert report.registers <= REGISTERS[kinds[kernel]], (kernel, kinds[kernel])
+
+
+@pytest.mark.parametrize(("name", "dtype", "arch"), cases([n for n in PROGRAMS if PROGRAMS[n].schedule in WIDE]))
+def test_wide_accesses(name: str, dtype: str, arch: str) -> None:
+    """Somewhere in the kernels of the schedule, which of a tile that is whole may be no loop."""
+    figures = [report.sass for report in main_kernels(name, dtype, arch)]
+    assert any(sass is not None and sass.loads.get(128) and sass.stores.get(128) for sass in figures)
+
+
+REDUCING = [n for n in PROGRAMS if PROGRAMS[n].schedule in ("row", "segment", "balanced")]
+
+
+@pytest.mark.parametrize(("name", "dtype", "arch"), cases(REDUCING))
+def test_main_loops_load_16_bytes_at_a_time(name: str, dtype: str, arch: str) -> None:
+    for report in main_kernels(name, dtype, arch):
+        loop = main_loop(report)
+        assert loop.loads * 16 == loop.bytes > 0, report.name
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_segmented_sum_is_as_short_as_by_hand(arch: str) -> None:
+    assert per_16_bytes(main_kernels("segmented_sum", "f32", arch)) <= PEERS[arch]
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_segmented_sum_against_nvcc(arch: str, root: Path, tmp_path: Path) -> None:
+    """Both through the same ptxas."""
+    nvcc = find_tool("nvcc")
+    if nvcc is None or shutil.which("c++") is None:
+        pytest.skip("no nvcc, or no C++ compiler for it")
+    ptx = tmp_path / "by_hand.ptx"
+    source = root / "benchmarks" / "gpu" / "segmented_sum.cu"
+    command = [nvcc, "-O3", f"-arch={arch.replace('sm', 'compute')}", "-ptx", source, "-o", ptx]
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    by_hand = per_16_bytes(check(ptx.read_text(), arch))
+    assert per_16_bytes(main_kernels("segmented_sum", "f32", arch)) <= by_hand
+
+
+def per_16_bytes(reports: list[KernelReport]) -> float:
+    """Instructions of the main loops per 16 bytes that they load: of the kernel where it is most."""
+    loops = [main_loop(report) for report in reports]
+    return max(loop.instructions * 16 / loop.bytes for loop in loops)
