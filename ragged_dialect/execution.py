@@ -25,6 +25,8 @@ def compile(
     arch: str | None = None,
     sync: str = "allow",
     fast_math: bool = False,
+    schedule: str = "auto",
+    index_bits: int | None = None,
 ) -> CpuFunction | DeviceFunction:
     """Compile a function of a program.
 
@@ -42,29 +44,35 @@ def compile(
 
     For the GPU only: `arch`, like `sm_90`, is what code is made for (default: the current device);
     `sync="forbid"` refuses programs whose calls wait for the device; `fast_math` allows approximate
-    functions. Threads on the CPU: RAGGED_NUM_THREADS, all cores by default. Raises VerifyError,
-    CompileError, PassError or DeviceError.
+    functions. For the GPU and the emulator: `schedule` is that of `ragged-map-parallel`; `index_bits`
+    is 64, or 32 for kernels with 32-bit indices as well, which run where every extent fits (default:
+    32 on the GPU, 64 on the emulator, which then compiles less).
+
+    Threads on the CPU: RAGGED_NUM_THREADS, all cores by default. Raises VerifyError, CompileError,
+    PassError or DeviceError.
     """
-    _check_options(target, check, arch, sync)
+    _check_options(target, check, arch, sync, index_bits)
     if target == "auto":
         target = _available()
         arch = arch if target == "gpu" else None
     if target == "cpu":
         return compile_for_cpu(source, entry, bool(check))
-    from ragged_dialect.compiler.device import compile_for_emulator, compile_for_gpu
+    from ragged_dialect.compiler.device import KernelOptions, compile_for_emulator, compile_for_gpu
 
     if target == "emulator":
-        return compile_for_emulator(source, entry, bool(check), sync)
-    return compile_for_gpu(source, entry, check, sync, arch, fast_math)
+        return compile_for_emulator(source, entry, bool(check), sync, KernelOptions(index_bits == 32, schedule))
+    return compile_for_gpu(source, entry, check, sync, KernelOptions(index_bits != 64, schedule), arch, fast_math)
 
 
-def _check_options(target: str, check: bool | str, arch: str | None, sync: str) -> None:
+def _check_options(target: str, check: bool | str, arch: str | None, sync: str, index_bits: int | None) -> None:
     if target not in TARGETS:
         raise CompileError(f"expected a target among {', '.join(TARGETS)}, got '{target}'")
     if check not in _CHECKS:
         raise CompileError(f"expected True, False or 'sync' for check, got {check!r}")
     if sync not in _SYNC:
         raise CompileError(f"expected 'allow' or 'forbid' for sync, got {sync!r}")
+    if index_bits not in (None, 32, 64):
+        raise CompileError(f"expected 32 or 64 index bits, got {index_bits}")
     if arch is not None and target in ("cpu", "emulator"):
         raise CompileError(f"expected no arch for target '{target}', got '{arch}'")
 

@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.structures import DTYPES, text_of
+from support.targets import Compile
 
 from ragged_dialect import ArgumentError, RaggedError, RuntimeCheckError, compile
 from ragged_dialect.runtime.cpu import CpuFunction
@@ -225,7 +226,7 @@ func.func @f(%v: tensor<?x2xf32>, %o: tensor<?xi64>)
 """
 
 
-def test_results_share_no_memory() -> None:
+def test_results_share_no_memory(compile: Compile) -> None:
     """Neither with arguments nor with each other, in a program that is all views."""
     values, offsets = VALUES.copy(), OFFSETS.copy()
     (first, starts), *others = compile(VIEWS)(values, offsets)
@@ -250,7 +251,7 @@ func.func @f(%v: tensor<?x2xf32>, %o: tensor<?xi64>, %i: index) -> (tensor<?x2xf
 
 
 @pytest.mark.parametrize("index", [1, 2])
-def test_arguments_are_never_written(index: int) -> None:
+def test_arguments_are_never_written(index: int, compile: Compile) -> None:
     """When the program succeeds and when a check fails, though the program writes to an argument."""
     values, offsets = VALUES.copy(), OFFSETS.copy()
     function = compile(IN_PLACE)

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.targets import Compile
 
 from conftest import ROOT
-from ragged_dialect import compile, reference
+from ragged_dialect import reference
 
 EXAMPLES = ROOT / "examples"
 
@@ -54,7 +55,7 @@ def test_attention_pooling_fails_on_errors(
     assert "expected an error of at most 0.0, got " in capsys.readouterr().out
 
 
-def test_attention_pooling_against_the_reference(pooling: ModuleType) -> None:
+def test_attention_pooling_against_the_reference(pooling: ModuleType, compile: Compile) -> None:
     """Also documents without words, which the example has none of."""
     rng = np.random.default_rng(3)
     offsets = np.array([0, 0, 3, 4, 4, 9])

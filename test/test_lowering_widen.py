@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from support.run_pass import count, transform
 from support.structures import DTYPES, assert_same
+from support.targets import Compile
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.execution import compile
 from ragged_dialect.layout import Layout
 from ragged_dialect.lowering.prepare import prepare
 from ragged_dialect.reference import run
@@ -58,7 +58,7 @@ def arguments(kind: str) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
-def test_every_result_is_what_the_interpreter_says(kind: str) -> None:
+def test_every_result_is_what_the_interpreter_says(kind: str, compile: Compile) -> None:
     args = arguments(kind)
     expected = run(program(kind), "f", args)
     for got, wanted in zip(compile(program(kind))(*args), expected, strict=True):
@@ -68,7 +68,7 @@ def test_every_result_is_what_the_interpreter_says(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
-def test_a_fill_becomes_one_of_f32(kind: str) -> None:
+def test_a_fill_becomes_one_of_f32(kind: str, compile: Compile) -> None:
     """Nothing of the element type is stored before the results are."""
     module = transform(filled(kind), "func.func(linalg-generalize-named-ops)")
     with module.context, ir.Location.unknown():
@@ -105,7 +105,7 @@ def test_only_combined_outs_are_widened(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
-def test_a_sum_used_twice_stays_short(kind: str) -> None:
+def test_a_sum_used_twice_stays_short(kind: str, compile: Compile) -> None:
     text = program(kind).replace("%q = arith.addf %d, %d", "%q = arith.addf %s, %d")
     module = transform(text)
     with module.context, ir.Location.unknown():
@@ -117,7 +117,7 @@ def test_a_sum_used_twice_stays_short(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16", "f32"])
-def test_two_results_of_windows(kind: str) -> None:
+def test_two_results_of_windows(kind: str, compile: Compile) -> None:
     """Two outs on windows of their own, converted one after the other."""
     x, out = f'tensor<?x?x?x{kind}, #ragged.layout<"dw|d">>', f'tensor<?x?x{kind}, #ragged.layout<"dw">>'
     reduce = f"ins(%x : {x}) outs(%i : {out}) dimensions = [2]"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from support.programs import Program, programs
 from support.run_pass import count, outcome, transform
 from support.structures import DTYPES
+from support.targets import Compile
 
-from ragged_dialect.execution import compile
 from ragged_dialect.passes.ragged_check_conform import RaggedCheckConform
 from ragged_dialect.passes.ragged_fuse import RaggedFuse
 from ragged_dialect.passes.ragged_insert_checks import RaggedInsertChecks
@@ -94,7 +94,7 @@ def test_siblings_share_a_nest() -> None:
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
-def test_sums_of_short_floats_share_a_nest(kind: str) -> None:
+def test_sums_of_short_floats_share_a_nest(kind: str, compile: Compile) -> None:
     """Each keeps its own f32 accumulator: 2048 + 1 + 1 and 256 + 1 + 1 lose their ones otherwise."""
     x, b = X.replace("f32", kind), B.replace("f32", kind)
     body = (

@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.schedule_programs import DTYPES, PROGRAMS, assembled, lowered, main_kernels
@@ -16,13 +17,18 @@ from ragged_dialect.ptx.sass import Loop
 from ragged_dialect.ptx.tools import find_tool
 
 ARCHS = ("sm_80", "sm_90", "sm_100")
-QUICK = {"sm_90": ("f32", "f16", "i64"), "sm_80": ("f32",)}
+QUICK = ("f32", "sm_90")
 
 REGISTERS = {"flat": 64, "row": 64, "gather": 64, "segment": 64, "balanced": 80, "general": 64, "serial": 40}
 """The most a kernel of a schedule may take: 1024 threads fit on a multiprocessor, of balanced 768."""
 
+DIVISIONS = {"balanced": 3}
+"""Divisions by an i64 that is not constant, which ptxas has a function for; one per kernel start each."""
+
 WIDE = ("flat", "row", "segment", "balanced", "gather")
 """Schedules that access 16 bytes at a time where features are static."""
+
+SEGMENTED_SUM_ARCHS = [pytest.param(a, marks=() if a == "sm_90" else pytest.mark.slow) for a in ARCHS]
 
 PEERS = {"sm_80": 42 / 4, "sm_90": 118 / 16, "sm_100": 63 / 8}
 """Instructions per 16 bytes loaded in the main loop of a segmented sum of f32 by hand: the less of what
@@ -31,13 +37,13 @@ nvcc 13.0 and Triton 3.9 make of it."""
 pytestmark = pytest.mark.ptx
 
 
-def cases(names: list[str], archs: tuple[str, ...] = ARCHS, dtypes: tuple[str, ...] = DTYPES) -> list[object]:
-    """Program, element type, architecture; the most of them are slow."""
+def cases(names: list[str]) -> list[Any]:
+    """Program, element type, architecture; all but one per program are slow."""
     return [
-        pytest.param(name, dtype, arch, marks=() if dtype in QUICK.get(arch, ()) else pytest.mark.slow)
+        pytest.param(name, dtype, arch, marks=() if (dtype, arch) == QUICK else pytest.mark.slow)
         for name in names
-        for dtype in dtypes
-        for arch in archs
+        for dtype in DTYPES
+        for arch in ARCHS
     ]
 
 
@@ -64,7 +70,7 @@ class TestEveryKernel:
     """What holds for the kernels of every program."""
 
     def test_schedule(self, name: str, dtype: str, arch: str) -> None:
-        assert PROGRAMS[name].schedule in lowered(name, dtype).schedules.values()
+        assert PROGRAMS[name].schedule_for(dtype) in lowered(name, dtype).schedules.values()
         assert assembled(name, dtype, arch).keys() == lowered(name, dtype).schedules.keys()
 
     def test_nothing_is_spilled(self, name: str, dtype: str, arch: str) -> None:
@@ -74,10 +80,12 @@ class TestEveryKernel:
             assert report.sass.local == 0, kernel
 
     def test_no_calls_no_fences_no_warnings(self, name: str, dtype: str, arch: str) -> None:
+        kinds = lowered(name, dtype).schedules
         for kernel, report in assembled(name, dtype, arch).items():
             assert report.warnings == ()
             assert report.sass is not None
-            assert (report.sass.calls, report.sass.fences) == (0, 0), kernel
+            assert report.sass.calls <= DIVISIONS.get(kinds[kernel], 0), kernel
+            assert report.sass.fences == 0, kernel
 
     def test_registers(self, name: str, dtype: str, arch: str) -> None:
         kinds = lowered(name, dtype).schedules
@@ -96,18 +104,24 @@ REDUCING = [n for n in PROGRAMS if PROGRAMS[n].schedule in ("row", "segment", "b
 
 
 @pytest.mark.parametrize(("name", "dtype", "arch"), cases(REDUCING))
-def test_main_loops_load_16_bytes_at_a_time(name: str, dtype: str, arch: str) -> None:
+def test_main_loops_are_wide(name: str, dtype: str, arch: str) -> None:
+    """They load little else than 16 bytes at a time: a scalar that belongs to a row. Where a thread sums
+    several columns of i8, it takes eight."""
     for report in main_kernels(name, dtype, arch):
         loop = main_loop(report)
-        assert loop.loads * 16 == loop.bytes > 0, report.name
+        assert loop.widest == (64 if dtype == "i8" and SUMS_COLUMNS[name] else 128), report.name
+        assert loop.bytes * 8 > loop.loads * loop.widest / 2, report.name
 
 
-@pytest.mark.parametrize("arch", ARCHS)
+SUMS_COLUMNS = {"row_center": False, "segment_center": False, "segmented_sum": True, "from_padded": False}
+
+
+@pytest.mark.parametrize("arch", SEGMENTED_SUM_ARCHS)
 def test_segmented_sum_is_as_short_as_by_hand(arch: str) -> None:
     assert per_16_bytes(main_kernels("segmented_sum", "f32", arch)) <= PEERS[arch]
 
 
-@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("arch", SEGMENTED_SUM_ARCHS)
 def test_segmented_sum_against_nvcc(arch: str, root: Path, tmp_path: Path) -> None:
     """Both through the same ptxas."""
     nvcc = find_tool("nvcc")

@@ -20,8 +20,9 @@ from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.gpu import general
 from ragged_dialect.lowering.gpu.balanced_component import ComponentCode, PlacedReduction, captured
 from ragged_dialect.lowering.gpu.balanced_lanes import Lanes
-from ragged_dialect.lowering.gpu.balanced_match import Components, RowReduction, host_rows, match_components
+from ragged_dialect.lowering.gpu.balanced_match import Components, match_components
 from ragged_dialect.lowering.gpu.balanced_merge import MergedItems
+from ragged_dialect.lowering.gpu.balanced_reduction import RowReduction, host_rows
 from ragged_dialect.lowering.gpu.balanced_rows import RowWalk
 from ragged_dialect.lowering.gpu.balanced_tile import Tile
 from ragged_dialect.lowering.gpu.barriers import Barriers
@@ -119,7 +120,7 @@ class _Balanced:
 
     def _lanes(self, kernel: Kernel, code: ComponentCode) -> Lanes:
         extents = {d: n if isinstance(n, int) else kernel.scalar(n) for d, n in self.reduction.extents.items()}
-        with code.placed(self.reduction, emit.value(0)) as placed:
+        with code.placed(self.reduction.op, emit.value(0)) as placed:
             return Lanes.of(placed, self.reduction, extents, self.threads)
 
     def _plan(self, lanes: Lanes) -> _Plan:
@@ -200,7 +201,8 @@ class _Balanced:
         return forall
 
     def _add(self, code: ComponentCode, component: Any, first: Any, last: Any, carries: list[Any]) -> None:
-        """Add rows `first` to `last` of what tiles left open to a component's outs."""
+        """Add rows `first` to `last` of what tiles left open to a component's outs, and do again what
+        follows."""
         reduced = GenericOp(self.reduction.op)
         combiners = PlacedReduction.of(reduced).combiners
         count = arith.subi(last, first)
@@ -216,6 +218,8 @@ class _Balanced:
                 ["reduction"] + ["parallel"] * rank,
                 lambda elements, combiner=combiner: [combiner.apply(elements[0], elements[1])],
             )
+        for follower in self.reduction.followers:
+            code.copy(follower.op, code.at(component))
 
 
 def _count(forall: Any) -> Mixed:

@@ -10,7 +10,8 @@ from typing import Any
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.buffers import captures, defining_op, extent, remap
-from ragged_dialect.lowering.gpu.balanced_match import Components, RowReduction
+from ragged_dialect.lowering.gpu.balanced_match import Components
+from ragged_dialect.lowering.gpu.balanced_reduction import RowReduction
 from ragged_dialect.lowering.gpu.combiner import Combiner, combiner_of
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 
@@ -37,10 +38,11 @@ class ComponentCode:
             op = defining_op(x)
             if op is None or op.block != self.found.body:
                 return self.inside.get(x, x)
-            self._copy(op, known)
+            self.copy(op, known)
         return known[x]
 
-    def _copy(self, op: Any, known: Known) -> Any:
+    def copy(self, op: Any, known: Known) -> Any:
+        """A copy of an op of the body, computed from what is known; `known` has its results afterwards."""
         used = captures([op])
         replaced = {x: self.value(x, known) for x in used}
         copy = op.clone().operation
@@ -69,11 +71,11 @@ class ComponentCode:
         return counts
 
     @contextmanager
-    def placed(self, reduction: RowReduction, component: Any) -> Generator[PlacedReduction]:
-        """The reduction's op with the operands that it has at a component, until the context ends."""
-        copy = self._copy(reduction.op, {**self.at(component), **self.whole})
+    def placed(self, op: Any, component: Any) -> Generator[GenericOp]:
+        """A generic with the operands that it has at a component, until the context ends."""
+        copy = self.copy(op, {**self.at(component), **self.whole})
         try:
-            yield PlacedReduction.of(GenericOp(copy))
+            yield GenericOp(copy)
         finally:
             copy.erase()
 
@@ -115,7 +117,8 @@ def captured(found: Components, reduction: RowReduction) -> list[Any]:
             for x in captures([op]):
                 need(x)
 
-    visit(reduction.op)
+    for op in (reduction.op, *(follower.op for follower in reduction.followers)):
+        visit(op)
     for x in (found.low, found.high, *(v for v in reduction.inits.values())):
         need(x)
     for size in reduction.extents.values():

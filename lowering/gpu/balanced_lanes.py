@@ -9,13 +9,13 @@ from typing import Any
 from ragged_dialect._mlir import arith
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.emit import Mixed
-from ragged_dialect.lowering.gpu.balanced_component import PlacedReduction
-from ragged_dialect.lowering.gpu.balanced_match import RowReduction
+from ragged_dialect.lowering.gpu.balanced_reduction import RowReduction
+from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.points import Point
 from ragged_dialect.lowering.gpu.shuffle import WARP
 from ragged_dialect.lowering.gpu.thread_loops import below
 from ragged_dialect.lowering.gpu.thread_shape import fast_loop
-from ragged_dialect.lowering.gpu.vector_access import VectorAccess, vector_access, wide_access
+from ragged_dialect.lowering.gpu.vector_access import VectorAccess, access_of, vector_access, wide_access
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,8 @@ class Lanes:
     vector: VectorAccess | None
 
     @staticmethod
-    def of(placed: PlacedReduction, reduction: RowReduction, extents: dict[int, Mixed], threads: int) -> Lanes:
+    def of(generic: GenericOp, reduction: RowReduction, extents: dict[int, Mixed], threads: int) -> Lanes:
         """Lanes for a reduction in blocks of some threads."""
-        generic = placed.generic
         fast = fast_loop(generic)
         order = sorted(reduction.extents, key=lambda d: (d == fast, d))
         vector = None
@@ -43,6 +42,13 @@ class Lanes:
         elif fast == order[-1]:
             vector = vector_access(generic, fast)
         return Lanes(threads, reduction.loop, tuple(order), extents, vector)
+
+    def along(self, generic: GenericOp, loops: dict[int, int]) -> VectorAccess | None:
+        """What an op accesses at once in which a thread has the same features; `loops` has the loop here
+        for each of its own."""
+        if self.width == 1:
+            return None
+        return access_of(generic, next(d for d, of in loops.items() if of == self.order[-1]), self.width)
 
     @property
     def width(self) -> int:

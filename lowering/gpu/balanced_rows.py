@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +12,7 @@ from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.gpu.balanced_component import ComponentCode, PlacedReduction
 from ragged_dialect.lowering.gpu.balanced_lanes import Lanes
 from ragged_dialect.lowering.gpu.balanced_loops import State, choose, repeat
-from ragged_dialect.lowering.gpu.balanced_match import RowReduction
+from ragged_dialect.lowering.gpu.balanced_reduction import Follower, RowReduction
 from ragged_dialect.lowering.gpu.combiner import Combiner, fold_values
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.points import Payload, Point
@@ -79,7 +81,7 @@ class RowWalk:
 
     def _store(self, component: Any, accumulators: State, first: bool) -> None:
         width = self.lanes.width
-        with self.code.placed(self.reduction, component) as placed:
+        with self._placed(component) as placed:
             payload = self._payload(placed)
             for out, combiner in enumerate(placed.combiners):
                 init = self.reduction.inits.get(out) if first else None
@@ -89,6 +91,19 @@ class RowWalk:
                     inits = [self.code.value(init, self.code.at(component))] * width
                 mine = accumulators[out * width : (out + 1) * width]
                 payload.store(out, self.at, [combiner.apply(x, y) for x, y in zip(mine, inits, strict=True)])
+
+        for follower in self.reduction.followers:
+            self._follow(component, follower)
+
+    def _follow(self, component: Any, follower: Follower) -> None:
+        with self.code.placed(follower.op, component) as generic:
+            point: Point = [self.at[follower.loops[loop]] for loop in range(generic.rank)]
+            Payload(generic, self.lanes.along(generic, follower.loops)).at([point], list(range(len(generic.outs))))
+
+    @contextmanager
+    def _placed(self, component: Any) -> Generator[PlacedReduction]:
+        with self.code.placed(self.reduction.op, component) as generic:
+            yield PlacedReduction.of(generic)
 
     def _payload(self, placed: PlacedReduction, wide: bool = True) -> Payload:
         return Payload(placed.generic, self.lanes.vector if wide else None, placed.skipped)
@@ -129,7 +144,7 @@ class RowWalk:
             aligned = arith.cmpi(_EQ, arith.remui(row, emit.value(self.lanes.rows)), emit.value(0))
             left = arith.select(aligned, left, emit.value(0))
         end = arith.addi(row, arith.muli(arith.divui(left, emit.value(rows)), emit.value(rows)))
-        with self.code.placed(self.reduction, component) as placed:
+        with self._placed(component) as placed:
             payload, owners = self._payload(placed), self.owners(placed)
 
             def batch(i: Any, carried: State) -> State:
@@ -190,7 +205,7 @@ class RowWalk:
 
     def _load(self, rows: list[Any], wide: bool) -> list[Elements]:
         """Elements of the operands with rows, at some rows."""
-        with self.code.placed(self.reduction, emit.value(0)) as placed:
+        with self._placed(emit.value(0)) as placed:
             payload = self._payload(placed, wide)
             return [{k: payload.load(k, self._point(row)) for k in self.read} for row in rows]
 
@@ -207,7 +222,7 @@ class RowWalk:
             return [following, self.code.high(following), *neutral]
 
         component, high, *accumulators = repeat(state, ended, end)
-        with self.code.placed(self.reduction, component) as placed:
+        with self._placed(component) as placed:
             payload = self._payload(placed, self.lanes.rows == 1)
             point, generic = self._point(row), placed.generic
             operands: list[list[Any] | None] = [None] * len(generic.operands)

@@ -10,7 +10,7 @@ from ragged_dialect.lowering.buffers import captures, remap
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.gpu.block_body import BlockBody
 from ragged_dialect.lowering.gpu.fills import fold_fills
-from ragged_dialect.lowering.gpu.kernel import Kernel
+from ragged_dialect.lowering.gpu.kernel import WIDE, Kernel
 from ragged_dialect.lowering.gpu.reuse import keep_local
 from ragged_dialect.lowering.gpu.temporaries import Temporaries
 
@@ -36,6 +36,8 @@ def schedule(forall: Any, module: Any, name: str, status: Any, threads: int, unr
             block = hardware_id("gpu.block_id")
             outside = captures(list(body.operations)[:-1], body.arguments)
             inside = {x: kernel.value(x, forall) for x in outside}
+            if status is not None and status in outside:
+                kernel.op.attributes[WIDE] = ir.UnitAttr.get()
             indices = _indices(kernel, counts, block)
         last = list(kernel.body.operations)[-2].operation
         allocs = _move(body, kernel, indices, inside)

@@ -8,6 +8,7 @@ from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.errors import CompileError
 from ragged_dialect.lowering.gpu.host_integers import literal, not_negative
 from ragged_dialect.lowering.gpu.host_writer import FLOATS, Emitter, HostWriter, dtype, is_buffer, kind
+from ragged_dialect.lowering.gpu.kernel import NARROW
 
 _POINTER = "p"
 
@@ -139,7 +140,8 @@ def _launch(w: HostWriter, op: Any) -> None:
     values = op.operands[6 : 6 + segments[11]]
     kernel = str(op.attributes["kernel"]).split("@")[-1]
     kinds = " ".join(_POINTER if is_buffer(v.type) else kind(v.type) for v in values)
-    launch = w.bind(f"rt.kernel({kernel!r}, {_tuple(block)}, {kinds!r})", "k")
+    narrow = f", {kernel + NARROW!r}" if kernel in w.narrow else ""
+    launch = w.bind(f"rt.kernel({kernel!r}, {_tuple(block)}, {kinds!r}{narrow})", "k")
     call = f"{launch}({', '.join([*grid, *(_argument(w, v) for v in values)])})"
     guard = " and ".join(f"{name} > 0" for name in dict.fromkeys(grid) if not name.isdigit())
     if not guard:

@@ -21,6 +21,7 @@ Straight-line code: shapes, allocations and launches in the order of the program
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from ragged_dialect._mlir import ir
@@ -40,8 +41,9 @@ _EMITTERS = {
 }
 
 
-def host_source(module: Any) -> HostProgram:
-    """The host program of a module with functions, of which one is public, and kernels.
+def host_source(module: Any, narrow: Collection[str] = ()) -> HostProgram:
+    """The host program of a module with functions, of which one is public, and kernels; those named in
+    `narrow` exist for 32-bit indices too.
 
     CompileError, with the op's name, for what the host cannot run."""
     functions = {op.attributes["sym_name"].value: op for op in _children(module, "func.func") if _has_body(op)}
@@ -50,7 +52,7 @@ def host_source(module: Any) -> HostProgram:
         raise CompileError(f"expected one public function in a host program, got {len(public)}")
     entry = functions.pop(public[0])
     checks = checks_of(module)
-    writer = HostWriter(_EMITTERS, {name: f"f{number}" for number, name in enumerate(functions)})
+    writer = HostWriter(_EMITTERS, {name: f"f{number}" for number, name in enumerate(functions)}, narrow)
     for name, op in functions.items():
         _function(writer, op, writer.functions[name])
     _entry(writer, entry, bool(checks))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -42,8 +42,11 @@ class HostWriter:
     that only give a value another type share its name, so a buffer is one name in its block.
     """
 
-    def __init__(self, emitters: Mapping[str, Emitter], functions: Mapping[str, str]) -> None:
+    def __init__(
+        self, emitters: Mapping[str, Emitter], functions: Mapping[str, str], narrow: Collection[str] = ()
+    ) -> None:
         self.functions = functions
+        self.narrow = narrow
         self.bound: dict[str, str] = {}
         self.uses_floats = False
         self.reads_back: dict[str, None] = {}

@@ -7,7 +7,9 @@ from typing import Any
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.errors import CompileError
 from ragged_dialect.lowering.gpu.device_modules import gpu_modules
+from ragged_dialect.lowering.gpu.kernel import NARROW, WIDE
 from ragged_dialect.lowering.stage import Stage
+from ragged_dialect.ptx.link import linked
 from ragged_dialect.ptx.llvm22 import to_llvm22
 
 INDEX_BITS = (32, 64)
@@ -45,6 +47,36 @@ def kernels_to_llvm(module: Any, index_bits: int = 64) -> str:
         alone = lowered_kernels(module, index_bits)  # owns the op below
         [kernels] = gpu_modules(alone.operation)
         return to_llvm22(llvm.translate_module_to_llvmir(kernels))
+
+
+def kernels_of_both_widths(module: Any) -> str:
+    """As `kernels_to_llvm`, with a second kernel for 32-bit indices for each that is not `ragged.wide`:
+    its name ends in `_i32`."""
+    with module.context, ir.Location.unknown():
+        copy = ir.Module.create()
+        [kernels] = gpu_modules(module.operation)
+        copy.body.append(kernels.clone())
+    for kernel in _kernels(copy):
+        if WIDE in kernel.attributes:
+            kernel.erase()
+        else:
+            kernel.attributes["sym_name"] = ir.StringAttr.get(f"{_name(kernel)}{NARROW}", module.context)
+    wide = kernels_to_llvm(module)
+    return linked(wide, kernels_to_llvm(copy, 32)) if _kernels(copy) else wide
+
+
+def narrow_names(module: Any) -> set[str]:
+    """The kernels that may have 32-bit indices."""
+    return {_name(kernel) for kernel in _kernels(module) if WIDE not in kernel.attributes}
+
+
+def _kernels(module: Any) -> list[Any]:
+    found = [op.operation for inner in gpu_modules(module.operation) for op in inner.regions[0].blocks[0].operations]
+    return [op for op in found if op.name == "gpu.func"]
+
+
+def _name(kernel: Any) -> str:
+    return kernel.attributes["sym_name"].value
 
 
 def lowered_kernels(module: Any, index_bits: int = 64) -> Any:

@@ -14,8 +14,8 @@ BYTES = 16
 """Bytes of the widest access of one thread."""
 
 _MOST = 8
-"""Elements of a thread at a time where types of different sizes meet: of the larger ones a multiple of
-16 bytes, which take registers."""
+"""Elements that a thread has at a time where each is an accumulator, or is combined with larger ones:
+they take a register or more each, however small they are in memory."""
 
 _FAR = 1 << 30
 
@@ -43,11 +43,18 @@ def wide_access(generic: GenericOp, loop: int) -> VectorAccess | None:
     sizes = [_bytes(generic.scalar_type(k)) for k in lined_up if _in_global(generic.operands[k])]
     if not sizes or 0 in sizes:
         return None
-    widest = max(_bytes(generic.scalar_type(k)) for k, x in enumerate(generic.operands) if is_buffer(x))
-    width = min(BYTES // min(sizes), max(_MOST, BYTES // max(widest, 1)))
-    operands = frozenset(k for k in lined_up if _fits(generic, k, width))
-    used = [k for k in operands if k >= generic.n_inputs or generic.is_read(k)]
-    return VectorAccess(loop, width, operands) if used and width > 1 else None
+    accumulates = generic.parallel[loop] and bool(generic.reductions)
+    alike = min(sizes) == max(sizes) and not accumulates
+    width = BYTES // min(sizes) if alike else min(BYTES // min(sizes), _MOST)
+    found = access_of(generic, loop, width)
+    used = [k for k in found.operands if k >= generic.n_inputs or generic.is_read(k)]
+    return found if used and width > 1 else None
+
+
+def access_of(generic: GenericOp, loop: int, width: int) -> VectorAccess:
+    """Access to `width` iterations of a loop at a time, from a multiple of the width on."""
+    lined_up = [k for k, x in enumerate(generic.operands) if is_buffer(x) and _is_last(generic, k, loop)]
+    return VectorAccess(loop, width, frozenset(k for k in lined_up if _fits(generic, k, width)))
 
 
 def _is_last(generic: GenericOp, k: int, loop: int) -> bool:

@@ -3,35 +3,57 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ragged_dialect.arrays.array import RaggedArray
-from ragged_dialect.arrays.leaves import dense_leaf, is_dense, leaf_spec
+from ragged_dialect.arrays.leaves import DenseLeaf, dense_leaf, is_dense, leaf_spec
 from ragged_dialect.arrays.operators import OPERATIONS
-from ragged_dialect.arrays.program import Program, Returned, plan_result
+from ragged_dialect.arrays.program import Program, Result, Returned, plan_result
 from ragged_dialect.arrays.spec import BOOL, FLOAT, INT, Spec
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import Trace, tracing
-from ragged_dialect.arrays.tree import flatten, unflatten
+from ragged_dialect.arrays.tree import Tree, flatten, unflatten
 from ragged_dialect.errors import ArgumentError
 
 _NUMBERS: dict[type, Spec] = {bool: BOOL, int: INT, float: FLOAT}
 
 
-def build(name: str, leaves: Sequence[Any], body: Callable[[list[Tensor]], Any], target: str | None) -> tuple[Program, Any]:
-    """Trace a function of tracers and compile it: the program, and the tree of its results."""
+@dataclass(frozen=True)
+class Traced:
+    """A function that has been traced: its trace, how its results come out, and their tree."""
+
+    trace: Trace
+    plans: list[Result]
+    tree: Tree
+    device: str
+
+
+@contextmanager
+def trace_function(name: str, leaves: Sequence[Any], body: Callable[[list[Tensor]], Any]) -> Iterator[Traced]:
+    """Trace a function of tracers; the bindings' context is entered as long as the trace is used."""
     where, library = _place(name, leaves)
     with tracing(name, leaves) as trace:
-        results, tree = flatten(body(trace.tensors))
-        returned = Returned()
-        tensors = [as_tensor(trace, r) for r in results]
-        plans = [plan_result(trace, t, returned, where, library) for t in tensors]
-        trace.finish(returned.values)
-        chosen = target or ("cpu" if where == "cpu" else "gpu")
-        return Program(trace, plans, chosen), tree
+        with trace.building():
+            results, tree = flatten(body(trace.tensors))
+            returned = Returned()
+            tensors = [as_tensor(trace, r) for r in results]
+            plans = [plan_result(trace, t, returned, where, library) for t in tensors]
+            trace.finish(returned.values)
+        yield Traced(trace, plans, tree, where)
+
+
+def build(
+    name: str, leaves: Sequence[Any], body: Callable[[list[Tensor]], Any], target: str | None = None
+) -> tuple[Program, Tree]:
+    """Trace a function of tracers and compile it: the program, and the tree of its results."""
+    with trace_function(name, leaves, body) as traced:
+        chosen = target or ("cpu" if traced.device == "cpu" else "gpu")
+        return Program(traced.trace, traced.plans, chosen), traced.tree
 
 
 def _place(name: str, leaves: Sequence[Any]) -> tuple[str, str]:
@@ -64,7 +86,7 @@ class Operation:
         self.name = name
         self.compilations = 0
         self._body = body
-        self._programs: dict[Any, tuple[Program, Any]] = {}
+        self._programs: dict[Any, tuple[Program, Tree]] = {}
 
     def __call__(self, *arguments: Any, **parameters: Any) -> Any:
         """The results on arrays; within traced code the tracers of the results."""
@@ -93,7 +115,7 @@ class Operation:
         for argument in arguments:
             if isinstance(argument, Tensor):
                 return self.inline(argument.trace, arguments, parameters)
-        given = [a if a is None or isinstance(a, RaggedArray) or type(a) in _NUMBERS else _dense(self.name, a) for a in arguments]
+        given = [None if a is None else simple_leaf(self.name, a) for a in arguments]
         key = (*(None if a is None else leaf_spec(a) for a in given), *parameters.items())
         found = self._programs.get(key)
         if found is None:
@@ -102,14 +124,14 @@ class Operation:
         results = program([a for a in given if a is not None])
         return results[0] if tree is None else unflatten(tree, results)
 
-    def _build(self, arguments: Sequence[Any], parameters: dict[str, Any]) -> tuple[Program, Any]:
+    def _build(self, arguments: Sequence[Any], parameters: dict[str, Any]) -> tuple[Program, Tree]:
         present = [a is not None for a in arguments]
 
         def body(tensors: list[Tensor]) -> Any:
             given = iter(tensors)
             return self._body(*(next(given) if there else None for there in present), **parameters)
 
-        made = build(self.name, [a for a in arguments if a is not None], body, None)
+        made = build(self.name, [a for a in arguments if a is not None], body)
         self.compilations += 1
         return made
 
@@ -124,7 +146,10 @@ class Operation:
             trace.op = before
 
 
-def _dense(name: str, value: Any) -> Any:
+def simple_leaf(name: str, value: Any) -> Any:
+    """An argument as a leaf of programs. ArgumentError for what is no array and no number."""
+    if isinstance(value, (RaggedArray, DenseLeaf)) or type(value) in _NUMBERS:
+        return value
     if not is_dense(value) and not isinstance(value, (list, tuple)):
         raise ArgumentError(f"{name}: expected an array or a number, got {type(value).__name__}")
     return dense_leaf(value if is_dense(value) else np.asarray(value))

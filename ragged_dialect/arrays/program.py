@@ -77,6 +77,7 @@ class Result:
     axes: tuple[Origin | NewStructure | None, ...]
     number: bool
     nested: bool
+    loose: bool
 
 
 def plan_result(trace: Trace, tensor: Tensor, returned: Returned, device: str, library: str) -> Result:
@@ -94,7 +95,8 @@ def plan_result(trace: Trace, tensor: Tensor, returned: Returned, device: str, l
     made = spec(layout_of(tensor.axes), tuple(shape), tensor.dtype, device, library)
     values = _shared(trace, tensor)
     at = returned.add(tensor.storage) if values is None else values
-    return Result(at, made, tuple(axes), not tensor.axes and tensor.weak, not tensor.is_dense)
+    loose = any(isinstance(axis, PlainAxis) and axis.extent is None for axis in tensor.axes)
+    return Result(at, made, tuple(axes), not tensor.axes and tensor.weak, not tensor.is_dense, loose)
 
 
 def _shared(trace: Trace, tensor: Tensor) -> int | None:
@@ -238,7 +240,7 @@ def _result(result: Result, leaves: Leaves, parts: list[Any], made: dict[Any, St
     if result.nested:
         buffer = parts[result.values] if result.values >= 0 else leaves[-1 - result.values].buffer
         structures = tuple([None if axis is None else _structure(axis, leaves, parts, made) for axis in result.axes])
-        return RaggedArray.trusted(buffer, structures, result.spec)
+        return RaggedArray.trusted(buffer, structures, _with_extents(result, buffer) if result.loose else result.spec)
     if result.number:
         return parts[result.values]
     if result.values < 0:
@@ -246,6 +248,16 @@ def _result(result: Result, leaves: Leaves, parts: list[Any], made: dict[Any, St
     part = parts[result.values]
     array = part.writeable if isinstance(part, Buffer) else part
     return give(array, result.spec.library) if result.axes else array[()]
+
+
+def _with_extents(result: Result, buffer: Buffer) -> Spec:
+    """The spec of a result with plain extents that only the call knows."""
+    known = result.spec
+    shape = list(known.shape)
+    for number, extent in enumerate(buffer.shape):
+        if result.axes[number] is None:
+            shape[known.layout.dims(number)[0]] = extent
+    return spec(known.layout, tuple(shape), known.dtype, known.device, known.library)
 
 
 def _structure(axis: Origin | NewStructure, leaves: Leaves, parts: list[Any], made: dict[Any, Structure]) -> Structure:

@@ -248,6 +248,10 @@ class Trace:
         size = emit.load(axis.vectors[-1], emit.sub(emit.dim(axis.vectors[-1], 0), 1))
         return self.assembled(emit.empty([size], ir.IntegerType.get_signless(1)), [axis], np.dtype(np.bool_)).value
 
+    def building(self) -> Any:
+        """The insertion point of the function, as a context manager."""
+        return ir.InsertionPoint(self.block)
+
     # The end ---------------------------------------------------------------------------------------
 
     def finish(self, results: Sequence[Any]) -> None:
@@ -264,23 +268,8 @@ class Trace:
         )
 
 
-_current = threading.local()
-
-
-def current() -> Trace | None:
-    """The trace of this thread, None outside of one."""
-    return getattr(_current, "trace", None)
-
-
 @contextmanager
 def tracing(name: str, leaves: Sequence[Any]) -> Iterator[Trace]:
-    """A trace that is current, with everything the bindings need."""
+    """A trace with everything the bindings need; what is built goes to its block, see `Trace.building`."""
     with lock, shared_context(), ir.Location.unknown():
-        trace = Trace(name, leaves)
-        before = current()
-        _current.trace = trace
-        try:
-            with ir.InsertionPoint(trace.block):
-                yield trace
-        finally:
-            _current.trace = before
+        yield Trace(name, leaves)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+
+from ragged_dialect.errors import ArgumentError
 
 Tree = Any
 
@@ -36,13 +40,27 @@ def _flatten(value: Any, leaves: list[Any]) -> Tree:
         return Node(dict, tuple(value), tuple(_flatten(v, leaves) for v in value.values()))
     if isinstance(value, (tuple, list)):
         return Node(type(value), (), tuple(_flatten(v, leaves) for v in value))
-    if value is None or isinstance(value, str):
+    if value is None or isinstance(value, _STATIC):
         return Static(value)
     leaves.append(value)
     return None
 
 
-def unflatten(tree: Tree, leaves: list[Any]) -> Any:
+def flatten_arguments(value: Any, place: str) -> tuple[list[Any], Tree]:
+    """As `flatten`, for arguments: booleans, dtypes and types are static. ArgumentError, with the place,
+    for what is no array, number or container."""
+    leaves: list[Any] = []
+    tree = _flatten(value, leaves)
+    for leaf in leaves:
+        if isinstance(leaf, (set, frozenset)) or callable(leaf):
+            raise ArgumentError(f"{place}: expected arrays, numbers or text, got {type(leaf).__name__} (use static)")
+    return leaves, tree
+
+
+_STATIC = (str, bool, np.dtype, type)
+
+
+def unflatten(tree: Tree, leaves: Iterable[Any]) -> Any:
     """The value that `flatten` took apart, with other leaves."""
     return _unflatten(tree, iter(leaves))
 

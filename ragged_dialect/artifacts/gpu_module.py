@@ -10,7 +10,7 @@ import numpy as np
 
 from ragged_dialect import checks, errors
 from ragged_dialect.artifacts.amalgamation import Amalgamation, amalgamate
-from ragged_dialect.compiler.device import ptx_program
+from ragged_dialect.compiler.device import KernelOptions, ptx_program
 from ragged_dialect.errors import CompileError
 from ragged_dialect.runtime import (
     arguments,
@@ -20,6 +20,7 @@ from ragged_dialect.runtime import (
     gpu_status,
     host_numbers,
     host_program,
+    narrow,
     printing,
     program,
     signature,
@@ -40,6 +41,7 @@ RUNTIME = (
     gpu_arrays,
     gpu_driver,
     gpu_status,
+    narrow,
     gpu,
 )
 """The modules a file carries, in the order of their imports."""
@@ -104,14 +106,21 @@ Every call waits for its checks."""
 
 
 def write(
-    source: Any, entry: str | None, output: Path | str, check: bool | str = True, *, arch: str, fast_math: bool = False
+    source: Any,
+    entry: str | None,
+    output: Path | str,
+    check: bool | str = True,
+    *,
+    arch: str,
+    fast_math: bool = False,
+    schedule: str = "auto",
 ) -> Path:
     """Write a module with a function of the entry's name to `output`.
 
     The options are those of `ragged_dialect.compile`. VerifyError, PassError, or CompileError for a
     program that cannot be lowered, an unknown arch, an entry whose name is not free in Python.
     OSError when the file cannot be written."""
-    program = ptx_program(source, entry, bool(check), arch, fast_math)
+    program = ptx_program(source, entry, bool(check), arch, fast_math, KernelOptions(schedule=schedule))
     write_output(str(output), module_text(program, arch, check == "sync"))
     return Path(output)
 

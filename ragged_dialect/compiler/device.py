@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from ragged_dialect._mlir import ir
@@ -20,19 +21,36 @@ from ragged_dialect.runtime.stored_program import DeviceProgram
 Finish = Callable[[str], str]
 
 
-def compile_for_emulator(source: Any, entry: str | None, check: bool, sync: str) -> DeviceFunction:
+@dataclass(frozen=True)
+class KernelOptions:
+    """How kernels are made: with `narrow`, for 32-bit indices too; `schedule` as `ragged-map-parallel`
+    takes it."""
+
+    narrow: bool = True
+    schedule: str = "auto"
+
+
+def compile_for_emulator(
+    source: Any, entry: str | None, check: bool, sync: str, kernels: KernelOptions
+) -> DeviceFunction:
     """A function on NumPy arrays whose kernels the emulator runs."""
     from ragged_dialect.emulator import Emulator
     from ragged_dialect.runtime.emulated import EmulatedDevice
 
-    program = device_program(source, entry, check, ["llvm"], _unchanged)
+    program = device_program(source, entry, check, kernels, ["llvm"], _unchanged)
     _check_sync(program, sync)
     device = EmulatedDevice(Emulator(program.kernels), program.signature.name, program.host)
     return DeviceFunction(program.signature, load_host_program(program.host.source), device)
 
 
 def compile_for_gpu(
-    source: Any, entry: str | None, check: bool | str, sync: str, arch: str | None, fast_math: bool
+    source: Any,
+    entry: str | None,
+    check: bool | str,
+    sync: str,
+    kernels: KernelOptions,
+    arch: str | None,
+    fast_math: bool,
 ) -> DeviceFunction:
     """A function on arrays of the GPU that is current. DeviceError where there is none."""
     from ragged_dialect.ptx.targets import PTX_VERSIONS, ptx_version
@@ -42,51 +60,64 @@ def compile_for_gpu(
     if arch is not None:
         ptx_version(arch)
     cupy = require_cupy()
-    program = ptx_program(source, entry, bool(check), arch or device_arch(cupy, PTX_VERSIONS), fast_math)
+    arch = arch or device_arch(cupy, PTX_VERSIONS)
+    program = ptx_program(source, entry, bool(check), arch, fast_math, kernels)
     _check_sync(program, sync)
     device = CupyDevice(cupy, program.signature.name, program.kernels, program.host, check == "sync")
     return DeviceFunction(program.signature, load_host_program(program.host.source), device)
 
 
-def ptx_program(source: Any, entry: str | None, check: bool, arch: str, fast_math: bool = False) -> DeviceProgram:
+def ptx_program(
+    source: Any,
+    entry: str | None,
+    check: bool,
+    arch: str,
+    fast_math: bool = False,
+    kernels: KernelOptions = KernelOptions(),
+) -> DeviceProgram:
     """A function of a program with kernels in PTX. CompileError for an unknown arch."""
     from ragged_dialect.ptx import emit
     from ragged_dialect.ptx.targets import ptx_version
 
     ptx_version(arch)
-    return device_program(source, entry, check, ["ptx", arch, fast_math], lambda ir: emit(ir, arch, fast_math))
+    options = ["ptx", arch, fast_math]
+    return device_program(source, entry, check, kernels, options, lambda ir: emit(ir, arch, fast_math))
 
 
-def device_program(source: Any, entry: str | None, check: bool, options: list[Any], finish: Finish) -> DeviceProgram:
+def device_program(
+    source: Any, entry: str | None, check: bool, kernels: KernelOptions, options: list[Any], finish: Finish
+) -> DeviceProgram:
     """A function of a program with its kernels in the form that `finish` makes of LLVM IR; `options`
     tell that form apart. From the cache where it is there."""
     module = load_program(source)
     with module.context, ir.Location.unknown():
         function = find_entry(module, entry)
         name = function.attributes["sym_name"].value
-        key = cache.key([print_module(module, generic=True), name, check, *options, *versions()])
+        key = cache.key([print_module(module, generic=True), name, check, *astuple(kernels), *options, *versions()])
         stored = cache.load(key)
         if stored is not None:
             return DeviceProgram.from_bytes(stored)
         keep_only(module, function)
-        program = _lower(module, name, check, finish)
+        program = _lower(module, name, check, kernels, finish)
     cache.store(key, program.to_bytes())
     return program
 
 
-def _lower(module: Any, name: str, check: bool, finish: Finish) -> DeviceProgram:
+def _lower(module: Any, name: str, check: bool, kernels: KernelOptions, finish: Finish) -> DeviceProgram:
     from ragged_dialect.lowering.gpu.device_modules import gpu_modules
     from ragged_dialect.lowering.gpu.host_program import host_source
-    from ragged_dialect.lowering.gpu.translate import kernels_to_llvm
+    from ragged_dialect.lowering.gpu.translate import kernels_of_both_widths, kernels_to_llvm, narrow_names
 
-    layouts, *rest = pipelines.gpu_pipeline(check)
+    layouts, *rest = pipelines.gpu_pipeline(check, kernels.schedule)
     layouts.run(module, verify=False)
     signature = signature_of(functions(module)[name])
     for stage in rest:
         stage.run(module, verify=False)
-    host = host_source(module)
-    kernels = finish(kernels_to_llvm(module)) if gpu_modules(module.operation) else ""
-    return DeviceProgram(signature, host, kernels)
+    host = host_source(module, narrow_names(module) if kernels.narrow else ())
+    if not gpu_modules(module.operation):
+        return DeviceProgram(signature, host, "")
+    translate = kernels_of_both_widths if kernels.narrow else kernels_to_llvm
+    return DeviceProgram(signature, host, finish(translate(module)))
 
 
 def _unchanged(text: str) -> str:

@@ -13,6 +13,7 @@ from ragged_dialect.runtime.gpu_arrays import DeviceArrays
 from ragged_dialect.runtime.gpu_driver import device_errors, explained, load_module
 from ragged_dialect.runtime.gpu_status import CheckedStreams, StreamKey, raise_arrived
 from ragged_dialect.runtime.host_program import HostProgram
+from ragged_dialect.runtime.narrow import by_extent
 from ragged_dialect.runtime.printing import printer
 from ragged_dialect.runtime.signature import Part
 
@@ -75,22 +76,29 @@ class CupyDevice:
         stream = self._cupy.cuda.get_current_stream()
         return (device, stream.ptr), stream
 
-    def kernel(self, name: str, block: tuple[int, int, int], kinds: str) -> Callable[..., None]:
-        """What launches a kernel: called with three grid sizes and the arguments."""
+    def kernel(
+        self, name: str, block: tuple[int, int, int], kinds: str, narrow: str | None = None
+    ) -> Callable[..., None]:
+        """What launches a kernel: called with three grid sizes and the arguments. `narrow` is the same
+        kernel with 32-bit indices."""
+        wide = self._launch(name, block, kinds)
+        return wide if narrow is None else by_extent(kinds, wide, self._launch(narrow, block, kinds))
+
+    def _launch(self, name: str, block: tuple[int, int, int], kinds: str) -> Callable[..., None]:
         assert self._module is not None
         function = self._module.get_function(name)
-        narrow = [k for k, kind in enumerate(kinds.split()) if kind == "bf16"]
+        brief = [k for k, kind in enumerate(kinds.split()) if kind == "bf16"]
 
         def launch(x: int, y: int, z: int, *arguments: Any) -> None:
             if x > _MOST_BLOCKS[0] or y > _MOST_BLOCKS[1] or z > _MOST_BLOCKS[2]:
                 raise DeviceError(f"{self._name}: expected a grid of at most {_MOST_BLOCKS} blocks, got {(x, y, z)}")
             function((x, y, z), block, arguments)
 
-        def launch_narrow(x: int, y: int, z: int, *arguments: Any) -> None:
+        def launch_bits(x: int, y: int, z: int, *arguments: Any) -> None:
             """CuPy passes no bfloat16 by value, but its bits."""
-            launch(x, y, z, *[a.view(np.uint16) if k in narrow else a for k, a in enumerate(arguments)])
+            launch(x, y, z, *[a.view(np.uint16) if k in brief else a for k, a in enumerate(arguments)])
 
-        return launch_narrow if narrow else launch
+        return launch_bits if brief else launch
 
     def load(self, buffer: Any, index: tuple[int, ...]) -> Any:
         """One element, after everything queued. RuntimeCheckError when a check failed before: what

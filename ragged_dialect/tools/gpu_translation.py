@@ -14,6 +14,7 @@ class GpuOptions:
     arch: str
     fast_math: bool
     index_bits: int
+    schedule: str
     check: bool
 
 
@@ -35,7 +36,7 @@ def translate(module: Any, options: GpuOptions) -> str:
     if not has_kernels(module):
         from ragged_dialect.lowering import pipelines
 
-        for stage in pipelines.gpu_pipeline(options.check):
+        for stage in pipelines.gpu_pipeline(options.check, options.schedule):
             stage.run(module)
     lowered = lowered_kernels(module, options.index_bits)
     if options.to == "nvvm":

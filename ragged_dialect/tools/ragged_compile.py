@@ -31,6 +31,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cpu", default="host", help="for --target cpu: which CPU, host (default) or a portable one")
     parser.add_argument("--no-check", action="store_true", help="leave run-time checks out: invalid data is undefined")
     parser.add_argument("--fast-math", action="store_true", help="for GPUs: allow approximate functions")
+    parser.add_argument("--schedule", default="auto", help="for GPUs: how kernels are spread (default: auto)")
     parser.add_argument("--version", action="store_true", help="print versions")
     return parser
 
@@ -62,7 +63,15 @@ def _compile(options: argparse.Namespace) -> None:
     else:
         from ragged_dialect.artifacts import gpu_module
 
-        gpu_module.write(module, options.entry, options.output, check, arch=options.target, fast_math=options.fast_math)
+        gpu_module.write(
+            module,
+            options.entry,
+            options.output,
+            check,
+            arch=options.target,
+            fast_math=options.fast_math,
+            schedule=options.schedule,
+        )
 
 
 def main(argv: Sequence[str] | None = None) -> int:

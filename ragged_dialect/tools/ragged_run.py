@@ -32,6 +32,7 @@ def _parser() -> argparse.ArgumentParser:
         "--target", default="cpu", help="where to run: cpu (default), gpu, emulator, or auto: gpu where there is one"
     )
     parser.add_argument("--arch", metavar="sm_XY", help="what GPU code is made for (default: the device)")
+    parser.add_argument("--schedule", default="auto", help="how GPU kernels are spread (default: auto)")
     parser.add_argument("--output", metavar="FILE", help="save the results as .npz instead of printing them")
     parser.add_argument("--no-check", action="store_true", help="leave run-time checks out: invalid data is undefined")
     parser.add_argument("--threads", type=int, metavar="N", help="threads (default: RAGGED_NUM_THREADS or all cores)")
@@ -78,7 +79,7 @@ def _execute(options: argparse.Namespace) -> None:
     filename = "<stdin>" if options.file == STREAM else options.file
     module = load_module(read_input(options.file), context(), filename)
     check = False if options.no_check else "sync"
-    function = compile(module, options.entry, options.target, check, arch=options.arch)
+    function = compile(module, options.entry, options.target, check, arch=options.arch, schedule=options.schedule)
     if options.target == "auto":
         print(f"target: {function.target}", file=sys.stderr)
     returned = function(*read_arguments(function.signature, options.inputs))

@@ -37,6 +37,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     add("--target", choices=("cpu", "gpu"), help="for --to=llvmir; default: gpu if there is a gpu.module, else cpu")
     add("--arch", default=DEFAULT_ARCH, metavar="SM", help=f"GPU architecture (default {DEFAULT_ARCH})")
     add("--fast-math", action="store_true", help="approximate instructions for f32 math in PTX")
+    add("--schedule", default="auto", help="for gpu: how kernels are spread over blocks and threads (default auto)")
     add("--index-bits", type=int, choices=(32, 64), default=64, help="width of index in kernels (default 64)")
     add("--check-ptx", action="store_true", help="assemble the PTX; print registers, spills and widths to stderr")
     add("--no-check", action="store_true", help="leave run-time checks out")
@@ -57,7 +58,8 @@ def _translated_input(data: bytes, filename: str, args: argparse.Namespace) -> s
     default = "gpu" if args.to != "llvmir" or has_kernels(module) else "cpu"
     if (args.target or default) == "cpu":
         return _cpu_llvmir(module, not args.no_check)
-    return translate(module, GpuOptions(args.to, args.arch, args.fast_math, args.index_bits, not args.no_check))
+    options = GpuOptions(args.to, args.arch, args.fast_math, args.index_bits, args.schedule, not args.no_check)
+    return translate(module, options)
 
 
 def to_llvmir(text: str | bytes, filename: str, check: bool = True) -> str:

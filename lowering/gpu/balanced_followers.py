@@ -1,0 +1,68 @@
+"""What comes after the reductions in the body of a forall over components."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.lowering.buffers import is_buffer, region, root
+from ragged_dialect.lowering.gpu.balanced_reduction import Follower, RowReduction, is_free, is_row_of_component
+from ragged_dialect.lowering.gpu.generic_op import GenericOp
+
+
+def with_followers(
+    reductions: list[RowReduction], ops: list[Any], written: set[Any], body: Any
+) -> list[RowReduction] | None:
+    """The reductions with the ops that follow them; None when one of these is no `Follower`. They may
+    run again when a reduction's result changes: they read nothing but results of one reduction, and
+    store what nobody else does."""
+    found = list(reductions)
+    for op in ops:
+        reads = _read(GenericOp(op), written)
+        number = next((n for n, r in enumerate(found) if reads and reads <= _outs(r)), None)
+        follower = None if number is None else _follower(GenericOp(op), found[number], written, body)
+        if number is None or follower is None:
+            return None
+        found[number] = replace(found[number], followers=(*found[number].followers, follower))
+    return found
+
+
+def _read(generic: GenericOp, written: set[Any]) -> set[Any]:
+    """The written buffers among the inputs of an op."""
+    return {root(x) for x in generic.inputs if is_buffer(x)} & written
+
+
+def _outs(reduction: RowReduction) -> set[Any]:
+    return {root(out) for out in GenericOp(reduction.op).outs}
+
+
+def _follower(generic: GenericOp, reduction: RowReduction, written: set[Any], body: Any) -> Follower | None:
+    outs = range(generic.n_inputs, len(generic.operands))
+    if generic.reductions or any(generic.is_read(k) for k in outs):
+        return None
+    if not all(is_row_of_component(generic.operands[k], body) for k in outs):
+        return None
+    if not all(is_free(op, None, written) for op in generic.payload):
+        return None
+    loops: dict[int, int] = {}
+    for k, x in enumerate(generic.inputs):
+        if is_buffer(x) and root(x) in written:
+            pairs = _pairs(generic, k, reduction)
+            if pairs is None or any(loops.setdefault(loop, of) != of for loop, of in pairs):
+                return None
+    return Follower(generic.op, loops) if len(loops) == generic.rank == len(set(loops.values())) else None
+
+
+def _pairs(generic: GenericOp, k: int, reduction: RowReduction) -> list[tuple[int, int]] | None:
+    """Loops of an op that reads an out of a reduction, each with the reduction's loop along the same
+    dim; None when it does not read the same elements."""
+    reduced, x = GenericOp(reduction.op), generic.operands[k]
+    out = next(n for n in range(reduced.n_inputs, len(reduced.operands)) if root(reduced.operands[n]) == root(x))
+    view = reduced.operands[out]
+    if x != view and (region(x) is None or region(x) != region(view) or x.type.shape != view.type.shape):
+        return None
+    results = list(zip(generic.maps[k].results, reduced.maps[out].results, strict=True))
+    if not all(isinstance(e, ir.AffineDimExpr) for e, _ in results):
+        return None
+    return [(e.position, of.position) for e, of in results]

@@ -1,0 +1,205 @@
+"""Rows by index vectors: windows, gathers of components and of storage rows, kept rows of a mask.
+
+Vectors are MLIR values `tensor<?xi64>`; positions are those of a storage axis.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect import builders, generic
+from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.arrays.axes import Axis, NestedAxis, PlainAxis, shape_of
+from ragged_dialect.arrays.elements import compare, select
+from ragged_dialect.arrays.structures import contiguous
+from ragged_dialect.arrays.tensor import Tensor
+from ragged_dialect.arrays.trace import element_type
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.generic import loop_index
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.types import dense_type
+
+
+def with_axis(x: Tensor, number: int, axis: Axis, storage: Any = None) -> Tensor:
+    """The tensor with another axis, and perhaps other values."""
+    axes = [*x.axes[:number], axis, *x.axes[number + 1 :]]
+    return x.trace.assembled(x.storage if storage is None else storage, axes, x.dtype)
+
+
+def ragged_level(x: Tensor, dim: int) -> tuple[int, int, NestedAxis]:
+    """Axis number, level and axis of a ragged dim. LayoutError for another dim."""
+    number, level = x.place(dim)
+    axis = x.axes[number]
+    if not isinstance(axis, NestedAxis) or axis.letters[level] not in RAGGED:
+        raise LayoutError(f'{x.trace.op}: expected a ragged dim, got dim {dim} of layout "{x.layout}"')
+    return number, level, axis
+
+
+def window(x: Tensor, dim: int, starts: Any, lengths: Any) -> Tensor:
+    """A ragged dim with other starts and lengths, one per component: a view."""
+    number, level, axis = ragged_level(x, dim)
+    count = sum({"r": 1, "w": 2}.get(c, 0) for c in axis.letters[:level])
+    after = count + (2 if axis.letters[level] == "w" else 1)
+    letters = f"{axis.letters[:level]}w{axis.letters[level + 1 :]}"
+    made = NestedAxis(letters, [*axis.vectors[:count], starts, lengths, *axis.vectors[after:]], explicit_extents(x, number))
+    return with_axis(x, number, made)
+
+
+def explicit_extents(x: Tensor, number: int) -> list[Any]:
+    """Extents of an axis, with values for all dense levels but the one that a vector's size gives."""
+    axis = x.axes[number]
+    assert isinstance(axis, NestedAxis)
+    first = x.layout.dims(number)[0]
+    gives = axis.letters[1] in RAGGED
+    return [
+        emit.value(x.extent(first + at)) if c == "d" and not (gives and at == 0) else extent
+        for at, (c, extent) in enumerate(zip(axis.letters, axis.extents, strict=True))
+    ]
+
+
+def component_starts(x: Tensor, dim: int) -> Any:
+    """Where the components of a ragged dim start, by parent position."""
+    return builders.starts(x.value, dim)
+
+
+def component_lengths(x: Tensor, dim: int) -> Any:
+    """Lengths of the components of a ragged dim, by parent position."""
+    return builders.lengths(x.value, dim, stored=True)
+
+
+def wrapped(index: Any, extent: Any) -> Any:
+    """An index that counts from the end when it is negative."""
+    negative = compare("lt", index, emit.value(0))
+    return select(negative, emit.add(index, extent), index)
+
+
+def clamped(bound: Any, extent: Any) -> Any:
+    """A bound of a slice as Python reads it: from the end when negative, moved into [0, extent]."""
+    return emit.minimum(emit.maximum(wrapped(bound, extent), 0), extent)
+
+
+def take_components(x: Tensor, at: Any) -> Tensor:
+    """The components of the first dim at positions `at`, of a nested axis: windows, a view."""
+    axis = x.axes[0]
+    assert isinstance(axis, NestedAxis)
+    level = next(k for k, c in enumerate(axis.letters) if c in RAGGED)
+    inner: Any = 1
+    for dim in range(1, level):
+        inner = emit.mul(inner, x.extent(dim))
+    count = emit.dim(at, 0)
+    starts, lengths = component_starts(x, level), component_lengths(x, level)
+    if level > 1:
+        at = vectors.generate(
+            emit.mul(count, inner),
+            lambda i: emit.add(
+                emit.mul(emit.load(at, arith.divui(i, emit.value(inner))), inner), arith.remui(i, emit.value(inner))
+            ),
+        )
+    made = window(x, level, vectors.gather(starts, at), vectors.gather(lengths, at))
+    if level > 1:
+        taken = made.axes[0]
+        assert isinstance(taken, NestedAxis)
+        taken.extents[0] = emit.value(count)
+        made = with_axis(made, 0, taken)
+    return made
+
+
+def take_rows(x: Tensor, number: int, at: Any, axis: Axis) -> Tensor:
+    """Storage rows along an axis at positions `at`, under an axis of their own: a copy."""
+    sizes = x.storage_sizes()
+    sizes[number] = emit.dim(at, 0)
+    rank = len(sizes)
+    source = x.storage
+    element = element_type(x.dtype)
+    axes = [*x.axes[:number], axis, *x.axes[number + 1 :]]
+    static = shape_of(axes).storage_shape()
+    init = emit.cast(
+        emit.empty([s if e is None else e for s, e in zip(sizes, static, strict=True)], element), dense_type(static, element)
+    )
+
+    def body(_: list[Any]) -> list[Any]:
+        indices = [loop_index(k) for k in range(rank)]
+        indices[number] = emit.load(at, indices[number])
+        return [tensor.extract(source, indices)]
+
+    op = generic.generic([], [init], [ir.AffineMap.get_identity(rank)], ["parallel"] * rank, body)
+    return x.trace.assembled(op.result, axes, x.dtype)
+
+
+def row_ids(x: Tensor, axis: NestedAxis) -> Any:
+    """The component of every element of an axis without windows, by position."""
+    return builders.row_ids(x.trace.nothing_of(axis), len(axis.letters) - 1)
+
+
+def relaid(x: Tensor, number: int, axis: NestedAxis, offsets: Any) -> NestedAxis:
+    """An axis with other offsets at its last level."""
+    return NestedAxis(axis.letters, [*axis.vectors[:-1], offsets], explicit_extents(x, number))
+
+
+def innermost(x: Tensor, dim: int) -> tuple[Tensor, int, NestedAxis]:
+    """The tensor without windows, with axis number and axis of an innermost ragged dim."""
+    x = contiguous(x)
+    number, level, axis = ragged_level(x, dim)
+    if level != len(axis.letters) - 1:
+        raise LayoutError(f'{x.trace.op}: expected an innermost ragged dim, got dim {dim} of layout "{x.layout}"')
+    return x, number, axis
+
+
+def stepped(x: Tensor, dim: int, start: Any, stop: Any, step: int) -> Tensor:
+    """Every `step`-th element of every component of a ragged dim, as Python slices: a copy."""
+    x, number, axis = innermost(x, dim)
+    lengths = component_lengths(x, dim)
+    count = emit.dim(lengths, 0)
+    first = vectors.generate(count, lambda q: slice_bounds(emit.load(lengths, q), start, stop, step)[0])
+    sizes = vectors.generate(count, lambda q: slice_bounds(emit.load(lengths, q), start, stop, step)[1])
+    offsets = vectors.scan(sizes)
+    made = relaid(x, number, axis, offsets)
+    ids, starts = row_ids(x, made), component_starts(x, dim)
+
+    def position(k: Any) -> Any:
+        q = emit.load(ids, k)
+        within = emit.sub(k, emit.load(offsets, q))
+        return emit.add(emit.add(emit.load(starts, q), emit.load(first, q)), emit.mul(within, step))
+
+    at = vectors.generate(vectors.last(offsets), position)
+    return take_rows(x, number, at, made)
+
+
+def slice_bounds(extent: Any, start: Any, stop: Any, step: int) -> tuple[Any, Any]:
+    """First index and size of a Python slice of an extent; None for a bound left out."""
+    if step > 0:
+        low = 0 if start is None else clamped(start, extent)
+        high = extent if stop is None else clamped(stop, extent)
+        span = emit.maximum(emit.sub(high, low), 0)
+        return low, emit.ceildiv(span, step)
+    last = emit.sub(extent, 1)
+    low = last if start is None else emit.minimum(emit.maximum(wrapped(start, extent), -1), last)
+    high = -1 if stop is None else emit.minimum(emit.maximum(wrapped(stop, extent), -1), last)
+    span = emit.maximum(emit.sub(low, high), 0)
+    return low, emit.ceildiv(span, -step)
+
+
+def kept_rows(mask: Any) -> tuple[Any, Any]:
+    """Of a vector of booleans: how many are true before each position (one entry more), and the
+    positions of those that are."""
+    size = emit.dim(mask, 0)
+    flags = vectors.generate(size, lambda i: arith.index_castui(ir.IndexType.get(), tensor.extract(mask, [i])))
+    before = vectors.scan(flags)
+    return before, vectors.generate(vectors.last(before), lambda k: _first_above(before, size, k))
+
+
+def _first_above(before: Any, size: Any, k: Any) -> Any:
+    """The position i with before[i] <= k < before[i + 1], by bisection."""
+
+    def step(_: Any, state: list[Any]) -> list[Any]:
+        low, high = state
+        middle = arith.divui(emit.add(low, high), emit.value(2))
+        above = compare("gt", emit.load(before, emit.add(middle, 1)), k)
+        open_ = compare("lt", low, high)
+        moved = select(above, low, emit.add(middle, 1))
+        return [select(open_, moved, low), select(arith.andi(open_, above), middle, high)]
+
+    return emit.for_loop(64, [emit.value(0), emit.sub(emit.value(size), 1)], step)[0]
+
+

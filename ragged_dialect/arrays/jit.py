@@ -1,0 +1,189 @@
+"""`jit`: a Python function on arrays as one compiled program."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, overload
+
+from ragged_dialect.arrays.array import RaggedArray
+from ragged_dialect.arrays.function import build, simple_leaf
+from ragged_dialect.arrays.leaves import DenseLeaf, dense_leaf, leaf_spec
+from ragged_dialect.arrays.lowered import LoweredFunction, lower
+from ragged_dialect.arrays.program import Program
+from ragged_dialect.arrays.spec import BOOL, FLOAT, INT, spec
+from ragged_dialect.arrays.tensor import Tensor
+from ragged_dialect.arrays.tree import Static, Tree, flatten_arguments, unflatten
+from ragged_dialect.errors import ArgumentError
+
+_NUMBERS = {int: INT, float: FLOAT, bool: BOOL}
+Dims = Mapping[str, Sequence[int]] | Sequence[int]
+
+
+class JitFunction:
+    """A function that is traced once per key and then runs as one compiled program.
+
+    The key is the layouts, dtypes and devices of the arrays, the static extents of their plain dense
+    axes (of a dense array all but the first), and the static arguments. Lengths, the number of
+    components and numbers are no part of it. `compilations` counts programs."""
+
+    def __init__(
+        self, function: Callable[..., Any], static: Sequence[str], dynamic_dims: Dims | None, target: str | None
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._signature = inspect.signature(function)
+        self._static = frozenset(static)
+        self._dynamic = dynamic_dims
+        self._target = target
+        self._plain = not static and dynamic_dims is None and self._is_positional()
+        self._programs: dict[Any, tuple[Program, Tree]] = {}
+        self.compilations = 0
+        unknown = [name for name in static if name not in self._signature.parameters]
+        if unknown:
+            raise ArgumentError(f"jit: expected names of parameters for static, got '{unknown[0]}'")
+
+    def _is_positional(self) -> bool:
+        kinds = {p.kind for p in self._signature.parameters.values()}
+        return kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Run. Errors of guards are raised before anything is computed."""
+        if self._plain and not options:
+            key: list[Any] = []
+            for argument in arguments:
+                if type(argument) is RaggedArray:
+                    key.append(argument.spec)
+                    continue
+                known = _NUMBERS.get(type(argument))
+                if known is None or known is BOOL:
+                    break
+                key.append(known)
+            else:
+                found = self._programs.get(tuple(key))
+                if found is not None:
+                    program, tree = found
+                    results = program(arguments)
+                    return results[0] if tree is None else unflatten(tree, results)
+        return self._call(arguments, options)
+
+    def _call(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
+        leaves, tree = self._flatten(arguments, options)
+        simple = all(child is None for child in tree.children) and self._plain
+        specs = tuple(leaf_spec(leaf) for leaf in leaves)
+        key = specs if simple else (specs, tree)
+        found = self._programs.get(key)
+        if found is None:
+            found = self._programs[key] = self._build(leaves, tree)
+            self.compilations += 1
+        program, result = found
+        results = program(leaves)
+        return results[0] if result is None else unflatten(result, results)
+
+    def _flatten(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> tuple[list[Any], Any]:
+        """Leaves, and the tree of the bound arguments: a tuple of them in the order of the parameters."""
+        try:
+            bound = self._signature.bind(*arguments, **options)
+        except TypeError as error:
+            raise ArgumentError(f"{self._name}: {error}") from None
+        bound.apply_defaults()
+        leaves: list[Any] = []
+        children: list[Tree] = []
+        for name, value in bound.arguments.items():
+            if name in self._static:
+                children.append(Static(value))
+                continue
+            found, child = flatten_arguments(value, f"{self._name}: argument '{name}'")
+            leaves += [self._widened(name, leaf) for leaf in found]
+            children.append(child)
+        return leaves, _Arguments(tuple(bound.arguments), tuple(children))
+
+    @property
+    def _name(self) -> str:
+        return getattr(self._function, "__name__", "function")
+
+    def _widened(self, name: str, leaf: Any) -> Any:
+        dims = self._dynamic.get(name, ()) if isinstance(self._dynamic, Mapping) else self._dynamic
+        made = simple_leaf(self._name, leaf)
+        if not dims or not isinstance(made, (RaggedArray, DenseLeaf)):
+            return made
+        rank = len(made.spec.shape)
+        loose = frozenset(d % rank for d in dims if -rank <= d < rank)
+        if isinstance(made, DenseLeaf):
+            return dense_leaf(leaf, loose | {0})
+        known = made.spec
+        shape = tuple(None if d in loose and known.layout.is_plain(d) else e for d, e in enumerate(known.shape))
+        wide = spec(known.layout, shape, known.dtype, known.device, known.library)
+        return RaggedArray.trusted(made.buffer, made.axes, wide)
+
+    def _body(self, tree: _Arguments) -> Callable[[list[Tensor]], Any]:
+        def body(tensors: list[Tensor]) -> Any:
+            given = iter(tensors)
+            values = {n: unflatten(c, given) for n, c in zip(tree.names, tree.children, strict=True)}
+            bound = inspect.BoundArguments(self._signature, values)  # pyright: ignore[reportArgumentType]
+            return self._function(*bound.args, **bound.kwargs)
+
+        return body
+
+    def _build(self, leaves: Sequence[Any], tree: _Arguments) -> tuple[Program, Tree]:
+        return build(self._symbol, leaves, self._body(tree), self._target)
+
+    @property
+    def _symbol(self) -> str:
+        return self._name if self._name.isidentifier() else "function"
+
+    def lower(self, *arguments: Any, **options: Any) -> LoweredFunction:
+        """The program for such arguments as IR at every stage, LLVM IR and PTX; nothing runs."""
+        leaves, tree = self._flatten(arguments, options)
+        return lower(self._symbol, leaves, self._body(tree))
+
+    def clear(self) -> None:
+        """Forget the programs."""
+        self._programs.clear()
+
+
+class _Arguments:
+    """The tree of the arguments of a call, by parameter."""
+
+    __slots__ = ("_key", "children", "names")
+
+    def __init__(self, names: tuple[str, ...], children: tuple[Tree, ...]) -> None:
+        self.names = names
+        self.children = children
+        self._key = (names, children)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Arguments) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+@overload
+def jit(function: Callable[..., Any], /) -> JitFunction: ...
+@overload
+def jit(
+    *, static: Iterable[str] = (), dynamic_dims: Dims | None = None, target: str | None = None
+) -> Callable[[Callable[..., Any]], JitFunction]: ...
+def jit(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    static: Iterable[str] = (),
+    dynamic_dims: Dims | None = None,
+    target: str | None = None,
+) -> Any:
+    """Compile a function of arrays: `@rg.jit`, or `@rg.jit(static=("axis",))`.
+
+    The function is called once with tracers; what it does to them becomes one program. Its arguments
+    and results may be nested tuples, lists and dicts of arrays and numbers; text, booleans, None and
+    the parameters named in `static` belong to the key. `dynamic_dims` names plain dense dims whose
+    extents are not to be part of the key: for all arguments, or by parameter. `target` is `cpu`,
+    `gpu` or `emulator`; by default where the arrays are."""
+    if function is None:
+        return lambda f: JitFunction(f, tuple(static), dynamic_dims, target)
+    return JitFunction(function, (), None, None)
+
+
+__all__ = ["JitFunction", "jit"]
