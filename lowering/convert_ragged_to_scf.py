@@ -11,6 +11,7 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.iteration import is_compute, is_elementwise, touches_ragged
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.prepare import prepare
+from ragged_dialect.lowering.round_steps import round_in_steps
 from ragged_dialect.lowering.rules import access, checks, compute, control, making, structure
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.types import is_ragged
@@ -46,6 +47,7 @@ class ConvertRaggedToScf(RaggedPass):
 
     def run(self, op: Any) -> None:
         """Lower every function of a module."""
+        round_in_steps(op)
         if not _has_ragged(op):
             return
         passmanager.PassManager.parse("builtin.module(func.func(linalg-generalize-named-ops))").run(op)

@@ -24,7 +24,7 @@ from ragged_dialect.lowering.gpu.balanced_match import Components, match_compone
 from ragged_dialect.lowering.gpu.balanced_merge import MergedItems
 from ragged_dialect.lowering.gpu.balanced_reduction import RowReduction, host_rows
 from ragged_dialect.lowering.gpu.balanced_rows import RowWalk
-from ragged_dialect.lowering.gpu.balanced_tile import Tile
+from ragged_dialect.lowering.gpu.balanced_tile import Place, Tile
 from ragged_dialect.lowering.gpu.barriers import Barriers
 from ragged_dialect.lowering.gpu.combine import Exchange
 from ragged_dialect.lowering.gpu.flat_runs import forall_over
@@ -72,10 +72,11 @@ def schedule(forall: Any, module: Any, name: str, status: Any, threads: int, unr
 
 @dataclass(frozen=True)
 class _Plan:
-    """Values on the host: how many components and tiles, the items of a group's piece, the parts of the
-    features; per tile the component at its start, and per out what its end leaves open."""
+    """Values on the host: how many components, items and tiles, the items of a group's piece, the parts
+    of the features; per tile the component at its start, and per out what its end leaves open."""
 
     count: Mixed
+    items: Mixed
     tiles: Mixed
     size: Mixed
     chunks: Mixed
@@ -131,7 +132,7 @@ class _Balanced:
         tiles = _ceildiv(items, emit.mul(size, lanes.groups))
         carries = [self._scratch(tiles, out) for out in range(len(GenericOp(self.reduction.op).outs))]
         starts = _alloc([tiles], emit.i64())
-        return _Plan(count, tiles, size, lanes.chunks(self.reduction.extents), starts, carries)
+        return _Plan(count, items, tiles, size, lanes.chunks(self.reduction.extents), starts, carries)
 
     def _scratch(self, tiles: Mixed, out: int) -> Any:
         """A row per tile of the shape and type of an out."""
@@ -143,7 +144,7 @@ class _Balanced:
     def _tile(self, kernel: Kernel, code: ComponentCode, lanes: Lanes, storage: Any, plan: _Plan, unroll: int) -> None:
         carries = [kernel.value(x, self.forall) for x in plan.carries]
         starts = kernel.value(plan.starts, self.forall)
-        count, size, chunks = (_inside(kernel, x) for x in (plan.count, plan.size, plan.chunks))
+        count, total, size, chunks = (_inside(kernel, x) for x in (plan.count, plan.items, plan.size, plan.chunks))
         thread, block = general.hardware_id("gpu.thread_id"), general.hardware_id("gpu.block_id")
         one = isinstance(plan.chunks, int) and plan.chunks == 1
         tile, chunk = (block, 0) if one else (arith.divui(block, chunks), arith.remui(block, chunks))
@@ -154,10 +155,8 @@ class _Balanced:
         first = arith.muli(tile, arith.muli(size, emit.value(lanes.groups)))
         walk = RowWalk(code, self.reduction, lanes, point, storage, self._batch(lanes, unroll))
         exchange = Exchange(kernel, thread, Barriers(self.threads))
-        number = emit.add(emit.mul(chunk, self.threads), thread)
-        Tile(walk, MergedItems(code, count), exchange, thread, number, group, first, size, conditions).emit(
-            tile, starts, carries
-        )
+        place = Place(tile, thread, emit.add(emit.mul(chunk, self.threads), thread), group, first, size, total)
+        Tile(walk, MergedItems(code, count), exchange, place, conditions).emit(starts, carries)
 
     def _accumulated(self, lanes: Lanes) -> int:
         """Bytes of a thread's accumulators."""

@@ -12,48 +12,59 @@ from ragged_dialect.lowering.gpu.balanced_merge import MergedItems
 from ragged_dialect.lowering.gpu.balanced_rows import Piece, RowWalk
 from ragged_dialect.lowering.gpu.combine import Exchange
 from ragged_dialect.lowering.gpu.points import affine_value
+from ragged_dialect.lowering.gpu.shuffle import WARP
 from ragged_dialect.lowering.gpu.thread_loops import conjunction, guarded, is_zero, strided
 
 _LT, _LE = 2, 3
 
 
-@dataclass
-class Tile:
-    """The work of a thread of group `group` in a tile that starts at item `first`; each group has `size`
-    items. `number` is that of the thread in the tile, which may have several blocks. `conditions` hold
-    for threads that have features."""
+@dataclass(frozen=True)
+class Place:
+    """Where a thread is: its tile, its number in the block, that in the tile, which may have several
+    blocks, and its group; the first item of the tile, the items of a group, and of all tiles."""
 
-    walk: RowWalk
-    items: MergedItems
-    exchange: Exchange
+    tile: Any
     thread: Any
     number: Any
     group: Any
     first: Any
     size: Any
+    total: Any
+
+    def item(self, group: Any) -> Any:
+        """The first item of a group's piece; for the one after the last group, where the last one ends."""
+        return arith.minsi(arith.addi(self.first, arith.muli(emit.value(group), self.size)), self.total)
+
+    def group_of(self, item: Any) -> Any:
+        """The group that has an item; the first one for items of earlier tiles."""
+        return arith.divui(emit.maximum(arith.subi(item, self.first), 0), self.size)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The work of a thread in a tile. `conditions` hold for threads that have features."""
+
+    walk: RowWalk
+    items: MergedItems
+    exchange: Exchange
+    place: Place
     conditions: list[Any]
 
-    def emit(self, tile: Any, starts: Any, carries: list[Any]) -> None:
+    def emit(self, starts: Any, carries: list[Any]) -> None:
         """Emit the work: finish every component that ends here, without what earlier tiles have of it;
         store which component is open at the start, and for every out what this tile's end leaves
         open."""
-        low, high = self.items.ended_by_warp([self.first, self._item(self.walk.lanes.groups)], self._warp_lane())
-        guarded([is_zero(self.number)], lambda: memref.store(emit.to_i64(low), starts, [tile]))
-        begin = self._item(self.group)
-        end = arith.addi(begin, self.size)
+        place, groups = self.place, self.walk.lanes.groups
+        lane = arith.remui(place.thread, emit.value(WARP))
+        low, high = self.items.ended_by_warp([place.item(0), place.item(groups)], lane)
+        guarded([is_zero(place.number)], lambda: memref.store(emit.to_i64(low), starts, [place.tile]))
+        begin, end = place.item(place.group), place.item(arith.addi(place.group, emit.value(1)))
         component, last = self.items.ended([begin, end], low, high)
         piece = Piece(self.items.row(begin, component), component, self.items.row(end, last), last)
         open_ = self._guarded_walk(piece)
-        if self.walk.lanes.groups > 1:
+        if groups > 1:
             self._pass_on(piece, begin, open_)
-        self._leave_open(open_, high, tile, carries)
-
-    def _item(self, group: Any) -> Any:
-        """The first item of a group's piece."""
-        return arith.addi(self.first, arith.muli(emit.value(group), self.size))
-
-    def _warp_lane(self) -> Any:
-        return arith.remui(self.thread, emit.value(32))
+        self._leave_open(open_, high, carries)
 
     def _guarded_walk(self, piece: Piece) -> State:
         def walk() -> State:
@@ -64,10 +75,6 @@ class Tile:
         busy = conjunction([arith.cmpi(_LT, emit.value(0), self.items.count), *self.conditions])
         return choose(busy, walk, lambda: neutral, [x.type for x in neutral])
 
-    def _since(self, start: Any) -> Any:
-        """The group in which a component starts; the first one for components of earlier tiles."""
-        return arith.divui(emit.maximum(arith.subi(start, self.first), 0), self.size)
-
     def _pass_on(self, piece: Piece, begin: Any, open_: State) -> None:
         """Groups in which a component ends that earlier ones have left open add what those have."""
         slots = self.exchange.slots(open_)
@@ -75,7 +82,7 @@ class Tile:
             self.exchange.keep(value, slot)
         self.exchange.barriers.wait()
         ends = arith.cmpi(_LT, piece.component, piece.last_component)
-        later = arith.cmpi(_LT, emit.value(0), self.group)
+        later = arith.cmpi(_LT, emit.value(0), self.place.group)
 
         def add() -> None:
             start = self.items.start(piece.component)
@@ -85,31 +92,31 @@ class Tile:
 
     def _collect(self, component: Any, start: Any, open_: State, slots: list[Any]) -> None:
         lanes = self.walk.lanes.lanes
-        back = arith.subi(self.thread, arith.muli(self.group, emit.value(lanes)))
+        back = arith.subi(self.place.thread, arith.muli(self.place.group, emit.value(lanes)))
 
         def step(group: Any, carried: State) -> State:
             at = arith.addi(back, arith.muli(group, emit.value(lanes)))
             parts = [self.exchange.load(slot, at, x.type) for slot, x in zip(slots, open_, strict=True)]
             return self.walk.combined(parts, carried)
 
-        collected = strided(self._since(start), 1, self.group, self.walk.neutral(), step)
+        collected = strided(self.place.group_of(start), 1, self.place.group, self.walk.neutral(), step)
         self.walk.amend(component, collected)
 
-    def _leave_open(self, open_: State, high: Any, tile: Any, carries: list[Any]) -> None:
+    def _leave_open(self, open_: State, high: Any, carries: list[Any]) -> None:
         """Store what the groups since the last component's start have: all of it for the component
         that is open at the end."""
         lanes = self.walk.lanes
         known = emit.minimum(high, self.items.count)
-        since = self._since(self.items.start(known))
-        mine = conjunction([arith.cmpi(_LE, since, self.group), *self.conditions])
+        since = self.place.group_of(self.items.start(known))
+        mine = conjunction([arith.cmpi(_LE, since, self.place.group), *self.conditions])
         parts = [arith.select(mine, x, y) for x, y in zip(open_, self.walk.neutral(), strict=True)]
         owners = self.walk.owners(self.walk.original)
         if lanes.groups > 1:
             self.exchange.barriers.wait()
             parts = self.exchange.combine(parts, [c.apply for c in owners], [(lanes.lanes, lanes.groups)])
-        guarded([is_zero(self.group), *self.conditions], lambda: self._store(parts, tile, carries))
+        guarded([is_zero(self.place.group), *self.conditions], lambda: self._store(parts, carries))
 
-    def _store(self, parts: State, tile: Any, carries: list[Any]) -> None:
+    def _store(self, parts: State, carries: list[Any]) -> None:
         generic, width = self.walk.original.generic, self.walk.lanes.width
         for out, buffer in enumerate(carries):
             for lane, part in enumerate(parts[out * width : (out + 1) * width]):
@@ -118,4 +125,4 @@ class Tile:
                     loop = self.walk.lanes.order[-1]
                     point[loop] = emit.add(point[loop], lane)
                 indices = [emit.value(affine_value(e, point)) for e in generic.maps[generic.n_inputs + out].results]
-                memref.store(part, buffer, [tile, *indices])
+                memref.store(part, buffer, [self.place.tile, *indices])

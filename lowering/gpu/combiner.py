@@ -15,9 +15,9 @@ _NEUTRAL: dict[str, float | str] = {
     "arith.addf": -0.0,
     "arith.mulf": 1.0,
     "arith.maximumf": float("-inf"),
-    "arith.maxnumf": float("-inf"),
+    "arith.maxnumf": float("nan"),
     "arith.minimumf": float("inf"),
-    "arith.minnumf": float("inf"),
+    "arith.minnumf": float("nan"),
     "arith.addi": 0,
     "arith.muli": 1,
     "arith.maxsi": "lowest",
@@ -29,6 +29,8 @@ _NEUTRAL: dict[str, float | str] = {
     "arith.xori": 0,
 }
 _GREATER, _LESS = (2, 3, 9, 10), (4, 5, 11, 12)
+_UNORDERED = 8
+"""Predicates of `arith.cmpf` from here on hold for NaN."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,12 @@ class Combiner:
     accumulator: Any
     result: Any
     neutral: float | str
+
+    @property
+    def takes_pairs(self) -> bool:
+        """Whether elements may be combined with each other first. A maximum by comparison may not: it
+        leaves NaN out as the element only."""
+        return len(self.ops) == 1
 
     def apply(self, a: Any, b: Any) -> Any:
         """f(a, b) at the insertion point."""
@@ -68,15 +76,17 @@ def neutral_constant(type_: Any, neutral: float | str) -> Any:
 def fold_values(
     owners: list[Combiner], lanes: int, values: list[Callable[[Any], Any]], carried: list[Any]
 ) -> list[Any]:
-    """Fold points into accumulators, as a tree. `values` are those of `Payload.at`, `lanes` to a point;
+    """Fold points into accumulators, as a tree where that is allowed. `values` are those of `Payload.at`, `lanes` to a point;
     the accumulators of a combiner are its lanes, and `owners` has the combiner of each."""
     folded: list[Any] = []
     for number, (combiner, total) in enumerate(zip(owners, carried, strict=True)):
         tree = [value(combiner.element) for value in values[number % lanes :: lanes]]
-        while len(tree) > 1:
+        while combiner.takes_pairs and len(tree) > 1:
             pairs = [combiner.apply(tree[k], tree[k + 1]) for k in range(0, len(tree) - 1, 2)]
             tree = pairs + tree[len(tree) & ~1 :]
-        folded.append(combiner.apply(tree[0], total))
+        for value in tree:
+            total = combiner.apply(value, total)
+        folded.append(total)
     return folded
 
 
@@ -101,7 +111,8 @@ def _single(op: Any, accumulator: Any, result: Any) -> Combiner | None:
 
 
 def _selected(op: Any, accumulator: Any, result: Any) -> Combiner | None:
-    """`select(cmpf(x > acc), x, acc)`, the maximum that leaves NaN out, and its mirror images."""
+    """`select(cmpf(x > acc), x, acc)`, the maximum that leaves NaN out, and its mirror images. Those
+    that take NaN in are no combiners: they forget it, and what was before it, with the next element."""
     if op.name != "arith.select":
         return None
     compare = defining_op(op.operands[0])
@@ -111,7 +122,7 @@ def _selected(op: Any, accumulator: Any, result: Any) -> Combiner | None:
     if set(compare.operands) != set(chosen) or chosen[0] == chosen[1]:
         return None
     predicate = compare.attributes["predicate"].value
-    if predicate not in _GREATER + _LESS:
+    if predicate not in _GREATER + _LESS or chosen[predicate < _UNORDERED] != accumulator:
         return None
     maximum = (predicate in _GREATER) == (compare.operands[0] == chosen[0])
     element = chosen[0] if chosen[1] == accumulator else chosen[1]

@@ -1,0 +1,39 @@
+"""Rounding that no processor does in one step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.types import is_tensor
+
+
+def round_in_steps(module: Any) -> None:
+    """Let every `arith.truncf` from f64 to bf16 go by way of f32, as NumPy's bfloat16 does."""
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name == "arith.truncf" and _is_far(op):
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit)
+    for op in found:
+        with ir.InsertionPoint(op), op.location:
+            rounded = arith.truncf(op.results[0].type, arith.truncf(_between(op.operands[0].type), op.operands[0]))
+        op.results[0].replace_all_uses_with(rounded)
+        op.erase()
+
+
+def _element(type_: Any) -> Any:
+    return type_.element_type if is_tensor(type_) else type_
+
+
+def _is_far(op: Any) -> bool:
+    source, target = _element(op.operands[0].type), _element(op.results[0].type)
+    return isinstance(source, ir.F64Type) and isinstance(target, ir.BF16Type)
+
+
+def _between(type_: Any) -> Any:
+    f32 = ir.F32Type.get()
+    return ir.RankedTensorType.get(type_.shape, f32, type_.encoding) if is_tensor(type_) else f32
