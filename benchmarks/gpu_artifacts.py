@@ -24,17 +24,14 @@ def sources() -> list[Path]:
 def build(folder: Path, target: str) -> list[Path]:
     """Write one module per program. RaggedError as `ragged-compile` has it."""
     folder.mkdir(parents=True, exist_ok=True)
-    return [
-        gpu_module.write(path.read_text(), None, folder / f"{path.stem}.py", arch=target)
-        for path in sources()
-    ]
+    return [gpu_module.write(path.read_text(), None, folder / f"{path.stem}.py", arch=target) for path in sources()]
 
 
 def main(argv: list[str] | None = None) -> int:
     """Build them all; the exit code."""
     parser = argparse.ArgumentParser(description="Builds the programs that gpu_check.py runs on a GPU.")
     parser.add_argument("--target", default="sm_90", help="architecture (default: sm_90)")
-    parser.add_argument("-o", dest="output", type=Path, default=ROOT / "build" / "gpu", help="folder (default: build/gpu)")
+    parser.add_argument("-o", dest="output", type=Path, default=ROOT / "build" / "gpu", help="default: build/gpu")
     options = parser.parse_args(argv)
     try:
         for path in build(options.output, options.target):

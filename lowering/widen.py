@@ -54,8 +54,8 @@ def widen_reduction(op: Any) -> None:
     for k, (old, new) in enumerate(zip(op.results, made.results, strict=True)):
         old.replace_all_uses_with(_converted(new, _room(outs[k])) if k in combiners else new)
     op.erase()
-    for fill in {_fill(outs[k]) for k in combiners} - {None}:
-        if not any(list(result.uses) for result in fill.results):
+    for fill in {fill for fill in (_fill(outs[k]) for k in combiners) if fill is not None}:
+        if not list(fill.results[0].uses):
             fill.erase()
 
 

@@ -11,14 +11,62 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ragged_dialect.arrays.api import (
+        RaggedArray,
+        assume_valid,
+        astype,
+        attention,
+        boolean_mask,
+        chunk,
+        clip,
+        compact,
+        compilations,
+        concat,
+        cumsum,
+        einsum,
+        empty_like,
+        erf,
+        from_lengths,
+        from_offsets,
+        from_padded,
+        from_row_ids,
+        from_starts_lengths,
+        gather,
+        jit,
+        layer_norm,
+        like,
+        log_softmax,
+        logsumexp,
+        matmul,
+        merge,
+        narrow,
+        partition,
+        ragged,
+        reshape,
+        rms_norm,
+        rsqrt,
+        select,
+        softmax,
+        split,
+        squeeze,
+        stack,
+        take,
+        to_padded,
+        transpose,
+        transposed_matmul,
+        unsqueeze,
+        where,
+    )
     from ragged_dialect.errors import (
         ArgumentError,
+        AxisError,
         CompileError,
         DeviceError,
         EmulatorError,
         LayoutError,
         PassError,
         RaggedError,
+        RangeError,
         RuntimeCheckError,
         VerifyError,
     )
@@ -28,24 +76,82 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArgumentError",
+    "AxisError",
     "CompileError",
     "DeviceError",
     "EmulatorError",
     "Layout",
     "LayoutError",
     "PassError",
+    "RaggedArray",
     "RaggedError",
+    "RangeError",
     "RuntimeCheckError",
     "VerifyError",
+    "assume_valid",
+    "astype",
+    "attention",
+    "boolean_mask",
+    "chunk",
+    "clip",
+    "compact",
+    "compilations",
     "compile",
+    "concat",
+    "cumsum",
+    "einsum",
+    "empty_like",
+    "erf",
+    "from_lengths",
+    "from_offsets",
+    "from_padded",
+    "from_row_ids",
+    "from_starts_lengths",
+    "gather",
+    "jit",
+    "layer_norm",
+    "like",
+    "log_softmax",
+    "logsumexp",
+    "matmul",
+    "merge",
+    "narrow",
+    "partition",
+    "ragged",
+    "reshape",
+    "rms_norm",
+    "rsqrt",
+    "select",
+    "softmax",
+    "split",
+    "squeeze",
+    "stack",
     "synchronize",
+    "take",
+    "to_padded",
+    "transpose",
+    "transposed_matmul",
+    "unsqueeze",
+    "where",
 ]
 
-_HOMES = {"compile": "execution", "Layout": "layout", "synchronize": "runtime.gpu_status"}
+_HOMES = {
+    "compile": "execution",
+    "Layout": "layout",
+    "synchronize": "runtime.gpu_status",
+}
+_ARRAYS = frozenset(
+    """
+    RaggedArray assume_valid astype attention boolean_mask chunk clip compact compilations concat cumsum einsum
+    empty_like erf from_lengths from_offsets from_padded from_row_ids from_starts_lengths gather jit layer_norm
+    like log_softmax logsumexp matmul merge narrow partition ragged reshape rms_norm rsqrt select softmax split
+    squeeze stack take to_padded transpose transposed_matmul unsqueeze where
+    """.split()
+)
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'ragged_dialect' has no attribute '{name}'")
-    module = importlib.import_module(f"ragged_dialect.{_HOMES.get(name, 'errors')}")
-    return getattr(module, name)
+    home = "arrays.api" if name in _ARRAYS else _HOMES.get(name, "errors")
+    return getattr(importlib.import_module(f"ragged_dialect.{home}"), name)

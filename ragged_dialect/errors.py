@@ -39,6 +39,15 @@ class RuntimeCheckError(RaggedError, ValueError):
     """Data that a run-time check refused: offsets, lengths, indices, or structures that differ."""
 
 
+class RangeError(RuntimeCheckError, IndexError):
+    """An index that a run-time check found out of range."""
+
+
+def check_error(kind: str) -> type[RuntimeCheckError]:
+    """The exception for a failed check of a kind."""
+    return RangeError if kind == "index" else RuntimeCheckError
+
+
 class DeviceError(RaggedError, RuntimeError):
     """A GPU that is missing, too old for the program, out of memory, or that stopped."""
 

@@ -96,7 +96,7 @@ func.func @f(%x: tensor<?xf16>, %offsets: tensor<?xi64>) -> tensor<?xf32> {
 """
 
 
-def _text(kind: str, dtype: str, features: int | None | tuple[()]) -> str:
+def _text(kind: str, dtype: str, features: int | tuple[()] | None) -> str:
     """A reduction of rows; `features` None for a dynamic number, () for rows that are scalars."""
     op, _, init = _COMBINERS[kind]
     k = _KINDS[dtype]
@@ -143,8 +143,8 @@ def _reduced(kind: str, x: Any, offsets: Any) -> Any:
     _, ufunc, init = _COMBINERS[kind]
     start = x.dtype.type(float(init["f"]))
     out = np.full((len(offsets) - 1, *x.shape[1:]), start, x.dtype)
-    for b, (low, high) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
-        for row in x[low:high]:
+    for b in range(len(offsets) - 1):
+        for row in x[offsets[b] : offsets[b + 1]]:
             out[b] = ufunc(out[b], row)
     return out
 
@@ -167,6 +167,8 @@ CASES = [
     ("prod", "i32", ()),
     ("max", "f64", ()),
     ("min", "f32", 1100),
+    ("sum", "f16", 64),  # summed as f32, and rounded after that
+    ("sum", "f16", ()),
 ]
 
 
@@ -249,6 +251,38 @@ def test_results_do_not_depend_on_the_order_of_threads() -> None:
     np.testing.assert_allclose(first, _reduced("sum", x.astype(np.float64), offsets), rtol=1e-4, atol=1e-4)
 
 
+_TWO = """
+#l = #ragged.layout<"dr|d">
+#s = #ragged.layout<"dr">
+func.func @f(%x: tensor<?x8xf32>, %y: tensor<?xi32>, %offsets: tensor<?xi64>) -> (tensor<?x8xf32>, tensor<?xi32>) {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1 : i32
+  %c0 = arith.constant 0 : index
+  %a = ragged.partition %x, %offsets {dim = 0} : (tensor<?x8xf32>, tensor<?xi64>) -> tensor<?x?x8xf32, #l>
+  %b = ragged.partition %y, %offsets {dim = 0} : (tensor<?xi32>, tensor<?xi64>) -> tensor<?x?xi32, #s>
+  %n = tensor.dim %a, %c0 : tensor<?x?x8xf32, #l>
+  %ea = tensor.empty(%n) : tensor<?x8xf32>
+  %eb = tensor.empty(%n) : tensor<?xi32>
+  %ia = linalg.fill ins(%zero : f32) outs(%ea : tensor<?x8xf32>) -> tensor<?x8xf32>
+  %ib = linalg.fill ins(%one : i32) outs(%eb : tensor<?xi32>) -> tensor<?xi32>
+  %ra = linalg.reduce { arith.addf } ins(%a : tensor<?x?x8xf32, #l>) outs(%ia : tensor<?x8xf32>) dimensions = [1]
+  %rb = linalg.reduce { arith.muli } ins(%b : tensor<?x?xi32, #s>) outs(%ib : tensor<?xi32>) dimensions = [1]
+  return %ra, %rb : tensor<?x8xf32>, tensor<?xi32>
+}
+"""
+
+
+def test_reductions_of_different_shapes() -> None:
+    assert _schedules(_TWO) == ["balanced"]
+    f = _emulated(_TWO)
+    for name, lengths in _lengths().items():
+        offsets = _offsets(lengths)
+        x, y = _rows("sum", (int(offsets[-1]), 8), "f32"), _rows("prod", (int(offsets[-1]),), "i32")
+        sums, products = f(x, y, offsets)
+        np.testing.assert_array_equal(sums, _reduced("sum", x, offsets), err_msg=name)
+        np.testing.assert_array_equal(products, _reduced("prod", y, offsets), err_msg=name)
+
+
 # What fits -----------------------------------------------------------------------------------------
 
 _MEAN_OF_TWO_LEVELS = """
@@ -285,7 +319,7 @@ def _schedules(text: str, schedule: str = "auto") -> list[str]:
     return re.findall(r'ragged\.schedule = "(\w+)"', str(module))
 
 
-@pytest.mark.parametrize("text", [_text("sum", "f32", 64), _WEIGHTED, _SCALARS])
+@pytest.mark.parametrize("text", [_text("sum", "f32", 64), _text("sum", "f16", 64), _WEIGHTED, _SCALARS])
 def test_fits(text: str) -> None:
     assert _schedules(text)[-1] == "balanced"
     assert _schedules(text, "segment")[-1] == "segment"
@@ -302,11 +336,14 @@ def test_does_not_fit(text: str) -> None:
 _CODE = {
     "f32": (_text("sum", "f32", 64), 6.5),
     "scalars": (_text("sum", "f32", ()), 6.5),
-    "f64": (_text("max", "f64", 64), 7.0),
-    "weighted": (_WEIGHTED, 21.0),
-    "f16 scalars": (_SCALARS, 13.0),
+    "f64": (_text("sum", "f64", 64), 4.0),
+    "i32": (_text("max", "i32", 64), 6.5),
+    "f16": (_text("sum", "f16", 64), 25.0),
+    "weighted": (_WEIGHTED, 24.0),
+    "f16 scalars": (_SCALARS, 20.0),
 }
-"""Programs, and how many instructions per 16 bytes that the main loop loads are the most."""
+"""Programs, and the most instructions per load in the main loop. By hand nvcc 13.0 takes 7.4 for the first
+one, and Triton 3.9 takes 10.5."""
 
 
 @cache
@@ -318,8 +355,14 @@ def _kernels(name: str) -> str:
 
 
 @pytest.mark.ptx
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
-@pytest.mark.parametrize("name", _CODE)
+@pytest.mark.parametrize(
+    ("name", "arch"),
+    [
+        pytest.param(name, arch, marks=() if name == "f32" or arch == "sm_90" else pytest.mark.slow)
+        for name in _CODE
+        for arch in ("sm_80", "sm_90", "sm_100")
+    ],
+)
 def test_machine_code(name: str, arch: str) -> None:
     reports = {report.name: report for report in check(emit(_kernels(name), arch), arch)}
     second = next(kernel for kernel in reports if kernel.endswith("_carries"))

@@ -76,16 +76,17 @@ def neutral_constant(type_: Any, neutral: float | str) -> Any:
 def fold_values(
     owners: list[Combiner], lanes: int, values: list[Callable[[Any], Any]], carried: list[Any]
 ) -> list[Any]:
-    """Fold points into accumulators, as a tree where that is allowed. `values` are those of `Payload.at`, `lanes` to a point;
-    the accumulators of a combiner are its lanes, and `owners` has the combiner of each."""
+    """Fold points into accumulators, as a tree where that is allowed. `values` are those of `Payload.at`,
+    `lanes` to a point; the accumulators of a combiner are its lanes, and `owners` has the combiner of
+    each."""
     folded: list[Any] = []
     for number, (combiner, total) in enumerate(zip(owners, carried, strict=True)):
         tree = [value(combiner.element) for value in values[number % lanes :: lanes]]
         while combiner.takes_pairs and len(tree) > 1:
             pairs = [combiner.apply(tree[k], tree[k + 1]) for k in range(0, len(tree) - 1, 2)]
             tree = pairs + tree[len(tree) & ~1 :]
-        for value in tree:
-            total = combiner.apply(value, total)
+        for part in tree:
+            total = combiner.apply(part, total)
         folded.append(total)
     return folded
 

@@ -4,18 +4,83 @@ from __future__ import annotations
 
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.function import compilations
+from ragged_dialect.arrays.indexing import gather
+from ragged_dialect.arrays.indexing import keep as boolean_mask
+from ragged_dialect.arrays.indexing import take_along as take
 from ragged_dialect.arrays.jit import jit
+from ragged_dialect.arrays.joining import chunk, concat, stack
 from ragged_dialect.arrays.making import (
+    assume_valid,
     empty_like,
     from_lengths,
     from_offsets,
     from_row_ids,
     from_starts_lengths,
+    like,
     narrow,
     ragged,
 )
 from ragged_dialect.arrays.normalizing import layer_norm, log_softmax, logsumexp, rms_norm, softmax
-from ragged_dialect.arrays import reductions as _reductions
-from ragged_dialect.arrays.shaping import compact, merge, partition, reshape, select, split, squeeze, transpose, unsqueeze
+from ragged_dialect.arrays.padding import from_padded, to_padded
+from ragged_dialect.arrays.products import attention, einsum, matmul, transposed_matmul
+from ragged_dialect.arrays.scanning import cumsum
+from ragged_dialect.arrays.shaping import (
+    compact,
+    merge,
+    partition,
+    reshape,
+    select,
+    split,
+    squeeze,
+    transpose,
+    unsqueeze,
+)
 from ragged_dialect.arrays.ufuncs import UFUNCS, astype, clip, erf, rsqrt, where
-from ragged_dialect.arrays.indexing import gather, keep as boolean_mask, _take as take
+
+__all__ = [
+    "UFUNCS",
+    "RaggedArray",
+    "assume_valid",
+    "astype",
+    "attention",
+    "boolean_mask",
+    "chunk",
+    "clip",
+    "compact",
+    "compilations",
+    "concat",
+    "cumsum",
+    "einsum",
+    "empty_like",
+    "erf",
+    "from_lengths",
+    "from_offsets",
+    "from_padded",
+    "from_row_ids",
+    "from_starts_lengths",
+    "gather",
+    "jit",
+    "layer_norm",
+    "like",
+    "log_softmax",
+    "logsumexp",
+    "matmul",
+    "merge",
+    "narrow",
+    "partition",
+    "ragged",
+    "reshape",
+    "rms_norm",
+    "rsqrt",
+    "select",
+    "softmax",
+    "split",
+    "squeeze",
+    "stack",
+    "take",
+    "to_padded",
+    "transpose",
+    "transposed_matmul",
+    "unsqueeze",
+    "where",
+]

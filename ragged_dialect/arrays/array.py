@@ -58,7 +58,9 @@ class RaggedArray(Operators):
                 continue
             for vector in axis.vectors:
                 if storage.device(vector) != where:
-                    raise ArgumentError(f"{op}: expected values and structure on one device, got {where} and {storage.device(vector)}")
+                    raise ArgumentError(
+                        f"{op}: expected values and structure on one device, got {where} and {storage.device(vector)}"
+                    )
             if check:
                 axis.validate(op, taken.shape[number], len(shape))
             shape += [e if c == "t" else None for c, e in zip(axis.letters, axis.extents, strict=True)]
@@ -148,7 +150,7 @@ class RaggedArray(Operators):
         """Offsets of a ragged dim."""
         axis, level = self._level(dim, "offsets")
         if axis.letters[level] == "w":
-            raise LayoutError(f'offsets: expected a contiguous dim, got layout "{self.layout}" (use starts and lengths)')
+            raise LayoutError(f'offsets: expected no window, got layout "{self.layout}" (use starts and lengths)')
         return self._given(axis.vectors[axis.places[level]])
 
     @property
@@ -248,7 +250,6 @@ class RaggedArray(Operators):
             None if a is None else (a.letters, [storage.to_host(v) for v in a.vectors], a.extents) for a in self.axes
         ]
         return _restore, (storage.to_host(self.buffer.array), axes)
-
 
 
 def _restore(values: Any, axes: list[Any]) -> RaggedArray:

@@ -41,7 +41,9 @@ def broadcast(trace: Trace, operands: Sequence[Tensor]) -> tuple[Loops, list[Dim
     return Loops(tuple(axes), tuple(levels)), dims
 
 
-def _nested_at(trace: Trace, operands: Sequence[Tensor], start: int, rank: int) -> tuple[Tensor, int, NestedAxis] | None:
+def _nested_at(
+    trace: Trace, operands: Sequence[Tensor], start: int, rank: int
+) -> tuple[Tensor, int, NestedAxis] | None:
     """The operand with most levels among those with a nested axis at a result dim, and the axis that
     stands for all of them."""
     found: list[tuple[Tensor, int, NestedAxis]] = []
@@ -73,9 +75,7 @@ def _mismatch(trace: Trace, operands: Sequence[Tensor]) -> str:
     return f"{trace.op}: expected layouts whose ragged axes line up, got {layouts}"
 
 
-def _plain(
-    trace: Trace, operands: Sequence[Tensor], dims: list[Dims], at: int, rank: int
-) -> tuple[PlainAxis, Level]:
+def _plain(trace: Trace, operands: Sequence[Tensor], dims: list[Dims], at: int, rank: int) -> tuple[PlainAxis, Level]:
     chosen: tuple[PlainAxis, Level] | None = None
     ones: list[tuple[int, PlainAxis, Level]] = []
     for number, x in enumerate(operands):

@@ -24,6 +24,10 @@ def components(x: RaggedArray, count: int | None = None) -> list[Any]:
     return [_component(x, *pieces.component(at)) for at in range(total)]
 
 
+Piece = tuple[int, int, Structure | None]
+"""Storage range, the end -1 for all of it, and structure."""
+
+
 class _Pieces:
     """Vectors of an axis on the host, read once."""
 
@@ -32,7 +36,7 @@ class _Pieces:
         self.starts = [storage.to_host(axis.starts(k)) if c in RAGGED else None for k, c in enumerate(axis.letters)]
         self.lengths = [storage.to_host(axis.lengths(k)) if c in RAGGED else None for k, c in enumerate(axis.letters)]
 
-    def component(self, at: int) -> tuple[int, int, Structure | None]:
+    def component(self, at: int) -> Piece:
         """Storage range and structure of a component of the first level."""
         letters = self.axis.letters
         if letters[1] == "d":
@@ -41,12 +45,12 @@ class _Pieces:
         high = low + int(self.lengths[1][at])  # pyright: ignore[reportOptionalSubscript]
         return self._below(2, "d", low, high, (high - low,))
 
-    def _uniform(self, at: int) -> tuple[int, int, Structure | None]:
+    def _uniform(self, at: int) -> Piece:
         """Below a dense batch: one of its rows, whose levels stay."""
         extent = self.axis.extents[1] or 0
         return self._below(2, "d", at * extent, (at + 1) * extent, (extent,))
 
-    def _below(self, level: int, letters: str, low: int, high: int, extents: tuple[int | None, ...]) -> tuple[int, int, Structure | None]:
+    def _below(self, level: int, letters: str, low: int, high: int, extents: tuple[int | None, ...]) -> Piece:
         """Levels from `level` on for parent positions [low, high)."""
         axis = self.axis
         vectors: list[Any] = []
@@ -71,7 +75,7 @@ class _Pieces:
         made = Structure(letters, vectors, extents) if any(c in RAGGED for c in letters) else None
         return low, high, made
 
-    def _window(self, level: int, letters: str, vectors: list[Any], extents: tuple[int | None, ...]) -> tuple[int, int, Structure | None]:
+    def _window(self, level: int, letters: str, vectors: list[Any], extents: tuple[int | None, ...]) -> Piece:
         """A window keeps all of the storage, and the levels below it as they are."""
         axis = self.axis
         end = axis.places[level] + 2

@@ -40,9 +40,7 @@ def compare(predicate: str, a: Any, b: Any) -> Any:
     return arith.cmpf(_FLOAT["une" if predicate == "ne" else f"o{predicate}"], a, b)
 
 
-_INTEGER = {
-    name: number for number, name in enumerate("eq ne slt sle sgt sge ult ule ugt uge".split())
-}
+_INTEGER = {name: number for number, name in enumerate("eq ne slt sle sgt sge ult ule ugt uge".split())}
 _FLOAT = {
     name: number
     for number, name in enumerate("false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split())
@@ -93,3 +91,13 @@ def infinity(dtype: DType, sign: int) -> Any:
         return constant(dtype, int(sign > 0))
     info = np.iinfo(dtype)
     return constant(dtype, info.max if sign > 0 else info.min)
+
+
+def is_float(x: Any) -> bool:
+    """Whether a scalar is a float."""
+    return isinstance(x.type, (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type))
+
+
+def is_bool(x: Any) -> bool:
+    """Whether a scalar is a boolean."""
+    return isinstance(x.type, ir.IntegerType) and x.type.width == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -34,7 +34,7 @@ class Traced:
 
 
 @contextmanager
-def trace_function(name: str, leaves: Sequence[Any], body: Callable[[list[Tensor]], Any]) -> Iterator[Traced]:
+def trace_function(name: str, leaves: Sequence[Any], body: Callable[[list[Tensor]], Any]) -> Generator[Traced]:
     """Trace a function of tracers; the bindings' context is entered as long as the trace is used."""
     where, library = _place(name, leaves)
     with tracing(name, leaves) as trace:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ragged_dialect import builders, generic
 from ragged_dialect._mlir import arith, ir, tensor
-from ragged_dialect.arrays.axes import Axis, NestedAxis, PlainAxis, shape_of
+from ragged_dialect.arrays.axes import Axis, NestedAxis, shape_of
 from ragged_dialect.arrays.elements import compare, select
 from ragged_dialect.arrays.structures import contiguous
 from ragged_dialect.arrays.tensor import Tensor
@@ -42,7 +42,9 @@ def window(x: Tensor, dim: int, starts: Any, lengths: Any) -> Tensor:
     count = sum({"r": 1, "w": 2}.get(c, 0) for c in axis.letters[:level])
     after = count + (2 if axis.letters[level] == "w" else 1)
     letters = f"{axis.letters[:level]}w{axis.letters[level + 1 :]}"
-    made = NestedAxis(letters, [*axis.vectors[:count], starts, lengths, *axis.vectors[after:]], explicit_extents(x, number))
+    made = NestedAxis(
+        letters, [*axis.vectors[:count], starts, lengths, *axis.vectors[after:]], explicit_extents(x, number)
+    )
     return with_axis(x, number, made)
 
 
@@ -115,7 +117,8 @@ def take_rows(x: Tensor, number: int, at: Any, axis: Axis) -> Tensor:
     axes = [*x.axes[:number], axis, *x.axes[number + 1 :]]
     static = shape_of(axes).storage_shape()
     init = emit.cast(
-        emit.empty([s if e is None else e for s, e in zip(sizes, static, strict=True)], element), dense_type(static, element)
+        emit.empty([s if e is None else e for s, e in zip(sizes, static, strict=True)], element),
+        dense_type(static, element),
     )
 
     def body(_: list[Any]) -> list[Any]:
@@ -201,5 +204,3 @@ def _first_above(before: Any, size: Any, k: Any) -> Any:
         return [select(open_, moved, low), select(arith.andi(open_, above), middle, high)]
 
     return emit.for_loop(64, [emit.value(0), emit.sub(emit.value(size), 1)], step)[0]
-
-

@@ -195,7 +195,8 @@ def _by_array(x: Tensor, dim: int, index: Tensor) -> tuple[Tensor, int]:
     if not index.is_dense and dim == 0:
         return gather(x, index), index.ndim
     raise LayoutError(
-        f'{x.trace.op}: expected a vector on a dense dim, or a ragged index on dim 0, got dim {dim} of layout "{x.layout}"'
+        f"{x.trace.op}: expected a vector on a dense dim, or a ragged index on dim 0, "
+        f'got dim {dim} of layout "{x.layout}"'
     )
 
 
@@ -222,7 +223,8 @@ def _by_mask(x: Tensor, dim: int, mask: Tensor) -> tuple[Tensor, int]:
             x.trace.batch_extent(own, axis, level, dim)
         return take(x, dim, kept_rows(mask.storage)[1]), 1
     raise LayoutError(
-        f'{x.trace.op}: expected a vector on a dense dim, or a ragged mask on dim 0, got dim {dim} of layout "{x.layout}"'
+        f"{x.trace.op}: expected a vector on a dense dim, or a ragged mask on dim 0, "
+        f'got dim {dim} of layout "{x.layout}"'
     )
 
 
@@ -270,9 +272,9 @@ def gather(x: Tensor, index: Tensor) -> Tensor:
 
 
 @operation("take")
-def _take(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
+def take_along(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
     """Indices of a dense dim by a vector of integers: components of a batch, or columns."""
     return _by_array(x, dim_of(x, axis), indices)[0]
 
 
-__all__ = ["gather", "getitem", "keep", "pick", "scalar", "slice_dim", "take"]
+__all__ = ["gather", "getitem", "keep", "pick", "scalar", "slice_dim", "take", "take_along"]

@@ -55,5 +55,3 @@ def leaf_spec(leaf: Any) -> Spec:
     """The spec of an argument: a RaggedArray, a DenseLeaf or a Python number."""
     found = _NUMBERS.get(type(leaf))
     return found if found is not None else leaf.spec
-
-

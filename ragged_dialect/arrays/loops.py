@@ -8,7 +8,7 @@ from typing import Any
 
 from ragged_dialect import builders, generic
 from ragged_dialect._mlir import ir
-from ragged_dialect.arrays.axes import Axis, NestedAxis, PlainAxis, shape_of
+from ragged_dialect.arrays.axes import Axis, shape_of
 from ragged_dialect.arrays.spec import DType
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import Trace, element_type
@@ -94,5 +94,3 @@ def elementwise(trace: Trace, operands: Sequence[Tensor], dtypes: Sequence[DType
     count = len(operands)
     pairs = list(zip(operands, dims, strict=True))
     return compute(trace, pairs, outs, loops.rank, frozenset(), lambda elements: body(elements[:count]))
-
-

@@ -71,7 +71,9 @@ def from_starts_lengths(values: Any, starts: Any, lengths: Any, check: bool = Tr
     taken = storage.take(values)
     if taken.ndim == 0:
         raise ArgumentError("from_starts_lengths: expected values of rank 1 or more, got rank 0")
-    vectors = [_vector(v, f"from_starts_lengths: {name}", taken) for v, name in ((starts, "starts"), (lengths, "lengths"))]
+    vectors = [
+        _vector(v, f"from_starts_lengths: {name}", taken) for v, name in ((starts, "starts"), (lengths, "lengths"))
+    ]
     structure = Structure("dw", vectors, (vectors[0].shape[0], None))
     axes = [structure, *(None for _ in range(taken.ndim - 1))]
     return RaggedArray.of(values, axes, op="from_starts_lengths", check=check)
@@ -85,7 +87,8 @@ def from_row_ids(values: Any, row_ids: Any, nrows: int | None = None, check: boo
     taken = storage.take(values)
     ids = _vector(row_ids, "from_row_ids: row_ids", taken)
     if taken.ndim == 0 or ids.shape[0] != taken.shape[0]:
-        raise ArgumentError(f"from_row_ids: expected a row id for each of {len(taken) if taken.ndim else 0} values, got {ids.shape[0]}")
+        wanted = taken.shape[0] if taken.ndim else 0
+        raise ArgumentError(f"from_row_ids: expected a row id for each of {wanted} values, got {ids.shape[0]}")
     count = nrows if nrows is not None else (int(ids[-1]) + 1 if ids.shape[0] else 0)
     if count < 0:
         raise RuntimeCheckError(f"from_row_ids: expected nrows >= 0, got {count}")
@@ -97,14 +100,16 @@ def from_row_ids(values: Any, row_ids: Any, nrows: int | None = None, check: boo
 
 
 def _check_row_ids(ids: Any, count: int) -> None:
-    for wrong, text in (
-        ((ids < 0) | (ids >= count), "expected row_ids[{at}] in [0, {count}), got {a}"),
-        (storage.namespace(ids).append(ids[1:] < ids[:-1], False), "expected row_ids[{next}] >= row_ids[{at}], got {b} < {a}"),
-    ):
-        if bool(wrong.any()):
-            at = int(wrong.argmax())
-            b = int(ids[at + 1]) if at + 1 < ids.shape[0] else 0
-            raise RuntimeCheckError("from_row_ids: " + text.format(at=at, next=at + 1, count=count, a=int(ids[at]), b=b))
+    outside = (ids < 0) | (ids >= count)
+    if bool(outside.any()):
+        at = int(outside.argmax())
+        raise RuntimeCheckError(f"from_row_ids: expected row_ids[{at}] in [0, {count}), got {int(ids[at])}")
+    falls = ids[1:] < ids[:-1]
+    if bool(falls.any()):
+        at = int(falls.argmax())
+        raise RuntimeCheckError(
+            f"from_row_ids: expected row_ids[{at + 1}] >= row_ids[{at}], got {int(ids[at + 1])} < {int(ids[at])}"
+        )
 
 
 def narrow(dense: Any, start: Any, length: Any) -> RaggedArray:
@@ -145,9 +150,8 @@ def ragged(components: Sequence[Any], dtype: Any = None) -> RaggedArray:
     first = leaves[0]
     for leaf in leaves:
         if leaf.ndim == 0 or leaf.ndim != first.ndim or leaf.shape[1:] != first.shape[1:]:
-            raise ArgumentError(
-                f"ragged: expected arrays of shape [n{''.join(f', {e}' for e in first.shape[1:])}], got {list(leaf.shape)}"
-            )
+            wanted = ", ".join(["n", *map(str, first.shape[1:])])
+            raise ArgumentError(f"ragged: expected arrays of shape [{wanted}], got {list(leaf.shape)}")
     xp = storage.namespace(first)
     values = xp.concatenate(leaves)
     lengths = [np.asarray(c, np.int64) for c in counts[1:]] + [np.asarray([leaf.shape[0] for leaf in leaves], np.int64)]
@@ -189,6 +193,11 @@ def empty_like(x: RaggedArray, dtype: Any = None) -> RaggedArray:
     """An array with the structure of another, whose values are not set."""
     values = storage.namespace(x.buffer.array).empty(x.buffer.shape, x.dtype if dtype is None else dtype)
     return RaggedArray.of(storage.give(values, x.spec.library), x.axes, op="empty_like", check=False)
+
+
+def assume_valid(values: Any, *offsets: Any) -> RaggedArray:
+    """As `from_offsets`, without a check of the offsets: wrong ones are undefined behaviour."""
+    return from_offsets(values, *offsets, check=False)
 
 
 def like(x: RaggedArray, values: Any) -> RaggedArray:

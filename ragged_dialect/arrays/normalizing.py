@@ -21,8 +21,6 @@ def _floating(x: Tensor) -> Tensor:
     return x if dtype == x.dtype else astype(x, dtype=dtype)
 
 
-
-
 def zip_reduced(x: Tensor, dims: frozenset[int], reduced: list[Tensor], body: Any, dtype: DType) -> Tensor:
     """Elements of `x` with those of results of its reduction, at their kept dims."""
     from ragged_dialect.arrays.loops import compute
@@ -71,7 +69,10 @@ def _named_softmax(x: Tensor, dim: int) -> Tensor:
     out = empty(x.trace, x.axes, loops_of(x).levels, x.dtype)
     i64 = ir.IntegerType.get_signless(64)
     op = ir.Operation.create(
-        "linalg.softmax", results=[out.type], operands=[x.value, out], attributes={"dimension": ir.IntegerAttr.get(i64, dim)}
+        "linalg.softmax",
+        results=[out.type],
+        operands=[x.value, out],
+        attributes={"dimension": ir.IntegerAttr.get(i64, dim)},
     )
     return Tensor(x.trace, op.result, x.dtype, x.axes)
 
@@ -117,7 +118,9 @@ def layer_norm(
 
     def body(given: list[Any]) -> Any:
         centred = elements.create("arith.subf", elements.convert(given[0], x.dtype, middle.dtype), given[1])
-        root = elements.create("math.sqrt", elements.create("arith.addf", given[2], elements.constant(middle.dtype, eps)))
+        root = elements.create(
+            "math.sqrt", elements.create("arith.addf", given[2], elements.constant(middle.dtype, eps))
+        )
         return elements.convert(elements.create("arith.divf", centred, root), middle.dtype, x.dtype)
 
     return _affine(zip_reduced(x, dims, [middle, spread_], body, x.dtype), weight, bias)

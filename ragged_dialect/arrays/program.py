@@ -48,7 +48,7 @@ class NewStructure:
 
     letters: str
     vectors: tuple[int, ...]
-    extents: tuple[int | None | tuple[int], ...]
+    extents: tuple[int | tuple[int] | None, ...]
 
     def make(self, parts: list[Any]) -> Structure:
         """The structure of a call."""
@@ -110,7 +110,7 @@ def _shared(trace: Trace, tensor: Tensor) -> int | None:
 def _new_structure(tensor: Tensor, number: int, axis: NestedAxis, returned: Returned) -> NewStructure:
     first = tensor.layout.dims(number)[0]
     vectors = tuple(returned.add(v) for v in axis.vectors)
-    extents: list[int | None | tuple[int]] = []
+    extents: list[int | tuple[int] | None] = []
     for level, letter in enumerate(axis.letters):
         if letter != "d":
             extents.append(axis.extents[level])
@@ -210,7 +210,11 @@ def _packer(trace: Trace, wanted: int | Origin) -> Pack:
         if wanted.derived:
             return lambda leaves: structure_at(leaves, wanted).packed
         leaf, dim = wanted.leaf, wanted.dim
-        return (lambda leaves: leaves[leaf].first.packed) if dim == 0 else lambda leaves: leaves[leaf].structure(dim).packed
+        return (
+            (lambda leaves: leaves[leaf].first.packed)
+            if dim == 0
+            else lambda leaves: leaves[leaf].structure(dim).packed
+        )
     leaf = trace.leaves[wanted]
     if isinstance(leaf, RaggedArray):
         return lambda leaves: leaves[wanted].buffer.packed
@@ -223,7 +227,7 @@ def _packer(trace: Trace, wanted: int | Origin) -> Pack:
 _DESCRIPTORS = tuple(struct.Struct(f"={3 + 2 * rank}q").pack for rank in range(16))
 
 
-def _buffer(fields: Sequence[int], at: int, rank: int, dtype: DType, owned: dict[int, Allocation] | None) -> Buffer:
+def _buffer(fields: tuple[int, ...], at: int, rank: int, dtype: DType, owned: dict[int, Allocation] | None) -> Buffer:
     """The buffer of a descriptor among the results. A program may return one allocation several times."""
     own = fields[at : at + 3 + 2 * rank]
     if owned is None:

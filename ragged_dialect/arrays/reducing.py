@@ -65,7 +65,7 @@ def _kept_levels(x: Tensor, axis: NestedAxis, own: range, dims: frozenset[int]) 
     left = [d - own[0] for d in own if d not in dims]
     if any(c in RAGGED for level in left for c in axis.letters[level]) and left != list(range(len(left))):
         raise LayoutError(
-            f'{x.trace.op}: expected the dims below {min(d for d in own if d in dims)} to be reduced too, got layout '
+            f"{x.trace.op}: expected the dims below {min(d for d in own if d in dims)} to be reduced too, got layout "
             f'"{x.layout}" (use axis=0 alone to combine rows of the components)'
         )
     if left == list(range(len(own))):

@@ -169,5 +169,3 @@ def _arg(name: str, predicate: str, sign: int) -> None:
 
 _arg("argmax", "gt", -1)
 _arg("argmin", "lt", 1)
-
-

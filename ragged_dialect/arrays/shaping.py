@@ -238,7 +238,7 @@ def transpose(x: Tensor, *, axes: tuple[int, ...]) -> Tensor:
         if isinstance(axis, NestedAxis):
             ragged = [d for d in run if x.layout.letter(d) in RAGGED]
             if sorted(run) != list(own) or ragged != sorted(ragged) or letters[at] != "d":
-                raise LayoutError(f'transpose: expected nested axes to stay together, got {axes} of layout "{x.layout}"')
+                raise LayoutError(f'transpose: expected whole nested axes, got {axes} of layout "{x.layout}"')
             result.append(axis if run == list(own) else NestedAxis("".join(x.layout.letters[d] for d in run), [], []))
         else:
             result.append(axis)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ DType = np.dtype[Any]
 @dataclass(frozen=True, eq=False)
 class Spec:
     """Layout, static extents (None where a program works for any), dtype, device, and the library whose
-    arrays a user gets. `weak` marks a Python number, whose dtype gives way to that of arrays. Equal specs are one object: see `spec`."""
+    arrays a user gets. `weak` marks a Python number, whose dtype gives way to that of arrays. Equal
+    specs are one object: see `spec`."""
 
     layout: Layout
     shape: Shape
@@ -36,7 +37,7 @@ class Spec:
         return f"{dims}{'x' if dims else ''}{self.dtype}{layout}"
 
 
-@lru_cache(maxsize=None)
+@cache
 def spec(
     layout: Layout, shape: Shape, dtype: DType, device: str = "cpu", library: str = "numpy", weak: bool = False
 ) -> Spec:

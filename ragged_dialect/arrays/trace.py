@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -17,11 +17,11 @@ from ragged_dialect.arrays.guards import Conform, Covers, EqualExtents, Fits, Gu
 from ragged_dialect.arrays.leaves import dense_leaf, leaf_spec
 from ragged_dialect.arrays.spec import DType, Spec
 from ragged_dialect.arrays.tensor import Tensor
-from ragged_dialect.errors import RaggedError, RuntimeCheckError
+from ragged_dialect.errors import RuntimeCheckError
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering import emit
 from ragged_dialect.runtime.signature import dtype_name
-from ragged_dialect.types import dense_type, storage_type, vector_type
+from ragged_dialect.types import storage_type, vector_type
 
 lock = threading.RLock()
 """Held while a function is traced and compiled: the bindings' context is one for all threads."""
@@ -63,7 +63,7 @@ class Trace:
             self.function = ir.Operation.create(
                 "func.func",
                 attributes={
-                    "sym_name": ir.StringAttr.get(name),
+                    "sym_name": ir.StringAttr.get(f"rg_{name}"),  # a function named exp would be libm's
                     "function_type": ir.TypeAttr.get(ir.FunctionType.get([], [])),
                 },
                 regions=1,
@@ -134,7 +134,9 @@ class Trace:
             structure = structure_at(self.leaves, origin)
             self.wanted.append(origin)
             vectors = [self.block.add_argument(vector_type(), ir.Location.unknown()) for _ in structure.vectors]
-            extents: list[Any] = [e if c == "t" else None for c, e in zip(structure.letters, structure.extents, strict=True)]
+            extents: list[Any] = [
+                e if c == "t" else None for c, e in zip(structure.letters, structure.extents, strict=True)
+            ]
             for level in structure.extent_parts:
                 extents[level] = self.block.add_argument(ir.IndexType.get(), ir.Location.unknown())
             found = self._structures[origin] = NestedAxis(structure.letters, vectors, extents, origin)
@@ -161,11 +163,6 @@ class Trace:
             dim += len(axis.letters)
         value = builders.assemble([*parts, *map(emit.value, extents)], shape.layout, shape.shape)
         return Tensor(self, value, dtype, tuple(axes), storage=storage)
-
-    def empty(self, axes: Sequence[Axis], sizes: Sequence[Any], dtype: DType) -> Any:
-        """An uninitialised dense tensor: sizes are those of the storage axes."""
-        static = [a.extent if isinstance(a, PlainAxis) and a.extent is not None else s for a, s in zip(axes, sizes, strict=True)]
-        return emit.cast(emit.empty(static, element_type(dtype)), dense_type(shape_of(axes).storage_shape(), element_type(dtype)))
 
     # Guards ----------------------------------------------------------------------------------------
 
@@ -209,6 +206,12 @@ class Trace:
             self.guard(EqualExtents(self.op, batch, plain.extent, dim))
         elif plain.origin is not None and plain.origin != batch:
             self.guard(EqualExtents(self.op, plain.origin, batch, dim))
+
+    def equal_batches(self, a: NestedAxis, b: NestedAxis) -> None:
+        """Two axes have equally many components."""
+        x, y = a.root.origin, b.root.origin
+        if x is not None and y is not None and x != y:
+            self.guard(EqualExtents(self.op, Origin(y.leaf, y.dim), Origin(x.leaf, x.dim), 0))
 
     def covers(self, plain: PlainAxis, axis: NestedAxis, level: int) -> None:
         """A dense extent reaches the longest component of a ragged level."""
@@ -269,7 +272,7 @@ class Trace:
 
 
 @contextmanager
-def tracing(name: str, leaves: Sequence[Any]) -> Iterator[Trace]:
+def tracing(name: str, leaves: Sequence[Any]) -> Generator[Trace]:
     """A trace with everything the bindings need; what is built goes to its block, see `Trace.building`."""
     with lock, shared_context(), ir.Location.unknown():
         yield Trace(name, leaves)

@@ -53,13 +53,24 @@ def _math(name: str, op: str) -> None:
     BODIES[name] = lambda loop, *x: create(op, *x)
 
 
-for _name in "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh sqrt cbrt floor ceil trunc copysign".split():
+for (
+    _name
+) in "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh sqrt cbrt copysign".split():
     _math(_name, f"math.{_name}")
 for _name, _op in {
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
     "arctan2": "atan2", "rint": "roundeven", "fabs": "absf", "float_power": "powf",
 }.items():  # fmt: skip
     _math(_name, f"math.{_op}")
+
+
+def _rounding(name: str) -> None:
+    """Integers and booleans are whole already."""
+    BODIES[name] = lambda loop, x: create(f"math.{name}", x) if loop.is_float else x
+
+
+for _name in ("floor", "ceil", "trunc"):
+    _rounding(_name)
 
 
 def _by_kind(name: str, floats: str, integers: str, booleans: str) -> None:
@@ -268,9 +279,12 @@ def power(loop: Loop, a: Any, b: Any) -> Any:
 def ldexp(loop: Loop, x: Any, exponent: Any) -> Any:
     """x times 2 to the exponent, in two steps: a power alone may overflow where the product does not."""
     float_ = element_type(loop.dtype)
-    half = arith.divsi(exponent, ir.Operation.create(
-        "arith.constant", results=[exponent.type], attributes={"value": ir.IntegerAttr.get(exponent.type, 2)}
-    ).result)
+    half = arith.divsi(
+        exponent,
+        ir.Operation.create(
+            "arith.constant", results=[exponent.type], attributes={"value": ir.IntegerAttr.get(exponent.type, 2)}
+        ).result,
+    )
     steps = [half, arith.subi(exponent, half)]
     for step in steps:
         x = arith.mulf(x, create("math.exp2", arith.sitofp(float_, step)))

@@ -71,7 +71,10 @@ def check_windows(starts: Any, lengths: Any, op: str, level: int, extent: int) -
     if starts.shape != lengths.shape:
         text = "expected starts and lengths of one size, got {a} and {b}"
         raise _fail("windows", op, level, text, -1, starts.shape[0], lengths.shape[0])
-    for vector, text in ((lengths, "expected lengths[{i}] >= 0, got {a}"), (starts, "expected starts[{i}] >= 0, got {a}")):
+    for vector, text in (
+        (lengths, "expected lengths[{i}] >= 0, got {a}"),
+        (starts, "expected starts[{i}] >= 0, got {a}"),
+    ):
         at = _first(vector < 0)
         if at is not None:
             raise _fail("windows", op, level, text, at, int(vector[at]), 0)

@@ -74,7 +74,7 @@ def _parsed(text: str) -> Iterator[_Line]:
     if opcode == "NOP":
         return
     width = _WIDTH.search(match["name"])
-    target = _TARGET.search(match["rest"]) if opcode == "BRA" else None
+    target = _TARGET.search(match["rest"]) if opcode in ("BRA", "CALL") else None
     yield _Line(opcode, int(width[1]) if width else 32, target[1] if target else None)
 
 
@@ -89,7 +89,7 @@ def _figures(lines: list[_Line], labels: dict[str, int]) -> Sass:
         local=opcodes["LDL"] + opcodes["STL"],
         barriers=opcodes["BAR"],
         shuffles=opcodes["SHFL"],
-        calls=opcodes["CALL"],
+        calls=sum(line.opcode == "CALL" and line.target is None for line in lines),  # others jump in the kernel
         fences=opcodes["MEMBAR"],
         loops=loops,
     )
@@ -107,7 +107,9 @@ def _widths(lines: list[_Line], opcode: str) -> dict[int, int]:
 def _innermost(lines: list[_Line], labels: dict[str, int]) -> tuple[Loop, ...]:
     """Ranges from a branch back to its label that hold no other such range."""
     ranges = [
-        (labels[line.target], at) for at, line in enumerate(lines) if line.target in labels and labels[line.target] < at
+        (labels[line.target], at)
+        for at, line in enumerate(lines)
+        if line.opcode == "BRA" and line.target in labels and labels[line.target] < at
     ]
     inner = [a for a in ranges if not any(b != a and a[0] <= b[0] and b[1] <= a[1] for b in ranges)]
     return tuple(_loop(lines[first : last + 1]) for first, last in sorted(inner))

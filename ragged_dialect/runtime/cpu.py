@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ragged_dialect.checks import Check
-from ragged_dialect.errors import RuntimeCheckError
+from ragged_dialect.errors import check_error
 from ragged_dialect.runtime.arguments import Flattener
 from ragged_dialect.runtime.frames import Frame, FrameLayout
 from ragged_dialect.runtime.prepared import PreparedCall
@@ -52,5 +52,6 @@ class CpuFunction:
         self._free_frames.append(frame)
         if status and status[0]:
             number, case, component, a, b = status
-            raise RuntimeCheckError(self._checks[number - 1].message(case, component, a, b))
+            check = self._checks[number - 1]
+            raise check_error(check.kind)(check.message(case, component, a, b))
         return self.signature.grouped(parts)

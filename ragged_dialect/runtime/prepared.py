@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ragged_dialect.checks import Check
-from ragged_dialect.errors import RuntimeCheckError
+from ragged_dialect.errors import check_error
 from ragged_dialect.runtime.frames import STATUS_ENTRIES, Frame, FrameLayout
 from ragged_dialect.runtime.signature import Signature
 
@@ -33,7 +33,8 @@ class PreparedCall:
         self._free: list[tuple[memoryview, Frame]] = []
 
     def __call__(self, packed: bytes) -> tuple[Any, ...]:
-        """The fields of the results. RuntimeCheckError for data that a check of the program refuses."""
+        """The fields of the results. RuntimeCheckError for data that a check of the program refuses, which
+        is an IndexError too for an index."""
         try:
             taken = self._free.pop()
         except IndexError:
@@ -47,7 +48,8 @@ class PreparedCall:
             if number:
                 self._layout.read(frame)  # takes the arrays that came along, and frees them
                 self._free.append(taken)
-                raise RuntimeCheckError(self._checks[number - 1].message(case, component, a, b))
+                check = self._checks[number - 1]
+                raise check_error(check.kind)(check.message(case, component, a, b))
             fields = fields[STATUS_ENTRIES:]
         self._free.append(taken)
         return fields

@@ -133,15 +133,13 @@ _NAMES = """
 
 @dataclass(frozen=True)
 class ScheduleProgram:
-    """A function `f` whose main kernel has a schedule, `short` where f16 and bf16 have another. `body`
-    stands in a function of values and offsets with the result `result` and the arguments `more`, or is
-    the whole text without these."""
+    """A function `f` whose main kernel has a schedule. `body` stands in a function of values and
+    offsets with the result `result` and the arguments `more`, or is the whole text without these."""
 
     schedule: str
     body: str
     result: str = ""
     more: str = ""
-    short: str = ""
 
     def text(self, dtype: str, width: int = 64) -> str:
         """The program for an element type and a number of features."""
@@ -154,16 +152,11 @@ class ScheduleProgram:
         return _NAMES.format(**names) + body
 
 
-    def schedule_for(self, dtype: str) -> str:
-        """The schedule of the main kernel for an element type."""
-        return self.short if self.short and dtype in ("f16", "bf16") else self.schedule
-
-
 PROGRAMS = {
     "scale": ScheduleProgram("flat", _SCALE, "!ragged", ", %s: {t}"),
     "row_center": ScheduleProgram("row", _ROW_CENTER, "!ragged"),
     "segment_center": ScheduleProgram("segment", _SEGMENT_CENTER, "!ragged"),
-    "segmented_sum": ScheduleProgram("balanced", _SEGMENTED_SUM, "!flat", short="segment"),
+    "segmented_sum": ScheduleProgram("balanced", _SEGMENTED_SUM, "!flat"),
     "row_gather": ScheduleProgram("gather", _ROW_GATHER, "!flat", ", %ids: tensor<?xi64>"),
     "from_padded": ScheduleProgram("segment", _FROM_PADDED),
     "pairs": ScheduleProgram("general", _PAIRS, "!pairs"),
@@ -208,5 +201,5 @@ def assembled(name: str, dtype: str, arch: str, width: int = 64) -> dict[str, Ke
 
 def main_kernels(name: str, dtype: str, arch: str) -> list[KernelReport]:
     """What ptxas makes of the kernels that have the program's schedule."""
-    kinds, wanted = lowered(name, dtype).schedules, PROGRAMS[name].schedule_for(dtype)
+    kinds, wanted = lowered(name, dtype).schedules, PROGRAMS[name].schedule
     return [report for kernel, report in assembled(name, dtype, arch).items() if kinds[kernel] == wanted]

@@ -1,0 +1,78 @@
+// RUN: ragged-opt %s --convert-forall-to-gpu=threads=32 --canonicalize --cse | FileCheck %s
+
+#id = affine_map<(d0) -> (d0)>
+!part = memref<?xf32, strided<[1], offset: ?>>
+
+// Threads take turns with the iterations of a loop that folds, and combine what they have found: the
+// smallest unsigned index, which -1 is the largest of.
+// CHECK: gpu.func @search_0
+// CHECK: %[[THREAD:.*]] = gpu.thread_id x
+// CHECK: scf.for %{{.*}} = %[[THREAD]] to
+// CHECK-COUNT-5: arith.minui
+func.func @search(%n: index, %o: memref<?xindex>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %none = arith.constant -1 : index
+  scf.forall (%b) in (1) {
+    %found = scf.for %i = %c0 to %n step %c1 iter_args(%at = %none) -> (index) {
+      %v = memref.load %o[%i] : memref<?xindex>
+      %bad = arith.cmpi slt, %v, %c0 : index
+      %open = arith.cmpi slt, %at, %c0 : index
+      %both = arith.andi %bad, %open : i1
+      %r = arith.select %both, %i, %at : index
+      scf.yield %r : index
+    } {ragged.fold = "search"}
+    memref.store %found, %o[%c0] : memref<?xindex>
+  }
+  return
+}
+
+// Every thread goes through a loop of several steps; a step waits for what the one before it wrote.
+// CHECK: gpu.func @steps_0
+// CHECK: scf.for
+// CHECK:   memref.store
+// CHECK:   gpu.barrier
+// CHECK:   memref.load
+// CHECK:   memref.store
+// CHECK:   gpu.barrier
+// CHECK: gpu.return
+func.func @steps(%n: index, %x: memref<?xf32>, %y: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.forall (%b) in (1) {
+    scf.for %i = %c0 to %n step %c1 {
+      %v = memref.subview %x[%c1] [%i] [1] : memref<?xf32> to !part
+      %w = memref.subview %x[%c0] [%i] [1] : memref<?xf32> to !part
+      linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%v : !part) {
+      ^bb0(%out: f32):
+        %0 = arith.constant 1.0 : f32
+        linalg.yield %0 : f32
+      }
+      linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%v : !part) outs(%w : !part) {
+      ^bb0(%u: f32, %out: f32):
+        linalg.yield %u : f32
+      }
+    }
+  }
+  return
+}
+
+// Ops whose elements stay with their threads need no barrier between them.
+// CHECK: gpu.func @chain_0
+// CHECK: memref.store
+// CHECK-NOT: gpu.barrier
+// CHECK: gpu.return
+func.func @chain(%x: memref<?xf32>, %y: memref<?xf32>) {
+  scf.forall (%b) in (1) {
+    linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%x : memref<?xf32>) {
+    ^bb0(%out: f32):
+      %0 = arith.addf %out, %out : f32
+      linalg.yield %0 : f32
+    }
+    linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : memref<?xf32>) outs(%y : memref<?xf32>) {
+    ^bb0(%u: f32, %out: f32):
+      linalg.yield %u : f32
+    }
+  }
+  return
+}

@@ -1,0 +1,42 @@
+// RUN: ragged-opt %s --split-input-file --verify-diagnostics --convert-forall-to-gpu
+
+func.func @schedule() {
+  // expected-error@below {{expected a schedule among general, serial, flat, row, gather, balanced, segment, got 'fast'}}
+  scf.forall (%b) in (1) {
+  } {ragged.schedule = "fast"}
+  return
+}
+
+// -----
+
+// Copies become linalg ops before.
+func.func @op(%x: memref<4xf32>, %y: memref<4xf32>) {
+  scf.forall (%b) in (4) {
+    // expected-error@below {{expected an op that runs on a device, got 'memref.copy'}}
+    memref.copy %x, %y : memref<4xf32> to memref<4xf32>
+  }
+  return
+}
+
+// -----
+
+// A length that no slice has, so that there is no place for it in a buffer that the host allocates.
+func.func @temporary(%x: memref<4xindex>) {
+  scf.forall (%b) in (4) {
+    %n = memref.load %x[%b] : memref<4xindex>
+    // expected-error@below {{expected a temporary of a size that the host knows or a slice has, got neither}}
+    %t = memref.alloc(%n) : memref<?xindex>
+    memref.store %n, %t[%b] : memref<?xindex>
+  }
+  return
+}
+
+// -----
+
+// expected-error@unknown {{expected whole buffers on the host, got memref<4xf32, strided<[2]>>}}
+func.func @strided(%x: memref<4xf32, strided<[2]>>, %v: f32) {
+  scf.forall (%b) in (4) {
+    memref.store %v, %x[%b] : memref<4xf32, strided<[2]>>
+  }
+  return
+}

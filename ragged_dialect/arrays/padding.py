@@ -1,0 +1,125 @@
+"""Between padded and ragged arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import arith
+from ragged_dialect.arrays import elements
+from ragged_dialect.arrays.axes import NestedAxis, PlainAxis
+from ragged_dialect.arrays.elements import BOOL, compare, convert, select
+from ragged_dialect.arrays.function import operation
+from ragged_dialect.arrays.gathering import kept_rows, take_rows
+from ragged_dialect.arrays.indexing import scalar
+from ragged_dialect.arrays.reducing import reduce
+from ragged_dialect.arrays.reductions import INT64
+from ragged_dialect.arrays.shaping import restored, structured
+from ragged_dialect.arrays.tensor import Tensor
+from ragged_dialect.errors import ArgumentError
+from ragged_dialect.generic import loop_index
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.lowering import emit, vectors
+
+
+@operation("to_padded")
+def _to_padded(x: Tensor, pad: Tensor, *maxima: Tensor, truncate: bool) -> Tensor:
+    """A dense tensor with every ragged dim padded; see `to_padded`."""
+    ragged = [d for d, c in enumerate(x.layout.letters) if c in RAGGED]
+    if maxima and len(maxima) != len(ragged):
+        raise ArgumentError(f"to_padded: expected {len(ragged)} max_lengths, got {len(maxima)}")
+    if pad.leaf is not None:
+        x.trace.number_fits(pad.leaf, x.dtype)
+    limits = [emit.to_index(convert(scalar(m), m.dtype, INT64)) for m in maxima]
+    for dim, limit in zip(ragged, limits, strict=False):
+        builders.assert_valid([limit], "at_least", "to_padded", dim, 0)
+        if not truncate:
+            builders.assert_valid([limit, builders.lengths(x.value, dim)], "covers", "to_padded", dim)
+    filler = convert(scalar(pad), pad.dtype, x.dtype)
+    return structured(x, builders.to_padded(x.value, filler, limits, truncate))
+
+
+def to_padded(x: Any, pad: Any = 0, max_lengths: int | tuple[int, ...] | None = None, truncate: bool = False) -> Any:
+    """A dense array with `pad` behind the end of every component. The extents are `max_lengths`, one per
+    ragged dim, or the longest lengths.
+
+    RuntimeCheckError for a component longer than its maximum, unless `truncate` asks to cut it."""
+    maxima = () if max_lengths is None else max_lengths if isinstance(max_lengths, tuple) else (max_lengths,)
+    if truncate and not maxima:
+        raise ArgumentError("to_padded: expected max_lengths with truncate, got none")
+    return _to_padded(x, pad, *maxima, truncate=truncate)
+
+
+@operation("from_padded")
+def _from_padded(dense: Tensor, lengths: Tensor | None, pad: Tensor | None, mask: Tensor | None) -> Tensor:
+    """Rows of a padded tensor; see `from_padded`."""
+    if not dense.is_dense or dense.ndim < 2:
+        raise ArgumentError(f'from_padded: expected a dense array of rank 2 or more, got layout "{dense.layout}"')
+    if mask is not None:
+        return _by_mask(dense, mask)
+    vector = emit.as_vector(lengths.storage) if lengths is not None else _trimmed(dense, pad)
+    extent = dense.extent(1)
+    if lengths is not None:
+        own, first = lengths.axes[0], dense.axes[0]
+        if lengths.ndim != 1 or lengths.dtype.kind != "i" or not isinstance(own, PlainAxis):
+            raise ArgumentError("from_padded: expected a vector of integers for lengths, got another array")
+        assert isinstance(first, PlainAxis)
+        dense.trace.equal_extents(first, own, 0)
+        builders.assert_valid([vector], "at_least", "from_padded", 1, 0)
+        builders.assert_valid([emit.value(extent), vector], "covers", "from_padded", 1)
+    letters = "|".join(["dr", *("d" * (dense.ndim - 2))])
+    made = builders.from_padded(dense.value, [vectors.scan(vector)], letters)
+    return structured(dense, made)
+
+
+def _trimmed(dense: Tensor, pad: Tensor | None) -> Any:
+    """Per row the number of elements up to the last one that is not all `pad`."""
+    assert pad is not None
+    filler = convert(scalar(pad), pad.dtype, dense.dtype)
+
+    def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
+        here = arith.addi(emit.to_i64(loop_index(1)), elements.constant(INT64, 1))
+        different = compare("ne", given[0], filler)
+        if elements.is_float(filler):  # nan pads nan
+            different = arith.andi(
+                different, arith.ori(compare("eq", given[0], given[0]), compare("eq", filler, filler))
+            )
+        return [arith.maxsi(accumulated[0], select(different, here, elements.constant(INT64, 0)))]
+
+    dims = frozenset(range(1, dense.ndim))
+    (made,) = reduce(dense, dims, [(INT64, elements.constant(INT64, 0))], combine)
+    return emit.as_vector(made.value)
+
+
+def _by_mask(dense: Tensor, mask: Tensor) -> Tensor:
+    """The elements where a mask [B, L] is true, a component per row."""
+    if mask.ndim != 2 or mask.dtype != BOOL or not mask.is_dense:
+        raise ArgumentError("from_padded: expected a mask of booleans of rank 2, got another array")
+    for dim in range(2):
+        own, other = dense.axes[dim], mask.axes[dim]
+        assert isinstance(own, PlainAxis)
+        assert isinstance(other, PlainAxis)
+        dense.trace.equal_extents(own, other, dim)
+    flat = restored(mask, [[0, 1]], [PlainAxis(None)], expand=False).storage
+    before, at = kept_rows(flat)
+    extent = emit.value(dense.extent(1))
+    size = emit.add(emit.value(dense.extent(0)), 1)
+    offsets = vectors.generate(size, lambda b: emit.load(before, emit.mul(b, extent)))
+    rest = [[k] for k in range(2, dense.ndim)]
+    rows = restored(dense, [[0, 1], *rest], [PlainAxis(None), *dense.axes[2:]], expand=False)
+    return take_rows(rows, 0, at, NestedAxis("dr", [offsets], [None, None]))
+
+
+def from_padded(dense: Any, lengths: Any = None, *, pad_value: Any = None, mask: Any = None) -> Any:
+    """A ragged array of the rows of a padded one, [B, L, …]: the first `lengths[b]` elements of row b; without
+    the trailing elements that are all `pad_value`; or those where `mask`, [B, L], is true. A copy.
+
+    RuntimeCheckError for a length below 0 or above L."""
+    given = [name for name, v in (("lengths", lengths), ("pad_value", pad_value), ("mask", mask)) if v is not None]
+    if len(given) != 1:
+        got = " and ".join(given) or "none"
+        raise ArgumentError(f"from_padded: expected one of lengths, pad_value and mask, got {got}")
+    return _from_padded(dense, lengths, pad_value, mask)
+
+
+__all__ = ["from_padded", "to_padded"]
