@@ -1,0 +1,80 @@
+"""What a call costs beside its work: operations on tiny arrays, and the first compile of a softmax.
+
+    python benchmarks/overhead.py
+
+Every number is the best of many repeats, which other work on the machine disturbs least. Expected: an
+eager operation at most 15 us, a jitted call at most 8 us, a softmax compiled in at most 150 ms.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import timeit
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import ragged_dialect as rg
+
+REPEATS, CALLS = 30, 1000
+EAGER, JITTED, COMPILE = 15.0, 8.0, 150.0
+
+_FIRST = """
+import time
+import numpy as np
+import ragged_dialect as rg
+from ragged_dialect.arrays.trace import shared_context
+x = rg.from_offsets(np.ones((8, 4), np.float32), [0, 3, 3, 8])
+x + x
+start = time.perf_counter()
+rg.softmax(x, axis=1)
+print(1e3 * (time.perf_counter() - start))
+"""
+
+
+def microseconds(call: Callable[[], Any]) -> float:
+    """The best time of a call."""
+    call()
+    return min(timeit.repeat(call, number=CALLS, repeat=REPEATS)) / CALLS * 1e6
+
+
+def first_softmax() -> float:
+    """Milliseconds from the first call of a softmax to its result, in a process that has imported
+    everything; the best of a few processes."""
+    runs = [subprocess.run([sys.executable, "-c", _FIRST], capture_output=True, text=True, check=True) for _ in range(5)]
+    return min(float(run.stdout) for run in runs)
+
+
+def main() -> int:
+    """Print the table; 1 where a number is above what is expected."""
+    values = np.random.default_rng(0).standard_normal((14, 8)).astype(np.float32)
+    x = rg.from_lengths(values, [2, 5, 3, 4])
+    y = x + 1
+    bias = np.ones(8, np.float32)
+    sin = rg.jit(lambda a: np.sin(a) + 1)
+    pool = rg.jit(lambda a, b: (a * b).sum(1))
+    rows: list[tuple[str, Callable[[], Any], float]] = [
+        ("eager x + y", lambda: x + y, EAGER),
+        ("eager x * 2.0", lambda: x * 2.0, EAGER),
+        ("eager np.sin(x)", lambda: np.sin(x), EAGER),
+        ("eager x + bias", lambda: x + bias, EAGER),
+        ("eager x.sum(1)", lambda: x.sum(1), EAGER),
+        ("eager softmax", lambda: rg.softmax(x, axis=1), EAGER),
+        ("jit sin(x) + 1", lambda: sin(x), JITTED),
+        ("jit (x * y).sum(1)", lambda: pool(x, y), JITTED),
+    ]
+    missed = 0
+    for name, call, limit in rows:
+        took = microseconds(call)
+        missed += took > limit
+        print(f"{name:24} {took:8.1f} us   expected at most {limit:g}")
+    took = first_softmax()
+    missed += took > COMPILE
+    print(f"{'first softmax':24} {took:8.1f} ms   expected at most {COMPILE:g}")
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

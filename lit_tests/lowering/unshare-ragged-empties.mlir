@@ -1,0 +1,26 @@
+// RUN: ragged-opt %s --unshare-ragged-empties | FileCheck %s
+
+// CHECK-LABEL: func.func @two_outs
+// CHECK: %[[A:.*]] = tensor.empty(%{{.*}})
+// CHECK-NEXT: %[[B:.*]] = tensor.empty(%{{.*}})
+// CHECK-NEXT: scf.forall {{.*}} shared_outs(%{{.*}} = %[[A]], %{{.*}} = %[[B]])
+func.func @two_outs(%n: index, %x: tensor<1xf32>) -> (tensor<?xf32>, tensor<?xf32>) {
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %0:2 = scf.forall (%i) in (%n) shared_outs(%a = %e, %b = %e) -> (tensor<?xf32>, tensor<?xf32>) {
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %x into %a[%i] [1] [1] : tensor<1xf32> into tensor<?xf32>
+      tensor.parallel_insert_slice %x into %b[%i] [1] [1] : tensor<1xf32> into tensor<?xf32>
+    }
+  }
+  return %0#0, %0#1 : tensor<?xf32>, tensor<?xf32>
+}
+
+// One use keeps its tensor.
+// CHECK-LABEL: func.func @one_use
+// CHECK: tensor.empty
+// CHECK-NEXT: linalg.fill
+func.func @one_use(%n: index, %x: f32) -> tensor<?xf32> {
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %0 = linalg.fill ins(%x : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
