@@ -8,11 +8,11 @@ RUN_STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
-BENCHMARKS := segments opt_startup canonicalize scaling math_functions
+BENCHMARKS := segments opt_startup canonicalize scaling math_functions compile_latency
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help demo test test-all lint types lit bench clean
+.PHONY: help demo test test-all lint types lit bench gpu-artifacts clean
 
 help:
 	@echo "make demo      set up $(VENV) and run the main job: attention pooling over real text"
@@ -20,6 +20,7 @@ help:
 	@echo "make test-all  the same with the long sweeps"
 	@echo "make lint      ruff only;  make types: pyright only;  make lit: lit only"
 	@echo "make bench     the benchmarks"
+	@echo "make gpu-artifacts  build/gpu, the programs that benchmarks/gpu_check.py runs on a GPU"
 	@echo "make clean     remove $(VENV), caches and build products"
 	@echo "PYTHON=...     the interpreter $(VENV) is made from (default: python3, needs 3.10 or newer)"
 
@@ -43,6 +44,9 @@ lit: $(DEV_STAMP)
 
 bench: $(RUN_STAMP)
 	@set -e; for name in $(BENCHMARKS); do echo "== $$name"; $(BIN)/python benchmarks/$$name.py; done
+
+gpu-artifacts: $(RUN_STAMP)
+	$(BIN)/python benchmarks/gpu_artifacts.py
 
 $(VENV_STAMP):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \

@@ -21,7 +21,7 @@ ROWS, COMPONENTS = "rows", "components"
 _ROW_BYTES = WIDTH * 4
 _PADDED = 1 << 22
 _SCORES = 1 << 24
-_SERIAL = 1 << 16
+_SERIAL = 1 << 17
 _FACTOR = 1.5
 
 

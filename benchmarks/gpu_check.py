@@ -26,7 +26,7 @@ ROWS = (0, 1, 31, 1000, 65_537, 1 << 20, (1 << 23) + 5, 1 << 26)
 TIMED_ROWS = (1 << 16, 1 << 20, 1 << 24)
 TIMED_KINDS = ("equal", "zipf")
 _REPETITIONS = 30
-_ROOM = 1.5
+_ROOM = 2
 """Memory that a program may take, over the bytes that it must move."""
 
 
@@ -55,7 +55,7 @@ def sizes(case: Case, rows: list[int], seed: int) -> Iterator[Problem]:
 
 def lacking(cupy: Any, case: Case, problem: Problem) -> str | None:
     """Why a problem is too large for the device; None when it is not."""
-    needed, (free, _) = int(_ROOM * case.bytes(problem)), cupy.cuda.Device().mem_info
+    needed, (free, _) = _ROOM * case.bytes(problem), cupy.cuda.Device().mem_info
     return f"needs {needed >> 20} MiB, {free >> 20} are free" if needed > free else None
 
 
@@ -89,7 +89,7 @@ def timed(cupy: Any, case: Case, module: Any, rows: list[int], seed: int, repeti
 
 
 def check(cupy: Any, options: argparse.Namespace) -> dict[str, Any]:
-    """Run everything; the results."""
+    """Run everything; the results, which are written after every program: a run may be cut off."""
     seed = secrets.randbits(32) if options.seed is None else options.seed
     print(f"seed {seed}", flush=True)
     results: dict[str, Any] = {"environment": environment(cupy), "seed": seed, "verified": [], "measured": []}
@@ -98,9 +98,10 @@ def check(cupy: Any, options: argparse.Namespace) -> dict[str, Any]:
             continue
         module = load(options.folder, case.name)
         results["verified"] += verified(cupy, case, module, options.rows, seed)
-        if any(line["wrong"] for line in results["verified"] if line["program"] == case.name):
-            continue
-        results["measured"] += timed(cupy, case, module, options.timed_rows, seed, options.repetitions)
+        if not any(line["wrong"] for line in results["verified"] if line["program"] == case.name):
+            results["measured"] += timed(cupy, case, module, options.timed_rows, seed, options.repetitions)
+        if options.out:
+            write(results, options.out)
     return results
 
 
@@ -124,10 +125,12 @@ def main(argv: list[str] | None = None) -> int:
         import cupy
     except ImportError as error:
         raise SystemExit(f"gpu_check: expected CuPy, got: {error}") from None
+    try:
+        cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise SystemExit(f"gpu_check: expected a GPU, got: {error}") from None
     results = check(cupy, options)
     print(markdown(results))
-    for path in write(results, options.out) if options.out else ():
-        print(path)
     return int(any(line["wrong"] for line in results["verified"]))
 
 

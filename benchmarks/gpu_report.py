@@ -42,7 +42,8 @@ def write(results: dict[str, Any], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     about = results["environment"]
     device = re.sub(r"[^a-z0-9]+", "-", about["device"].lower()).strip("-")
-    paths = [folder / f"{about['date'][:10]}-{device}.{ending}" for ending in ("json", "md")]
+    when = about["date"][:16].replace(":", "")
+    paths = [folder / f"{when}-{device}.{ending}" for ending in ("json", "md")]
     paths[0].write_text(json.dumps(results, indent=1) + "\n")
     paths[1].write_text(markdown(results))
     return paths

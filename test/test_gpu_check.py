@@ -151,10 +151,10 @@ def test_what_has_no_room_is_left_out(
         scripts["gpu_check"].parse([str(folder), "--only", "scale", "--rows", "9000", "--timed-rows", "9000"]),
     )
     assert {line["skipped"] for line in results["verified"] if line["lengths"] != "decreasing"} == {
-        "needs 6 MiB, 1 are free"
+        "needs 8 MiB, 1 are free"
     }
     assert results["measured"] == []
-    assert "left out: needs 6 MiB" in scripts["gpu_report"].markdown(results)
+    assert "left out: needs 8 MiB" in scripts["gpu_report"].markdown(results)
 
 
 def test_missing_program(cupy: FakeCupy, scripts: dict[str, Any], tmp_path: Path) -> None:
@@ -165,4 +165,10 @@ def test_missing_program(cupy: FakeCupy, scripts: dict[str, Any], tmp_path: Path
 def test_no_cupy(scripts: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(SystemExit, match="gpu_check: expected CuPy, got: "):
+        scripts["gpu_check"].main([str(tmp_path)])
+
+
+def test_no_gpu(cupy: FakeCupy, scripts: dict[str, Any], tmp_path: Path) -> None:
+    cupy.devices = -1
+    with pytest.raises(SystemExit, match="gpu_check: expected a GPU, got: cudaErrorNoDevice"):
         scripts["gpu_check"].main([str(tmp_path)])

@@ -15,8 +15,8 @@ ID, ROW, COLUMN = "(i, j) -> (i, j)", "(i, j) -> (i)", "(i, j) -> (j)"
 def op(inputs: dict[str, str], out: str, map_: str, kinds: str = "pp", payload: str = "") -> str:
     """A linalg.generic on `%inputs` by their maps into `%out`; loops are `p` or `r`."""
     types = {"x": "?x8", "y": "?x8", "z": "?x8", "s": "?", "t": "?", "q": "8", "o": "?x8"}
-    used = [(name, m) for name, m in [*inputs.items(), (out, map_)]]
-    maps = ", ".join(f"affine_map<{m}>" for _, m in used)
+    used = [*inputs.items(), (out, map_)]
+    maps = ", ".join(f"affine_map<{map_}>" for _, map_ in used)
     iterators = ", ".join({"p": '"parallel"', "r": '"reduction"'}[k] for k in kinds)
     ins = ", ".join(f"%{n}" for n in inputs)
     arguments = ", ".join(f"%v{k}: f32" for k in range(len(used)))
@@ -49,7 +49,7 @@ PAIRS = [
     # other extents
     (op({"z": ID}, "y", ID), op({"o": ID}, "o", ID), False),
     # nothing in common: alike in extent
-    (op({"z": ID}, "y", ID), op({"s": ROW}, "t", ROW, **SUM), True),
+    (op({"z": ID}, "y", ID), op({"z": ID}, "t", ROW, **SUM), True),
     # the second loads from anywhere in what the first writes
     (op({"z": ID}, "s", ROW, **SUM), op({"z": ID}, "y", ID, payload="%l = memref.load %s[%c0] : memref<?xf32>"), False),
     # the second writes where the first loads from

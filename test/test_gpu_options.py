@@ -1,12 +1,69 @@
-"""Options of the passes that make kernels: what they refuse, and that every value of them works."""
+"""Options of the passes that make kernels: what they refuse, and that results do not depend on them."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 from support.run_pass import transform
+from support.targets import compile_for
 
 from ragged_dialect.errors import PassError
-from ragged_dialect.lowering.convert_forall_to_gpu import ConvertForallToGpu
-from ragged_dialect.lowering.ragged_map_parallel import RaggedMapParallel
-from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.lowering import pipelines
+from ragged_dialect.lowering.stage import Stage
+from ragged_dialect.reference import run
+
+EMPTY = "func.func @f() { return }"
+REFUSED = [
+    ("ragged-map-parallel{tile=0}", "expected a tile of at least 1 element, got 0"),
+    ("convert-forall-to-gpu{threads=96}", "expected threads of 32, 64, 128, 256, 512 or 1024, got 96"),
+    ("convert-forall-to-gpu{unroll=3}", "expected unroll of 1, 2, 4 or 8, got 3"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED)
+def test_refused(text: str, message: str) -> None:
+    module = transform(EMPTY)
+    with module.context, pytest.raises(PassError, match=message):
+        Stage("one", text).run(module)
+
+
+X, B = 'tensor<?x?x6xf32, #ragged.layout<"dr|d">>', "tensor<?x6xf32>"
+PROGRAM = f"""
+func.func @f(%x: {X}, %b: {B}) -> ({X}, {B}, tensor<f32>) {{
+  %y = arith.mulf %x, %x : {X}
+  %s = linalg.reduce {{ arith.addf }} ins(%y : {X}) outs(%b : {B}) dimensions = [1]
+  %z = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<f32>
+  %i = linalg.fill ins(%z : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %t = linalg.reduce {{ arith.maximumf }} ins(%y : {X}) outs(%i : tensor<f32>) dimensions = [0, 1, 2]
+  return %y, %s, %t : {X}, {B}, tensor<f32>
+}}"""
+OPTIONS = [
+    *((f"threads={threads}", "auto", 64) for threads in (32, 64, 128, 512, 1024)),
+    *((f"unroll={unroll}", "auto", 64) for unroll in (1, 2, 8)),
+    *(("", schedule, tile) for schedule in ("general", "segment", "balanced") for tile in (1, 4096)),
+]
+
+
+@pytest.mark.parametrize(("convert", "schedule", "tile"), OPTIONS)
+def test_results_do_not_depend_on_options(
+    convert: str, schedule: str, tile: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replaced = {
+        "map": f"ragged-map-parallel{{schedule={schedule} tile={tile}}},cse",
+        "gpu": f"convert-forall-to-gpu{{{convert}}},canonicalize,cse",
+    }
+    stages = tuple(Stage(s.name, replaced.get(s.name, s.text)) for s in pipelines.gpu_pipeline())
+    assert set(replaced) <= {s.name for s in stages}
+    monkeypatch.setattr(pipelines, "gpu_pipeline", lambda *_: stages)
+    rng = np.random.default_rng(5)
+    offsets = np.array([0, 0, 3, 100, 101, 400])
+    arguments: list[Any] = [(rng.integers(-9, 9, (400, 6)).astype(np.float32), offsets), np.ones((5, 6), np.float32)]
+    (values, starts), sums, top = compile_for("emulator")(PROGRAM)(*arguments)
+    (expected, _), expected_sums, expected_top = run(PROGRAM, "f", arguments)
+    np.testing.assert_array_equal(values, expected)
+    np.testing.assert_array_equal(starts, offsets)
+    np.testing.assert_array_equal(sums, expected_sums)
+    np.testing.assert_array_equal(top, expected_top)

@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 import ragged_dialect
+from ragged_dialect._mlir import ir
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
 from ragged_dialect.lowering.gpu import balanced
 from ragged_dialect.lowering.gpu.translate import kernels_to_llvm
 from ragged_dialect.lowering.pipelines import gpu_pipeline
+from ragged_dialect.lowering.ragged_map_parallel import RaggedMapParallel
 from ragged_dialect.ptx import emit
 from ragged_dialect.ptx.assembler import check
 
@@ -329,6 +331,61 @@ def test_fits(text: str) -> None:
 def test_does_not_fit(text: str) -> None:
     assert "balanced" not in _schedules(text)
     assert "balanced" not in _schedules(text, "balanced")
+
+
+_FORALL = """
+func.func @f(%x: memref<?x8xf32>, %offsets: memref<?xi64>, %y: memref<?x8xf32>, %n: index, %zero: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  scf.forall (%b) in (%n) {
+    %lo = memref.load %offsets[%b] : memref<?xi64>
+    %low = arith.index_cast %lo : i64 to index
+    %next = arith.addi %b, %c1 : index
+    %hi = memref.load %offsets[%next] : memref<?xi64>
+    %high = arith.index_cast %hi : i64 to index
+    %length = arith.subi %high, %low : index
+    %rows = memref.subview %x[%low, 0] [%length, 8] [1, 1]
+        : memref<?x8xf32> to memref<?x8xf32, strided<[8, 1], offset: ?>>
+    %row = memref.subview %y[%b, 0] [1, 8] [1, 1] : memref<?x8xf32> to memref<8xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [affine_map<(i, d) -> (i, d)>, affine_map<(i, d) -> (d)>],
+        iterator_types = ["reduction", "parallel"]}
+        ins(%rows : memref<?x8xf32, strided<[8, 1], offset: ?>>) outs(%row : memref<8xf32, strided<[1], offset: ?>>) {
+    ^bb0(%e: f32, %sum: f32):
+      %t = arith.addf %sum, %e : f32
+      linalg.yield %t : f32
+    }
+  }
+  return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("addi %b, %c1", "addi %b, %c2"),  # not the next offset
+        ("load %offsets[%b]", "load %offsets[%c0]"),  # not the component's
+        ("subi %high, %low", "subi %high, %c1"),  # not the component's length
+        ("%x[%low, 0]", "%x[%b, 0]"),  # rows from elsewhere
+        ("%y[%b, 0]", "%y[%next, 0]"),  # another row of the result
+        ("%x[%low, 0]", "%y[%low, 0]"),  # rows of what is written
+        ("(%b) in (%n)", "(%b, %k) in (%n, 2)"),
+        ("    linalg.generic", "    memref.store %zero, %y[%b, %c0] : memref<?x8xf32>\n    linalg.generic"),
+    ],
+)
+def test_only_the_rows_of_a_component_into_its_row(old: str, new: str) -> None:
+    assert old in _FORALL
+    assert _picked(_FORALL) == "balanced"
+    assert _picked(_FORALL.replace(old, new)) != "balanced"
+
+
+def _picked(text: str) -> str:
+    module = load_module(text, context(), "p")
+    with module.context, ir.Location.unknown():
+        RaggedMapParallel().run(module.operation)
+    [name] = re.findall(r'ragged\.schedule = "(\w+)"', str(module))
+    return name
 
 
 # Machine code --------------------------------------------------------------------------------------

@@ -1,3 +1,18 @@
+// RUN: ragged-translate --to=ptx --arch=sm_90 --no-check %s | FileCheck %s
+
+// The offsets of the result come from a running sum, whose warps add up by shuffles; the scores from a loop over
+// two ragged levels.
+
+// CHECK-LABEL: .visible .entry scores_0(
+// CHECK: .maxntid 256, 1, 1
+// CHECK: shfl.sync.up.b32 %{{.*}}, 1, 0, -1;
+// CHECK: shfl.sync.up.b32 %{{.*}}, 16, 0, -1;
+// CHECK: bar.sync 0;
+// CHECK: ld.global.nc.v4.b32
+// CHECK-NEXT: ld.global.nc.v4.b32
+// CHECK: fma.rn.f32
+// CHECK: st.global.b32
+
 #l = #ragged.layout<"dr|d">
 #s = #ragged.layout<"drr">
 func.func @scores(%q: tensor<?x?x8xf32, #l>, %k: tensor<?x?x8xf32, #l>) -> tensor<?x?x?xf32, #s> {

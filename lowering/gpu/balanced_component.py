@@ -119,9 +119,9 @@ def captured(found: Components, reduction: RowReduction) -> list[Any]:
 
     for op in (reduction.op, *(follower.op for follower in reduction.followers)):
         visit(op)
-    for x in (found.low, found.high, *(v for v in reduction.inits.values())):
+    for x in (found.low, found.high, *reduction.inits.values()):
         need(x)
     for size in reduction.extents.values():
         if isinstance(size, ir.Value):
-            need(size)
+            outside.setdefault(size)
     return list(outside)

@@ -55,11 +55,10 @@ def match_components(forall: Any) -> Components | None:
     ]
     matched = [matcher.match(set(outs)) for matcher in matchers]
     reductions = [reduction for reduction in matched if reduction is not None]
-    lengths = {matcher.length for matcher in matchers}
-    if not reductions or len(reductions) < len(matched) or len(lengths) > 1:
+    if not reductions or len(reductions) < len(matched) or len({matcher.length for matcher in matchers}) > 1:
         return None
     reductions = with_followers(reductions, [op for op in generics if op not in reducing], set(outs), body)
-    return None if reductions is None else _components(forall, lengths.pop(), reductions)
+    return None if reductions is None else _components(forall, matchers[0].length, reductions)
 
 
 def _is_plain(op: Any, written: set[Any]) -> bool:

@@ -92,7 +92,7 @@ class ReductionMatcher:
             return False
         if self.length is None and self._are_offsets(start, op.operands[0]):
             self.length = op
-        return self.length == op
+        return self.length is not None and self.length == op
 
     def _are_offsets(self, low: Any, high: Any) -> bool:
         """Whether two indices are what a vector from outside has at the component and after it."""

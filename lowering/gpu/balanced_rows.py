@@ -22,7 +22,6 @@ _EQ, _LT, _LE, _GE = 0, 2, 3, 5
 _MIXED = 4
 """Rows that are read at once where components end: the code has each of them."""
 
-
 Elements = dict[int, list[Any]]
 """What is read at a row, by operand."""
 
@@ -91,7 +90,6 @@ class RowWalk:
                     inits = [self.code.value(init, self.code.at(component))] * width
                 mine = accumulators[out * width : (out + 1) * width]
                 payload.store(out, self.at, [combiner.apply(x, y) for x, y in zip(mine, inits, strict=True)])
-
         for follower in self.reduction.followers:
             self._follow(component, follower)
 

@@ -4,39 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ragged_dialect.arrays.spec import DType
-from ragged_dialect.runtime.frames import descriptor, descriptor_array
+from ragged_dialect.runtime.frames import descriptor, descriptor_array, free, pack_descriptor
 
 
 class Buffer:
-    """One contiguous array. Between operations nobody looks at it, so that what a program returns is
-    wrapped as an array on demand, and what is passed on has its descriptor ready."""
+    """One contiguous array. `packed`, its descriptor as programs on the CPU take it, is made once."""
 
-    __slots__ = ("_array", "_memory", "_packed", "dtype", "shape")
+    __slots__ = ("_array", "_packed", "dtype", "shape")
 
     def __init__(self, array: Any) -> None:
         self._array = array
         self._packed: bytes | None = None
-        self._memory: Any = None
         self.shape: tuple[int, ...] = array.shape
         self.dtype: DType = array.dtype
 
-    @staticmethod
-    def allocated(memory: Any, packed: bytes, shape: tuple[int, ...], dtype: DType) -> Buffer:
-        """Memory of a program, given by its descriptor; `memory` frees it."""
-        made = Buffer.__new__(Buffer)
-        made._array = None
-        made._memory = memory
-        made._packed = packed
-        made.shape = shape
-        made.dtype = dtype
-        return made
-
     @property
     def packed(self) -> bytes:
-        """The memref descriptor, for programs on the CPU."""
+        """The memref descriptor."""
         found = self._packed
         if found is None:
             found = self._packed = descriptor(self._array)
@@ -45,21 +30,34 @@ class Buffer:
     @property
     def array(self) -> Any:
         """The array, of NumPy or CuPy; read-only when it is a program's."""
-        found = self._array
+        return self._array
+
+
+class AllocatedBuffer(Buffer):
+    """Memory of a program on the CPU, which nobody looks at between operations: the array is made when
+    somebody does, and the memory freed with the last reference."""
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, fields: tuple[int, ...], rank: int, dtype: DType) -> None:
+        self._array = None
+        self._packed = None
+        self._fields = fields
+        self.shape = fields[3 : 3 + rank]
+        self.dtype = dtype
+
+    def __del__(self) -> None:
+        free(self._fields[0])
+
+    @property
+    def packed(self) -> bytes:
+        """The memref descriptor."""
+        found = self._packed
         if found is None:
-            assert self._packed is not None
-            found = self._array = descriptor_array(self._memory, self._packed, self.shape, self.dtype)
+            found = self._packed = pack_descriptor(self._fields)
         return found
 
     @property
-    def writeable(self) -> Any:
-        """The array of memory that nobody else has; not read-only."""
-        if self._array is not None:
-            return self._array
-        assert self._packed is not None
-        return descriptor_array(self._memory, self._packed, self.shape, self.dtype, writeable=True)
-
-    @property
-    def on_host(self) -> bool:
-        """Whether the memory is the CPU's."""
-        return self._array is None or isinstance(self._array, np.ndarray)
+    def array(self) -> Any:
+        """The array, read-only."""
+        return descriptor_array(self, self._fields, self.dtype)

@@ -91,37 +91,30 @@ class Operation:
     def __call__(self, *arguments: Any, **parameters: Any) -> Any:
         """The results on arrays; within traced code the tracers of the results."""
         specs: list[Any] = []
-        for argument in arguments:
+        given: Any = arguments
+        present = True
+        for at, argument in enumerate(arguments):
             kind = type(argument)
             if kind is RaggedArray:
                 specs.append(argument.spec)
+            elif kind in _NUMBERS:
+                specs.append(_NUMBERS[kind])
+            elif argument is None:
+                specs.append(None)
+                present = False
             elif kind is Tensor:
                 return self.inline(argument.trace, arguments, parameters)
+            elif any(type(other) is Tensor for other in arguments):
+                continue
             else:
-                known = _NUMBERS.get(kind)
-                if known is None:
-                    return self._call(arguments, parameters)
-                specs.append(known)
+                given = [*given[:at], simple_leaf(self.name, argument), *given[at + 1 :]]
+                specs.append(given[at].spec)
         key = (*specs, *parameters.items()) if parameters else tuple(specs)
-        found = self._programs.get(key)
-        if found is None:
-            found = self._programs[key] = self._build(arguments, parameters)
-        program, tree = found
-        results = program(arguments)
-        return results[0] if tree is None else unflatten(tree, results)
-
-    def _call(self, arguments: Sequence[Any], parameters: dict[str, Any]) -> Any:
-        """A call with dense arrays or None among the arguments."""
-        for argument in arguments:
-            if isinstance(argument, Tensor):
-                return self.inline(argument.trace, arguments, parameters)
-        given = [None if a is None else simple_leaf(self.name, a) for a in arguments]
-        key = (*(None if a is None else leaf_spec(a) for a in given), *parameters.items())
         found = self._programs.get(key)
         if found is None:
             found = self._programs[key] = self._build(given, parameters)
         program, tree = found
-        results = program([a for a in given if a is not None])
+        results = program(given if present else [g for g in given if g is not None])
         return results[0] if tree is None else unflatten(tree, results)
 
     def _build(self, arguments: Sequence[Any], parameters: dict[str, Any]) -> tuple[Program, Tree]:
@@ -148,6 +141,8 @@ class Operation:
 
 def simple_leaf(name: str, value: Any) -> Any:
     """An argument as a leaf of programs. ArgumentError for what is no array and no number."""
+    if type(value) is np.ndarray:
+        return dense_leaf(value)
     if isinstance(value, (RaggedArray, DenseLeaf)) or type(value) in _NUMBERS:
         return value
     if not is_dense(value) and not isinstance(value, (list, tuple)):

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from ragged_dialect.arrays.axes import Origin
 from ragged_dialect.arrays.structure import Structure
 from ragged_dialect.errors import RuntimeCheckError
 
 Leaves = Sequence[Any]
-Guard = Callable[[Leaves], None]
+
+
+class Guard(Protocol):
+    """A question to the arguments of a call."""
+
+    def __call__(self, leaves: Leaves) -> None:
+        """RuntimeCheckError when the answer is no."""
+        ...
+
+    def prepared(self) -> Callable[[Leaves], None]:
+        """The same question, quicker to ask."""
+        ...
 
 
 def structure_at(leaves: Leaves, origin: Origin) -> Structure:
@@ -20,6 +31,14 @@ def structure_at(leaves: Leaves, origin: Origin) -> Structure:
     if origin.derived == "contiguous":
         return found.contiguous
     return found.prefix(int(origin.derived)) if origin.derived else found
+
+
+def structure_finder(origin: Origin) -> Callable[[Leaves], Structure]:
+    """`structure_at` of one origin, with what can be decided before a call decided."""
+    leaf = origin.leaf
+    if origin.dim == 0 and not origin.derived:
+        return lambda leaves: leaves[leaf].first
+    return lambda leaves: structure_at(leaves, origin)
 
 
 def extent_at(leaves: Leaves, origin: Origin) -> int:
@@ -44,6 +63,18 @@ class Conform:
         if text is not None:
             raise RuntimeCheckError(f"{self.op}: {text}")
 
+    def prepared(self) -> Callable[[Leaves], None]:
+        """One object is the same structure."""
+        if self.a.derived or self.b.derived or self.a.dim or self.b.dim:
+            return self
+        a, b = self.a.leaf, self.b.leaf
+
+        def ask(leaves: Leaves) -> None:
+            if leaves[a].first is not leaves[b].first:
+                self(leaves)
+
+        return ask
+
 
 @dataclass(frozen=True)
 class EqualExtents:
@@ -60,6 +91,10 @@ class EqualExtents:
         b = self.b if isinstance(self.b, int) else extent_at(leaves, self.b)
         if a != b:
             raise RuntimeCheckError(f"{self.op}: dim {self.dim}: expected extent {b}, got {a}")
+
+    def prepared(self) -> Callable[[Leaves], None]:
+        """Itself."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -82,6 +117,10 @@ class Covers:
                 f"{self.op}: level {dim}, component {at}: expected extent >= length {longest}, got {extent}"
             )
 
+    def prepared(self) -> Callable[[Leaves], None]:
+        """Itself."""
+        return self
+
 
 @dataclass(frozen=True)
 class Fits:
@@ -97,3 +136,7 @@ class Fits:
         number = leaves[self.leaf]
         if not self.low <= number <= self.high:
             raise RuntimeCheckError(f"{self.op}: expected a number in [{self.low}, {self.high}], got {number}")
+
+    def prepared(self) -> Callable[[Leaves], None]:
+        """Itself."""
+        return self

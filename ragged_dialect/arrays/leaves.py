@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from ragged_dialect.arrays import storage
@@ -22,6 +23,7 @@ class DenseLeaf:
         self.spec = made
 
 
+@lru_cache(maxsize=4096)
 def dense_spec(
     shape: tuple[int, ...], dtype: DType, device: str, library: str, dynamic: frozenset[int] | None = None
 ) -> Spec:

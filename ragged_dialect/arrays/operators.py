@@ -228,6 +228,48 @@ class Operators:
         """Sums of the elements up to each one along a dim."""
         return OPERATIONS["cumsum"](self, axis=axis)
 
+    def softmax(self, axis: Axis = 1) -> Any:
+        """exp over the sum of exp along dims, an empty component stays empty."""
+        return OPERATIONS["softmax"](self, axis=axis)
+
+    def merge(self, axis: int) -> Any:
+        """`axis` with the dim after it; a view."""
+        return OPERATIONS["merge"](self, axis=axis)
+
+    def partition(self, vector: Any, axis: int = 0, lengths: bool = False) -> Any:
+        """`axis` grouped into components by offsets or lengths; a view."""
+        return OPERATIONS["partition"](self, vector, axis=axis, lengths=lengths)
+
+    def split(self, axis: int, factor: int) -> Any:
+        """`axis` in an outer dim and tiles of `factor`; a view."""
+        return OPERATIONS["split"](self, axis=axis, factor=factor)
+
+    def select(self, index: Any, axis: int) -> Any:
+        """One index of a dim."""
+        return OPERATIONS["select"](self, index, axis=axis)
+
+    def take(self, indices: Any, axis: int = 0) -> Any:
+        """Indices of a dense dim by a vector of integers."""
+        return OPERATIONS["take"](self, indices, axis=axis)
+
+    def transpose(self, *axes: int) -> Any:
+        """Dims in another order; a copy."""
+        return OPERATIONS["transpose"](self, axes=axes)
+
+    def squeeze(self, axis: Axis = None) -> Any:
+        """Without dense dims of extent 1; a view."""
+        return OPERATIONS["squeeze"](self, axis=axis)
+
+    def unsqueeze(self, axis: int) -> Any:
+        """A dim of extent 1 more; a view."""
+        return OPERATIONS["unsqueeze"](self, axis=axis)
+
+    def to_padded(self, pad: Any = 0, max_lengths: int | tuple[int, ...] | None = None, truncate: bool = False) -> Any:
+        """A dense array with `pad` behind the end of every component."""
+        from ragged_dialect.arrays.padding import to_padded
+
+        return to_padded(self, pad, max_lengths, truncate)
+
 
 _ALIASES = {"amax": "max", "amin": "min", "concatenate": "concat", "abs": "absolute"}
 _REDUCTIONS = frozenset("sum prod max min mean var std any all argmax argmin cumsum".split())

@@ -11,18 +11,22 @@ import numpy as np
 
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.axes import NestedAxis, Origin, PlainAxis, layout_of
-from ragged_dialect.arrays.buffer import Buffer
-from ragged_dialect.arrays.guards import structure_at
+from ragged_dialect.arrays.buffer import AllocatedBuffer, Buffer
+from ragged_dialect.arrays.guards import structure_at, structure_finder
+from ragged_dialect.arrays.leaves import DenseLeaf
 from ragged_dialect.arrays.spec import DType, Spec, spec
 from ragged_dialect.arrays.storage import give
 from ragged_dialect.arrays.structure import Structure
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import Trace
 from ragged_dialect.lowering import emit
-from ragged_dialect.runtime.frames import Allocation, descriptor, descriptor_array
+from ragged_dialect.runtime.frames import descriptor, descriptor_array
 
 Leaves = Sequence[Any]
 Pack = Callable[[Leaves], bytes]
+Run = Callable[[Leaves], list[Any]]
+New = dict[Any, Structure]
+Make = Callable[[Leaves, list[Any], New], Any]
 
 
 class Returned:
@@ -122,99 +126,69 @@ def _new_structure(tensor: Tensor, number: int, axis: NestedAxis, returned: Retu
 
 
 class Program:
-    """A compiled function on leaves. `guards` are asked first; nothing is computed when one refuses."""
+    """A compiled function on leaves. Its guards are asked first; nothing is computed when one refuses."""
 
     def __init__(self, trace: Trace, results: Sequence[Result], target: str) -> None:
-        self.guards = tuple(trace.guards)
+        self._guards = tuple(guard.prepared() for guard in trace.guards)
         self._captured = tuple(trace.captured)
-        self._wanted = tuple(trace.wanted)
-        self._results = tuple(results)
-        self._multiple = False
+        self._makers = tuple(_maker(trace, result) for result in results)
+        self._run = _cpu_run(trace) if target == "cpu" else _device_run(trace, target)
         self.target = target
-        if target == "cpu":
-            self._compile_for_cpu(trace)
-        else:
-            self._function = _device_function(trace.module, target)
-            self._parts = self._on_device
 
     def __call__(self, leaves: Leaves) -> list[Any]:
         """The results of a call, in order."""
         if self._captured:
             leaves = (*leaves, *self._captured)
-        for guard in self.guards:
+        for guard in self._guards:
             guard(leaves)
-        parts = self._parts(leaves)
+        parts = self._run(leaves)
         made: dict[Any, Structure] = {}
-        return [_result(result, leaves, parts, made) for result in self._results]
-
-    # On the CPU ------------------------------------------------------------------------------------
-
-    def _compile_for_cpu(self, trace: Trace) -> None:
-        from ragged_dialect.compiler.cpu import load_lowered, lower_module
-
-        function = load_lowered(lower_module(trace.module, check=False))
-        self._packers = tuple(_packer(trace, wanted) for wanted in self._wanted)
-        fields: list[tuple[int, int, DType | None]] = []
-        at = 0
-        for group in function.signature.results:
-            (part,) = group.parts
-            if part.shape is None:
-                fields.append((at, -1, None))
-                at += 1
-            else:
-                fields.append((at, len(part.shape), part.dtype))
-                at += 3 + 2 * len(part.shape)
-        self._fields = tuple(fields)
-        self._multiple = sum(rank >= 0 for _, rank, _ in fields) > 1
-        self._call = function.prepared()
-        self._parts = self._on_cpu
-
-    def _on_cpu(self, leaves: Leaves) -> list[Any]:
-        fields = self._call(b"".join([pack(leaves) for pack in self._packers]))
-        owned: dict[int, Allocation] | None = {} if self._multiple else None
-        return [
-            fields[at] if dtype is None else _buffer(fields, at, rank, dtype, owned) for at, rank, dtype in self._fields
-        ]
-
-    # On a device -----------------------------------------------------------------------------------
-
-    def _on_device(self, leaves: Leaves) -> list[Any]:
-        flat: list[Any] = []
-        for wanted in self._wanted:
-            if isinstance(wanted, Origin):
-                flat += structure_at(leaves, wanted).parts
-            else:
-                leaf = leaves[wanted]
-                flat.append(_array_of(leaf))
-        results = self._function(*flat)
-        if results is None:
-            return []
-        found = results if isinstance(results, tuple) else (results,)
-        return [Buffer(part) if hasattr(part, "shape") and not isinstance(part, np.generic) else part for part in found]
+        return [make(leaves, parts, made) for make in self._makers]
 
 
-def _array_of(leaf: Any) -> Any:
-    if isinstance(leaf, RaggedArray):
-        return leaf.buffer.array
-    return leaf.array if hasattr(leaf, "array") else leaf
+# Arguments to parts, and parts of the results -----------------------------------------------------------
 
 
-def _device_function(module: Any, target: str) -> Any:
-    from ragged_dialect.execution import compile
+def _cpu_run(trace: Trace) -> Run:
+    """Runs on the CPU: packed arguments in, a part per result out: a buffer or a number."""
+    from ragged_dialect.compiler.cpu import load_lowered, lower_module
 
-    return compile(module, target=target, check=False)
+    function = load_lowered(lower_module(trace.module, check=False))
+    call = function.prepared()
+    packers = tuple(_packer(trace, wanted) for wanted in trace.wanted)
+    places: list[tuple[int, int, int, DType]] = []
+    at = 0
+    for group in function.signature.results:
+        (part,) = group.parts
+        rank = -1 if part.shape is None else len(part.shape)
+        end = at + (1 if rank < 0 else 3 + 2 * rank)
+        places.append((at, end, rank, part.dtype))
+        at = end
+    if len(places) == 1 and places[0][2] >= 0:
+        _, _, rank, dtype = places[0]
+        return lambda leaves: [AllocatedBuffer(call(b"".join([pack(leaves) for pack in packers])), rank, dtype)]
+    return lambda leaves: _parts(call(b"".join([pack(leaves) for pack in packers])), places)
+
+
+def _parts(fields: tuple[Any, ...], places: Sequence[tuple[int, int, int, DType]]) -> list[Any]:
+    """A program may return one allocation several times: each result has memory of its own."""
+    owners: dict[int, AllocatedBuffer] = {}
+    parts: list[Any] = []
+    for at, end, rank, dtype in places:
+        if rank < 0:
+            parts.append(fields[at])
+        elif fields[at] in owners:
+            parts.append(Buffer(descriptor_array(owners[fields[at]], fields[at:end], dtype).copy()))
+        else:
+            made = owners[fields[at]] = AllocatedBuffer(fields[at:end], rank, dtype)
+            parts.append(made)
+    return parts
 
 
 def _packer(trace: Trace, wanted: int | Origin) -> Pack:
     if isinstance(wanted, Origin):
-        if wanted.derived:
-            return lambda leaves: structure_at(leaves, wanted).packed
-        leaf, dim = wanted.leaf, wanted.dim
-        return (
-            (lambda leaves: leaves[leaf].first.packed)
-            if dim == 0
-            else lambda leaves: leaves[leaf].structure(dim).packed
-        )
+        find = structure_finder(wanted)
+        return lambda leaves: find(leaves).packed
     leaf = trace.leaves[wanted]
     if isinstance(leaf, RaggedArray):
         return lambda leaves: leaves[wanted].buffer.packed
@@ -224,34 +198,82 @@ def _packer(trace: Trace, wanted: int | Origin) -> Pack:
     return lambda leaves: descriptor(leaves[wanted].array)
 
 
-_DESCRIPTORS = tuple(struct.Struct(f"={3 + 2 * rank}q").pack for rank in range(16))
+def _device_run(trace: Trace, target: str) -> Run:
+    """Runs on a GPU or in the emulator: arrays in and out."""
+    from ragged_dialect.execution import compile
+
+    function = compile(trace.module, target=target, check=False)
+    wanted = tuple(trace.wanted)
+
+    def run(leaves: Leaves) -> list[Any]:
+        flat: list[Any] = []
+        for item in wanted:
+            if isinstance(item, Origin):
+                flat += structure_at(leaves, item).parts
+            else:
+                flat.append(_array_of(leaves[item]))
+        results = function(*flat)
+        found = () if results is None else results if isinstance(results, tuple) else (results,)
+        return [Buffer(p) if hasattr(p, "shape") and not isinstance(p, np.generic) else p for p in found]
+
+    return run
 
 
-def _buffer(fields: tuple[int, ...], at: int, rank: int, dtype: DType, owned: dict[int, Allocation] | None) -> Buffer:
-    """The buffer of a descriptor among the results. A program may return one allocation several times."""
-    own = fields[at : at + 3 + 2 * rank]
-    if owned is None:
-        memory = Allocation(own[0])
-    else:
-        memory = owned.get(own[0])
-        if memory is not None:
-            return Buffer(descriptor_array(memory, _DESCRIPTORS[rank](*own), own[3 : 3 + rank], dtype).copy())
-        memory = owned[own[0]] = Allocation(own[0])
-    return Buffer.allocated(memory, _DESCRIPTORS[rank](*own), own[3 : 3 + rank], dtype)
+def _array_of(leaf: Any) -> Any:
+    if isinstance(leaf, RaggedArray):
+        return leaf.buffer.array
+    return leaf.array if isinstance(leaf, DenseLeaf) else leaf
 
 
-def _result(result: Result, leaves: Leaves, parts: list[Any], made: dict[Any, Structure]) -> Any:
+# Parts to results -----------------------------------------------------------------------------------------
+
+
+def _maker(trace: Trace, result: Result) -> Make:
+    """How a result is made of the leaves and parts of a call."""
     if result.nested:
-        buffer = parts[result.values] if result.values >= 0 else leaves[-1 - result.values].buffer
-        structures = tuple([None if axis is None else _structure(axis, leaves, parts, made) for axis in result.axes])
-        return RaggedArray.trusted(buffer, structures, _with_extents(result, buffer) if result.loose else result.spec)
+        return _ragged_maker(trace, result)
+    at, library = result.values, result.spec.library
     if result.number:
-        return parts[result.values]
-    if result.values < 0:
-        return give(leaves[-1 - result.values].buffer.array, result.spec.library)
-    part = parts[result.values]
-    array = part.writeable if isinstance(part, Buffer) else part
-    return give(array, result.spec.library) if result.axes else array[()]
+        return lambda leaves, parts, new: parts[at]
+    if at < 0:
+        return lambda leaves, parts, new: give(leaves[-1 - at].buffer.array, library)
+    if not result.axes:
+        return lambda leaves, parts, new: parts[at].array[()]
+    return lambda leaves, parts, new: _dense(parts[at], library)
+
+
+def _dense(part: Buffer, library: str) -> Any:
+    array = part.array
+    if isinstance(part, AllocatedBuffer):
+        array.flags.writeable = True
+    return array if library == "numpy" else give(array, library)
+
+
+def _ragged_maker(trace: Trace, result: Result) -> Make:
+    at = result.values
+    made = result.spec
+    same = _leaf_with_axes(trace, result)
+    if same is not None and at >= 0 and not result.loose:
+        return lambda leaves, parts, new: RaggedArray.trusted(parts[at], leaves[same].axes, made)
+
+    def make(leaves: Leaves, parts: list[Any], new: New) -> RaggedArray:
+        buffer = parts[at] if at >= 0 else leaves[-1 - at].buffer
+        axes = tuple([None if axis is None else _structure(axis, leaves, parts, new) for axis in result.axes])
+        return RaggedArray.trusted(buffer, axes, _with_extents(result, buffer) if result.loose else made)
+
+    return make
+
+
+def _leaf_with_axes(trace: Trace, result: Result) -> int | None:
+    """The argument that has all the axes of a result, in order."""
+    first = result.axes[0]
+    if not isinstance(first, Origin) or first.dim or first.derived:
+        return None
+    leaf = trace.leaves[first.leaf]
+    if not isinstance(leaf, RaggedArray) or len(leaf.axes) != len(result.axes):
+        return None
+    plain = all(a is None and b is None for a, b in zip(leaf.axes[1:], result.axes[1:], strict=True))
+    return first.leaf if plain else None
 
 
 def _with_extents(result: Result, buffer: Buffer) -> Spec:
@@ -264,10 +286,11 @@ def _with_extents(result: Result, buffer: Buffer) -> Spec:
     return spec(known.layout, tuple(shape), known.dtype, known.device, known.library)
 
 
-def _structure(axis: Origin | NewStructure, leaves: Leaves, parts: list[Any], made: dict[Any, Structure]) -> Structure:
+def _structure(axis: Origin | NewStructure, leaves: Leaves, parts: list[Any], new: New) -> Structure:
+    """Results with one structure have one object."""
     if isinstance(axis, Origin):
         return structure_at(leaves, axis)
-    found = made.get(axis)
+    found = new.get(axis)
     if found is None:
-        found = made[axis] = axis.make(parts)
+        found = new[axis] = axis.make(parts)
     return found

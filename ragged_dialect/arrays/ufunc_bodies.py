@@ -53,9 +53,7 @@ def _math(name: str, op: str) -> None:
     BODIES[name] = lambda loop, *x: create(op, *x)
 
 
-for (
-    _name
-) in "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh sqrt cbrt copysign".split():
+for _name in "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh sqrt cbrt copysign".split():
     _math(_name, f"math.{_name}")
 for _name, _op in {
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",

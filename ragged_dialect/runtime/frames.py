@@ -141,13 +141,22 @@ def _address(array: Any) -> int:
 
 def descriptor(array: Array) -> bytes:
     """The memref descriptor of a contiguous array, as arguments are packed."""
-    fields = _descriptor(array)
-    return struct.pack(f"={len(fields)}q", *fields)
+    return pack_descriptor(_descriptor(array))
 
 
 def number(value: int) -> bytes:
     """An integer as arguments are packed."""
     return value.to_bytes(_WORD, "little", signed=True)
+
+
+def free(address: int) -> None:
+    """Free a buffer that a compiled program allocated."""
+    _free(address)
+
+
+def pack_descriptor(fields: Sequence[int]) -> bytes:
+    """The fields of a descriptor as arguments are packed."""
+    return struct.pack(f"={len(fields)}q", *fields)
 
 
 class Allocation:
@@ -162,19 +171,19 @@ class Allocation:
         _free(self.address)
 
 
-def descriptor_array(
-    memory: Any, packed: bytes, shape: tuple[int, ...], dtype: np.dtype[Any], writeable: bool = False
-) -> Array:
-    """The array of a descriptor; `memory` lives as long as it does."""
-    _, aligned, offset = struct.unpack_from("=3q", packed)
-    interface = {
-        "data": (aligned + offset * dtype.itemsize, not writeable),
-        "shape": shape,
-        "typestr": dtype.str,
-        "version": 3,
-    }
-    array = np.asarray(_View(memory, interface))
-    return array if array.dtype == dtype else array.view(dtype)
+def descriptor_array(owner: Any, fields: Sequence[int], dtype: np.dtype[Any], writeable: bool = False) -> Array:
+    """The array of a descriptor's fields; `owner` lives as long as it does."""
+    shape = tuple(fields[3 : 3 + (len(fields) - 3) // 2])
+    size = dtype.itemsize
+    start = fields[1] + fields[2] * size
+    for extent in shape:
+        size *= extent
+    memory: Any = (ctypes.c_char * size).from_address(start)
+    memory.owner = owner
+    array = np.ndarray(shape, dtype, memory)
+    if not writeable:
+        array.flags.writeable = False
+    return array
 
 
 def _scalar(part: Part, value: Any) -> Any:
@@ -188,16 +197,6 @@ class _Memory:
 
     def __init__(self, interface: dict[str, Any]) -> None:
         self.__array_interface__ = interface
-
-
-class _View(_Memory):
-    """Memory that something else owns."""
-
-    __slots__ = ("memory",)
-
-    def __init__(self, memory: Any, interface: dict[str, Any]) -> None:
-        super().__init__(interface)
-        self.memory = memory
 
 
 class _Owner(_Memory):

@@ -1,0 +1,1 @@
+"""The interfaces of other ragged-tensor libraries, as thin modules over `RaggedArray`."""

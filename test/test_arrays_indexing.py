@@ -1,0 +1,143 @@
+"""Indexing as Python indexes the list of components."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from support.components import NESTED, array, assert_components, components, nested
+
+import ragged_dialect as rg
+
+LENGTHS = (3, 0, 5, 1)
+S = slice
+SLICES = (S(1, 3), S(None, None, -1), S(None, None, 2), S(-5000, 5000), S(3, 1), S(-1, 0, -2), S(-2, None), S(None, -3, -1))
+
+
+@pytest.mark.parametrize("piece", SLICES)
+def test_slice_of_the_batch(piece: slice) -> None:
+    x = array(LENGTHS)
+    assert_components(x[piece], components(x)[piece])
+
+
+@pytest.mark.parametrize("piece", SLICES)
+def test_slice_of_the_components(piece: slice) -> None:
+    x = array(LENGTHS)
+    assert_components(x[:, piece], [c[piece] for c in components(x)])
+
+
+@pytest.mark.parametrize("piece", SLICES)
+def test_slice_of_features(piece: slice) -> None:
+    x = array(LENGTHS)
+    assert_components(x[..., piece], [c[:, piece] for c in components(x)])
+
+
+@pytest.mark.parametrize("at", [0, 1, 3, -1, -4])
+def test_one_component(at: int) -> None:
+    x = array(LENGTHS)
+    np.testing.assert_array_equal(x[at], components(x)[at])
+
+
+@pytest.mark.parametrize("at", [0, 1, -1, -2])
+def test_one_row_of_every_component(at: int) -> None:
+    x = array((2, 3, 5))
+    np.testing.assert_array_equal(x[:, at], [c[at] for c in components(x)])
+
+
+def test_several_at_once() -> None:
+    x = array(LENGTHS)
+    c = components(x)
+    assert_components(x[..., 0], [p[:, 0] for p in c])
+    np.testing.assert_array_equal(x[2, 1:, 1], c[2][1:, 1])
+    assert x[2, 0, 1] == c[2][0, 1]
+    assert_components(x[::-1, ::-1, ::-1], [p[::-1, ::-1] for p in c[::-1]])
+    assert x[None].shape == (1, 4, None, 4)
+    assert x[:, :, None].shape == (4, None, 1, 4)
+    assert_components(x[1:][:, 1:], [p[1:] for p in c[1:]])
+
+
+def test_vectors_of_integers_and_booleans() -> None:
+    x = array(LENGTHS)
+    c = components(x)
+    assert_components(x[[2, 0, -1, 2]], [c[2], c[0], c[3], c[2]])
+    assert_components(x[np.array([True, False, True, False])], [c[0], c[2]])
+    assert_components(x[:, :, [3, 0]], [p[:, [3, 0]] for p in c])
+    assert_components(x[:, :, np.array([True, False, False, True])], [p[:, [0, 3]] for p in c])
+    assert_components(x.take(np.array([1, 1])), [c[1], c[1]])
+    assert_components(x[np.zeros(0, np.int64)], [])
+
+
+def test_ragged_masks_keep_the_components() -> None:
+    x = rg.ragged([[1, 2], [], [3, 4, 5]])
+    assert x[x > 2].tolist() == [[], [], [3, 4, 5]]
+    y = array(LENGTHS)
+    assert_components(y[y[..., 0] > 0], [c[c[:, 0] > 0] for c in components(y)])
+    assert rg.boolean_mask(x, x < 0).tolist() == [[], [], []]
+    z = nested(NESTED[0])
+    assert z[z > 0].tolist() == [[[v for v in i if v > 0] for i in r] for r in z.tolist()]
+
+
+def test_ragged_indices_pick_from_every_component() -> None:
+    x = array(LENGTHS)
+    picks = [[2, 0, -1], [], [4, 4], [0]]
+    index = rg.from_lengths(np.array([i for p in picks for i in p]), [len(p) for p in picks])
+    expected = [c[np.array(p, int)] for c, p in zip(components(x), picks, strict=True)]
+    assert_components(x[index], expected)
+    assert_components(rg.gather(x, index), expected)
+
+
+@pytest.mark.parametrize("lengths", NESTED)
+@pytest.mark.parametrize("piece", [S(1, None), S(None, None, -1), S(None, 1), S(-1, None)])
+def test_two_levels(lengths: Any, piece: slice) -> None:
+    x = nested(lengths)
+    rows = x.tolist()
+    assert x[piece].tolist() == rows[piece]
+    assert x[:, :, piece].tolist() == [[i[piece] for i in r] for r in rows]
+    if piece.step is None:
+        assert x[:, piece].tolist() == [r[piece] for r in rows]
+    assert (x[piece] * 2).tolist() == [[[2 * v for v in i] for i in r] for r in rows[piece]]
+
+
+def test_a_slice_is_a_view() -> None:
+    x = array(LENGTHS)
+    assert np.shares_memory(x[:, 1:].values, x.values)
+    assert np.shares_memory(x[[2, 0]].values, x.values)
+
+
+def test_other_indices_do_not_compile_again() -> None:
+    x = array(LENGTHS)
+    assert_components(x[1:3], components(x)[1:3])
+    before = rg.compilations()
+    assert_components(x[0:2], components(x)[0:2])
+    y = array((1, 1))
+    assert_components(y[-1:7], components(y)[-1:7])
+    assert rg.compilations() == before
+
+
+REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
+    (lambda x: x[4], IndexError, "getitem: level 0: expected index in [0, 4), got 4"),
+    (lambda x: x[-5], IndexError, "getitem: level 0: expected index in [0, 4), got -1"),
+    (lambda x: x[:, 1], IndexError, "getitem: level 1, component 1: expected index in [0, 0), got 1"),
+    (lambda x: x[0, 0, 0, 0], IndexError, "getitem: expected at most 3 indices, got 4"),
+    (lambda x: x[:, :, 9], IndexError, "getitem: level 2: expected index in [0, 4), got 9"),
+    (lambda x: x[[0, 9]], IndexError, "getitem: level 0, component 1: expected index in [0, 4), got 9"),
+    (lambda x: x[[True, False]], rg.RuntimeCheckError, "getitem: dim 0: expected extent 4, got 2"),
+    (lambda x: x[::0], TypeError, "getitem: expected a step other than 0, got 0"),
+    (lambda x: x[..., ...], TypeError, "getitem: expected at most one ellipsis, got more"),
+    (lambda x: x[:, [0]], rg.LayoutError, "getitem: expected a vector on a dense dim, or a ragged index on dim 0"),
+    (lambda x: x[np.array([0.5])], TypeError, "getitem: expected indices of integers or booleans, got float64"),
+    (lambda x: x[rg.ragged([[0], [], [9], []])], IndexError,
+     "getitem: level 1, component 1: expected index in [0, 5), got 9"),
+    (lambda x: x[rg.ragged([[0], []])], rg.RuntimeCheckError, "getitem: level 0: expected extent 4, got 2"),
+    (lambda x: x[rg.ragged([[True], []])], rg.RuntimeCheckError, "getitem: level 0: expected 4 components, got 2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "kind", "text"), REFUSED)
+def test_refused(call: Callable[[Any], Any], kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind) as caught:
+        call(array(LENGTHS))
+    assert isinstance(caught.value, rg.RaggedError)
+    assert text in str(caught.value)

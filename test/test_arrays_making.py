@@ -1,0 +1,176 @@
+"""Making arrays: every way in, what is refused, and looking at what was made."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from support.components import NESTED, STRUCTURES, array, assert_components, dense, nested, split
+
+import ragged_dialect as rg
+
+V = np.arange(8, dtype=np.float32)
+
+
+@pytest.mark.parametrize("lengths", STRUCTURES)
+def test_one_structure_from_offsets_lengths_and_row_ids(lengths: tuple[int, ...]) -> None:
+    values = dense(lengths)
+    offsets = np.cumsum([0, *lengths])
+    ids = np.repeat(np.arange(len(lengths)), lengths)
+    for x in (
+        rg.from_offsets(values, offsets),
+        rg.from_lengths(values, list(lengths)),
+        rg.from_row_ids(values, ids, len(lengths)),
+        rg.from_starts_lengths(values, offsets[:-1], list(lengths)),
+    ):
+        assert_components(x, split(values, lengths))
+        assert x.lengths.tolist() == list(lengths)
+        assert x.row_ids.tolist() == ids.tolist()
+        assert x.shape == (len(lengths), None, 4)
+        assert (len(x), x.total, x.max_length) == (len(lengths), sum(lengths), max(lengths, default=0))
+
+
+def test_values_are_not_copied() -> None:
+    x = rg.from_offsets(V, [0, 3, 8])
+    assert np.shares_memory(x.values, V)
+    assert all(np.shares_memory(part, V) for part in x.unbind())
+
+
+def test_description() -> None:
+    x = array((3, 0, 5))
+    assert (str(x.layout), x.ndim, x.nlevels, x.dtype, x.device) == ("dr|d", 3, 1, np.float32, "cpu")
+    assert x.nbytes == 8 * 4 * 4 + 4 * 8
+    assert x.offsets.tolist() == [0, 3, 3, 8]
+    assert x.starts.tolist() == [0, 3, 3]
+
+
+@pytest.mark.parametrize("lengths", NESTED)
+def test_two_levels_as_lists(lengths: Any) -> None:
+    x = nested(lengths)
+    values = iter(x.values.tolist())
+    assert x.tolist() == [[[next(values) for _ in range(n)] for n in row] for row in lengths]
+    assert [part.tolist() for part in x] == x.tolist()
+
+
+def test_from_nested_lists() -> None:
+    x = rg.ragged([[1.0, 2.0], [], [3.0]])
+    assert (str(x.layout), x.tolist()) == ("dr", [[1.0, 2.0], [], [3.0]])
+    y = rg.ragged([[np.ones((2, 3)), np.zeros((0, 3))], [np.ones((1, 3))]])
+    assert (str(y.layout), y.shape) == ("drr|d", (2, None, None, 3))
+    assert rg.ragged([np.arange(2), np.arange(3)], dtype=np.int8).dtype == np.int8
+
+
+def test_narrow_is_a_view() -> None:
+    padded = np.arange(24.0).reshape(2, 4, 3)
+    x = rg.narrow(padded, np.array([1, 0]), np.array([2, 4]))
+    assert np.shares_memory(x.values, padded)
+    assert_components(x, [padded[0, 1:3], padded[1]])
+
+
+def test_two_independent_ragged_dims() -> None:
+    values = np.arange(15.0).reshape(3, 5)
+    x = rg.partition(rg.from_offsets(values, [0, 1, 3]), np.array([0, 2, 5]), axis=2)
+    assert (str(x.layout), x.ragged_dims) == ("dr|dr", (1, 3))
+    assert x.lengths_of(3).tolist() == [2, 3]
+    assert (x * 2).values.tolist() == (values * 2).tolist()
+
+
+def test_empty_like_and_like() -> None:
+    x = array((3, 0, 5))
+    assert rg.empty_like(x, np.int32).dtype == np.int32
+    assert rg.like(x, np.zeros((8, 7))).shape == (3, None, 7)
+    with pytest.raises(rg.RuntimeCheckError, match="expected offsets\\[3\\] == 7, got 8"):
+        rg.like(x, np.zeros(7))
+
+
+def test_assume_valid_checks_nothing() -> None:
+    assert rg.assume_valid(V, [0, 5, 3, 8]).lengths.tolist() == [5, -2, 5]
+
+
+def test_pickle() -> None:
+    x = nested(NESTED[0])
+    assert pickle.loads(pickle.dumps(x)).tolist() == x.tolist()
+
+
+def test_text_and_picture_are_short() -> None:
+    text = repr(array((3, 0, 5, 1, 1, 1)))
+    assert 'RaggedArray([6, ~, 4], float32, "dr|d")' in text
+    assert "lengths of dim 1: [3, 0, 5, 1, 1, 1]" in text
+    assert len(text.splitlines()) < 10
+    assert nested(NESTED[0])._repr_html_().startswith("<div>")
+    assert repr(array(())).count("\n") == 1
+
+
+REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: rg.from_offsets(V, [0, 4, 2, 8]), rg.RuntimeCheckError,
+     "from_offsets: level 1, component 1: expected offsets[2] >= offsets[1], got 2 < 4"),
+    (lambda: rg.from_offsets(V, [1, 4, 8]), rg.RuntimeCheckError,
+     "from_offsets: level 1, component 0: expected offsets[0] == 0, got 1"),
+    (lambda: rg.from_offsets(V, [0, 4, 7]), rg.RuntimeCheckError,
+     "from_offsets: level 1, component 1: expected offsets[2] == 8, got 7"),
+    (lambda: rg.from_offsets(V, [0, 4, 9]), rg.RuntimeCheckError,
+     "from_offsets: level 1, component 1: expected offsets[2] == 8, got 9"),
+    (lambda: rg.from_offsets(V, []), rg.RuntimeCheckError,
+     "from_offsets: level 1: expected at least 1 offset, got 0"),
+    (lambda: rg.from_offsets(V, np.array([0.0, 8.0])), TypeError,
+     "from_offsets: offsets 0: expected integers, got dtype float64"),
+    (lambda: rg.from_offsets(V, np.array([[0, 8]])), TypeError, "from_offsets: offsets 0: expected rank 1, got rank 2"),
+    (lambda: rg.from_offsets(np.zeros(300), np.array([0, 44], np.int8)), TypeError,
+     "from_offsets: offsets 0: expected a dtype that holds 300, got int8"),
+    (lambda: rg.from_offsets(V, np.array([0, 2**63], np.uint64)), TypeError,
+     "from_offsets: offsets 0: expected entries below 2**63, got 9223372036854775808"),
+    (lambda: rg.from_offsets(V), TypeError, "from_offsets: expected offsets of at least 1 level, got 0"),
+    (lambda: rg.from_offsets(np.float32(1), [0]), TypeError,
+     "from_offsets: expected values of rank 1 or more, got rank 0"),
+    (lambda: rg.from_offsets(V, [0, 2, 2, 4], [0, 1, 4, 8]), rg.RuntimeCheckError,
+     "from_offsets: level 1, component 2: expected offsets[3] == 3, got 4"),
+    (lambda: rg.from_offsets(V.astype(np.complex64), [0, 8]), TypeError,
+     "expected a dtype of bool, int8 to int64, float16 to float64 or bfloat16, got complex64"),
+    (lambda: rg.from_lengths(V, [4, -1, 5]), rg.RuntimeCheckError,
+     "from_lengths: level 1, component 1: expected lengths[1] >= 0, got -1"),
+    (lambda: rg.from_lengths(V, [4, 5]), rg.RuntimeCheckError,
+     "from_lengths: level 1: expected lengths to sum to 8, got 9"),
+    (lambda: rg.from_lengths(V), TypeError, "from_lengths: expected lengths of at least 1 level, got 0"),
+    (lambda: rg.from_starts_lengths(V, [0, 6], [2, 3]), rg.RuntimeCheckError,
+     "from_starts_lengths: level 1, component 1: expected starts[1] + lengths[1] <= 8, got 9"),
+    (lambda: rg.from_starts_lengths(V, [0, -1], [2, 3]), rg.RuntimeCheckError,
+     "from_starts_lengths: level 1, component 1: expected starts[1] >= 0, got -1"),
+    (lambda: rg.from_starts_lengths(V, [0, 1], [2, -3]), rg.RuntimeCheckError,
+     "from_starts_lengths: level 1, component 1: expected lengths[1] >= 0, got -3"),
+    (lambda: rg.from_starts_lengths(V, [0], [2, 3]), rg.RuntimeCheckError,
+     "from_starts_lengths: level 1: expected starts and lengths of one size, got 1 and 2"),
+    (lambda: rg.from_row_ids(V[:4], [0, 1, 0, 2]), rg.RuntimeCheckError,
+     "from_row_ids: expected row_ids[2] >= row_ids[1], got 0 < 1"),
+    (lambda: rg.from_row_ids(V[:4], [-5, 2, 3, 4]), rg.RuntimeCheckError,
+     "from_row_ids: expected row_ids[0] in [0, 5), got -5"),
+    (lambda: rg.from_row_ids(V[:2], [0, 4], nrows=4), rg.RuntimeCheckError,
+     "from_row_ids: expected row_ids[1] in [0, 4), got 4"),
+    (lambda: rg.from_row_ids(V[:2], [0, 4], nrows=-2), rg.RuntimeCheckError,
+     "from_row_ids: expected nrows >= 0, got -2"),
+    (lambda: rg.from_row_ids(V, [0]), TypeError, "from_row_ids: expected a row id for each of 8 values, got 1"),
+    (lambda: rg.narrow(np.zeros((2, 3)), 2, 2), rg.RuntimeCheckError,
+     "narrow: level 1, component 0: expected starts[0] + lengths[0] <= 3, got 4"),
+    (lambda: rg.narrow(np.zeros((2, 3)), np.array([0]), 2), rg.RuntimeCheckError,
+     "narrow: expected 2 numbers for start, got 1"),
+    (lambda: rg.narrow(V, 0, 1), TypeError, "narrow: expected a dense array of rank 2 or more, got rank 1"),
+    (lambda: rg.ragged([]), TypeError, "ragged: expected at least one array, got none (use from_offsets)"),
+    (lambda: rg.ragged([np.ones((2, 3)), np.ones((2, 4))]), TypeError,
+     "ragged: expected arrays of shape [n, 3], got [2, 4]"),
+    (lambda: rg.from_starts_lengths(V, [0], [2]).offsets, rg.LayoutError,
+     'offsets: expected no window, got layout "dw" (use starts and lengths)'),
+    (lambda: array((1, 2)).lengths_of(2), rg.LayoutError, 'lengths: expected a ragged dim, got dim 2 of layout "dr|d"'),
+    (lambda: np.asarray(array((1, 2))), TypeError,
+     "expected a dense array, got a ragged one (use to_padded, values or tolist)"),
+    (lambda: bool(array((1, 2))), TypeError, "expected one truth value, got a ragged array (use any() or all())"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "kind", "text"), REFUSED)
+def test_refused(make: Callable[[], Any], kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind) as caught:
+        make()
+    assert isinstance(caught.value, rg.RaggedError)
+    assert text in str(caught.value)

@@ -1,0 +1,196 @@
+"""Reductions and the softmax family against NumPy loops over the components."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from support.components import NESTED, STRUCTURES, array, assert_components, components, nested
+
+import ragged_dialect as rg
+
+LENGTHS = (3, 0, 5, 1)
+NAMES = ("sum", "prod", "max", "min", "mean", "var", "std", "any", "all")
+EMPTY = {"max": -np.inf, "min": np.inf}
+pytestmark = pytest.mark.filterwarnings("ignore:Mean of empty", "ignore:Degrees of", "ignore:invalid value")
+
+
+def reduced(name: str, part: Any, axis: Any) -> Any:
+    """NumPy's result, and ours where it has none: the neutral element."""
+    if name in EMPTY:
+        return getattr(part, name)(axis, initial=EMPTY[name])
+    return getattr(part, name)(axis)
+
+
+@pytest.mark.parametrize("lengths", STRUCTURES)
+@pytest.mark.parametrize("name", ["sum", "max", "mean"])
+def test_ragged_dim(name: str, lengths: tuple[int, ...]) -> None:
+    x = array(lengths)
+    got = getattr(x, name)(1)
+    expected = [reduced(name, c, 0) for c in components(x)]
+    assert isinstance(got, np.ndarray)
+    np.testing.assert_allclose(got, np.array(expected).reshape(-1, 4), 1e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_dim(name: str) -> None:
+    x = array(LENGTHS)
+    parts = components(x)
+    np.testing.assert_allclose(getattr(x, name)(1), [reduced(name, c, 0) for c in parts], 1e-5)
+    assert_components(getattr(x, name)(-1), [reduced(name, c, 1) for c in parts])
+    np.testing.assert_allclose(getattr(x, name)((1, 2)), [reduced(name, c, None) for c in parts], 1e-5)
+    np.testing.assert_allclose(getattr(x, name)(), getattr(x.values, name)(), 1e-5)
+    assert getattr(x, name)(1, keepdims=True).shape == (4, 1, 4)
+    assert getattr(x, name)(2, keepdims=True).shape == (4, None, 1)
+    assert getattr(x, name)(1).dtype == getattr(x.values, name)(0).dtype
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "i4", "f2", "f8"])
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "mean"])
+def test_dtypes(name: str, dtype: str) -> None:
+    x = array((3, 5, 1), dtype=dtype)
+    got = getattr(x, name)(1)
+    expected = np.stack([getattr(c, name)(0) for c in components(x)])
+    assert got.dtype == expected.dtype
+    np.testing.assert_allclose(got.astype(np.float64), expected.astype(np.float64), 2e-3, 2e-3)
+
+
+def test_empty_components() -> None:
+    x = rg.from_lengths(np.arange(3), [0, 3])
+    assert x.max(1).tolist() == [np.iinfo(np.int64).min, 2]
+    assert x.min(1).tolist() == [np.iinfo(np.int64).max, 0]
+    assert (x.sum(1).tolist(), x.prod(1).tolist()) == ([0, 3], [1, 0])
+    assert np.isnan(x.mean(1)[0])
+    assert (x.argmax(1).tolist(), x.argmin(1).tolist()) == ([-1, 2], [-1, 0])
+
+
+def test_arg_reductions_take_the_first() -> None:
+    rows = [[1.0, 3, 3], [2], [np.nan, 5, np.nan], [-np.inf, -np.inf], [4, np.nan, 9]]
+    x = rg.ragged(rows)
+    assert x.argmax(1).tolist() == [int(np.argmax(r)) for r in rows]
+    assert x.argmin(1).tolist() == [int(np.argmin(r)) for r in rows]
+    y = array(LENGTHS)
+    assert_components(y.argmax(2), [c.argmax(1) for c in components(y)])
+
+
+def test_infinities_stay() -> None:
+    x = rg.ragged([[1, np.inf, -1, 2, 3, -np.inf], [np.inf, 0, 5]])
+    assert x.max(1).tolist() == [np.inf, np.inf]
+    assert x.min(1).tolist() == [-np.inf, 0]
+
+
+def test_across_the_components() -> None:
+    x = rg.ragged([[3, 1, 4], [1, 5], [9], [2, 6]])
+    assert x.sum(0).tolist() == [15, 12, 4]
+    assert x.mean(0).tolist() == [3.75, 4, 4]
+    assert (x.max(0).tolist(), x.min(0).tolist(), x.prod(0).tolist()) == ([9, 6, 4], [1, 1, 4], [54, 30, 4])
+    assert (x > 4).any(0).tolist() == [True, True, False]
+    assert (x > 1).all(0).tolist() == [False, False, True]
+    assert x.sum(0, keepdims=True).shape == (1, 3)
+    assert array((2, 0)).sum(0).shape == (2, 4)
+
+
+@pytest.mark.parametrize("lengths", NESTED)
+def test_two_levels(lengths: Any) -> None:
+    x = nested(lengths)
+    rows = x.tolist()
+    assert x.sum(2).tolist() == pytest.approx([[sum(i) for i in r] for r in rows]) or not rows
+    np.testing.assert_allclose(x.sum((1, 2)), [sum(map(sum, r)) for r in rows])
+    np.testing.assert_allclose(x.sum(), sum(sum(map(sum, r)) for r in rows))
+
+
+def test_var_with_ddof() -> None:
+    x = array((3, 5))
+    np.testing.assert_allclose(x.var(1, ddof=1), [c.var(0, ddof=1) for c in components(x)], 1e-5)
+    np.testing.assert_allclose(x.std(1, ddof=1), [c.std(0, ddof=1) for c in components(x)], 1e-5)
+
+
+def test_numpy_functions_and_ufunc_reductions() -> None:
+    x = array(LENGTHS)
+    expected = [c.sum(0) for c in components(x)]
+    np.testing.assert_allclose(np.sum(x, axis=1), expected, 1e-5)
+    np.testing.assert_allclose(np.sum(x, 1), expected, 1e-5)
+    np.testing.assert_allclose(np.add.reduce(x, axis=1), expected, 1e-5)
+    np.testing.assert_allclose(np.amax(x, axis=(1, 2)), [reduced("max", c, None) for c in components(x)])
+
+
+def softmax(part: Any, axis: Any) -> Any:
+    """As it is defined."""
+    e = np.exp(part - part.max(axis, keepdims=True, initial=-np.inf)) if part.size else part
+    return e / e.sum(axis, keepdims=True) if part.size else e
+
+
+@pytest.mark.parametrize("axis", [1, 2, (1, 2)])
+def test_softmax(axis: Any) -> None:
+    x = array(LENGTHS)
+    own = tuple(a - 1 for a in axis) if isinstance(axis, tuple) else axis - 1
+    assert_components(rg.softmax(x, axis=axis), [softmax(c, own) for c in components(x)])
+    assert_components(rg.log_softmax(x, axis=axis), [np.log(softmax(c, own)) for c in components(x)])
+    got = rg.logsumexp(x, axis=axis)
+    with np.errstate(divide="ignore"):
+        expected = [np.log(np.exp(c).sum(own)) for c in components(x)]
+    if isinstance(got, rg.RaggedArray):
+        assert_components(got, expected)
+    else:
+        np.testing.assert_allclose(got, expected, 1e-5)
+
+
+def test_softmax_of_large_numbers_halves_and_integers() -> None:
+    assert rg.softmax(rg.ragged([[1000.0, 1000.0], [], [0.0]]), axis=1).tolist() == [[0.5, 0.5], [], [1]]
+    x = array((3, 0, 5), dtype=np.float16)
+    got = rg.softmax(x, axis=1)
+    assert got.dtype == np.float16
+    assert_components(got, [softmax(c.astype(np.float32), 0) for c in components(x)], 2e-3)
+    assert rg.softmax(rg.ragged([[1, 1]]), axis=1).dtype == np.float64
+    assert rg.logsumexp(rg.ragged([[-np.inf, -np.inf], [np.inf, 0]]), axis=1).tolist() == [-np.inf, np.inf]
+
+
+def norm(part: Any, axis: Any) -> Any:
+    """A layer norm."""
+    if not part.size:
+        return part
+    return (part - part.mean(axis, keepdims=True)) / np.sqrt(part.var(axis, keepdims=True) + 1e-5)
+
+
+@pytest.mark.parametrize("axis", [-1, 1, (1, 2)])
+def test_layer_norm(axis: Any) -> None:
+    x, w = array(LENGTHS), np.arange(4, dtype=np.float32)
+    own = {-1: 1, 1: 0, (1, 2): (0, 1)}[axis]
+    assert_components(rg.layer_norm(x, axis=axis), [norm(c, own) for c in components(x)], 1e-4)
+    assert_components(rg.layer_norm(x, w, w, axis=axis), [norm(c, own) * w + w for c in components(x)], 1e-4)
+
+
+def test_rms_norm() -> None:
+    x, w = array(LENGTHS), np.arange(4, dtype=np.float32)
+    expected = [c / np.sqrt((c * c).mean(1, keepdims=True) + 1e-5) * w for c in components(x)]
+    assert_components(rg.rms_norm(x, w), expected)
+
+
+@pytest.mark.parametrize("axis", [1, 2])
+@pytest.mark.parametrize("dtype", ["f4", "i4"])
+def test_cumsum(axis: int, dtype: str) -> None:
+    x = array((3, 0, 17, 1), dtype=dtype)
+    got = x.cumsum(axis)
+    expected = [c.cumsum(axis - 1) for c in components(x)]
+    assert got.dtype == expected[0].dtype
+    assert_components(got, expected)
+
+
+REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
+    (lambda x: x.sum(3), IndexError, "sum: expected axis in [-3, 3), got 3"),
+    (lambda x: x.sum((1, 1)), IndexError, "sum: expected different axes, got (1, 1)"),
+    (lambda x: x.sum((0, 2)), rg.LayoutError, "sum: expected the dims below 0 to be reduced too"),
+    (lambda x: x.split(1, 2).sum(1), rg.LayoutError, "sum: expected a layout without tiles"),
+    (lambda x: nested(NESTED[0]).sum(0), rg.LayoutError, "sum: expected one ragged dim below axis 0"),
+    (lambda x: np.subtract.reduce(x), TypeError, "np.subtract.reduce: expected a reduction that ragged arrays have"),
+]
+
+
+@pytest.mark.parametrize(("call", "kind", "text"), REFUSED)
+def test_refused(call: Callable[[Any], Any], kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind) as caught:
+        call(array(LENGTHS))
+    assert isinstance(caught.value, rg.RaggedError)
+    assert text in str(caught.value)

@@ -1,0 +1,161 @@
+"""Ufuncs and operators against NumPy's on the components."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from support.components import STRUCTURES, array, assert_components, components, nested
+
+import ragged_dialect as rg
+from ragged_dialect.arrays.api import UFUNCS
+
+LENGTHS = (3, 0, 5, 4)
+INTEGERS = ("invert", "left_shift", "right_shift", "power", "bitwise_and", "bitwise_or", "bitwise_xor")
+
+
+def values(dtype: np.dtype[Any], seed: int) -> np.ndarray[Any, np.dtype[Any]]:
+    """Twelve numbers, special ones among them."""
+    rng = np.random.default_rng(seed)
+    if dtype.kind == "f":
+        made = (rng.standard_normal(12) * 3).astype(dtype)
+        made[:5] = [np.nan, np.inf, -np.inf, 0, -0.0]
+        return rng.permutation(made)
+    return (rng.random(12) < 0.5) if dtype.kind == "b" else rng.integers(-6, 7, 12).astype(dtype)
+
+
+@pytest.mark.parametrize("name", sorted(UFUNCS))
+def test_ufunc(name: str) -> None:
+    ufunc = getattr(np, name)
+    dtype = np.dtype("i4" if name in INTEGERS else "f4")
+    given = [values(dtype if k == 0 or name != "ldexp" else np.dtype("i4"), k) for k in range(ufunc.nin)]
+    if name == "power":
+        given[1] = np.abs(given[1])
+    with np.errstate(all="ignore"):
+        expected = ufunc(*given)
+        got = ufunc(*(rg.from_lengths(v, LENGTHS) for v in given))
+    for a, b in zip(got if ufunc.nout > 1 else (got,), expected if ufunc.nout > 1 else (expected,), strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_allclose(a.values.astype(np.float64), b.astype(np.float64), 2e-6, 1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f8", "i1", "i8", "?"])
+@pytest.mark.parametrize("name", ["add", "divide", "floor_divide", "remainder", "exp", "less"])
+def test_dtypes(name: str, dtype: str) -> None:
+    ufunc = getattr(np, name)
+    given = [values(np.dtype(dtype), k) for k in range(ufunc.nin)]
+    with np.errstate(all="ignore"):
+        expected = ufunc(*given)
+        got = ufunc(*(rg.from_lengths(v, LENGTHS) for v in given))
+    assert got.dtype == expected.dtype
+    np.testing.assert_allclose(got.values.astype(np.float64), expected.astype(np.float64), 2e-3)
+
+
+@pytest.mark.parametrize("lengths", STRUCTURES)
+def test_structures(lengths: tuple[int, ...]) -> None:
+    x, y = array(lengths), array(lengths, seed=1)
+    assert_components(x * y - 2 * x, [a * b - 2 * a for a, b in zip(components(x), components(y), strict=True)])
+
+
+OPERATORS: list[Callable[[Any, Any], Any]] = [
+    lambda a, b: a + b, lambda a, b: 2 - a, lambda a, b: a / b, lambda a, b: 1.5 * a, lambda a, b: a // 2,
+    lambda a, b: 7 % b, lambda a, b: a**2, lambda a, b: -a, lambda a, b: abs(a), lambda a, b: a < b, lambda a, b: a != b,
+    lambda a, b: a >= 1, lambda a, b: (a > 0) & (b > 0), lambda a, b: ~(a > 0) | (b > 0), lambda a, b: divmod(a, b)[0], lambda a, b: +a,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_operator(operator: Callable[[Any, Any], Any]) -> None:
+    x, y = array(LENGTHS), array(LENGTHS, seed=1)
+    with np.errstate(all="ignore"):
+        expected = operator(x.values, y.values)
+    got = operator(x, y)
+    assert got.dtype == expected.dtype
+    np.testing.assert_allclose(got.values, expected, 1e-5)
+
+
+@pytest.mark.parametrize("shape", [(), (4,), (1,), (4, 1, 4), (1, 1, 4), (4, 1, 1), (4, 7, 4), (4, 5, 1)])
+def test_broadcast_of_dense_arrays(shape: tuple[int, ...]) -> None:
+    """Scalars, features, one row per component, and padded arrays."""
+    x, other = array(LENGTHS), np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    expected: list[Any] = []
+    for k, part in enumerate(components(x)):
+        own = other if other.ndim < 3 else other[k if other.shape[0] > 1 else 0]
+        expected.append(part + (own[: len(part)] if other.ndim == 3 and own.shape[0] > 1 else own))
+    assert_components(x + other, expected)
+    assert_components(other + x, expected)
+
+
+def test_broadcast_of_a_level_less() -> None:
+    x = nested(((3, 0), (), (5, 2)), (2,))
+    inner = x.sum((2, 3), keepdims=True)
+    got = (x - inner).tolist()
+    expected = [[[[v - sum(map(sum, row)) for v in item] for item in row] for row in outer] for outer in x.tolist()]
+    np.testing.assert_allclose(got[0][0], expected[0][0], 1e-6)
+    np.testing.assert_allclose(got[2][1], expected[2][1], 1e-6)
+
+
+def test_results_share_the_structure() -> None:
+    x = array(LENGTHS)
+    y = np.exp(x) + 1
+    assert y.structure(0) is x.structure(0)
+
+
+def test_structures_are_compared_by_value() -> None:
+    assert_components(array(LENGTHS) + array(LENGTHS), [2 * c for c in components(array(LENGTHS))])
+
+
+def test_numbers_do_not_compile_again() -> None:
+    x = array(LENGTHS)
+    assert (x * 3).dtype == np.float32
+    before = rg.compilations()
+    for number in (4, 5, -6):
+        assert_components(x * number, [c * number for c in components(x)])
+    assert_components(array((1, 2)) * 9, [c * 9 for c in components(array((1, 2)))])
+    assert rg.compilations() == before
+
+
+def test_where_clip_astype_erf() -> None:
+    x = array(LENGTHS)
+    parts = components(x)
+    assert_components(rg.where(x > 0, x, 0), [np.where(c > 0, c, 0) for c in parts])
+    assert_components(x.clip(-0.5, 0.5), [c.clip(-0.5, 0.5) for c in parts])
+    assert_components(x.clip(low=0), [c.clip(0) for c in parts])
+    assert x.astype(np.int64).dtype == np.int64
+    assert_components((x * 3).astype(np.int8), [(c * 3).astype(np.int8) for c in parts])
+    assert abs(rg.erf(rg.ragged([[0.5]])).tolist()[0][0] - 0.5204999) < 1e-6
+
+
+def test_windows_conform_with_what_they_show() -> None:
+    x = array((3, 1, 5))
+    rest = x[:, 1:]
+    assert_components(rest * 2, [c[1:] * 2 for c in components(x)])
+    assert_components(rest + x[:, :-1], [c[1:] + c[:-1] for c in components(x)])
+
+
+REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
+    (lambda x: x + array((3, 1, 4, 4)), rg.RuntimeCheckError, "add: level 1, component 1: expected length 0, got 1"),
+    (lambda x: x + array((3, 0, 5)), rg.RuntimeCheckError, "add: level 0: expected 4 components, got 3"),
+    (lambda x: x + np.ones(5, np.float32), rg.RuntimeCheckError, "add: dim 2: expected extent 4, got 5"),
+    (lambda x: x + np.ones((3, 1, 4)), rg.RuntimeCheckError, "add: dim 0: expected extent 4, got 3"),
+    (lambda x: x + np.ones((4, 4, 4)), rg.RuntimeCheckError,
+     "add: level 1, component 2: expected extent >= length 5, got 4"),
+    (lambda x: x.astype(np.int8) + 300, rg.RuntimeCheckError, "add: expected a number in [-128, 127], got 300"),
+    (lambda x: x & x, TypeError, "bitwise_and: expected dtypes that NumPy's bitwise_and takes, got float32"),
+    (lambda x: x + "a", TypeError, "add: expected an array or a number, got str"),
+    (lambda x: x + x[..., 0], rg.LayoutError, 'add: expected layouts whose ragged axes line up, got "dr|d" and "dr"'),
+    (lambda x: x + np.ones(4, np.uint8), TypeError, "expected a dtype of bool, int8 to int64"),
+    (lambda x: np.add.accumulate(x), TypeError, "np.add: expected a ufunc that ragged arrays have, got its accumulate"),
+    (lambda x: np.sort(x), TypeError, "np.sort: expected a function that ragged arrays have, got another"),
+    (lambda x: np.add(x, x, where=False), TypeError, "np.add: expected no option where on ragged arrays, got one"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "kind", "text"), REFUSED)
+def test_refused(call: Callable[[Any], Any], kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind) as caught:
+        call(array(LENGTHS))
+    assert isinstance(caught.value, rg.RaggedError)
+    assert text in str(caught.value)
