@@ -26,15 +26,20 @@ if TYPE_CHECKING:
         einsum,
         empty_like,
         erf,
+        from_arrow,
+        from_awkward,
+        from_dlpack,
         from_lengths,
         from_offsets,
         from_padded,
         from_row_ids,
         from_starts_lengths,
+        from_torch_nested,
         gather,
         jit,
         layer_norm,
         like,
+        load_npz,
         log_softmax,
         logsumexp,
         matmul,
@@ -45,6 +50,7 @@ if TYPE_CHECKING:
         reshape,
         rms_norm,
         rsqrt,
+        save_npz,
         select,
         softmax,
         split,
@@ -64,6 +70,7 @@ if TYPE_CHECKING:
         DeviceError,
         EmulatorError,
         LayoutError,
+        MissingPackageError,
         PassError,
         RaggedError,
         RangeError,
@@ -82,6 +89,7 @@ __all__ = [
     "EmulatorError",
     "Layout",
     "LayoutError",
+    "MissingPackageError",
     "PassError",
     "RaggedArray",
     "RaggedError",
@@ -102,15 +110,20 @@ __all__ = [
     "einsum",
     "empty_like",
     "erf",
+    "from_arrow",
+    "from_awkward",
+    "from_dlpack",
     "from_lengths",
     "from_offsets",
     "from_padded",
     "from_row_ids",
     "from_starts_lengths",
+    "from_torch_nested",
     "gather",
     "jit",
     "layer_norm",
     "like",
+    "load_npz",
     "log_softmax",
     "logsumexp",
     "matmul",
@@ -121,6 +134,7 @@ __all__ = [
     "reshape",
     "rms_norm",
     "rsqrt",
+    "save_npz",
     "select",
     "softmax",
     "split",
@@ -143,9 +157,10 @@ _HOMES = {
 _ARRAYS = frozenset(
     """
     RaggedArray assume_valid astype attention boolean_mask chunk clip compact compilations concat cumsum einsum
-    empty_like erf from_lengths from_offsets from_padded from_row_ids from_starts_lengths gather jit layer_norm
-    like log_softmax logsumexp matmul merge narrow partition ragged reshape rms_norm rsqrt select softmax split
-    squeeze stack take to_padded transpose transposed_matmul unsqueeze where
+    empty_like erf from_arrow from_awkward from_dlpack from_lengths from_offsets from_padded from_row_ids
+    from_starts_lengths from_torch_nested gather jit layer_norm like load_npz log_softmax logsumexp matmul merge
+    narrow partition ragged reshape rms_norm rsqrt save_npz select softmax split squeeze stack take to_padded
+    transpose transposed_matmul unsqueeze where
     """.split()
 )
 

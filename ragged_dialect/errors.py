@@ -52,5 +52,9 @@ class DeviceError(RaggedError, RuntimeError):
     """A GPU that is missing, too old for the program, out of memory, or that stopped."""
 
 
+class MissingPackageError(RaggedError, ImportError):
+    """A package that a conversion needs and that is not installed; the text says what to install."""
+
+
 class EmulatorError(RaggedError, RuntimeError):
     """A kernel that the emulator cannot run, or what it found wrong while running one."""

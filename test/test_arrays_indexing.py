@@ -13,7 +13,9 @@ import ragged_dialect as rg
 
 LENGTHS = (3, 0, 5, 1)
 S = slice
-SLICES = (S(1, 3), S(None, None, -1), S(None, None, 2), S(-5000, 5000), S(3, 1), S(-1, 0, -2), S(-2, None), S(None, -3, -1))
+SLICES = (
+    S(1, 3), S(None, None, -1), S(None, None, 2), S(-5000, 5000), S(3, 1), S(-1, 0, -2), S(-2, None), S(None, -3, -1),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("piece", SLICES)

@@ -61,8 +61,9 @@ def test_structures(lengths: tuple[int, ...]) -> None:
 
 OPERATORS: list[Callable[[Any, Any], Any]] = [
     lambda a, b: a + b, lambda a, b: 2 - a, lambda a, b: a / b, lambda a, b: 1.5 * a, lambda a, b: a // 2,
-    lambda a, b: 7 % b, lambda a, b: a**2, lambda a, b: -a, lambda a, b: abs(a), lambda a, b: a < b, lambda a, b: a != b,
-    lambda a, b: a >= 1, lambda a, b: (a > 0) & (b > 0), lambda a, b: ~(a > 0) | (b > 0), lambda a, b: divmod(a, b)[0], lambda a, b: +a,
+    lambda a, b: 7 % b, lambda a, b: a**2, lambda a, b: -a, lambda a, b: abs(a), lambda a, b: a < b,
+    lambda a, b: a != b, lambda a, b: a >= 1, lambda a, b: (a > 0) & (b > 0), lambda a, b: ~(a > 0) | (b > 0),
+    lambda a, b: divmod(a, b)[0], lambda a, b: +a,
 ]  # fmt: skip
 
 

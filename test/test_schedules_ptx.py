@@ -19,7 +19,7 @@ from ragged_dialect.ptx.tools import find_tool
 ARCHS = ("sm_80", "sm_90", "sm_100")
 QUICK = ("f32", "sm_90")
 
-REGISTERS = {"flat": 64, "row": 64, "gather": 64, "segment": 64, "balanced": 80, "general": 64, "serial": 40}
+REGISTERS = {"flat": 64, "row": 80, "gather": 64, "segment": 80, "balanced": 80, "general": 80, "serial": 40}
 """The most a kernel of a schedule may take: 1024 threads fit on a multiprocessor, of balanced 768."""
 
 DIVISIONS = {"balanced": 3}

@@ -10,9 +10,14 @@ from ragged_dialect.lowering.buffers import captures, remap
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.gpu.block_body import BlockBody
 from ragged_dialect.lowering.gpu.fills import fold_fills
+from ragged_dialect.lowering.gpu.generic_op import generics_in
 from ragged_dialect.lowering.gpu.kernel import WIDE, Kernel
 from ragged_dialect.lowering.gpu.reuse import keep_local
 from ragged_dialect.lowering.gpu.temporaries import Temporaries
+
+FEWER_RESIDENT = 768
+"""Threads that shall fit on a multiprocessor where a body has several reductions: ptxas unrolls their
+loops together, and would spill with the registers that are left otherwise."""
 
 
 def serial(forall: Any, module: Any, name: str, status: Any, threads: int, unroll: int) -> None:
@@ -26,8 +31,11 @@ def schedule(forall: Any, module: Any, name: str, status: Any, threads: int, unr
     kernel = Kernel(name, threads, module, status)
     keep_local(forall)
     body = forall.regions[0].blocks[0]
+    several = sum(bool(generic.reductions) for generic in generics_in(forall)) > 1
     with forall.location:
         kernel.open()
+        if several:
+            kernel.keep_resident(FEWER_RESIDENT)
         counts = _counts(forall)
         with ir.InsertionPoint(forall):
             grid = _product(counts)

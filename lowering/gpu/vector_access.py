@@ -31,10 +31,16 @@ class VectorAccess:
 
 
 def vector_access(generic: GenericOp, loop: int | None) -> VectorAccess | None:
-    """Wide access along a loop of static extent, None when no buffer in global memory allows it."""
+    """The widest access along a loop of static extent of which a whole number covers the loop, None when
+    no buffer in global memory allows any."""
     extent = None if loop is None else generic.static_extent(loop)
     found = None if loop is None or extent is None else wide_access(generic, loop)
-    return found if found is not None and extent is not None and extent % found.width == 0 else None
+    if found is None or extent is None:
+        return None
+    width = gcd(extent, found.width)
+    if width == found.width:
+        return found
+    return access_of(generic, found.loop, width) if width > 1 else None
 
 
 def wide_access(generic: GenericOp, loop: int) -> VectorAccess | None:

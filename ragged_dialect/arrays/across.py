@@ -19,7 +19,7 @@ def is_across(x: Tensor, axis: Any) -> bool:
     given = axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
     if not isinstance(given, int) or isinstance(x.axes[0] if x.axes else None, (PlainAxis, type(None))):
         return False
-    return given % x.ndim == 0
+    return given in (0, -x.ndim)
 
 
 def reduce_across(x: Tensor, name: str, dtype: DType) -> Tensor:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from ragged_dialect.arrays.array import RaggedArray
+from ragged_dialect.arrays.convert.arrow_array import from_arrow
+from ragged_dialect.arrays.convert.awkward_array import from_awkward
+from ragged_dialect.arrays.convert.dlpack import from_dlpack
+from ragged_dialect.arrays.convert.npz import load_npz, save_npz
+from ragged_dialect.arrays.convert.torch_nested import from_torch_nested
 from ragged_dialect.arrays.function import compilations
 from ragged_dialect.arrays.indexing import gather
 from ragged_dialect.arrays.indexing import keep as boolean_mask
@@ -53,15 +58,20 @@ __all__ = [
     "einsum",
     "empty_like",
     "erf",
+    "from_arrow",
+    "from_awkward",
+    "from_dlpack",
     "from_lengths",
     "from_offsets",
     "from_padded",
     "from_row_ids",
     "from_starts_lengths",
+    "from_torch_nested",
     "gather",
     "jit",
     "layer_norm",
     "like",
+    "load_npz",
     "log_softmax",
     "logsumexp",
     "matmul",
@@ -72,6 +82,7 @@ __all__ = [
     "reshape",
     "rms_norm",
     "rsqrt",
+    "save_npz",
     "select",
     "softmax",
     "split",

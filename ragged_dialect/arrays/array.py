@@ -243,16 +243,28 @@ class RaggedArray(Operators):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         raise ArgumentError("expected a dense array, got a ragged one (use to_padded, values or tolist)")
 
-    # Ownership -------------------------------------------------------------------------------------
+    # Leaving --------------------------------------------------------------------------------------
+
+    def to_awkward(self) -> Any:
+        """The array as an `awkward.Array` that shares its memory; see `convert.awkward_array`."""
+        from ragged_dialect.arrays.convert.awkward_array import to_awkward
+
+        return to_awkward(self)
+
+    def to_arrow(self, *, large: bool = True) -> Any:
+        """The array as a `pyarrow.Array` that shares its memory; see `convert.arrow_array`."""
+        from ragged_dialect.arrays.convert.arrow_array import to_arrow
+
+        return to_arrow(self, large=large)
+
+    def to_torch_nested(self) -> Any:
+        """The array as a nested tensor of layout `torch.jagged` that shares its memory; see
+        `convert.torch_nested`."""
+        from ragged_dialect.arrays.convert.torch_nested import to_torch_nested
+
+        return to_torch_nested(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        axes = [
-            None if a is None else (a.letters, [storage.to_host(v) for v in a.vectors], a.extents) for a in self.axes
-        ]
-        return _restore, (storage.to_host(self.buffer.array), axes)
+        from ragged_dialect.arrays.convert.stored import reduced
 
-
-def _restore(values: Any, axes: list[Any]) -> RaggedArray:
-    """An array from its pickled parts, checked: a file may be damaged."""
-    made = [None if axis is None else Structure(*axis) for axis in axes]
-    return RaggedArray.of(values, made, op="unpickle")
+        return reduced(self)

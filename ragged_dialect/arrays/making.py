@@ -144,10 +144,11 @@ def ragged(components: Sequence[Any], dtype: Any = None) -> RaggedArray:
     numbers are vectors. The values are copied. ArgumentError for lists of different depth, for arrays
     with different dense extents, and for nothing at all, whose shape nobody knows."""
     counts: list[list[int]] = []
-    leaves = _collect(components, 0, counts)
-    if not leaves:
+    found = _collect(components, 0, counts)
+    if not found:
         raise ArgumentError("ragged: expected at least one array, got none (use from_offsets)")
-    first = leaves[0]
+    first = next((leaf for leaf in found if leaf is not None), np.zeros(0))
+    leaves = [first[:0] if leaf is None else leaf for leaf in found]
     for leaf in leaves:
         if leaf.ndim == 0 or leaf.ndim != first.ndim or leaf.shape[1:] != first.shape[1:]:
             wanted = ", ".join(["n", *map(str, first.shape[1:])])
@@ -166,7 +167,8 @@ def _library(components: Any) -> str:
 
 
 def _collect(items: Any, depth: int, counts: list[list[int]]) -> list[Any]:
-    """Arrays in order; `counts[k]` gets the length of every list of depth k."""
+    """Arrays in order, None for an empty list, whose shape and dtype are those of the others;
+    `counts[k]` gets the length of every list of depth k."""
     if len(counts) <= depth:
         counts.append([])
     counts[depth].append(len(items))
@@ -175,18 +177,14 @@ def _collect(items: Any, depth: int, counts: list[list[int]]) -> list[Any]:
         if isinstance(item, (list, tuple)) and _holds_more(item):
             found += _collect(item, depth + 1, counts)
         else:
-            found.append(_leaf(item))
+            empty = isinstance(item, (list, tuple)) and not item
+            found.append(None if empty else storage.take(item))
     return found
 
 
 def _holds_more(item: Any) -> bool:
     """Whether a list holds arrays or lists, not numbers. An empty list is an empty vector."""
     return any(isinstance(i, (list, tuple)) or (storage.library(i) is not None and storage.take(i).ndim) for i in item)
-
-
-def _leaf(item: Any) -> Any:
-    taken = storage.take(item)
-    return taken.astype(np.float64) if not isinstance(item, np.ndarray) and taken.size == 0 else taken
 
 
 def empty_like(x: RaggedArray, dtype: Any = None) -> RaggedArray:

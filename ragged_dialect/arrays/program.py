@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect.arrays.array import RaggedArray
-from ragged_dialect.arrays.axes import NestedAxis, Origin, PlainAxis, layout_of
+from ragged_dialect.arrays.axes import NestedAxis, Origin, PlainAxis, layout_of, shape_of
 from ragged_dialect.arrays.buffer import AllocatedBuffer, Buffer
 from ragged_dialect.arrays.guards import structure_at, structure_finder
 from ragged_dialect.arrays.leaves import DenseLeaf
@@ -82,6 +82,7 @@ class Result:
     number: bool
     nested: bool
     loose: bool
+    reshape: tuple[int, ...] | None
 
 
 def plan_result(trace: Trace, tensor: Tensor, returned: Returned, device: str, library: str) -> Result:
@@ -100,15 +101,35 @@ def plan_result(trace: Trace, tensor: Tensor, returned: Returned, device: str, l
     values = _shared(trace, tensor)
     at = returned.add(tensor.storage) if values is None else values
     loose = any(isinstance(axis, PlainAxis) and axis.extent is None for axis in tensor.axes)
-    return Result(at, made, tuple(axes), not tensor.axes and tensor.weak, not tensor.is_dense, loose)
+    number, nested = not tensor.axes and tensor.weak, not tensor.is_dense
+    return Result(at, made, tuple(axes), number, nested, loose, _view_shape(tensor) if at < 0 else None)
 
 
 def _shared(trace: Trace, tensor: Tensor) -> int | None:
-    """The ragged argument whose values a result shows, as -1 - leaf."""
-    for argument in trace.tensors:
-        if not argument.is_dense and argument.storage == tensor.storage:
-            return -1 - trace.tensors.index(argument)
+    """The ragged argument whose values a result shows, perhaps in another shape, as -1 - leaf."""
+    storage = tensor.storage
+    while storage in trace.reshaped and len([e for e in shape_of(tensor.axes).storage_shape() if e is None]) < 2:
+        storage = trace.reshaped[storage]
+    for number, argument in enumerate(trace.tensors):
+        if not argument.is_dense and argument.storage == storage:
+            return -1 - number
     return None
+
+
+def _view_shape(tensor: Tensor) -> tuple[int, ...] | None:
+    """The shape of values that were reshaped, with -1 for what a call knows; None where they were not."""
+    if tensor.storage not in tensor.trace.reshaped:
+        return None
+    return tuple(-1 if extent is None else extent for extent in shape_of(tensor.axes).storage_shape())
+
+
+def _viewed(leaf: Any, shape: tuple[int, ...] | None) -> Buffer:
+    """The buffer of an argument, in another shape."""
+    buffer = leaf.buffer
+    if shape is None:
+        return buffer
+    empty = 0 in buffer.shape
+    return Buffer(buffer.array.reshape([0 if e < 0 else e for e in shape] if empty else shape))
 
 
 def _new_structure(tensor: Tensor, number: int, axis: NestedAxis, returned: Returned) -> NewStructure:
@@ -236,7 +257,7 @@ def _maker(trace: Trace, result: Result) -> Make:
     if result.number:
         return lambda leaves, parts, new: parts[at]
     if at < 0:
-        return lambda leaves, parts, new: give(leaves[-1 - at].buffer.array, library)
+        return lambda leaves, parts, new: give(_viewed(leaves[-1 - at], result.reshape).array, library)
     if not result.axes:
         return lambda leaves, parts, new: parts[at].array[()]
     return lambda leaves, parts, new: _dense(parts[at], library)
@@ -257,7 +278,7 @@ def _ragged_maker(trace: Trace, result: Result) -> Make:
         return lambda leaves, parts, new: RaggedArray.trusted(parts[at], leaves[same].axes, made)
 
     def make(leaves: Leaves, parts: list[Any], new: New) -> RaggedArray:
-        buffer = parts[at] if at >= 0 else leaves[-1 - at].buffer
+        buffer = parts[at] if at >= 0 else _viewed(leaves[-1 - at], result.reshape)
         axes = tuple([None if axis is None else _structure(axis, leaves, parts, new) for axis in result.axes])
         return RaggedArray.trusted(buffer, axes, _with_extents(result, buffer) if result.loose else made)
 

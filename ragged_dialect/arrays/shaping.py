@@ -41,6 +41,7 @@ def restored(x: Tensor, groups: Sequence[Sequence[int]], axes: Sequence[Axis], e
         operands += [s for s in sizes if not isinstance(s, int)]
     name = "tensor.expand_shape" if expand else "tensor.collapse_shape"
     made = ir.Operation.create(name, results=[wanted], operands=operands, attributes=attributes).result
+    x.trace.reshaped[made] = x.storage
     return x.trace.assembled(made, axes, x.dtype)
 
 
@@ -190,9 +191,10 @@ def partition(x: Tensor, vector: Tensor, *, axis: int = 0, lengths: bool = False
     dim = dim_of(x, axis)
     source = vector.value
     made = builders.partition(x.value, source, dim, lengths)
-    if len(vector.axes) == 1 and x.layout.is_plain(dim):
-        extent = emit.value(emit.dim(x.storage, x.place(dim)[0]))
-        builders.assert_valid([source, extent], "lengths" if lengths else "offsets", "partition", dim + 1)
+    matrix = len(vector.axes) == 2
+    whole = builders.lengths(x.value, dim) if x.layout.letter(dim) in RAGGED else emit.value(x.extent(dim))
+    kind = ("row_lengths" if lengths else "rows") if matrix else ("lengths" if lengths else "offsets")
+    builders.assert_valid([source, whole], kind, "partition", dim + 1)
     return structured(x, made)
 
 
@@ -239,7 +241,7 @@ def transpose(x: Tensor, *, axes: tuple[int, ...]) -> Tensor:
             ragged = [d for d in run if x.layout.letter(d) in RAGGED]
             if sorted(run) != list(own) or ragged != sorted(ragged) or letters[at] != "d":
                 raise LayoutError(f'transpose: expected whole nested axes, got {axes} of layout "{x.layout}"')
-            result.append(axis if run == list(own) else NestedAxis("".join(x.layout.letters[d] for d in run), [], []))
+            result.append(axis if run == list(own) else NestedAxis("".join(x.layout.letters[d] for d in run), [], [None] * len(run)))
         else:
             result.append(axis)
         at += len(own)

@@ -57,6 +57,7 @@ class Trace:
         self._tensors: list[Tensor] = []
         self._captured: dict[int, Tensor] = {}
         self._alive: list[Any] = []
+        self.reshaped: dict[Any, Any] = {}
         self.prefixes: dict[tuple[int, int], NestedAxis] = {}
         self.module = ir.Module.create()
         with ir.InsertionPoint(self.module.body):

@@ -1,0 +1,37 @@
+"""Arrays of any library that speaks DLPack, as storage; NumPy, CuPy and PyTorch go without."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect.arrays import storage
+from ragged_dialect.arrays.array import RaggedArray
+from ragged_dialect.arrays.convert.optional import optional
+from ragged_dialect.arrays.making import from_offsets
+from ragged_dialect.errors import ArgumentError
+
+_CPU, _CUDA = 1, 2
+_OP = "from_dlpack"
+
+
+def from_dlpack(values: Any, *offsets: Any) -> RaggedArray:
+    """As `rg.from_offsets`, of arrays that export `__dlpack__`, such as JAX's; memory is shared. The way
+    back needs no function: `values` and `offsets` of an array export it themselves.
+
+    ArgumentError for an object that does not, and for memory that is neither on a CPU nor on CUDA."""
+    return from_offsets(_array(values, "values"), *(_array(v, f"offsets {k}") for k, v in enumerate(offsets)))
+
+
+def _array(given: Any, name: str) -> Any:
+    if storage.library(given) is not None or (name != "values" and isinstance(given, (list, tuple))):
+        return given
+    if not hasattr(given, "__dlpack__") or not hasattr(given, "__dlpack_device__"):
+        raise ArgumentError(f"{_OP}: {name}: expected an array that exports DLPack, got {type(given).__name__}")
+    kind = int(given.__dlpack_device__()[0])
+    if kind == _CPU:
+        return np.from_dlpack(given)
+    if kind == _CUDA:
+        return optional("cupy", _OP, "cupy-cuda12x").from_dlpack(given)
+    raise ArgumentError(f"{_OP}: {name}: expected memory of a CPU or CUDA, got DLPack device {kind}")

@@ -1,0 +1,175 @@
+"""The nesting of an array as other libraries have it: lists of lists, one kind of list per dim, over
+flat values. Every layout without tiles can be written so, and every such nesting is a layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect.arrays import storage
+from ragged_dialect.arrays.array import RaggedArray
+from ragged_dialect.arrays.structure import Structure, offsets_of
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.layout import RAGGED
+
+
+@dataclass(frozen=True, eq=False)
+class Regular:
+    """`count` lists of `size` elements each."""
+
+    size: int
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
+class Offsets:
+    """Lists one after the other: `vector` has their starts and the total at the end, int64."""
+
+    vector: Any
+
+    @property
+    def count(self) -> int:
+        """Number of lists."""
+        return self.vector.shape[0] - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Lists anywhere in their content: starts and lengths, int64."""
+
+    starts: Any
+    lengths: Any
+
+    @property
+    def count(self) -> int:
+        """Number of lists."""
+        return self.starts.shape[0]
+
+    @property
+    def stops(self) -> Any:
+        """Ends of the lists."""
+        return self.starts + self.lengths
+
+
+Level = Regular | Offsets | Windows
+
+
+def trimmed(offsets: Any, content: Any) -> tuple[Offsets, Any]:
+    """Offsets of any integer dtype that start anywhere, and the part of their content that they span."""
+    if offsets.shape[0] == 0:
+        return Offsets(np.zeros(1, np.int64)), content[:0]
+    first, last = int(offsets[0]), int(offsets[-1])
+    vector = offsets.astype("int64", copy=False)
+    return Offsets(vector - first if first else vector), content[first:last]
+
+
+def windows(starts: Any, lengths: Any) -> Offsets | Windows:
+    """Lists of these starts and lengths: by offsets where they lie one after the other from 0 on.
+    What an empty list has for a start is nobody's business."""
+    xp = storage.namespace(starts)
+    lengths = lengths.astype("int64")
+    offsets = offsets_of(lengths)
+    starts = xp.where(lengths > 0, starts, 0).astype("int64")
+    adjacent = bool(((starts == offsets[:-1]) | (lengths == 0)).all())
+    return Offsets(offsets) if adjacent else Windows(starts, lengths)
+
+
+# From lists ----------------------------------------------------------------------------------------
+
+
+def from_levels(op: str, values: Any, count: int, levels: Sequence[Level]) -> RaggedArray:
+    """An array of `count` lists, of the kinds of lists below them, outermost first, and flat values.
+    Dense dims behind the last ragged one are plain axes. The structure is checked.
+
+    LayoutError without a ragged dim, RuntimeCheckError for lists that are not inside their content."""
+    ragged = [place for place, level in enumerate(levels) if not isinstance(level, Regular)]
+    if not ragged:
+        raise LayoutError(f"{op}: expected a ragged dim, got none")
+    nested, plain = levels[: ragged[-1] + 1], levels[ragged[-1] + 1 :]
+    sizes = [level.size for level in plain if isinstance(level, Regular)]
+    rows = plain[0].count if plain else values.shape[0]
+    axes = [structure(count, nested), *(None for _ in sizes)]
+    return RaggedArray.of(values[: rows * prod(sizes)].reshape(rows, *sizes), axes, op=op)
+
+
+def structure(count: int, levels: Sequence[Level]) -> Structure:
+    """The structure of an axis of `count` lists with levels below."""
+    letters, vectors = "d", list[Any]()
+    extents: list[int | None] = [count]
+    for level in levels:
+        extents.append(level.size if isinstance(level, Regular) else None)
+        if isinstance(level, Regular):
+            letters += "d"
+        elif isinstance(level, Offsets):
+            letters += "r"
+            vectors.append(level.vector)
+        else:
+            letters += "w"
+            vectors += [level.starts, level.lengths]
+    return Structure(letters, vectors, extents)
+
+
+# To lists ------------------------------------------------------------------------------------------
+
+
+def to_levels(x: RaggedArray, op: str) -> list[Level]:
+    """The kind of lists of every dim but the first, over the values in storage order. Nothing is
+    copied where the first storage axis has all ragged dims. LayoutError for tiles."""
+    if x.layout.has_tiles:
+        raise LayoutError(f'{op}: expected a layout without tiles, got "{x.layout}" (merge it first)')
+    found: list[Level] = []
+    outer = 1
+    for axis, extent in zip(x.axes, x.buffer.shape, strict=True):
+        found += [Regular(extent, outer)] if axis is None else _axis_levels(axis, outer, extent)
+        outer *= extent
+    return found[1:]
+
+
+def flat_values(x: RaggedArray) -> Any:
+    """The values as a vector of NumPy or CuPy, in storage order."""
+    return x.buffer.array.reshape(-1)
+
+
+def positions(axis: Structure, extent: int) -> list[int]:
+    """How many positions every level of an axis without tiles has; `extent` is the storage's."""
+    found = [extent]
+    for level in range(len(axis.letters) - 1, 0, -1):
+        ragged = axis.letters[level] in RAGGED
+        found.append(axis.starts(level).shape[0] if ragged else found[-1] // (axis.extents[level] or 1))
+    return found[::-1]
+
+
+def _axis_levels(axis: Structure, outer: int, extent: int) -> list[Level]:
+    """Levels of a nested axis that every one of `outer` positions before it has."""
+    found: list[Level] = []
+    counts = positions(axis, extent)
+    for level, letter in enumerate(axis.letters):
+        if letter == "d":
+            above = counts[level - 1] if level else 1
+            found.append(Regular(axis.extents[level] or 0, outer * above))
+        elif letter == "r" and outer == 1:
+            found.append(Offsets(axis.vectors[axis.places[level]]))
+        elif letter == "r":
+            found.append(_repeated(axis.starts(level), outer, counts[level]))
+        else:
+            starts, lengths = axis.starts(level), axis.lengths(level)
+            xp = storage.namespace(starts)
+            found.append(Windows(_shifted(starts, outer, counts[level]), xp.tile(lengths, outer)))
+    return found
+
+
+def _shifted(starts: Any, outer: int, count: int) -> Any:
+    if outer == 1:
+        return starts
+    xp = storage.namespace(starts)
+    return (xp.arange(outer)[:, None] * count + starts).reshape(-1)
+
+
+def _repeated(starts: Any, outer: int, count: int) -> Offsets:
+    xp = storage.namespace(starts)
+    end = xp.full(1, outer * count, "int64")
+    return Offsets(xp.concatenate([_shifted(starts, outer, count), end]))

@@ -1,0 +1,76 @@
+"""PyTorch's nested tensors of layout `torch.jagged`, both ways; memory is shared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect.arrays import storage
+from ragged_dialect.arrays.array import RaggedArray
+from ragged_dialect.arrays.convert.optional import optional
+from ragged_dialect.arrays.making import from_offsets, from_starts_lengths
+from ragged_dialect.errors import ArgumentError, LayoutError
+
+_FROM, _TO = "from_torch_nested", "to_torch_nested"
+
+
+def from_torch_nested(tensor: Any) -> RaggedArray:
+    """A ragged array, [B, ~, …], of a nested tensor of layout `torch.jagged`. Contiguous values and
+    the offsets are shared; a nested tensor with lengths, as `torch.nested.narrow` makes, has windows.
+    `values` of the result is a tensor.
+
+    ArgumentError for another layout or a tensor that needs gradients; LayoutError where the ragged
+    dim is not the one behind the batch."""
+    torch = optional("torch", _FROM)
+    if not isinstance(tensor, torch.Tensor) or not tensor.is_nested:
+        raise ArgumentError(f"{_FROM}: expected a nested tensor, got {type(tensor).__name__}")
+    if tensor.layout != torch.jagged:
+        raise ArgumentError(f"{_FROM}: expected layout torch.jagged, got {tensor.layout}")
+    if tensor.requires_grad:
+        raise ArgumentError(f"{_FROM}: expected a tensor without gradients, got one that needs them (detach it)")
+    ragged: int = getattr(tensor, "_ragged_idx", 1)
+    if ragged != 1:
+        raise LayoutError(f"{_FROM}: expected the ragged dim to be dim 1, got dim {ragged} (transpose it)")
+    values, offsets, lengths = tensor.values(), tensor.offsets(), tensor.lengths()
+    if lengths is None:
+        return from_offsets(values, offsets)
+    return from_starts_lengths(values, offsets[:-1], lengths)
+
+
+def to_torch_nested(x: RaggedArray) -> Any:
+    """The array, [B, ~, …], as a nested tensor of layout `torch.jagged`, which shares its memory. What
+    writes into that tensor writes into the array, which nobody expects: clone it to change it.
+
+    LayoutError for other layouts: PyTorch has one ragged dim."""
+    torch = optional("torch", _TO)
+    first, *rest = x.layout.axes
+    if first not in ("dr", "dw") or any(letters != "d" for letters in rest):
+        raise LayoutError(f'{_TO}: expected one ragged dim behind the batch, got layout "{x.layout}"')
+    structure = x.axes[0]
+    assert structure is not None
+    values, *vectors = (_tensor(array) for array in (x.buffer.array, *structure.vectors))
+    if first == "dr":
+        return torch.nested.nested_tensor_from_jagged(values, vectors[0])
+    starts, lengths = vectors
+    end = torch.full((1,), values.shape[0], dtype=torch.int64, device=values.device)
+    return torch.nested.nested_tensor_from_jagged(values, torch.cat([starts, end]), lengths)
+
+
+def _tensor(array: Any) -> Any:
+    return storage.give(_writable(array) if isinstance(array, np.ndarray) else array, "torch")
+
+
+class _Memory:
+    """Memory of an array that NumPy takes for writable: PyTorch has no other."""
+
+    __slots__ = ("__array_interface__", "owner")
+
+    def __init__(self, array: np.ndarray[Any, np.dtype[Any]]) -> None:
+        self.owner = array
+        address, _ = array.__array_interface__["data"]
+        self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
+
+
+def _writable(array: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[Any]]:
+    return array if array.flags.writeable else np.asarray(_Memory(array.view(f"V{array.itemsize}"))).view(array.dtype)

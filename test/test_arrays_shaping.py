@@ -1,0 +1,193 @@
+"""Shape ops, joining, and conversion from and to padded arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from support.components import NESTED, STRUCTURES, array, assert_components, components, nested
+
+import ragged_dialect as rg
+
+LENGTHS = (3, 0, 5, 1)
+
+
+def padded(parts: list[Any], extent: int, pad: float = 0) -> Any:
+    """Components behind one another, each in a row of its own."""
+    made = np.full((len(parts), extent, 4), pad, np.float32)
+    for row, part in zip(made, parts, strict=True):
+        row[: min(len(part), extent)] = part[:extent]
+    return made
+
+
+@pytest.mark.parametrize("lengths", NESTED)
+def test_merge(lengths: Any) -> None:
+    x = nested(lengths)
+    rows = x.tolist()
+    assert x.merge(0).tolist() == [i for r in rows for i in r]
+    assert x.merge(1).tolist() == [[v for i in r for v in i] for r in rows]
+    np.testing.assert_array_equal(x.merge(0).merge(0), x.values)
+
+
+def test_merge_with_features() -> None:
+    x = array(LENGTHS)
+    assert_components(x.merge(1), [c.reshape(-1) for c in components(x)])
+
+
+def test_partition() -> None:
+    v = np.arange(8.0)
+    assert rg.partition(v, np.array([0, 2, 8])).tolist() == [[0, 1], [2, 3, 4, 5, 6, 7]]
+    assert rg.partition(v, np.array([3, 5]), lengths=True).tolist() == [[0, 1, 2], [3, 4, 5, 6, 7]]
+    x = rg.from_lengths(v, [3, 0, 5]).partition(np.array([0, 1, 3]))
+    assert x.tolist() == [[[0, 1, 2]], [[], [3, 4, 5, 6, 7]]]
+    y = rg.from_lengths(v, [4, 4]).partition(np.array([[0, 1, 4], [0, 4, 4]]), axis=1)
+    assert (str(y.layout), y.tolist()) == ("ddr", [[[0], [1, 2, 3]], [[4, 5, 6, 7], []]])
+
+
+def test_split_and_merge_again() -> None:
+    x = rg.from_lengths(np.arange(10), [3, 5, 2])
+    tiles = x.split(1, 2)
+    assert (str(tiles.layout), tiles.shape) == ("drt", (3, None, 2))
+    assert (tiles + 1).merge(1).tolist() == (x + 1).tolist()
+
+
+def test_select_and_transpose() -> None:
+    x = array(LENGTHS)
+    np.testing.assert_array_equal(x.select(2, 0), components(x)[2])
+    assert_components(x.select(1, 2), [c[:, 1] for c in components(x)])
+    y = rg.reshape(x, dims=(2,), shape=(2, 2))
+    assert_components(y.transpose(0, 1, 3, 2), [c.reshape(-1, 2, 2).swapaxes(1, 2) for c in components(x)])
+    z = y.transpose(2, 0, 1, 3)
+    assert (str(z.layout), z.shape) == ("d|dr|d", (2, 4, None, 2))
+    assert_components(z[1], [c.reshape(-1, 2, 2)[:, 1] for c in components(x)])
+
+
+def test_transpose_of_batch_dims() -> None:
+    x = rg.from_lengths(np.arange(8), [4, 4]).partition(np.array([[0, 1, 4], [0, 4, 4]]), axis=1)
+    assert x.transpose(1, 0, 2).tolist() == [[[0], [4, 5, 6, 7]], [[1, 2, 3], []]]
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, 3, -1])
+def test_unsqueeze(axis: int) -> None:
+    x = array((3, 0, 5))
+    made = x.unsqueeze(axis)
+    assert made.shape[axis] == 1
+    np.testing.assert_array_equal((made * 1).values.reshape(-1), x.values.reshape(-1))
+    if axis != 1:
+        assert_components(made.squeeze(axis), components(x))
+
+
+def test_reshape() -> None:
+    x = array(LENGTHS)
+    made = rg.reshape(x, dims=(2,), shape=(2, -1))
+    assert_components(made, [c.reshape(-1, 2, 2) for c in components(x)])
+    assert_components(rg.reshape(made, dims=(2, 3), shape=(4,)), components(x))
+    assert np.shares_memory(made.values, x.values)
+
+
+def test_compact() -> None:
+    x = array(LENGTHS)[:, 1:]
+    made = rg.compact(x)
+    assert (str(x.layout), str(made.layout), made.total) == ("dw|d", "dr|d", 6)
+    assert_components(made, components(x))
+
+
+@pytest.mark.parametrize("lengths", STRUCTURES)
+def test_concat(lengths: tuple[int, ...]) -> None:
+    x, y = array(lengths), array(tuple(reversed(lengths)), seed=1)
+    a, b = components(x), components(y)
+    assert_components(rg.concat([x, y]), a + b)
+    assert_components(rg.concat([x, y, x], axis=1), [np.concatenate([p, q, p]) for p, q in zip(a, b, strict=True)])
+    assert_components(rg.concat([x, x * 2], axis=2), [np.concatenate([p, 2 * p], 1) for p in a])
+    assert_components(np.concatenate([x, y]), a + b)
+
+
+def test_concat_of_two_levels_and_dtypes() -> None:
+    x = nested(NESTED[0])
+    rows = x.tolist()
+    assert rg.concat([x, x], axis=1).tolist() == [r + r for r in rows]
+    assert rg.concat([x, x], axis=2).tolist() == [[i + i for i in r] for r in rows]
+    assert rg.concat([array((1, 2), dtype=np.int32), array((1, 2), dtype=np.float32)]).dtype == np.float64
+
+
+def test_stack_and_chunk() -> None:
+    x = array(LENGTHS)
+    assert_components(rg.stack([x, x * 2])[1], [2 * c for c in components(x)])
+    assert_components(rg.stack([x, x * 2], axis=-1), [np.stack([c, 2 * c], -1) for c in components(x)])
+    y = array((1, 2, 3, 4, 5, 6, 7, 8))
+    assert [len(p) for p in rg.chunk(y, 3)] == [3, 3, 2]
+    assert rg.chunk(y, 3)[2].offsets.tolist() == [0, 7, 15]
+
+
+@pytest.mark.parametrize("lengths", STRUCTURES)
+def test_padded(lengths: tuple[int, ...]) -> None:
+    x = array(lengths)
+    parts = components(x)
+    extent = max(lengths, default=0)
+    np.testing.assert_array_equal(x.to_padded(-1.0), padded(parts, extent, -1))
+    np.testing.assert_array_equal(x.to_padded(max_lengths=9), padded(parts, 9))
+    np.testing.assert_array_equal(x.to_padded(max_lengths=2, truncate=True), padded(parts, 2))
+    assert_components(rg.from_padded(padded(parts, 9), np.array(lengths, np.int64)), parts)
+    assert_components(rg.from_padded(padded(parts, 9, 7), pad_value=7), parts)
+
+
+def test_padded_two_levels_and_masks() -> None:
+    x = rg.ragged([[[1, 2], []], [[3]]])
+    assert x.to_padded(0).tolist() == [[[1, 2], [0, 0]], [[3, 0], [0, 0]]]
+    assert x.to_padded(0, (3, 2)).shape == (2, 3, 2)
+    dense = np.arange(9).reshape(3, 3)
+    mask = np.array([[False, False, True], [True, False, True], [False, False, True]])
+    made = rg.from_padded(dense, mask=mask)
+    assert (made.offsets.tolist(), made.values.tolist()) == ([0, 1, 3, 4], [2, 3, 5, 8])
+    assert rg.from_padded(np.array([[1.0, np.nan], [np.nan, np.nan]]), pad_value=np.nan).tolist() == [[1], []]
+
+
+REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
+    (lambda x: x.to_padded(max_lengths=2), rg.RuntimeCheckError,
+     "to_padded: level 1, component 0: expected extent >= length 3, got 2"),
+    (lambda x: x.to_padded(max_lengths=-1, truncate=True), rg.RuntimeCheckError,
+     "to_padded: level 1: expected at least 0, got -1"),
+    (lambda x: x.to_padded(truncate=True), TypeError, "to_padded: expected max_lengths with truncate, got none"),
+    (lambda x: x.to_padded(max_lengths=(1, 2)), TypeError, "to_padded: expected 1 max_lengths, got 2"),
+    (lambda x: rg.from_padded(x, np.array([1])), TypeError, "from_padded: expected a dense array of rank 2 or more"),
+    (lambda x: rg.from_padded(np.zeros((2, 3))), TypeError, "expected one of lengths, pad_value and mask, got none"),
+    (lambda x: rg.from_padded(np.zeros((2, 3)), np.array([1, 4])), rg.RuntimeCheckError,
+     "from_padded: level 1, component 1: expected extent >= length 4, got 3"),
+    (lambda x: rg.from_padded(np.zeros((2, 3)), np.array([1, -1])), rg.RuntimeCheckError,
+     "from_padded: level 1, component 1: expected at least 0, got -1"),
+    (lambda x: rg.from_padded(np.zeros((2, 3)), np.array([1, 1, 1])), rg.RuntimeCheckError,
+     "from_padded: dim 0: expected extent 2, got 3"),
+    (lambda x: rg.from_padded(np.zeros((2, 3)), mask=np.zeros((2, 3))), TypeError,
+     "from_padded: expected a mask of booleans of rank 2, got another array"),
+    (lambda x: rg.concat([]), TypeError, "concat: expected at least one array, got none"),
+    (lambda x: rg.concat([x, array((1, 2))], axis=1), rg.RuntimeCheckError, "concat: dim 0: expected extent 4, got 2"),
+    (lambda x: rg.concat([x, array((3, 0, 4, 2))], axis=2), rg.RuntimeCheckError,
+     "concat: level 1, component 2: expected length 5, got 4"),
+    (lambda x: rg.concat([x, x[..., 0]]), rg.LayoutError, 'concat: expected arrays of one layout, got "dr|d" and "dr"'),
+    (lambda x: rg.chunk(x, 0), TypeError, "chunk: expected at least 1 chunk, got 0"),
+    (lambda x: rg.chunk(x, 2, 1), rg.LayoutError, "chunk: expected a dense dim, got dim 1"),
+    (lambda x: x.squeeze(2), rg.LayoutError, "squeeze: expected a dense dim of extent 1, got dim 2 of extent 4"),
+    (lambda x: x.unsqueeze(5), IndexError, "unsqueeze: expected axis in [-4, 3], got 5"),
+    (lambda x: rg.reshape(x, dims=(2,), shape=(3, -1)), rg.LayoutError, "reshape: expected extents with product 4"),
+    (lambda x: rg.reshape(x, dims=(1, 2), shape=(4,)), rg.LayoutError, "reshape: expected adjacent plain dims"),
+    (lambda x: rg.reshape(x, dims=(2,), shape=(-1, -1)), rg.LayoutError, "reshape: expected at most one extent of -1"),
+    (lambda x: x.transpose(1, 0, 2), rg.LayoutError, "transpose: expected whole nested axes, got (1, 0, 2)"),
+    (lambda x: x.transpose(0, 1), IndexError, "transpose: expected a permutation of 3 axes, got (0, 1)"),
+    (lambda x: x.select(4, 0), IndexError, "select: level 0: expected index in [0, 4), got 4"),
+    (lambda x: x.partition(np.array([0, 2])), rg.RuntimeCheckError,
+     "partition: level 1, component 0: expected offsets[1] == 4, got 2"),
+    (lambda x: x.partition(np.array([[0, 3], [0, 0], [0, 4], [0, 1]]), axis=1), rg.RuntimeCheckError,
+     "partition: level 2, component 2: expected the row of offsets to end at 5, got 4"),
+    (lambda x: rg.partition(np.zeros(4), np.array([0, 3])), rg.RuntimeCheckError,
+     "partition: level 1, component 0: expected offsets[1] == 4, got 3"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "kind", "text"), REFUSED)
+def test_refused(call: Callable[[Any], Any], kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind) as caught:
+        call(array(LENGTHS))
+    assert isinstance(caught.value, rg.RaggedError)
+    assert text in str(caught.value)

@@ -1,0 +1,83 @@
+"""Structures beyond one warp, one block and one tile, of all widths of rows: what small data does not reach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support.structures import DTYPES
+from support.targets import Compile, compile_for
+
+L, R = '#ragged.layout<"dr|d">', '#ragged.layout<"dr">'
+LENGTHS = [0, 1, 300, 0, 33, 257, 2, 2100, 7]
+OFFSETS = np.cumsum([0, *LENGTHS])
+PROGRAMS = {
+    "elementwise": "%0 = arith.ADD %x, %x : X\n return %0 : X",
+    "sums of components": """%0 = linalg.reduce { arith.ADD } ins(%x : X) outs(%b : B) dimensions = [1]
+        return %0 : B""",
+    "sums of rows": """%e = ragged.empty %x {from = [[0, 0], [0, 1]]} : (X) -> R
+        %i = linalg.fill ins(%c : E) outs(%e : R) -> R
+        %0 = linalg.reduce { arith.ADD } ins(%x : X) outs(%i : R) dimensions = [2]
+        return %0 : R""",
+    "the largest of all": """%e = tensor.empty() : tensor<E>
+        %i = linalg.fill ins(%c : E) outs(%e : tensor<E>) -> tensor<E>
+        %0 = linalg.reduce { arith.MAX } ins(%x : X) outs(%i : tensor<E>) dimensions = [0, 1, 2]
+        return %0 : tensor<E>""",
+    "softmax": """%e = ragged.empty %x : (X) -> X
+        %0 = linalg.softmax dimension(1) ins(%x : X) outs(%e : X) -> X
+        return %0 : X""",
+    "concatenation": "%0 = ragged.concat %x, %x {dim = 1} : (X, X) -> X\n return %0 : X",
+}
+QUICK = [("elementwise", 8, "f16"), ("elementwise", 3, "i8"), ("sums of components", 8, "f32"),
+         ("sums of components", 64, "bf16"), ("sums of rows", 130, "f32"), ("sums of rows", 5, "f64"),
+         ("the largest of all", 3, "f32"), ("softmax", 4, "f32"), ("concatenation", 1, "i64")]  # fmt: skip
+ALL = [(name, width, element) for name in PROGRAMS for width in (1, 3, 8, 64, 130) for element in sorted(DTYPES)
+       if element != "i1" and (name != "softmax" or not element.startswith("i"))]  # fmt: skip
+
+
+def program(name: str, width: int, element: str) -> str:
+    """A program on a ragged tensor of rows of a width, and a tensor of one row per component."""
+    x, b, r = f"tensor<?x?x{width}x{element}, {L}>", f"tensor<?x{width}x{element}>", f"tensor<?x?x{element}, {R}>"
+    is_float = not element.startswith("i")
+    result = {"R": r, "B": b, "tensor<E>": f"tensor<{element}>"}.get(PROGRAMS[name].rsplit(" : ", 1)[1], x)
+    body = PROGRAMS[name]
+    for short, long in {
+        "ADD": "addf" if is_float else "addi",
+        "MAX": "maximumf" if is_float else "maxsi",
+        " : X": f" : {x}", "(X, X)": f"({x}, {x})", "(X)": f"({x})", "-> X": f"-> {x}",
+        " : B": f" : {b}", " : R": f" : {r}", "-> R": f"-> {r}", "<E>": f"<{element}>", " : E": f" : {element}",
+    }.items():  # fmt: skip
+        body = body.replace(short, long)
+    zero = "0.0" if is_float else "0"
+    return f"func.func @f(%x: {x}, %b: {b}) -> {result} {{\n%c = arith.constant {zero} : {element}\n{body}\n}}"
+
+
+def check(name: str, width: int, element: str, compile: Compile) -> None:
+    """Compare with the CPU: small integers, whose sums are exact in any order, but for softmax."""
+    dtype = DTYPES[element]
+    x = np.random.default_rng(width).integers(-3, 4, (OFFSETS[-1], width)).astype(dtype)
+    arguments: tuple[Any, ...] = ((x, OFFSETS), np.ones((len(LENGTHS), width), dtype))
+    text = program(name, width, element)
+    found, expected = (made(text)(*arguments) for made in (compile, compile_for("cpu")))
+    for got, wanted in zip(*(r if isinstance(r, tuple) else (r,) for r in (found, expected)), strict=True):
+        assert got.dtype == wanted.dtype
+        if name == "softmax":
+            tolerance = {"f16": 2e-3, "bf16": 1.6e-2}.get(element, 1e-5)
+            got, wanted = got.astype(np.float64), wanted.astype(np.float64)
+            np.testing.assert_allclose(got, wanted, rtol=tolerance, atol=tolerance * 1e-2)
+        else:
+            np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("target", ["emulator", pytest.param("gpu", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize(("name", "width", "element"), QUICK)
+def test_some(name: str, width: int, element: str, target: str) -> None:
+    check(name, width, element, compile_for(target))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["emulator", pytest.param("gpu", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize(("name", "width", "element"), ALL)
+def test_all(name: str, width: int, element: str, target: str) -> None:
+    check(name, width, element, compile_for(target))
