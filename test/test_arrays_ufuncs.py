@@ -13,7 +13,7 @@ import ragged_dialect as rg
 from ragged_dialect.arrays.api import UFUNCS
 
 LENGTHS = (3, 0, 5, 4)
-INTEGERS = ("invert", "left_shift", "right_shift", "power", "bitwise_and", "bitwise_or", "bitwise_xor")
+INTEGERS = ("invert", "left_shift", "right_shift", "power", "bitwise_and", "bitwise_or", "bitwise_xor", "gcd", "lcm")
 
 
 def values(dtype: np.dtype[Any], seed: int) -> np.ndarray[Any, np.dtype[Any]]:

@@ -36,10 +36,11 @@ def generic(x: str, kinds: list[str], element: str = "f32") -> tuple[Any, Generi
 
 
 SHAPES = [
-    # a vector of 4 a thread where the extent allows it
+    # a vector of 16 bytes a thread, or of what divides the extent
     ("4096", [PARALLEL], "f32", (256,), 4),
     ("4096", [PARALLEL], "f16", (256,), 8),
-    ("4094", [PARALLEL], "f32", (256,), 1),
+    ("4094", [PARALLEL], "f32", (256,), 2),
+    ("4095", [PARALLEL], "f32", (256,), 1),
     ("?", [PARALLEL], "f32", (256,), 1),
     # a dynamic contiguous loop is a warp wide, the rest goes to the next one
     ("?x?", [PARALLEL, PARALLEL], "f32", (8, 32), 1),

@@ -118,6 +118,23 @@ def widest(name: str, dtype: str) -> int:
     return 64 if dtype == "i8" and name == "segmented_sum" else 128
 
 
+FEW_FEATURES = [
+    ("row_center", "f16", 4, 64),
+    ("row_center", "i8", 24, 64),
+    ("segment_center", "f32", 6, 64),
+    ("segment_center", "f32", 5, 32),
+]
+
+
+@pytest.mark.parametrize(("name", "dtype", "width", "bits"), FEW_FEATURES)
+def test_rows_that_16_bytes_do_not_divide(name: str, dtype: str, width: int, bits: int) -> None:
+    """Accesses are as wide as divides a row."""
+    for report in main_kernels(name, dtype, "sm_90", width):
+        assert report.sass is not None
+        assert bits in report.sass.stores
+        assert (report.spill_stores, report.stack) == (0, 0)
+
+
 @pytest.mark.parametrize("arch", SEGMENTED_SUM_ARCHS)
 def test_segmented_sum_is_as_short_as_by_hand(arch: str) -> None:
     assert per_16_bytes(main_kernels("segmented_sum", "f32", arch)) <= PEERS[arch]

@@ -34,27 +34,31 @@ def vector_access(generic: GenericOp, loop: int | None) -> VectorAccess | None:
     """The widest access along a loop of static extent of which a whole number covers the loop, None when
     no buffer in global memory allows any."""
     extent = None if loop is None else generic.static_extent(loop)
-    found = None if loop is None or extent is None else wide_access(generic, loop)
-    if found is None or extent is None:
+    if loop is None or extent is None:
         return None
-    width = gcd(extent, found.width)
-    if width == found.width:
-        return found
-    return access_of(generic, found.loop, width) if width > 1 else None
+    return _used(generic, access_of(generic, loop, gcd(extent, _width(generic, loop))))
 
 
 def wide_access(generic: GenericOp, loop: int) -> VectorAccess | None:
     """`vector_access` for the iterations of a loop from a multiple of the width on, whatever its extent."""
+    return _used(generic, access_of(generic, loop, _width(generic, loop)))
+
+
+def _used(generic: GenericOp, found: VectorAccess) -> VectorAccess | None:
+    """An access of several elements to what is read or written; None for others."""
+    used = any(k >= generic.n_inputs or generic.is_read(k) for k in found.operands)
+    return found if used and found.width > 1 else None
+
+
+def _width(generic: GenericOp, loop: int) -> int:
+    """Elements along a loop that a thread had better have at a time; 1 where none can be."""
     lined_up = [k for k, x in enumerate(generic.operands) if is_buffer(x) and _is_last(generic, k, loop)]
     sizes = [_bytes(generic.scalar_type(k)) for k in lined_up if _in_global(generic.operands[k])]
     if not sizes or 0 in sizes:
-        return None
+        return 1
     accumulates = generic.parallel[loop] and bool(generic.reductions)
     alike = min(sizes) == max(sizes) and not accumulates
-    width = BYTES // min(sizes) if alike else min(BYTES // min(sizes), _MOST)
-    found = access_of(generic, loop, width)
-    used = [k for k in found.operands if k >= generic.n_inputs or generic.is_read(k)]
-    return found if used and width > 1 else None
+    return BYTES // min(sizes) if alike else min(BYTES // min(sizes), _MOST)
 
 
 def access_of(generic: GenericOp, loop: int, width: int) -> VectorAccess:

@@ -233,7 +233,7 @@ class RaggedArray(Operators):
         return text(self)
 
     def _repr_html_(self) -> str:
-        from ragged_dialect.arrays.display import picture
+        from ragged_dialect.arrays.picture import picture
 
         return picture(self)
 

@@ -1,8 +1,7 @@
-"""Arrays as nested lists, as text, and as a picture."""
+"""Arrays as nested lists and as text."""
 
 from __future__ import annotations
 
-import html
 from typing import Any
 
 import numpy as np
@@ -48,20 +47,3 @@ def _array_text(part: Any) -> str:
         return text(part).splitlines()[0]
     shown = np.array2string(to_host(np.asarray(part)), threshold=8, edgeitems=2, separator=", ", precision=4)
     return " ".join(shown.split())
-
-
-def picture(x: RaggedArray) -> str:
-    """The nesting as bars: one row per component, as long as it is, levels inside one another."""
-    title = html.escape(text(x).splitlines()[0])
-    rows = "".join(_bar(part) for part in components(x, 12))
-    more = f"<div>… {len(x) - 12} more</div>" if len(x) > 12 else ""
-    return f"<div><code>{title}</code>{rows}{more}</div>"
-
-
-def _bar(part: Any) -> str:
-    if isinstance(part, RaggedArray):
-        inner = "".join(_bar(p) for p in components(part, 12))
-        return f'<div style="border-left:3px solid #888;margin:2px;padding-left:4px">{inner}</div>'
-    count = len(part) if getattr(part, "ndim", 0) else 1
-    width = max(2, min(400, 8 * count))
-    return f'<div style="background:#6aa;height:8px;margin:1px;width:{width}px" title="{count}"></div>'

@@ -74,6 +74,7 @@ def as_tensor(trace: Trace, value: Any) -> Tensor:
         return trace.capture(value)
     if type(value) in _NUMBERS:
         return trace.constant(value, _NUMBERS[type(value)].dtype)
+    simple_leaf(trace.op, value)
     return trace.capture_dense(value)
 
 
@@ -82,7 +83,7 @@ class Operation:
     None; parameters are hashable and belong to the key."""
 
     def __init__(self, name: str, body: Callable[..., Any]) -> None:
-        functools.update_wrapper(self, body)
+        functools.update_wrapper(self, body, updated=())
         self.name = name
         self.compilations = 0
         self._body = body

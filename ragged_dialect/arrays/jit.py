@@ -14,7 +14,7 @@ from ragged_dialect.arrays.lowered import LoweredFunction, lower
 from ragged_dialect.arrays.program import Program
 from ragged_dialect.arrays.spec import BOOL, FLOAT, INT, spec
 from ragged_dialect.arrays.tensor import Tensor
-from ragged_dialect.arrays.tree import Static, Tree, flatten_arguments, unflatten
+from ragged_dialect.arrays.tree import Static, Tree, flatten, flatten_arguments, unflatten
 from ragged_dialect.errors import ArgumentError
 
 _NUMBERS = {int: INT, float: FLOAT, bool: BOOL}
@@ -31,7 +31,7 @@ class JitFunction:
     def __init__(
         self, function: Callable[..., Any], static: Sequence[str], dynamic_dims: Dims | None, target: str | None
     ) -> None:
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, updated=())
         self._function = function
         self._signature = inspect.signature(function)
         self._static = frozenset(static)
@@ -69,6 +69,8 @@ class JitFunction:
         return self._call(arguments, options)
 
     def _call(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
+        if any(isinstance(leaf, Tensor) for leaf in flatten((arguments, dict(options)))[0]):
+            return self._function(*arguments, **options)
         leaves, tree = self._flatten(arguments, options)
         simple = all(child is None for child in tree.children) and self._plain
         specs = tuple(leaf_spec(leaf) for leaf in leaves)

@@ -10,6 +10,7 @@ from ragged_dialect.arrays.contracting import contract
 from ragged_dialect.arrays.function import operation
 from ragged_dialect.arrays.loops import compute, empty, loops_of
 from ragged_dialect.arrays.normalizing import softmax
+from ragged_dialect.arrays.operators import OPERATIONS
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.ufuncs import UFUNCS
 from ragged_dialect.errors import ArgumentError
@@ -52,8 +53,14 @@ def matmul(x: Tensor, y: Tensor) -> Tensor:
         return contract(x.trace, [x, y], [f"{letters}k", "k"], letters)
     batch = letters[: y.ndim - 2] if y.is_dense or y.ndim > 2 else ""
     if len(batch) != y.ndim - 2 or (x.ndim == 1 and y.ndim > 2):
-        raise ArgumentError(f"matmul: expected a second array of rank {x.ndim} at most, got rank {y.ndim}")
+        raise ArgumentError(f"matmul: expected a second array of rank {x.ndim + 1} at most, got rank {y.ndim}")
     return contract(x.trace, [x, y], [f"{letters}k", f"{batch}kn"], f"{letters}n")
+
+
+@operation("vecdot")
+def vecdot(x: Tensor, y: Tensor) -> Tensor:
+    """Products of x and y, which broadcast, summed over the last dim."""
+    return OPERATIONS["sum"](OPERATIONS["multiply"](x, y), axis=-1)
 
 
 @operation("transposed_matmul")

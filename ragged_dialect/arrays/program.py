@@ -128,8 +128,9 @@ def _viewed(leaf: Any, shape: tuple[int, ...] | None) -> Buffer:
     buffer = leaf.buffer
     if shape is None:
         return buffer
-    empty = 0 in buffer.shape
-    return Buffer(buffer.array.reshape([0 if e < 0 else e for e in shape] if empty else shape))
+    if 0 in buffer.shape:  # -1 cannot be told from nothing
+        shape = tuple(buffer.shape[0] if e < 0 and 0 in shape else max(e, 0) for e in shape)
+    return Buffer(buffer.array.reshape(shape))
 
 
 def _new_structure(tensor: Tensor, number: int, axis: NestedAxis, returned: Returned) -> NewStructure:

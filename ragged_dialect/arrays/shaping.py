@@ -241,7 +241,11 @@ def transpose(x: Tensor, *, axes: tuple[int, ...]) -> Tensor:
             ragged = [d for d in run if x.layout.letter(d) in RAGGED]
             if sorted(run) != list(own) or ragged != sorted(ragged) or letters[at] != "d":
                 raise LayoutError(f'transpose: expected whole nested axes, got {axes} of layout "{x.layout}"')
-            result.append(axis if run == list(own) else NestedAxis("".join(x.layout.letters[d] for d in run), [], [None] * len(run)))
+            result.append(
+                axis
+                if run == list(own)
+                else NestedAxis("".join(x.layout.letters[d] for d in run), [], [None] * len(run))
+            )
         else:
             result.append(axis)
         at += len(own)

@@ -8,6 +8,7 @@ from ragged_dialect import builders
 from ragged_dialect.arrays.axes import Axis, NestedAxis, PlainAxis
 from ragged_dialect.arrays.operators import Operators
 from ragged_dialect.arrays.spec import DType
+from ragged_dialect.errors import ArgumentError
 from ragged_dialect.layout import Layout, Shape
 from ragged_dialect.lowering import emit
 
@@ -98,6 +99,6 @@ class Tensor(Operators):
         return f"Tensor({self.value.type})"
 
     def __bool__(self) -> bool:
-        raise TypeError(
+        raise ArgumentError(
             "expected a condition that is known when the function is traced, got a traced value (use rg.where)"
         )

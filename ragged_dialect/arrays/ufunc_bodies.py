@@ -155,7 +155,7 @@ def square(loop: Loop, x: Any) -> Any:
 @_body("reciprocal")
 def reciprocal(loop: Loop, x: Any) -> Any:
     """1 / x; of integers without the remainder."""
-    return arith.divf(loop.number(1), x) if loop.is_float else _divide(loop, loop.number(1), x)
+    return arith.divf(loop.number(1), x) if loop.is_float else divide_integers(loop, loop.number(1), x)
 
 
 @_body("sign")
@@ -198,7 +198,7 @@ def _nonzero_divisor(loop: Loop, b: Any) -> tuple[Any, Any]:
     return select(arith.andi(legal, negated(minus)), b, loop.number(1)), legal
 
 
-def _divide(loop: Loop, a: Any, b: Any) -> Any:
+def divide_integers(loop: Loop, a: Any, b: Any) -> Any:
     """a / b towards 0; 0 for a divisor of 0, and what overflow gives for -1."""
     divisor, legal = _nonzero_divisor(loop, b)
     quotient = arith.divsi(a, divisor)
@@ -206,7 +206,8 @@ def _divide(loop: Loop, a: Any, b: Any) -> Any:
     return select(legal, quotient, loop.number(0))
 
 
-def _remainder_toward_zero(loop: Loop, a: Any, b: Any) -> Any:
+def remainder_toward_zero(loop: Loop, a: Any, b: Any) -> Any:
+    """The remainder of integers with the sign of a; 0 for a divisor of 0."""
     divisor, _ = _nonzero_divisor(loop, b)
     return arith.remsi(a, divisor)
 
@@ -214,7 +215,7 @@ def _remainder_toward_zero(loop: Loop, a: Any, b: Any) -> Any:
 @_body("fmod")
 def fmod(loop: Loop, a: Any, b: Any) -> Any:
     """The remainder with the sign of a; 0 for integers by 0."""
-    return arith.remf(a, b) if loop.is_float else _remainder_toward_zero(loop, a, b)
+    return arith.remf(a, b) if loop.is_float else remainder_toward_zero(loop, a, b)
 
 
 @_body("remainder")
@@ -236,7 +237,7 @@ def remainder(loop: Loop, a: Any, b: Any) -> Any:
 def floor_divide(loop: Loop, a: Any, b: Any) -> Any:
     """The largest integer not above a / b; 0 for integers by 0."""
     if not loop.is_float:
-        quotient, rest = _divide(loop, a, b), _remainder_toward_zero(loop, a, b)
+        quotient, rest = divide_integers(loop, a, b), remainder_toward_zero(loop, a, b)
         zero = loop.number(0)
         below = arith.andi(compare("ne", rest, zero), arith.xori(compare("lt", a, zero), compare("lt", b, zero)))
         below = arith.andi(below, compare("ne", b, zero))

@@ -15,7 +15,8 @@ from ragged_dialect.arrays.storage import check_dtype
 from ragged_dialect.arrays.structures import contiguous
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import Trace
-from ragged_dialect.arrays.ufunc_bodies import BODIES, Loop
+from ragged_dialect.arrays.ufunc_bits import BODIES
+from ragged_dialect.arrays.ufunc_bodies import Loop
 from ragged_dialect.errors import ArgumentError
 
 Scalars = Callable[[list[Any]], Sequence[Any]]
@@ -90,7 +91,7 @@ def _make(name: str, results: int) -> Operation:
     return operation(name)(body)
 
 
-UFUNCS: dict[str, Operation] = {name: _make(name, 2 if name in ("divmod", "modf") else 1) for name in BODIES}
+UFUNCS: dict[str, Operation] = {name: _make(name, 2 if name in ("divmod", "modf", "frexp") else 1) for name in BODIES}
 """Every ufunc by its NumPy name."""
 
 

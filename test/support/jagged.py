@@ -10,7 +10,8 @@ import numpy as np
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Components = list[Any]
-LEVELS = (1, 2, 3, 5)
+STRUCTURES = ((1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (5, 1))
+"""Levels, and seeds for `random_jagged`."""
 
 
 def random_jagged(levels: int, seed: int, width: tuple[int, ...]) -> tuple[Array, list[Array], Components]:
@@ -43,7 +44,7 @@ def _places(parts: Components, levels: int, at: tuple[int, ...] = ()) -> list[tu
 
 def padded_loop(parts: Components, maxima: Sequence[int], pad: float, width: tuple[int, ...]) -> Array:
     """The padded array, element by element."""
-    made = np.full((len(parts), *maxima, *width), pad)
+    made = np.full((len(parts), *maxima, *width), pad, np.float64)
     for at, element in _places(parts, len(maxima)):
         if all(k < limit for k, limit in zip(at[1:], maxima, strict=True)):
             made[at] = element

@@ -199,7 +199,7 @@ def assembled(name: str, dtype: str, arch: str, width: int = 64) -> dict[str, Ke
     return {report.name: report for report in reports}
 
 
-def main_kernels(name: str, dtype: str, arch: str) -> list[KernelReport]:
+def main_kernels(name: str, dtype: str, arch: str, width: int = 64) -> list[KernelReport]:
     """What ptxas makes of the kernels that have the program's schedule."""
-    kinds, wanted = lowered(name, dtype).schedules, PROGRAMS[name].schedule
-    return [report for kernel, report in assembled(name, dtype, arch).items() if kinds[kernel] == wanted]
+    kinds, wanted = lowered(name, dtype, width).schedules, PROGRAMS[name].schedule
+    return [report for kernel, report in assembled(name, dtype, arch, width).items() if kinds[kernel] == wanted]

@@ -32,7 +32,11 @@ class Elementwise(NDArrayOperatorsMixin):
         return made
 
     def _become(self: T, array: RaggedArray) -> T:
-        """Take the values of a result in place. ArgumentError where they need another dtype."""
+        """Take the values of a result in place. ArgumentError where they need another dtype or shape."""
+        if array.layout != self.array.layout or array.buffer.shape != self.array.buffer.shape:
+            raise ArgumentError(
+                f"expected a result of shape {self.array.buffer.shape} in place, got {array.buffer.shape}"
+            )
         if not np.can_cast(array.dtype, self.array.dtype, "same_kind"):
             raise ArgumentError(f"expected a result that {self.array.dtype} holds in place, got {array.dtype}")
         self.array = array if array.dtype == self.array.dtype else array.astype(self.array.dtype)
@@ -46,6 +50,8 @@ class Elementwise(NDArrayOperatorsMixin):
         out = options.pop("out", None)
         found = ufunc(*map(self._operand, inputs), **options)
         if out is not None:
+            if len(out) != 1 or not isinstance(out[0], Elementwise):
+                raise ArgumentError(f"np.{ufunc.__name__}: expected one jagged tensor for out, got another")
             return out[0]._become(found)
         return tuple(map(self._of, found)) if isinstance(found, tuple) else self._of(found)
 

@@ -1,0 +1,85 @@
+"""torch's functions of several nested tensors, and the way from torch to all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ragged_dialect as rg
+from ragged_dialect.compat.torch_nested.dims import axis_of, dim_of, slot
+from ragged_dialect.compat.torch_nested.elementwise import Elementwise, apply, ufunc_name
+from ragged_dialect.compat.torch_nested.nested_tensor import NestedTensor
+from ragged_dialect.errors import ArgumentError, LayoutError
+
+
+def cat(tensors: Sequence[NestedTensor], dim: int = 0) -> NestedTensor:
+    """Nested tensors joined along a dim: batches, component by component along the ragged dim, or dense
+    dims. RuntimeCheckError where what is not joined differs."""
+    first = _first("cat", tensors)
+    axis = axis_of(dim_of("cat", dim, first.ndim), first.ragged_dim)
+    return NestedTensor(rg.concat([x.array for x in tensors], axis=axis), first.ragged_dim)
+
+
+def stack(tensors: Sequence[NestedTensor], dim: int = 0) -> NestedTensor:
+    """Nested tensors of one structure along a new dim. LayoutError for dim 0, in front of the batch."""
+    first = _first("stack", tensors)
+    axis, ragged_dim = slot("stack", dim, first.ndim + 1, first.ragged_dim)
+    return NestedTensor(rg.stack([x.array for x in tensors], axis=axis), ragged_dim)
+
+
+def _first(op: str, tensors: Sequence[Any]) -> NestedTensor:
+    for x in tensors:
+        if not isinstance(x, NestedTensor):
+            raise ArgumentError(f"{op}: expected nested tensors, got {type(x).__name__}")
+    if not tensors:
+        raise ArgumentError(f"{op}: expected at least one tensor, got none")
+    places = sorted({x.ragged_dim for x in tensors})
+    if len(places) > 1:
+        raise LayoutError(f"{op}: expected ragged dims at one place, got dims {places[0]} and {places[1]}")
+    return tensors[0]
+
+
+def scaled_dot_product_attention(
+    query: NestedTensor,
+    key: NestedTensor,
+    value: NestedTensor,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> NestedTensor:
+    """softmax(q k^T * scale) v within each component, of [B, H, ragged, E] or [B, ragged, E]; `scale` is
+    1 / sqrt(E) by default. Keys and values have one structure, which may differ from that of queries.
+
+    ArgumentError for a mask, dropout and grouped queries, LayoutError for the ragged dim elsewhere."""
+    for given, name in ((attn_mask, "attn_mask"), (dropout_p, "dropout_p"), (enable_gqa, "enable_gqa")):
+        if given is not None and given is not False and given != 0:
+            raise ArgumentError(f"scaled_dot_product_attention: expected no {name}, got one")
+    place = _first("scaled_dot_product_attention", (query, key, value)).ragged_dim
+    if query.ndim != place + 2:
+        raise LayoutError(
+            f"scaled_dot_product_attention: expected the ragged dim second last, got dim {place} of {query.ndim}"
+        )
+    found = rg.attention(query.array, key.array, value.array, causal=is_causal, scale=scale)
+    return NestedTensor(found, place)
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "cat": cat,
+    "concat": cat,
+    "stack": stack,
+    "scaled_dot_product_attention": scaled_dot_product_attention,
+}
+
+
+def torch_function(name: str, args: Any, kwargs: Any) -> Any:
+    """What a function of torch does with nested tensors. ArgumentError for those that they do not have."""
+    if name in _FUNCTIONS:
+        return _FUNCTIONS[name](*args, **kwargs)
+    ufunc = ufunc_name(name)
+    if ufunc is not None and not kwargs:
+        return apply(ufunc, args)
+    if args and isinstance(args[0], Elementwise) and name in vars(NestedTensor) | vars(Elementwise):
+        return getattr(args[0], name)(*args[1:], **kwargs)
+    raise ArgumentError(f"torch.{name}: expected a function that nested tensors have, got another")

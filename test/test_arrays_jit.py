@@ -1,0 +1,222 @@
+"""jit: one program per key, arguments of every form, results, guards, and what `lower` shows."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from support.components import STRUCTURES, array, assert_components, components, nested
+
+import ragged_dialect as rg
+
+LENGTHS = (3, 0, 5, 1)
+W = np.arange(4, dtype=np.float32)
+
+
+def pooled(x: Any, w: Any) -> Any:
+    """Attention pooling."""
+    weight = rg.softmax((x * w).sum(-1, keepdims=True), axis=1)
+    return (weight * x).sum(1)
+
+
+def test_one_program_for_every_structure() -> None:
+    fast = rg.jit(pooled)
+    for lengths in STRUCTURES:
+        x = array(lengths)
+        np.testing.assert_allclose(fast(x, W), pooled(x, W), 1e-5, 1e-6)
+    assert fast.compilations == 1
+
+
+def test_two_structures_that_happen_to_be_equal() -> None:
+    scores = rg.jit(lambda q, k: rg.einsum("bid,bjd->bij", q, k).sum())
+    scores(array(LENGTHS), array((1, 1, 1, 1)))
+    scores(array(LENGTHS), array(LENGTHS))
+    scores(array(()), array(()))
+    assert scores.compilations == 1
+
+
+def test_key() -> None:
+    double = rg.jit(lambda x: x * 2)
+    for made, count in (
+        (array(LENGTHS), 1),
+        (array(LENGTHS, (5,)), 2),
+        (array(LENGTHS, dtype=np.float64), 3),
+        (array(LENGTHS)[:, 1:], 4),
+        (nested(((1, 2), ())), 5),
+        (array((1,)), 5),
+    ):
+        double(made)
+        assert double.compilations == count
+    double.clear()
+    double(array(LENGTHS))
+    assert double.compilations == 6
+
+
+def test_dynamic_dims_widen_the_key() -> None:
+    for dims in ((2,), {"x": (-1,)}):
+        total = rg.jit(dynamic_dims=dims)(lambda x: (x * 2, x.sum(1)))
+        for features in (3, 4, 7):
+            x = array(LENGTHS, (features,))
+            twice, sums = total(x)
+            assert twice.shape == (4, None, features)
+            np.testing.assert_allclose(sums, [c.sum(0) for c in components(x)], 1e-5, 1e-6)
+            assert_components(twice + x, [3 * c for c in components(x)])
+        assert total.compilations == 1
+
+
+class Pair(NamedTuple):
+    """A container."""
+
+    x: Any
+    y: Any
+
+
+def test_containers_numbers_and_static_arguments() -> None:
+    @rg.jit(static=("axis",))
+    def run(data: dict[str, Any], pair: Pair, scale: float, flag: bool, axis: int = 1) -> Any:
+        total = (data["x"] * scale + pair.x).sum(axis)
+        return {"total": total if flag else -total, "rest": [Pair(pair.y, 3), None, "text"]}
+
+    x = array(LENGTHS)
+    made = run({"x": x}, Pair(x, W), 2.0, True)
+    np.testing.assert_allclose(made["total"], [3 * c.sum(0) for c in components(x)], 1e-5, 1e-5)
+    pair, nothing, text = made["rest"]
+    assert isinstance(pair, Pair)
+    np.testing.assert_array_equal(pair.x, W)
+    assert (pair.y, nothing, text) == (3, None, "text")
+    run({"x": x}, Pair(x, W), scale=7.5, flag=True)
+    assert run.compilations == 1
+    assert_components(
+        run({"x": x}, Pair(x, W), 2.0, flag=False, axis=2)["total"], [-3 * c.sum(1) for c in components(x)]
+    )
+    assert run.compilations == 2
+
+
+def test_captured_arrays() -> None:
+    y = array(LENGTHS, seed=1)
+    add = rg.jit(lambda x: x + y + W)
+    x = array(LENGTHS)
+    assert_components(add(x), [a + b + W for a, b in zip(components(x), components(y), strict=True)])
+    with pytest.raises(rg.RuntimeCheckError, match="add: level 1, component 0: expected length 1, got 3"):
+        add(array((1, 1, 1, 1)))
+
+
+def test_results_that_are_arguments_share_memory() -> None:
+    x = array(LENGTHS)
+    same, parts = rg.jit(lambda x: (x, x[:, 1:]))(x)
+    assert np.shares_memory(same.values, x.values)
+    assert np.shares_memory(parts.values, x.values)
+    assert same.structure(0) is x.structure(0)
+
+
+def test_numpy_functions_inside() -> None:
+    x = array(LENGTHS)
+    made = rg.jit(lambda x: np.concatenate([np.exp(x), np.where(x > 0, x, 0)], axis=1))(x)
+    assert_components(made, [np.concatenate([np.exp(c), np.where(c > 0, c, 0)]) for c in components(x)])
+
+
+def test_indices_inside() -> None:
+    x = array((2, 3, 5))
+    pick = rg.jit(lambda x, i: (x[i], x[:, i], x[:, i:]))
+    for at in (0, 1, -1):
+        one, rows, rest = pick(x, at)
+        np.testing.assert_array_equal(one, components(x)[at])
+        np.testing.assert_array_equal(rows, [c[at] for c in components(x)])
+        assert_components(rest, [c[at:] for c in components(x)])
+    assert pick.compilations == 1
+
+
+def test_jit_inside_jit_is_a_part_of_the_program() -> None:
+    inner = rg.jit(lambda x: x * 2)
+    outer = rg.jit(lambda x: inner(x) + 1)
+    assert_components(outer(array(LENGTHS)), [2 * c + 1 for c in components(array(LENGTHS))])
+    assert inner.compilations == 0
+
+
+def test_many_threads() -> None:
+    fast = rg.jit(pooled)
+    expected = pooled(array(LENGTHS), W)
+    failures: list[Exception] = []
+
+    def work() -> None:
+        try:
+            for _ in range(20):
+                np.testing.assert_allclose(fast(array(LENGTHS), W), expected, 1e-5, 1e-6)
+        except AssertionError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_lower_shows_every_stage() -> None:
+    lowered = rg.jit(pooled).lower(array(LENGTHS), W)
+    assert "linalg.softmax" in lowered.source
+    assert '#ragged.layout<"dr|d">' in str(lowered)
+    assert next(iter(lowered.stages)) == "layouts"
+    assert "scf.forall" in lowered.stages["scf"]
+    assert "llvm.func" in lowered.stages["llvm"]
+    assert "define" in lowered.llvm_ir()
+
+
+REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
+    (lambda x: rg.jit(lambda a, b: a + b)(x, array((3, 1, 5, 1))), rg.RuntimeCheckError,
+     "add: level 1, component 1: expected length 0, got 1"),
+    (lambda x: rg.jit(lambda a: a if a.sum() > 0 else -a)(x), TypeError,
+     "expected a condition that is known when the function is traced"),
+    (lambda x: rg.jit(lambda a: a)(x, x), TypeError, "too many positional arguments"),
+    (lambda x: rg.jit(lambda a: a)(object()), TypeError, "expected an array or a number, got object"),
+    (lambda x: rg.jit(lambda a: a)({1}), TypeError, "argument 'a': expected arrays, numbers or text, got set"),
+    (lambda x: rg.jit(static=("b",))(lambda a: a), TypeError, "jit: expected names of parameters for static, got 'b'"),
+    (lambda x: rg.jit(lambda a: object())(x), TypeError, "expected an array or a number, got object"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "kind", "text"), REFUSED)
+def test_refused(call: Callable[[Any], Any], kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind) as caught:
+        call(array(LENGTHS))
+    assert isinstance(caught.value, rg.RaggedError)
+    assert text in str(caught.value)
+
+
+def test_a_refused_structure_is_refused_again() -> None:
+    add = rg.jit(lambda a, b: a + b)
+    add(array(LENGTHS), array(LENGTHS))
+    for _ in range(2):
+        with pytest.raises(rg.RuntimeCheckError, match="add: level 0: expected 4 components, got 1"):
+            add(array(LENGTHS), array((1,)))
+
+
+def test_an_operation_compiled_as_it_is() -> None:
+    x = array(LENGTHS)
+    got = rg.jit(rg.transposed_matmul)(x, x)
+    np.testing.assert_allclose(got, [c.T @ c for c in components(x)], 1e-5, 1e-5)
+
+
+EMULATED: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+    (lambda x, w: rg.softmax(np.exp(x) + w, axis=1), (array(LENGTHS), W)),
+    (lambda x: (x.mean(1), x.argmax(1), x.sum(), x.sum(0)), (array(LENGTHS),)),
+    (lambda x: (x[:, ::-1], x[[2, 0]] * 1, x[x[..., 0] > 0], x.cumsum(1)), (array(LENGTHS),)),
+    (lambda x, y: (rg.concat([x, y], axis=1), rg.attention(x, y, y)), (array(LENGTHS), array((2, 4, 0, 3)))),
+    (lambda x: (x.to_padded(0), rg.softmax(x, axis=2), x.merge(1) * 1), (nested(((3, 0), (), (5, 2))),)),
+]
+
+
+@pytest.mark.parametrize(("function", "arguments"), EMULATED)
+def test_kernels_of_the_gpu_give_the_same(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    got, expected = rg.jit(target="emulator")(function)(*arguments), rg.jit(function)(*arguments)
+    pairs = zip(got, expected, strict=True) if isinstance(got, tuple) else [(got, expected)]
+    for a, b in pairs:
+        if isinstance(a, rg.RaggedArray):
+            assert a.shape == b.shape
+            assert a.lengths.tolist() == b.lengths.tolist()
+            a, b = a.values, b.values
+        np.testing.assert_allclose(a, b, 1e-4, 1e-5)

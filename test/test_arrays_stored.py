@@ -1,0 +1,197 @@
+"""Files and pickles: everything comes back, and nothing damaged gets in."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.components import NESTED, array, nested
+
+import ragged_dialect as rg
+from ragged_dialect.arrays.convert.nesting import Offsets, Regular, from_levels
+from ragged_dialect.arrays.convert.stored import from_parts, to_parts
+
+V = np.arange(15.0)
+
+
+def two_dense_dims() -> rg.RaggedArray:
+    """Layout `ddr`: a dense dim between the batch and the ragged one."""
+    return from_levels("test", V, 2, [Regular(2, 2), Offsets(np.array([0, 1, 3, 3, 15]))])
+
+
+ARRAYS: dict[str, Callable[[], rg.RaggedArray]] = {
+    "dr|d": lambda: array((3, 0, 5)),
+    "no component": lambda: array(()),
+    "int8": lambda: array((1, 2), (), np.int8),
+    "bool": lambda: array((1, 2), (), np.bool_),
+    "bfloat16": lambda: array((1, 2), dtype=ml_dtypes.bfloat16),
+    "drr|d": lambda: nested(NESTED[0], (2,)),
+    "dw": lambda: rg.from_starts_lengths(V, [9, 2], [3, 5]),
+    "dr|dr": lambda: rg.partition(rg.from_offsets(V.reshape(3, 5), [0, 1, 3]), np.array([0, 2, 5]), axis=2),
+    "ddr": two_dense_dims,
+    "a result": lambda: array((3, 0, 2)) + 1,
+}
+
+
+@pytest.fixture(params=ARRAYS)
+def x(request: pytest.FixtureRequest) -> rg.RaggedArray:
+    """Arrays of every kind of layout, and dtypes that NumPy's files do not know."""
+    return ARRAYS[request.param]()
+
+
+def assert_same(got: rg.RaggedArray, wanted: rg.RaggedArray) -> None:
+    """Equal specs, shapes and elements."""
+    assert got.spec is wanted.spec
+    assert (got.shape, got.tolist()) == (wanted.shape, wanted.tolist())
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_npz_by_path_and_by_file(x: rg.RaggedArray, compressed: bool, tmp_path: Path) -> None:
+    for name in (tmp_path / "x.npz", str(tmp_path / "without_suffix")):
+        rg.save_npz(name, x, compressed=compressed)
+        assert_same(rg.load_npz(name), x)
+    memory = io.BytesIO()
+    rg.save_npz(memory, x, compressed=compressed)
+    memory.seek(0)
+    assert_same(rg.load_npz(memory), x)
+
+
+def test_npz_is_read_by_numpy(tmp_path: Path) -> None:
+    rg.save_npz(tmp_path / "x.npz", array((3, 0, 5)))
+    with np.load(tmp_path / "x.npz") as parts:
+        assert (str(parts["layout"]), int(parts["version"])) == ("dr|d", 1)
+        assert parts["vector0"].tolist() == [0, 3, 3, 8]
+
+
+@pytest.mark.parametrize("protocol", [2, pickle.HIGHEST_PROTOCOL])
+def test_pickles_and_copies(x: rg.RaggedArray, protocol: int) -> None:
+    assert_same(pickle.loads(pickle.dumps(x, protocol)), x)
+    assert_same(copy.deepcopy(x), x)
+
+
+def test_pickled_values_go_out_of_band() -> None:
+    x = array((3000, 0, 5000))
+    buffers: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(x, 5, buffer_callback=buffers.append)
+    assert len(data) < 2000
+    back = pickle.loads(data, buffers=buffers)
+    assert np.shares_memory(back.values, x.values)
+
+
+def test_a_pickle_of_torch_comes_back_as_torch() -> None:
+    torch = pytest.importorskip("torch", reason="no torch (pip install torch)")
+    back = pickle.loads(pickle.dumps(rg.from_offsets(torch.arange(3.0), [0, 1, 3])))
+    assert isinstance(back.values, torch.Tensor)
+
+
+SAVED = io.BytesIO()
+rg.save_npz(SAVED, rg.from_starts_lengths(V, [9, 2], [3, 5]), compressed=True)
+PICKLED = pickle.dumps(nested(NESTED[0]))
+
+
+@given(st.integers(0, len(SAVED.getvalue()) - 1), st.integers(1, 255))
+def test_a_byte_of_a_file_that_changed(place: int, change: int) -> None:
+    """Refused, or it was a byte that says nothing of the array."""
+    data = bytearray(SAVED.getvalue())
+    data[place] ^= change
+    try:
+        got = rg.load_npz(io.BytesIO(bytes(data)))
+    except rg.RuntimeCheckError as error:
+        assert "load_npz: expected" in str(error)
+    else:
+        assert got.tolist() == [[9.0, 10.0, 11.0], [2.0, 3.0, 4.0, 5.0, 6.0]]
+
+
+@given(st.integers(0, len(SAVED.getvalue()) - 1))
+def test_a_file_that_was_cut(size: int) -> None:
+    with pytest.raises(rg.RuntimeCheckError, match="expected a file of save_npz, got a damaged or another one"):
+        rg.load_npz(io.BytesIO(SAVED.getvalue()[:size]))
+
+
+@given(st.integers(0, len(PICKLED) - 1), st.integers(1, 255))
+def test_a_byte_of_a_pickle_that_changed(place: int, change: int) -> None:
+    """Python's own errors, or ours, or an array that can be used: never a crash."""
+    data = bytearray(PICKLED)
+    data[place] ^= change
+    try:
+        got = pickle.loads(bytes(data))
+    except Exception:
+        return
+    if isinstance(got, rg.RaggedArray):
+        assert got.sum(axis=2).lengths.tolist() == got.lengths.tolist()
+        assert len(got.tolist()) == len(got)
+
+
+PARTS = to_parts(nested(NESTED[0], (2,)), "test")
+WINDOWS = to_parts(rg.from_starts_lengths(V, [9, 2], [3, 5]), "test")
+DENSE = to_parts(two_dense_dims(), "test")
+
+DAMAGES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+    (PARTS, {"format": np.array("other")}, "expected the format 'ragged-dialect array', got another"),
+    (PARTS, {"format": None}, "expected an array 'format', got none"),
+    (PARTS, {"format": np.array(1)}, "expected another array 'format', got one of rank 0 and int64"),
+    (PARTS, {"version": np.array(2)}, "load: expected version 1, got 2 (written by another release)"),
+    (PARTS, {"layout": np.array("dq|d")}, 'expected letters d, r, w, t in layout "dq|d"'),
+    (PARTS, {"layout": np.array("dt|d|d")}, 'expected a layout without tiles, got "dt|d|d"'),
+    (PARTS, {"layout": np.array("dr|d")}, 'expected the extents of layout "dr|d", got [3, -1, -1, 2]'),
+    (PARTS, {"extents": np.array([3, 1, -1, 2])}, 'expected the extents of layout "drr|d", got [3, 1, -1, 2]'),
+    (PARTS, {"extents": np.array([3, -1, -1, 9])}, "expected an extent of 2, got 9"),
+    (PARTS, {"extents": np.array([7, -1, -1, 2])}, "expected 7 elements in level 0, got 3"),
+    (PARTS, {"values": np.zeros(10)}, "expected another array 'values', got one of rank 1 and float64"),
+    (PARTS, {"values": np.zeros((10, 2), object)}, "expected another array 'values', got one of rank 2 and object"),
+    (PARTS, {"values": np.zeros((10, 2), np.int32)}, "expected values of dtype float64, got int32"),
+    (PARTS, {"vector1": None}, "expected an array 'vector1', got none"),
+    (PARTS, {"vector0": np.array([0, 2, 2, 4], np.int32)}, "expected int64 for vector0, got int32"),
+    (PARTS, {"vector0": np.array([0, 5, 2, 4])}, "load: level 1, component 1: expected offsets[2] >= offsets[1]"),
+    (PARTS, {"vector1": np.array([0, 3, 3, 8, 99])}, "load: level 2, component 3: expected offsets[4] == 10, got 99"),
+    (WINDOWS, {"vector0": np.array([9, 14])}, "expected starts[1] + lengths[1] <= 15, got 19"),
+    (WINDOWS, {"extents": np.array([5, -1])}, "expected 5 elements in level 0, got 2"),
+    (DENSE, {"extents": np.array([2, 3, -1])}, "expected 2 elements in level 0, got 1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("parts", "damage", "text"), DAMAGES)
+def test_damaged_parts_are_refused(parts: dict[str, Any], damage: dict[str, Any], text: str) -> None:
+    from_parts(parts, "load")
+    with pytest.raises(rg.RuntimeCheckError) as caught:
+        from_parts({**parts, **damage}, "load")
+    assert text in str(caught.value)
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    other = "load_npz: expected a file of save_npz, got a damaged or another one: "
+    (tmp_path / "text").write_text("no archive")
+    with pytest.raises(rg.RuntimeCheckError, match=other):
+        rg.load_npz(tmp_path / "text")
+    np.savez(tmp_path / "objects.npz", format=np.array([None]))
+    with pytest.raises(rg.RuntimeCheckError, match=other + "Object arrays cannot be loaded"):
+        rg.load_npz(tmp_path / "objects.npz")
+    np.savez(tmp_path / "other.npz", values=V)
+    with pytest.raises(
+        rg.RuntimeCheckError, match="expected a whole array, got a damaged one: expected an array 'format'"
+    ):
+        rg.load_npz(tmp_path / "other.npz")
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("format.npy", b"\x93NUMPY")
+    with pytest.raises(rg.RuntimeCheckError, match=other):
+        rg.load_npz(tmp_path / "x.zip")
+    with pytest.raises(FileNotFoundError):
+        rg.load_npz(tmp_path / "nothing")
+
+
+def test_tiles_are_not_stored(tmp_path: Path) -> None:
+    tiled = rg.split(array((3, 0, 5)), axis=1, factor=2)
+    with pytest.raises(rg.LayoutError, match='save_npz: expected a layout without tiles, got "drt'):
+        rg.save_npz(tmp_path / "x.npz", tiled)
+    with pytest.raises(rg.LayoutError, match="pickle: expected a layout without tiles"):
+        pickle.dumps(tiled)
