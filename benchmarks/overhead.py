@@ -43,7 +43,9 @@ def microseconds(call: Callable[[], Any]) -> float:
 def first_softmax() -> float:
     """Milliseconds from the first call of a softmax to its result, in a process that has imported
     everything; the best of a few processes."""
-    runs = [subprocess.run([sys.executable, "-c", _FIRST], capture_output=True, text=True, check=True) for _ in range(5)]
+    runs = [
+        subprocess.run([sys.executable, "-c", _FIRST], capture_output=True, text=True, check=True) for _ in range(5)
+    ]
     return min(float(run.stdout) for run in runs)
 
 

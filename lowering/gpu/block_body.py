@@ -71,7 +71,8 @@ class BlockBody:
 
     def _control(self, op: Any) -> None:
         """Conditions and bounds are the same in all threads, so barriers inside are too. Nothing that
-        the regions may conflict with stays pending before them, or from one iteration to the next."""
+        the regions may conflict with stays pending before them, or from one iteration to the next; what
+        a branch leaves pending is waited for when something needs it."""
         written = _written(op)
         with ir.InsertionPoint(op):
             self.barriers.settle(written)
@@ -82,8 +83,9 @@ class BlockBody:
                 self.barriers.pending = list(before)
                 *body, last = [inner.operation for inner in block.operations]
                 self.rewrite(body)
-                with ir.InsertionPoint(last), op.location:
-                    self.barriers.settle(written)
+                if op.name != "scf.if":
+                    with ir.InsertionPoint(last), op.location:
+                        self.barriers.settle(written)
                 after += [access for access in self.barriers.pending if access not in after]
         self.barriers.pending = after
 

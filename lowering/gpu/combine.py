@@ -11,6 +11,7 @@ from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.gpu.barriers import Access, Barriers
 from ragged_dialect.lowering.gpu.kernel import Kernel
 from ragged_dialect.lowering.gpu.shuffle import WARP, shuffle_xor
+from ragged_dialect.lowering.gpu.thread_loops import strided
 
 Apply = Callable[[Any, Any], Any]
 Group = tuple[int, int]
@@ -18,6 +19,10 @@ Group = tuple[int, int]
 
 EXCHANGE_BYTES = 8 * 1024
 """Shared memory for parts."""
+
+_UNROLLED = 8
+"""Parts that are read without a loop: the warps of a block. Of more, the registers for all those that are
+loaded ahead would not do."""
 
 
 class Exchange:
@@ -53,14 +58,26 @@ class Exchange:
         for value, buffer in zip(values, slots, strict=True):
             self.keep(value, buffer)
         self.barriers.wait()
+        values = self._gather(values, apply, far, slots)
+        self.barriers.pending += [Access.of(buffer, False) for buffer in slots]
+        return values
+
+    def _gather(self, values: list[Any], apply: list[Apply], far: list[Group], slots: list[Any]) -> list[Any]:
+        """Each value with those in the slots of the other threads of its groups. Threads other than the
+        first of a group read parts too, of no use to them, inside the buffer."""
+
+        def step(offset: Any, values: list[Any]) -> list[Any]:
+            at = arith.remui(arith.addi(self.thread, emit.value(offset)), emit.value(self.kernel.threads))
+            return [f(v, self.load(slot, at, v.type)) for v, f, slot in zip(values, apply, slots, strict=True)]
+
+        (distance, count), *others = far
+        if not others and count > _UNROLLED:
+            return strided(distance, distance, distance * count, values, step)
         offsets = [0]
         for distance, count in far:
             offsets = [o + k * distance for k in range(count) for o in offsets]
         for offset in sorted(offsets)[1:]:
-            # Threads other than the first of a group read parts too, of no use to them, inside the buffer.
-            at = arith.remui(arith.addi(self.thread, emit.value(offset)), emit.value(self.kernel.threads))
-            values = [f(v, self.load(slot, at, v.type)) for v, f, slot in zip(values, apply, slots, strict=True)]
-        self.barriers.pending += [Access.of(buffer, False) for buffer in slots]
+            values = step(offset, values)
         return values
 
     def keep(self, value: Any, buffer: Any) -> None:

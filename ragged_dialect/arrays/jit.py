@@ -7,17 +7,19 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, overload
 
+import numpy as np
+
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.function import build, simple_leaf
 from ragged_dialect.arrays.leaves import DenseLeaf, dense_leaf, leaf_spec
 from ragged_dialect.arrays.lowered import LoweredFunction, lower
 from ragged_dialect.arrays.program import Program
-from ragged_dialect.arrays.spec import BOOL, FLOAT, INT, spec
+from ragged_dialect.arrays.spec import FLOAT, INT, spec
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.tree import Static, Tree, flatten, flatten_arguments, unflatten
 from ragged_dialect.errors import ArgumentError
 
-_NUMBERS = {int: INT, float: FLOAT, bool: BOOL}
+_NUMBERS = {int: INT, float: FLOAT}
 Dims = Mapping[str, Sequence[int]] | Sequence[int]
 
 
@@ -51,22 +53,30 @@ class JitFunction:
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         """Run. Errors of guards are raised before anything is computed."""
         if self._plain and not options:
-            key: list[Any] = []
-            for argument in arguments:
-                if type(argument) is RaggedArray:
-                    key.append(argument.spec)
-                    continue
-                known = _NUMBERS.get(type(argument))
-                if known is None or known is BOOL:
-                    break
-                key.append(known)
-            else:
-                found = self._programs.get(tuple(key))
-                if found is not None:
-                    program, tree = found
-                    results = program(arguments)
-                    return results[0] if tree is None else unflatten(tree, results)
+            found = self._known(arguments)
+            if found is not None:
+                program, tree, leaves = found
+                results = program(leaves)
+                return results[0] if tree is None else unflatten(tree, results)
         return self._call(arguments, options)
+
+    def _known(self, arguments: Sequence[Any]) -> tuple[Program, Tree, Sequence[Any]] | None:
+        """The program for arguments that are arrays and numbers themselves, and its leaves."""
+        key: list[Any] = []
+        leaves: Any = arguments
+        for at, argument in enumerate(arguments):
+            kind = type(argument)
+            if kind is RaggedArray:
+                key.append(argument.spec)
+            elif kind is np.ndarray:
+                leaves = [*leaves[:at], dense_leaf(argument), *leaves[at + 1 :]]
+                key.append(leaves[at].spec)
+            elif kind in _NUMBERS:
+                key.append(_NUMBERS[kind])
+            else:
+                return None
+        found = self._programs.get(tuple(key))
+        return None if found is None else (*found, leaves)
 
     def _call(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
         if any(isinstance(leaf, Tensor) for leaf in flatten((arguments, dict(options)))[0]):

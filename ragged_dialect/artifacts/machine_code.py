@@ -6,32 +6,13 @@ from typing import Any
 
 from ragged_dialect.errors import CompileError
 from ragged_dialect.ptx.llvm22 import to_llvm22
+from ragged_dialect.ptx.soft_float import BFLOAT_ROUNDING, ROUND_TO_BFLOAT
 
 HOST = "host"
 """The CPU of this machine, with all its features."""
 
 CPUS = (HOST, "generic", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 """What code can be made for: LLVM takes any other name for generic, and only prints a warning."""
-
-# LLVM calls it where a CPU cannot round to bfloat16; the C compiler's own library has it only since GCC 13.
-_ROUNDING = "__truncsfbf2"
-_ROUND_TO_BFLOAT16 = f"""
-define bfloat @{_ROUNDING}(float %x) {{
-  %bits = bitcast float %x to i32
-  %high = lshr i32 %bits, 16
-  %odd = and i32 %high, 1
-  %half = add i32 %odd, 32767
-  %sum = add i32 %bits, %half
-  %rounded = lshr i32 %sum, 16
-  %quiet = or i32 %high, 64
-  %nan = fcmp uno float %x, %x
-  %chosen = select i1 %nan, i32 %quiet, i32 %rounded
-  %short = trunc i32 %chosen to i16
-  %result = bitcast i16 %short to bfloat
-  ret bfloat %result
-}}
-"""
-
 
 def object_code(llvm_ir: str, exported: frozenset[str], cpu: str = HOST) -> bytes:
     """An ELF object of LLVM IR text (as MLIR prints it), optimised.
@@ -44,7 +25,7 @@ def object_code(llvm_ir: str, exported: frozenset[str], cpu: str = HOST) -> byte
     machine = _machine(binding, cpu)
     text = to_llvm22(llvm_ir)
     if "bfloat" in text:
-        text += _ROUND_TO_BFLOAT16
+        text += ROUND_TO_BFLOAT
     try:
         module = binding.parse_assembly(text)
         module.verify()
@@ -53,7 +34,7 @@ def object_code(llvm_ir: str, exported: frozenset[str], cpu: str = HOST) -> byte
     module.triple = binding.get_default_triple()
     module.data_layout = str(machine.target_data)
     for function in module.functions:
-        if function.name in exported or function.name == _ROUNDING:
+        if function.name in exported or function.name == BFLOAT_ROUNDING:
             function.visibility = "hidden"
         elif not function.is_declaration:
             function.linkage = "internal"

@@ -6,22 +6,7 @@ processor has no instruction for them; the JIT finds no library that has them al
 
 from __future__ import annotations
 
-_TO_BFLOAT = """
-define bfloat @__truncsfbf2(float %x) {
-  %bits = bitcast float %x to i32
-  %high = lshr i32 %bits, 16
-  %odd = and i32 %high, 1
-  %bias = add i32 %odd, 32767
-  %sum = add i32 %bits, %bias
-  %rounded = lshr i32 %sum, 16
-  %quiet = or i32 %high, 64
-  %nan = fcmp uno float %x, %x
-  %chosen = select i1 %nan, i32 %quiet, i32 %rounded
-  %short = trunc i32 %chosen to i16
-  %result = bitcast i16 %short to bfloat
-  ret bfloat %result
-}
-"""
+from ragged_dialect.ptx.soft_float import ROUND_TO_BFLOAT
 
 # Round to odd on the way: then rounding twice is rounding once.
 _TO_ODD_FLOAT = """
@@ -110,5 +95,5 @@ define half @__truncsfhf2(float %x) {
 
 NAMES = ("__truncsfbf2", "__truncdfbf2", "__truncsfhf2", "__truncdfhf2", "__extendhfsf2")
 
-CONVERSIONS = _TO_BFLOAT + _TO_ODD_FLOAT + _HALF_TO_FLOAT + _FLOAT_TO_HALF
+CONVERSIONS = ROUND_TO_BFLOAT + _TO_ODD_FLOAT + _HALF_TO_FLOAT + _FLOAT_TO_HALF
 """LLVM IR of the functions of `NAMES`."""

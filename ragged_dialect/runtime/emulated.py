@@ -12,7 +12,7 @@ from ragged_dialect.checks import Check
 from ragged_dialect.errors import DeviceError, EmulatorError, RuntimeCheckError
 from ragged_dialect.runtime.arguments import Array, Converter, numpy_arrays
 from ragged_dialect.runtime.host_program import HostProgram
-from ragged_dialect.runtime.narrow import by_extent
+from ragged_dialect.runtime.narrow import launch_of
 from ragged_dialect.runtime.printing import printer
 from ragged_dialect.runtime.signature import Part
 
@@ -75,8 +75,7 @@ class EmulatedDevice:
     ) -> Callable[..., None]:
         """What launches a kernel: called with three grid sizes and the arguments. `narrow` is the same
         kernel with 32-bit indices."""
-        wide = self._launch(name, block, kinds)
-        return wide if narrow is None else by_extent(kinds, wide, self._launch(narrow, block, kinds))
+        return launch_of(lambda found: self._launch(found, block, kinds), kinds, name, narrow)
 
     def _launch(self, name: str, block: tuple[int, int, int], kinds: str) -> Callable[..., None]:
         launch = self._emulator.launch

@@ -13,6 +13,11 @@ LIMIT = 2**30
 Launch = Callable[..., None]
 
 
+def launch_of(made: Callable[[str], Launch], kinds: str, name: str, narrow: str | None) -> Launch:
+    """What launches a kernel: `made(name)`, or where there is a `narrow` one too, the one that fits."""
+    return made(name) if narrow is None else by_extent(kinds, made(name), made(narrow))
+
+
 def by_extent(kinds: str, wide: Launch, narrow: Launch) -> Launch:
     """A launch that takes `narrow` where every buffer and index is below the limit, else `wide`.
     `kinds` tells the arguments apart: `p` for a buffer, `index`, other numbers."""

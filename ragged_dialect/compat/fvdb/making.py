@@ -65,7 +65,7 @@ def grouped(flat: RaggedArray, list_ids: Any) -> RaggedArray:
 def _by_tensor(ids: Any, count: int) -> RaggedArray:
     if ids.shape != (count, 2):
         raise ArgumentError(f"list_ids: expected shape [{count}, 2], got {list(ids.shape)}")
-    lists = from_row_ids(ids[:, 1], ids[:, 0])
+    lists = _lists(ids[:, 1], ids[:, 0])
     place = np.arange(count) - np.asarray(lists.offsets)[np.asarray(lists.row_ids)]
     wrong = ids[:, 1] != place
     if wrong.any():
@@ -86,7 +86,11 @@ def _by_element(ids: Any, flat: RaggedArray) -> RaggedArray:
     if split.any():
         at = int(split.argmax())
         raise RuntimeCheckError(f"list_ids: expected list {first[rows[at]]} for element {at}, got {ids[at]}")
-    return from_row_ids(first, first)
+    return _lists(first, first)
+
+
+def _lists(values: Any, ids: Any) -> RaggedArray:
+    return from_row_ids(values, ids, int(ids.max()) + 1 if ids.size else 0)
 
 
 def check_conform(a: RaggedArray, b: RaggedArray, levels: int | None = None) -> None:
