@@ -180,6 +180,7 @@ def test_a_batch_is_a_view() -> None:
     assert np.shares_memory(x.values(), batch)
     _same(x, list(batch))
     assert nested.as_nested_tensor(x, dtype=np.float32).dtype == np.float32
+    assert nested.as_nested_tensor(x) is x
     assert nested.as_nested_tensor(x, device="cpu").array is x.array
 
 
@@ -281,7 +282,7 @@ CASES: dict[str, tuple[type[RaggedError], str, Callable[[], Any]]] = {
     ),
     "too small": (
         RuntimeCheckError,
-        "component 1: expected length <= 3, got 4",
+        "component 1: expected extent >= length 4, got 3",
         lambda: nested.to_padded_tensor(X, 0.0, (2, 3, 3)),
     ),
     "out": (

@@ -12,7 +12,9 @@ import pytest
 from conftest import ROOT
 
 PLAIN = {"errors", "layout", "shape", "merging", "sources", "checks", "segments"}
-LEVELS = {"passes": 2, "lowering": 3, "execution": 4, "compiler": 4, "arrays": 5, "tools": 5, "artifacts": 5, "compat": 6}
+LEVELS = {
+    "passes": 2, "lowering": 3, "execution": 4, "compiler": 4, "arrays": 5, "tools": 5, "artifacts": 5, "compat": 6,
+}  # fmt: skip
 SOURCES = sorted(
     path
     for folder in ("ragged_dialect", "passes", "lowering")

@@ -135,6 +135,13 @@ def test_rows_that_16_bytes_do_not_divide(name: str, dtype: str, width: int, bit
         assert (report.spill_stores, report.stack) == (0, 0)
 
 
+@pytest.mark.parametrize(("name", "width"), [("segment_center", 40), ("segmented_sum", 24)])
+def test_rows_of_odd_lanes_do_not_spill(name: str, width: int) -> None:
+    """Tens of threads hold parts of the same sums, eight each."""
+    for report in main_kernels(name, "f16", "sm_90", width):
+        assert (report.spill_stores, report.stack) == (0, 0)
+
+
 @pytest.mark.parametrize("arch", SEGMENTED_SUM_ARCHS)
 def test_segmented_sum_is_as_short_as_by_hand(arch: str) -> None:
     assert per_16_bytes(main_kernels("segmented_sum", "f32", arch)) <= PEERS[arch]

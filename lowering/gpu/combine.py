@@ -20,6 +20,7 @@ Group = tuple[int, int]
 EXCHANGE_BYTES = 8 * 1024
 """Shared memory for parts."""
 
+_NOT_UNROLLED = "#llvm.loop_annotation<unroll = <disable = true>>"
 _UNROLLED = 8
 """Parts that are read without a loop: the warps of a block. Of more, the registers for all those that are
 loaded ahead would not do."""
@@ -72,7 +73,9 @@ class Exchange:
 
         (distance, count), *others = far
         if not others and count > _UNROLLED:
-            return strided(distance, distance, distance * count, values, step)
+            results = strided(distance, distance, distance * count, values, step)
+            results[0].owner.attributes["llvm.loop_annotation"] = ir.Attribute.parse(_NOT_UNROLLED)
+            return results
         offsets = [0]
         for distance, count in far:
             offsets = [o + k * distance for k in range(count) for o in offsets]

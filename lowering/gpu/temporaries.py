@@ -2,8 +2,8 @@
 
 In this order: shared memory, when the size is static and fits; global scratch with one slot per
 block, when the host knows the size; global scratch of storage size, when the size is that of a
-slice of a buffer (a component): the block uses the same slice of the scratch. Blocks write disjoint
-slices of their results, so slices of written buffers are preferred.
+slice of a result (a component): the block uses the same slice of the scratch. Blocks write disjoint
+slices of their results; what they read may overlap.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.buffers import VIEWS, is_buffer
+from ragged_dialect.lowering.buffers import VIEWS, is_buffer, starts_and_sizes
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.gpu.kernel import Kernel
 from ragged_dialect.passes.base import PassFailure
@@ -82,12 +82,12 @@ class Temporaries:
         known = self.host_value(size)
         if known is not None:
             return Slice(size, known, 0)
-        found = sorted(_slices_of(self.kernel.body, size), key=lambda s: not s[2])
-        for start, buffer, _ in found:
+        for start, buffer in _written_slices_of(self.kernel.body, size):
             storage = self._storage(*buffer)
             if storage is not None:
                 return Slice(size, storage, start)
-        raise PassFailure(alloc, "expected a temporary of a size that the host knows or a slice has, got neither")
+        message = "expected a temporary of a size that the host knows or a slice of a result has, got neither"
+        raise PassFailure(alloc, message)
 
     def _storage(self, whole: Any, dim: int) -> Mixed | None:
         """Host value of an extent of a buffer inside, None when it is not a whole buffer of the host."""
@@ -135,20 +135,14 @@ def _walk(block: Any) -> Iterator[Any]:
                 yield from _walk(inner)
 
 
-def _slices_of(body: Any, size: Any) -> Iterator[tuple[Any, tuple[Any, int], bool]]:
-    """Slices with an axis of a size: start, (sliced buffer, axis), whether it is written."""
+def _written_slices_of(body: Any, size: Any) -> Iterator[tuple[Any, tuple[Any, int]]]:
+    """Slices of results with an axis of a size: start, (sliced buffer, axis)."""
     for op in _walk(body):
-        if op.name != "memref.subview":
+        if op.name != "memref.subview" or not _is_written(op.results[0]):
             continue
-        groups = list(op.attributes["operandSegmentSizes"])
-        starts = iter(op.operands[1 + k] for k in range(groups[1]))
-        sizes = iter(op.operands[1 + groups[1] + k] for k in range(groups[2]))
-        pairs = zip(op.attributes["static_offsets"], op.attributes["static_sizes"], strict=True)
-        for axis, (start, extent) in enumerate(pairs):
-            begin = next(starts) if start == DYNAMIC else start
-            length = next(sizes) if extent == DYNAMIC else extent
+        for axis, (start, length) in enumerate(zip(*starts_and_sizes(op), strict=True)):
             if not isinstance(length, int) and length == size:
-                yield begin, (op.operands[0], axis), _is_written(op.results[0])
+                yield start, (op.operands[0], axis)
 
 
 def _is_written(view: Any) -> bool:

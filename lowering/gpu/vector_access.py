@@ -102,7 +102,7 @@ def offset_multiple(view: Any) -> int:
     if op is None or op.name == "memref.alloc":
         return _FAR
     if op.name == "memref.reinterpret_cast":
-        return _FAR if isinstance(op.operands[0].owner, ir.Block) or _is_pointer(op.operands[0]) else 1
+        return _FAR if _is_pointer(op.operands[0]) and list(op.attributes["static_offsets"]) == [0] else 1
     if op.name in ("memref.collapse_shape", "memref.expand_shape", "memref.cast"):
         return offset_multiple(op.operands[0])
     if op.name != "memref.subview":

@@ -123,6 +123,8 @@ class Operation:
 
         def body(tensors: list[Tensor]) -> Any:
             given = iter(tensors)
+            for tensor in tensors:
+                tensor.trace.inside_operation = True
             return self._body(*(next(given) if there else None for there in present), **parameters)
 
         made = build(self.name, [a for a in arguments if a is not None], body)
@@ -131,13 +133,14 @@ class Operation:
 
     def inline(self, trace: Trace, arguments: Sequence[Any], parameters: dict[str, Any]) -> Any:
         """The operation as a part of the function that is being traced."""
-        before = trace.op
-        trace.op = self.name if before == trace.name else before
+        given = [None if a is None else as_tensor(trace, a) for a in arguments]
+        if trace.inside_operation:  # errors name the operation that the user called
+            return self._body(*given, **parameters)
+        before, trace.op, trace.inside_operation = trace.op, self.name, True
         try:
-            given = [None if a is None else as_tensor(trace, a) for a in arguments]
             return self._body(*given, **parameters)
         finally:
-            trace.op = before
+            trace.op, trace.inside_operation = before, False
 
 
 def simple_leaf(name: str, value: Any) -> Any:

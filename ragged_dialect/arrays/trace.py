@@ -53,6 +53,7 @@ class Trace:
         self.guards: list[Guard] = []
         self.wanted: list[int | Origin] = []
         self.op = name
+        self.inside_operation = False
         self._structures: dict[Origin, NestedAxis] = {}
         self._tensors: list[Tensor] = []
         self._captured: dict[int, Tensor] = {}

@@ -16,7 +16,9 @@ Table = np.ndarray[Any, np.dtype[np.int64]]
 """Extents: of rank 0 for a regular domain, of the components with an axis per batch for a ragged one."""
 
 ParallelType = Enum("ParallelType", "Serial TIDx TIDy TIDz BIDx BIDy BIDz DIDx DIDy DIDz Stream Unroll Vectorize")
+"""What the loop over a dim is mapped to."""
 IterType = Enum("IterType", "Iteration Reduction Broadcast")
+"""What happens along a dim."""
 
 
 class IterDomain:

@@ -9,7 +9,8 @@ from ragged_dialect.errors import LayoutError
 
 
 def as_nested(data: Any, offsets_or_extents: Any, ragged_dim: int = 0, *, extents: bool = False) -> RaggedArray:
-    """Dim `ragged_dim` of data in components: a batch dim and a ragged one in its place; a view.
+    """Dim `ragged_dim` of data in components: a batch dim and a ragged one in its place. The
+    values keep their order.
 
     `offsets_or_extents` are offsets, [K + 1], or with `extents` the extents of the components, [K]; or, of a ragged
     dim or one below a dense dim, one such row per component or index: [M, K + 1]. RuntimeCheckError where they do
@@ -19,8 +20,8 @@ def as_nested(data: Any, offsets_or_extents: Any, ragged_dim: int = 0, *, extent
 
 def as_flattened(nested: RaggedArray, batch_dim: int = 0, ragged_dim: int = 1) -> Any:
     """The components of a ragged dim along one of its batch dims joined: the inverse of `as_nested` where the batch
-    dim is the one before the ragged dim, a view. Along a batch dim further out, component k of the result joins the
-    components k; it copies.
+    dim is the one before the ragged dim. Along a batch dim further out, component k of the result joins the components
+    k, which moves data.
 
     LayoutError for a dim that is no batch of the ragged dim."""
     number, level = nested.layout.locate(ragged_dim)

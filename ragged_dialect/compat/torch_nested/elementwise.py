@@ -133,8 +133,10 @@ def _aligned(operand: Any, like: Elementwise) -> Any:
 
 
 def _factor(operand: Any, like: Elementwise) -> Any:
-    """An operand of a product over the last dim. LayoutError where a ragged dim has moved that far."""
-    dense = not isinstance(operand, Elementwise)
-    if like.ragged_dim != 1 and (not dense or operand.ndim > 2 or like.ragged_dim == like.ndim - 1):
+    """An operand of a product over the last dim. LayoutError where the ragged dim is elsewhere than the array has
+    it, and the product would see that."""
+    nested = isinstance(operand, Elementwise)
+    seen = like.ragged_dim == like.ndim - 1 if operand is like else nested or operand.ndim > 2
+    if like.ragged_dim != 1 and seen:
         raise LayoutError(f"matmul: expected the ragged dim second, got it at dim {like.ragged_dim}")
-    return operand if dense else operand.array
+    return operand.array if nested else operand

@@ -53,8 +53,8 @@ def scaled_dot_product_attention(
     1 / sqrt(E) by default. Keys and values have one structure, which may differ from that of queries.
 
     ArgumentError for a mask, dropout and grouped queries, LayoutError for the ragged dim elsewhere."""
-    for given, name in ((attn_mask, "attn_mask"), (dropout_p, "dropout_p"), (enable_gqa, "enable_gqa")):
-        if given is not None and given is not False and given != 0:
+    for given, name in ((attn_mask is not None, "attn_mask"), (dropout_p, "dropout_p"), (enable_gqa, "enable_gqa")):
+        if given:
             raise ArgumentError(f"scaled_dot_product_attention: expected no {name}, got one")
     place = _first("scaled_dot_product_attention", (query, key, value)).ragged_dim
     if query.ndim != place + 2:

@@ -113,7 +113,7 @@ class NestedTensor(Elementwise):
 
     def contiguous(self) -> NestedTensor:
         """The tensor without holes: a copy of what is in them; itself without."""
-        return NestedTensor(rg.compact(self.array), self.ragged_dim)
+        return NestedTensor(rg.compact(self.array), self.ragged_dim) if self.array.layout.has_windows else self
 
     def to_padded_tensor(self, padding: float, output_size: Sequence[int] | None = None) -> Any:
         """A dense array with `padding` behind the components, whose ragged dim has the longest length, or that
