@@ -19,6 +19,7 @@ from support.components import NESTED, array, nested
 
 import ragged_dialect as rg
 from ragged_dialect.arrays.convert.nesting import Offsets, Regular, from_levels
+from ragged_dialect.arrays.convert.pickled import restore
 from ragged_dialect.arrays.convert.stored import from_parts, to_parts
 
 V = np.arange(15.0)
@@ -130,6 +131,29 @@ def test_a_byte_of_a_pickle_that_changed(place: int, change: int) -> None:
     if isinstance(got, rg.RaggedArray):
         assert got.sum(axis=2).lengths.tolist() == got.lengths.tolist()
         assert len(got.tolist()) == len(got)
+
+
+def test_damaged_pickles_are_refused() -> None:
+    _, arguments = array((3, 0, 5)).__reduce_ex__(4)
+    restore(*arguments)
+    whole = "unpickle: expected a whole array, got a damaged one: "
+    for place, value, text in (
+        (0, "x", "expected another array 'version', got one of rank 0 and <U1"),
+        (1, 7, "expected another array 'layout', got one of rank 0 and int64"),
+        (2, "float99", "data type 'float99' not understood"),
+        (2, "object", "cannot construct a dtype-object array from"),
+        (3, [3, -1, "x"], "invalid literal for int"),
+        (3, [2**70, -1, 4], "too large to convert"),
+        (4, (9, 4), "buffer is too small for requested array"),
+        (4, (7, 4), "expected 112 bytes, got 128"),
+        (4, (-8, -4), "negative dimensions"),
+        (5, "os", "expected an array library, got os"),
+        (6, "text", "a bytes-like object is required"),
+    ):
+        with pytest.raises(rg.RuntimeCheckError) as caught:
+            restore(*arguments[:place], value, *arguments[place + 1 :])
+        assert whole in str(caught.value)
+        assert text in str(caught.value), place
 
 
 PARTS = to_parts(nested(NESTED[0], (2,)), "test")

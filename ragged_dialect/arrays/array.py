@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.buffer import Buffer
@@ -264,7 +264,7 @@ class RaggedArray(Operators):
 
         return to_torch_nested(self)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        from ragged_dialect.arrays.convert.stored import reduced
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        from ragged_dialect.arrays.convert.pickled import reduced
 
-        return reduced(self)
+        return reduced(self, int(protocol))

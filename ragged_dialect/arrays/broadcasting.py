@@ -30,12 +30,12 @@ def broadcast(trace: Trace, operands: Sequence[Tensor]) -> tuple[Loops, list[Dim
         start = len(levels)
         nested = _nested_at(trace, operands, start, rank)
         if nested is None:
-            axis, level = _plain(trace, operands, dims, start, rank)
+            axis, level = _plain(operands, dims, start, rank)
             axes.append(axis)
             levels.append(level)
             continue
         x, dim, axis = nested
-        _check_plain_operands(trace, operands, dims, axis, start, rank)
+        _check_plain_operands(operands, dims, (x, dim, axis), start, rank)
         axes.append(axis)
         levels += [(x, dim + level) for level in range(len(axis.letters))]
     return Loops(tuple(axes), tuple(levels)), dims
@@ -89,8 +89,8 @@ def _plain(trace: Trace, operands: Sequence[Tensor], dims: list[Dims], at: int, 
         elif chosen is None:
             chosen = axis, (x, dim)
         else:
-            joined = trace.equal_extents(chosen[0], axis, at)
-            chosen = (joined, chosen[1] if joined is chosen[0] else (x, dim))
+            level = equal_extents(chosen[1], (x, dim), at)
+            chosen = (chosen[0] if level is chosen[1] else axis, level)
     if chosen is None:
         _, axis, level = ones[0]
         return axis, level
@@ -112,11 +112,11 @@ def _check_plain_operands(
             if own.extent == 1:
                 dims[number][dim] = None
             elif letter == "d":
-                trace.batch_extent(own, axis, level, start + level)
+                batch_extent((x, dim), (like, first + level), start + level)
             elif letter == "t":
                 if own.extent != axis.extents[level]:
                     raise RuntimeCheckError(
-                        f"{trace.op}: dim {start + level}: expected extent {axis.extents[level]}, got {own.extent}"
+                        f"{like.trace.op}: dim {start + level}: expected extent {axis.extents[level]}, got {own.extent}"
                     )
             else:
-                trace.covers(own, axis, level)
+                covers((x, dim), (like, first + level))

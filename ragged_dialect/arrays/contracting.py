@@ -7,6 +7,7 @@ from typing import Any
 
 from ragged_dialect._mlir import arith
 from ragged_dialect.arrays import elements
+from ragged_dialect.arrays.agreement import batch_extent, covers, equal_batches, equal_extents
 from ragged_dialect.arrays.axes import Axis, NestedAxis, PlainAxis
 from ragged_dialect.arrays.loops import Level, compute, empty
 from ragged_dialect.arrays.reducing import source
@@ -74,20 +75,15 @@ def _level(trace: Trace, operands: Sequence[Tensor], names: Sequence[str], lette
         raise ArgumentError(f"{trace.op}: expected dim '{letter}' of the result in an operand, got none")
     uses.sort(key=lambda use: (use[0].layout.letter(use[1]) not in RAGGED, use[0].nested(use[1]) is None))
     x, dim = uses[0]
-    number, level = x.place(dim)
-    axis = x.axes[number]
     for other, at in uses[1:]:
-        own = other.axes[other.place(at)[0]]
-        if not isinstance(own, PlainAxis):
+        if not other.layout.is_plain(at):
             continue
-        if isinstance(axis, PlainAxis):
-            trace.equal_extents(axis, own, at)
-            if axis.extent is None and own.extent is not None:
-                x, dim, axis = other, at, own
-        elif axis.letters[level] == "d":
-            trace.batch_extent(own, axis, level, at)
+        if x.layout.is_plain(dim):
+            x, dim = equal_extents((x, dim), (other, at), at)
+        elif x.layout.letter(dim) == "d":
+            batch_extent((other, at), (x, dim), at)
         else:
-            trace.covers(own, axis, level)
+            covers((other, at), (x, dim))
     return x, dim
 
 
@@ -99,13 +95,12 @@ def _check_conforming(trace: Trace, operands: Sequence[Tensor], names: Sequence[
             if isinstance(axis, NestedAxis):
                 loops = "".join(own[d] for d in x.layout.dims(number))
                 known[loops] = trace.conform(known[loops], axis) if loops in known else axis
-    first: dict[str, NestedAxis] = {}
-    for loops, axis in known.items():
-        if loops[0] in first and len(loops) != len(first[loops[0]].letters):
-            continue
-        other = first.setdefault(loops[0], axis)
-        if other is not axis:
-            trace.equal_batches(other, axis)
+    first: dict[str, Tensor] = {}
+    for x, own in zip(operands, names, strict=True):
+        if own and isinstance(x.axes[0], NestedAxis):
+            other = first.setdefault(own[0], x)
+            if other.nested(0) is not x.axes[0]:
+                equal_batches(other, x)
 
 
 def _result_axes(operands: Sequence[Tensor], names: Sequence[str], result: str, levels: dict[str, Level]) -> list[Axis]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ragged_dialect import builders
 from ragged_dialect.arrays import storage
+from ragged_dialect.arrays.agreement import batch_extent, equal_extents
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.elements import BOOL, convert
@@ -218,9 +219,9 @@ def _by_mask(x: Tensor, dim: int, mask: Tensor) -> tuple[Tensor, int]:
         own = mask.axes[0]
         assert isinstance(own, PlainAxis)
         if isinstance(axis, PlainAxis):
-            x.trace.equal_extents(axis, own, dim)
+            equal_extents((x, dim), (mask, 0), dim)
         else:
-            x.trace.batch_extent(own, axis, level, dim)
+            batch_extent((mask, 0), (x, dim), dim)
         return take(x, dim, kept_rows(mask.storage)[1]), 1
     raise LayoutError(
         f"{x.trace.op}: expected a vector on a dense dim, or a ragged mask on dim 0, "

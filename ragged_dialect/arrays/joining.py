@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragged_dialect import builders
+from ragged_dialect.arrays.agreement import batch_extent, equal_extents
 from ragged_dialect.arrays.axes import Axis, NestedAxis, PlainAxis
 from ragged_dialect.arrays.function import operation
 from ragged_dialect.arrays.reducing import dim_of
@@ -50,12 +51,14 @@ def _check_pair(a: Tensor, b: Tensor, dim: int) -> None:
     for number, (own, other) in enumerate(zip(a.axes, b.axes, strict=True)):
         if isinstance(own, PlainAxis) and isinstance(other, PlainAxis):
             if number != joined:
-                trace.equal_extents(own, other, a.layout.dims(number)[0])
+                at = a.layout.dims(number)[0]
+                equal_extents((a, at), (b, at), at)
         elif isinstance(own, NestedAxis) and isinstance(other, NestedAxis):
             if number != joined:
                 trace.conform(own, other)
             elif level == 1:
-                trace.equal_batches(own, other)
+                at = a.layout.dims(number)[0]
+                batch_extent((b, at), (a, at), at)
             elif level > 1:
                 trace.conform(prefix(trace, own, level), prefix(trace, other, level))
 

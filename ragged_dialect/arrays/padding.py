@@ -7,6 +7,7 @@ from typing import Any
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith
 from ragged_dialect.arrays import elements
+from ragged_dialect.arrays.agreement import equal_extents
 from ragged_dialect.arrays.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.elements import BOOL, compare, convert, select
 from ragged_dialect.arrays.function import operation
@@ -64,7 +65,7 @@ def _from_padded(dense: Tensor, lengths: Tensor | None, pad: Tensor | None, mask
         if lengths.ndim != 1 or lengths.dtype.kind != "i" or not isinstance(own, PlainAxis):
             raise ArgumentError("from_padded: expected a vector of integers for lengths, got another array")
         assert isinstance(first, PlainAxis)
-        dense.trace.equal_extents(first, own, 0)
+        equal_extents((dense, 0), (lengths, 0), 0)
         builders.assert_valid([vector], "at_least", "from_padded", 1, 0)
         builders.assert_valid([emit.value(extent), vector], "covers", "from_padded", 1)
     letters = "|".join(["dr", *("d" * (dense.ndim - 2))])
@@ -99,7 +100,7 @@ def _by_mask(dense: Tensor, mask: Tensor) -> Tensor:
         own, other = dense.axes[dim], mask.axes[dim]
         assert isinstance(own, PlainAxis)
         assert isinstance(other, PlainAxis)
-        dense.trace.equal_extents(own, other, dim)
+        equal_extents((dense, dim), (mask, dim), dim)
     flat = restored(mask, [[0, 1]], [PlainAxis(None)], expand=False).storage
     before, at = kept_rows(flat)
     extent = emit.value(dense.extent(1))

@@ -13,7 +13,7 @@ import numpy as np
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.axes import Axis, NestedAxis, Origin, PlainAxis, shape_of
-from ragged_dialect.arrays.guards import Conform, Covers, EqualExtents, Fits, Guard, structure_at
+from ragged_dialect.arrays.guards import Conform, Fits, Guard, structure_at
 from ragged_dialect.arrays.leaves import dense_leaf, leaf_spec
 from ragged_dialect.arrays.spec import DType, Spec
 from ragged_dialect.arrays.tensor import Tensor
@@ -180,48 +180,6 @@ class Trace:
             high = 2 ** (8 * dtype.itemsize - 1)
             self.guard(Fits(self.op, leaf, -high, high - 1))
 
-    def equal_extents(self, a: PlainAxis, b: PlainAxis, dim: int) -> PlainAxis:
-        """One axis for two dense extents that have to be equal."""
-        if a.extent is not None and b.extent is not None:
-            if a.extent != b.extent:
-                raise RuntimeCheckError(f"{self.op}: dim {dim}: expected extent {a.extent}, got {b.extent}")
-            return a
-        if a.extent is None and b.extent is not None:
-            a, b = b, a
-        if a is b or (a.origin is not None and a.origin == b.origin):
-            return a
-        if b.origin is None:
-            return a
-        if a.extent is not None:
-            self.guard(EqualExtents(self.op, b.origin, a.extent, dim))
-        elif a.origin is not None:
-            self.guard(EqualExtents(self.op, b.origin, a.origin, dim))
-        return a
-
-    def batch_extent(self, plain: PlainAxis, axis: NestedAxis, level: int, dim: int) -> None:
-        """A dense extent is that of a batch level."""
-        origin = axis.root.origin
-        if origin is None:
-            return
-        batch = Origin(origin.leaf, origin.dim + level)
-        if plain.extent is not None:
-            self.guard(EqualExtents(self.op, batch, plain.extent, dim))
-        elif plain.origin is not None and plain.origin != batch:
-            self.guard(EqualExtents(self.op, plain.origin, batch, dim))
-
-    def equal_batches(self, a: NestedAxis, b: NestedAxis) -> None:
-        """Two axes have equally many components."""
-        x, y = a.root.origin, b.root.origin
-        if x is not None and y is not None and x != y:
-            self.guard(EqualExtents(self.op, Origin(y.leaf, y.dim), Origin(x.leaf, x.dim), 0))
-
-    def covers(self, plain: PlainAxis, axis: NestedAxis, level: int) -> None:
-        """A dense extent reaches the longest component of a ragged level."""
-        origin = axis.root.origin
-        extent = plain.extent if plain.extent is not None else plain.origin
-        if origin is not None and extent is not None:
-            self.guard(Covers(self.op, extent, origin, level))
-
     def conform(self, a: NestedAxis, b: NestedAxis) -> NestedAxis:
         """One axis for two that have to have equal lengths; `b` may have fewer levels.
 
@@ -250,7 +208,8 @@ class Trace:
 
     def nothing_of(self, axis: NestedAxis) -> Any:
         """A ragged value with the structure of an axis and no values that anybody reads."""
-        size = emit.load(axis.vectors[-1], emit.sub(emit.dim(axis.vectors[-1], 0), 1))
+        last = axis.vectors[-1]  # offsets; the storage below a window is none that a check looks at
+        size = 0 if "w" in axis.letters else emit.load(last, emit.sub(emit.dim(last, 0), 1))
         return self.assembled(emit.empty([size], ir.IntegerType.get_signless(1)), [axis], np.dtype(np.bool_)).value
 
     def building(self) -> Any:

@@ -125,13 +125,3 @@ def _axis(letters: str, extents: list[int | None], vectors: Iterator[Array], ext
         if size is not None and wanted != counts[level] and not (level == 0 and extents[1] == 0):
             raise ArgumentError(f"expected {wanted} elements in level {level}, got {counts[level]}")
     return made
-
-
-def restore(parts: Mapping[str, Any], library: str) -> RaggedArray:
-    """An array from its pickle."""
-    return from_parts(parts, "unpickle", library)
-
-
-def reduced(x: RaggedArray) -> tuple[Any, ...]:
-    """What `pickle` stores of an array. Arrays of CuPy come back on the CPU."""
-    return restore, (to_parts(x, "pickle"), x.spec.library if x.device == "cpu" else "numpy")
