@@ -220,3 +220,28 @@ def test_kernels_of_the_gpu_give_the_same(function: Callable[..., Any], argument
             assert a.lengths.tolist() == b.lengths.tolist()
             a, b = a.values, b.values
         np.testing.assert_allclose(a, b, 1e-4, 1e-5)
+
+
+COMPUTED: list[tuple[Callable[..., Any], Any, str]] = [
+    (lambda x, d: rg.concat([x, x]) + d, np.ones((7, 1, 4)), "add: level 0: expected extent 8, got 7"),
+    (lambda x, d: rg.concat([x, x], axis=1) + d, np.ones((4, 9, 4)),
+     "add: level 1, component 2: expected extent >= length 10, got 9"),
+    (lambda x, d: rg.partition(d, np.array([0, 2])) + x[1:2], np.ones((2, 4)),
+     "add: level 1, component 0: expected length 2, got 0"),
+    (lambda x, d: x[x[..., 0] > d] + x, 1e9, "add: level 1, component 0: expected length 0, got 3"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "other", "text"), COMPUTED)
+def test_structures_made_in_the_program_are_checked_when_it_runs(
+    function: Callable[..., Any], other: Any, text: str
+) -> None:
+    with pytest.raises(rg.RuntimeCheckError) as caught:
+        rg.jit(function)(array(LENGTHS), other)
+    assert str(caught.value) == text
+
+
+def test_empty_windows_conform() -> None:
+    x = array((3, 0))[0:0][:, 1:]
+    assert_components(rg.attention(x, x, x), [])
+    assert_components(rg.concat([x, x], axis=1), [])

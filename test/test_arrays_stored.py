@@ -141,7 +141,7 @@ def test_damaged_pickles_are_refused() -> None:
         (0, "x", "expected another array 'version', got one of rank 0 and <U1"),
         (1, 7, "expected another array 'layout', got one of rank 0 and int64"),
         (2, "float99", "data type 'float99' not understood"),
-        (2, "object", "cannot construct a dtype-object array from"),
+        (2, "object", "expected a dtype of arrays, got object"),
         (3, [3, -1, "x"], "invalid literal for int"),
         (3, [2**70, -1, 4], "too large to convert"),
         (4, (9, 4), "buffer is too small for requested array"),

@@ -192,8 +192,17 @@ def test_no_components() -> None:
     batch, parts = IterDomain.partition(IterDomain(0, 0), [0])
     assert (batch.extent, parts.extents, parts.extent, parts.offsets) == (0, [], 0, [0])
     assert IterDomain.merge(batch, parts).extent == 0
+    inner, nested = IterDomain.partition(parts, np.zeros((0, 3), np.int64))
+    assert (inner.extent, nested.extents, IterDomain.merge(inner, nested).extents) == (2, [], [])
     parts.parallelize(ParallelType.TIDx)
     assert parts.parallel_type is ParallelType.TIDx
+
+
+def test_merge_prefers_the_batch_that_partitioned() -> None:
+    expert, parts = IterDomain.partition(IterDomain(0, 6), [0, 1, 6])
+    rank, nested = IterDomain.partition(parts, [[0, 1, 1], [0, 2, 5]])
+    assert IterDomain.merge(rank, nested).extents == [1, 5]
+    assert IterDomain.merge(expert, nested).extents == IterDomain.merge(IterDomain(0, 2), nested).extents == [3, 3]
 
 
 def test_text() -> None:
@@ -233,6 +242,17 @@ ERRORS: list[tuple[Any, type[RaggedError], str]] = [
         LayoutError,
         "partition: expected offsets of rank 1 or 2, got 0",
     ),
+    (
+        lambda: IterDomain.partition(ragged([2, 2]), [[0, 2], [0, 1, 2]]),
+        LayoutError,
+        "partition: expected rows of offsets of one length, got several lengths",
+    ),
+    (
+        lambda: IterDomain.partition(IterDomain(0, 2), np.zeros(0, int)),
+        RuntimeCheckError,
+        "expected at least 1 offset, got 0",
+    ),
+    (lambda: IterDomain.partition(IterDomain(0, 2), [0.0, 2.0]), ArgumentError, "expected integers"),
     (lambda: IterDomain.partition(ragged([2]), [[0, 2]] * 2), LayoutError, "expected 1 rows of offsets, got 2"),
     (lambda: IterDomain.merge(ragged([1]), ragged([1])), LayoutError, "expected at most one ragged domain, got two"),
     (

@@ -100,6 +100,65 @@ def test_expert_reshuffle_fails_on_other_tokens(
     assert "expected the tokens of the loop, got others" in capsys.readouterr().out
 
 
+def test_text_pooling(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Finds the module of the data beside it, as it does when it is run as a script."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+    module = example("text_pooling")
+    out = capsys.readouterr().out
+    assert re.search(r"largest difference from NumPy: \d\.\de-0[5-7]$", out, re.MULTILINE)
+    assert "vector of the empty document: {0.0}" in out
+    assert "programs compiled: 1" in out
+    assert len(re.findall(r"^  [\w-]+ +\w+ +0\.\d{3}$", out, re.MULTILINE)) == 3
+    assert module.pooled.shape == (len(module.corpus.names), 64)
+
+
+def test_point_clouds(capsys: pytest.CaptureFixture[str]) -> None:
+    """Against a loop over scenes and objects."""
+    module = example("point_clouds")
+    assert "points kept per object: [1, 1, 1, 1, 0, 1, 1, 1, 1, 1]" in capsys.readouterr().out
+    scenes = module.clouds.tolist()
+    for scene, centroids, unit in zip(scenes, module.centroids.tolist(), module.unit.tolist(), strict=True):
+        for cloud, centroid, normalised in zip(scene, centroids, unit, strict=True):
+            if not cloud:
+                assert np.isnan(centroid).all()
+                continue
+            points = np.array(cloud)
+            np.testing.assert_allclose(centroid, points.mean(axis=0), rtol=1e-4)
+            centred = points - points.mean(axis=0)
+            expected = centred / np.linalg.norm(centred, axis=1).max()
+            np.testing.assert_allclose(normalised, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_padded(capsys: pytest.CaptureFixture[str]) -> None:
+    """It compares its results itself."""
+    module = example("padded")
+    out = capsys.readouterr().out
+    assert "refused: to_padded: level 1, component " in out
+    assert re.search(r"^ragged \d\.\d\d MiB, padded 31\.25 MiB: \d+\.\d times$", out, re.MULTILINE)
+    assert re.search(
+        r"^ragged \d+\.\d\d ms, padded with NumPy \d+\.\d\d ms, a loop with NumPy \d+\.\d\d ms$", out, re.MULTILINE
+    )
+    assert (module.back.values == module.values).all()
+
+
+def test_lowering_stages(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every stage shows what it made."""
+    example("lowering_stages")
+    parts = dict(
+        re.findall(
+            r"^==== (.+?) \(\d+ lines\)\n(.*?)(?=\n\n====|\Z)", capsys.readouterr().out, re.DOTALL | re.MULTILINE
+        )
+    )
+    assert set(parts) >= {"ragged program", "cpu: scf", "cpu: llvm", "LLVM IR", "gpu: gpu", "PTX for sm_90"}
+    for name, text in (
+        ("ragged program", "#ragged.layout"),
+        ("cpu: llvm", "llvm."),
+        ("LLVM IR", "define "),
+        ("PTX for sm_90", ".target sm_90"),
+    ):
+        assert text in parts[name], name
+
+
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.py")), ids=lambda file: file.name)
 def test_every_example_has_a_test(file: Path) -> None:
     assert f'example("{file.stem}")' in Path(__file__).read_text()

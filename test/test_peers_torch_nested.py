@@ -102,13 +102,27 @@ def test_truncation_is_silent_there_and_an_error_here() -> None:
         torch_nested.to_padded_tensor(ours, 0.0, (2, 2, 4))
 
 
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("lengths", [n for n in STRUCTURES if sum(n)])
-def test_attention(lengths: tuple[int, ...], causal: bool) -> None:
+def _heads(lengths: tuple[int, ...]) -> list[list[Any]]:
+    """Queries, keys and values [B, H, ragged, E] of both."""
     pairs = [_made(lengths, (8,), seed) for seed in range(3)]
-    ours, theirs = ([x.unflatten(-1, [2, 4]).transpose(1, 2) for x in side] for side in zip(*pairs, strict=True))
+    return [[x.unflatten(-1, [2, 4]).transpose(1, 2) for x in side] for side in zip(*pairs, strict=True)]
+
+
+@pytest.mark.parametrize("lengths", [n for n in STRUCTURES if sum(n)])
+def test_attention(lengths: tuple[int, ...]) -> None:
+    ours, theirs = _heads(lengths)
     attend = torch.nn.functional.scaled_dot_product_attention
-    _same(attend(*ours, is_causal=causal), attend(*theirs, is_causal=causal))
+    _same(attend(*ours), attend(*theirs))
+
+
+def test_causal_attention_is_that_of_every_component() -> None:
+    ours, theirs = _heads((3, 0, 5))
+    attend = torch.nn.functional.scaled_dot_product_attention
+    with pytest.raises(RuntimeError, match="No viable backend"):
+        attend(*theirs, is_causal=True)
+    got = attend(*ours, is_causal=True)
+    for part, *rows in zip(got.unbind(), *(x.unbind() for x in ours), strict=True):
+        torch.testing.assert_close(part, attend(*rows, is_causal=True), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("lengths", [n for n in STRUCTURES if n])

@@ -156,10 +156,10 @@ def tile(run: list[Cut], elements: int) -> Any:
 def place(run: list[Cut], low: Mixed, rows: int, extent: Mixed, given: dict[int, Any] | None = None) -> None:
     """Copies of the ops on the tile of `rows` iterations from `low`, at the insertion point; operands
     that are `given` by number stand for parts of the ops' own. Tiles that are whole have static
-    extents where the widest accesses need them."""
+    extents, which the widest accesses and batches of rows need."""
     if isinstance(extent, int) and extent % rows == 0:
         _place(run, low, rows, given)
-    elif any(fast_loop(cut.generic) == cut.loop for cut in run):
+    elif any(cut.generic.reductions or fast_loop(cut.generic) == cut.loop for cut in run):
         whole = arith.cmpi(3, emit.add(emit.value(low), rows), emit.value(extent))
         choice = scf.IfOp(whole, [], has_else=True)
         for block, part in ((choice.then_block, rows), (choice.else_block, None)):

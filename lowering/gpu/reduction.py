@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 from typing import Any
 
 from ragged_dialect._mlir import ir, scf
@@ -70,7 +71,7 @@ class Reduction:
 
     def _nest(self, parallel: list[int], point: Point, conditions: list[Any]) -> None:
         if not parallel:
-            self._point(point, conditions)
+            self._points([point], conditions)
             return
         loop, rest = parallel[0], parallel[1:]
         loops, count = self.loops, self.loops.step(parallel[0])
@@ -89,6 +90,10 @@ class Reduction:
 
     def _uniform(self, loop: int, count: int, rest: list[int], point: Point, conditions: list[Any]) -> None:
         """A loop that all threads run equally often, because they combine inside."""
+        batch = self._batch(loop, count, rest)
+        if batch > 1:
+            self._in_batches(loop, count, batch, point, conditions)
+            return
         self.looped = True
 
         def body(base: Any, _: list[Any]) -> list[Any]:
@@ -100,12 +105,41 @@ class Reduction:
 
         strided(0, count, self.loops.extents[loop], [], body)
 
-    def _point(self, point: Point, conditions: list[Any]) -> None:
-        parts = self._guarded_parts(point, conditions)
+    def _batch(self, loop: int, count: int, rest: list[int]) -> int:
+        """Results of a thread whose elements are loaded before any of them is combined: where a warp
+        combines alone, and the extent says that all threads have as many."""
+        extent = self.loops.extents[loop]
+        if rest or self.across_warps or not isinstance(extent, int) or extent % count:
+            return 1
+        return gcd(extent // count, self.unroll)
+
+    def _in_batches(self, loop: int, count: int, batch: int, point: Point, conditions: list[Any]) -> None:
+        def body(base: Any, _: list[Any]) -> list[Any]:
+            first = emit.add(base, self.loops.at[loop])
+            self._points([with_index(point, loop, emit.add(first, k * count)) for k in range(batch)], conditions)
+            return []
+
+        extent = self.loops.extents[loop]
+        if extent == count * batch:
+            body(0, [])
+        else:
+            self.looped = True
+            strided(0, count * batch, extent, [], body)
+
+    def _points(self, points: list[Point], conditions: list[Any]) -> None:
+        """Combine and store the results of some points, whose parts are all made first."""
+        parts = [self._guarded_parts(point, conditions) for point in points]
         if self.groups:
-            parts = self.exchange.combine(parts, [c.apply for c in self._owners()], self.groups)
+            apply = [c.apply for c in self._owners()]
+            whole = self.exchange.combine([v for own in parts for v in own], apply * len(points), self.groups)
+            parts = [whole[k * len(apply) : (k + 1) * len(apply)] for k in range(len(points))]
         first = [is_zero(self.loops.at[d]) for d in self.shared]
-        guarded([*conditions, *first], lambda: self._finish(point, parts))
+
+        def finish() -> None:
+            for point, own in zip(points, parts, strict=True):
+                self._finish(point, own)
+
+        guarded([*conditions, *first], finish)
 
     def _guarded_parts(self, point: Point, conditions: list[Any]) -> list[Any]:
         """This thread's parts; neutral elements where it has no point."""

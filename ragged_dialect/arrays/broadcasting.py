@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragged_dialect.arrays.agreement import batch_extent, covers, equal_extents
 from ragged_dialect.arrays.axes import Axis, NestedAxis, PlainAxis
 from ragged_dialect.arrays.loops import Level, Loops
 from ragged_dialect.arrays.tensor import Tensor
@@ -75,7 +76,7 @@ def _mismatch(trace: Trace, operands: Sequence[Tensor]) -> str:
     return f"{trace.op}: expected layouts whose ragged axes line up, got {layouts}"
 
 
-def _plain(trace: Trace, operands: Sequence[Tensor], dims: list[Dims], at: int, rank: int) -> tuple[PlainAxis, Level]:
+def _plain(operands: Sequence[Tensor], dims: list[Dims], at: int, rank: int) -> tuple[PlainAxis, Level]:
     chosen: tuple[PlainAxis, Level] | None = None
     ones: list[tuple[int, PlainAxis, Level]] = []
     for number, x in enumerate(operands):
@@ -100,9 +101,10 @@ def _plain(trace: Trace, operands: Sequence[Tensor], dims: list[Dims], at: int, 
 
 
 def _check_plain_operands(
-    trace: Trace, operands: Sequence[Tensor], dims: list[Dims], axis: NestedAxis, start: int, rank: int
+    operands: Sequence[Tensor], dims: list[Dims], nested: tuple[Tensor, int, NestedAxis], start: int, rank: int
 ) -> None:
-    """Dense operands on the levels of a nested axis."""
+    """Dense operands on the levels of a nested axis, which begins at a dim of one of the operands."""
+    like, first, axis = nested
     for number, x in enumerate(operands):
         for level, letter in enumerate(axis.letters):
             dim = start + level - (rank - x.ndim)

@@ -214,11 +214,7 @@ def _by_mask(x: Tensor, dim: int, mask: Tensor) -> tuple[Tensor, int]:
     if not mask.is_dense and dim == 0:
         return keep(x, mask), mask.ndim
     if mask.is_dense and mask.ndim == 1 and x.layout.letter(dim) not in RAGGED:
-        number, level = x.place(dim)
-        axis = x.axes[number]
-        own = mask.axes[0]
-        assert isinstance(own, PlainAxis)
-        if isinstance(axis, PlainAxis):
+        if x.layout.is_plain(dim):
             equal_extents((x, dim), (mask, 0), dim)
         else:
             batch_extent((mask, 0), (x, dim), dim)

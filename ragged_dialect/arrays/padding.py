@@ -61,10 +61,8 @@ def _from_padded(dense: Tensor, lengths: Tensor | None, pad: Tensor | None, mask
     vector = emit.as_vector(lengths.storage) if lengths is not None else _trimmed(dense, pad)
     extent = dense.extent(1)
     if lengths is not None:
-        own, first = lengths.axes[0], dense.axes[0]
-        if lengths.ndim != 1 or lengths.dtype.kind != "i" or not isinstance(own, PlainAxis):
+        if lengths.ndim != 1 or lengths.dtype.kind != "i" or not lengths.is_dense:
             raise ArgumentError("from_padded: expected a vector of integers for lengths, got another array")
-        assert isinstance(first, PlainAxis)
         equal_extents((dense, 0), (lengths, 0), 0)
         builders.assert_valid([vector], "at_least", "from_padded", 1, 0)
         builders.assert_valid([emit.value(extent), vector], "covers", "from_padded", 1)
@@ -97,9 +95,6 @@ def _by_mask(dense: Tensor, mask: Tensor) -> Tensor:
     if mask.ndim != 2 or mask.dtype != BOOL or not mask.is_dense:
         raise ArgumentError("from_padded: expected a mask of booleans of rank 2, got another array")
     for dim in range(2):
-        own, other = dense.axes[dim], mask.axes[dim]
-        assert isinstance(own, PlainAxis)
-        assert isinstance(other, PlainAxis)
         equal_extents((dense, dim), (mask, dim), dim)
     flat = restored(mask, [[0, 1]], [PlainAxis(None)], expand=False).storage
     before, at = kept_rows(flat)

@@ -17,7 +17,6 @@ from ragged_dialect.arrays.guards import Conform, Fits, Guard, structure_at
 from ragged_dialect.arrays.leaves import dense_leaf, leaf_spec
 from ragged_dialect.arrays.spec import DType, Spec
 from ragged_dialect.arrays.tensor import Tensor
-from ragged_dialect.errors import RuntimeCheckError
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering import emit
 from ragged_dialect.runtime.signature import dtype_name

@@ -23,7 +23,9 @@ def reduced(x: RaggedArray, protocol: int) -> tuple[Any, ...]:
     parts = to_parts(x, "pickle")
     values = parts["values"]
     vectors = [array for name, array in parts.items() if name.startswith("vector")]
-    memory = [pickle.PickleBuffer(array) if protocol >= 5 else array.tobytes() for array in (values, *vectors)]
+    memory: list[Any] = [
+        pickle.PickleBuffer(array.data) if protocol >= 5 else array.tobytes() for array in (values, *vectors)
+    ]
     header = (int(parts["version"]), str(x.layout), x.dtype.name, tuple(parts["extents"].tolist()), values.shape)
     return restore, (*header, x.spec.library if x.device == "cpu" else "numpy", *memory)
 
@@ -36,6 +38,8 @@ def restore(
         if library not in ("numpy", "torch"):
             raise ValueError(f"expected an array library, got {library}")
         stored = np.dtype("int16" if dtype == "bfloat16" else dtype)
+        if stored not in storage.SUPPORTED:
+            raise ValueError(f"expected a dtype of arrays, got {stored}")
         values, *vectors = memory
         parts = {
             "format": np.array(FORMAT),

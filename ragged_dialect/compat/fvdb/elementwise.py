@@ -68,12 +68,13 @@ class Elementwise(NDArrayOperatorsMixin):
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """PyTorch's functions, on the data. RuntimeCheckError where structures differ, or where the result does
         not have a row for every element."""
-        owners = [a for a in args if isinstance(a, cls)]
+        named = kwargs or {}
+        owners = [a for a in (*args, *named.values()) if isinstance(a, cls)]
         if not owners:
             raise ArgumentError("expected a jagged tensor among the arguments, got none")
         for other in owners[1:]:
             check_conform(owners[0].array, other.array)
-        found = function(*(a.array.values if isinstance(a, cls) else a for a in args), **(kwargs or {}))
+        found = function(*map(_data, args), **{name: _data(value) for name, value in named.items()})
         return owners[0]._of(like(owners[0].array, found))
 
     def abs(self: T) -> T:
@@ -162,3 +163,7 @@ class Elementwise(NDArrayOperatorsMixin):
     def cuda(self: T) -> T:
         """In the memory of the GPU. DeviceError without CuPy or a GPU."""
         return self.to("cuda")
+
+
+def _data(value: Any) -> Any:
+    return value.array.values if isinstance(value, Elementwise) else value

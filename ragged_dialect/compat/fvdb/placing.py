@@ -23,9 +23,13 @@ def is_device(given: Any) -> bool:
 
 def numpy_dtype(dtype: Any) -> DType:
     """The dtype that NumPy's or PyTorch's object, or a name, stands for. ArgumentError for another."""
-    name = str(dtype)
+    name = str(dtype).removeprefix("torch.")
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
     try:
-        return np.dtype(name.removeprefix("torch.") if name.startswith("torch.") else dtype)
+        return np.dtype(name if str(dtype) != name else dtype)
     except TypeError as error:
         raise ArgumentError(f"expected a device or a dtype, got {dtype}") from error
 

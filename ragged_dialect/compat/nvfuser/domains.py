@@ -74,18 +74,18 @@ class IterDomain:
         Offsets [K + 1] partition a regular domain. Offsets [M, K + 1] partition each of the M components of a ragged
         one, relative to its start, or M copies of a regular one. RuntimeCheckError for offsets that do not fit,
         LayoutError for another rank."""
-        rows = np.asarray(offsets)
-        table = domain.table
+        rows, table = _rows(offsets), domain.table
         if rows.ndim not in (1, 2) or (rows.ndim == 1 and table.ndim):
             raise LayoutError(f"partition: expected offsets of rank {2 if table.ndim else '1 or 2'}, got {rows.ndim}")
         if rows.ndim == 2 and table.ndim and len(rows) != table.size:
             raise LayoutError(f"partition: expected {table.size} rows of offsets, got {len(rows)}")
         counts = table.shape if table.ndim else rows.shape[:-1]
         whole = np.broadcast_to(table, counts).reshape(-1)
-        for row, extent in zip(rows.reshape(-1, rows.shape[-1]), whole, strict=True):
+        width, parts_per_row = rows.shape[-1], max(rows.shape[-1] - 1, 0)
+        for row, extent in zip(rows.reshape(whole.size, width), whole, strict=True):
             validation.check_offsets(validation.index_vector(row, "partition"), "partition", 1, int(extent))
-        parts = np.diff(rows).reshape(*counts, -1)
-        batch = IterDomain(0, parts.shape[-1], iter_type=domain.iter_type)
+        parts = np.diff(rows).reshape(*counts, parts_per_row)
+        batch = IterDomain(0, parts_per_row, iter_type=domain.iter_type)
         above = domain.batches if isinstance(domain, RaggedIterDomain) else (None,) * len(counts)
         return batch, ragged_of(parts, (*above, batch), domain)
 
@@ -180,15 +180,16 @@ class RaggedIterDomain(IterDomain):
         return self.nested_domains[index]
 
     def level(self, batch: IterDomain) -> int:
-        """Which of the batches a domain is: itself, or one of its extent where the batch is not known."""
+        """Which of the batches a domain is: itself, or the first of its extent. LayoutError for another domain."""
+        counts = self.table.shape
         for at, known in enumerate(self.batches):
             if known is batch:
                 return at
-        counts = self.table.shape
-        for at, known in enumerate(self.batches):
-            if known is None and counts[at] == batch.extent:
-                return at
-        raise LayoutError(f"merge: expected a batch of {' or '.join(map(str, counts))} components, got {batch.extent}")
+        if batch.extent not in counts:
+            raise LayoutError(
+                f"merge: expected a batch of {' or '.join(map(str, counts))} components, got {batch.extent}"
+            )
+        return counts.index(batch.extent)
 
     def without(self, level: int) -> IterDomain:
         """The components of a batch concatenated."""
@@ -206,6 +207,13 @@ def ragged_of(table: Table, batches: Sequence[IterDomain | None], like: IterDoma
 
 def _regular(extent: Any, like: IterDomain) -> IterDomain:
     return IterDomain(0, int(extent), like.parallel_type, like.iter_type, like.is_rfactor_domain)
+
+
+def _rows(offsets: Any) -> np.ndarray[Any, Any]:
+    try:
+        return np.asarray(offsets)
+    except ValueError as error:
+        raise LayoutError("partition: expected rows of offsets of one length, got several lengths") from error
 
 
 def _refuse_parallel(op: str, *domains: IterDomain) -> None:
