@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.components import NESTED, STRUCTURES, array, nested
 
 import ragged_dialect as rg
-from ragged_dialect.arrays.convert.nesting import Offsets, Regular, from_levels
+from ragged_dialect.arrays.convert.nesting import Offsets, Regular, from_levels, to_levels
 from ragged_dialect.arrays.convert.optional import optional
 
 V = np.arange(24, dtype=np.float32)
@@ -178,6 +178,14 @@ def test_arrow_types() -> None:
     assert rg.from_arrow(pa.array([[], []])).tolist() == [[], []]
 
 
+@pytest.mark.parametrize("dtype", ["bool", "i1", "i2", "i4", "i8", "f2", "f4", "f8"])
+def test_arrow_dtypes(dtype: str) -> None:
+    pytest.importorskip("pyarrow", reason="no pyarrow (pip install pyarrow)")
+    x = array((3, 0, 2), dtype=dtype)
+    back = rg.from_arrow(x.to_arrow())
+    assert (back.dtype, text(back)) == (x.dtype, text(x))
+
+
 def test_arrow_views_out_of_order() -> None:
     pa = pytest.importorskip("pyarrow", reason="no pyarrow (pip install pyarrow)")
     views = pa.ListViewArray.from_arrays([4, 0, 9], [2, 3, 0], pa.array(V))
@@ -243,7 +251,7 @@ def test_torch_nested_tensors_share_memory() -> None:
     x = rg.from_torch_nested(nt)
     assert (str(x.layout), x.shape, x.lengths.tolist()) == ("dr|d", (3, None, 3), [2, 0, 4])
     assert x.values.data_ptr() == nt.values().data_ptr()
-    assert isinstance(x.values, torch.Tensor)
+    assert isinstance((x * 2).values, torch.Tensor)
     back = x.to_torch_nested()
     assert back.values().data_ptr() == nt.values().data_ptr()
     assert [part.tolist() for part in back.unbind()] == x.tolist()
@@ -327,6 +335,12 @@ def test_dlpack_refuses() -> None:
     text = "from_dlpack: offsets 0: expected memory of a CPU or CUDA, got DLPack device 10"
     with pytest.raises(rg.ArgumentError, match=text):
         rg.from_dlpack(V, Foreign(V, (10, 0)))
+
+
+def test_tiles_have_no_lists() -> None:
+    tiled = rg.split(array((3, 0, 5)), axis=1, factor=2)
+    with pytest.raises(rg.LayoutError, match='to_test: expected a layout without tiles, got "drt'):
+        to_levels(tiled, "to_test")
 
 
 # Packages ------------------------------------------------------------------------------------------

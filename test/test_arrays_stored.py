@@ -219,3 +219,9 @@ def test_tiles_are_not_stored(tmp_path: Path) -> None:
         rg.save_npz(tmp_path / "x.npz", tiled)
     with pytest.raises(rg.LayoutError, match="pickle: expected a layout without tiles"):
         pickle.dumps(tiled)
+
+
+def test_only_ragged_arrays_are_saved(tmp_path: Path) -> None:
+    with pytest.raises(rg.ArgumentError, match="save_npz: expected a ragged array, got ndarray"):
+        rg.save_npz(tmp_path / "x.npz", V)  # type: ignore[arg-type]
+    assert not (tmp_path / "x.npz").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -345,6 +346,19 @@ def test_refused(case: str) -> None:
         call()
 
 
-def test_no_such_attribute() -> None:
-    with pytest.raises(AttributeError, match="nested tensors have no attribute 'conv2d'"):
-        X.conv2d
+@pytest.mark.parametrize("name", ["conv2d", "add_", "__index__"])
+def test_no_such_attribute(name: str) -> None:
+    with pytest.raises(AttributeError, match=f"nested tensors have no attribute '{name}'"):
+        getattr(X, name)
+
+
+def test_not_in_place() -> None:
+    x = X
+    with pytest.raises(ArgumentError, match=r"np\.add: expected a plain call on nested tensors"):
+        x += 1
+
+
+def test_pickled() -> None:
+    got = pickle.loads(pickle.dumps(TURNED))
+    _same(got, TURNED.unbind())
+    assert got.ragged_dim == 2

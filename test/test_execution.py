@@ -368,3 +368,20 @@ def test_calls_do_not_leak() -> None:
     calls(100)
     gc.collect()
     assert resident() - before < 64 << 20
+
+
+@pytest.mark.parametrize("name", ["exp", "malloc", "main", "ragged_set_threads", "set_threads"])
+def test_functions_with_names_of_libraries(name: str) -> None:
+    text = f"""
+    func.func private @cos(%x: tensor<?xf64>) -> tensor<?xf64> {{
+      %y = math.cos %x : tensor<?xf64>
+      return %y : tensor<?xf64>
+    }}
+    func.func @{name}(%x: tensor<?xf64>) -> tensor<?xf64> {{
+      %y = math.exp %x : tensor<?xf64>
+      %z = call @cos(%y) : (tensor<?xf64>) -> tensor<?xf64>
+      return %z : tensor<?xf64>
+    }}
+    """
+    x = np.linspace(-1, 1, 5)
+    np.testing.assert_allclose(compile(text, name)(x), np.cos(np.exp(x)), rtol=1e-14)

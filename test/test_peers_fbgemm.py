@@ -16,7 +16,6 @@ torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("fbgemm_gpu", reason="fbgemm-gpu-cpu is not installed", exc_type=ImportError)
 peer: Any = torch.ops.fbgemm
 
-pytestmark = pytest.mark.filterwarnings("ignore:The given NumPy array is not writable")
 single = pytest.mark.parametrize("lengths", LENGTHS)
 several = pytest.mark.parametrize(("levels", "seed"), STRUCTURES)
 limits = pytest.mark.parametrize("limit", [1, 3, 9])

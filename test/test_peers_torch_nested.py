@@ -11,14 +11,11 @@ import pytest
 from support.components import STRUCTURES, dense, split
 
 from ragged_dialect.compat import torch_nested
-from ragged_dialect.errors import RuntimeCheckError
+from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors is in prototype stage"),
-    pytest.mark.filterwarnings("ignore:The given NumPy array is not writable"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors is in prototype stage")
 Pair = tuple[Any, Any]
 structured = pytest.mark.parametrize("lengths", STRUCTURES)
 
@@ -171,3 +168,34 @@ def test_equal_lengths_conform_here() -> None:
         b + d
     for got, x, y in zip((a + c).unbind(), a.unbind(), c.unbind(), strict=True):
         torch.testing.assert_close(got, x + y)
+
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "maximum": lambda x: torch.maximum(x, x * -1),
+    "where a row": lambda x: torch.arange(4.0) >= x,
+    "sum": lambda x: torch.sum(x, dim=1),
+    "mean": lambda x: torch.mean(x, dim=-1, keepdim=True),
+    "softmax": lambda x: torch.nn.functional.softmax(x, dim=-1),
+    "unsqueeze": lambda x: torch.unsqueeze(x, 2),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_torch(name: str) -> None:
+    ours, theirs = _made((3, 1, 5))
+    _same(FUNCTIONS[name](ours), FUNCTIONS[name](theirs))
+
+
+@pytest.mark.parametrize("name", ["relu", "add_"])
+def test_functions_that_nested_tensors_do_not_have(name: str) -> None:
+    ours, _ = _made((3, 1))
+    with pytest.raises(
+        ArgumentError, match=rf"torch\.{name}: expected a function that nested tensors have, got another"
+    ):
+        torch.relu(ours) if name == "relu" else torch.zeros(4).add_(ours)
+
+
+def test_options_that_nested_tensors_do_not_have() -> None:
+    ours, _ = _made((3, 1))
+    with pytest.raises(ArgumentError, match=r"torch\.sum: got an unexpected keyword argument 'dtype'"):
+        torch.sum(ours, dim=1, dtype=torch.float64)

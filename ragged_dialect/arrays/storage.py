@@ -61,9 +61,26 @@ def give(array: Any, kind: str) -> Any:
         return array
     import torch  # pyright: ignore[reportMissingImports]
 
+    if not isinstance(array, np.ndarray):
+        return torch.from_dlpack(array)
     if array.dtype.name == "bfloat16":
-        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-    return torch.from_numpy(array) if isinstance(array, np.ndarray) else torch.from_dlpack(array)
+        return torch.from_numpy(_writable(array.view(np.int16))).view(torch.bfloat16)
+    return torch.from_numpy(_writable(array))
+
+
+class _Memory:
+    """Memory of an array that NumPy takes for writable: PyTorch has no other, and warns."""
+
+    __slots__ = ("__array_interface__", "owner")
+
+    def __init__(self, array: np.ndarray[Any, DType]) -> None:
+        self.owner = array
+        address, _ = array.__array_interface__["data"]
+        self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
+
+
+def _writable(array: np.ndarray[Any, DType]) -> np.ndarray[Any, DType]:
+    return array if array.flags.writeable else np.asarray(_Memory(array))
 
 
 def check_dtype(dtype: DType) -> None:

@@ -55,7 +55,7 @@ def _build(lowered: Lowered, names: list[str | None], library: Path, declaration
     signature = lowered.signature
     name = signature.name
     threaded = _SET_THREADS in _symbols(lowered.module)
-    add_packed_entry(lowered.module, name)
+    add_packed_entry(lowered.module, lowered.symbol, packed_name(name))
     code = object_code(_llvm_ir(lowered.module, name), frozenset((packed_name(name), _SET_THREADS)), cpu)
     compiled, source = library.with_name("program.o"), library.with_name("wrapper.c")
     compiled.write_bytes(code)

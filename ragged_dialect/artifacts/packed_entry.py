@@ -19,24 +19,24 @@ def packed_name(name: str) -> str:
     return f"_mlir_packed_{name}"
 
 
-def add_packed_entry(module: Any, name: str) -> None:
-    """Append the packed entry of a function to a module in the LLVM dialect: it calls MLIR's C
-    interface of the function, and stores what that returns to where the last slot points."""
+def add_packed_entry(module: Any, name: str, symbol: str) -> None:
+    """Append the packed entry of a function to a module in the LLVM dialect, as `symbol`: it calls MLIR's
+    C interface of the function, and stores what that returns to where the last slot points."""
     entry = ir.SymbolTable(module.operation)[f"{_CIFACE}{name}"].operation
     types = [str(argument.type) for argument in entry.regions[0].blocks[0].arguments]
     result = str(ir.TypeAttr(entry.attributes["function_type"]).value.return_type)
     with module.context, ir.Location.unknown():
-        made = ir.Module.parse(_text(name, types, None if result == "!llvm.void" else result))
+        made = ir.Module.parse(_text(name, symbol, types, None if result == "!llvm.void" else result))
         module.body.append(list(made.body.operations)[-1].operation.detach_from_parent())
 
 
-def _text(name: str, types: list[str], result: str | None) -> str:
+def _text(name: str, symbol: str, types: list[str], result: str | None) -> str:
     """The C interface as a declaration, then the packed entry."""
     inputs = ", ".join(types)
     returned = f" -> {result}" if result else ""
     lines = [
         f'llvm.func @"{_CIFACE}{name}"({inputs}){returned}',
-        f'llvm.func @"{packed_name(name)}"(%slots: {_POINTER}) {{',
+        f'llvm.func @"{symbol}"(%slots: {_POINTER}) {{',
     ]
     for k, type_ in enumerate(types):
         lines += _slot(k)

@@ -29,6 +29,17 @@ class Lowered(NamedTuple):
     labels: tuple[str, ...]
     locations: tuple[Any, ...]
 
+    @property
+    def symbol(self) -> str:
+        """Name of the entry in the module."""
+        return _symbol(self.signature.name)
+
+
+def _symbol(name: str) -> str:
+    """What a function is called in machine code, which is no name of C's: `exp` or `malloc` would take
+    the place of the library functions that the lowering calls."""
+    return f"{name}.program"
+
 
 def lower_for_cpu(source: Any, entry: str | None = None, check: bool = True, isa: str = "auto") -> Lowered:
     """Lower a function of a program, given as to `compile`, for the CPU. `isa` is that of
@@ -48,6 +59,7 @@ def lower_module(module: Any, check: bool = True, isa: str = "auto") -> Lowered:
         layouts, *rest = pipelines.cpu_pipeline(check, isa)
         layouts.run(module, verify=False)
         signature = signature_of(functions(module)[name])
+        _rename(module)
         for stage in rest:
             stage.run(module, verify=False)
         if not module.operation.verify():  # translating invalid IR takes the process down
@@ -55,6 +67,19 @@ def lower_module(module: Any, check: bool = True, isa: str = "auto") -> Lowered:
     checks, labels = checks_of(module), labels_of(module)
     checked = Signature(signature.name, signature.arguments, signature.results, bool(checks))
     return Lowered(module, checked, checks, labels, locations)
+
+
+def _rename(module: Any) -> None:
+    found = functions(module)
+    for name in found:  # first away from all of them: one may have the new name of another
+        _set_name(module, found[name], name, f"{name}.renamed")
+    for name, function in found.items():
+        _set_name(module, function, f"{name}.renamed", _symbol(name))
+
+
+def _set_name(module: Any, function: Any, old: str, new: str) -> None:
+    ir.SymbolTable.set_symbol_name(function, new)
+    ir.SymbolTable.replace_all_symbol_uses(old, new, module.operation)
 
 
 def compile_for_cpu(source: Any, entry: str | None, check: bool) -> CpuFunction:
@@ -86,7 +111,7 @@ def _jit(lowered: Lowered) -> CpuFunction:
         raise CompileError(f"{signature.name}: {error}") from error
     keep: list[Any] = [engine, register_printer(engine, labels)] if labels else [engine]
     engine.initialize()
-    packed = engine.raw_lookup("_mlir_ciface_" + signature.name)
+    packed = engine.raw_lookup("_mlir_ciface_" + lowered.symbol)
     if not packed:
         raise CompileError(f"{signature.name}: expected a compiled entry, got none (unresolved symbols)")
     if "ragged_set_threads" in ir.SymbolTable(module.operation):

@@ -12,7 +12,7 @@ import numpy as np
 
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.convert.stored import from_parts, to_parts
-from ragged_dialect.errors import RuntimeCheckError
+from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 
 File = str | PathLike[str] | BinaryIO
 
@@ -22,7 +22,9 @@ _DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, KeyError, Runt
 
 def save_npz(file: File, x: RaggedArray, *, compressed: bool = False) -> None:
     """Write an array to a file, by path or opened for binary writing: values, structure and a version.
-    LayoutError for tiles; OSError from the file system."""
+    ArgumentError for what is no ragged array, LayoutError for tiles; OSError from the file system."""
+    if not isinstance(x, RaggedArray):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"save_npz: expected a ragged array, got {type(x).__name__}")
     parts: dict[str, Any] = to_parts(x, "save_npz")
     write = np.savez_compressed if compressed else np.savez
     if not isinstance(file, (str, PathLike)):

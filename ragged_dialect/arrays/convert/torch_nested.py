@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.convert.optional import optional
@@ -49,28 +47,9 @@ def to_torch_nested(x: RaggedArray) -> Any:
         raise LayoutError(f'{_TO}: expected one ragged dim behind the batch, got layout "{x.layout}"')
     structure = x.axes[0]
     assert structure is not None
-    values, *vectors = (_tensor(array) for array in (x.buffer.array, *structure.vectors))
+    values, *vectors = (storage.give(array, "torch") for array in (x.buffer.array, *structure.vectors))
     if first == "dr":
         return torch.nested.nested_tensor_from_jagged(values, vectors[0])
     starts, lengths = vectors
     end = torch.full((1,), values.shape[0], dtype=torch.int64, device=values.device)
     return torch.nested.nested_tensor_from_jagged(values, torch.cat([starts, end]), lengths)
-
-
-def _tensor(array: Any) -> Any:
-    return storage.give(_writable(array) if isinstance(array, np.ndarray) else array, "torch")
-
-
-class _Memory:
-    """Memory of an array that NumPy takes for writable: PyTorch has no other."""
-
-    __slots__ = ("__array_interface__", "owner")
-
-    def __init__(self, array: np.ndarray[Any, np.dtype[Any]]) -> None:
-        self.owner = array
-        address, _ = array.__array_interface__["data"]
-        self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
-
-
-def _writable(array: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[Any]]:
-    return array if array.flags.writeable else np.asarray(_Memory(array.view(f"V{array.itemsize}"))).view(array.dtype)

@@ -6,7 +6,7 @@ taken, and given back, without a copy, and `torch.cat`, `torch.sin` and others t
 
 What is different: two tensors are compatible when their lengths are equal, whatever object holds them;
 structures are checked when they are made; the ragged extent of `shape` is None; nothing is truncated
-in silence; dtypes are NumPy's; gradients come later.
+in silence; gradients come later.
 """
 
 from __future__ import annotations

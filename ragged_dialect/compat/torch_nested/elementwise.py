@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ragged_dialect.arrays import storage
-from ragged_dialect.arrays.api import UFUNCS, RaggedArray
+from ragged_dialect.arrays.api import UFUNCS
 from ragged_dialect.arrays.operators import OPERATIONS
 from ragged_dialect.compat.torch_nested.dims import axis_of, dim_of, moved
 from ragged_dialect.errors import ArgumentError, LayoutError
@@ -26,8 +26,8 @@ NAMES = {
 
 
 def ufunc_name(name: str) -> str | None:
-    """NumPy's name of a function of elements, None for what is none."""
-    plain = name.strip("_")
+    """NumPy's name of a function of elements or its operator, None for what is none."""
+    plain = name[2:-2] if name.startswith("__") and name.endswith("__") else name
     found = NAMES.get(plain, plain)
     return found if found in UFUNCS or found in ("erf", "rsqrt", "matmul") else None
 
@@ -38,7 +38,7 @@ class Elementwise(NDArrayOperatorsMixin):
     __slots__ = ("array", "ragged_dim")
 
     def __init__(self, array: Any, ragged_dim: int = 1) -> None:
-        self.array: RaggedArray = array
+        self.array: Any = array
         self.ragged_dim = ragged_dim
 
     @property
@@ -54,7 +54,7 @@ class Elementwise(NDArrayOperatorsMixin):
 
     def __getattr__(self, name: str) -> Any:
         found = ufunc_name(name)
-        if found is None or name.startswith("_"):
+        if found is None or name.startswith("__"):
             raise AttributeError(f"nested tensors have no attribute '{name}'")
         return lambda *others: apply(found, (self, *others))
 

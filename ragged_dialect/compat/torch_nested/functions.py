@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -74,12 +75,18 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def torch_function(name: str, args: Any, kwargs: Any) -> Any:
-    """What a function of torch does with nested tensors. ArgumentError for those that they do not have."""
-    if name in _FUNCTIONS:
-        return _FUNCTIONS[name](*args, **kwargs)
+    """What a function of torch does with nested tensors. ArgumentError for those that they do not have, and for
+    options that these do not have."""
+    options = {key: value for key, value in kwargs.items() if value is not None and key != "_stacklevel"}
     ufunc = ufunc_name(name)
-    if ufunc is not None and not kwargs:
+    if ufunc is not None and not options:
         return apply(ufunc, args)
-    if args and isinstance(args[0], Elementwise) and name in vars(NestedTensor) | vars(Elementwise):
-        return getattr(args[0], name)(*args[1:], **kwargs)
-    raise ArgumentError(f"torch.{name}: expected a function that nested tensors have, got another")
+    method = vars(NestedTensor).get(name) or vars(Elementwise).get(name)
+    function = _FUNCTIONS.get(name) or (method if args and isinstance(args[0], Elementwise) else None)
+    if function is None or name.startswith("_"):
+        raise ArgumentError(f"torch.{name}: expected a function that nested tensors have, got another")
+    try:
+        bound = inspect.signature(function).bind(*args, **options)
+    except TypeError as error:
+        raise ArgumentError(f"torch.{name}: {error}") from None
+    return function(*bound.args, **bound.kwargs)

@@ -21,6 +21,8 @@ class NestedTensor(Elementwise):
     `array` is the ragged array [B, ragged, dense ...] (within a compiled function its tracer), `ragged_dim`
     the dim at which the ragged one is shown: a transpose moves nothing."""
 
+    __slots__ = ()
+
     is_nested = True
     layout = jagged
     requires_grad = False
@@ -50,13 +52,17 @@ class NestedTensor(Elementwise):
 
     @property
     def dtype(self) -> Any:
-        """Element type, as NumPy's."""
-        return self.array.dtype
+        """Element type: torch's for torch tensors, else NumPy's."""
+        return self.values().dtype if self._is_of_torch else self.array.dtype
 
     @property
-    def device(self) -> str:
-        """`cpu`, or `cuda:0`."""
-        return self.array.device
+    def device(self) -> Any:
+        """A torch.device for torch tensors, else `cpu` or `cuda:0`."""
+        return self.values().device if self._is_of_torch else self.array.device
+
+    @property
+    def _is_of_torch(self) -> bool:
+        return isinstance(self.array, rg.RaggedArray) and self.array.spec.library == "torch"
 
     def values(self) -> Any:
         """The packed components, which share memory with the tensor; of one with holes all of its storage."""
