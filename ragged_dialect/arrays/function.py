@@ -111,7 +111,10 @@ class Operation:
                 given = [*given[:at], simple_leaf(self.name, argument), *given[at + 1 :]]
                 specs.append(given[at].spec)
         key = (*specs, *parameters.items()) if parameters else tuple(specs)
-        found = self._programs.get(key)
+        try:
+            found = self._programs.get(key)
+        except TypeError:
+            raise _unhashable(self.name, parameters) from None
         if found is None:
             found = self._programs[key] = self._build(given, parameters)
         program, tree = found
@@ -141,6 +144,15 @@ class Operation:
             return self._body(*given, **parameters)
         finally:
             trace.op, trace.inside_operation = before, False
+
+
+def _unhashable(name: str, parameters: dict[str, Any]) -> ArgumentError:
+    for parameter, value in parameters.items():
+        try:
+            hash(value)
+        except TypeError:
+            return ArgumentError(f"{name}: expected a number, a tuple or text for {parameter}, got {type(value).__name__}")
+    raise AssertionError
 
 
 def simple_leaf(name: str, value: Any) -> Any:

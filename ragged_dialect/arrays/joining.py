@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from ragged_dialect import builders
 from ragged_dialect.arrays.agreement import batch_extent, equal_extents
@@ -15,6 +15,7 @@ from ragged_dialect.arrays.structures import contiguous, of_value, prefix
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.ufuncs import astype, resolve
 from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.layout import RAGGED
 
 
 @operation("concat")
@@ -67,7 +68,13 @@ def concat(arrays: Sequence[Any], axis: int = 0) -> Any:
     """Arrays joined along a dim: batches, component by component along a ragged dim, or dense dims.
 
     RuntimeCheckError where what is not joined differs, LayoutError for arrays of other layouts."""
-    return _concat(*arrays, axis=axis)
+    return _concat(*_listed("concat", arrays), axis=axis)
+
+
+def _listed(op: str, arrays: Any) -> Sequence[Any]:
+    if not isinstance(arrays, (list, tuple)):
+        raise ArgumentError(f"{op}: expected a list of arrays, got {type(arrays).__name__}")
+    return cast(Sequence[Any], arrays)
 
 
 @operation("stack")
@@ -82,16 +89,18 @@ def _stack(*arrays: Tensor, axis: int) -> Tensor:
 
 def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     """Arrays of one structure along a new dense dim."""
-    return _stack(*arrays, axis=axis)
+    return _stack(*_listed("stack", arrays), axis=axis)
 
 
 def chunk(x: Any, chunks: int, axis: int = 0) -> list[Any]:
     """At most `chunks` pieces along dim 0 or a dense dim, all of one size but the last, as `torch.chunk`."""
-    extent = x.shape[axis]
     if chunks < 1:
         raise ArgumentError(f"chunk: expected at least 1 chunk, got {chunks}")
-    if extent is None:
+    if x.layout.letter(axis % x.ndim) in RAGGED:
         raise LayoutError(f'chunk: expected a dense dim, got dim {axis} of layout "{x.layout}"')
+    extent = x.shape[axis]
+    if extent is None:
+        raise LayoutError(f"chunk: expected an extent that is known when the function is traced, got dim {axis}")
     size = max(1, -(-extent // chunks))
     whole = (slice(None),) * (axis % x.ndim)
     return [x[(*whole, slice(low, low + size))] for low in range(0, max(extent, 1), size)]

@@ -233,7 +233,7 @@ class Operators:
         return OPERATIONS["softmax"](self, axis=axis)
 
     def merge(self, axis: int) -> Any:
-        """`axis` with the dim after it; a view."""
+        """`axis` with the dim after it; a view where the result is ragged."""
         return OPERATIONS["merge"](self, axis=axis)
 
     def partition(self, vector: Any, axis: int = 0, lengths: bool = False) -> Any:

@@ -106,12 +106,15 @@ def plan_result(trace: Trace, tensor: Tensor, returned: Returned, device: str, l
 
 
 def _shared(trace: Trace, tensor: Tensor) -> int | None:
-    """The ragged argument whose values a result shows, perhaps in another shape, as -1 - leaf."""
+    """The argument whose values a ragged result shows, perhaps in another shape, as -1 - leaf. Dense
+    results are the caller's to write, and show no argument's."""
+    if tensor.is_dense:
+        return None
     storage = tensor.storage
     while storage in trace.reshaped and len([e for e in shape_of(tensor.axes).storage_shape() if e is None]) < 2:
         storage = trace.reshaped[storage]
     for number, argument in enumerate(trace.tensors):
-        if not argument.is_dense and argument.storage == storage:
+        if argument.axes and argument.storage == storage:
             return -1 - number
     return None
 
@@ -125,7 +128,7 @@ def _view_shape(tensor: Tensor) -> tuple[int, ...] | None:
 
 def _viewed(leaf: Any, shape: tuple[int, ...] | None) -> Buffer:
     """The buffer of an argument, in another shape."""
-    buffer = leaf.buffer
+    buffer = leaf.buffer if isinstance(leaf, RaggedArray) else Buffer(leaf.array)
     if shape is None:
         return buffer
     if 0 in buffer.shape:  # -1 cannot be told from nothing
@@ -257,8 +260,6 @@ def _maker(trace: Trace, result: Result) -> Make:
     at, library = result.values, result.spec.library
     if result.number:
         return lambda leaves, parts, new: parts[at]
-    if at < 0:
-        return lambda leaves, parts, new: give(_viewed(leaves[-1 - at], result.reshape).array, library)
     if not result.axes:
         return lambda leaves, parts, new: parts[at].array[()]
     return lambda leaves, parts, new: _dense(parts[at], library)

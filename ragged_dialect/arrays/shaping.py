@@ -179,9 +179,10 @@ def _product(extents: Sequence[int]) -> int:
 @operation("merge")
 def merge(x: Tensor, *, axis: int) -> Tensor:
     """`axis` with the dim after it: a batch of lists becomes the list of all rows, two ragged levels
-    one; a view. The rules are those of `ragged.merge`."""
+    one; a view where the result is ragged and `axis` is no whole storage axis. The rules are those of
+    `ragged.merge`."""
     x = contiguous(x)
-    return structured(x, builders.merge(x.value, dim_of(x, axis)))
+    return structured(x, builders.merge(x.value, dim_of(x, axis)), view=True)
 
 
 @operation("partition")
@@ -195,14 +196,19 @@ def partition(x: Tensor, vector: Tensor, *, axis: int = 0, lengths: bool = False
     whole = builders.lengths(x.value, dim) if x.layout.letter(dim) in RAGGED else emit.value(x.extent(dim))
     kind = ("row_lengths" if lengths else "rows") if matrix else ("lengths" if lengths else "offsets")
     builders.assert_valid([source, whole], kind, "partition", dim + 1)
-    return structured(x, made)
+    return structured(x, made, view=True)
 
 
 @operation("split")
 def split(x: Tensor, *, axis: int, factor: int) -> Tensor:
-    """`axis` in an outer dim and a tile of `factor`, whose last one may have holes; a view."""
+    """`axis` in an outer dim and a tile of `factor`, whose last one may have holes; a view.
+    RuntimeCheckError for a batch that the factor does not divide: no component would fill it up."""
     x = contiguous(x)
-    return structured(x, builders.split(x.value, dim_of(x, axis), factor))
+    dim = dim_of(x, axis)
+    made = builders.split(x.value, dim, factor)
+    if x.layout.is_batch(dim):
+        builders.assert_valid([emit.value(x.extent(dim))], "divides", "split", dim, factor)
+    return structured(x, made, view=True)
 
 
 @operation("select")
@@ -258,8 +264,10 @@ def transpose(x: Tensor, *, axes: tuple[int, ...]) -> Tensor:
     return of_value(x.trace, made.value, x.dtype, known)
 
 
-def structured(x: Tensor, value: Any) -> Tensor:
-    """The tracer of what a structure op made of `x`: axes that are the same are taken over, views keep
-    the storage."""
+def structured(x: Tensor, value: Any, *, view: bool = False) -> Tensor:
+    """The tracer of what a structure op made of `x`. Of a view, which only regroups the levels of storage
+    axes, the storage is that of `x`."""
     made = builders.values(value) if value.type.encoding is not None else value
+    if view and made.type == x.storage.type:
+        made = x.storage
     return of_value(x.trace, value, x.dtype, None, made)
