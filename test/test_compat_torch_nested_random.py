@@ -193,6 +193,7 @@ def test_looking() -> None:
     x = nested.nested_tensor([[1, 2], [3]])
     assert repr(x).startswith('NestedTensor(RaggedArray([2, ~], int64, "dr"), ragged_dim=1)')
     assert (x.tolist(), x[1].tolist(), x[-2].tolist(), x.device) == ([[1, 2], [3]], [3], [1, 2], "cpu")
+    assert nested.cat([x, x])[1:3].tolist() == [[3], [1, 2]]
     assert (x.is_nested, x.layout, x.requires_grad, x.ndim) == (True, "jagged", False, 2)
 
 
@@ -311,6 +312,13 @@ CASES: dict[str, tuple[type[RaggedError], str, Callable[[], Any]]] = {
     "chunk": (LayoutError, "chunk: expected a dense dim", lambda: X.chunk(2, 1)),
     "dim": (AxisError, r"sum: expected dim in \[-3, 3\), got 3", lambda: X.sum(3)),
     "unbind": (LayoutError, "unbind: expected dim 0, got 1", lambda: X.unbind(1)),
+    "no list": (ArgumentError, "nested_tensor: expected a list of tensors, got int", lambda: nested.nested_tensor(5)),
+    "no nested tensor": (
+        ArgumentError,
+        "to_padded_tensor: expected a nested tensor, got ndarray",
+        lambda: nested.to_padded_tensor(ROWS, 0.0),
+    ),
+    "kind of index": (ArgumentError, "index: expected a number or a slice, got str", lambda: X["a"]),
     "index": (AxisError, r"index: expected dim in \[-2, 2\), got 2", lambda: X[2]),
     "product": (
         LayoutError,

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.components import components
-from ragged_dialect.arrays.storage import to_host
+from ragged_dialect.arrays.storage import take, to_host
 
 
 def nested_lists(x: Any) -> list[Any]:
     """Nested lists of Python numbers."""
     if isinstance(x, RaggedArray):
         return [nested_lists(part) for part in components(x)]
-    return to_host(np.asarray(x) if not hasattr(x, "get") else x).tolist()
+    return to_host(take(x)).tolist()
 
 
 _SHOWN = 3
+_WHOLE = 32
+"""Components, and elements of a component with lists of its own, that are shown whole."""
 
 
 def text(x: RaggedArray) -> str:
@@ -30,8 +33,8 @@ def text(x: RaggedArray) -> str:
         lines.append(f"  lengths of dim {dim}: {_short(x.lengths_of(dim))}")
     parts = components(x, _SHOWN)
     for number, part in enumerate(parts):
-        inner = part if isinstance(part, RaggedArray) else None
-        shown = f"{nested_lists(part)}" if inner is not None and x.total <= 32 else _array_text(part)
+        small = isinstance(part, RaggedArray) and prod(part.buffer.shape) <= _WHOLE
+        shown = f"{nested_lists(part)}" if small else _array_text(part)
         lines.append(f"  [{number}] {shown}")
     if len(x) > len(parts):
         lines.append(f"  … {len(x) - len(parts)} more")
@@ -39,11 +42,11 @@ def text(x: RaggedArray) -> str:
 
 
 def _short(vector: Any) -> str:
-    return np.array2string(to_host(np.asarray(vector)), threshold=12, edgeitems=4, separator=", ")
+    return np.array2string(to_host(take(vector)), threshold=12, edgeitems=4, separator=", ")
 
 
 def _array_text(part: Any) -> str:
     if isinstance(part, RaggedArray):
         return text(part).splitlines()[0]
-    shown = np.array2string(to_host(np.asarray(part)), threshold=8, edgeitems=2, separator=", ", precision=4)
+    shown = np.array2string(to_host(take(part)), threshold=8, edgeitems=2, separator=", ", precision=4)
     return " ".join(shown.split())

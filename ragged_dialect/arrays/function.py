@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect.arrays.array import RaggedArray
-from ragged_dialect.arrays.leaves import DenseLeaf, dense_leaf, is_dense, leaf_spec
+from ragged_dialect.arrays.leaves import DenseLeaf, beside_ragged, dense_leaf, is_dense, leaf_spec
 from ragged_dialect.arrays.operators import OPERATIONS
 from ragged_dialect.arrays.program import Program, Result, Returned, plan_result
 from ragged_dialect.arrays.spec import BOOL, FLOAT, INT, Spec
@@ -80,13 +80,14 @@ def as_tensor(trace: Trace, value: Any) -> Tensor:
 
 class Operation:
     """A function on tracers, callable on arrays too. Positional arguments are arrays, numbers or
-    None; parameters are hashable and belong to the key."""
+    None; parameters are hashable and belong to the key. The arguments of an `elementwise` one broadcast."""
 
-    def __init__(self, name: str, body: Callable[..., Any]) -> None:
+    def __init__(self, name: str, body: Callable[..., Any], elementwise: bool = False) -> None:
         functools.update_wrapper(self, body, updated=())
         self.name = name
         self.compilations = 0
         self._body = body
+        self._elementwise = elementwise
         self._programs: dict[Any, tuple[Program, Tree]] = {}
 
     def __call__(self, *arguments: Any, **parameters: Any) -> Any:
@@ -108,7 +109,7 @@ class Operation:
             elif any(type(other) is Tensor for other in arguments):
                 continue
             else:
-                given = [*given[:at], simple_leaf(self.name, argument), *given[at + 1 :]]
+                given = [*given[:at], self._leaf(argument, arguments), *given[at + 1 :]]
                 specs.append(given[at].spec)
         key = (*specs, *parameters.items()) if parameters else tuple(specs)
         try:
@@ -120,6 +121,12 @@ class Operation:
         program, tree = found
         results = program(given if present else [g for g in given if g is not None])
         return results[0] if tree is None else unflatten(tree, results)
+
+    def _leaf(self, argument: Any, arguments: Sequence[Any]) -> Any:
+        made = simple_leaf(self.name, argument)
+        if self._elementwise and len(made.spec.shape) > 1:
+            return beside_ragged(made, [a.spec for a in arguments if type(a) is RaggedArray])
+        return made
 
     def _build(self, arguments: Sequence[Any], parameters: dict[str, Any]) -> tuple[Program, Tree]:
         present = [a is not None for a in arguments]
@@ -166,11 +173,11 @@ def simple_leaf(name: str, value: Any) -> Any:
     return dense_leaf(value if is_dense(value) else np.asarray(value))
 
 
-def operation(name: str) -> Callable[[Callable[..., Any]], Operation]:
+def operation(name: str, *, elementwise: bool = False) -> Callable[[Callable[..., Any]], Operation]:
     """Make a function on tracers an operation on arrays, under a name that methods find it by."""
 
     def make(body: Callable[..., Any]) -> Operation:
-        made = OPERATIONS[name] = Operation(name, body)
+        made = OPERATIONS[name] = Operation(name, body, elementwise)
         return made
 
     return make

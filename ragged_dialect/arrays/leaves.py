@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.spec import BOOL, FLOAT, INT, DType, Spec, spec
-from ragged_dialect.layout import Layout
+from ragged_dialect.layout import RAGGED, Layout
 
 _NUMBERS: dict[type, Spec] = {bool: BOOL, int: INT, float: FLOAT}
 
@@ -43,9 +44,20 @@ def dense_leaf(array: Any, dynamic: frozenset[int] | None = None) -> DenseLeaf:
     return DenseLeaf(taken, dense_spec(taken.shape, taken.dtype, storage.device(taken), library, dynamic))
 
 
-def is_number(value: Any) -> bool:
-    """Whether a value is a Python number."""
-    return type(value) in _NUMBERS
+def beside_ragged(leaf: DenseLeaf, specs: Sequence[Spec]) -> DenseLeaf:
+    """A dense operand of an elementwise operation: extents that meet a ragged dim of another operand, which
+    change with every batch, are not static."""
+    rank = len(leaf.shape)
+    loose = {
+        dim
+        for other in specs
+        for dim, letter in enumerate(other.layout.letters, rank - len(other.shape))
+        if letter in RAGGED and dim > 0
+    }
+    if not loose:
+        return leaf
+    known = leaf.spec
+    return DenseLeaf(leaf.array, dense_spec(leaf.shape, known.dtype, known.device, known.library, frozenset(loose | {0})))
 
 
 def is_dense(value: Any) -> bool:

@@ -143,7 +143,7 @@ def ragged(components: Sequence[Any], dtype: Any = None) -> RaggedArray:
     `rg.ragged([a, b])` of arrays [n, …] has one ragged dim; a list of lists of arrays has two. Lists of
     numbers are vectors. The values are copied. ArgumentError for lists of different depth, for arrays
     with different dense extents, and for nothing at all, whose shape nobody knows."""
-    counts: list[list[int]] = []
+    counts: list[list[int]] = [[] for _ in range(_depth(components))]
     found = _collect(components, 0, counts)
     if not found:
         raise ArgumentError("ragged: expected at least one array, got none (use from_offsets)")
@@ -166,20 +166,28 @@ def _library(components: Any) -> str:
     return storage.library(components) or "numpy"
 
 
+def _depth(items: Any) -> int:
+    """How many lists are around an array, or a list of numbers."""
+    return 1 + max((_depth(item) for item in items if _is_list(item) and _holds_more(item)), default=0)
+
+
 def _collect(items: Any, depth: int, counts: list[list[int]]) -> list[Any]:
-    """Arrays in order, None for an empty list, whose shape and dtype are those of the others;
+    """Arrays in order, None for an empty list of numbers, whose shape and dtype are those of the others;
     `counts[k]` gets the length of every list of depth k."""
-    if len(counts) <= depth:
-        counts.append([])
     counts[depth].append(len(items))
     found: list[Any] = []
     for item in items:
-        if isinstance(item, (list, tuple)) and _holds_more(item):
+        if depth + 1 == len(counts):
+            found.append(None if _is_list(item) and not item else storage.take(item))
+        elif _is_list(item) and (not item or _holds_more(item)):
             found += _collect(item, depth + 1, counts)
         else:
-            empty = isinstance(item, (list, tuple)) and not item
-            found.append(None if empty else storage.take(item))
+            raise ArgumentError(f"ragged: expected arrays inside {len(counts)} lists, got one inside {depth + 1}")
     return found
+
+
+def _is_list(item: Any) -> bool:
+    return isinstance(item, (list, tuple))
 
 
 def _holds_more(item: Any) -> bool:

@@ -13,6 +13,7 @@ from ragged_dialect.arrays.elements import BOOL, compare, convert, select
 from ragged_dialect.arrays.function import operation
 from ragged_dialect.arrays.gathering import kept_rows, take_rows
 from ragged_dialect.arrays.indexing import scalar
+from ragged_dialect.arrays.leaves import dense_leaf, is_dense
 from ragged_dialect.arrays.reducing import reduce
 from ragged_dialect.arrays.reductions import INT64
 from ragged_dialect.arrays.shaping import restored, structured
@@ -115,7 +116,12 @@ def from_padded(dense: Any, lengths: Any = None, *, pad_value: Any = None, mask:
     if len(given) != 1:
         got = " and ".join(given) or "none"
         raise ArgumentError(f"from_padded: expected one of lengths, pad_value and mask, got {got}")
-    return _from_padded(dense, lengths, pad_value, mask)
+    return _from_padded(_loose(dense), lengths, pad_value, _loose(mask))
+
+
+def _loose(x: Any) -> Any:
+    """A padded extent changes with every batch: it is no part of the key."""
+    return dense_leaf(x, frozenset({0, 1})) if is_dense(x) else x
 
 
 __all__ = ["from_padded", "to_padded"]

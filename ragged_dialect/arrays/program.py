@@ -261,8 +261,13 @@ def _maker(trace: Trace, result: Result) -> Make:
     if result.number:
         return lambda leaves, parts, new: parts[at]
     if not result.axes:
-        return lambda leaves, parts, new: parts[at].array[()]
+        return lambda leaves, parts, new: _scalar(parts[at], library)
     return lambda leaves, parts, new: _dense(parts[at], library)
+
+
+def _scalar(part: Buffer, library: str) -> Any:
+    array = part.array
+    return give(array, library) if library == "torch" else array[()]
 
 
 def _dense(part: Buffer, library: str) -> Any:

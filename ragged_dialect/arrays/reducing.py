@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 from ragged_dialect.arrays.axes import Axis, NestedAxis, PlainAxis
 from ragged_dialect.arrays.loops import Level, compute, empty, loops_of
 from ragged_dialect.arrays.spec import DType
 from ragged_dialect.arrays.structures import batch_axis, contiguous, prefix
 from ragged_dialect.arrays.tensor import Tensor
-from ragged_dialect.errors import AxisError, LayoutError
+from ragged_dialect.errors import ArgumentError, AxisError, LayoutError
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering import emit
 
@@ -20,7 +20,9 @@ Combine = Callable[[list[Any], list[Any]], Sequence[Any]]
 
 
 def dim_of(x: Tensor, axis: int) -> int:
-    """A dim, counted from the end when negative. AxisError out of range."""
+    """A dim, counted from the end when negative. AxisError out of range, ArgumentError for no integer."""
+    if not isinstance(axis, SupportsIndex):
+        raise ArgumentError(f"{x.trace.op}: expected an integer for axis, got {type(axis).__name__}")
     if not -x.ndim <= axis < x.ndim:
         raise AxisError(f"{x.trace.op}: expected axis in [{-x.ndim}, {x.ndim}), got {axis}")
     return axis % x.ndim

@@ -32,7 +32,8 @@ def library(array: Any) -> str | None:
 
 def take(array: Any) -> Any:
     """An array of any library, or a sequence of numbers, as NumPy's or CuPy's; no copy where memory
-    can be shared. ArgumentError for a tensor that needs gradients or is not on a CPU or CUDA."""
+    can be shared. A tensor that needs gradients is detached. ArgumentError for a tensor that is not on a
+    CPU or CUDA."""
     kind = library(array)
     if kind == "torch":
         return _from_torch(array)

@@ -79,10 +79,11 @@ class Structure:
                 if letter == "r":
                     validation.check_offsets(self.vectors[at], op, first + level, extent, self._count(level))
                 else:
-                    validation.check_windows(self.vectors[at], self.vectors[at + 1], op, first + level, extent)
+                    count = self._count(level)
+                    validation.check_windows(self.vectors[at], self.vectors[at + 1], op, first + level, extent, count)
                 extent = self.vectors[at].shape[0] - (letter == "r")
-            elif letter == "d":
-                extent //= self.extents[level] or 1
+            elif letter == "d" and level:
+                extent = validation.check_divides(extent, self.extents[level] or 0, op, first + level)
 
     def _count(self, level: int) -> int | None:
         """Components of a level where only dense levels are above it."""

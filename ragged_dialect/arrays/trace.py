@@ -14,7 +14,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.axes import Axis, NestedAxis, Origin, PlainAxis, shape_of
 from ragged_dialect.arrays.guards import Conform, Fits, Guard, structure_at
-from ragged_dialect.arrays.leaves import dense_leaf, leaf_spec
+from ragged_dialect.arrays.leaves import DenseLeaf, dense_leaf, leaf_spec
 from ragged_dialect.arrays.spec import DType, Spec
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.layout import RAGGED
@@ -93,7 +93,8 @@ class Trace:
         """The tracer of a dense array that the traced code holds on to."""
         found = self._captured.get(id(value))
         if found is None:
-            found = self._captured[id(value)] = self.capture(dense_leaf(value))
+            leaf = value if isinstance(value, DenseLeaf) else dense_leaf(value)
+            found = self._captured[id(value)] = self.capture(leaf)
             self._alive.append(value)
         return found
 

@@ -88,14 +88,14 @@ def _make(name: str, results: int) -> Operation:
 
     body.__name__ = name
     body.__doc__ = f"NumPy's `{name}`, element by element, with broadcasting."
-    return operation(name)(body)
+    return operation(name, elementwise=True)(body)
 
 
 UFUNCS: dict[str, Operation] = {name: _make(name, 2 if name in ("divmod", "modf", "frexp") else 1) for name in BODIES}
 """Every ufunc by its NumPy name."""
 
 
-@operation("where")
+@operation("where", elementwise=True)
 def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
     """`a` where the condition holds, else `b`; the three broadcast."""
     _, (dtype,) = resolve("add", [a, b]) if a.dtype.kind != "b" or b.dtype.kind != "b" else (None, [a.dtype])
@@ -115,7 +115,7 @@ def astype(x: Tensor, *, dtype: Any) -> Tensor:
     return map_elements(x.trace, [x], [x.dtype], [wanted], body)[0]
 
 
-@operation("clip")
+@operation("clip", elementwise=True)
 def clip(x: Tensor, low: Tensor | None, high: Tensor | None) -> Tensor:
     """The elements moved into [low, high]; None for no bound. nan stays."""
     if low is not None:

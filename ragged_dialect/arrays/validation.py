@@ -66,8 +66,17 @@ def check_lengths(lengths: Any, op: str, level: int, extent: int) -> None:
         raise _fail("lengths", op, level, "expected lengths to sum to {a}, got {b}", -1, extent, total)
 
 
-def check_windows(starts: Any, lengths: Any, op: str, level: int, extent: int) -> None:
-    """Windows of lengths of at least 0 lie inside the extent."""
+def check_divides(extent: int, factor: int, op: str, level: int) -> int:
+    """How many rows of `factor` elements an extent holds. RuntimeCheckError where one is not whole."""
+    if extent % max(factor, 1):
+        raise _fail("divides", op, level, "expected a multiple of {b}, got {a}", -1, extent, factor)
+    return extent // max(factor, 1)
+
+
+def check_windows(starts: Any, lengths: Any, op: str, level: int, extent: int, count: int | None = None) -> None:
+    """Windows of lengths of at least 0 lie inside the extent; `count` components where it is known."""
+    if count is not None and starts.shape[0] != count:
+        raise _fail("windows", op, level, "expected {a} starts and lengths, got {b}", -1, count, starts.shape[0])
     if starts.shape != lengths.shape:
         text = "expected starts and lengths of one size, got {a} and {b}"
         raise _fail("windows", op, level, text, -1, starts.shape[0], lengths.shape[0])

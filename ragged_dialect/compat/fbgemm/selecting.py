@@ -37,7 +37,8 @@ def jagged_slice(x_values: Any, x_lengths: Any, start: Any, slice_length: int) -
 
 
 def jagged_index_select(values: Any, lengths: Any, indices: Any, num_dense_output_rows: int | None = None) -> list[Any]:
-    """The components at `indices`, in that order and perhaps more than once: values and lengths.
+    """The components at `indices`, in that order and perhaps more than once: values and lengths. Negative
+    ones count from the end.
 
     IndexError for an index out of range; RuntimeCheckError for a `num_dense_output_rows` that is not
     the sum of the lengths."""

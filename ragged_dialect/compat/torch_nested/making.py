@@ -18,7 +18,7 @@ from ragged_dialect.errors import ArgumentError, LayoutError
 
 
 def nested_tensor(
-    tensor_list: Sequence[Any],
+    tensor_list: Any,
     *,
     dtype: Any = None,
     layout: Any = None,
@@ -36,6 +36,8 @@ def nested_tensor(
     for given, name in ((requires_grad, "requires_grad"), (pin_memory, "pin_memory")):
         if given:
             raise ArgumentError(f"{op}: expected {name}=False, got True")
+    if not isinstance(tensor_list, (list, tuple)):
+        raise ArgumentError(f"{op}: expected a list of tensors, got {type(tensor_list).__name__}")
     parts = [t if storage.library(t) else np.asarray(t) for t in tensor_list]
     dim = _ragged_dim(op, parts)
     wanted = dtype if dtype is not None or not parts else storage.take(parts[0]).dtype
@@ -133,11 +135,13 @@ def masked_select(tensor: Any, mask: Any) -> NestedTensor:
     return NestedTensor(rg.from_padded(tensor, mask=whole))
 
 
-def to_padded_tensor(input: NestedTensor, padding: float, output_size: Any = None, out: Any = None) -> Any:
+def to_padded_tensor(input: Any, padding: float, output_size: Any = None, out: Any = None) -> Any:
     """A dense array with `padding` behind the components, whose ragged dim has the longest length, or that
     of `output_size`; also written to `out`.
 
     RuntimeCheckError where that is too short, ArgumentError where other extents differ."""
+    if not isinstance(input, NestedTensor):
+        raise ArgumentError(f"to_padded_tensor: expected a nested tensor, got {type(input).__name__}")
     made = input.to_padded_tensor(padding, output_size)
     if out is None:
         return made

@@ -100,8 +100,12 @@ class NestedTensor(Elementwise):
     def __iter__(self) -> Iterator[Any]:
         return iter(self.unbind())
 
-    def __getitem__(self, index: int) -> Any:
-        """A component. IndexError out of range."""
+    def __getitem__(self, index: Any) -> Any:
+        """A component, or a slice of the batch. IndexError out of range."""
+        if isinstance(index, slice):
+            return NestedTensor(self.array[index], self.ragged_dim)
+        if not isinstance(index, int):
+            raise ArgumentError(f"index: expected a number or a slice, got {type(index).__name__}")
         return self.unbind()[dim_of("index", index, len(self))]
 
     def __repr__(self) -> str:
