@@ -38,7 +38,8 @@ def section(table: Table) -> str:
     """The table of one document, with its counts."""
     counts = {status: sum(row.status == status for row in table.rows) for status in ("works", "differs", "n.a.")}
     summary = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
-    head = [f"## {table.document}", "", f"`{table.module}`: {summary}.", "", "| name | here | note |", "|---|---|---|"]
+    counted = f"`{table.module}`: {summary}".removesuffix(".") + "."
+    head = [f"## {table.document}", "", counted, "", "| name | here | note |", "|---|---|---|"]
     return "\n".join([*head, *map(line, table.rows)]) + "\n"
 
 
