@@ -10,6 +10,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
 BENCHMARKS := segments opt_startup canonicalize scaling math_functions compile_latency
 
+# Tests run beside each other, one process per core up to four: each holds a compiler.
+WORKERS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
+
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .PHONY: help demo test test-all lint types lit bench gpu-artifacts clean
@@ -28,10 +31,10 @@ demo: $(RUN_STAMP)
 	$(BIN)/python examples/attention_pooling.py
 
 test: lint types lit
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(WORKERS)
 
 test-all: lint types lit
-	$(BIN)/python -m pytest --slow
+	$(BIN)/python -m pytest --slow $(WORKERS)
 
 lint: $(DEV_STAMP)
 	$(BIN)/ruff check .

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from support.components import NESTED, STRUCTURES, array, assert_components, dense, nested, split
+from support.devices import OnGpu, on_a_gpu
+from support.refusals import Refusal, refused
 
 import ragged_dialect as rg
+from ragged_dialect.arrays.structure import Structure
 
 V = np.arange(8, dtype=np.float32)
 
@@ -104,7 +106,34 @@ def test_text_and_picture_are_short() -> None:
     assert repr(array(())).count("\n") == 1
 
 
-REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
+def test_another_device() -> None:
+    x = array((1, 2))
+    assert x.to("cpu") is x
+    back = on_a_gpu(x).to("cpu")
+    assert (back.device, back.spec) == ("cpu", x.spec)
+    assert_components(back, x.unbind())
+
+
+def test_a_tensor_on_another_device() -> None:
+    torch = pytest.importorskip("torch", reason="no torch (pip install torch)")
+    with pytest.raises(rg.ArgumentError, match="expected a tensor on a CPU or CUDA device, got meta"):
+        rg.from_offsets(torch.empty(3, device="meta"), [0, 3])
+
+
+@pytest.mark.parametrize(
+    "nested_list", [[[[1.0], []], []], [[], [[1.0], [2.0, 3.0]]], [[[]], []], [[[[1.0]]], [], [[]]], [[[[]]], [], [[]]]]
+)
+def test_empty_lists_at_every_depth(nested_list: list[Any]) -> None:
+    assert rg.ragged(nested_list).tolist() == nested_list
+
+
+def test_text_of_large_components() -> None:
+    x = rg.from_lengths(np.ones((3000, 3)), [3], [1000, 1000, 1000])
+    assert len(repr(x)) < 300
+    assert "[0] [[1.0, 2.0], []]" in repr(rg.ragged([[[1.0, 2.0], []], [[3.0]]]))
+
+
+REFUSED: list[Refusal] = [
     (lambda: rg.from_offsets(V, [0, 4, 2, 8]), rg.RuntimeCheckError,
      "from_offsets: level 1, component 1: expected offsets[2] >= offsets[1], got 2 < 4"),
     (lambda: rg.from_offsets(V, [1, 4, 8]), rg.RuntimeCheckError,
@@ -165,12 +194,21 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: np.asarray(array((1, 2))), TypeError,
      "expected a dense array, got a ragged one (use to_padded, values or tolist)"),
     (lambda: bool(array((1, 2))), TypeError, "expected one truth value, got a ragged array (use any() or all())"),
+    (lambda: rg.from_lengths(1.0, [1]), TypeError, "from_lengths: expected values of rank 1 or more, got rank 0"),
+    (lambda: rg.from_starts_lengths(1.0, [0], [1]), TypeError,
+     "from_starts_lengths: expected values of rank 1 or more, got rank 0"),
+    (lambda: rg.ragged([[[1.0]], [1.0]]), TypeError, "ragged: expected arrays inside 2 lists, got one inside 1"),
+    (lambda: array((1, 2)).to("tpu"), TypeError, "to: expected a device cpu or cuda, got tpu"),
+    (lambda: array((1, 2)).structure(2), rg.LayoutError,
+     'expected a dim of a nested axis, got dim 2 of layout "dr|d"'),
+    (lambda: rg.RaggedArray.of(V, [Structure.of_offsets(OnGpu())], op="test"), TypeError,
+     "test: expected values and structure on one device, got cpu and cuda:0"),
+    (lambda: rg.RaggedArray.of(V, [Structure("dw", [V.astype(int)] * 2, (3, None))], op="test"), rg.RuntimeCheckError,
+     "test: level 1: expected 3 starts and lengths, got 8"),
+    (lambda: rg.RaggedArray.of(V, [Structure("drd", [np.array([0, 2])], (1, None, 3))], op="test"),
+     rg.RuntimeCheckError,
+     "test: level 2: expected a multiple of 3, got 8"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("make", "kind", "text"), REFUSED)
-def test_refused(make: Callable[[], Any], kind: type[Exception], text: str) -> None:
-    with pytest.raises(kind) as caught:
-        make()
-    assert isinstance(caught.value, rg.RaggedError)
-    assert text in str(caught.value)
+test_refused = refused(REFUSED)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.components import NESTED, STRUCTURES, array, assert_components, components, nested
+from support.refusals import Refusal, refused
 
 import ragged_dialect as rg
 
@@ -44,6 +45,15 @@ def test_partition() -> None:
     assert x.tolist() == [[[0, 1, 2]], [[], [3, 4, 5, 6, 7]]]
     y = rg.from_lengths(v, [4, 4]).partition(np.array([[0, 1, 4], [0, 4, 4]]), axis=1)
     assert (str(y.layout), y.tolist()) == ("ddr", [[[0], [1, 2, 3]], [[4, 5, 6, 7], []]])
+
+
+def test_levels_regrouped_are_views() -> None:
+    v = np.arange(8.0)
+    x = rg.partition(v, np.array([0, 2, 8]))
+    assert np.shares_memory(x.values, v)
+    for made in (x.partition(np.array([0, 2])), x.split(0, 2), x.partition(np.array([0, 2])).merge(0)):
+        assert np.shares_memory(made.values, v)
+    assert not np.shares_memory(x.merge(0), v)
 
 
 def test_split_and_merge_again() -> None:
@@ -144,7 +154,22 @@ def test_padded_two_levels_and_masks() -> None:
     assert rg.from_padded(np.array([[1.0, np.nan], [np.nan, np.nan]]), pad_value=np.nan).tolist() == [[1], []]
 
 
-REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
+def test_padded_extents_are_not_compiled() -> None:
+    x = rg.from_lengths(np.ones((3, 2)), [1, 2])
+    calls: list[Callable[[int], Any]] = [
+        lambda n: x * np.full((2, n, 2), n),
+        lambda n: rg.from_padded(np.ones((2, n)), np.array([1, 2])).lengths,
+        lambda n: rg.from_padded(np.ones((2, n)), mask=np.ones((2, n), bool)).lengths,
+    ]
+    for call in calls:
+        call(3)
+        before = rg.compilations()
+        results = [call(n) for n in (4, 5)]
+        assert rg.compilations() == before
+    np.testing.assert_array_equal(results[-1], [5, 5])
+
+
+REFUSED: list[Refusal] = [
     (lambda x: x.to_padded(max_lengths=2), rg.RuntimeCheckError,
      "to_padded: level 1, component 0: expected extent >= length 3, got 2"),
     (lambda x: x.to_padded(max_lengths=-1, truncate=True), rg.RuntimeCheckError,
@@ -152,7 +177,8 @@ REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda x: x.to_padded(truncate=True), TypeError, "to_padded: expected max_lengths with truncate, got none"),
     (lambda x: x.to_padded(max_lengths=(1, 2)), TypeError, "to_padded: expected 1 max_lengths, got 2"),
     (lambda x: rg.from_padded(x, np.array([1])), TypeError, "from_padded: expected a dense array of rank 2 or more"),
-    (lambda x: rg.from_padded(np.zeros((2, 3))), TypeError, "expected one of lengths, pad_value and mask, got none"),
+    (lambda x: rg.from_padded(np.zeros((2, 3))), TypeError, 
+     "from_padded: expected one of lengths, pad_value and mask, got none"),
     (lambda x: rg.from_padded(np.zeros((2, 3)), np.array([1, 4])), rg.RuntimeCheckError,
      "from_padded: level 1, component 1: expected extent >= length 4, got 3"),
     (lambda x: rg.from_padded(np.zeros((2, 3)), np.array([1, -1])), rg.RuntimeCheckError,
@@ -171,8 +197,10 @@ REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda x: x.squeeze(2), rg.LayoutError, "squeeze: expected a dense dim of extent 1, got dim 2 of extent 4"),
     (lambda x: x.unsqueeze(5), IndexError, "unsqueeze: expected axis in [-4, 3], got 5"),
     (lambda x: rg.reshape(x, dims=(2,), shape=(3, -1)), rg.LayoutError, "reshape: expected extents with product 4"),
-    (lambda x: rg.reshape(x, dims=(1, 2), shape=(4,)), rg.LayoutError, "reshape: expected adjacent plain dims"),
-    (lambda x: rg.reshape(x, dims=(2,), shape=(-1, -1)), rg.LayoutError, "reshape: expected at most one extent of -1"),
+    (lambda x: rg.reshape(x, dims=(1, 2), shape=(4,)), rg.LayoutError, 
+     'reshape: expected adjacent plain dims, got (1, 2) of layout "dr|d"'),
+    (lambda x: rg.reshape(x, dims=(2,), shape=(-1, -1)), rg.LayoutError, 
+     "reshape: expected at most one extent of -1, got (-1, -1)"),
     (lambda x: x.transpose(1, 0, 2), rg.LayoutError, "transpose: expected whole nested axes, got (1, 0, 2)"),
     (lambda x: x.transpose(0, 1), IndexError, "transpose: expected a permutation of 3 axes, got (0, 1)"),
     (lambda x: x.select(4, 0), IndexError, "select: level 0: expected index in [0, 4), got 4"),
@@ -182,12 +210,19 @@ REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
      "partition: level 2, component 2: expected the row of offsets to end at 5, got 4"),
     (lambda x: rg.partition(np.zeros(4), np.array([0, 3])), rg.RuntimeCheckError,
      "partition: level 1, component 0: expected offsets[1] == 4, got 3"),
+    (lambda x: rg.concat(x, x), TypeError, "concat: expected a list of arrays, got RaggedArray"),
+    (lambda x: rg.stack(x), TypeError, "stack: expected a list of arrays, got RaggedArray"),
+    (lambda x: rg.stack([]), TypeError, "stack: expected at least one array, got none"),
+    (lambda x: rg.jit(lambda a: rg.chunk(a, 2))(x), rg.LayoutError,
+     "chunk: expected an extent that is known when the function is traced, got dim 0"),
+    (lambda x: x.split(0, 3), rg.RuntimeCheckError, "split: level 0: expected a multiple of 3, got 4"),
+    (lambda x: rg.reshape(np.ones((4, 2)), dims=(0, 1), shape=(3, -1)), rg.LayoutError,
+     "reshape: expected extents that fit (None, 2) for any batch, got (3, -1)"),
+    (lambda x: rg.from_padded(np.ones(3), np.array([1])), TypeError,
+     'from_padded: expected a dense array of rank 2 or more, got layout "d"'),
+    (lambda x: rg.from_padded(np.ones((2, 3)), np.ones(2)), TypeError,
+     "from_padded: expected a vector of integers for lengths, got another array"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "kind", "text"), REFUSED)
-def test_refused(call: Callable[[Any], Any], kind: type[Exception], text: str) -> None:
-    with pytest.raises(kind) as caught:
-        call(array(LENGTHS))
-    assert isinstance(caught.value, rg.RaggedError)
-    assert text in str(caught.value)
+test_refused = refused(REFUSED, lambda: array(LENGTHS))

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from support.components import STRUCTURES, array, assert_components, components, nested
+from support.devices import on_a_gpu
+from support.refusals import Refusal, refused
 
 import ragged_dialect as rg
 from ragged_dialect.arrays.api import UFUNCS
@@ -136,7 +138,7 @@ def test_windows_conform_with_what_they_show() -> None:
     assert_components(rest + x[:, :-1], [c[1:] + c[:-1] for c in components(x)])
 
 
-REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
+REFUSED: list[Refusal] = [
     (lambda x: x + array((3, 1, 4, 4)), rg.RuntimeCheckError, "add: level 1, component 1: expected length 0, got 1"),
     (lambda x: x + array((3, 0, 5)), rg.RuntimeCheckError, "add: level 0: expected 4 components, got 3"),
     (lambda x: x + np.ones(5, np.float32), rg.RuntimeCheckError, "add: dim 2: expected extent 4, got 5"),
@@ -151,12 +153,10 @@ REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda x: np.add.accumulate(x), TypeError, "np.add: expected a ufunc that ragged arrays have, got its accumulate"),
     (lambda x: np.sort(x), TypeError, "np.sort: expected a function that ragged arrays have, got another"),
     (lambda x: np.add(x, x, where=False), TypeError, "np.add: expected no option where on ragged arrays, got one"),
+    (lambda x: rg.jit(lambda a: a.astype(np.int8) + 300)(x), TypeError,
+     "add: expected a number that int8 holds, got 300"),
+    (lambda x: x + on_a_gpu(x), TypeError, "add: expected arrays on one device, got cpu and cuda:0"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "kind", "text"), REFUSED)
-def test_refused(call: Callable[[Any], Any], kind: type[Exception], text: str) -> None:
-    with pytest.raises(kind) as caught:
-        call(array(LENGTHS))
-    assert isinstance(caught.value, rg.RaggedError)
-    assert text in str(caught.value)
+test_refused = refused(REFUSED, lambda: array(LENGTHS))

@@ -223,12 +223,12 @@ Y = np.ones((2, 2, 2))
 CASES: dict[str, tuple[type[RaggedError], str, Callable[[], Any]]] = {
     "no list": (
         ArgumentError,
-        "expected a list of offsets, got ndarray",
+        ": expected a list of offsets, got ndarray",
         lambda: fbgemm.jagged_to_padded_dense(X, OFFSETS, [3]),
     ),
     "no level": (
         ArgumentError,
-        "expected 1 to 5 offsets, got 0",
+        ": expected 1 to 5 offsets, got 0",
         lambda: fbgemm.jagged_to_padded_dense(X, [], []),
     ),
     "maxima": (
@@ -293,12 +293,12 @@ CASES: dict[str, tuple[type[RaggedError], str, Callable[[], Any]]] = {
     ),
     "shape of y": (
         ArgumentError,
-        r"expected y of shape \(2, 2, 2\), got \(1, 2, 2\)",
+        r": expected y of shape \(2, 2, 2\), got \(1, 2, 2\)",
         lambda: fbgemm.jagged_dense_elementwise_add(X, [OFFSETS], Y[:1]),
     ),
     "rank of y": (
         ArgumentError,
-        "expected y of rank 2 or more, got rank 1",
+        ": expected y of rank 2 or more, got rank 1",
         lambda: fbgemm.jagged_dense_elementwise_add(X, [OFFSETS], Y[0, 0]),
     ),
     "vectors": (
@@ -313,7 +313,7 @@ CASES: dict[str, tuple[type[RaggedError], str, Callable[[], Any]]] = {
     ),
     "ranks": (
         ArgumentError,
-        "expected v and values of rank 2, got ranks 1 and 2",
+        ": expected v and values of rank 2, got ranks 1 and 2",
         lambda: fbgemm.batched_dense_vec_jagged_2d_mul(np.ones(3), X, OFFSETS),
     ),
     "heads": (
@@ -363,12 +363,12 @@ CASES: dict[str, tuple[type[RaggedError], str, Callable[[], Any]]] = {
     ),
     "rows": (
         RuntimeCheckError,
-        "expected num_dense_output_rows == 1, got 4",
+        "jagged_index_select: expected num_dense_output_rows == 1, got 4",
         lambda: fbgemm.jagged_index_select(X, np.array([1, 2]), np.array([0]), 4),
     ),
     "features": (
         ArgumentError,
-        "expected offsets for samples of 2 features, got 3 components",
+        "jagged_unique_indices: expected offsets for samples of 2 features, got 3 components",
         lambda: fbgemm.jagged_unique_indices(
             np.array([0, 5, 9]), np.array([0, 1, 2]), np.array([0, 1, 2, 3]), np.array([1, 2, 3])
         ),

@@ -254,7 +254,11 @@ ERRORS: list[tuple[Any, type[RaggedError], str]] = [
     ),
     (lambda: IterDomain.partition(IterDomain(0, 2), [0.0, 2.0]), ArgumentError, "expected integers"),
     (lambda: IterDomain.partition(ragged([2]), [[0, 2]] * 2), LayoutError, "expected 1 rows of offsets, got 2"),
-    (lambda: IterDomain.merge(ragged([1]), ragged([1])), LayoutError, "expected at most one ragged domain, got two"),
+    (
+        lambda: IterDomain.merge(ragged([1]), ragged([1])),
+        LayoutError,
+        "merge: expected at most one ragged domain, got two",
+    ),
     (
         lambda: IterDomain.merge(IterDomain(0, 2), ragged(SEQUENCES)),
         LayoutError,

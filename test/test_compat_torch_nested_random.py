@@ -247,7 +247,7 @@ CASES: dict[str, tuple[type[RaggedError], str, Callable[[], Any]]] = {
     ),
     "no structure": (
         ArgumentError,
-        "expected offsets or lengths, got neither",
+        "nested_tensor_from_jagged: expected offsets or lengths, got neither",
         lambda: nested.nested_tensor_from_jagged(ROWS),
     ),
     "bad offsets": (
@@ -279,7 +279,7 @@ CASES: dict[str, tuple[type[RaggedError], str, Callable[[], Any]]] = {
     ),
     "output_size": (
         ArgumentError,
-        r"expected output_size \(2, \*, 3\), got \(2, 9, 4\)",
+        r"to_padded_tensor: expected output_size \(2, \*, 3\), got \(2, 9, 4\)",
         lambda: nested.to_padded_tensor(X, 0.0, (2, 9, 4)),
     ),
     "too small": (
@@ -306,7 +306,7 @@ CASES: dict[str, tuple[type[RaggedError], str, Callable[[], Any]]] = {
     "dense": (ArgumentError, "stack: expected nested tensors, got ndarray", lambda: nested.stack([ROWS])),  # pyright: ignore[reportArgumentType]
     "stack": (LayoutError, "stack: expected a dim behind the batch, got dim 0", lambda: nested.stack([X, X], 0)),
     "unsqueeze": (LayoutError, "unsqueeze: expected a dim behind the batch, got dim 0", lambda: X.unsqueeze(0)),
-    "transpose": (LayoutError, "expected dims behind the batch, got 0 and 1", lambda: X.transpose(0, 1)),
+    "transpose": (LayoutError, "transpose: expected dims behind the batch, got 0 and 1", lambda: X.transpose(0, 1)),
     "unflatten": (LayoutError, "expected adjacent plain dims", lambda: X.unflatten(1, (2, 1))),
     "flatten": (LayoutError, "expected adjacent plain dims", lambda: X.flatten(1, 2)),
     "chunk": (LayoutError, "chunk: expected a dense dim", lambda: X.chunk(2, 1)),
@@ -325,23 +325,39 @@ CASES: dict[str, tuple[type[RaggedError], str, Callable[[], Any]]] = {
         "matmul: expected the ragged dim second, got it at dim 2",
         lambda: TURNED @ np.ones((2, 2)),
     ),
-    "array": (ArgumentError, "expected a dense array, got a nested tensor", lambda: np.asarray(X)),
+    "array": (
+        ArgumentError,
+        r"expected a dense array, got a nested tensor \(use to_padded_tensor, values or unbind\)",
+        lambda: np.asarray(X),
+    ),
     "ufunc": (
         ArgumentError,
         "np.add: expected a plain call on nested tensors, got its accumulate",
         lambda: np.add.accumulate(X),  # pyright: ignore[reportArgumentType]
     ),
-    "mask of attention": (ArgumentError, "expected no attn_mask, got one", lambda: SDPA(X, X, X, ROWS)),
-    "dropout": (ArgumentError, "expected no dropout_p, got one", lambda: SDPA(X, X, X, dropout_p=0.1)),
-    "groups": (ArgumentError, "expected no enable_gqa, got one", lambda: SDPA(X, X, X, enable_gqa=True)),
+    "mask of attention": (
+        ArgumentError,
+        "scaled_dot_product_attention: expected no attn_mask, got one",
+        lambda: SDPA(X, X, X, ROWS),
+    ),
+    "dropout": (
+        ArgumentError,
+        "scaled_dot_product_attention: expected no dropout_p, got one",
+        lambda: SDPA(X, X, X, dropout_p=0.1),
+    ),
+    "groups": (
+        ArgumentError,
+        "scaled_dot_product_attention: expected no enable_gqa, got one",
+        lambda: SDPA(X, X, X, enable_gqa=True),
+    ),
     "attention": (
         LayoutError,
-        "expected the ragged dim second last, got dim 2 of 3",
+        "scaled_dot_product_attention: expected the ragged dim second last, got dim 2 of 3",
         lambda: SDPA(TURNED, TURNED, TURNED),
     ),
     "both when compiled": (
         ArgumentError,
-        "expected offsets or lengths in a compiled function, got both",
+        "nested_tensor_from_jagged: expected offsets or lengths in a compiled function, got both",
         lambda: nested.compile(nested.nested_tensor_from_jagged)(ROWS, np.array([0, 2]), np.array([1])),
     ),
 }

@@ -131,9 +131,10 @@ def test_named_pipeline(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "pipeline", lambda name: parts)
     stages = parse_pipeline("ragged-to-llvm-pipeline{check=0}", made)
     assert [str(stage) for stage in stages] == ["cse", "func.func(canonicalize)", "test-mark{with-tag=0}"]
-    assert registry.pipelines() == [TO_LLVM]
+    assert registry.pipelines() == [TO_GPU, TO_LLVM]
 
 
+TO_GPU = "ragged-to-gpu-pipeline"
 TO_LLVM = "ragged-to-llvm-pipeline"
 MALFORMED = [
     ("cse,", 5, "expected a pass name, got the end"),
@@ -163,7 +164,7 @@ MALFORMED = [
         11,
         f"expected '{TO_LLVM}' under 'builtin.module', got it under 'func.func'",
     ),
-    ("ragged-to-llvm-pipeline{x}", 25, f"expected an option of '{TO_LLVM}' (check), got 'x'"),
+    ("ragged-to-llvm-pipeline{x}", 25, f"expected an option of '{TO_LLVM}' (check, isa), got 'x'"),
     ("(" * 5000, 1, "expected a pass name, got '('"),
     ("func.func(" * 5000, 641, "expected lists nested at most 64 deep"),
 ]

@@ -245,6 +245,12 @@ class RaggedArray(Operators):
 
     # Leaving --------------------------------------------------------------------------------------
 
+    def to(self, device: Any) -> RaggedArray:
+        """The array on `cpu`, `cuda` or `cuda:0`; itself where it is there. DeviceError without CuPy."""
+        from ragged_dialect.arrays.moving import moved
+
+        return moved(self, device)
+
     def to_awkward(self) -> Any:
         """The array as an `awkward.Array` that shares its memory; see `convert.awkward_array`."""
         from ragged_dialect.arrays.convert.awkward_array import to_awkward

@@ -71,8 +71,6 @@ def _add(a: Any, b: Any) -> Any:
 def _level(trace: Trace, operands: Sequence[Tensor], names: Sequence[str], letter: str) -> Level:
     """The level that gives a loop's extent: a ragged one if there is one, then one of a nested axis."""
     uses = [(x, own.index(letter)) for x, own in zip(operands, names, strict=True) if letter in own]
-    if not uses:
-        raise ArgumentError(f"{trace.op}: expected dim '{letter}' of the result in an operand, got none")
     uses.sort(key=lambda use: (use[0].layout.letter(use[1]) not in RAGGED, use[0].nested(use[1]) is None))
     x, dim = uses[0]
     for other, at in uses[1:]:

@@ -115,7 +115,8 @@ class Operation:
         try:
             found = self._programs.get(key)
         except TypeError:
-            raise _unhashable(self.name, parameters) from None
+            _check_hashable(self.name, parameters)
+            raise
         if found is None:
             found = self._programs[key] = self._build(given, parameters)
         program, tree = found
@@ -153,13 +154,13 @@ class Operation:
             trace.op, trace.inside_operation = before, False
 
 
-def _unhashable(name: str, parameters: dict[str, Any]) -> ArgumentError:
+def _check_hashable(name: str, parameters: dict[str, Any]) -> None:
     for parameter, value in parameters.items():
         try:
             hash(value)
         except TypeError:
-            return ArgumentError(f"{name}: expected a number, a tuple or text for {parameter}, got {type(value).__name__}")
-    raise AssertionError
+            got = type(value).__name__
+            raise ArgumentError(f"{name}: expected a number, a tuple or text for {parameter}, got {got}") from None
 
 
 def simple_leaf(name: str, value: Any) -> Any:

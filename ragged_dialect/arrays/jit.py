@@ -173,7 +173,14 @@ class _Arguments:
 
 
 @overload
-def jit(function: Callable[..., Any], /) -> JitFunction: ...
+def jit(
+    function: Callable[..., Any],
+    /,
+    *,
+    static: Iterable[str] = (),
+    dynamic_dims: Dims | None = None,
+    target: str | None = None,
+) -> JitFunction: ...
 @overload
 def jit(
     *, static: Iterable[str] = (), dynamic_dims: Dims | None = None, target: str | None = None
@@ -195,7 +202,7 @@ def jit(
     `gpu` or `emulator`; by default where the arrays are."""
     if function is None:
         return lambda f: JitFunction(f, tuple(static), dynamic_dims, target)
-    return JitFunction(function, (), None, None)
+    return JitFunction(function, tuple(static), dynamic_dims, target)
 
 
 __all__ = ["JitFunction", "jit"]

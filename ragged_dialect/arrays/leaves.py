@@ -56,8 +56,8 @@ def beside_ragged(leaf: DenseLeaf, specs: Sequence[Spec]) -> DenseLeaf:
     }
     if not loose:
         return leaf
-    known = leaf.spec
-    return DenseLeaf(leaf.array, dense_spec(leaf.shape, known.dtype, known.device, known.library, frozenset(loose | {0})))
+    known, dynamic = leaf.spec, frozenset(loose | {0})
+    return DenseLeaf(leaf.array, dense_spec(leaf.shape, known.dtype, known.device, known.library, dynamic))
 
 
 def is_dense(value: Any) -> bool:

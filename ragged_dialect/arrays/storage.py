@@ -120,6 +120,13 @@ def to_host(array: Any) -> np.ndarray[Any, DType]:
     return array if isinstance(array, np.ndarray) else array.get()
 
 
+def to_gpu(array: Any, number: int) -> Any:
+    """The array in the memory of a GPU. DeviceError without CuPy."""
+    cupy = _cupy()
+    with cupy.cuda.Device(number):
+        return cupy.asarray(array)
+
+
 def _cupy() -> ModuleType:
     try:
         import cupy  # pyright: ignore[reportMissingImports]

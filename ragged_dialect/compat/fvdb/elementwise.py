@@ -11,7 +11,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.api import UFUNCS, RaggedArray, like
 from ragged_dialect.compat.fvdb.making import check_conform
-from ragged_dialect.compat.fvdb.placing import is_device, moved, numpy_dtype
+from ragged_dialect.compat.fvdb.placing import is_device, numpy_dtype
 from ragged_dialect.errors import ArgumentError
 
 T = TypeVar("T", bound="Elementwise")
@@ -153,7 +153,7 @@ class Elementwise(NDArrayOperatorsMixin):
     def to(self: T, device_or_dtype: Any) -> T:
         """On a device (`cpu`, `cuda`, `cuda:0`), or in a dtype. DeviceError without CuPy or a GPU."""
         if is_device(device_or_dtype):
-            return self._of(moved(self.array, device_or_dtype))
+            return self._of(self.array.to(device_or_dtype))
         return self.type(device_or_dtype)
 
     def cpu(self: T) -> T:
