@@ -327,23 +327,3 @@ def evaluate(kind: str, operands: list[Any], factor: int | None) -> list[Any]:
         return _if(failed, [index] * 4, lambda: record, lambda: chain(k + 1))
 
     return chain(0)
-
-
-def factor_of(op: Any) -> int | None:
-    """The `factor` of an assert, None without one."""
-    return op.attributes["factor"].value if "factor" in op.attributes else None
-
-
-def evaluate_assert(op: Any) -> list[Any]:
-    """`evaluate` for a `ragged.assert_valid`."""
-    return evaluate(op.attributes["kind"].value, list(op.operands), factor_of(op))
-
-
-def statement(op: Any) -> tuple[Any, ...]:
-    """What an assert says: asserts with equal statements hold or fail together."""
-    return op.attributes["kind"].value, factor_of(op), *op.operands
-
-
-def description(op: Any) -> Any:
-    """Kind, op and level of an assert, as an entry of the module's `ragged.checks`."""
-    return ir.ArrayAttr.get([op.attributes[name] for name in ("kind", "op", "level")])

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import arith, func, ir
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.check_conditions import compare, description, evaluate_assert, statement
+from ragged_dialect.lowering.asserts import description, evaluate_assert, statement
+from ragged_dialect.lowering.check_conditions import compare
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.verify import verify_ragged
 

@@ -16,9 +16,9 @@ def lower_assert_valid(ctx: Lowering, op: Any) -> None:
     """ragged.assert_valid: its operands are dense; vectors widen to i64."""
     ctx.close()
     data = [emit.as_vector(v) if is_tensor(v.type) else emit.to_index(v) for v in op.operands]
-    factor = op.attributes["factor"].value if "factor" in op.attributes else None
     attributes = op.attributes
-    builders.assert_valid(data, attributes["kind"].value, attributes["op"].value, attributes["level"].value, factor)
+    kind, name, level = (attributes[key].value for key in ("kind", "op", "level"))
+    builders.assert_valid(data, kind, name, level, factor_of(op))
 
 
 def lower_assert_conform(ctx: Lowering, op: Any) -> None:

@@ -13,7 +13,8 @@ import numpy as np
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.leaves import DenseLeaf, beside_ragged, dense_leaf, is_dense, leaf_spec
 from ragged_dialect.arrays.operators import OPERATIONS
-from ragged_dialect.arrays.program import Program, Result, Returned, plan_result
+from ragged_dialect.arrays.program import Program
+from ragged_dialect.arrays.results import Result, Returned, plan_result
 from ragged_dialect.arrays.spec import BOOL, FLOAT, INT, Spec
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import Trace, tracing

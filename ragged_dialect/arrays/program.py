@@ -1,153 +1,23 @@
-"""`Program`: a traced function, compiled; guards first, then arguments to parts and results to arrays."""
+"""`Program`: a traced function, compiled; guards first, then it runs, and its parts become arrays."""
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ragged_dialect.arrays.array import RaggedArray
-from ragged_dialect.arrays.axes import NestedAxis, Origin, PlainAxis, layout_of, shape_of
+from ragged_dialect.arrays.axes import Origin
 from ragged_dialect.arrays.buffer import AllocatedBuffer, Buffer
-from ragged_dialect.arrays.guards import structure_at, structure_finder
-from ragged_dialect.arrays.leaves import DenseLeaf
-from ragged_dialect.arrays.spec import DType, Spec, spec
+from ragged_dialect.arrays.guards import structure_at
+from ragged_dialect.arrays.results import NewStructure, Result
+from ragged_dialect.arrays.running import Leaves, cpu_run, device_run
+from ragged_dialect.arrays.spec import Spec, spec
 from ragged_dialect.arrays.storage import give
 from ragged_dialect.arrays.structure import Structure
-from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import Trace
-from ragged_dialect.lowering import emit
-from ragged_dialect.runtime.frames import descriptor, descriptor_array
 
-Leaves = Sequence[Any]
-Pack = Callable[[Leaves], bytes]
-Run = Callable[[Leaves], list[Any]]
 New = dict[Any, Structure]
 Make = Callable[[Leaves, list[Any], New], Any]
-
-
-class Returned:
-    """The values that a function under construction returns, each once."""
-
-    def __init__(self) -> None:
-        self.values: list[Any] = []
-
-    def add(self, value: Any) -> int:
-        """Number of a value among the results."""
-        for number, known in enumerate(self.values):
-            if known == value:
-                return number
-        self.values.append(value)
-        return len(self.values) - 1
-
-
-@dataclass(frozen=True)
-class NewStructure:
-    """A structure that a program computes: letters, where its vectors are among the results, and per
-    level None, an extent, or (in a tuple) where it is among the results; -1 for what the size of
-    the first vector gives."""
-
-    letters: str
-    vectors: tuple[int, ...]
-    extents: tuple[int | tuple[int] | None, ...]
-
-    def make(self, parts: list[Any]) -> Structure:
-        """The structure of a call."""
-        vectors = [_host_array(parts[at]) for at in self.vectors]
-        extents: list[int | None] = []
-        for extent in self.extents:
-            if isinstance(extent, tuple):
-                (at,) = extent
-                extents.append(vectors[0].shape[0] - (self.letters[1] == "r") if at < 0 else parts[at])
-            else:
-                extents.append(extent)
-        return Structure(self.letters, vectors, extents)
-
-
-def _host_array(part: Any) -> Any:
-    return part.array if isinstance(part, Buffer) else part
-
-
-@dataclass(frozen=True)
-class Result:
-    """One result: the number of its values among the parts, or the argument whose values it shows (as
-    -1 - leaf), and the structure of every nested axis."""
-
-    values: int
-    spec: Spec
-    axes: tuple[Origin | NewStructure | None, ...]
-    number: bool
-    nested: bool
-    loose: bool
-    reshape: tuple[int, ...] | None
-
-
-def plan_result(trace: Trace, tensor: Tensor, returned: Returned, device: str, library: str) -> Result:
-    """How a tracer comes out of a call; adds what the function has to return."""
-    shape: list[int | None] = []
-    axes: list[Origin | NewStructure | None] = []
-    for number, axis in enumerate(tensor.axes):
-        if isinstance(axis, PlainAxis):
-            shape.append(axis.extent)
-            axes.append(None)
-            continue
-        root = axis.root
-        shape += [e if c == "t" else None for c, e in zip(axis.letters, axis.extents, strict=True)]
-        axes.append(root.origin or _new_structure(tensor, number, root, returned))
-    made = spec(layout_of(tensor.axes), tuple(shape), tensor.dtype, device, library)
-    values = _shared(trace, tensor)
-    at = returned.add(tensor.storage) if values is None else values
-    loose = any(isinstance(axis, PlainAxis) and axis.extent is None for axis in tensor.axes)
-    number, nested = not tensor.axes and tensor.weak, not tensor.is_dense
-    return Result(at, made, tuple(axes), number, nested, loose, _view_shape(tensor) if at < 0 else None)
-
-
-def _shared(trace: Trace, tensor: Tensor) -> int | None:
-    """The argument whose values a ragged result shows, perhaps in another shape, as -1 - leaf. Dense
-    results are the caller's to write, and show no argument's."""
-    if tensor.is_dense:
-        return None
-    storage = tensor.storage
-    while storage in trace.reshaped and len([e for e in shape_of(tensor.axes).storage_shape() if e is None]) < 2:
-        storage = trace.reshaped[storage]
-    for number, argument in enumerate(trace.tensors):
-        if argument.axes and argument.storage == storage:
-            return -1 - number
-    return None
-
-
-def _view_shape(tensor: Tensor) -> tuple[int, ...] | None:
-    """The shape of values that were reshaped, with -1 for what a call knows; None where they were not."""
-    if tensor.storage not in tensor.trace.reshaped:
-        return None
-    return tuple(-1 if extent is None else extent for extent in shape_of(tensor.axes).storage_shape())
-
-
-def _viewed(leaf: Any, shape: tuple[int, ...] | None) -> Buffer:
-    """The buffer of an argument, in another shape."""
-    buffer = leaf.buffer if isinstance(leaf, RaggedArray) else Buffer(leaf.array)
-    if shape is None:
-        return buffer
-    if 0 in buffer.shape:  # -1 cannot be told from nothing
-        shape = tuple(buffer.shape[0] if e < 0 and 0 in shape else max(e, 0) for e in shape)
-    return Buffer(buffer.array.reshape(shape))
-
-
-def _new_structure(tensor: Tensor, number: int, axis: NestedAxis, returned: Returned) -> NewStructure:
-    first = tensor.layout.dims(number)[0]
-    vectors = tuple(returned.add(v) for v in axis.vectors)
-    extents: list[int | tuple[int] | None] = []
-    for level, letter in enumerate(axis.letters):
-        if letter != "d":
-            extents.append(axis.extents[level])
-        elif level == 0 and axis.letters[1] in "rw":
-            extents.append((-1,))
-        else:
-            extents.append((returned.add(emit.value(tensor.extent(first + level))),))
-    return NewStructure(axis.letters, vectors, tuple(extents))
 
 
 class Program:
@@ -157,7 +27,7 @@ class Program:
         self._guards = tuple(guard.prepared() for guard in trace.guards)
         self._captured = tuple(trace.captured)
         self._makers = tuple(_maker(trace, result) for result in results)
-        self._run = _cpu_run(trace) if target == "cpu" else _device_run(trace, target)
+        self._run = cpu_run(trace) if target == "cpu" else device_run(trace, target)
         self.target = target
 
     def __call__(self, leaves: Leaves) -> list[Any]:
@@ -169,88 +39,6 @@ class Program:
         parts = self._run(leaves)
         made: dict[Any, Structure] = {}
         return [make(leaves, parts, made) for make in self._makers]
-
-
-# Arguments to parts, and parts of the results -----------------------------------------------------------
-
-
-def _cpu_run(trace: Trace) -> Run:
-    """Runs on the CPU: packed arguments in, a part per result out: a buffer or a number."""
-    from ragged_dialect.compiler.cpu import load_lowered, lower_module
-
-    function = load_lowered(lower_module(trace.module, check=False))
-    call = function.prepared()
-    packers = tuple(_packer(trace, wanted) for wanted in trace.wanted)
-    places: list[tuple[int, int, int, DType]] = []
-    at = 0
-    for group in function.signature.results:
-        (part,) = group.parts
-        rank = -1 if part.shape is None else len(part.shape)
-        end = at + (1 if rank < 0 else 3 + 2 * rank)
-        places.append((at, end, rank, part.dtype))
-        at = end
-    if len(places) == 1 and places[0][2] >= 0:
-        _, _, rank, dtype = places[0]
-        return lambda leaves: [AllocatedBuffer(call(b"".join([pack(leaves) for pack in packers])), rank, dtype)]
-    return lambda leaves: _parts(call(b"".join([pack(leaves) for pack in packers])), places)
-
-
-def _parts(fields: tuple[Any, ...], places: Sequence[tuple[int, int, int, DType]]) -> list[Any]:
-    """A program may return one allocation several times: each result has memory of its own."""
-    owners: dict[int, AllocatedBuffer] = {}
-    parts: list[Any] = []
-    for at, end, rank, dtype in places:
-        if rank < 0:
-            parts.append(fields[at])
-        elif fields[at] in owners:
-            parts.append(Buffer(descriptor_array(owners[fields[at]], fields[at:end], dtype).copy()))
-        else:
-            made = owners[fields[at]] = AllocatedBuffer(fields[at:end], rank, dtype)
-            parts.append(made)
-    return parts
-
-
-def _packer(trace: Trace, wanted: int | Origin) -> Pack:
-    if isinstance(wanted, Origin):
-        find = structure_finder(wanted)
-        return lambda leaves: find(leaves).packed
-    leaf = trace.leaves[wanted]
-    if isinstance(leaf, RaggedArray):
-        return lambda leaves: leaves[wanted].buffer.packed
-    if isinstance(leaf, (bool, int, float)):
-        pack = struct.Struct({bool: "=?7x", int: "=q", float: "=d"}[type(leaf)]).pack
-        return lambda leaves: pack(leaves[wanted])
-    return lambda leaves: descriptor(leaves[wanted].array)
-
-
-def _device_run(trace: Trace, target: str) -> Run:
-    """Runs on a GPU or in the emulator: arrays in and out."""
-    from ragged_dialect.execution import compile
-
-    function = compile(trace.module, target=target, check=False)
-    wanted = tuple(trace.wanted)
-
-    def run(leaves: Leaves) -> list[Any]:
-        flat: list[Any] = []
-        for item in wanted:
-            if isinstance(item, Origin):
-                flat += structure_at(leaves, item).parts
-            else:
-                flat.append(_array_of(leaves[item]))
-        results = function(*flat)
-        found = () if results is None else results if isinstance(results, tuple) else (results,)
-        return [Buffer(p) if hasattr(p, "shape") and not isinstance(p, np.generic) else p for p in found]
-
-    return run
-
-
-def _array_of(leaf: Any) -> Any:
-    if isinstance(leaf, RaggedArray):
-        return leaf.buffer.array
-    return leaf.array if isinstance(leaf, DenseLeaf) else leaf
-
-
-# Parts to results -----------------------------------------------------------------------------------------
 
 
 def _maker(trace: Trace, result: Result) -> Make:
@@ -312,6 +100,16 @@ def _with_extents(result: Result, buffer: Buffer) -> Spec:
         if result.axes[number] is None:
             shape[known.layout.dims(number)[0]] = extent
     return spec(known.layout, tuple(shape), known.dtype, known.device, known.library)
+
+
+def _viewed(leaf: Any, shape: tuple[int, ...] | None) -> Buffer:
+    """The buffer of an argument, in another shape."""
+    buffer = leaf.buffer if isinstance(leaf, RaggedArray) else Buffer(leaf.array)
+    if shape is None:
+        return buffer
+    if 0 in buffer.shape:  # -1 cannot be told from nothing
+        shape = tuple(buffer.shape[0] if e < 0 and 0 in shape else max(e, 0) for e in shape)
+    return Buffer(buffer.array.reshape(shape))
 
 
 def _structure(axis: Origin | NewStructure, leaves: Leaves, parts: list[Any], new: New) -> Structure:

@@ -1,8 +1,7 @@
-"""Bodies of ufuncs that look at the bits of a float, or loop within an element."""
+"""Bodies of ufuncs that shift or look at bits, or loop within an element."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,24 +10,18 @@ from ragged_dialect._mlir import arith
 from ragged_dialect.arrays.elements import compare, constant, convert, create, infinity, select
 from ragged_dialect.arrays.spec import DType
 from ragged_dialect.arrays.trace import element_type
-from ragged_dialect.arrays.ufunc_bodies import BODIES, Loop, absolute, divide_integers, remainder_toward_zero
+from ragged_dialect.arrays.ufunc_bodies import Body, Loop, absolute, register
+from ragged_dialect.arrays.ufunc_division import divide_integers, remainder_toward_zero
 from ragged_dialect.lowering import emit
 
-__all__ = ["BODIES"]
+BODIES: dict[str, Body] = {}
+"""Bodies by the ufunc's name."""
 
 _EUCLID = {1: 12, 2: 24, 4: 47, 8: 93}
 """Most steps of Euclid's algorithm by the bytes of its integers: consecutive Fibonacci numbers."""
 
 
-def _body(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def register(body: Callable[..., Any]) -> Callable[..., Any]:
-        BODIES[name] = body
-        return body
-
-    return register
-
-
-@_body("gcd")
+@register(BODIES, "gcd")
 def gcd(loop: Loop, a: Any, b: Any) -> Any:
     """The greatest common divisor; 0 of two zeros."""
     zero = loop.number(0)
@@ -42,7 +35,7 @@ def gcd(loop: Loop, a: Any, b: Any) -> Any:
     return absolute(loop, emit.for_loop(_EUCLID[loop.dtype.itemsize], state, step)[0])
 
 
-@_body("lcm")
+@register(BODIES, "lcm")
 def lcm(loop: Loop, a: Any, b: Any) -> Any:
     """The least common multiple; 0 where one is 0."""
     return absolute(loop, arith.muli(divide_integers(loop, a, gcd(loop, a, b)), b))
@@ -56,7 +49,7 @@ def _as_bits(loop: Loop, x: Any) -> Any:
     return arith.bitcast(element_type(_bits(loop.dtype)), x)
 
 
-@_body("nextafter")
+@register(BODIES, "nextafter")
 def nextafter(loop: Loop, a: Any, b: Any) -> Any:
     """The next float after a towards b."""
     zero, bits = loop.number(0), _bits(loop.dtype)
@@ -71,14 +64,14 @@ def nextafter(loop: Loop, a: Any, b: Any) -> Any:
     return select(nan, arith.addf(a, b), found)
 
 
-@_body("spacing")
+@register(BODIES, "spacing")
 def spacing(loop: Loop, x: Any) -> Any:
     """The distance to the next float away from 0, with the sign of x."""
     away = create("math.copysign", infinity(loop.dtype, 1), x)
     return arith.subf(nextafter(loop, x, away), x)
 
 
-@_body("frexp")
+@register(BODIES, "frexp")
 def frexp(loop: Loop, x: Any) -> list[Any]:
     """Mantissa in [0.5, 1) and exponent (int32): x is the mantissa times 2 to the exponent."""
     mantissa_bits = int(np.finfo(loop.dtype).nmant)
@@ -98,3 +91,24 @@ def frexp(loop: Loop, x: Any) -> list[Any]:
     plain = arith.andi(compare("lt", create("math.absf", x), infinity(loop.dtype, 1)), compare("ne", x, loop.number(0)))
     narrow = convert(exponent, bits, np.dtype(np.int32))
     return [select(plain, mantissa, x), select(plain, narrow, constant(np.dtype(np.int32), 0))]
+
+
+def _bits(loop: Loop) -> int:
+    return 8 * loop.dtype.itemsize
+
+
+@register(BODIES, "left_shift")
+def left_shift(loop: Loop, a: Any, b: Any) -> Any:
+    """a times 2 to the b; 0 where all bits go."""
+    inside = arith.andi(compare("ge", b, loop.number(0)), compare("lt", b, loop.number(_bits(loop) - 1)))
+    last = compare("eq", b, loop.number(_bits(loop) - 1))
+    inside = arith.ori(inside, last)
+    return select(inside, arith.shli(a, select(inside, b, loop.number(0))), loop.number(0))
+
+
+@register(BODIES, "right_shift")
+def right_shift(loop: Loop, a: Any, b: Any) -> Any:
+    """a by 2 to the b, rounded down; the sign where all bits go."""
+    most = loop.number(_bits(loop) - 1)
+    inside = arith.andi(compare("ge", b, loop.number(0)), compare("le", b, most))
+    return arith.shrsi(a, select(inside, b, most))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.arrays import elements
+from ragged_dialect.arrays import elements, ufunc_bits, ufunc_bodies, ufunc_division, ufunc_floats
 from ragged_dialect.arrays.function import Operation, operation
 from ragged_dialect.arrays.loops import elementwise
 from ragged_dialect.arrays.spec import DType
@@ -15,9 +15,11 @@ from ragged_dialect.arrays.storage import check_dtype
 from ragged_dialect.arrays.structures import contiguous
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import Trace
-from ragged_dialect.arrays.ufunc_bits import BODIES
 from ragged_dialect.arrays.ufunc_bodies import Loop
 from ragged_dialect.errors import ArgumentError
+
+BODIES = {**ufunc_bodies.BODIES, **ufunc_division.BODIES, **ufunc_floats.BODIES, **ufunc_bits.BODIES}
+"""The body of every ufunc by its NumPy name."""
 
 Scalars = Callable[[list[Any]], Sequence[Any]]
 

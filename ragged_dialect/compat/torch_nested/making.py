@@ -10,7 +10,6 @@ import numpy as np
 import ragged_dialect as rg
 from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.tensor import Tensor
-from ragged_dialect.compat.fvdb.placing import moved as placed
 from ragged_dialect.compat.fvdb.placing import numpy_dtype
 from ragged_dialect.compat.torch_nested.dims import dim_of, moved
 from ragged_dialect.compat.torch_nested.nested_tensor import NestedTensor
@@ -42,7 +41,7 @@ def nested_tensor(
     dim = _ragged_dim(op, parts)
     wanted = dtype if dtype is not None or not parts else storage.take(parts[0]).dtype
     array = rg.ragged([moved(part, dim, 0) for part in parts], None if wanted is None else numpy_dtype(wanted))
-    return NestedTensor(array if device is None else placed(array, device), dim + 1)
+    return NestedTensor(array if device is None else array.to(device), dim + 1)
 
 
 def _ragged_dim(op: str, parts: Sequence[Any]) -> int:

@@ -1,0 +1,95 @@
+"""Bodies of ufuncs that divide. Integers divided by 0 give 0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect._mlir import arith
+from ragged_dialect.arrays.elements import compare, create, infinity, negated, select
+from ragged_dialect.arrays.ufunc_bodies import Body, Loop, register
+
+BODIES: dict[str, Body] = {}
+"""Bodies by the ufunc's name."""
+
+
+def _nonzero_divisor(loop: Loop, b: Any) -> tuple[Any, Any]:
+    """A divisor the processor accepts, and whether the given one was."""
+    legal = compare("ne", b, loop.number(0))
+    minus = compare("eq", b, loop.number(-1))
+    return select(arith.andi(legal, negated(minus)), b, loop.number(1)), legal
+
+
+def divide_integers(loop: Loop, a: Any, b: Any) -> Any:
+    """a / b towards 0; 0 for a divisor of 0, and what overflow gives for -1."""
+    divisor, legal = _nonzero_divisor(loop, b)
+    quotient = arith.divsi(a, divisor)
+    quotient = select(compare("eq", b, loop.number(-1)), arith.subi(loop.number(0), a), quotient)
+    return select(legal, quotient, loop.number(0))
+
+
+def remainder_toward_zero(loop: Loop, a: Any, b: Any) -> Any:
+    """The remainder of integers with the sign of a; 0 for a divisor of 0."""
+    divisor, _ = _nonzero_divisor(loop, b)
+    return arith.remsi(a, divisor)
+
+
+@register(BODIES, "reciprocal")
+def reciprocal(loop: Loop, x: Any) -> Any:
+    """1 / x; of integers without the remainder."""
+    return arith.divf(loop.number(1), x) if loop.is_float else divide_integers(loop, loop.number(1), x)
+
+
+@register(BODIES, "fmod")
+def fmod(loop: Loop, a: Any, b: Any) -> Any:
+    """The remainder with the sign of a; 0 for integers by 0."""
+    return arith.remf(a, b) if loop.is_float else remainder_toward_zero(loop, a, b)
+
+
+@register(BODIES, "remainder")
+def remainder(loop: Loop, a: Any, b: Any) -> Any:
+    """The remainder with the sign of b; 0 for integers by 0, nan for floats."""
+    zero = loop.number(0)
+    rest = fmod(loop, a, b)
+    add = arith.addf if loop.is_float else arith.addi
+    opposite = arith.xori(compare("lt", rest, zero), compare("lt", b, zero))
+    moved = arith.andi(opposite, compare("ne", rest, zero))
+    if not loop.is_float:
+        moved = arith.andi(moved, compare("ne", b, zero))
+        return select(moved, add(rest, b), rest)
+    exact = create("math.copysign", zero, b)
+    return select(compare("eq", rest, zero), exact, select(moved, add(rest, b), rest))
+
+
+@register(BODIES, "floor_divide")
+def floor_divide(loop: Loop, a: Any, b: Any) -> Any:
+    """The largest integer not above a / b; 0 for integers by 0."""
+    if not loop.is_float:
+        quotient, rest = divide_integers(loop, a, b), remainder_toward_zero(loop, a, b)
+        zero = loop.number(0)
+        below = arith.andi(compare("ne", rest, zero), arith.xori(compare("lt", a, zero), compare("lt", b, zero)))
+        below = arith.andi(below, compare("ne", b, zero))
+        return select(below, arith.subi(quotient, loop.number(1)), quotient)
+    rest = remainder(loop, a, b)
+    quotient = arith.divf(arith.subf(a, rest), b)
+    floor = create("math.floor", quotient)
+    rounded = select(
+        compare("gt", arith.subf(quotient, floor), loop.number(0.5)), arith.addf(floor, loop.number(1)), floor
+    )
+    plain = arith.divf(a, b)
+    rounded = select(compare("eq", quotient, loop.number(0)), create("math.copysign", loop.number(0), plain), rounded)
+    return select(compare("eq", b, loop.number(0)), plain, rounded)
+
+
+@register(BODIES, "divmod")
+def divmod_(loop: Loop, a: Any, b: Any) -> list[Any]:
+    """floor_divide and remainder."""
+    return [floor_divide(loop, a, b), remainder(loop, a, b)]
+
+
+@register(BODIES, "modf")
+def modf(loop: Loop, x: Any) -> list[Any]:
+    """The fraction and the integer, both with the sign of x."""
+    whole = create("math.trunc", x)
+    infinite = compare("eq", create("math.absf", x), infinity(loop.dtype, 1))
+    fraction = select(infinite, loop.number(0), arith.subf(x, whole))
+    return [create("math.copysign", fraction, x), whole]
