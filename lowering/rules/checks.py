@@ -6,6 +6,7 @@ from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.lowering.asserts import factor_of
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.parts import Parts
