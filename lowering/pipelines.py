@@ -31,7 +31,7 @@ _BUFFER = Stage(
 )
 _LLVM = Stage(
     "llvm",
-    "func.func(llvm-request-c-wrappers),convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-math-to-funcs,"
+    "convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-math-to-funcs,"
     "convert-math-to-llvm,convert-math-to-libm,arith-expand{include-bf16=true},convert-arith-to-llvm,"
     "convert-index-to-llvm,finalize-memref-to-llvm,convert-cf-to-llvm,convert-func-to-llvm,reconcile-unrealized-casts,canonicalize,cse,thread-ragged-kernels",
 )
@@ -43,7 +43,8 @@ def _loops(isa: str) -> Stage:
         "convert-ragged-forall-to-loops,canonicalize,"
         "func.func(promote-buffers-to-stack{max-alloc-size-in-bytes=4096 max-rank-of-allocated-memref=2}),"
         "buffer-deallocation-pipeline,convert-bufferization-to-memref,canonicalize,cse,convert-ragged-copies-to-linalg,"
-        "func.func(linalg-generalize-named-ops),collapse-ragged-loops,order-ragged-loops,outline-ragged-loops,"
+        "func.func(linalg-generalize-named-ops),collapse-ragged-loops,order-ragged-loops,"
+        "func.func(llvm-request-c-wrappers),outline-ragged-loops,"
         f"hoist-ragged-allocas,func.func(convert-linalg-to-loops),expand-ragged-math{{isa={isa}}},"
         "canonicalize,cse,func.func(loop-invariant-code-motion)",
     )

@@ -146,6 +146,8 @@ class ThreadRaggedKernels(RaggedPass):
         if not kernels:
             return
         calls = _calls(op, kernels)
+        for kernel in kernels.values():  # its task alone calls it: inlined there, nothing is left
+            kernel.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
         texts = [_RUNTIME, *(_task(name, kernel) for name, kernel in kernels.items())]
         declared = "\n".join(_declaration(name, kernel) for name, kernel in kernels.items())
         made = ir.Module.parse(declared + "\n".join(texts))

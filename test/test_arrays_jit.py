@@ -167,6 +167,11 @@ def test_lower_shows_every_stage() -> None:
     assert "define" in lowered.llvm_ir()
 
 
+def test_reductions_that_keep_dims_are_read_as_they_are() -> None:
+    lowered = rg.jit(lambda x: (x - x.mean(1, keepdims=True)) / x.max((1, 2), keepdims=True)).lower(array(LENGTHS))
+    assert "expand_shape" not in lowered.stages["ragged"]
+
+
 REFUSED: list[Refusal] = [
     (lambda x: rg.jit(lambda a, b: a + b)(x, array((3, 1, 5, 1))), rg.RuntimeCheckError,
      "add: level 1, component 1: expected length 0, got 1"),

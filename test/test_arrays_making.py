@@ -120,11 +120,28 @@ def test_a_tensor_on_another_device() -> None:
         rg.from_offsets(torch.empty(3, device="meta"), [0, 3])
 
 
+def test_numbers_of_tensors() -> None:
+    torch = pytest.importorskip("torch", reason="no torch (pip install torch)")
+    x = rg.from_offsets(torch.ones(3, 2, dtype=torch.bfloat16), [0, 1, 3])
+    assert (x.tolist(), x.lengths.tolist()) == ([[[1, 1]], [[1, 1], [1, 1]]], [1, 2])
+    assert "[0] [[1, 1]]" in repr(x)
+    total = rg.from_offsets(torch.ones(3, 2), [0, 1, 3]).sum()
+    assert isinstance(total, torch.Tensor)
+    assert (total.shape, total.item()) == ((), 6)
+
+
 @pytest.mark.parametrize(
     "nested_list", [[[[1.0], []], []], [[], [[1.0], [2.0, 3.0]]], [[[]], []], [[[[1.0]]], [], [[]]], [[[[]]], [], [[]]]]
 )
 def test_empty_lists_at_every_depth(nested_list: list[Any]) -> None:
     assert rg.ragged(nested_list).tolist() == nested_list
+
+
+def test_components_of_dense_levels() -> None:
+    x = rg.RaggedArray.of(V, [Structure("drd", [np.array([0, 1, 4])], (2, None, 2))], op="test")
+    assert x.tolist() == [[[0, 1]], [[2, 3], [4, 5], [6, 7]]]
+    rows = rg.RaggedArray.of(V[:0], [Structure("drd", [np.array([0, 1, 4])], (2, None, 0))], op="test")
+    assert rows.tolist() == [[[]], [[], [], []]]
 
 
 def test_text_of_large_components() -> None:

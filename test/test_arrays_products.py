@@ -78,6 +78,16 @@ def test_attention_with_heads() -> None:
     assert_components(rg.attention(q, k, v), expected)
 
 
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_with_fewer_heads_of_keys(causal: bool) -> None:
+    q, k, v = array(LENGTHS, (6, 4)), array(OTHER, (2, 4), seed=1), array(OTHER, (2, 3), seed=2)
+    expected = [
+        np.stack([attend(a[:, h], b[:, h // 3], c[:, h // 3], causal) for h in range(6)], 1)
+        for a, b, c in zip(components(q), components(k), components(v), strict=True)
+    ]
+    assert_components(rg.attention(q, k, v, causal=causal), expected)
+
+
 REFUSED: list[Refusal] = [
     (lambda x: x @ np.ones((5, 2), np.float32), rg.RuntimeCheckError, "matmul: dim 0: expected extent 4, got 5"),
     (lambda x: x @ np.ones((3, 4, 2), np.float32), rg.RuntimeCheckError, "matmul: dim 0: expected extent 4, got 3"),
@@ -97,6 +107,8 @@ REFUSED: list[Refusal] = [
      "einsum: expected a result of letters of the operands, got 'blk->bz'"),
     (lambda x: rg.einsum("bk->b", x), TypeError, "einsum: expected an array of rank 2, got rank 3"),
     (lambda x: rg.einsum("blk->lk", x), rg.LayoutError, "batch of ragged dim 'l' before it in the result, got none"),
+    (lambda x: rg.attention(array(LENGTHS, (3, 4)), array(LENGTHS, (2, 4)), array(LENGTHS, (2, 4))), rg.LayoutError,
+     "attention: expected heads of q that are a multiple of 2, got 3"),
     (lambda x: rg.jit(lambda a: rg.attention(a, a, a), dynamic_dims=(2,))(x), TypeError,
      "attention: expected a scale for a dynamic feature dim, got none"),
 ]  # fmt: skip

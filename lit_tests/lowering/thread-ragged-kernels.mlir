@@ -14,6 +14,7 @@ llvm.func @f(%n: i64, %work: i64, %p: !llvm.ptr) {
   llvm.return
 }
 
+// CHECK: llvm.func internal @f_kernel0(
 llvm.func @f_kernel0(%lo: i64, %hi: i64, %work: i64, %p: !llvm.ptr) attributes {ragged.kernel} {
   llvm.return
 }

@@ -19,13 +19,13 @@ def components(x: RaggedArray, count: int | None = None) -> list[Any]:
     axis = x.axes[0]
     total = len(x) if count is None else min(count, len(x))
     if axis is None:
-        return [_component(x, at, at + 1, None, drop=True) for at in range(total)]
+        return [_row(x, at) for at in range(total)]
     pieces = _Pieces(axis)
     return [_component(x, *pieces.component(at)) for at in range(total)]
 
 
-Piece = tuple[int, int, Structure | None]
-"""Storage range, the end -1 for all of it, and structure."""
+Piece = tuple[int, int, Structure | tuple[int | None, ...]]
+"""Storage range, the end -1 for all of it, and structure, or the extents of dense levels."""
 
 
 class _Pieces:
@@ -72,8 +72,7 @@ class _Pieces:
                 return self._window(level, letters + axis.letters[level:], vectors, extents)
             letters += letter
             level += 1
-        made = Structure(letters, vectors, extents) if any(c in RAGGED for c in letters) else None
-        return low, high, made
+        return low, high, Structure(letters, vectors, extents) if any(c in RAGGED for c in letters) else extents
 
     def _window(self, level: int, letters: str, vectors: list[Any], extents: tuple[int | None, ...]) -> Piece:
         """A window keeps all of the storage, and the levels below it as they are."""
@@ -83,10 +82,19 @@ class _Pieces:
         return 0, -1, made
 
 
-def _component(x: RaggedArray, low: int, high: int, structure: Structure | None, drop: bool = False) -> Any:
-    values = x.buffer.array
-    taken = values if high < 0 else values[low] if drop else values[low:high]
-    axes = x.axes[1:] if drop else (structure, *x.axes[1:])
-    if all(axis is None for axis in axes):
-        return storage.give(taken, x.spec.library)
-    return RaggedArray.of(storage.give(taken, x.spec.library), axes, op="unbind", check=False)
+def _row(x: RaggedArray, at: int) -> Any:
+    """A component where dim 0 is a storage axis."""
+    taken = storage.give(x.buffer.array[at], x.spec.library)
+    return RaggedArray.of(taken, x.axes[1:], op="unbind", check=False)
+
+
+def _component(x: RaggedArray, low: int, high: int, levels: Structure | tuple[int | None, ...]) -> Any:
+    values = x.buffer.array if high < 0 else x.buffer.array[low:high]
+    axes = x.axes[1:]
+    if isinstance(levels, tuple):
+        values = values.reshape(*levels, *values.shape[1:])
+        axes = (*(None for _ in levels), *axes)
+    else:
+        axes = (levels, *axes)
+    taken = storage.give(values, x.spec.library)
+    return taken if all(axis is None for axis in axes) else RaggedArray.of(taken, axes, op="unbind", check=False)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.spec import BOOL, FLOAT, INT, DType, Spec, spec
 from ragged_dialect.layout import RAGGED, Layout
@@ -29,7 +31,9 @@ def dense_spec(
     shape: tuple[int, ...], dtype: DType, device: str, library: str, dynamic: frozenset[int] | None = None
 ) -> Spec:
     """The spec of a dense array: the first axis, which may be a batch or a total, is not static, unless
-    its extent is 1, which broadcasts. `dynamic` names other axes that are not."""
+    its extent is 1, which broadcasts. `dynamic` names other axes that are not. ArgumentError for a dtype
+    that programs do not have."""
+    storage.check_dtype(dtype)
     loose = frozenset({0}) if dynamic is None else dynamic
     static = tuple(None if axis in loose and extent != 1 else extent for axis, extent in enumerate(shape))
     return spec(Layout.dense(len(shape)), static, dtype, device, library)
@@ -37,9 +41,9 @@ def dense_spec(
 
 def dense_leaf(array: Any, dynamic: frozenset[int] | None = None) -> DenseLeaf:
     """A dense array of any library as an argument. ArgumentError for a dtype that programs do not have."""
-    taken = storage.take(array)
-    storage.check_dtype(taken.dtype)
-    taken = storage.contiguous(taken)
+    if type(array) is np.ndarray and array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
+        return DenseLeaf(array, dense_spec(array.shape, array.dtype, "cpu", "numpy", dynamic))
+    taken = storage.contiguous(storage.take(array))
     library = storage.library(array) or "numpy"
     return DenseLeaf(taken, dense_spec(taken.shape, taken.dtype, storage.device(taken), library, dynamic))
 

@@ -77,10 +77,22 @@ def compute(
 ) -> list[Tensor]:
     """Tracers of the results of one generic. Operands have a loop (None: index 0) per dim, outs an
     initial value, dtype, axes and their loops; `body` gets the elements of both."""
+    operands = [_without_ones(x, dims) for x, dims in operands]
     maps = [affine(rank, dims) for _, dims in operands] + [affine(rank, dims) for *_, dims in outs]
     kinds = ["reduction" if loop in reduced else "parallel" for loop in range(rank)]
     op = generic.generic([x.value for x, _ in operands], [out[0] for out in outs], maps, kinds, body)
     return [Tensor(trace, r, dtype, tuple(axes)) for r, (_, dtype, axes, _) in zip(op.results, outs, strict=True)]
+
+
+def _without_ones(x: Tensor, dims: Sequence[int | None]) -> tuple[Tensor, Sequence[int | None]]:
+    """An operand before dims of extent 1 were inserted that broadcast here: nothing stands between it and
+    what reads it when passes fuse them."""
+    while x.value in x.trace.inserted:
+        before, dim = x.trace.inserted[x.value]
+        if dims[dim] is not None:
+            break
+        x, dims = before, [*dims[:dim], *dims[dim + 1 :]]
+    return x, dims
 
 
 def elementwise(trace: Trace, operands: Sequence[Tensor], dtypes: Sequence[DType], body: Body) -> list[Tensor]:

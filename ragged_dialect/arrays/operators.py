@@ -232,6 +232,14 @@ class Operators:
         """exp over the sum of exp along dims, an empty component stays empty."""
         return OPERATIONS["softmax"](self, axis=axis)
 
+    def log_softmax(self, axis: Axis = 1) -> Any:
+        """The logarithm of the softmax, without overflow on the way."""
+        return OPERATIONS["log_softmax"](self, axis=axis)
+
+    def logsumexp(self, axis: Axis = None, keepdims: bool = False) -> Any:
+        """The logarithm of the sum of exp over dims. An empty component gives -inf."""
+        return OPERATIONS["logsumexp"](self, axis=axis, keepdims=keepdims)
+
     def merge(self, axis: int) -> Any:
         """`axis` with the dim after it; a view where the result is ragged."""
         return OPERATIONS["merge"](self, axis=axis)
@@ -255,6 +263,10 @@ class Operators:
     def transpose(self, *axes: int) -> Any:
         """Dims in another order; a copy."""
         return OPERATIONS["transpose"](self, axes=axes)
+
+    def reshape(self, dims: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+        """Adjacent dense dims with other extents, of which one may be -1; a view."""
+        return OPERATIONS["reshape"](self, dims=dims, shape=shape)
 
     def squeeze(self, axis: Axis = None) -> Any:
         """Without dense dims of extent 1; a view."""

@@ -19,13 +19,14 @@ AxisArgument = int | tuple[int, ...] | None
 Combine = Callable[[list[Any], list[Any]], Sequence[Any]]
 
 
-def dim_of(x: Tensor, axis: int) -> int:
+def dim_of(x: Tensor, axis: Any) -> int:
     """A dim, counted from the end when negative. AxisError out of range, ArgumentError for no integer."""
     if not isinstance(axis, SupportsIndex):
         raise ArgumentError(f"{x.trace.op}: expected an integer for axis, got {type(axis).__name__}")
-    if not -x.ndim <= axis < x.ndim:
-        raise AxisError(f"{x.trace.op}: expected axis in [{-x.ndim}, {x.ndim}), got {axis}")
-    return axis % x.ndim
+    at = axis.__index__()
+    if not -x.ndim <= at < x.ndim:
+        raise AxisError(f"{x.trace.op}: expected axis in [{-x.ndim}, {x.ndim}), got {at}")
+    return at % x.ndim
 
 
 def dims_of(x: Tensor, axis: AxisArgument) -> frozenset[int]:

@@ -61,7 +61,9 @@ def _expanded_sizes(x: Tensor, groups: Sequence[Sequence[int]], static: list[int
 def insert_ones(x: Tensor, dims: Sequence[int]) -> Tensor:
     """Dims of extent 1, at these dims of the result, in ascending order."""
     for dim in dims:
-        x = _insert_one(x, dim)
+        made = _insert_one(x, dim)
+        made.trace.inserted[made.value] = (x, dim)
+        x = made
     return x
 
 

@@ -72,18 +72,27 @@ class Structure:
     def validate(self, op: str, extent: int, first: int = 0) -> None:
         """RuntimeCheckError where a vector does not fit the count of its components or what it
         indexes; `extent` is the storage's, `first` the dim of the first level."""
-        for level in range(len(self.letters) - 1, -1, -1):
-            letter = self.letters[level]
-            if letter in RAGGED:
-                at = self.places[level]
-                if letter == "r":
-                    validation.check_offsets(self.vectors[at], op, first + level, extent, self._count(level))
-                else:
-                    count = self._count(level)
-                    validation.check_windows(self.vectors[at], self.vectors[at + 1], op, first + level, extent, count)
-                extent = self.vectors[at].shape[0] - (letter == "r")
-            elif letter == "d" and level:
-                extent = validation.check_divides(extent, self.extents[level] or 0, op, first + level)
+        for level in range(len(self.letters) - 1, 0, -1):
+            letter, dim, at = self.letters[level], first + level, self.places[level]
+            if letter == "d":
+                factor = self.extents[level] or 0
+                validation.check_divides(extent, factor, op, dim)
+                # rows of no elements: their number is in no extent below
+                extent = extent // factor if factor else self._indexed(level - 1)
+            elif letter == "r":
+                validation.check_offsets(self.vectors[at], op, dim, extent, self._count(level))
+                extent = self.vectors[at].shape[0] - 1
+            elif letter == "w":
+                count = self._count(level)
+                validation.check_windows(self.vectors[at], self.vectors[at + 1], op, dim, extent, count)
+                extent = self.vectors[at].shape[0]
+
+    def _indexed(self, level: int) -> int:
+        """The least extent that the vectors of the last ragged level up to here fit."""
+        while level and self.letters[level] not in RAGGED:
+            level -= 1
+        ends = self.starts(level) + self.lengths(level) if level else None
+        return int(ends.max()) if ends is not None and ends.size else 0
 
     def _count(self, level: int) -> int | None:
         """Components of a level where only dense levels are above it."""

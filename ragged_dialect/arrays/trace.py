@@ -44,7 +44,10 @@ class Trace:
     are tried on them at once, so that an error has the place in the traced code.
 
     Arguments of the MLIR function: for every leaf its values or number, then for every nested axis
-    that something has asked for its vectors and extents. `wanted` tells which, in order."""
+    that something has asked for its vectors and extents. `wanted` tells which, in order.
+
+    `reshaped` has the storage that a reshaped one is a view of, `inserted` the tensor, and the dim, that a
+    value with one more dim of extent 1 was made of."""
 
     def __init__(self, name: str, leaves: Sequence[Any]) -> None:
         self.name = name
@@ -58,6 +61,7 @@ class Trace:
         self._captured: dict[int, Tensor] = {}
         self._alive: list[Any] = []
         self.reshaped: dict[Any, Any] = {}
+        self.inserted: dict[Any, tuple[Tensor, int]] = {}
         self.prefixes: dict[tuple[int, int], NestedAxis] = {}
         self.module = ir.Module.create()
         with ir.InsertionPoint(self.module.body):

@@ -93,22 +93,19 @@ def frexp(loop: Loop, x: Any) -> list[Any]:
     return [select(plain, mantissa, x), select(plain, narrow, constant(np.dtype(np.int32), 0))]
 
 
-def _bits(loop: Loop) -> int:
-    return 8 * loop.dtype.itemsize
+def _last_bit(loop: Loop) -> Any:
+    return loop.number(8 * loop.dtype.itemsize - 1)
 
 
 @register(BODIES, "left_shift")
 def left_shift(loop: Loop, a: Any, b: Any) -> Any:
     """a times 2 to the b; 0 where all bits go."""
-    inside = arith.andi(compare("ge", b, loop.number(0)), compare("lt", b, loop.number(_bits(loop) - 1)))
-    last = compare("eq", b, loop.number(_bits(loop) - 1))
-    inside = arith.ori(inside, last)
+    inside = arith.andi(compare("ge", b, loop.number(0)), compare("le", b, _last_bit(loop)))
     return select(inside, arith.shli(a, select(inside, b, loop.number(0))), loop.number(0))
 
 
 @register(BODIES, "right_shift")
 def right_shift(loop: Loop, a: Any, b: Any) -> Any:
     """a by 2 to the b, rounded down; the sign where all bits go."""
-    most = loop.number(_bits(loop) - 1)
-    inside = arith.andi(compare("ge", b, loop.number(0)), compare("le", b, most))
-    return arith.shrsi(a, select(inside, b, most))
+    inside = arith.andi(compare("ge", b, loop.number(0)), compare("le", b, _last_bit(loop)))
+    return arith.shrsi(a, select(inside, b, _last_bit(loop)))

@@ -66,11 +66,10 @@ def check_lengths(lengths: Any, op: str, level: int, extent: int) -> None:
         raise _fail("lengths", op, level, "expected lengths to sum to {a}, got {b}", -1, extent, total)
 
 
-def check_divides(extent: int, factor: int, op: str, level: int) -> int:
-    """How many rows of `factor` elements an extent holds. RuntimeCheckError where one is not whole."""
-    if extent % max(factor, 1):
+def check_divides(extent: int, factor: int, op: str, level: int) -> None:
+    """An extent is that of whole rows of `factor` elements."""
+    if extent % factor if factor else extent:
         raise _fail("divides", op, level, "expected a multiple of {b}, got {a}", -1, extent, factor)
-    return extent // max(factor, 1)
 
 
 def check_windows(starts: Any, lengths: Any, op: str, level: int, extent: int, count: int | None = None) -> None:

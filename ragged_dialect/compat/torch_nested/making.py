@@ -67,7 +67,7 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
     made = ts if isinstance(ts, NestedTensor) else NestedTensor(_batch(ts))
     if dtype is not None and numpy_dtype(dtype) != made.array.dtype:
         made = NestedTensor(made.array.astype(numpy_dtype(dtype)), made.ragged_dim)
-    return made if device is None else NestedTensor(placed(made.contiguous().array, device), made.ragged_dim)
+    return made if device is None else NestedTensor(made.contiguous().array.to(device), made.ragged_dim)
 
 
 def _batch(tensor: Any) -> rg.RaggedArray:
