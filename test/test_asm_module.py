@@ -12,7 +12,7 @@ from support.programs import Program, programs
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.diagnostics import ParseError
-from ragged_dialect.asm.module import parse_module, print_module
+from ragged_dialect.asm.module import copy_module, parse_module, print_module
 from ragged_dialect.asm.scan import DEEPEST
 from ragged_dialect.asm.short import translate
 from ragged_dialect.dialect import context
@@ -128,6 +128,24 @@ def test_bytecode(made: Any) -> None:
     again = parse_module(buffer.getvalue(), made)
     assert print_module(again) == print_module(module)
     assert _positions(again.operation) == _positions(module.operation)
+
+
+def test_a_copy_is_a_module_of_its_own(made: Any) -> None:
+    module = parse_module(PROGRAM, made, "f.mlir")
+    copy = copy_module(module)
+    assert print_module(copy) == print_module(module)
+    assert _positions(copy.operation) == _positions(module.operation)
+    copy.body.operations[0].erase()
+    assert "ragged.partition" in print_module(module)
+
+
+def test_a_copy_is_verified(made: Any) -> None:
+    """Modules that were built op by op need not have been."""
+    module = ir.Module.parse(
+        'func.func private @f() -> tensor<?x4xf32, #ragged.layout<"drr">>', made  # two dims for three letters
+    )
+    with pytest.raises(ParseError, match="expected "):
+        copy_module(module)
 
 
 def test_diagnostics_do_not_leak(made: Any, capfd: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 from ragged_dialect._mlir import ir
@@ -35,6 +36,14 @@ def load_module(text: str | bytes, context: Any, filename: str = MEMORY) -> Any:
     if is_bytecode(text):
         probe(lambda: _load(text, context, filename), len(text))
     return _load(text, context, filename)
+
+
+def copy_module(module: Any) -> Any:
+    """A module of the same program in the same context, verified as by `load_module`. Its bytecode is our
+    own, so that no child reads it first; text would lose locations."""
+    data = io.BytesIO()
+    module.operation.write_bytecode(data)
+    return _load(data.getvalue(), module.context, MEMORY)
 
 
 def _load(text: str | bytes, context: Any, filename: str) -> Any:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.asm.module import load_module
+from ragged_dialect.asm.module import copy_module, load_module
 from ragged_dialect.dialect import context as make_context
 from ragged_dialect.errors import CompileError
 from ragged_dialect.lowering import pipelines
@@ -16,9 +15,7 @@ from ragged_dialect.lowering import pipelines
 def load_program(source: Any) -> Any:
     """The program as a module of its own, verified."""
     if isinstance(source, ir.Module):
-        data = io.BytesIO()
-        source.operation.write_bytecode(data)  # text would lose locations
-        return load_module(data.getvalue(), source.context)
+        return copy_module(source)
     if isinstance(source, Path):
         return load_module(source.read_bytes(), make_context(), str(source))
     if not isinstance(source, (str, bytes)):
