@@ -223,6 +223,14 @@ class Parts:
             low, size = self._descend(dim, low, size)
         return low, size
 
+    def run(self, dim: int, level: int, q: Mixed) -> Range:
+        """Contiguous (offset, size) of the parent positions of `level` (of the storage, when it is one
+        past the last level of the axis) that lie under position `q` above level `dim`."""
+        low, size = q, 1
+        for d in range(dim, level):
+            low, size = self._descend(d, low, size)
+        return low, size
+
     def _descend(self, dim: int, low: Mixed, size: Mixed) -> Range:
         if self.layout.letter(dim) == "d":
             extent = self.extent(dim)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir, scf
+from ragged_dialect._mlir import arith, ir, scf, tensor
+from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering import emit, vectors
 from ragged_dialect.lowering.emit import Mixed
@@ -118,10 +119,7 @@ def _window_below(parts: Parts, dim: int) -> tuple[int, Any, Any]:
 
 
 def _batch_below(parts: Parts, dim: int, level: int) -> Mixed:
-    count: Mixed = 1
-    for d in range(dim + 1, level):
-        count = emit.mul(count, parts.extent(d))
-    return count
+    return emit.product(parts.extent(d) for d in range(dim + 1, level))
 
 
 def _select_batch(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Parts:
@@ -205,32 +203,26 @@ def _select_outer(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Par
 def _select_rows(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Parts:
     """An innermost ragged level: one row of every component, gathered."""
     axis, at = parts.layout.locate(dim)
-    rows = parts.parents(dim)
-    source = parts.values
-    sizes = parts.storage_dims()
-    init = emit.empty([rows if k == axis else s for k, s in enumerate(sizes)], parts.element)
-    one = [1 if k == axis else s for k, s in enumerate(sizes)]
+    source, guard = parts.values, _below_window(parts, dim)
+    sizes = [parts.parents(dim) if k == axis else s for k, s in enumerate(parts.storage_dims())]
+    rank = len(sizes)
 
-    guard = _below_window(parts, dim)
-
-    def at_axis(x: Mixed) -> list[Mixed]:
-        return [x if k == axis else 0 for k in range(len(sizes))]
-
-    def body(q: Any, state: list[Any]) -> list[Any]:
+    def element(_: list[Any]) -> list[Any]:
         with parts.ctx.scope():
-            start, length = parts.component(dim, q)
-
-            def gathered() -> Any:
-                row = emit.extract_slice(source, at_axis(emit.add(start, index)), one, [True] * len(one))
-                return emit.insert_slice(row, state[0], at_axis(q), one)
-
-            if not guard:
-                return [gathered()]
+            start, length = parts.component(dim, loop_index(axis))
+            row = emit.value(emit.add(start, index))
             inside = arith.cmpi(arith.CmpIPredicate.slt, emit.value(index), emit.value(length))
-            return [_guarded(inside, state[0].type, gathered, lambda: state[0])]
 
-    gathered = emit.for_loop(rows, [init], body)[0]
-    return _spread(parts, dim, axis, at, shape, gathered)
+        def gathered() -> Any:
+            return tensor.extract(source, [row if k == axis else loop_index(k) for k in range(rank)])
+
+        if not guard:
+            return [gathered()]
+        return [_guarded(inside, parts.element, gathered, lambda: emit.constant(parts.element, 0))]
+
+    rows = emit.empty(sizes, parts.element)
+    made = generic([], [rows], [ir.AffineMap.get_identity(rank)], ["parallel"] * rank, element).result
+    return _spread(parts, dim, axis, at, shape, made)
 
 
 def _spread(parts: Parts, dim: int, axis: int, at: int, shape: RaggedShape, gathered: Any) -> Parts:

@@ -10,7 +10,8 @@ from ragged_dialect.layout import Layout
 from ragged_dialect.lowering import emit, vectors
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.emit import Mixed
-from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.parts import Parts, Range
+from ragged_dialect.lowering.runs import fill_runs
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_tensor, shape_of, storage_type
 
@@ -58,17 +59,17 @@ def lower_row_ids(ctx: Lowering, op: Any) -> None:
     """ragged.row_ids: the component of every element, components counted in logical order."""
     parts = ctx.parts(op.operands[0])
     lengths = _element_counts(parts, _level(op))
-    size = vectors.total(lengths)
-    init = emit.cast(emit.empty([size], emit.i64()), lengths.type)
+    offsets = vectors.scan(lengths)
+    known = _known_total(parts, _level(op))
+    size = vectors.last(offsets) if known is None else emit.value(known)
 
-    def component(q: Any, state: list[Any]) -> list[Any]:
-        def element(i: Any, inner: list[Any]) -> list[Any]:
-            return [tensor.insert(emit.to_i64(q), inner[0], [emit.add(state[0], i)])]
+    def place(q: Any) -> list[Range]:
+        start = emit.load(offsets, q)
+        return [(start, emit.sub(emit.load(offsets, emit.add(q, 1)), start))]
 
-        count = emit.load(lengths, q)
-        return [emit.add(state[0], count), *emit.for_loop(count, [state[1]], element)]
-
-    _replace(op, emit.for_loop(emit.dim(lengths, 0), [emit.value(0), init], component)[1])
+    ids = emit.cast(emit.empty([size], emit.i64()), lengths.type)
+    count = emit.dim(lengths, 0)
+    _replace(op, fill_runs(ctx, count, ids, place, lambda q, run: emit.fill(emit.to_i64(q), run)))
 
 
 def _element_counts(parts: Parts, dim: int) -> Any:
@@ -86,14 +87,19 @@ def lower_total(ctx: Lowering, op: Any) -> None:
 
 def level_total(parts: Parts, dim: int) -> Mixed:
     """Sum of the logical lengths of a level, from extents where they tell."""
+    known = _known_total(parts, dim)
+    return vectors.total(vectors.logical_lengths(parts, dim)) if known is None else known
+
+
+def _known_total(parts: Parts, dim: int) -> Mixed | None:
+    """The total of a level whose elements are all counted by an extent."""
     axis, at = parts.layout.locate(dim)
     letters = parts.layout.axes[axis]
-    plain = letters[at] == "r" and "w" not in letters[:at] and parts.shape.factor(dim) == 1
-    if plain and at + 1 == len(letters):
+    if letters[at] != "r" or "w" in letters[:at] or parts.shape.factor(dim) != 1:
+        return None
+    if at + 1 == len(letters):
         return parts.storage_dim(axis)
-    if plain and letters[at + 1] in "rw":
-        return parts.parents(dim + 1)
-    return vectors.total(vectors.logical_lengths(parts, dim))
+    return parts.parents(dim + 1) if letters[at + 1] in "rw" else None
 
 
 def lower_max_length(ctx: Lowering, op: Any) -> None:

@@ -1,0 +1,118 @@
+"""Concatenation: storages side by side, or the runs of every component."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.lowering.context import Lowering
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.parts import Parts, Range
+from ragged_dialect.lowering.runs import fill_runs
+from ragged_dialect.lowering.views import outer_count
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.types import storage_type, vector_type
+
+
+def concat_plain(ctx: Lowering, operands: list[Parts], dim: int, shape: RaggedShape) -> Parts:
+    """Along a dense storage axis: the storages side by side."""
+    axis, _ = operands[0].layout.locate(dim)
+    sizes = operands[0].storage_dims()
+    sizes[axis] = _sum([operand.storage_dim(axis) for operand in operands])
+    into = _side_by_side([x.values for x in operands], emit.empty(sizes, operands[0].element), axis)
+    made = operands[0].replace(emit.cast(into, storage_type(shape, operands[0].element)))
+    return Parts(ctx, shape, made.held, made.vectors, made.extents)
+
+
+def concat_runs(ctx: Lowering, operands: list[Parts], dim: int) -> Parts:
+    """Along a batch or ragged dim, for operands without windows or tiles: under every position above
+    the dim, the runs of the operands in turn. A run is contiguous, whatever levels are below."""
+    first, *others = operands
+    axis, _ = first.layout.locate(dim)
+    shape = first.shape.concat([other.shape for other in others], dim)
+    dims = first.layout.dims(axis)
+    made = Parts(ctx, shape, None, {}, {})
+    for d in range(shape.rank):
+        if shape.has_extent_part(d):
+            made.extents[d] = _sum([x.extent(d) for x in operands]) if d == dim else first.extent(d)
+    for (kind, d), vector in first.vectors.items():
+        if d not in dims or d < dim:
+            made.vectors[kind, d] = vector
+    runs = _Runs(ctx, operands, dim)
+    for level in range(dim, dims.stop):
+        if first.layout.letter(level) in RAGGED:
+            made.vectors["offsets", level] = vectors.scan(runs.lengths(level))
+    sizes = first.storage_dims()
+    sizes[axis] = _sum([x.storage_dim(axis) for x in operands])
+    into = emit.cast(emit.empty(sizes, first.element), storage_type(shape, first.element))
+    made.held = runs.copy([x.values for x in operands], into, dims.stop, axis)
+    return made
+
+
+def _sum(sizes: list[Mixed]) -> Mixed:
+    return reduce(emit.add, sizes)
+
+
+def _side_by_side(sources: list[Any], into: Any, axis: int) -> Any:
+    low: Mixed = 0
+    for source in sources:
+        sizes = [emit.dim(source, k) for k in range(len(source.type.shape))]
+        into = emit.insert_slice(source, into, [low if k == axis else 0 for k in range(len(sizes))], sizes)
+        low = emit.add(low, sizes[axis])
+    return into
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """What the operands have under the positions above the joined dim."""
+
+    ctx: Lowering
+    operands: list[Parts]
+    dim: int
+
+    def lengths(self, level: int) -> Any:
+        """Lengths of a level at or below the joined dim, in the order of the result."""
+        found = [vectors.element_lengths(x, level) for x in self.operands]
+        if level == self.dim:
+            return vectors.generate(
+                emit.dim(found[0], 0), lambda i: emit.value(_sum([emit.load(vector, i) for vector in found]))
+            )
+        size = emit.value(_sum([emit.dim(vector, 0) for vector in found]))
+        into = emit.cast(emit.empty([size], emit.i64()), vector_type())
+        return self.copy(found, into, level, 0)
+
+    def copy(self, sources: list[Any], into: Any, level: int, axis: int) -> Any:
+        """`into` with the runs along an axis of every source, which has an entry for every parent position
+        of `level`, or for every element when that is one past the last level."""
+        first, dim = self.operands[0], self.dim
+        if first.layout.locate(dim)[1] == 0:
+            return _side_by_side(sources, into, axis)
+        count = first.parents(dim) if first.layout.letter(dim) in RAGGED else outer_count(first, dim)
+        for number, source in enumerate(sources):
+            into = fill_runs(
+                self.ctx,
+                count,
+                into,
+                lambda q, k=number, x=source: _along(axis, x, self._place(k, level, q)),
+                lambda q, _, k=number, x=source: _slice(x, _along(axis, x, self.operands[k].run(dim, level, q))),
+            )
+        return into
+
+    def _place(self, number: int, level: int, q: Any) -> Range:
+        """Where the run of an operand under a position goes: behind the runs of earlier positions, and
+        those of earlier operands under this one."""
+        runs = [x.run(self.dim, level, q) for x in self.operands]
+        low = _sum([low if k >= number else emit.add(low, size) for k, (low, size) in enumerate(runs)])
+        return low, runs[number][1]
+
+
+def _along(axis: int, x: Any, run: Range) -> list[Range]:
+    """A range along one axis, and all there is along the others."""
+    return [run if k == axis else (0, emit.dim(x, k)) for k in range(len(x.type.shape))]
+
+
+def _slice(x: Any, ranges: list[Range]) -> Any:
+    return emit.extract_slice(x, [low for low, _ in ranges], [size for _, size in ranges], [True] * len(ranges))

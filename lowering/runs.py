@@ -1,0 +1,30 @@
+"""A tensor that is filled run by run, in parallel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.lowering.context import Lowering
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.forall import OpenForall
+from ragged_dialect.lowering.parts import Range
+
+
+def fill_runs(
+    ctx: Lowering,
+    count: Mixed,
+    into: Any,
+    place: Callable[[Any], list[Range]],
+    made: Callable[[Any, Any], Any],
+) -> Any:
+    """`into` with `made(i, run)` where `run` was, which lies at `place(i)` along the axes, for every i below
+    `count`. Runs are disjoint."""
+    forall = OpenForall(ctx, [count])
+    with ir.InsertionPoint(forall.block), ctx.scope():
+        i = forall.ivs[0]
+        slot = forall.slots[forall.add(into, place(i), None)]
+        slot.current = made(i, slot.current)
+    forall.close()
+    return forall.result(0)
