@@ -1,14 +1,15 @@
-"""Reading and slicing bufferized IR: what a view is a view of, what a region captures."""
+"""Reading and slicing bufferized IR: what a view is a view of, which part it covers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.nested import ops_in
 
 VIEWS = frozenset(
     f"memref.{name}" for name in ("subview", "cast", "reinterpret_cast", "expand_shape", "collapse_shape")
@@ -54,39 +55,6 @@ def may_overlap(buffers: Iterable[Any]) -> bool:
     return any(not is_allocation(b) and not isinstance(b.owner, ir.Block) for b in buffers)
 
 
-def captures(ops: Iterable[Any], arguments: Iterable[Any] = ()) -> list[Any]:
-    """Values used in some ops and their regions and defined outside, in order of first use.
-    `arguments` count as inside."""
-    inside: set[Any] = set(arguments)
-    found: dict[Any, None] = {}
-
-    def visit(op: Any) -> Any:
-        for operand in op.operands:
-            if operand not in inside:
-                found.setdefault(operand)
-        inside.update(op.results)
-        for region in op.regions:
-            for block in region.blocks:
-                inside.update(block.arguments)
-        return ir.WalkResult.ADVANCE
-
-    for op in ops:
-        op.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return list(found)
-
-
-def remap(op: Any, mapping: dict[Any, Any]) -> None:
-    """Replace operands of an op and of what is inside it."""
-
-    def visit(inner: Any) -> Any:
-        for k, operand in enumerate(inner.operands):
-            if operand in mapping:
-                inner.operands[k] = mapping[operand]
-        return ir.WalkResult.ADVANCE
-
-    op.operation.walk(visit)
-
-
 def plain_dim(map_: Any, loop: int) -> int | None:
     """The dim that a loop alone indexes in a map: -1 when the map does not use the loop, None when
     it uses it otherwise or twice."""
@@ -111,37 +79,41 @@ def extent(x: Any, dim: int) -> Mixed:
     if op is not None and op.name == "memref.subview" and len(op.attributes["static_sizes"]) == len(x.type.shape):
         return starts_and_sizes(op)[1][dim]
     if op is not None and op.name == "memref.collapse_shape":
-        total: Mixed = 1
-        for k in op.attributes["reassociation"][dim]:
-            total = emit.mul(total, extent(op.operands[0], k.value))
-        return total
+        return emit.product(extent(op.operands[0], k.value) for k in op.attributes["reassociation"][dim])
     return memref.dim(x, emit.value(dim))
+
+
+def subview(x: Any, starts: Sequence[Mixed], sizes: Sequence[Mixed], drop_first: bool = False) -> Any:
+    """`memref.subview` with unit strides; the first axis, of size 1, goes when asked."""
+    operands, attributes, groups = emit.slice_operands(starts, sizes)
+    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, *groups])
+    strides, offset = x.type.get_strides_and_offset()
+    if not all(_is_zero(start) for start in starts):
+        offset = DYNAMIC
+    first = 1 if drop_first else 0
+    layout = ir.StridedLayoutAttr.get(offset, list(strides)[first:])
+    shape = list(attributes["static_sizes"])[first:]
+    result = ir.MemRefType.get(shape, x.type.element_type, layout, x.type.memory_space)
+    return ir.Operation.create(
+        "memref.subview", results=[result], operands=[x, *operands], attributes=attributes
+    ).result
 
 
 def range_view(x: Any, dim: int, low: Mixed, size: Mixed) -> Any:
     """A range of one dim of a buffer, as a view."""
-    rank = len(x.type.shape)
-    strides, offset = x.type.get_strides_and_offset()
-    if not (isinstance(low, int) and low == 0):
-        offset = DYNAMIC
-    layout = ir.StridedLayoutAttr.get(offset, strides)
-    shape = [(size if isinstance(size, int) else DYNAMIC) if k == dim else s for k, s in enumerate(x.type.shape)]
-    result = ir.MemRefType.get(shape, x.type.element_type, layout, x.type.memory_space)
-    sizes = [emit.value(size) if k == dim else emit.value(extent(x, k)) for k, s in enumerate(shape) if s == DYNAMIC]
-    lows = [] if isinstance(low, int) else [low]
-    return ir.Operation.create(
-        "memref.subview",
-        results=[result],
-        operands=[x, *lows, *sizes],
-        attributes={
-            "static_offsets": ir.DenseI64ArrayAttr.get(
-                [(low if isinstance(low, int) else DYNAMIC) if k == dim else 0 for k in range(rank)]
-            ),
-            "static_sizes": ir.DenseI64ArrayAttr.get(shape),
-            "static_strides": ir.DenseI64ArrayAttr.get([1] * rank),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, len(lows), len(sizes), 0]),
-        },
-    ).result
+    shape = list(enumerate(x.type.shape))
+    starts = [low if k == dim else 0 for k, _ in shape]
+    return subview(x, starts, [size if k == dim else s if s != DYNAMIC else emit.value(extent(x, k)) for k, s in shape])
+
+
+def touches(op: Any, buffer: Any) -> bool:
+    """Whether an op, or one inside it, accesses a buffer."""
+    return any(
+        inner.name not in VIEWS
+        and inner.name != "memref.dim"
+        and any(is_buffer(x) and root(x) == buffer for x in inner.operands)
+        for inner in ops_in(op)
+    )
 
 
 def region(view: Any) -> tuple[Any, tuple[tuple[Any, Any], ...]] | None:

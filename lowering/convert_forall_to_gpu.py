@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu.schedules import GENERAL, SCHEDULE, SCHEDULES, Schedule
+from ragged_dialect.lowering.nested import outermost
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 MODULE = "kernels"
@@ -44,7 +45,7 @@ class ConvertForallToGpu(RaggedPass):
         for function in list(op.regions[0].blocks[0].operations):
             if function.operation.name != "func.func":
                 continue
-            for number, forall in enumerate(_foralls(function.operation)):
+            for number, forall in enumerate(outermost(function, "scf.forall")):
                 kernels = kernels or _gpu_module(op)
                 name = f"{function.operation.attributes['sym_name'].value}_{number}"
                 build = _schedule(forall).build
@@ -56,20 +57,6 @@ def _schedule(forall: Any) -> Schedule:
     if name not in SCHEDULES:
         raise PassFailure(forall, f"expected a schedule among {', '.join(SCHEDULES)}, got '{name}'")
     return SCHEDULES[name]
-
-
-def _foralls(function: Any) -> list[Any]:
-    """Foralls that are in no other."""
-    found: list[Any] = []
-
-    def visit(op: Any) -> Any:
-        if op.name == "scf.forall":
-            found.append(op)
-            return ir.WalkResult.SKIP
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
 
 
 def _status(module: Any, function: Any) -> Any:

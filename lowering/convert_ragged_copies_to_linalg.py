@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.nested import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
 
@@ -27,15 +28,7 @@ class ConvertRaggedCopiesToLinalg(RaggedPass):
 
     def run(self, op: Any) -> None:
         """Convert every copy of a module."""
-        found: list[Any] = []
-
-        def visit(inner: Any) -> Any:
-            if inner.name == "memref.copy":
-                found.append(inner)
-            return ir.WalkResult.ADVANCE
-
-        op.walk(visit)
-        for copy in found:
+        for copy in find_ops(op, "memref.copy"):
             source, target = copy.operands
             if source != target:
                 with ir.InsertionPoint(copy), copy.location:

@@ -9,7 +9,8 @@ from ragged_dialect._mlir import DYNAMIC, ir, memref, scf
 from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.buffers import plain_dim, range_view
-from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.forall_bounds import counts_of
+from ragged_dialect.lowering.nested import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
 PARALLEL = "ragged.parallel"
@@ -59,17 +60,9 @@ def _convert_block(block: Any, parallel: bool, chunk: int) -> None:
                     _convert_block(inner, parallel, chunk)
 
 
-def _bounds(op: Any) -> list[Mixed]:
-    dynamic = iter(op.operands)
-    return [next(dynamic) if s == DYNAMIC else s for s in op.attributes["staticUpperBound"]]
-
-
 def _convert_forall(op: Any, parallel: bool, chunk: int) -> None:
-    counts = _bounds(op)
-    total: Mixed = 1
-    for count in counts:
-        total = emit.mul(total, count)
-    loop = scf.ForOp(emit.value(0), emit.value(total), emit.value(1))
+    counts = counts_of(op)
+    loop = scf.ForOp(emit.value(0), emit.value(emit.product(counts)), emit.value(1))
     if parallel:
         loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
     source = op.regions[0].blocks[0]
@@ -135,12 +128,4 @@ def _first_is_parallel(op: Any, maps: list[Any]) -> bool:
 
 
 def _reads_first_index(op: Any) -> bool:
-    found = False
-
-    def visit(inner: Any) -> Any:
-        nonlocal found
-        found = found or (inner.name == "linalg.index" and inner.attributes["dim"].value == 0)
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-    return found
+    return any(index.attributes["dim"].value == 0 for index in find_ops(op, "linalg.index"))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir, scf
+from ragged_dialect.lowering.nested import find_ops
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.types import is_tensor
 
@@ -28,17 +29,9 @@ class ConvertRaggedSelectsToScf(RaggedPass):
 
     def run(self, op: Any) -> None:
         """Convert every such select of a module."""
-        found: list[Any] = []
-
-        def visit(inner: Any) -> Any:
-            if inner.name == "arith.select" and is_tensor(inner.results[0].type):
-                found.append(inner)
-            return ir.WalkResult.ADVANCE
-
-        op.walk(visit)
-        for select in found:
+        for select in find_ops(op, "arith.select"):
             condition, a, b = select.operands
-            if not is_tensor(condition.type):
+            if is_tensor(a.type) and not is_tensor(condition.type):
                 with ir.InsertionPoint(select), select.location:
                     select.results[0].replace_all_uses_with(_choice(condition, a, b))
                 select.erase()

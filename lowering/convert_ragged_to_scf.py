@@ -39,11 +39,14 @@ class ConvertRaggedToScf(RaggedPass):
     }
     ```
 
-    Precondition: no `ragged.annotate` that changes a layout (run `ragged-infer-layouts`). Asserts
-    become asserts on dense vectors, lowered by `convert-ragged-checks-to-scf`.
+    With `recompute` a softmax computes its exponentials twice instead of storing them, which is faster
+    where arithmetic is cheap and memory is far. Precondition: no `ragged.annotate` that changes a layout
+    (run `ragged-infer-layouts`). Asserts become asserts on dense vectors, lowered by
+    `convert-ragged-checks-to-scf`.
     """
 
     name: ClassVar[str] = "convert-ragged-to-scf"
+    recompute: bool = False
 
     def run(self, op: Any) -> None:
         """Lower every function of a module."""
@@ -51,7 +54,7 @@ class ConvertRaggedToScf(RaggedPass):
         if not _has_ragged(op):
             return
         passmanager.PassManager.parse("builtin.module(func.func(linalg-generalize-named-ops))").run(op)
-        prepare(op)
+        prepare(op, self.recompute)
         for function in list(op.regions[0].blocks[0].operations):
             if function.operation.name == "func.func":
                 _lower_function(function.operation)

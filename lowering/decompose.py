@@ -3,6 +3,8 @@ the inverse of the sum."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect import builders
@@ -32,52 +34,105 @@ def _extent(x: Any, dim: int) -> Any:
     return size if size != DYNAMIC else emit.dim(x, dim)
 
 
-def decompose_softmax(op: Any) -> None:
-    """Replace linalg.softmax; short floats compute in f32 and round once."""
+def decompose_softmax(op: Any, recompute: bool) -> None:
+    """Replace linalg.softmax; short floats compute in f32 and round once. With `recompute` the exponentials
+    are computed again for the product; else they are stored in between."""
     source, target = op.operands
-    dim = op.attributes["dimension"].value
-    rank = len(source.type.shape)
-    element = source.type.element_type
-    short = isinstance(element, (ir.F16Type, ir.BF16Type))
-    wide = ir.F32Type.get() if short else element
-    whole = ir.AffineMap.get_identity(rank)
-    kept = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(d) for d in range(rank) if d != dim])
-    reduction = ["reduction" if d == dim else "parallel" for d in range(rank)]
-
-    def widen(x: Any) -> Any:
-        return arith.extf(wide, x) if short and x.type != wide else x
-
-    def filled(kind: str) -> Any:
-        return emit.fill(neutral(kind, wide), empty_without(source, dim, wide))
-
-    def larger(a: list[Any]) -> list[Any]:
-        # a NaN may be passed over here: it comes back with the exponential of its own difference
-        x = widen(a[0])
-        return [arith.select(arith.cmpf(arith.CmpFPredicate.OGT, x, a[1]), x, a[1])]
-
-    def power(a: list[Any]) -> list[Any]:
-        made = math.exp(arith.subf(widen(a[0]), a[1]))
-        return [made, arith.addf(a[3], made)]
-
-    def quotient(a: list[Any]) -> list[Any]:
-        made = arith.mulf(a[0], a[1])
-        return [arith.truncf(element, made) if short else made]
-
-    top = generic([source], [filled("max")], [whole, kept], reduction, larger).result
-    outs = [empty_like(source, wide), filled("sum")]
-    powers, total = generic([source, top], outs, [whole, kept, whole, kept], reduction, power).results
-    one, small = emit.constant(wide, 1.0), ir.AffineMap.get_identity(rank - 1)
-    inverse = generic(
-        [total],
-        [empty_without(source, dim, wide)],
-        [small, small],
-        ["parallel"] * (rank - 1),
-        lambda a: [arith.divf(one, a[0])],
-    ).result
-    out = empty_like(target, element)
-    result = generic([powers, inverse], [out], [whole, kept, whole], ["parallel"] * rank, quotient).result
-    op.results[0].replace_all_uses_with(result)
+    softmax = _Softmax(source, target, op.attributes["dimension"].value)
+    op.results[0].replace_all_uses_with(softmax.recomputed() if recompute else softmax.stored())
     op.erase()
+
+
+@dataclass(frozen=True)
+class _Softmax:
+    """Softmax of `source` along a dim into a tensor like `target`."""
+
+    source: Any
+    target: Any
+    dim: int
+
+    @property
+    def rank(self) -> int:
+        return len(self.source.type.shape)
+
+    @property
+    def wide(self) -> Any:
+        """The type that is computed in."""
+        return ir.F32Type.get() if self._is_short else self.source.type.element_type
+
+    @property
+    def _is_short(self) -> bool:
+        return isinstance(self.source.type.element_type, (ir.F16Type, ir.BF16Type))
+
+    @property
+    def maps(self) -> tuple[Any, Any]:
+        """The maps of an operand with all dims, and of one without the dim."""
+        kept = [ir.AffineDimExpr.get(d) for d in range(self.rank) if d != self.dim]
+        return ir.AffineMap.get_identity(self.rank), ir.AffineMap.get(self.rank, 0, kept)
+
+    def stored(self) -> Any:
+        """The exponentials go through memory."""
+        whole, kept = self.maps
+
+        def power_and_sum(a: list[Any]) -> list[Any]:
+            made = self._power(a[0], a[1])
+            return [made, arith.addf(a[3], made)]
+
+        outs = [empty_like(self.source, self.wide), self._filled("sum")]
+        powers, total = self._reduced([self.source, self._top()], outs, [whole, kept, whole, kept], power_and_sum)
+        return self._result([powers, self._inverse(total)], [whole, kept, whole], lambda a: arith.mulf(a[0], a[1]))
+
+    def recomputed(self) -> Any:
+        """Nothing of the source's size goes through memory but the result."""
+        whole, kept = self.maps
+        top = self._top()
+        (total,) = self._reduced(
+            [self.source, top],
+            [self._filled("sum")],
+            [whole, kept, kept],
+            lambda a: [arith.addf(a[2], self._power(a[0], a[1]))],
+        )
+        return self._result(
+            [self.source, top, self._inverse(total)],
+            [whole, kept, kept, whole],
+            lambda a: arith.mulf(self._power(a[0], a[1]), a[2]),
+        )
+
+    def _widened(self, x: Any) -> Any:
+        return arith.extf(self.wide, x) if x.type != self.wide else x
+
+    def _filled(self, kind: str) -> Any:
+        return emit.fill(neutral(kind, self.wide), empty_without(self.source, self.dim, self.wide))
+
+    def _power(self, x: Any, top: Any) -> Any:
+        return math.exp(arith.subf(self._widened(x), top))
+
+    def _reduced(self, ins: list[Any], outs: list[Any], maps: list[Any], body: Callable[[list[Any]], Any]) -> Any:
+        kinds = ["reduction" if d == self.dim else "parallel" for d in range(self.rank)]
+        return generic(ins, outs, maps, kinds, body).results
+
+    def _top(self) -> Any:
+        def larger(a: list[Any]) -> list[Any]:
+            # a NaN may be passed over here: it comes back with the exponential of its own difference
+            x = self._widened(a[0])
+            return [arith.select(arith.cmpf(arith.CmpFPredicate.OGT, x, a[1]), x, a[1])]
+
+        return self._reduced([self.source], [self._filled("max")], list(self.maps), larger)[0]
+
+    def _inverse(self, total: Any) -> Any:
+        one, small = emit.constant(self.wide, 1.0), ir.AffineMap.get_identity(self.rank - 1)
+        out = empty_without(self.source, self.dim, self.wide)
+        kinds = ["parallel"] * (self.rank - 1)
+        return generic([total], [out], [small, small], kinds, lambda a: [arith.divf(one, a[0])]).result
+
+    def _result(self, ins: list[Any], maps: list[Any], body: Callable[[list[Any]], Any]) -> Any:
+        element = self.source.type.element_type
+
+        def rounded(a: list[Any]) -> list[Any]:
+            made = body(a)
+            return [arith.truncf(element, made) if self._is_short else made]
+
+        return generic(ins, [empty_like(self.target, element)], maps, ["parallel"] * self.rank, rounded).result
 
 
 def empty_like(x: Any, element: Any) -> Any:

@@ -6,7 +6,8 @@ Everything is created at the current insertion point and location.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, scf, tensor
@@ -67,6 +68,11 @@ def mul(a: Mixed, b: Mixed) -> Mixed:
         if isinstance(x, int) and x == 0:
             return 0
     return arith.muli(value(a), value(b))
+
+
+def product(factors: Iterable[Mixed]) -> Mixed:
+    """The product of some factors, 1 of none."""
+    return reduce(mul, factors, 1)
 
 
 def minimum(a: Mixed, b: Mixed) -> Mixed:
@@ -135,7 +141,8 @@ def _split(items: Sequence[Mixed]) -> tuple[list[Any], Any]:
     return dynamic, ir.DenseI64ArrayAttr.get([x if isinstance(x, int) else DYNAMIC for x in items])
 
 
-def _slice_operands(offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> tuple[list[Any], dict[str, Any], list[int]]:
+def slice_operands(offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> tuple[list[Any], dict[str, Any], list[int]]:
+    """Operands of a slice with unit strides, its attributes, and the sizes of its groups of operands."""
     dyn_offsets, static_offsets = _split(offsets)
     dyn_sizes, static_sizes = _split(sizes)
     attributes = {
@@ -148,7 +155,7 @@ def _slice_operands(offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> tuple[l
 
 def extract_slice(x: Any, offsets: Sequence[Mixed], sizes: Sequence[Mixed], kept: Sequence[bool]) -> Any:
     """`tensor.extract_slice` with unit strides; axes that are not kept have size 1 and go."""
-    operands, attributes, groups = _slice_operands(offsets, sizes)
+    operands, attributes, groups = slice_operands(offsets, sizes)
     shape = tuple(s for s, keep in zip(static(sizes), kept, strict=True) if keep)
     if not operands and list(attributes["static_sizes"]) == list(x.type.shape) and all(kept):
         return x
@@ -163,7 +170,7 @@ def insert_slice(
     source: Any, into: Any, offsets: Sequence[Mixed], sizes: Sequence[Mixed], parallel: bool = False
 ) -> Any:
     """`tensor.insert_slice` with unit strides, or the parallel form in a forall's terminator."""
-    operands, attributes, groups = _slice_operands(offsets, sizes)
+    operands, attributes, groups = slice_operands(offsets, sizes)
     attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, 1, *groups])
     name = "tensor.parallel_insert_slice" if parallel else "tensor.insert_slice"
     op = ir.Operation.create(

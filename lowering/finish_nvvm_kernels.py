@@ -41,10 +41,11 @@ class FinishNvvmKernels(RaggedPass):
         for module in gpu_modules(op):
             module.attributes["llvm.data_layout"] = ir.StringAttr.get(_DATA_LAYOUT)
             module.attributes["llvm.target_triple"] = ir.StringAttr.get(_TRIPLE)
-        for branch in device_ops(op, _BRANCHES.__contains__):
-            _annotate(branch)
-        for atomic in device_ops(op, _ORDERINGS.__contains__):
-            _relax(atomic)
+        for found in device_ops(op, {*_BRANCHES, *_ORDERINGS}.__contains__):
+            if found.name in _BRANCHES:
+                _annotate(found)
+            else:
+                _relax(found)
 
 
 def _annotate(branch: Any) -> None:

@@ -11,10 +11,11 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.forall_bounds import attributes, dynamic
 from ragged_dialect.lowering.parts import Range
 
 
@@ -42,23 +43,10 @@ class OpenForall:
         self._callbacks: list[Callable[[], None]] = []
         self._results: list[Any] | None = None
         self._draft = ir.Operation.create(
-            "scf.forall", attributes=self._attributes(0), operands=self._dynamic(), regions=1
+            "scf.forall", attributes=attributes(self.counts, 0), operands=dynamic(self.counts), regions=1
         )
         self.block = self._draft.regions[0].blocks.append(*[emit.index_type()] * len(counts))
         self.ivs = list(self.block.arguments)
-
-    def _dynamic(self) -> list[Any]:
-        return [c for c in self.counts if not isinstance(c, int)]
-
-    def _attributes(self, outs: int) -> dict[str, Any]:
-        rank = len(self.counts)
-        bounds = [c if isinstance(c, int) else DYNAMIC for c in self.counts]
-        return {
-            "staticLowerBound": ir.DenseI64ArrayAttr.get([0] * rank),
-            "staticUpperBound": ir.DenseI64ArrayAttr.get(bounds),
-            "staticStep": ir.DenseI64ArrayAttr.get([1] * rank),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, len(self._dynamic()), 0, outs]),
-        }
 
     def add(self, init: Any, ranges: list[Range], places: tuple[int, ...] | None) -> int:
         """Add a shared out; the insertion point is in the body. Returns its slot."""
@@ -84,8 +72,8 @@ class OpenForall:
         final = ir.Operation.create(
             "scf.forall",
             results=[init.type for init in inits],
-            operands=[*self._dynamic(), *inits],
-            attributes=self._attributes(len(inits)),
+            operands=[*dynamic(self.counts), *inits],
+            attributes=attributes(self.counts, len(inits)),
             regions=1,
         )
         arguments = list(self.block.arguments)[len(self.ivs) :]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import ir
+from ragged_dialect.lowering.nested import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
 
@@ -37,14 +37,7 @@ class HoistRaggedAllocas(RaggedPass):
 
 def _hoist(function: Any) -> None:
     entry = function.regions[0].blocks[0]
-    found: list[Any] = []
-
-    def visit(op: Any) -> Any:
-        if op.name == "memref.alloca" and not list(op.operands) and op.parent != function:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
     first = next(iter(entry.operations))
-    for op in found:
-        op.move_before(first)
+    for op in find_ops(function, "memref.alloca"):
+        if not list(op.operands) and op.parent != function:
+            op.move_before(first)

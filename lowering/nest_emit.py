@@ -152,7 +152,8 @@ class _Emitter:
         for operand in self.nest.operands:
             for dim in operand.uses(loop):
                 assert operand.parts is not None
-                rank = "twr".find(operand.parts.layout.letter(dim)) + 1
+                letter = "r" if dim in operand.parts.windows else operand.parts.layout.letter(dim)
+                rank = "twr".find(letter) + 1
                 rank = rank or (1 if operand.parts.layout.is_split_outer(dim) else 0)
                 if best is None or rank > best[0]:
                     best = (rank, operand, dim)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps, iterator_kinds
+from ragged_dialect.lowering.nested import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
 _SUMS = frozenset({"arith.addf", "arith.mulf"})
@@ -31,15 +32,9 @@ class OrderRaggedLoops(RaggedPass):
 
     def run(self, op: Any) -> None:
         """Order the loops of every linalg.generic of a module."""
-        found: list[Any] = []
-
-        def visit(inner: Any) -> Any:
-            if inner.name == "linalg.generic" and not inner.results:
-                found.append(inner)
-            return ir.WalkResult.ADVANCE
-
-        op.walk(visit)
-        for inner in found:
+        for inner in find_ops(op, "linalg.generic"):
+            if inner.results:
+                continue
             with inner.location:
                 free = _relax(inner)
                 _interchange(inner, free)
@@ -114,10 +109,5 @@ def _score(maps: list[Any], inputs: int, loop: int) -> float:
 
 def _renumber(op: Any, place: dict[int, int]) -> None:
     i64 = ir.IntegerType.get_signless(64)
-
-    def visit(inner: Any) -> Any:
-        if inner.name == "linalg.index":
-            inner.attributes["dim"] = ir.IntegerAttr.get(i64, place[inner.attributes["dim"].value])
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
+    for index in find_ops(op, "linalg.index"):
+        index.attributes["dim"] = ir.IntegerAttr.get(i64, place[index.attributes["dim"].value])

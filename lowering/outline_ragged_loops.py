@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, func, ir, memref, scf
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.buffers import captures, is_buffer, is_constant, may_overlap, remap, root
+from ragged_dialect.lowering.buffers import is_buffer, is_constant, may_overlap, root
 from ragged_dialect.lowering.convert_ragged_forall_to_loops import PARALLEL
 from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.nested import captures, remap
 from ragged_dialect.passes.base import RaggedPass
 
 KERNEL = "ragged.kernel"
@@ -110,8 +111,7 @@ def _work(passed: list[Any]) -> Mixed:
     total: Mixed = 0
     for value in passed:
         if is_buffer(value):
-            size: Mixed = 1
-            for k, s in enumerate(value.type.shape):
-                size = emit.mul(size, memref.dim(value, emit.value(k)) if s == DYNAMIC else s)
+            shape = enumerate(value.type.shape)
+            size = emit.product(memref.dim(value, emit.value(k)) if s == DYNAMIC else s for k, s in shape)
             total = emit.add(total, size)
     return total

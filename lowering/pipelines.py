@@ -61,7 +61,7 @@ def cpu_pipeline(check: bool = True, isa: str = "auto") -> tuple[Stage, ...]:
 _KEEP_OUTS = "canonicalize{disable-patterns={anonymous}::ForallOpIterArgsFolder}"
 _GPU_SCF = Stage(
     "scf",
-    f"convert-ragged-to-scf,{_KEEP_OUTS},cse,convert-ragged-checks-to-calls,protect-ragged-arguments,"
+    f"convert-ragged-to-scf{{recompute=true}},{_KEEP_OUTS},cse,convert-ragged-checks-to-calls,protect-ragged-arguments,"
     f"inline{{default-pipeline=cse}},symbol-dce,{_KEEP_OUTS},cse",
 )
 _GPU_DENSE = Stage(

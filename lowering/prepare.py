@@ -7,22 +7,16 @@ from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.decompose import decompose_softmax
+from ragged_dialect.lowering.nested import ops_in
 from ragged_dialect.lowering.widen import needs_widening, widen_reduction
 
 
-def prepare(module: Any) -> None:
-    """Decompose softmax, widen the accumulators of short floats."""
-    found: list[Any] = []
-
-    def visit(op: Any) -> Any:
-        if op.name == "linalg.softmax" or needs_widening(op):
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
+def prepare(module: Any, recompute: bool = False) -> None:
+    """Decompose softmax (`recompute` as for `decompose_softmax`), widen the accumulators of short floats."""
+    found = [op for op in ops_in(module) if op.name == "linalg.softmax" or needs_widening(op)]
     for op in found:
         with ir.InsertionPoint(op), op.location:
             if op.name == "linalg.softmax":
-                decompose_softmax(op)
+                decompose_softmax(op, recompute)
             else:
                 widen_reduction(op)

@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.buffers import VIEWS
 from ragged_dialect.lowering.gpu.device_regions import SERIAL
+from ragged_dialect.lowering.gpu.fission import fission
 from ragged_dialect.lowering.gpu.flat_runs import Cut, joins, tile
 from ragged_dialect.lowering.gpu.schedules import GENERAL, SCHEDULE, SCHEDULES, SERIALLY, fits, pick
 from ragged_dialect.lowering.gpu.split_reduction import split, split_loop
+from ragged_dialect.lowering.nested import outermost
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 _CROSSED = VIEWS | {"memref.alloc", "memref.dim"}
@@ -31,7 +33,8 @@ class RaggedMapParallel(RaggedPass):
     Neighbouring flat ops whose tiles depend on the same tile only share a forall; reductions of a long
     array into few results are made in two steps. `tile` is the number
     of elements of a tile. `schedule` is `auto`, which picks by what the body does, or a name, which is
-    given to every forall that it fits; the others are `general`. Precondition:
+    given to every forall that it fits, if need be after splitting the forall into several; the others
+    are `general`. Precondition:
     `wrap-ragged-device-code`.
     """
 
@@ -83,17 +86,17 @@ def _tile_block(block: Any, elements: int) -> None:
 
 
 def _name(function: Any, schedule: str) -> None:
-    def visit(op: Any) -> Any:
-        if op.name != "scf.forall":
-            return ir.WalkResult.ADVANCE
-        if SERIAL in op.attributes:
-            del op.attributes[SERIAL]
-            name = SERIALLY
+    for forall in outermost(function, "scf.forall"):
+        if SERIAL in forall.attributes:
+            del forall.attributes[SERIAL]
+            _mark([forall], SERIALLY)
         elif schedule == "auto":
-            name = pick(op)
+            _mark([forall], pick(forall))
         else:
-            name = schedule if fits(op, schedule) else GENERAL
-        op.attributes[SCHEDULE] = ir.StringAttr.get(name)
-        return ir.WalkResult.SKIP
+            parts = [forall] if fits(forall, schedule) else fission(forall, lambda part: fits(part, schedule))
+            _mark([forall] if parts is None else parts, GENERAL if parts is None else schedule)
 
-    function.walk(visit, ir.WalkOrder.PRE_ORDER)
+
+def _mark(foralls: list[Any], schedule: str) -> None:
+    for forall in foralls:
+        forall.attributes[SCHEDULE] = ir.StringAttr.get(schedule)

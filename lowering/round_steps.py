@@ -5,20 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir
+from ragged_dialect.lowering.nested import find_ops
 from ragged_dialect.types import is_tensor
 
 
 def round_in_steps(module: Any) -> None:
     """Let every `arith.truncf` from f64 to bf16 go by way of f32, as NumPy's bfloat16 does."""
-    found: list[Any] = []
-
-    def visit(op: Any) -> Any:
-        if op.name == "arith.truncf" and _is_far(op):
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
-    for op in found:
+    for op in filter(_is_far, find_ops(module, "arith.truncf")):
         with ir.InsertionPoint(op), op.location:
             rounded = arith.truncf(op.results[0].type, arith.truncf(_between(op.operands[0].type), op.operands[0]))
         op.results[0].replace_all_uses_with(rounded)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir, llvm
+from ragged_dialect.lowering.nested import find_ops
 from ragged_dialect.lowering.outline_ragged_loops import KERNEL
 from ragged_dialect.passes.base import RaggedPass
 
@@ -163,15 +164,8 @@ class ThreadRaggedKernels(RaggedPass):
 
 
 def _calls(module: Any, kernels: dict[str, Any]) -> list[Any]:
-    found: list[Any] = []
-
-    def visit(op: Any) -> Any:
-        if op.name == "llvm.call" and "callee" in op.attributes and op.attributes["callee"].value in kernels:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
-    return found
+    found = [op for op in find_ops(module, "llvm.call") if "callee" in op.attributes]
+    return [op for op in found if op.attributes["callee"].value in kernels]
 
 
 def _types(kernel: Any) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.lowering.nested import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
 
@@ -30,15 +31,7 @@ class UnshareRaggedEmpties(RaggedPass):
 
     def run(self, op: Any) -> None:
         """Copy every `tensor.empty` of a module with several uses."""
-        found: list[Any] = []
-
-        def visit(inner: Any) -> Any:
-            if inner.name == "tensor.empty":
-                found.append(inner)
-            return ir.WalkResult.ADVANCE
-
-        op.walk(visit)
-        for empty in found:
+        for empty in find_ops(op, "tensor.empty"):
             uses = [(use.owner, use.operand_number) for use in empty.results[0].uses]
             for user, number in uses[1:]:
                 with ir.InsertionPoint(empty):

@@ -95,11 +95,9 @@ def count_tuples(parts: Parts, axis: int, levels: int) -> Mixed:
     letters = parts.layout.axes[axis][:levels]
     dims = parts.layout.dims(axis)
     if set(letters) <= {"d"}:
-        count: Mixed = 1
-        for dim in dims[:levels]:  # only the one dense dim of an axis can be the outer part of a split
-            split = parts.layout.is_split_outer(dim)
-            count = emit.mul(count, parts.loop_extent(dim, []) if split else parts.extent(dim))
-        return count
+        # only the one dense dim of an axis can be the outer part of a split
+        split = parts.layout.is_split_outer
+        return emit.product(parts.loop_extent(d, []) if split(d) else parts.extent(d) for d in dims[:levels])
     if set(letters) <= {"d", "r"} and levels < len(dims) and "t" not in parts.layout.axes[axis][: levels + 1]:
         if parts.layout.letter(dims[levels]) in RAGGED:
             return parts.parents(dims[levels])

@@ -125,9 +125,7 @@ def positions(parts: Parts, dim: int) -> Mixed:
     if letters[at] == "r":
         return vectors.last(parts.vectors["offsets", dim])
     below = next(k for k in range(at + 1, len(letters)) if letters[k] in RAGGED)
-    inner: Mixed = 1
-    for k in range(1, below - at):
-        inner = emit.mul(inner, parts.extent(dim + k))
+    inner = emit.product(parts.extent(dim + k) for k in range(1, below - at))
     return emit.divide(parts.parents(dim + below - at), emit.maximum(inner, 1))
 
 
@@ -142,9 +140,7 @@ def outer_count(parts: Parts, dim: int) -> Mixed:
     if ragged:
         start = ragged[-1] + 1
         count = positions(parts, first + ragged[-1])
-    for k in range(start, at):
-        count = emit.mul(count, parts.extent(first + k))
-    return count
+    return emit.product([count, *(parts.extent(first + k) for k in range(start, at))])
 
 
 def append(vector: Any, element: Mixed) -> Any:

@@ -9,6 +9,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT, STATUS
 from ragged_dialect.lowering.gpu.device_regions import Regions
+from ragged_dialect.lowering.nested import find_ops
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 
@@ -55,15 +56,7 @@ def _wrap(function: Any) -> None:
 
 
 def _reports(function: Any) -> bool:
-    found = False
-
-    def visit(op: Any) -> Any:
-        nonlocal found
-        found = found or (op.name == "func.call" and op.attributes["callee"].value == REPORT)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    return found
+    return any(call.attributes["callee"].value == REPORT for call in find_ops(function, "func.call"))
 
 
 def _status_argument(function: Any) -> Any:

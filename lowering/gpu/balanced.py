@@ -8,7 +8,7 @@ another tile than they start in, what the earlier tiles have of them. Both work 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -17,20 +17,23 @@ from ragged_dialect.generic import generic
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.buffers import extent, range_view
 from ragged_dialect.lowering.emit import Mixed
-from ragged_dialect.lowering.gpu import general
+from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
+from ragged_dialect.lowering.gpu import balanced_maps, general
 from ragged_dialect.lowering.gpu.balanced_component import ComponentCode, PlacedReduction, captured
 from ragged_dialect.lowering.gpu.balanced_lanes import Lanes
-from ragged_dialect.lowering.gpu.balanced_match import Components, match_components
+from ragged_dialect.lowering.gpu.balanced_map_match import match_maps
+from ragged_dialect.lowering.gpu.balanced_match import ReducedComponents, match_components
 from ragged_dialect.lowering.gpu.balanced_merge import MergedItems
-from ragged_dialect.lowering.gpu.balanced_reduction import RowReduction, host_rows
+from ragged_dialect.lowering.gpu.balanced_reduction import RowReduction
 from ragged_dialect.lowering.gpu.balanced_rows import RowWalk
 from ragged_dialect.lowering.gpu.balanced_tile import Place, Tile
 from ragged_dialect.lowering.gpu.barriers import Barriers
 from ragged_dialect.lowering.gpu.combine import Exchange
-from ragged_dialect.lowering.gpu.flat_runs import forall_over
+from ragged_dialect.lowering.gpu.component_rows import host_rows
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel import Kernel
-from ragged_dialect.lowering.gpu.temporaries import byte_size
+from ragged_dialect.lowering.gpu.shared_memory import SHARED_BYTES, byte_size
+from ragged_dialect.lowering.gpu.slots import WIDE
 from ragged_dialect.lowering.gpu.thread_loops import below
 
 TILES = 4096
@@ -53,14 +56,19 @@ _VALUES = 40
 
 
 def fits(forall: Any) -> bool:
-    """Whether a forall does nothing but reduce the rows of components."""
-    return match_components(forall) is not None
+    """Whether a forall does nothing but reduce the rows of components, or nothing but map them."""
+    return match_components(forall) is not None or match_maps(forall) is not None
 
 
 def schedule(forall: Any, module: Any, name: str, status: Any, threads: int, unroll: int) -> None:
-    """Replace a forall on the host by two kernels, and their launches, for every reduction in it."""
+    """Replace a forall on the host by two kernels, and their launches, for every reduction in it, or by one
+    for every map."""
+    maps = match_maps(forall)
+    if maps is not None:
+        balanced_maps.schedule(maps, module, name, status, threads, unroll)
+        return
     found = match_components(forall)
-    if found is None:
+    if found is None or any(not _has_room(_accumulated(reduction), threads) for reduction in found.reductions):
         general.schedule(forall, module, name, status, threads, unroll)
         return
     with forall.location:
@@ -87,7 +95,7 @@ class _Plan:
 class _Balanced:
     """The kernels of one reduction."""
 
-    def __init__(self, found: Components, reduction: RowReduction, threads: int) -> None:
+    def __init__(self, found: ReducedComponents, reduction: RowReduction, threads: int) -> None:
         self.found = found
         self.forall = found.forall
         self.reduction = reduction
@@ -101,7 +109,7 @@ class _Balanced:
             code = self._code(kernel)
             storage = reduce(emit.minimum, code.widen(self.reduction))
             lanes = self._lanes(kernel, code)
-            kernel.keep_resident(RESIDENT[self._accumulated(lanes) > _FEW])
+            kernel.keep_resident(RESIDENT[_accumulated(self.reduction, lanes.width) > _FEW])
         with ir.InsertionPoint(self.forall):
             plan = self._plan(lanes)
         with ir.InsertionPoint(kernel.end):
@@ -116,17 +124,22 @@ class _Balanced:
     # First kernel -----------------------------------------------------------------------------------
 
     def _code(self, kernel: Kernel) -> ComponentCode:
-        used = captured(self.found, self.reduction)
+        reduction, found = self.reduction, self.found
+        ops = [reduction.op, *(follower.op for follower in reduction.followers)]
+        values = [found.low, found.high, *reduction.inits.values(), *reduction.extents.values()]
+        used = captured(found, ops, values)
         return ComponentCode(self.found, {x: kernel.value(x, self.forall) for x in used})
 
     def _lanes(self, kernel: Kernel, code: ComponentCode) -> Lanes:
         extents = {d: n if isinstance(n, int) else kernel.scalar(n) for d, n in self.reduction.extents.items()}
         with code.placed(self.reduction.op, emit.value(0)) as placed:
-            return Lanes.of(placed, self.reduction, extents, self.threads)
+            lanes = Lanes.of(placed, self.reduction.loop, extents, self.threads, wide_rows=True)
+        fits = _has_room(_accumulated(self.reduction, lanes.width), self.threads)
+        return lanes if fits else replace(lanes, vector=None)
 
     def _plan(self, lanes: Lanes) -> _Plan:
-        count = _count(self.forall)
-        rows = reduce(emit.minimum, [extent(x, dim) for x, dim in host_rows(self.reduction)])
+        (count,) = counts_of(self.forall)
+        rows = reduce(emit.minimum, [extent(x, dim) for x, dim in host_rows(self.reduction.op, self.reduction.rows)])
         items = emit.add(rows, emit.maximum(count, 0))
         size = emit.maximum(LOADS * lanes.rows, _ceildiv(items, lanes.groups * TILES))
         tiles = _ceildiv(items, emit.mul(size, lanes.groups))
@@ -157,12 +170,6 @@ class _Balanced:
         exchange = Exchange(kernel, thread, Barriers(self.threads))
         place = Place(tile, thread, emit.add(emit.mul(chunk, self.threads), thread), group, first, size, total)
         Tile(walk, MergedItems(code, count), exchange, place, conditions).emit(starts, carries)
-
-    def _accumulated(self, lanes: Lanes) -> int:
-        """Bytes of a thread's accumulators."""
-        reduced = GenericOp(self.reduction.op)
-        types = [reduced.scalar_type(k) for k in range(reduced.n_inputs, len(reduced.operands))]
-        return sum(byte_size(type_) for type_ in types) * lanes.width
 
     def _batch(self, lanes: Lanes, unroll: int) -> int:
         """Rows, or wide pieces of them, that a thread reads at once."""
@@ -221,10 +228,16 @@ class _Balanced:
             code.copy(follower.op, code.at(component))
 
 
-def _count(forall: Any) -> Mixed:
-    """Iterations of a forall with one index."""
-    bound = forall.attributes["staticUpperBound"][0]
-    return forall.operands[0] if bound == DYNAMIC else bound
+def _accumulated(reduction: RowReduction, width: int = 1) -> int:
+    """Bytes of a thread's accumulators, `width` for every out."""
+    reduced = GenericOp(reduction.op)
+    types = [reduced.scalar_type(k) for k in range(reduced.n_inputs, len(reduced.operands))]
+    return sum(byte_size(type_) for type_ in types) * width
+
+
+def _has_room(accumulated: int, threads: int) -> bool:
+    """Whether all threads of a block can keep some bytes each, and a slot of any type beside them."""
+    return threads * (accumulated + WIDE) <= SHARED_BYTES
 
 
 def _ceildiv(a: Mixed, b: Mixed) -> Mixed:

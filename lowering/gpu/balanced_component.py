@@ -9,11 +9,12 @@ from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.buffers import captures, defining_op, extent, remap
-from ragged_dialect.lowering.gpu.balanced_match import Components
+from ragged_dialect.lowering.buffers import defining_op, extent
 from ragged_dialect.lowering.gpu.balanced_reduction import RowReduction
 from ragged_dialect.lowering.gpu.combiner import Combiner, combiner_of
+from ragged_dialect.lowering.gpu.component_rows import Components
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
+from ragged_dialect.lowering.nested import captures, clone
 
 Known = dict[Any, Any]
 """Values of a body and what stands for them elsewhere."""
@@ -43,10 +44,7 @@ class ComponentCode:
 
     def copy(self, op: Any, known: Known) -> Any:
         """A copy of an op of the body, computed from what is known; `known` has its results afterwards."""
-        used = captures([op])
-        replaced = {x: self.value(x, known) for x in used}
-        copy = op.clone().operation
-        remap(copy, replaced)
+        copy = clone(op, {x: self.value(x, known) for x in captures([op])})
         known.update(zip(op.results, copy.results, strict=True))
         return copy
 
@@ -99,9 +97,10 @@ class PlacedReduction:
         return [op for combiner in self.combiners for op in combiner.ops]
 
 
-def captured(found: Components, reduction: RowReduction) -> list[Any]:
-    """Values from outside of the forall that code for a reduction uses, in order of first use."""
-    ops: dict[Any, None] = {}
+def captured(found: Components, ops: list[Any], values: list[Any]) -> list[Any]:
+    """Values from outside of the forall that code for some ops of its body and for some values uses, in order
+    of first use."""
+    seen: dict[Any, None] = {}
     outside: dict[Any, None] = {}
 
     def need(x: Any) -> None:
@@ -112,16 +111,14 @@ def captured(found: Components, reduction: RowReduction) -> list[Any]:
             outside.setdefault(x)
 
     def visit(op: Any) -> None:
-        if op not in ops:
-            ops[op] = None
+        if op not in seen:
+            seen[op] = None
             for x in captures([op]):
                 need(x)
 
-    for op in (reduction.op, *(follower.op for follower in reduction.followers)):
+    for op in ops:
         visit(op)
-    for x in (found.low, found.high, *reduction.inits.values()):
-        need(x)
-    for size in reduction.extents.values():
-        if isinstance(size, ir.Value):
-            outside.setdefault(size)
+    for x in values:
+        if isinstance(x, ir.Value):
+            need(x)
     return list(outside)

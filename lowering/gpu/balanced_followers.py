@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.buffers import is_buffer, region, root
-from ragged_dialect.lowering.gpu.balanced_reduction import Follower, RowReduction, is_free, is_row_of_component
+from ragged_dialect.lowering.gpu.balanced_reduction import Follower, RowReduction
+from ragged_dialect.lowering.gpu.component_rows import is_free, is_row_of_component
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 
 
@@ -15,8 +16,8 @@ def with_followers(
     reductions: list[RowReduction], ops: list[Any], written: set[Any], body: Any
 ) -> list[RowReduction] | None:
     """The reductions with the ops that follow them; None when one of these is no `Follower`. They may
-    run again when a reduction's result changes: they read nothing but results of one reduction, and
-    store what nobody else does."""
+    run again when a reduction's result changes: they read nothing but results of one reduction and of
+    its earlier followers, and store what nobody else does."""
     found = list(reductions)
     for op in ops:
         reads = _read(GenericOp(op), written)
@@ -34,7 +35,22 @@ def _read(generic: GenericOp, written: set[Any]) -> set[Any]:
 
 
 def _outs(reduction: RowReduction) -> set[Any]:
-    return {root(out) for out in GenericOp(reduction.op).outs}
+    """The buffers that a reduction and its followers write."""
+    return {root(out) for made in _made(reduction) for out in made.generic.outs}
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A reduction, or a follower of it; `loops` has the reduction's loop for each of its own."""
+
+    generic: GenericOp
+    loops: dict[int, int]
+
+
+def _made(reduction: RowReduction) -> list[_Made]:
+    reduced = GenericOp(reduction.op)
+    same = {d: d for d in range(reduced.rank)}
+    return [_Made(reduced, same), *(_Made(GenericOp(f.op), f.loops) for f in reduction.followers)]
 
 
 def _follower(generic: GenericOp, reduction: RowReduction, written: set[Any], body: Any) -> Follower | None:
@@ -55,14 +71,19 @@ def _follower(generic: GenericOp, reduction: RowReduction, written: set[Any], bo
 
 
 def _pairs(generic: GenericOp, k: int, reduction: RowReduction) -> list[tuple[int, int]] | None:
-    """Loops of an op that reads an out of a reduction, each with the reduction's loop along the same
-    dim; None when it does not read the same elements."""
-    reduced, x = GenericOp(reduction.op), generic.operands[k]
-    out = next(n for n in range(reduced.n_inputs, len(reduced.operands)) if root(reduced.operands[n]) == root(x))
-    view = reduced.operands[out]
+    """Loops of an op that reads what a reduction or a follower stored, each with the reduction's loop along
+    the same dim; None when it does not read the same elements."""
+    x = generic.operands[k]
+    made, out = next(
+        (made, n)
+        for made in _made(reduction)
+        for n in range(made.generic.n_inputs, len(made.generic.operands))
+        if root(made.generic.operands[n]) == root(x)
+    )
+    view = made.generic.operands[out]
     if x != view and (region(x) is None or region(x) != region(view) or x.type.shape != view.type.shape):
         return None
-    results = list(zip(generic.maps[k].results, reduced.maps[out].results, strict=True))
+    results = list(zip(generic.maps[k].results, made.generic.maps[out].results, strict=True))
     if not all(isinstance(e, ir.AffineDimExpr) for e, _ in results):
         return None
-    return [(e.position, of.position) for e, of in results]
+    return [(e.position, made.loops[of.position]) for e, of in results]

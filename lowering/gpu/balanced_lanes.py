@@ -9,7 +9,6 @@ from typing import Any
 from ragged_dialect._mlir import arith
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.emit import Mixed
-from ragged_dialect.lowering.gpu.balanced_reduction import RowReduction
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.points import Point
 from ragged_dialect.lowering.gpu.shuffle import WARP
@@ -32,16 +31,17 @@ class Lanes:
     vector: VectorAccess | None
 
     @staticmethod
-    def of(generic: GenericOp, reduction: RowReduction, extents: dict[int, Mixed], threads: int) -> Lanes:
-        """Lanes for a reduction in blocks of some threads."""
+    def of(generic: GenericOp, loop: int, extents: dict[int, Mixed], threads: int, wide_rows: bool) -> Lanes:
+        """Lanes for a generic in blocks of some threads. `loop` is the one over rows, `extents` are those of
+        the others; `wide_rows` allows several rows at a time where they have no features."""
         fast = fast_loop(generic)
-        order = sorted(reduction.extents, key=lambda d: (d == fast, d))
+        order = sorted(extents, key=lambda d: (d == fast, d))
         vector = None
-        if not order:
-            vector = wide_access(generic, reduction.loop)
-        elif fast == order[-1]:
+        if not order and wide_rows:
+            vector = wide_access(generic, loop)
+        elif order and fast == order[-1]:
             vector = vector_access(generic, fast)
-        return Lanes(threads, reduction.loop, tuple(order), extents, vector)
+        return Lanes(threads, loop, tuple(order), extents, vector)
 
     def along(self, generic: GenericOp, loops: dict[int, int]) -> VectorAccess | None:
         """What an op accesses at once in which a thread has the same features; `loops` has the loop here
@@ -86,9 +86,7 @@ class Lanes:
     def chunks(self, extents: dict[int, Mixed]) -> Mixed:
         """Parts of the features, at least one, given the extents of the parallel loops at the insertion
         point."""
-        total: Mixed = 1
-        for d, n in extents.items():
-            total = emit.mul(total, self._steps(d, n))
+        total = emit.product(self._steps(d, n) for d, n in extents.items())
         return emit.maximum(emit.ceildiv(total, self.lanes), 1)
 
     def position(self, lane: Any, chunk: Any) -> tuple[Point, list[Any]]:

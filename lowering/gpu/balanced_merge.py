@@ -10,14 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir, math
+from ragged_dialect._mlir import arith
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.gpu.balanced_component import ComponentCode
-from ragged_dialect.lowering.gpu.balanced_loops import repeat
-from ragged_dialect.lowering.gpu.shuffle import WARP
-from ragged_dialect.lowering.gpu.thread_loops import below
-
-_LT = 2
+from ragged_dialect.lowering.gpu.balanced_search import ended, ended_by_warp
 
 
 class MergedItems:
@@ -43,52 +39,8 @@ class MergedItems:
 
     def ended(self, items: list[Any], low: Any, high: Any) -> list[Any]:
         """How many components end before each item, known to be from `low` to `high`."""
-
-        def halve(state: list[Any]) -> list[Any]:
-            size, *lows = state
-            step = arith.divui(arith.addi(size, emit.value(1)), emit.value(2))
-            found: list[Any] = []
-            for first, item in zip(lows, items, strict=True):
-                after = arith.addi(first, step)
-                before = arith.cmpi(_LT, self.end(arith.subi(after, emit.value(1))), item)
-                found.append(arith.select(before, after, first))
-            return [arith.subi(size, step), *found]
-
-        return repeat([arith.subi(high, low), *(low for _ in items)], _more, halve)[1:]
+        return ended(self.end, items, low, high)
 
     def ended_by_warp(self, items: list[Any], lane: Any) -> list[Any]:
-        """How many components end before each item, for items that are the same in a whole warp: its
-        lanes look at 32 places at a time."""
-        last = arith.subi(self.count, emit.value(1))
-
-        def narrow(state: list[Any]) -> list[Any]:
-            size, *lows = state
-            step = arith.divui(arith.addi(size, emit.value(WARP - 1)), emit.value(WARP))
-            at = arith.subi(arith.muli(arith.addi(lane, emit.value(1)), step), emit.value(1))
-            found: list[Any] = []
-            for low, item in zip(lows, items, strict=True):
-                place = arith.addi(low, at)
-                before = arith.cmpi(_LT, self.end(emit.minimum(place, last)), item)
-                lanes = _count(arith.andi(before, below(place, self.count)))
-                found.append(arith.addi(low, arith.muli(lanes, step)))
-            return [arith.subi(step, emit.value(1)), *found]
-
-        size = emit.maximum(self.count, 0)
-        return repeat([size, *(emit.value(0) for _ in items)], _more, narrow)[1:]
-
-
-def _more(state: list[Any]) -> Any:
-    """Whether there are places left to look at."""
-    return arith.cmpi(_LT, emit.value(0), state[0])
-
-
-def _count(condition: Any) -> Any:
-    """In how many lanes of the warp a condition holds."""
-    i32 = ir.IntegerType.get_signless(32)
-    votes = ir.Operation.create(
-        "nvvm.vote.sync",
-        results=[i32],
-        operands=[emit.constant(i32, -1), condition],
-        attributes={"kind": ir.Attribute.parse("#nvvm<vote_sync_kind ballot>")},
-    ).results[0]
-    return arith.index_castui(emit.index_type(), math.ctpop(votes))
+        """How many components end before each item, for items that are the same in a whole warp."""
+        return ended_by_warp(self.end, self.count, items, lane)

@@ -13,6 +13,7 @@ from ragged_dialect.lowering.gpu.balanced_rows import Piece, RowWalk
 from ragged_dialect.lowering.gpu.combine import Exchange
 from ragged_dialect.lowering.gpu.points import affine_value
 from ragged_dialect.lowering.gpu.shuffle import WARP
+from ragged_dialect.lowering.gpu.slots import keep, load
 from ragged_dialect.lowering.gpu.thread_loops import conjunction, guarded, is_zero, strided
 
 _LT, _LE = 2, 3
@@ -77,9 +78,9 @@ class Tile:
 
     def _pass_on(self, piece: Piece, begin: Any, open_: State) -> None:
         """Groups in which a component ends that earlier ones have left open add what those have."""
-        slots = self.exchange.slots(open_)
+        slots = self.exchange.slots.of([x.type for x in open_])
         for value, slot in zip(open_, slots, strict=True):
-            self.exchange.keep(value, slot)
+            keep(value, slot, self.exchange.thread)
         self.exchange.barriers.wait()
         ends = arith.cmpi(_LT, piece.component, piece.last_component)
         later = arith.cmpi(_LT, emit.value(0), self.place.group)
@@ -96,7 +97,7 @@ class Tile:
 
         def step(group: Any, carried: State) -> State:
             at = arith.addi(back, arith.muli(group, emit.value(lanes)))
-            parts = [self.exchange.load(slot, at, x.type) for slot, x in zip(slots, open_, strict=True)]
+            parts = [load(slot, at, x.type) for slot, x in zip(slots, open_, strict=True)]
             return self.walk.combined(parts, carried)
 
         collected = strided(self.place.group_of(start), 1, self.place.group, self.walk.neutral(), step)

@@ -12,10 +12,11 @@ from ragged_dialect.lowering.gpu.barriers import Access, Barriers
 from ragged_dialect.lowering.gpu.combine import Exchange
 from ragged_dialect.lowering.gpu.distribute import Distributor
 from ragged_dialect.lowering.gpu.folding import emit_fold
-from ragged_dialect.lowering.gpu.generic_op import GenericOp
+from ragged_dialect.lowering.gpu.generic_op import generics_in
 from ragged_dialect.lowering.gpu.kernel import Kernel
 from ragged_dialect.lowering.gpu.scan import RunningSum, emit_scan
 from ragged_dialect.lowering.gpu.thread_loops import is_zero
+from ragged_dialect.lowering.nested import find_ops
 from ragged_dialect.passes.base import PassFailure
 
 _SCALAR = ("arith.", "math.", "memref.subview", "memref.cast", "memref.reinterpret_cast", "memref.dim")
@@ -112,14 +113,5 @@ class BlockBody:
 
 def _written(op: Any) -> set[Any]:
     """Buffers that the regions of an op write."""
-    found: set[Any] = set()
-
-    def visit(inner: Any) -> Any:
-        if inner.name == "memref.store":
-            found.add(root(inner.operands[1]))
-        elif inner.name == "linalg.generic":
-            found.update(root(x) for x in GenericOp(inner).outs)
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-    return found
+    stored = [store.operands[1] for store in find_ops(op, "memref.store")]
+    return {root(x) for x in [*stored, *(out for generic in generics_in(op) for out in generic.outs)]}

@@ -10,6 +10,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.buffers import defining_op
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
+from ragged_dialect.lowering.nested import clone
 
 _NEUTRAL: dict[str, float | str] = {
     "arith.addf": -0.0,
@@ -53,10 +54,7 @@ class Combiner:
         """f(a, b) at the insertion point."""
         mapping = {self.element: a, self.accumulator: b}
         for op in self.ops:
-            copy = op.clone().operation
-            for k, operand in enumerate(copy.operands):
-                copy.operands[k] = mapping.get(operand, operand)
-            mapping[op.results[0]] = copy.results[0]
+            clone(op, mapping)
         return mapping[self.result]
 
     def identity(self) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect.lowering.nested import ops_in
 
 
 def gpu_modules(module: Any) -> list[Any]:
@@ -15,13 +15,4 @@ def gpu_modules(module: Any) -> list[Any]:
 
 def device_ops(module: Any, wanted: Callable[[str], bool]) -> list[Any]:
     """The ops inside the `gpu.module`s of a module op whose name is `wanted`, outer ones first."""
-    found: list[Any] = []
-
-    def visit(op: Any) -> Any:
-        if wanted(op.name):
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    for inner in gpu_modules(module):
-        inner.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return [op for inner in gpu_modules(module) for op in ops_in(inner) if wanted(op.name)]

@@ -12,10 +12,11 @@ from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.buffers import VIEWS, captures, is_buffer, remap
+from ragged_dialect.lowering.buffers import VIEWS, is_buffer
 from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT
-from ragged_dialect.lowering.gpu.flat_runs import forall_over
+from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.status import keep_report
+from ragged_dialect.lowering.nested import captures, clone, ops_in, remap
 
 SERIAL = "ragged.serial"
 """Attribute of a forall of one iteration whose body one thread runs."""
@@ -177,11 +178,7 @@ class Regions:
             made = self._load(value)
         elif value in self.views:
             source = value.owner.operation
-            operands = [self._rebuild(x, mapping) for x in source.operands]
-            copy = source.clone().operation
-            for k, x in enumerate(operands):
-                copy.operands[k] = x
-            made = copy.results[0]
+            made = clone(source, {x: self._rebuild(x, mapping) for x in source.operands}).results[0]
         else:
             return value
         mapping[value] = made
@@ -221,15 +218,7 @@ def _used_outside(value: Any, ops: list[Any]) -> bool:
 
 
 def _walk_any(op: Any, wanted: Callable[[Any], bool]) -> bool:
-    found = False
-
-    def visit(inner: Any) -> Any:
-        nonlocal found
-        found = found or wanted(inner)
-        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-    return found
+    return any(wanted(inner) for inner in ops_in(op))
 
 
 def _touches(op: Any) -> bool:
@@ -261,4 +250,3 @@ def _needs_block(op: Any) -> bool:
 def _is_serial(op: Any) -> bool:
     """Whether an op is a loop that stores step by step, which one thread does best."""
     return _walk_any(op, lambda o: o.name == "scf.for") and _walk_any(op, lambda o: o.name == "memref.store")
-

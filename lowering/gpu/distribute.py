@@ -88,15 +88,7 @@ class Distributor:
             if not is_buffer(x) or (out < 0 and not generic.is_read(k)):
                 continue
             found.append(Access.of(x, out >= 0, signature(generic, loops, k, out in combiners)))
-
-        def visit(op: Any) -> Any:
-            if op.name == "memref.load":
-                found.append(Access.of(op.operands[0], False))
-            return ir.WalkResult.ADVANCE
-
-        for op in generic.payload:
-            op.walk(visit)
-        return found
+        return found + [Access.of(load.operands[0], False) for load in generic.loads]
 
 
 def signature(generic: GenericOp, loops: ThreadLoops, k: int, accumulated: bool) -> Signature:
@@ -134,4 +126,4 @@ def _may_batch(generic: GenericOp) -> bool:
         out = written.get(root(x)) if is_buffer(x) else None
         if out is not None and (x != generic.operands[out] or generic.maps[k] != generic.maps[out]):
             return False
-    return not any(op.name == "memref.load" and root(op.operands[0]) in written for op in generic.payload)
+    return not any(root(load.operands[0]) in written for load in generic.loads)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect._mlir import ir
-from ragged_dialect.lowering.buffers import VIEWS, is_buffer, region, root
+from ragged_dialect.lowering.buffers import is_buffer, region, root, touches
 from ragged_dialect.lowering.gpu.combiner import combiner_of
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 
@@ -52,7 +51,7 @@ def _reduction_into(view: Any, ops: list[Any]) -> tuple[Any, int] | None:
     """The next op that touches a buffer, with the out's number, when it is a known reduction into
     the same view that does not read the buffer otherwise."""
     buffer = root(view)
-    op = next((op for op in ops if _touches(op, buffer)), None)
+    op = next((op for op in ops if touches(op, buffer)), None)
     if op is None or op.name != "linalg.generic":
         return None
     generic = GenericOp(op)
@@ -79,17 +78,3 @@ def _is_split(generic: GenericOp) -> bool:
         if not accumulates and loops != every:
             return False
     return True
-
-
-def _touches(op: Any, buffer: Any) -> bool:
-    """Whether an op, or one inside it, accesses a buffer."""
-    found = False
-
-    def visit(inner: Any) -> Any:
-        nonlocal found
-        if inner.name not in VIEWS and inner.name != "memref.dim":
-            found = found or any(is_buffer(x) and root(x) == buffer for x in inner.operands)
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-    return found

@@ -13,8 +13,10 @@ from ragged_dialect._mlir import DYNAMIC, arith, ir, scf
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.buffers import defining_op, is_buffer, plain_dim, range_view, region, root
 from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.thread_shape import fast_loop
+from ragged_dialect.lowering.nested import find_ops
 
 _ASSUMED = 64
 """Extent that a dynamic inner loop is taken to have."""
@@ -31,7 +33,8 @@ class Cut:
     def of(op: Any) -> Cut:
         """The first loop that can be cut."""
         generic = GenericOp(op)
-        return Cut(generic, next((d for d in range(generic.rank) if _can_cut(generic, d)), None))
+        loops = [d for d, parallel in enumerate(generic.parallel) if parallel and generic.has_ranges(d)]
+        return Cut(generic, loops[0] if loops else None)
 
     def dim(self, k: int) -> int:
         """The dim of operand k that is cut, -1 for none."""
@@ -68,15 +71,6 @@ def _value_key(value: Any) -> Any:
     return value
 
 
-def _can_cut(generic: GenericOp, loop: int) -> bool:
-    """Whether iterations of a loop are independent and every operand has a range of one dim for a
-    range of them."""
-    return generic.parallel[loop] and all(
-        plain_dim(map_, loop) is not None and (is_buffer(x) or plain_dim(map_, loop) == -1)
-        for map_, x in zip(generic.maps, generic.operands, strict=True)
-    )
-
-
 def joins(run: list[Cut], cut: Cut) -> bool:
     """Whether an op can follow a run tile by tile."""
     if cut.loop is None or any(c.loop is None for c in run) or cut.extent_key() != run[0].extent_key():
@@ -100,36 +94,7 @@ def _independent(a: Cut, b: Cut) -> bool:
 
 def _gathered(cut: Cut) -> set[Any]:
     """Buffers that a payload loads from at places of its own."""
-    found: set[Any] = set()
-
-    def visit(op: Any) -> Any:
-        if op.name == "memref.load":
-            found.add(root(op.operands[0]))
-        return ir.WalkResult.ADVANCE
-
-    for op in cut.generic.payload:
-        op.walk(visit)
-    return found
-
-
-def forall_over(count: Mixed) -> Any:
-    """An empty `scf.forall` from 0 to count."""
-    forall = ir.Operation.create(
-        "scf.forall",
-        operands=[] if isinstance(count, int) else [count],
-        attributes={
-            "staticLowerBound": ir.DenseI64ArrayAttr.get([0]),
-            "staticUpperBound": ir.DenseI64ArrayAttr.get([count if isinstance(count, int) else DYNAMIC]),
-            "staticStep": ir.DenseI64ArrayAttr.get([1]),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0 if isinstance(count, int) else 1, 0, 0]),
-        },
-        regions=1,
-    )
-    block = forall.regions[0].blocks.append(emit.index_type())
-    with ir.InsertionPoint(block):
-        terminator = ir.Operation.create("scf.forall.in_parallel", regions=1)
-        terminator.regions[0].blocks.append()
-    return forall
+    return {root(load.operands[0]) for load in cut.generic.loads}
 
 
 def tile(run: list[Cut], elements: int) -> Any:
@@ -207,15 +172,9 @@ def _rows(cut: Cut, elements: int) -> int:
 
 def _shift_index(op: Any, loop: int | None, low: Mixed) -> None:
     """`linalg.index` of the cut loop counts from the tile's start."""
-    found: list[Any] = []
-
-    def visit(inner: Any) -> Any:
-        if inner.name == "linalg.index" and inner.attributes["dim"].value == loop:
-            found.append(inner)
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-    for index in found:
+    for index in find_ops(op, "linalg.index"):
+        if index.attributes["dim"].value != loop:
+            continue
         following = list(index.block.operations)
         place = next(k for k, o in enumerate(following) if o.operation == index)
         with ir.InsertionPoint(following[place + 1]), index.location:

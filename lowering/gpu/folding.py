@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import arith
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.gpu.barriers import Access
 from ragged_dialect.lowering.gpu.combine import Exchange
 from ragged_dialect.lowering.gpu.combiner import folds, neutral_constant
 from ragged_dialect.lowering.gpu.thread_loops import strided
+from ragged_dialect.lowering.nested import clone, find_ops
 
 _AT_ONCE = 8
 """Iterations of a thread whose loads are in flight together: one block has the loop to itself."""
@@ -19,7 +20,7 @@ def emit_fold(loop: Any, thread: Any, exchange: Exchange) -> Any:
     """Emit a loop marked `emit.FOLD` before itself; its result, in every thread."""
     name, neutral = folds(loop.attributes[emit.FOLD].value)
     low, high, _, init = loop.operands
-    exchange.barriers.before(_loads(loop))
+    exchange.barriers.before([Access.of(load.operands[0], False) for load in find_ops(loop, "memref.load")])
 
     def apply(a: Any, b: Any) -> Any:
         return getattr(arith, name)(a, b)
@@ -49,29 +50,5 @@ def _iteration(loop: Any, i: Any, carried: list[Any]) -> list[Any]:
     known = dict(zip(block.arguments, [i, *carried], strict=True))
     *body, last = [op.operation for op in block.operations]
     for op in body:
-        _copy(op, known)
+        clone(op, known)
     return [known.get(x, x) for x in last.operands]
-
-
-def _copy(op: Any, known: dict[Any, Any]) -> None:
-    copy = op.clone().operation
-
-    def visit(inner: Any) -> Any:
-        for k, x in enumerate(inner.operands):
-            inner.operands[k] = known.get(x, x)
-        return ir.WalkResult.ADVANCE
-
-    copy.walk(visit)
-    known.update(zip(op.results, copy.results, strict=True))
-
-
-def _loads(loop: Any) -> list[Access]:
-    found: list[Access] = []
-
-    def visit(op: Any) -> Any:
-        if op.name == "memref.load":
-            found.append(Access.of(op.operands[0], False))
-        return ir.WalkResult.ADVANCE
-
-    loop.walk(visit)
-    return found

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect._mlir import DYNAMIC, arith, ir
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.buffers import captures, remap
 from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.block_body import BlockBody
 from ragged_dialect.lowering.gpu.fills import fold_fills
 from ragged_dialect.lowering.gpu.generic_op import generics_in
 from ragged_dialect.lowering.gpu.kernel import WIDE, Kernel
 from ragged_dialect.lowering.gpu.reuse import keep_local
 from ragged_dialect.lowering.gpu.temporaries import Temporaries
+from ragged_dialect.lowering.nested import captures, find_ops, remap
 
 FEWER_RESIDENT = 768
 """Threads that shall fit on a multiprocessor where a body has several reductions: ptxas unrolls their
@@ -36,9 +37,9 @@ def schedule(forall: Any, module: Any, name: str, status: Any, threads: int, unr
         kernel.open()
         if several:
             kernel.keep_resident(FEWER_RESIDENT)
-        counts = _counts(forall)
+        counts = counts_of(forall)
         with ir.InsertionPoint(forall):
-            grid = _product(counts)
+            grid = emit.product(counts)
         with ir.InsertionPoint(kernel.end):
             thread = hardware_id("gpu.thread_id") if kernel.threads > 1 else emit.value(0)
             block = hardware_id("gpu.block_id")
@@ -65,19 +66,6 @@ def hardware_id(name: str) -> Any:
     ).results[0]
 
 
-def _counts(forall: Any) -> list[Mixed]:
-    """Extents of a forall from 0 in steps of 1."""
-    dynamic = iter(forall.operands)
-    return [next(dynamic) if s == DYNAMIC else s for s in forall.attributes["staticUpperBound"]]
-
-
-def _product(counts: list[Mixed]) -> Mixed:
-    total: Mixed = 1
-    for count in counts:
-        total = emit.mul(total, count)
-    return total
-
-
 def _indices(kernel: Kernel, counts: list[Mixed], block: Any) -> list[Any]:
     """The forall's indices from the block number, the last one fastest."""
     indices: list[Any] = []
@@ -92,17 +80,11 @@ def _indices(kernel: Kernel, counts: list[Mixed], block: Any) -> list[Any]:
 def _move(body: Any, kernel: Kernel, indices: list[Any], inside: dict[Any, Any]) -> list[Any]:
     """Move a body into the kernel; its allocations."""
     allocs: list[Any] = []
-
-    def visit(op: Any) -> Any:
-        if op.name in ("memref.alloc", "memref.alloca"):
-            allocs.append(op)
-        return ir.WalkResult.ADVANCE
-
     for old, new in zip(body.arguments, indices, strict=True):
         old.replace_all_uses_with(new)
     end = kernel.end
     for op in list(body.operations)[:-1]:
         remap(op, inside)
-        op.operation.walk(visit)
+        allocs += find_ops(op, "memref.alloc", "memref.alloca")
         op.operation.move_before(end)
     return allocs

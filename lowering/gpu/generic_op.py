@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ragged_dialect._mlir import DYNAMIC, ir, linalg
-from ragged_dialect.lowering.buffers import extent, is_buffer
+from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect.generic import indexing_maps, iterator_kinds
+from ragged_dialect.lowering.buffers import extent, is_buffer, plain_dim
 from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.nested import find_ops
 
 
 @dataclass(frozen=True)
@@ -40,12 +42,12 @@ class GenericOp:
     @cached_property
     def maps(self) -> list[Any]:
         """The affine map of every operand."""
-        return [m.value if isinstance(m, ir.AffineMapAttr) else m for m in linalg.get_indexing_maps(self.op)]
+        return indexing_maps(self.op)
 
     @cached_property
     def parallel(self) -> list[bool]:
         """For every loop whether it is parallel."""
-        return ["parallel" in str(kind) for kind in self.op.attributes["iterator_types"]]
+        return [kind == "parallel" for kind in iterator_kinds(self.op)]
 
     @property
     def rank(self) -> int:
@@ -72,6 +74,11 @@ class GenericOp:
         """What the payload yields, one value per out."""
         return list(list(self.block.operations)[-1].operation.operands)
 
+    @cached_property
+    def loads(self) -> list[Any]:
+        """The loads of the payload, which are at places of its own."""
+        return find_ops(self.op, "memref.load")
+
     def is_read(self, k: int) -> bool:
         """Whether the payload uses the element of operand k."""
         return next(iter(self.block.arguments[k].uses), None) is not None
@@ -79,6 +86,11 @@ class GenericOp:
     def loops_of(self, k: int) -> set[int]:
         """The loops that index operand k."""
         return {d for expr in self.maps[k].results for d in dims_of(expr)}
+
+    def has_ranges(self, loop: int) -> bool:
+        """Whether a range of a loop's iterations has a range of one dim of every operand that it indexes."""
+        dims = [plain_dim(map_, loop) for map_ in self.maps]
+        return all(d == -1 or (d is not None and is_buffer(x)) for d, x in zip(dims, self.operands, strict=True))
 
     def place(self, loop: int) -> tuple[int, int]:
         """Operand and dim that a loop indexes alone: its extent is the loop's. A static one when
@@ -119,13 +131,4 @@ def dims_of(expr: Any) -> set[int]:
 
 def generics_in(op: Any) -> list[GenericOp]:
     """The `linalg.generic` ops inside an op, in order."""
-    found: list[GenericOp] = []
-
-    def visit(inner: Any) -> Any:
-        if inner.name == "linalg.generic":
-            found.append(GenericOp(inner))
-            return ir.WalkResult.SKIP
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return [GenericOp(inner) for inner in find_ops(op, "linalg.generic")]

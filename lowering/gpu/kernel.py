@@ -14,6 +14,8 @@ from ragged_dialect._mlir import DYNAMIC, arith, gpu, ir, memref, scf
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.buffers import VIEWS, defining_op, is_buffer, is_constant, may_overlap
 from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.gpu.shared_memory import SHARED_BYTES, shared_size
+from ragged_dialect.lowering.nested import clone
 from ragged_dialect.passes.base import PassFailure
 
 ALIGNMENT = 16
@@ -41,7 +43,8 @@ class Parameter:
 
 @dataclass
 class Kernel:
-    """Parameters and body of a kernel; ops are emitted at `end` of the body."""
+    """Parameters and body of a kernel; ops are emitted at `end` of the body. `shared_left` are the bytes of
+    shared memory that are not taken."""
 
     name: str
     threads: int
@@ -50,6 +53,7 @@ class Kernel:
     op: Any = None
     parameters: list[Parameter] = field(default_factory=list)
     inside: dict[Any, Any] = field(default_factory=dict)
+    shared_left: int = SHARED_BYTES
 
     # Opening ----------------------------------------------------------------------------------------
 
@@ -145,11 +149,7 @@ class Kernel:
         if not is_buffer(host):
             return self.scalar(host)
         if op is not None and op.name in VIEWS:
-            operands = [self.value(x, launch) for x in op.operands]
-            copy = op.clone().operation
-            for k, x in enumerate(operands):
-                copy.operands[k] = x
-            made = copy.results[0]
+            made = clone(op, {x: self.value(x, launch) for x in op.operands}).results[0]
         else:
             sizes = [self.extent(host, k, launch) for k in range(host.type.rank)]
             made = whole_view(self.pointer(host), sizes, host.type.element_type)
@@ -157,7 +157,8 @@ class Kernel:
         return made
 
     def workgroup(self, type_: Any) -> Any:
-        """A buffer in shared memory. Only once all parameters are known."""
+        """A buffer in shared memory, of which it takes some. Only once all parameters are known."""
+        self.shared_left -= shared_size(type_)
         count = self.op.attributes["workgroup_attributions"].value
         self.op.attributes["workgroup_attributions"] = ir.IntegerAttr.get(emit.i64(), count + 1)
         shared = ir.MemRefType.get(
@@ -191,7 +192,7 @@ class Kernel:
             )
 
     def _drop_unused(self) -> None:
-        """Parameters that canonicalization left without a use go."""
+        """Parameters that the body does not use go: what it captured may be used by ops that were replaced."""
         entry = self.op.regions[0].blocks[0]
         for k in reversed(range(len(self.parameters))):
             if next(iter(entry.arguments[k].uses), None) is None:

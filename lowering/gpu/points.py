@@ -11,6 +11,7 @@ from ragged_dialect.lowering.buffers import is_buffer
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.vector_access import BYTES, VectorAccess
+from ragged_dialect.lowering.nested import clone, find_ops
 
 Point = list[Mixed]
 """One index per loop."""
@@ -120,20 +121,9 @@ def _copy(op: Any, known: dict[Any, Any], point: Point) -> None:
     if op.name == "linalg.index":
         known[op.results[0]] = emit.value(point[op.attributes["dim"].value])
         return
-    copy = op.clone().operation
-    inner = dict(known)
-
-    def visit(found: Any) -> Any:
-        if found.name == "linalg.index":
-            with ir.InsertionPoint(found):
-                found.results[0].replace_all_uses_with(emit.value(point[found.attributes["dim"].value]))
-        for k, operand in enumerate(found.operands):
-            if operand in inner:
-                found.operands[k] = inner[operand]
-        return ir.WalkResult.ADVANCE
-
-    copy.walk(visit)
-    known.update(zip(op.results, copy.results, strict=True))
+    for index in find_ops(clone(op, known), "linalg.index"):
+        with ir.InsertionPoint(index):
+            index.results[0].replace_all_uses_with(emit.value(point[index.attributes["dim"].value]))
 
 
 def affine_value(expr: Any, point: Point) -> Mixed:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
-from ragged_dialect.lowering.buffers import VIEWS, defining_op, is_allocation, is_buffer, region, root
+from ragged_dialect.lowering.buffers import defining_op, is_allocation, region, root, touches
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 
 
@@ -91,17 +91,8 @@ def _is_free(view: Any, ops: list[Any], private: Any) -> bool:
     operands = [defining_op(x) for x in op.operands]
     if any(o is not None and o.block == private.block and o not in before for o in operands):
         return False
-    touching = [o for o in ops if _touches(o, root(view))]
+    touching = [o for o in ops if touches(o, root(view))]
     return touching == [ops[-1]]
-
-
-def _touches(op: Any, buffer: Any) -> bool:
-    if op.name in VIEWS or op.name == "memref.dim":
-        return False
-    found = any(is_buffer(x) and root(x) == buffer for x in op.operands)
-    return found or any(
-        _touches(inner.operation, buffer) for part in op.regions for b in part.blocks for inner in b.operations
-    )
 
 
 def _move_before(op: Any, place: Any) -> None:

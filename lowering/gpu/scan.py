@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir, memref, scf
+from ragged_dialect._mlir import arith, ir, scf
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.gpu.barriers import Access
 from ragged_dialect.lowering.gpu.combine import Exchange
 from ragged_dialect.lowering.gpu.shuffle import WARP, shuffle_up
+from ragged_dialect.lowering.gpu.slots import keep, load
 from ragged_dialect.lowering.gpu.thread_loops import below, guarded, strided
+from ragged_dialect.lowering.nested import clone
 
 _PER_THREAD = 8
 """Consecutive elements of a thread: less, and most of the time goes into barriers."""
@@ -55,18 +57,17 @@ class RunningSum:
         for op in list(self.loop.regions[0].blocks[0].operations)[:-1]:
             op = op.operation
             if wanted(op):
-                copy = op.clone().operation
-                for k, x in enumerate(copy.operands):
-                    copy.operands[k] = known.get(x, x)
-                known.update(zip(op.results, copy.results, strict=True))
+                clone(op, known)
 
 
 def emit_scan(scan: RunningSum, thread: Any, exchange: Exchange) -> Any:
     """Emit the loop before itself; the final total. Every thread takes part and gets it."""
     low, high, _, init = scan.loop.operands
     threads = exchange.kernel.threads
-    totals = exchange.kernel.workgroup(ir.MemRefType.get([threads // WARP], init.type))
-    exchange.barriers.before([Access.of(totals, True)])
+    totals = exchange.slots.totals(init.type)
+    barriers = exchange.barriers
+    barriers.before([Access.of(totals, True)])
+    before_loop = barriers.pending[:-1]
 
     def body(base: Any, carried: list[Any]) -> list[Any]:
         first = emit.add(base, emit.mul(thread, _PER_THREAD))
@@ -76,10 +77,12 @@ def emit_scan(scan: RunningSum, thread: Any, exchange: Exchange) -> Any:
         start = arith.addi(carried[0], before)
         for i, part in zip(places, sums, strict=True):
             guarded([below(i, high)], lambda i=i, part=part: scan.store(i, arith.addi(start, part)))
-        exchange.barriers.wait()
+        barriers.wait()
         return [arith.addi(carried[0], whole)]
 
     (total,) = strided(low, threads * _PER_THREAD, high, [init], body)
+    # The last barrier of a loop that runs leaves nothing pending; one that runs no times leaves all that was.
+    barriers.pending = before_loop
     return total
 
 
@@ -110,11 +113,11 @@ def _across(own: Any, thread: Any, totals: Any, exchange: Exchange) -> tuple[Any
         other = shuffle_up(upto, distance)
         upto = arith.addi(upto, arith.select(below(lane, distance), zero, other))
     last = arith.cmpi(0, lane, emit.value(WARP - 1))
-    guarded([last], lambda: memref.store(upto, totals, [warp]))
+    guarded([last], lambda: keep(upto, totals, warp))
     exchange.barriers.wait()
     before, whole = arith.subi(upto, own), zero
     for k in range(exchange.kernel.threads // WARP):
-        part = memref.load(totals, [emit.value(k)])
+        part = load(totals, emit.value(k), own.type)
         earlier = arith.cmpi(8, warp, emit.value(k))
         before = arith.addi(before, arith.select(earlier, part, zero))
         whole = arith.addi(whole, part)

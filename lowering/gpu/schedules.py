@@ -19,7 +19,7 @@ from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu import balanced, general, segment
-from ragged_dialect.lowering.gpu.generic_op import GenericOp, generics_in
+from ragged_dialect.lowering.gpu.generic_op import generics_in
 
 SCHEDULE = "ragged.schedule"
 """Attribute of a forall on the host: the name of its schedule."""
@@ -53,22 +53,8 @@ def _is_tile(forall: Any) -> bool:
     return bool(generics_in(forall)) and not _has(forall, "memref.load", "memref.store", "scf.for", "scf.while")
 
 
-def _gathers(generic: GenericOp) -> bool:
-    """Whether a payload loads at places of its own."""
-    found = False
-
-    def visit(op: Any) -> Any:
-        nonlocal found
-        found = found or op.name == "memref.load"
-        return ir.WalkResult.ADVANCE
-
-    for op in generic.payload:
-        op.walk(visit)
-    return found
-
-
 def _is_flat(forall: Any) -> bool:
-    return _is_tile(forall) and not any(g.reductions or _gathers(g) for g in generics_in(forall))
+    return _is_tile(forall) and not any(g.reductions or g.loads for g in generics_in(forall))
 
 
 def _is_row(forall: Any) -> bool:
@@ -76,7 +62,7 @@ def _is_row(forall: Any) -> bool:
 
 
 def _is_gather(forall: Any) -> bool:
-    return _is_tile(forall) and not _is_row(forall) and any(_gathers(g) for g in generics_in(forall))
+    return _is_tile(forall) and not _is_row(forall) and any(g.loads for g in generics_in(forall))
 
 
 def _is_segment(forall: Any) -> bool:

@@ -9,11 +9,11 @@ from typing import Any
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.generic import generic as make_generic
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.buffers import is_buffer, plain_dim
+from ragged_dialect.lowering.buffers import subview
+from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.combiner import Combiner, combiner_of
-from ragged_dialect.lowering.gpu.flat_runs import Cut, forall_over, place
+from ragged_dialect.lowering.gpu.flat_runs import Cut, place
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
-from ragged_dialect.lowering.gpu.temporaries import subview
 
 _FEW = 4096
 """Results for which blocks of their own are too few to keep a device busy."""
@@ -31,22 +31,17 @@ def split_loop(op: Any) -> int | None:
         return None
     if any(combiner_of(generic, k) is None or _reduced(generic, k) for k in outs):
         return None
-    return next((d for d in generic.reductions if _can_split(generic, d)), None)
+    return next((d for d in generic.reductions if _is_long(generic, d) and generic.has_ranges(d)), None)
 
 
 def _reduced(generic: GenericOp, out: int) -> bool:
     return bool(generic.loops_of(generic.n_inputs + out) & set(generic.reductions))
 
 
-def _can_split(generic: GenericOp, loop: int) -> bool:
-    """Whether a loop is long, or may be, and every input has a range of one dim for a range of it."""
+def _is_long(generic: GenericOp, loop: int) -> bool:
+    """Whether a loop has many iterations, or may have."""
     extent = generic.static_extent(loop)
-    if extent is not None and extent <= _FEW:
-        return False
-    return all(
-        plain_dim(map_, loop) is not None and (is_buffer(x) or plain_dim(map_, loop) == -1)
-        for map_, x in zip(generic.maps, generic.operands, strict=True)
-    )
+    return extent is None or extent > _FEW
 
 
 def split(op: Any, loop: int, elements: int) -> list[Any]:

@@ -10,18 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.buffers import VIEWS, is_buffer, starts_and_sizes
+from ragged_dialect.lowering.buffers import VIEWS, is_buffer, starts_and_sizes, subview
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.gpu.kernel import Kernel
+from ragged_dialect.lowering.gpu.shared_memory import EXCHANGE_BYTES, shared_size
+from ragged_dialect.lowering.nested import find_ops
 from ragged_dialect.passes.base import PassFailure
-
-SHARED_BYTES = 40 * 1024
-"""Static shared memory for temporaries: 48 KB less what combining threads may need."""
 
 
 @dataclass
@@ -33,10 +31,6 @@ class Slice:
     start: Mixed
 
 
-ALIGNED = 16
-"""Bytes that shared buffers are aligned to."""
-
-
 class Temporaries:
     """Places the allocations of a body. `host_value(value)` is the host's value of a scalar that the
     body captures, or None."""
@@ -46,16 +40,15 @@ class Temporaries:
         self.launch = launch
         self.grid = grid
         self.host_value = host_value
-        self.left = SHARED_BYTES
+        self.left = kernel.shared_left - EXCHANGE_BYTES
         self.shared: list[Any] = []
 
     def place(self, allocs: list[Any], block_id: Any) -> None:
         """Give every allocation its place; shared ones last, after all parameters exist."""
         for alloc in allocs:
             type_ = alloc.results[0].type
-            size = 0 if DYNAMIC in type_.shape else prod(type_.shape) * byte_size(type_.element_type)
-            if DYNAMIC not in type_.shape and size <= self.left:
-                self.left -= -(-size // ALIGNED) * ALIGNED
+            if DYNAMIC not in type_.shape and shared_size(type_) <= self.left:
+                self.left -= shared_size(type_)
                 self.shared.append(alloc)
             else:
                 self._place_global(alloc, block_id)
@@ -113,32 +106,16 @@ def is_value(x: Any) -> bool:
     return isinstance(x, ir.Value)
 
 
-def byte_size(type_: Any) -> int:
-    """Bytes of an element; indices have 8."""
-    if isinstance(type_, ir.IndexType):
-        return 8
-    return max(1, type_.width // 8)
-
-
 def mixed_sizes(alloc: Any) -> list[Mixed]:
     """Sizes of an allocation."""
     dynamic = iter(alloc.operands)
     return [next(dynamic) if s == DYNAMIC else s for s in alloc.results[0].type.shape]
 
 
-def _walk(block: Any) -> Iterator[Any]:
-    for op in block.operations:
-        op = op.operation
-        yield op
-        for region in op.regions:
-            for inner in region.blocks:
-                yield from _walk(inner)
-
-
 def _written_slices_of(body: Any, size: Any) -> Iterator[tuple[Any, tuple[Any, int]]]:
     """Slices of results with an axis of a size: start, (sliced buffer, axis)."""
-    for op in _walk(body):
-        if op.name != "memref.subview" or not _is_written(op.results[0]):
+    for op in (inner for op in body.operations for inner in find_ops(op, "memref.subview")):
+        if not _is_written(op.results[0]):
             continue
         for axis, (start, length) in enumerate(zip(*starts_and_sizes(op), strict=True)):
             if not isinstance(length, int) and length == size:
@@ -154,29 +131,6 @@ def _is_written(view: Any) -> bool:
         elif user.name in VIEWS and _is_written(user.results[0]):
             return True
     return False
-
-
-def subview(x: Any, starts: list[Mixed], sizes: list[Mixed], drop_first: bool = False) -> Any:
-    """`memref.subview` with unit strides; the first axis, of size 1, goes when asked."""
-    strides, _ = x.type.get_strides_and_offset()
-    shape = [s if isinstance(s, int) else DYNAMIC for s in sizes]
-    first = 1 if drop_first else 0
-    offset = 0 if all(isinstance(s, int) and s == 0 for s in starts) else DYNAMIC
-    layout = ir.StridedLayoutAttr.get(offset, list(strides)[first:])
-    result = ir.MemRefType.get(shape[first:], x.type.element_type, layout, x.type.memory_space)
-    dyn_starts = [s for s in starts if not isinstance(s, int)]
-    dyn_sizes = [s for s in sizes if not isinstance(s, int)]
-    return ir.Operation.create(
-        "memref.subview",
-        results=[result],
-        operands=[x, *dyn_starts, *dyn_sizes],
-        attributes={
-            "static_offsets": ir.DenseI64ArrayAttr.get([s if isinstance(s, int) else DYNAMIC for s in starts]),
-            "static_sizes": ir.DenseI64ArrayAttr.get(shape),
-            "static_strides": ir.DenseI64ArrayAttr.get([1] * len(sizes)),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, len(dyn_starts), len(dyn_sizes), 0]),
-        },
-    ).result
 
 
 def retype(buffer: Any) -> None:

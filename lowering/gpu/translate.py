@@ -9,7 +9,7 @@ from ragged_dialect.errors import CompileError
 from ragged_dialect.lowering.gpu.device_modules import gpu_modules
 from ragged_dialect.lowering.gpu.kernel import NARROW, WIDE
 from ragged_dialect.lowering.stage import Stage
-from ragged_dialect.ptx.link import linked
+from ragged_dialect.lowering.validity import require_valid
 from ragged_dialect.ptx.llvm22 import to_llvm22
 
 INDEX_BITS = (32, 64)
@@ -27,10 +27,10 @@ def nvvm_stage(index_bits: int = 64) -> Stage:
     return Stage(
         "nvvm",
         "expand-kernel-math,"
-        "gpu.module(canonicalize,cse,expand-strided-metadata,lower-affine,canonicalize,cse,convert-scf-to-cf,"
+        "gpu.module(expand-strided-metadata,lower-affine,canonicalize,cse,convert-scf-to-cf,"
         "convert-nvvm-to-llvm,"
         f"convert-gpu-to-nvvm{{index-bitwidth={index_bits} use-bare-ptr-memref-call-conv=1}},"
-        "canonicalize,cse,reconcile-unrealized-casts,canonicalize,cse),"
+        "canonicalize,cse,reconcile-unrealized-casts),"
         "check-nvvm-kernels,lower-libdevice-calls,lower-kernel-sigmoids,contract-kernel-floats,finish-nvvm-kernels",
     )
 
@@ -43,26 +43,26 @@ def kernels_to_llvm(module: Any, index_bits: int = 64) -> str:
     A `gpu.module` that is in the nvvm dialect already is translated as it is. Raises PassError at an
     op that does not lower, CompileError when there is not one `gpu.module`.
     """
-    with module.context, ir.Location.unknown():
-        alone = lowered_kernels(module, index_bits)  # owns the op below
-        [kernels] = gpu_modules(alone.operation)
-        return to_llvm22(llvm.translate_module_to_llvmir(kernels))
+    return _translated(lowered_kernels(module, index_bits))
 
 
-def kernels_of_both_widths(module: Any) -> str:
-    """As `kernels_to_llvm`, with a second kernel for 32-bit indices for each that is not `ragged.wide`:
-    its name ends in `_i32`."""
-    with module.context, ir.Location.unknown():
-        copy = ir.Module.create()
-        [kernels] = gpu_modules(module.operation)
-        copy.body.append(kernels.clone())
-    for kernel in _kernels(copy):
+def narrow_kernels_to_llvm(module: Any) -> str:
+    """As `kernels_to_llvm`, with 32-bit indices in every kernel that may have them: its name ends in
+    `_i32`. Those that are `ragged.wide` have 64-bit indices, and keep their names."""
+    narrow, wide = _alone(module), _alone(module)
+    for kernel in _kernels(narrow):
         if WIDE in kernel.attributes:
             kernel.erase()
         else:
             kernel.attributes["sym_name"] = ir.StringAttr.get(f"{_name(kernel)}{NARROW}", module.context)
-    wide = kernels_to_llvm(module)
-    return linked(wide, kernels_to_llvm(copy, 32)) if _kernels(copy) else wide
+    for kernel in _kernels(wide):
+        if WIDE not in kernel.attributes:
+            kernel.erase()
+    _lower(narrow, 32)
+    if _kernels(wide):
+        _lower(wide, 64)
+        _merge(narrow, wide)
+    return _translated(narrow)
 
 
 def narrow_names(module: Any) -> set[str]:
@@ -81,13 +81,44 @@ def _name(kernel: Any) -> str:
 
 def lowered_kernels(module: Any, index_bits: int = 64) -> Any:
     """A new module with the `gpu.module` of a module in the nvvm dialect. Raises as `kernels_to_llvm`."""
+    alone = _alone(module)
+    _lower(alone, index_bits)
+    return alone
+
+
+def _alone(module: Any) -> Any:
+    """A new module with a copy of the one `gpu.module`."""
     found = gpu_modules(module.operation)
     if len(found) != 1:
         raise CompileError(f"expected one gpu.module, got {len(found)}")
     with module.context, ir.Location.unknown():
         alone = ir.Module.create()
         alone.body.append(found[0].clone())
-    lowered = all(op.operation.name.startswith("llvm.") for op in found[0].regions[0].blocks[0].operations)
-    stage = Stage("nvvm", "check-nvvm-kernels") if lowered else nvvm_stage(index_bits)
-    stage.run(alone)
     return alone
+
+
+def _lower(alone: Any, index_bits: int) -> None:
+    lowered = all(op.operation.name.startswith("llvm.") for op in _body(alone).operations)
+    stage = Stage("nvvm", "check-nvvm-kernels") if lowered else nvvm_stage(index_bits)
+    stage.run(alone, verify=False)
+    require_valid(alone, "gpu.module")
+
+
+def _merge(target: Any, source: Any) -> None:
+    """Move functions and globals of lowered kernels to others'. Of two with a name, which only what
+    kernels share has, one stays behind."""
+    body = _body(target)
+    taken = {_name(op.operation) for op in body.operations}
+    for op in list(_body(source).operations):
+        if _name(op.operation) not in taken:
+            body.append(op.operation.detach_from_parent())
+
+
+def _translated(lowered: Any) -> str:
+    [kernels] = gpu_modules(lowered.operation)
+    return to_llvm22(llvm.translate_module_to_llvmir(kernels))
+
+
+def _body(module: Any) -> Any:
+    [kernels] = gpu_modules(module.operation)
+    return kernels.regions[0].blocks[0]

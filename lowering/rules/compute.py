@@ -16,6 +16,7 @@ from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.making import contiguous_like, own_windows
 from ragged_dialect.lowering.nest import make_nest
 from ragged_dialect.lowering.nest_emit import lower_nest
+from ragged_dialect.lowering.nested import clone, find_ops
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.lowering.rules.access import extract_element
 from ragged_dialect.shape import RaggedShape
@@ -92,16 +93,7 @@ def lower_generic(ctx: Lowering, op: Any) -> None:
 
 def index_loops(body: Any) -> frozenset[int]:
     """Loops whose index a region reads."""
-    found: set[int] = set()
-
-    def visit(op: Any) -> Any:
-        if op.name == "linalg.index":
-            found.add(op.attributes["dim"].value)
-        return ir.WalkResult.ADVANCE
-
-    for op in body.operations:
-        op.operation.walk(visit)
-    return frozenset(found)
+    return frozenset(index.attributes["dim"].value for op in body.operations for index in find_ops(op, "linalg.index"))
 
 
 def clone_payload(ctx: Lowering, body: Any) -> Any:
@@ -128,17 +120,7 @@ def clone_op(ctx: Lowering, op: Any, mapping: dict[Any, Any]) -> None:
         indices = [mapping.get(v, v) for v in list(op.operands)[1:]]
         mapping[op.results[0]] = extract_element(ctx.parts(op.operands[0]), indices)
         return
-    copy = op.clone()
-
-    def remap(inner: Any) -> Any:
-        for k, operand in enumerate(inner.operands):
-            if operand in mapping:
-                inner.operands[k] = mapping[operand]
-        return ir.WalkResult.ADVANCE
-
-    copy.operation.walk(remap)
-    for old, new in zip(op.results, copy.operation.results, strict=True):
-        mapping[old] = new
+    clone(op, mapping)
 
 
 def is_joinable(ctx: Lowering, op: Any) -> bool:

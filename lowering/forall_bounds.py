@@ -1,0 +1,43 @@
+"""The bounds of an `scf.forall` that runs from 0 in steps of 1: giving it some, and reading them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.emit import Mixed
+
+
+def dynamic(counts: Sequence[Mixed]) -> list[Any]:
+    """The operands of a forall for its counts."""
+    return [c for c in counts if not isinstance(c, int)]
+
+
+def attributes(counts: Sequence[Mixed], outs: int) -> dict[str, Any]:
+    """The attributes of a forall for its counts and the number of its shared outs."""
+    rank = len(counts)
+    bounds = [c if isinstance(c, int) else DYNAMIC for c in counts]
+    return {
+        "staticLowerBound": ir.DenseI64ArrayAttr.get([0] * rank),
+        "staticUpperBound": ir.DenseI64ArrayAttr.get(bounds),
+        "staticStep": ir.DenseI64ArrayAttr.get([1] * rank),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, len(dynamic(counts)), 0, outs]),
+    }
+
+
+def counts_of(forall: Any) -> list[Mixed]:
+    """How often a forall runs along each of its indices."""
+    values = iter(forall.operands)
+    return [next(values) if s == DYNAMIC else s for s in forall.attributes["staticUpperBound"]]
+
+
+def forall_over(count: Mixed) -> Any:
+    """An empty `scf.forall` from 0 to count, without outs."""
+    forall = ir.Operation.create("scf.forall", operands=dynamic([count]), attributes=attributes([count], 0), regions=1)
+    block = forall.regions[0].blocks.append(emit.index_type())
+    with ir.InsertionPoint(block):
+        terminator = ir.Operation.create("scf.forall.in_parallel", regions=1)
+        terminator.regions[0].blocks.append()
+    return forall

@@ -1,0 +1,143 @@
+"""The balanced schedule for elementwise work on the rows of components: equal tiles of rows.
+
+A block finds the components of its tile's first and last row, and a thread that of each of its rows
+between these, so that long, short and empty components cost what their rows cost.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import reduce
+from typing import Any
+
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.buffers import extent
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.forall_bounds import counts_of
+from ragged_dialect.lowering.gpu import general
+from ragged_dialect.lowering.gpu.balanced_component import ComponentCode, captured
+from ragged_dialect.lowering.gpu.balanced_lanes import Lanes
+from ragged_dialect.lowering.gpu.balanced_map_match import MappedComponents, RowMap
+from ragged_dialect.lowering.gpu.balanced_search import ended, ended_by_warp
+from ragged_dialect.lowering.gpu.component_rows import host_rows
+from ragged_dialect.lowering.gpu.kernel import Kernel
+from ragged_dialect.lowering.gpu.points import Payload, Point
+from ragged_dialect.lowering.gpu.shuffle import WARP
+from ragged_dialect.lowering.gpu.thread_loops import below, guarded, strided, with_index
+
+BATCHES = 2
+"""Times that a thread has as many rows as it can have in flight: fewer, and finding the components of a tile
+takes longer than the work on them."""
+
+_LT, _LE = 2, 3
+
+
+def schedule(found: MappedComponents, module: Any, name: str, status: Any, threads: int, unroll: int) -> None:
+    """Replace a forall on the host by a kernel and its launch for every map in it."""
+    forall = found.forall
+    with forall.location:
+        for number, row_map in enumerate(found.maps):
+            suffix = f"_{number}" if number else ""
+            kernel = Kernel(name + suffix, threads, module, status)
+            kernel.open()
+            _MapKernel(found, row_map, kernel, unroll).lower()
+    forall.erase()
+
+
+class _MapKernel:
+    """The kernel of one map."""
+
+    def __init__(self, found: MappedComponents, row_map: RowMap, kernel: Kernel, unroll: int) -> None:
+        self.row_map = row_map
+        self.forall = found.forall
+        self.kernel = kernel
+        self.unroll = unroll
+        with ir.InsertionPoint(kernel.end):
+            used = captured(found, [row_map.op], [found.low, found.high, *row_map.extents.values()])
+            self.code = ComponentCode(found, {x: kernel.value(x, self.forall) for x in used})
+            extents = {d: n if isinstance(n, int) else kernel.scalar(n) for d, n in row_map.extents.items()}
+            with self.code.placed(row_map.op, emit.value(0)) as placed:
+                self.lanes = Lanes.of(placed, row_map.loop, extents, kernel.threads, wide_rows=False)
+
+    @property
+    def rows(self) -> int:
+        """Rows of a tile."""
+        return self.lanes.groups * self.unroll * BATCHES
+
+    def lower(self) -> None:
+        """Emit kernel and launch before the forall."""
+        with ir.InsertionPoint(self.forall):
+            stored = reduce(emit.minimum, [extent(x, dim) for x, dim in host_rows(self.row_map.op, self.row_map.rows)])
+            chunks = self.lanes.chunks(self.row_map.extents)
+            grid = emit.mul(emit.ceildiv(stored, self.rows), chunks)
+            (count,) = counts_of(self.forall)
+        with ir.InsertionPoint(self.kernel.end):
+            self._tile(self._inside(count), self._inside(chunks))
+        self.kernel.close(grid, self.forall)
+
+    def _inside(self, x: Mixed) -> Mixed:
+        return x if isinstance(x, int) else self.kernel.scalar(x)
+
+    def _tile(self, count: Mixed, chunks: Mixed) -> None:
+        thread, block = general.hardware_id("gpu.thread_id"), general.hardware_id("gpu.block_id")
+        tile, chunk = emit.divide(block, chunks), 0 if chunks == 1 else arith.remui(block, emit.value(chunks))
+        lanes = emit.value(self.lanes.lanes)
+        group = arith.divui(thread, lanes)
+        point, conditions = self.lanes.position(arith.remui(thread, lanes), chunk)
+        if self.lanes.lanes * self.lanes.groups < self.kernel.threads:
+            conditions.append(below(group, self.lanes.groups))
+        components = emit.value(count)
+        first = emit.add(self.code.low(emit.value(0)), emit.mul(tile, self.rows))
+        last = emit.sub(emit.minimum(emit.add(first, self.rows), self.code.low(components)), 1)
+
+        def work() -> None:
+            # a row belongs to the component that follows those that end at it or before
+            after = [emit.add(row, 1) for row in (first, last)]
+            low, high = ended_by_warp(self.code.high, components, after, arith.remui(thread, emit.value(WARP)))
+            guarded(conditions, lambda: self._rows(point, emit.add(first, group), last, low, high))
+
+        some = arith.cmpi(_LT, emit.value(0), components)
+        guarded([some], lambda: guarded([arith.cmpi(_LE, emit.value(first), emit.value(last))], work))
+
+    def _rows(self, point: Point, first: Mixed, last: Any, low: Any, high: Any) -> None:
+        """The rows of a thread, from `first` on, up to `last`, whose components are from `low` to `high`."""
+        groups, loop = self.lanes.groups, self.lanes.loop
+
+        def batch(row: Any, _: list[Any]) -> list[Any]:
+            rows = [emit.value(emit.add(row, k * groups)) for k in range(self.unroll)]
+            inside = [None, *(arith.cmpi(_LE, row, last) for row in rows[1:])]
+            # Past the last row it is read again: all is loaded before anything is stored.
+            rows = [rows[0], *(emit.minimum(row, last) for row in rows[1:])]
+            components = ended(self.code.high, [emit.add(row, 1) for row in rows], low, high)
+            points = [
+                with_index(point, loop, emit.sub(row, self.code.low(component)))
+                for row, component in zip(rows, components, strict=True)
+            ]
+            self._points(components, points, inside)
+            return []
+
+        strided(first, groups * self.unroll, emit.add(last, 1), [], batch)
+
+    def _points(self, components: list[Any], points: list[Point], inside: list[Any]) -> None:
+        """Run the payload at points of components; what is not inside is not stored."""
+        with ExitStack() as stack:
+            placed = [stack.enter_context(self.code.placed(self.row_map.op, component)) for component in components]
+            payloads = [Payload(generic, self.lanes.vector) for generic in placed]
+            loaded = [_loads(payload, point) for payload, point in zip(payloads, points, strict=True)]
+            found = [p.values(point, x) for p, point, x in zip(payloads, points, loaded, strict=True)]
+            for payload, point, values, condition in zip(payloads, points, found, inside, strict=True):
+
+                def store(payload: Payload = payload, point: Point = point, values: Any = values) -> None:
+                    for out, made in enumerate(payload.generic.yielded):
+                        payload.store(out, point, [value(made) for value in values])
+
+                guarded([] if condition is None else [condition], store)
+
+
+def _loads(payload: Payload, point: Point) -> list[list[Any] | None]:
+    generic = payload.generic
+    return [
+        payload.load(k, point) if k < generic.n_inputs and generic.is_read(k) else None
+        for k in range(len(generic.operands))
+    ]

@@ -1,0 +1,156 @@
+"""Components that a forall runs over, and which operands in its body have their rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.lowering.buffers import VIEWS, defining_op, is_buffer, is_constant, region, root, starts_and_sizes
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.gpu.generic_op import GenericOp
+from ragged_dialect.lowering.nested import find_ops, ops_in
+
+_ADDRESSING = VIEWS | {"memref.load", "memref.dim"}
+
+
+@dataclass(frozen=True)
+class Components:
+    """The components that a forall runs over. `difference` is the op that computes how many rows one has,
+    from the offsets at the component's number and the next one."""
+
+    forall: Any
+    difference: Any
+
+    @property
+    def low(self) -> Any:
+        """The first row of the component in the body."""
+        return self.difference.operands[1]
+
+    @property
+    def high(self) -> Any:
+        """The row after its last one."""
+        return self.difference.operands[0]
+
+    @property
+    def length(self) -> Any:
+        """The number of its rows."""
+        return self.difference.results[0]
+
+    @property
+    def body(self) -> Any:
+        """The block of the forall."""
+        return self.forall.regions[0].blocks[0]
+
+    @property
+    def component(self) -> Any:
+        """The number of the component in the body."""
+        return self.body.arguments[0]
+
+
+class RowMatcher:
+    """Finds the rows of the component among the operands of one generic. `difference` is the op that
+    computes how many there are, once an operand has shown it."""
+
+    def __init__(self, body: Any, generic: GenericOp) -> None:
+        self.body = body
+        self.generic = generic
+        self.difference: Any = None
+
+    def rows_of(self, k: int, loop: int) -> int | None:
+        """The dim of operand k along which a component's rows lie: it must be a slice, from `low` on, of
+        a buffer from outside."""
+        x, results = self.generic.operands[k], self.generic.maps[k].results
+        dims = [d for d, e in enumerate(results) if isinstance(e, ir.AffineDimExpr) and e.position == loop]
+        op = defining_op(x) if is_buffer(x) else None
+        if len(dims) != 1 or not all(isinstance(e, ir.AffineDimExpr) for e in results) or op is None:
+            return None
+        if op.name != "memref.subview" or not is_outside(self.body, op.operands[0]):
+            return None
+        starts, sizes = starts_and_sizes(op)
+        others = [start for d, start in enumerate(starts) if d != dims[0]]
+        if len(starts) != len(results) or any(s != 1 for s in op.attributes["static_strides"]):
+            return None  # an axis dropped, or rows apart
+        if any(isinstance(start, ir.Value) and not is_outside(self.body, start) for start in others):
+            return None
+        return dims[0] if self._is_length(sizes[dims[0]], starts[dims[0]]) else None
+
+    def _is_length(self, size: Mixed, start: Mixed) -> bool:
+        """Whether a slice has the component's rows: the same for all operands."""
+        op = defining_op(size) if isinstance(size, ir.Value) else None
+        if op is None or op.name != "arith.subi" or op.operands[1] != start:
+            return False
+        if self.difference is None and self._are_offsets(start, op.operands[0]):
+            self.difference = op
+        return self.difference is not None and self.difference == op
+
+    def _are_offsets(self, low: Any, high: Any) -> bool:
+        """Whether two indices are what a vector from outside has at the component and after it."""
+        first, second = _loaded(low), _loaded(high)
+        if first is None or second is None or first[0] != second[0] or not is_outside(self.body, first[0]):
+            return False
+        after = defining_op(second[1])
+        if first[1] != self.body.arguments[0] or after is None or after.name != "arith.addi":
+            return False
+        steps = [x for x in after.operands if is_constant(x) and defining_op(x).attributes["value"].value == 1]
+        return first[1] in list(after.operands) and len(steps) == 1
+
+    def extent(self, loop: int) -> Mixed | None:
+        """The extent of a parallel loop, as far as it is known outside."""
+        k, dim = self.generic.place(loop)
+        static = self.generic.static_extent(loop)
+        op = defining_op(self.generic.operands[k])
+        if static is not None or op is None or op.name != "memref.subview":
+            return static
+        sizes = starts_and_sizes(op)[1]
+        if len(sizes) != len(op.result.type.shape):
+            return None
+        return sizes[dim] if is_outside(self.body, sizes[dim]) else None
+
+
+def _loaded(x: Any) -> tuple[Any, Any] | None:
+    """Vector and place of an index that is loaded from a vector."""
+    op = defining_op(x)
+    if op is not None and op.name == "arith.index_cast":
+        op = defining_op(op.operands[0])
+    if op is None or op.name != "memref.load" or len(op.operands) != 2:
+        return None
+    return op.operands[0], op.operands[1]
+
+
+def is_outside(body: Any, x: Any) -> bool:
+    """Whether a value is defined outside of a forall's body."""
+    block = x.owner if isinstance(x.owner, ir.Block) else x.owner.operation.block
+    return block != body
+
+
+def is_row_of_component(view: Any, body: Any) -> bool:
+    """Whether a view is of the entry of a buffer from outside that is numbered as the component."""
+    covered = region(view)
+    if covered is None or not is_outside(body, covered[0]):
+        return False
+    return any(
+        isinstance(start, ir.Value) and start == body.arguments[0] and isinstance(size, int) and size == 1
+        for start, size in covered[1]
+    )
+
+
+def is_free(op: Any, loop: int | None, written: set[Any]) -> bool:
+    """Whether an op of a payload, with what is in it, neither asks for the index of a loop nor reads
+    what the body writes."""
+    if any(index.attributes["dim"].value == loop for index in find_ops(op, "linalg.index")):
+        return False
+    return not any(is_buffer(x) and root(x) in written for inner in ops_in(op) for x in inner.operands)
+
+
+def is_plain(op: Any, written: set[Any]) -> bool:
+    """Whether an op of a body computes where things are, or is a generic."""
+    if op.name == "memref.load":
+        return root(op.operands[0]) not in written
+    return op.name == "linalg.generic" or op.name in _ADDRESSING or op.name.startswith("arith.")
+
+
+def host_rows(op: Any, rows: dict[int, int]) -> list[tuple[Any, int]]:
+    """The buffers outside of the forall in which an op has rows, each with the dim of the rows."""
+    operands = list(op.operands)
+    return [(defining_op(operands[k]).operands[0], dim) for k, dim in rows.items()]

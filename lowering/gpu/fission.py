@@ -1,0 +1,52 @@
+"""A forall over components as several, for schedules that take only some kinds of bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ragged_dialect._mlir import ir
+
+_EFFECTS = ("memref.alloc", "memref.store", "memref.copy")
+
+
+def fission(forall: Any, fits: Callable[[Any], bool]) -> list[Any] | None:
+    """Replace a forall by several in its place, each with some of its `linalg.generic` ops, in their order:
+    every one as many as `fits` allows. None, and nothing changes, when there are none that all fit."""
+    body = [op.operation for op in forall.regions[0].blocks[0].operations][:-1]
+    generics = [k for k, op in enumerate(body) if op.name == "linalg.generic"]
+    if any(op.name in _EFFECTS or (len(op.regions) > 0 and op.name != "linalg.generic") for op in body):
+        return None
+    parts: list[Any] = []
+    while generics:
+        part, taken = _longest(forall, generics, fits)
+        if part is None:
+            for made in parts:
+                made.erase()
+            return None
+        parts.append(part)
+        generics = generics[taken:]
+    forall.erase()
+    return parts
+
+
+def _longest(forall: Any, generics: list[int], fits: Callable[[Any], bool]) -> tuple[Any, int]:
+    """A forall before this one with the first of some generics, as many as fit, and how many; None when
+    even the first one does not."""
+    for taken in range(len(generics), 0, -1):
+        part = _part(forall, set(generics[:taken]))
+        if fits(part):
+            return part, taken
+        part.erase()
+    return None, 0
+
+
+def _part(forall: Any, kept: set[int]) -> Any:
+    """A copy of a forall before it with some ops of its body, by their numbers, and what those use."""
+    with ir.InsertionPoint(forall):
+        part = forall.clone().operation
+    body = [op.operation for op in part.regions[0].blocks[0].operations][:-1]
+    for k, op in reversed(list(enumerate(body))):
+        if k not in kept and all(next(iter(result.uses), None) is None for result in op.results):
+            op.erase()
+    return part

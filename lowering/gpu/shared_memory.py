@@ -1,0 +1,29 @@
+"""How much shared memory a kernel has, and what is kept of it for threads that combine their parts."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from ragged_dialect._mlir import ir
+
+SHARED_BYTES = 48 * 1024
+"""Static shared memory of a kernel, on every device."""
+
+EXCHANGE_BYTES = 8 * 1024
+"""What temporaries leave: a slot of 8 bytes for every thread of the largest block."""
+
+_ALIGNED = 16
+"""Bytes that shared buffers are aligned to."""
+
+
+def byte_size(type_: Any) -> int:
+    """Bytes of an element; indices have 8."""
+    if isinstance(type_, ir.IndexType):
+        return 8
+    return max(1, type_.width // 8)
+
+
+def shared_size(type_: Any) -> int:
+    """Bytes that a buffer of static shape takes of shared memory."""
+    return -(-prod(type_.shape) * byte_size(type_.element_type) // _ALIGNED) * _ALIGNED

@@ -1,0 +1,100 @@
+"""Shared memory through which threads pass values to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ragged_dialect._mlir import arith, ir, memref
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.gpu.kernel import Kernel
+from ragged_dialect.lowering.gpu.shared_memory import byte_size, shared_size
+from ragged_dialect.lowering.gpu.shuffle import WARP
+
+WIDE = 8
+"""Bytes of the largest value, and of a place of a slot that holds any."""
+
+
+class Slots:
+    """Buffers with a place for every thread, made when they are first needed. Room for one that holds
+    any value is left until there is one: then there always is a slot for one value at least."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.buffers: list[Any] = []
+
+    def of(self, types: Sequence[Any]) -> list[Any]:
+        """A slot for each of some values; fewer, at least one, where there is no room for all."""
+        found: list[Any] = []
+        for type_ in types:
+            slot = self._free(type_, found)
+            if slot is None:
+                break
+            found.append(slot)
+        return found
+
+    def totals(self, type_: Any) -> Any:
+        """A buffer with a place for every warp, at least."""
+        made = self._make(type_, self.kernel.threads // WARP)
+        return self._free(type_, []) if made is None else made
+
+    def _free(self, type_: Any, taken: list[Any]) -> Any:
+        """A slot that is not taken: of a type, or else one that holds any value; None when all are taken
+        and there is no room."""
+        element = emit.i64() if isinstance(type_, ir.IndexType) else type_
+        free = [buffer for buffer in self.buffers if buffer not in taken]
+        alike = [buffer for buffer in free if buffer.type.element_type == element]
+        if alike:
+            return alike[0]
+        made = self._slot(element)
+        if made is not None:
+            return made
+        return next(filter(_is_wide, free), None) or self._slot(emit.i64())
+
+    def _slot(self, element: Any) -> Any:
+        made = self._make(element, self.kernel.threads)
+        if made is not None:
+            self.buffers.append(made)
+        return made
+
+    def _make(self, element: Any, count: int) -> Any:
+        """A new buffer, None when there is no room."""
+        type_ = ir.MemRefType.get([count], element)
+        any_value = count == self.kernel.threads and byte_size(element) == WIDE
+        kept = 0 if any_value or any(map(_is_wide, self.buffers)) else self.kernel.threads * WIDE
+        return self.kernel.workgroup(type_) if shared_size(type_) + kept <= self.kernel.shared_left else None
+
+
+def _is_wide(buffer: Any) -> bool:
+    return byte_size(buffer.type.element_type) == WIDE
+
+
+def keep(value: Any, buffer: Any, at: Any) -> None:
+    """Store a value at a place of a slot."""
+    memref.store(_with_type(value, buffer.type.element_type), buffer, [at])
+
+
+def load(buffer: Any, at: Any, type_: Any) -> Any:
+    """The value of a type at a place of a slot."""
+    return _with_type(memref.load(buffer, [at]), type_)
+
+
+def _with_type(value: Any, type_: Any) -> Any:
+    """A value as one of another type from which it can be had back."""
+    if value.type == type_:
+        return value
+    bits = _to_bits(value)
+    if isinstance(type_, ir.IndexType):
+        return emit.to_index(bits)
+    if type_.width < bits.type.width:
+        bits = arith.trunci(ir.IntegerType.get_signless(type_.width), bits)
+    return bits if bits.type == type_ else arith.bitcast(type_, bits)
+
+
+def _to_bits(value: Any) -> Any:
+    """The bits of a value, the lowest ones of an i64."""
+    if isinstance(value.type, ir.IndexType):
+        return emit.to_i64(value)
+    if not isinstance(value.type, ir.IntegerType):
+        value = arith.bitcast(ir.IntegerType.get_signless(value.type.width), value)
+    return value if value.type == emit.i64() else arith.extui(emit.i64(), value)

@@ -1,0 +1,73 @@
+"""Ops with what is inside their regions: finding some of them, what they capture, copying them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ragged_dialect._mlir import ir
+
+
+def ops_in(root: Any) -> list[Any]:
+    """An op and the ops inside it, outer ones first."""
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def find_ops(root: Any, *names: str) -> list[Any]:
+    """The ops of some names among an op and those inside it, outer ones first."""
+    return [op for op in ops_in(root) if op.name in names]
+
+
+def outermost(root: Any, name: str) -> list[Any]:
+    """The ops of a name inside an op that are in no other one of it."""
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name != name:
+            return ir.WalkResult.ADVANCE
+        found.append(op)
+        return ir.WalkResult.SKIP
+
+    root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def captures(ops: Iterable[Any], arguments: Iterable[Any] = ()) -> list[Any]:
+    """Values used in some ops and their regions and defined outside, in order of first use.
+    `arguments` count as inside."""
+    inside: set[Any] = set(arguments)
+    found: dict[Any, None] = {}
+    for root in ops:
+        for op in ops_in(root):
+            for operand in op.operands:
+                if operand not in inside:
+                    found.setdefault(operand)
+            inside.update(op.results)
+            for region in op.regions:
+                for block in region.blocks:
+                    inside.update(block.arguments)
+    return list(found)
+
+
+def remap(op: Any, mapping: dict[Any, Any]) -> None:
+    """Replace operands of an op and of what is inside it."""
+    for inner in ops_in(op):
+        for k, operand in enumerate(inner.operands):
+            if operand in mapping:
+                inner.operands[k] = mapping[operand]
+
+
+def clone(op: Any, known: dict[Any, Any]) -> Any:
+    """A copy of an op at the insertion point, with what `known` has in place of operands, also inside
+    it; `known` has its results afterwards."""
+    copy = op.clone().operation
+    remap(copy, known)
+    known.update(zip(op.results, copy.results, strict=True))
+    return copy
