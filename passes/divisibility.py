@@ -17,8 +17,9 @@ from ragged_dialect.iteration import ELEMENTWISE_DIALECTS
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.merging import merge_rule
 from ragged_dialect.ops.making import EmptyOp
+from ragged_dialect.passes.matching import dim_of, shape
 from ragged_dialect.passes.patterns.access import constant_lengths
-from ragged_dialect.passes.rewriting import Rewriter, dim_of, shape
+from ragged_dialect.passes.rewriting import Rewriter
 from ragged_dialect.traits import int_attr, optional_int
 from ragged_dialect.types import is_tensor
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ragged_dialect.layout import Layout
 from ragged_dialect.ops.structure import partition_count
-from ragged_dialect.passes.rewriting import dim_of, shape
+from ragged_dialect.passes.matching import dim_of, shape
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import int_attr
 

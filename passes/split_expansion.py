@@ -17,8 +17,9 @@ from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.passes.divisibility import Divisors
 from ragged_dialect.passes.loop_layouts import operand_loops
+from ragged_dialect.passes.matching import dim_of, shape
 from ragged_dialect.passes.patterns.splitting import factor_of
-from ragged_dialect.passes.rewriting import Rewriter, dim_of, shape, walk
+from ragged_dialect.passes.rewriting import Rewriter, walk
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_tensor, tensor_type
 

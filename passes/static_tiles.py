@@ -13,28 +13,24 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import generic
 from ragged_dialect.iteration import is_elementwise
+from ragged_dialect.passes.rewriting import walk
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
 
 def generalize_static_tiles(module: Any) -> None:
     """Rewrite every elementwise op of a module whose result is ragged and of static shape."""
-    found: list[Any] = []
-
-    def visit(op: Any) -> Any:
-        if _is_foldable(op):
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
-    for op in found:
+    for op in [op for op in walk(module, bodies=False) if _is_foldable(op)]:
         with ir.InsertionPoint(op), op.location:
             _generalize(op)
 
 
 def _is_foldable(op: Any) -> bool:
-    if len(op.results) != 1 or not is_ragged(op.results[0].type) or None in shape_of(op.results[0].type).shape:
+    if not is_elementwise(op) or len(op.results) != 1:
         return False
-    return is_elementwise(op) and any(is_ragged(v.type) for v in op.operands) and not _picks_whole(op)
+    result = op.results[0].type
+    if not is_ragged(result) or None in shape_of(result).shape:
+        return False
+    return any(is_ragged(v.type) for v in op.operands) and not _picks_whole(op)
 
 
 def _picks_whole(op: Any) -> bool:

@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.passes.rewriting import Rewriter, defining, dim_of, producer, shape, source
+from ragged_dialect.passes.matching import defining, dim_of, producer, shape, source
+from ragged_dialect.passes.rewriting import Rewriter
 from ragged_dialect.traits import int_attr
-from ragged_dialect.types import is_ragged, is_tensor, layout_of
+from ragged_dialect.types import is_tensor
 
 _VIEWS = frozenset({"ragged.assume", "tensor.cast"})
 
@@ -19,7 +20,7 @@ def root_of(value: Any, rewriter: Rewriter) -> Any:
     goes through casts and assumes only."""
     chain: list[Any] = []
     while value not in rewriter.roots:
-        above = _above(value)
+        above = _above(value, rewriter)
         if above is None:
             rewriter.roots[value] = value
             break
@@ -31,24 +32,22 @@ def root_of(value: Any, rewriter: Rewriter) -> Any:
     return root
 
 
-def _above(value: Any) -> Any | None:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or not is_ragged(value.type):
+def _above(value: Any, rewriter: Rewriter) -> Any | None:
+    owner, layout = value.owner, rewriter.layout(value)
+    if isinstance(owner, ir.Block) or layout is None:
         return None
     op = owner.operation
-    layout = layout_of(value.type)
-    assert layout is not None
-    if op.name in _VIEWS:
+    name = op.name
+    if name in _VIEWS:
         above = op.operands[0]
     elif layout.has_windows:
         return None
     else:
-        above = _computed_from(op, value)
-    return above if above is not None and layout_of(above.type) == layout else None
+        above = _computed_from(op, name, value)
+    return above if above is not None and rewriter.layout(above) == layout else None
 
 
-def _computed_from(op: Any, value: Any) -> Any | None:
-    name = op.name
+def _computed_from(op: Any, name: str, value: Any) -> Any | None:
     if name == "ragged.empty":
         return op.operands[0] if "from" not in op.attributes else None
     if name.startswith("linalg."):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -101,6 +102,24 @@ def test_order_of_patterns_does_not_matter(program: Program, seed: int) -> None:
     assert _normal(program, seed) == _normal(program)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_starts_of_slices_add_up_to_one_sum(seed: int) -> None:
+    """Whichever two of four slices compose first: terms in the order of the slices, constants last."""
+    text = """func.func @f(%x: tensor<?xf32>, %a: index, %b: index, %c: index, %d: index, %n: index) -> tensor<?xf32> {
+      %one = arith.constant 1 : index
+      %zero = arith.constant 0 : index
+      %s = arith.addi %c, %d : index
+      %0 = ragged.slice %x, %one, %a {dim = 0} : (tensor<?xf32>, index, index) -> tensor<?xf32>
+      %1 = ragged.slice %0, %b, %zero {dim = 0} : (tensor<?xf32>, index, index) -> tensor<?xf32>
+      %2 = ragged.slice %1, %s, %zero {dim = 0} : (tensor<?xf32>, index, index) -> tensor<?xf32>
+      %3 = ragged.slice %2, %zero, %n {dim = 0} : (tensor<?xf32>, index, index) -> tensor<?xf32>
+      return %3 : tensor<?xf32>
+    }"""
+    text = rewritten(text, RaggedCanonicalize(seed=seed))
+    assert re.findall(r"arith.addi (.*) :", text) == ["%arg2, %arg3", "%0, %arg4", "%1, %c1", "%1, %arg5", "%3, %c1"]
+    assert "ragged.slice %arg0, %2, %4 {dim = 0}" in text
+
+
 @settings(max_examples=40)
 @given(programs(steps=8))
 def test_meaning_is_kept(program: Program) -> None:
@@ -145,3 +164,17 @@ def test_locations_are_kept() -> None:
     own = RaggedCanonicalize()
     Stage(own.name, own.name, (), own).run(module)
     assert _locations(module.body)[0] == merge
+
+
+def test_long_chain_of_slices() -> None:
+    """Sums of many terms are not taken apart again and again; the result is right all the same."""
+    starts = [f"%s{i}" for i in range(40)]
+    lines = [
+        f"%{i + 1} = ragged.slice %{i}, {start}, %n {{dim = 0}} : (tensor<?xf32>, index, index) -> tensor<?xf32>"
+        for i, start in enumerate(starts)
+    ]
+    arguments = ", ".join(f"{name}: index" for name in (*starts, "%n"))
+    body = "\n".join(lines)
+    text = f"func.func @f(%0: tensor<?xf32>, {arguments}) -> tensor<?xf32> {{\n{body}\nreturn %40 : tensor<?xf32>\n}}"
+    text = rewritten(text, RaggedCanonicalize())
+    assert (text.count("ragged.slice"), text.count("arith.addi")) == (1, 40)

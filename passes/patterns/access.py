@@ -8,7 +8,8 @@ from typing import Any
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.merging import merge_rule
-from ragged_dialect.passes.rewriting import Pattern, Rewriter, defining, dim_of, same_meaning, shape
+from ragged_dialect.passes.matching import defining, dim_of, same_meaning, shape
+from ragged_dialect.passes.rewriting import Pattern, Rewriter
 from ragged_dialect.passes.structure import root_of, vector_of
 from ragged_dialect.traits import int_attr
 from ragged_dialect.types import dense_type, is_ragged

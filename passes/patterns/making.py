@@ -8,7 +8,8 @@ from typing import Any
 from ragged_dialect import builders
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ops.making import EmptyOp
-from ragged_dialect.passes.rewriting import Pattern, Rewriter, producer, shape
+from ragged_dialect.passes.matching import producer, shape
+from ragged_dialect.passes.rewriting import Pattern, Rewriter
 from ragged_dialect.passes.structure import root_of
 from ragged_dialect.segments import segments
 from ragged_dialect.sources import Source
@@ -26,6 +27,8 @@ def empty_of_root(op: Any, rewriter: Rewriter) -> bool:
     new_likes, new_sources = _joined([root_of(v, rewriter) for v in likes], sources)
     if new_likes == likes:
         return False
+    if new_sources == sources and [v.type for v in new_likes] == [v.type for v in likes]:
+        return rewriter.set_operands(op, new_likes)
     try:
         segments([v.type for v in [*new_likes, *extents]])
     except LayoutError:

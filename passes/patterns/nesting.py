@@ -6,15 +6,8 @@ from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect.merging import merge_rule
-from ragged_dialect.passes.rewriting import (
-    Pattern,
-    Rewriter,
-    attempt,
-    dim_of,
-    producer,
-    same_meaning,
-    shape,
-)
+from ragged_dialect.passes.matching import attempt, dim_of, producer, same_meaning, shape
+from ragged_dialect.passes.rewriting import Pattern, Rewriter
 from ragged_dialect.passes.structure import is_vector_of
 
 

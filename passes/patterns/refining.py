@@ -8,8 +8,9 @@ from typing import Any
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.passes.matching import same_meaning, shape
 from ragged_dialect.passes.result_shapes import RESULT_SHAPES
-from ragged_dialect.passes.rewriting import Pattern, Rewriter, same_meaning, shape
+from ragged_dialect.passes.rewriting import Pattern, Rewriter
 from ragged_dialect.segments import segments
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_tensor, tensor_type
@@ -23,13 +24,13 @@ def refine(op: Any, rewriter: Rewriter) -> bool:
     past = [_past_casts(v) for v in operands]
     declared = op.results[0].type
     wanted = declared
-    if op.name in RESULT_SHAPES:
-        try:
+    try:
+        if op.name in RESULT_SHAPES:
             wanted = _joined(op, RESULT_SHAPES[op.name](op, past), declared)
-            segments([v.type for v in past])
-        except LayoutError:
+        if wanted is None or (wanted == declared and past == operands):
             return False
-    if wanted is None or (wanted == declared and past == operands):
+        segments([v.type for v in past])
+    except LayoutError:
         return False
     attributes = {a: op.attributes[a] for a in _names(op) if a != "operandSegmentSizes"}
     with rewriter.before(op):

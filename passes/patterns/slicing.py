@@ -6,9 +6,7 @@ from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.passes.rewriting import (
-    Pattern,
-    Rewriter,
+from ragged_dialect.passes.matching import (
     add,
     attempt,
     constant_int,
@@ -18,6 +16,7 @@ from ragged_dialect.passes.rewriting import (
     same_meaning,
     shape,
 )
+from ragged_dialect.passes.rewriting import Pattern, Rewriter
 from ragged_dialect.segments import segments
 from ragged_dialect.types import is_tensor
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect import builders
-from ragged_dialect.passes.rewriting import Pattern, Rewriter, attempt, dim_of, producer, same_meaning, shape
+from ragged_dialect.passes.matching import attempt, dim_of, producer, same_meaning, shape
+from ragged_dialect.passes.rewriting import Pattern, Rewriter
 from ragged_dialect.traits import int_attr
 
 
