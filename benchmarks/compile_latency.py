@@ -1,7 +1,13 @@
 """How long compiling for GPUs takes: `python benchmarks/compile_latency.py [--arch sm_90]`.
 
-Warm, in one process: from a program's text to the PTX of its kernels. Cold: from the start of a Python
-process to the first result of the emulator, with nothing in the compile cache. Least of several.
+Warm, in one process: what `compile(target="gpu")` does from a program's text to PTX, with nothing in the
+compile cache. `compile` is the whole of it, the columns before are its longest parts. The kernels have
+32-bit indices where they may; `64-bit` is what the first launch with a buffer of 2**30 elements or more
+waits for beside. The driver, which makes machine code of PTX, is not in any column. Times are the
+processor's: compiling takes one thread, so they are what passes on a machine that does nothing else.
+
+Cold: from the start of a Python process to the first result of the emulator, with nothing in the compile
+cache. Least of several.
 """
 
 from __future__ import annotations
@@ -18,13 +24,14 @@ from common import load
 from gpu_artifacts import sources
 
 from ragged_dialect.asm.module import load_module
+from ragged_dialect.compiler.device import KernelOptions, ptx_program
 from ragged_dialect.dialect import context
-from ragged_dialect.lowering.gpu.translate import kernels_to_llvm
+from ragged_dialect.lowering.gpu.translate import kernels_to_llvm, narrow_kernels_to_llvm, narrow_names
 from ragged_dialect.lowering.pipelines import gpu_pipeline
 from ragged_dialect.ptx import emit
 
 TARGET_WARM = 0.1
-"""Seconds per kernel that we want at most."""
+"""Seconds of `compile` per kernel that we want at most."""
 
 TARGET_COLD = 1.5
 """Seconds to the first result that we want at most."""
@@ -41,30 +48,47 @@ print(function(values, offsets, *map(float, sys.argv[2:])).sum())
 
 
 class Warm(NamedTuple):
-    """Seconds of the passes, of the translation to LLVM IR and of making PTX; how many kernels."""
+    """Seconds of the passes, of the translation to LLVM IR, of making PTX, of all that `compile` does and
+    of doing it again for 64-bit indices; how many kernels."""
 
     passes: float
     translation: float
     ptx: float
+    compile: float
+    wide: float
     kernels: int
 
     @property
-    def total(self) -> float:
-        """Seconds from text to PTX."""
-        return self.passes + self.translation + self.ptx
+    def per_kernel(self) -> float:
+        """Seconds of `compile` per kernel."""
+        return self.compile / max(1, self.kernels)
 
 
 def warm(text: str, arch: str) -> Warm:
-    """Compile a program once."""
-    start = time.perf_counter()
+    """Compile a program once in parts, and once for each width of indices."""
+    start = time.process_time()
     module = load_module(text, context(), "<program>")
     for stage in gpu_pipeline():
         stage.run(module, verify=False)
-    lowered = time.perf_counter()
-    llvm_ir = kernels_to_llvm(module)
-    translated = time.perf_counter()
+    lowered = time.process_time()
+    llvm_ir = (narrow_kernels_to_llvm if narrow_names(module) else kernels_to_llvm)(module)
+    translated = time.process_time()
     kernels = emit(llvm_ir, arch).count(".visible .entry")
-    return Warm(lowered - start, translated - lowered, time.perf_counter() - translated, kernels)
+    emitted = time.process_time()
+    whole, wide = (_whole(text, arch, KernelOptions(narrow)) for narrow in (True, False))
+    return Warm(lowered - start, translated - lowered, emitted - translated, whole, wide, kernels)
+
+
+def _whole(text: str, arch: str, kernels: KernelOptions) -> float:
+    start = time.process_time()
+    ptx_program(text, None, True, arch, kernels=kernels)
+    return time.process_time() - start
+
+
+def best(text: str, arch: str, repetitions: int) -> Warm:
+    """The least of every column."""
+    found = [warm(text, arch) for _ in range(1 + repetitions)]
+    return Warm(*(min(column) for column in zip(*found, strict=True)))
 
 
 def cold(path: Path, repetitions: int) -> float:
@@ -86,13 +110,12 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     os.environ["RAGGED_CACHE"] = "0"
     print(f"{options.arch}, least of {options.repetitions}; {load()}\n")
-    titles = ("kernels", "passes", "LLVM IR", "PTX", "total", "per kernel")
-    print(f"{'ms, warm':20}{''.join(f'{title:>11}' for title in titles)}   target {1e3 * TARGET_WARM:.0f}")
+    titles = ("kernels", "passes", "LLVM IR", "PTX", "compile", "per kernel", "64-bit")
+    print(f"{'ms, warm':20}{''.join(f'{title:>11}' for title in titles)}   target {1e3 * TARGET_WARM:.0f} per kernel")
     for path in sources():
-        warm(path.read_text(), options.arch)
-        best = min((warm(path.read_text(), options.arch) for _ in range(options.repetitions)), key=lambda w: w.total)
-        seconds = (best.passes, best.translation, best.ptx, best.total, best.total / max(1, best.kernels))
-        print(f"{path.stem:20}{best.kernels:11}{''.join(f'{1e3 * x:11.1f}' for x in seconds)}")
+        it = best(path.read_text(), options.arch, options.repetitions)
+        seconds = (it.passes, it.translation, it.ptx, it.compile, it.per_kernel, it.wide)
+        print(f"{path.stem:20}{it.kernels:11}{''.join(f'{1e3 * x:11.1f}' for x in seconds)}")
     print(f"\n{'ms to a result, cold':20}{'':11}   target {1e3 * TARGET_COLD:.0f}")
     for path in sources():
         if path.stem in _COLD:

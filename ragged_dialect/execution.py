@@ -45,8 +45,8 @@ def compile(
     For the GPU only: `arch`, like `sm_90`, is what code is made for (default: the current device);
     `sync="forbid"` refuses programs whose calls wait for the device; `fast_math` allows approximate
     functions. For the GPU and the emulator: `schedule` is that of `ragged-map-parallel`; `index_bits`
-    is 64, or 32 for kernels with 32-bit indices as well, which run where every extent fits (default:
-    32 on the GPU, 64 on the emulator, which then compiles less).
+    is 64, or 32 for kernels with 32-bit indices, which run where every extent fits (the others are made
+    when a call needs them; default: 32 on the GPU, 64 on the emulator).
 
     Threads on the CPU: RAGGED_NUM_THREADS, all cores by default. Raises VerifyError, CompileError,
     PassError or DeviceError.

@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.fake_cupy import FakeCupy
-from support.gpu_programs import HEADER, emulator_loader, install
+from support.gpu_programs import HEADER, with_emulator
 
 from ragged_dialect import CompileError, compile
 from ragged_dialect.artifacts import gpu_module
@@ -35,8 +35,7 @@ GOOD = (np.array([[0.1, 1], [2, 3], [4, 5]], F32), np.array([0, 1, 1, 3]))
 @pytest.fixture
 def cupy(monkeypatch: pytest.MonkeyPatch) -> FakeCupy:
     """The fake with kernels that the emulator runs."""
-    monkeypatch.setattr("ragged_dialect.ptx.emit", lambda text, arch, fast_math: HEADER + text)
-    return install(monkeypatch, FakeCupy(emulator_loader))
+    return with_emulator(monkeypatch)
 
 
 def imported(path: Path) -> Any:
@@ -65,6 +64,17 @@ def test_results(tmp_path: Path, cupy: FakeCupy) -> None:
     expected = compile(SOFT, target="emulator")(GOOD, 2.5)
     assert values.get().tolist() == expected[0][0].tolist()
     assert (offsets.get().tolist(), lengths.get().tolist()) == ([0, 1, 1, 3], [1, 0, 2])
+
+
+def test_buffers_of_any_size(tmp_path: Path, cupy: FakeCupy) -> None:
+    """The file has the kernels with 64-bit indices too; they are loaded when a launch needs them."""
+    made = artifact(tmp_path, SOFT)
+    expected = made.soft(GOOD, 2.5)[0][0].get().tolist()
+    assert len(cupy.loaded) == 1
+    made.LIMIT = 2
+    for _ in range(2):
+        assert made.soft(GOOD, 2.5)[0][0].get().tolist() == expected
+    assert [b"_i32" in ptx for ptx in cupy.loaded] == [True, False]
 
 
 def test_printing(tmp_path: Path, cupy: FakeCupy, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from support.kernels import FLOATS, INTEGERS, all_kernels, kernel, module, translated
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import CompileError, PassError
-from ragged_dialect.lowering.gpu.translate import kernels_to_llvm, nvvm_stage
+from ragged_dialect.lowering.gpu.translate import kernels_to_llvm, narrow_kernels_to_llvm, nvvm_stage
 from ragged_dialect.ptx import backend, emit
 
 MODULES = dict(all_kernels())
@@ -232,6 +233,42 @@ def test_ops_that_do_not_lower_are_named(body: str, message: str) -> None:
 def test_one_gpu_module_is_expected(text: str, count: int) -> None:
     with pytest.raises(CompileError, match=f"expected one gpu.module, got {count}"):
         translated(text)
+
+
+def test_narrow_kernels_beside_wide_ones() -> None:
+    """Both widths in one text, and once what both of them call."""
+    body = "%s = math.sin %x0 : f32\n  %t = math.fpowi %s, %x1 : f32, i64\n  %r = arith.addf %t, %s : f32"
+    text = module(*(kernel(name, body, ["f32", "i64", "index"], "f32") for name in ("a", "b")))
+    text = text.replace("%p3: memref<f32> {llvm.noalias}", "%p3: memref<f32> {llvm.noalias}, %n: index")
+    head, tail = text.split("kernel {", 1)
+    found = narrow_kernels_to_llvm(load_module(f"{head}kernel attributes {{ragged.wide}} {{{tail}", context()))
+    assert sorted(re.findall(r"^define ptx_kernel void @(\w+)\(.*(i\d+) %4\)", found, re.M)) == [
+        ("a", "i64"),
+        ("b_i32", "i32"),
+    ]
+    assert found.count("declare float @__nv_sinf(") == 1
+    [power] = re.findall(r"^define (?!ptx_kernel)[^}]*}", found, re.M)
+    assert power.count("  ret ") == 1
+    assert emit(found).count(".visible .entry") == 2
+
+
+def test_all_kernels_narrow() -> None:
+    made = load_module(module(kernel("k", "%r = math.exp %x0 : f32", ["f32"], "f32")), context(), "<kernels>")
+    assert narrow_kernels_to_llvm(made) == kernels_to_llvm(made, 32).replace("@k(", "@k_i32(")
+
+
+def test_invalid_ir_is_not_translated() -> None:
+    """It would take the process down."""
+    text = "gpu.module @m { llvm.func @f(%a: i32) -> i32 { llvm.return %a : i32 } }"
+    made = load_module(text, context(), "<kernels>")
+    function = next(iter(made.body.operations)).operation.regions[0].blocks[0].operations[0].operation
+    block = function.regions[0].blocks[0]
+    with made.context, ir.Location.unknown(), ir.InsertionPoint.at_block_begin(block):
+        ir.Operation.create("llvm.add", [ir.IntegerType.get_signless(64)], [block.arguments[0]] * 2)
+    with pytest.raises(CompileError) as error:
+        kernels_to_llvm(made)
+    assert str(error.value).startswith("gpu.module: expected valid IR after the lowering, got: Verification failed:\n")
+    assert "'llvm.add' op requires the same type" in str(error.value)
 
 
 def test_index_bits_are_32_or_64() -> None:

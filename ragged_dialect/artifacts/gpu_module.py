@@ -46,7 +46,7 @@ RUNTIME = (
 )
 """The modules a file carries, in the order of their imports."""
 
-_OWN_NAMES = frozenset({"bind", "SIGNATURE", "HOST", "PTX", "loaded", "cache"})
+_OWN_NAMES = frozenset({"bind", "SIGNATURE", "HOST", "PTX", "WIDE_PTX", "loaded", "cache"})
 
 _FILE = '''\
 """{name}, compiled for {arch}. Needs NumPy and CuPy.
@@ -85,13 +85,16 @@ HOST = HostProgram(
 
 PTX = r"""{ptx}"""
 
+# The kernels for buffers of 2**30 elements or more.
+WIDE_PTX = r"""{wide}"""
+
 
 {bind}
 
 @cache
 def loaded() -> DeviceFunction:
     """The function on the device that is current at the first call."""
-    return DeviceFunction(SIGNATURE, bind, CupyDevice(require_cupy(), {name!r}, PTX, HOST, {sync}))
+    return DeviceFunction(SIGNATURE, bind, CupyDevice(require_cupy(), {name!r}, PTX, HOST, {sync}, lambda: WIDE_PTX))
 
 
 def {name}(*arguments: Any) -> Any:
@@ -120,13 +123,17 @@ def write(
     The options are those of `ragged_dialect.compile`. VerifyError, PassError, or CompileError for a
     program that cannot be lowered, an unknown arch, an entry whose name is not free in Python.
     OSError when the file cannot be written."""
-    program = ptx_program(source, entry, bool(check), arch, fast_math, KernelOptions(schedule=schedule))
-    write_output(str(output), module_text(program, arch, check == "sync"))
+    program, wide = (
+        ptx_program(source, entry, bool(check), arch, fast_math, KernelOptions(narrow, schedule))
+        for narrow in (True, False)
+    )
+    write_output(str(output), module_text(program, wide.kernels, arch, check == "sync"))
     return Path(output)
 
 
-def module_text(program: DeviceProgram, arch: str, sync: bool) -> str:
-    """The text of the module. CompileError for an entry whose name is not free."""
+def module_text(program: DeviceProgram, wide: str, arch: str, sync: bool) -> str:
+    """The text of the module; `wide` is the PTX of its kernels with 64-bit indices. CompileError for an
+    entry whose name is not free."""
     name, host = program.signature.name, program.host
     runtime = amalgamate(RUNTIME)
     _check_name(name, runtime)
@@ -149,6 +156,7 @@ def module_text(program: DeviceProgram, arch: str, sync: bool) -> str:
         labels=host.labels,
         reads_back=host.reads_back,
         ptx=program.kernels,
+        wide=wide,
         bind=host.source,
         sync=sync,
     )

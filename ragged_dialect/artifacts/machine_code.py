@@ -14,6 +14,7 @@ HOST = "host"
 CPUS = (HOST, "generic", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 """What code can be made for: LLVM takes any other name for generic, and only prints a warning."""
 
+
 def object_code(llvm_ir: str, exported: frozenset[str], cpu: str = HOST) -> bytes:
     """An ELF object of LLVM IR text (as MLIR prints it), optimised.
 

@@ -13,6 +13,7 @@ from ragged_dialect.compiler.signatures import signature_of
 from ragged_dialect.errors import CompileError
 from ragged_dialect.lowering import pipelines
 from ragged_dialect.lowering.records import checks_of, labels_of
+from ragged_dialect.lowering.validity import require_valid
 from ragged_dialect.runtime.cpu import CpuFunction
 from ragged_dialect.runtime.printing import register_printer
 from ragged_dialect.runtime.signature import Signature
@@ -62,8 +63,7 @@ def lower_module(module: Any, check: bool = True, isa: str = "auto") -> Lowered:
         _rename(module)
         for stage in rest:
             stage.run(module, verify=False)
-        if not module.operation.verify():  # translating invalid IR takes the process down
-            raise CompileError(f"{name}: expected valid IR after the lowering, got IR that does not verify")
+        require_valid(module, name)
     checks, labels = checks_of(module), labels_of(module)
     checked = Signature(signature.name, signature.arguments, signature.results, bool(checks))
     return Lowered(module, checked, checks, labels, locations)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from ragged_dialect._mlir import ir
@@ -23,8 +24,8 @@ Finish = Callable[[str], str]
 
 @dataclass(frozen=True)
 class KernelOptions:
-    """How kernels are made: with `narrow`, for 32-bit indices too; `schedule` as `ragged-map-parallel`
-    takes it."""
+    """How kernels are made: with `narrow`, for 32-bit indices where a kernel may have them; `schedule` as
+    `ragged-map-parallel` takes it."""
 
     narrow: bool = True
     schedule: str = "auto"
@@ -37,9 +38,13 @@ def compile_for_emulator(
     from ragged_dialect.emulator import Emulator
     from ragged_dialect.runtime.emulated import EmulatedDevice
 
-    program = device_program(source, entry, check, kernels, ["llvm"], _unchanged)
+    def build(source: Any, kernels: KernelOptions) -> DeviceProgram:
+        return device_program(source, entry, check, kernels, ["llvm"], _unchanged)
+
+    program, wide = build(source, kernels), _wide_kernels(build, source, kernels)
     _check_sync(program, sync)
-    device = EmulatedDevice(Emulator(program.kernels), program.signature.name, program.host)
+    name = program.signature.name
+    device = EmulatedDevice(Emulator(program.kernels), name, program.host, lambda: Emulator(wide()))
     return DeviceFunction(program.signature, load_host_program(program.host.source), device)
 
 
@@ -60,10 +65,14 @@ def compile_for_gpu(
     if arch is not None:
         ptx_version(arch)
     cupy = require_cupy()
-    arch = arch or device_arch(cupy, PTX_VERSIONS)
-    program = ptx_program(source, entry, bool(check), arch, fast_math, kernels)
+    chosen = arch or device_arch(cupy, PTX_VERSIONS)
+
+    def build(source: Any, kernels: KernelOptions) -> DeviceProgram:
+        return ptx_program(source, entry, bool(check), chosen, fast_math, kernels)
+
+    program, wide = build(source, kernels), _wide_kernels(build, source, kernels)
     _check_sync(program, sync)
-    device = CupyDevice(cupy, program.signature.name, program.kernels, program.host, check == "sync")
+    device = CupyDevice(cupy, program.signature.name, program.kernels, program.host, check == "sync", wide)
     return DeviceFunction(program.signature, load_host_program(program.host.source), device)
 
 
@@ -106,18 +115,34 @@ def device_program(
 def _lower(module: Any, name: str, check: bool, kernels: KernelOptions, finish: Finish) -> DeviceProgram:
     from ragged_dialect.lowering.gpu.device_modules import gpu_modules
     from ragged_dialect.lowering.gpu.host_program import host_source
-    from ragged_dialect.lowering.gpu.translate import kernels_of_both_widths, kernels_to_llvm, narrow_names
+    from ragged_dialect.lowering.gpu.translate import kernels_to_llvm, narrow_kernels_to_llvm, narrow_names
 
     layouts, *rest = pipelines.gpu_pipeline(check, kernels.schedule)
     layouts.run(module, verify=False)
     signature = signature_of(functions(module)[name])
     for stage in rest:
         stage.run(module, verify=False)
-    host = host_source(module, narrow_names(module) if kernels.narrow else ())
+    narrow = narrow_names(module) if kernels.narrow else set[str]()
+    host = host_source(module, narrow)
     if not gpu_modules(module.operation):
         return DeviceProgram(signature, host, "")
-    translate = kernels_of_both_widths if kernels.narrow else kernels_to_llvm
+    translate = narrow_kernels_to_llvm if narrow else kernels_to_llvm
     return DeviceProgram(signature, host, finish(translate(module)))
+
+
+def _wide_kernels(
+    build: Callable[[Any, KernelOptions], DeviceProgram], source: Any, kernels: KernelOptions
+) -> Callable[[], str]:
+    """What makes the kernels with 64-bit indices, which few launches need, from the program as it is now."""
+    kept = _kept(source) if kernels.narrow else source  # without narrow kernels nothing asks for these
+    return lambda: build(kept, replace(kernels, narrow=False)).kernels
+
+
+def _kept(source: Any) -> Any:
+    """A program that does not change when a file or a module does."""
+    if isinstance(source, Path):
+        return source.read_bytes()
+    return print_module(source, generic=True) if isinstance(source, ir.Module) else source
 
 
 def _unchanged(text: str) -> str:

@@ -20,25 +20,35 @@ class _Format(NamedTuple):
 
 
 _FORMATS = {"half": _Format(5, 10), "bfloat": _Format(8, 7), "float": _Format(8, 23), "double": _Format(11, 52)}
+_LITERAL = r"[+-]?(?:inf|qnan|s?nan\(0x[0-9A-Fa-f]+\)|\d+\.\d*(?:[eE][+-]?\d+)?)|f0x[0-9A-Fa-f]+"
+_CANDIDATE = re.compile(rf"[\s(\[<](?:{_LITERAL})")
 _TOKEN = re.compile(
-    r'"(?:[^"\\]|\\.)*"|;[^\n]*'  # names, strings and comments
-    r"|(?P<line>\n)"
+    r'"(?:[^"\\]|\\.)*"|;.*'  # names, strings and comments
     r"|(?<![%@\w.$-])(?P<type>half|bfloat|float|double)\b"
-    r"|(?<=[\s(\[<])(?P<literal>[+-]?(?:inf|qnan|s?nan\(0x[0-9A-Fa-f]+\)|\d+\.\d*(?:[eE][+-]?\d+)?)|f0x[0-9A-Fa-f]+)"
-    r"(?=[\s,)\]>]|$)"
+    rf"|(?<=[\s(\[<])(?P<literal>{_LITERAL})(?=[\s,)\]>]|$)"
 )
 _NAN = re.compile(r"(s?)nan\(0x([0-9A-Fa-f]+)\)")
 
 
 def to_llvm22(text: str) -> str:
     """The same module in the older spelling; text that is in it already stays as it is."""
+    parts: list[str] = []
+    done = 0
+    while (found := _CANDIDATE.search(text, done)) is not None:  # most lines have no literal
+        start = text.rfind("\n", done, found.end()) + 1
+        end = text.find("\n", found.end())
+        end = len(text) if end < 0 else end
+        parts += [text[done:start], _line(text[start:end])]
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def _line(text: str) -> str:
     kind: str | None = None
 
     def replaced(match: re.Match[str]) -> str:
         nonlocal kind
-        if match["line"]:
-            kind = None
-        elif match["type"]:
+        if match["type"]:
             kind = match["type"]
         elif match["literal"] and kind is not None:
             return _spelled(match["literal"], kind)

@@ -12,7 +12,7 @@ from ragged_dialect.checks import Check
 from ragged_dialect.errors import DeviceError, EmulatorError, RuntimeCheckError
 from ragged_dialect.runtime.arguments import Array, Converter, numpy_arrays
 from ragged_dialect.runtime.host_program import HostProgram
-from ragged_dialect.runtime.narrow import launch_of
+from ragged_dialect.runtime.narrow import Late, launch_of
 from ragged_dialect.runtime.printing import printer
 from ragged_dialect.runtime.signature import Part
 
@@ -25,15 +25,18 @@ _FLOATS = frozenset({"f16", "bf16", "f32", "f64"})
 
 
 class EmulatedDevice:
-    """Runs kernels with an `Emulator`. Buffers are NumPy arrays, new ones full of 0xFF bytes: NaN,
-    or -1, so that what a program does not write shows."""
+    """Runs kernels with an `Emulator`, and those that buffers are too large for with what `wide` makes.
+
+    Buffers are NumPy arrays, new ones full of 0xFF bytes: NaN, or -1, so that what a program does not
+    write shows."""
 
     target = "emulator"
     errors: tuple[type[Exception], ...] = (MemoryError,)
 
-    def __init__(self, emulator: Any, name: str, program: HostProgram) -> None:
+    def __init__(self, emulator: Any, name: str, program: HostProgram, wide: Callable[[], Any]) -> None:
         self._name = name
         self._emulator = emulator
+        self._wide = Late(wide)
         self._lock = threading.Lock()
         self._constants = {name: _aligned(data) for name, data in program.constants.items()}
         self._checks: tuple[Check, ...] = program.checks
@@ -75,10 +78,13 @@ class EmulatedDevice:
     ) -> Callable[..., None]:
         """What launches a kernel: called with three grid sizes and the arguments. `narrow` is the same
         kernel with 32-bit indices."""
-        return launch_of(lambda found: self._launch(found, block, kinds), kinds, name, narrow)
+        if narrow is None:
+            return self._launch(self._emulator, name, block, kinds)
+        fitting = self._launch(self._emulator, narrow, block, kinds)
+        return launch_of(kinds, fitting, lambda: self._launch(self._wide.get(), name, block, kinds))
 
-    def _launch(self, name: str, block: tuple[int, int, int], kinds: str) -> Callable[..., None]:
-        launch = self._emulator.launch
+    def _launch(self, emulator: Any, name: str, block: tuple[int, int, int], kinds: str) -> Callable[..., None]:
+        launch = emulator.launch
         converters = [_plain(kind) for kind in kinds.split()]
 
         def call(x: int, y: int, z: int, *arguments: Any) -> None:

@@ -11,9 +11,9 @@ from ragged_dialect.errors import DeviceError
 from ragged_dialect.runtime.arguments import Converter
 from ragged_dialect.runtime.gpu_arrays import DeviceArrays
 from ragged_dialect.runtime.gpu_driver import device_errors, explained, load_module
-from ragged_dialect.runtime.gpu_status import CheckedStreams, StreamKey, raise_arrived
+from ragged_dialect.runtime.gpu_status import CheckedStreams, StreamKey, is_capturing, raise_arrived
 from ragged_dialect.runtime.host_program import HostProgram
-from ragged_dialect.runtime.narrow import launch_of
+from ragged_dialect.runtime.narrow import Late, launch_of
 from ragged_dialect.runtime.printing import printer
 from ragged_dialect.runtime.signature import Part
 
@@ -25,15 +25,20 @@ class CupyDevice:
 
     Calls are queued on CuPy's current stream. A failed check is raised by a later call on that
     stream, or by `synchronize()`; with `sync` by the call itself, which then waits. `ptx` is empty
-    for a program without kernels.
+    for a program without kernels; `wide` gives PTX of the kernels that take buffers of any size, and is
+    called when a launch first needs them.
     """
 
     target = "gpu"
 
-    def __init__(self, cupy: Any, name: str, ptx: str, program: HostProgram, sync: bool) -> None:
+    def __init__(
+        self, cupy: Any, name: str, ptx: str, program: HostProgram, sync: bool, wide: Callable[[], str]
+    ) -> None:
         self._cupy = cupy
         self._name = name
         self._module = load_module(cupy, name, ptx) if ptx else None
+        self._wide_ptx = wide
+        self._wide = Late(self._load_wide)
         self._arrays = DeviceArrays(cupy)
         self.errors = device_errors(cupy)
         self._streams = CheckedStreams(cupy, name, program.checks, sync) if program.checks else None
@@ -81,11 +86,19 @@ class CupyDevice:
     ) -> Callable[..., None]:
         """What launches a kernel: called with three grid sizes and the arguments. `narrow` is the same
         kernel with 32-bit indices."""
-        return launch_of(lambda found: self._launch(found, block, kinds), kinds, name, narrow)
+        if narrow is None:
+            return self._launch(self._module, name, block, kinds)
+        fitting = self._launch(self._module, narrow, block, kinds)
+        return launch_of(kinds, fitting, lambda: self._launch(self._wide.get(), name, block, kinds))
 
-    def _launch(self, name: str, block: tuple[int, int, int], kinds: str) -> Callable[..., None]:
-        assert self._module is not None
-        function = self._module.get_function(name)
+    def _load_wide(self) -> Any:
+        """Loading a module may end a capture."""
+        if is_capturing(*self._place()):
+            raise DeviceError(f"{self._name}: expected a call with buffers as large before one is captured, got none")
+        return load_module(self._cupy, self._name, self._wide_ptx())
+
+    def _launch(self, module: Any, name: str, block: tuple[int, int, int], kinds: str) -> Callable[..., None]:
+        function = module.get_function(name)
         brief = [k for k, kind in enumerate(kinds.split()) if kind == "bf16"]
 
         def launch(x: int, y: int, z: int, *arguments: Any) -> None:

@@ -1,9 +1,10 @@
-"""Kernels with 32-bit indices beside those with 64: which one a launch takes."""
+"""Kernels with 32-bit indices, and those with 64 that are made when a launch first needs them."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -11,11 +12,31 @@ LIMIT = 2**30
 """Elements of a buffer, and indices, that 32 bits hold with room for the end of a tile."""
 
 Launch = Callable[..., None]
+T = TypeVar("T")
 
 
-def launch_of(made: Callable[[str], Launch], kinds: str, name: str, narrow: str | None) -> Launch:
-    """What launches a kernel: `made(name)`, or where there is a `narrow` one too, the one that fits."""
-    return made(name) if narrow is None else by_extent(kinds, made(name), made(narrow))
+class Late(Generic[T]):
+    """A value that is made when it is first asked for, once, whichever thread asks. Where making it
+    fails, the next who asks tries again."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._made: list[T] = []
+
+    def get(self) -> T:
+        """The value."""
+        if not self._made:
+            with self._lock:
+                if not self._made:
+                    self._made.append(self._make())
+        return self._made[0]
+
+
+def launch_of(kinds: str, narrow: Launch, wide: Callable[[], Launch]) -> Launch:
+    """A launch that takes `narrow` where it fits, else what `wide` makes at the first such launch."""
+    late = Late(wide)
+    return by_extent(kinds, lambda *given: late.get()(*given), narrow)
 
 
 def by_extent(kinds: str, wide: Launch, narrow: Launch) -> Launch:
