@@ -16,7 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 
-from support.parity import Row, Table, failures, tables  # noqa: E402  (the repository comes first on the path)
+from generated import write_or_check  # noqa: E402  (the repository comes first on the path)
+from support.parity import Row, Table, failures, tables  # noqa: E402
 
 PAGE = ROOT / "docs" / "parity.md"
 HEAD = """# What the peers' names do here
@@ -56,14 +57,7 @@ def main(arguments: Sequence[str]) -> int:
         print(text, file=sys.stderr)
     if failed:
         return 1
-    text = page(found)
-    if "--check" in arguments:
-        if not PAGE.exists() or PAGE.read_text() != text:
-            print(f"expected {PAGE.name} up to date, got an old one (run docs/generate_parity.py)", file=sys.stderr)
-            return 1
-        return 0
-    PAGE.write_text(text)
-    return 0
+    return write_or_check({PAGE: page(found)}, __file__, arguments)
 
 
 if __name__ == "__main__":

@@ -15,9 +15,10 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "test")]
+sys.path[:0] = [str(ROOT / "docs"), str(ROOT), str(ROOT / "test")]
 
-from support.matrix import COLUMNS, Key, Outcome, keys, run_cells  # noqa: E402  (the repository comes first on the path)
+from generated import write_or_check  # noqa: E402  (the repository comes first on the path)
+from support.matrix import COLUMNS, Key, Outcome, keys, run_cells  # noqa: E402
 
 PAGE = ROOT / "docs" / "support.md"
 HEAD = """# What works on which layout
@@ -133,14 +134,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"{' / '.join(outcome.key)} on {target}: {outcome.text}", file=sys.stderr)
     if failed:
         return 1
-    text = render(runs["cpu"], runs["emulator"])
-    if "--check" in arguments:
-        if PAGE.read_text() != text:
-            print(f"expected {PAGE.name} up to date, got an old one (run docs/generate_support.py)", file=sys.stderr)
-            return 1
-        return 0
-    PAGE.write_text(text)
-    return 0
+    return write_or_check({PAGE: render(runs["cpu"], runs["emulator"])}, __file__, arguments)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.twice import GOOD, TWICE
 
 from conftest import ROOT
 from ragged_dialect import compile
@@ -26,9 +27,6 @@ from ragged_dialect.runtime.stored_program import DeviceProgram
 from ragged_dialect.shape import RaggedShape
 
 F32 = np.float32
-X = 'tensor<?x?xf32, #ragged.layout<"dr">>'
-TWICE = f"func.func @twice(%x: {X}) -> {X} {{\n  %0 = arith.addf %x, %x : {X}\n  return %0 : {X}\n}}\n"
-GOOD = (np.array([1, 2, 3], F32), np.array([0, 2, 2, 3]))
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.ragged_domains import EXPERT_OFFSETS, GPU_OFFSETS, RANK_OFFSETS, ragged
 
 import ragged_dialect as rg
 from ragged_dialect.compat.nvfuser import (
@@ -22,14 +23,7 @@ from ragged_dialect.errors import ArgumentError, AxisError, LayoutError, RaggedE
 
 SEQUENCES = [3, 5, 2]
 EXPERTS = [127, 0, 198]
-EXPERT_OFFSETS = np.array([0, 127, 127, 325])
-RANK_OFFSETS = np.array([[0, 50, 127], [0, 0, 0], [0, 100, 198]])
-GPU_OFFSETS = np.array([[0, 30, 30, 70, 100], [0, 25, 60, 85, 100]])
 PER_GPU = [[30, 0, 40, 30], [25, 35, 25, 15]]
-
-
-def ragged(extents: list[int]) -> RaggedIterDomain:
-    return RaggedIterDomain([IterDomain(0, extent) for extent in extents])
 
 
 def test_partition_of_tokens_by_expert_and_merge() -> None:
@@ -43,7 +37,7 @@ def test_partition_of_tokens_by_expert_and_merge() -> None:
 
 
 def test_merge_of_a_batch_that_is_made_by_hand() -> None:
-    assert IterDomain.merge(IterDomain(0, 3), ragged(EXPERTS)).extent == 325
+    assert IterDomain.merge(IterDomain(0, 3), ragged(*EXPERTS)).extent == 325
 
 
 def test_partition_within_ragged() -> None:
@@ -58,7 +52,7 @@ def test_partition_within_ragged() -> None:
 
 
 def test_offsets_and_extents_of_components() -> None:
-    domain = ragged(SEQUENCES)
+    domain = ragged(*SEQUENCES)
     assert domain.offsets == [0, 3, 8, 10]
     assert domain.extent == 10
     assert [domain.extent_for_component(at) for at in range(3)] == SEQUENCES
@@ -67,23 +61,23 @@ def test_offsets_and_extents_of_components() -> None:
 
 
 def test_split_of_ragged() -> None:
-    outer, inner = IterDomain.split(ragged(SEQUENCES), 2)
+    outer, inner = IterDomain.split(ragged(*SEQUENCES), 2)
     assert outer.extents == [2, 3, 1]
     assert (inner.extent, type(inner)) == (2, IterDomain)
 
 
 def test_merge_with_a_regular_domain() -> None:
-    merged = IterDomain.merge(ragged(SEQUENCES), IterDomain(0, 4))
+    merged = IterDomain.merge(ragged(*SEQUENCES), IterDomain(0, 4))
     assert isinstance(merged, RaggedIterDomain)
     assert merged.extents == [12, 20, 8]
 
 
 def test_parallelize_is_uniform() -> None:
-    domain = ragged(SEQUENCES)
+    domain = ragged(*SEQUENCES)
     domain.parallelize(ParallelType.TIDx)
     assert domain.parallel_type is ParallelType.TIDx
     assert {d.parallel_type for d in domain.nested_domains} == {ParallelType.TIDx}
-    _, nested = IterDomain.partition(ragged(EXPERTS), RANK_OFFSETS)
+    _, nested = IterDomain.partition(ragged(*EXPERTS), RANK_OFFSETS)
     nested.parallelize(ParallelType.BIDx)
     assert {leaf.parallel_type for d in nested.nested_domains for leaf in d.nested_domains} == {ParallelType.BIDx}
 
@@ -95,7 +89,7 @@ def test_parts_inherit_the_uniform_properties() -> None:
 
 
 def test_select_gives_a_regular_domain() -> None:
-    domain = TensorDomain([IterDomain(0, 3), ragged(SEQUENCES), IterDomain(0, 4)])
+    domain = TensorDomain([IterDomain(0, 3), ragged(*SEQUENCES), IterDomain(0, 4)])
     assert domain.select(0, 1).extents == [5, 4]
     x = np.arange(40).reshape(10, 4)
     nested = as_nested(x, [0, 3, 8, 10])
@@ -206,7 +200,7 @@ def test_merge_prefers_the_batch_that_partitioned() -> None:
 
 
 def test_text() -> None:
-    domain = TensorDomain([IterDomain(0, 3), ragged(SEQUENCES)])
+    domain = TensorDomain([IterDomain(0, 3), ragged(*SEQUENCES)])
     domain.parallelize(1, ParallelType.TIDx)
     assert str(domain) == "TensorDomain([IterDomain(3), RaggedIterDomain([3, 5, 2], TIDx)])"
 
@@ -217,7 +211,7 @@ def mapped(domain: IterDomain) -> IterDomain:
 
 
 def tensor() -> TensorDomain:
-    return TensorDomain([IterDomain(0, 3), ragged(SEQUENCES), IterDomain(0, 4)])
+    return TensorDomain([IterDomain(0, 3), ragged(*SEQUENCES), IterDomain(0, 4)])
 
 
 ERRORS: list[tuple[Any, type[RaggedError], str]] = [
@@ -229,21 +223,21 @@ ERRORS: list[tuple[Any, type[RaggedError], str]] = [
         "RaggedIterDomain: expected components with equal properties, got different ones",
     ),
     (
-        lambda: RaggedIterDomain([IterDomain(0, 1), ragged([1])]),
+        lambda: RaggedIterDomain([IterDomain(0, 1), ragged(1)]),
         LayoutError,
         "RaggedIterDomain: expected components of one nesting, got different ones",
     ),
-    (lambda: ragged([1]).component(1), RangeError, r"expected a component in \[0, 1\), got 1"),
-    (lambda: ragged([1]).offset_for_component(-1), RangeError, r"expected a component in \[0, 1\), got -1"),
+    (lambda: ragged(1).component(1), RangeError, r"expected a component in \[0, 1\), got 1"),
+    (lambda: ragged(1).offset_for_component(-1), RangeError, r"expected a component in \[0, 1\), got -1"),
     (lambda: IterDomain.partition(IterDomain(0, 5), [0, 4]), RuntimeCheckError, r"expected offsets\[1\] == 5, got 4"),
-    (lambda: IterDomain.partition(ragged([2]), [0, 2]), LayoutError, "partition: expected offsets of rank 2, got 1"),
+    (lambda: IterDomain.partition(ragged(2), [0, 2]), LayoutError, "partition: expected offsets of rank 2, got 1"),
     (
         lambda: IterDomain.partition(IterDomain(0, 2), 2),
         LayoutError,
         "partition: expected offsets of rank 1 or 2, got 0",
     ),
     (
-        lambda: IterDomain.partition(ragged([2, 2]), [[0, 2], [0, 1, 2]]),
+        lambda: IterDomain.partition(ragged(2, 2), [[0, 2], [0, 1, 2]]),
         LayoutError,
         "partition: expected rows of offsets of one length, got several lengths",
     ),
@@ -253,14 +247,14 @@ ERRORS: list[tuple[Any, type[RaggedError], str]] = [
         "expected at least 1 offset, got 0",
     ),
     (lambda: IterDomain.partition(IterDomain(0, 2), [0.0, 2.0]), ArgumentError, "expected integers"),
-    (lambda: IterDomain.partition(ragged([2]), [[0, 2]] * 2), LayoutError, "expected 1 rows of offsets, got 2"),
+    (lambda: IterDomain.partition(ragged(2), [[0, 2]] * 2), LayoutError, "expected 1 rows of offsets, got 2"),
     (
-        lambda: IterDomain.merge(ragged([1]), ragged([1])),
+        lambda: IterDomain.merge(ragged(1), ragged(1)),
         LayoutError,
         "merge: expected at most one ragged domain, got two",
     ),
     (
-        lambda: IterDomain.merge(IterDomain(0, 2), ragged(SEQUENCES)),
+        lambda: IterDomain.merge(IterDomain(0, 2), ragged(*SEQUENCES)),
         LayoutError,
         "merge: expected a batch of 3 components, got 2",
     ),
@@ -270,9 +264,9 @@ ERRORS: list[tuple[Any, type[RaggedError], str]] = [
         r"merge: expected serial domains, got TIDx \(merge before parallelize\)",
     ),
     (lambda: IterDomain.split(IterDomain(0, 2), 0), ArgumentError, "split: expected a factor of at least 1, got 0"),
-    (lambda: TensorDomain([ragged([1])]), LayoutError, "expected batches of 1 components before ragged dim 0, got"),
+    (lambda: TensorDomain([ragged(1)]), LayoutError, "expected batches of 1 components before ragged dim 0, got"),
     (
-        lambda: TensorDomain([IterDomain(0, 2), ragged([1])]),
+        lambda: TensorDomain([IterDomain(0, 2), ragged(1)]),
         LayoutError,
         "expected batches of 1 components before ragged dim 1, got others",
     ),

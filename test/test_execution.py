@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support.structures import text_of
 from support.targets import Compile
+from support.twice import GOOD, TWICE, X
 from test_reference_checks import KINDS, OPS
 
 from ragged_dialect import (
@@ -29,10 +30,6 @@ from ragged_dialect.dialect import context
 from ragged_dialect.runtime.cpu import CpuFunction
 
 F32 = np.float32
-J = '#ragged.layout<"dr">'
-X = f"tensor<?x?xf32, {J}>"
-TWICE = f"func.func @twice(%x: {X}) -> {X} {{\n  %0 = arith.addf %x, %x : {X}\n  return %0 : {X}\n}}\n"
-GOOD = (np.array([1, 2, 3], F32), np.array([0, 2, 2, 3]))
 
 
 def doubled(function: CpuFunction) -> list[float]:

@@ -1,4 +1,4 @@
-"""On a GPU with the real CuPy: what the fake of test_runtime_gpu.py takes for granted."""
+"""On a GPU with the real CuPy: what the fake of `support/fake_cupy.py` takes for granted."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.twice import BAD, GOOD, MESSAGE, TWICE, ZEROS
 
 import ragged_dialect
 from ragged_dialect import ArgumentError, DeviceError, RuntimeCheckError, compile
@@ -18,11 +19,6 @@ from ragged_dialect.artifacts import gpu_module
 pytestmark = pytest.mark.gpu
 
 F32 = np.float32
-X = 'tensor<?x?xf32, #ragged.layout<"dr">>'
-TWICE = f"func.func @twice(%x: {X}) -> {X} {{\n  %0 = arith.addf %x, %x : {X}\n  return %0 : {X}\n}}\n"
-GOOD = (np.array([1, 2, 3], F32), np.array([0, 2, 2, 3]))
-BAD = (GOOD[0], np.array([1, 2, 2, 3]))
-MESSAGE = "argument 0: level 1, component 0: expected offsets[0] == 0, got 1"
 
 
 @pytest.fixture
@@ -130,13 +126,7 @@ def test_pointers_of_the_host(cupy: Any) -> None:
 
 
 def test_out_of_memory(cupy: Any) -> None:
-    text = """func.func @f(%n: index) -> tensor<?xf32> {
-      %z = arith.constant 0.0 : f32
-      %0 = tensor.empty(%n) : tensor<?xf32>
-      %1 = linalg.fill ins(%z : f32) outs(%0 : tensor<?xf32>) -> tensor<?xf32>
-      return %1 : tensor<?xf32>
-    }"""
-    f = compile(text, target="gpu")
+    f = compile(ZEROS, target="gpu")
     with pytest.raises(DeviceError, match="f: expected enough free memory on the device, got: "):
         f(2**42)
     assert f(3).get().tolist() == [0, 0, 0]

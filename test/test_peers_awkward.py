@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.components import NESTED, STRUCTURES, array, nested
+from support.components import NESTED, STRUCTURES, array, assert_nearly, nested
 
 import ragged_dialect as rg
 
@@ -20,15 +20,6 @@ def _peer(x: rg.RaggedArray) -> Any:
         lengths = np.asarray(x.lengths_of(dim))
         found = ak.unflatten(found, lengths) if len(lengths) else ak.Array([found])[:0]
     return found
-
-
-def _nearly(got: Any, expected: Any) -> None:
-    if not isinstance(expected, list):
-        np.testing.assert_allclose(got, expected, 1e-5, 1e-6)
-        return
-    assert len(got) == len(expected)
-    for a, b in zip(got, expected, strict=True):
-        _nearly(a, b)
 
 
 Both = tuple[Callable[[Any], Any], Callable[[Any], Any]]
@@ -56,7 +47,7 @@ ONE_LEVEL: dict[str, Both] = {
 def test_one_level(lengths: tuple[int, ...], name: str) -> None:
     x = array(lengths, ())
     ours, theirs = ONE_LEVEL[name]
-    _nearly(ours(x).tolist(), theirs(_peer(x)).to_list())
+    assert_nearly(ours(x).tolist(), theirs(_peer(x)).to_list())
 
 
 @pytest.mark.parametrize("name", ["argmax", "argmin", "max", "min"])
@@ -65,19 +56,19 @@ def test_where_nothing_is_largest(lengths: tuple[int, ...], name: str) -> None:
     x = array(lengths, ())
     nothing = {"argmax": -1, "argmin": -1, "max": -np.inf, "min": np.inf}[name]
     expected = [nothing if e is None else e for e in getattr(ak, name)(_peer(x), axis=1).to_list()]
-    _nearly(getattr(x, name)(axis=1).tolist(), expected)
+    assert_nearly(getattr(x, name)(axis=1).tolist(), expected)
 
 
 @pytest.mark.parametrize("lengths", STRUCTURES)
 def test_padded(lengths: tuple[int, ...]) -> None:
     x = array(lengths, ())
     expected = ak.fill_none(ak.pad_none(_peer(x), 2, axis=1, clip=True), 7.0)
-    _nearly(rg.to_padded(x, 7.0, 2, truncate=True).tolist(), expected.to_list())
+    assert_nearly(rg.to_padded(x, 7.0, 2, truncate=True).tolist(), expected.to_list())
 
 
 def test_softmax_of_large_numbers() -> None:
     x = rg.ragged([[1.0, 2.0], [], [3.0, 4.0, 5.0]])
-    _nearly(rg.softmax(x, axis=1).tolist(), ak.softmax(_peer(x), axis=-1).to_list())
+    assert_nearly(rg.softmax(x, axis=1).tolist(), ak.softmax(_peer(x), axis=-1).to_list())
     large = rg.ragged([[1000.0, 1000.0], [0.0]])  # awkward overflows here
     assert rg.softmax(large, axis=1).tolist() == [[0.5, 0.5], [1.0]]
 
@@ -103,4 +94,4 @@ TWO_LEVELS: dict[str, Both] = {
 def test_two_levels(lengths: Any, name: str) -> None:
     x = nested(lengths)
     ours, theirs = TWO_LEVELS[name]
-    _nearly(ours(x).tolist(), theirs(_peer(x)).to_list())
+    assert_nearly(ours(x).tolist(), theirs(_peer(x)).to_list())

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.components import NESTED, STRUCTURES, array, nested
+from support.components import NESTED, STRUCTURES, array, assert_nearly, nested
 
 import ragged_dialect as rg
 
@@ -32,16 +32,7 @@ def _peer(x: rg.RaggedArray) -> Any:
 
 def _same(got: Any, expected: Any) -> None:
     """Equal lists, of numbers that are nearly so."""
-    _nearly(got.tolist(), expected.to_list() if hasattr(expected, "to_list") else expected.numpy().tolist())
-
-
-def _nearly(got: Any, expected: Any) -> None:
-    if not isinstance(expected, list):
-        np.testing.assert_allclose(got, expected, 1e-5, 1e-6)
-        return
-    assert len(got) == len(expected)
-    for a, b in zip(got, expected, strict=True):
-        _nearly(a, b)
+    assert_nearly(got.tolist(), expected.to_list() if hasattr(expected, "to_list") else expected.numpy().tolist())
 
 
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {

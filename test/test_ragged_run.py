@@ -10,8 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.fake_cupy import FakeCupy
-from support.gpu_programs import HEADER, emulator_loader, install
+from support.gpu_programs import with_emulator
 
 from ragged_dialect.asm.module import parse_module
 from ragged_dialect.dialect import context
@@ -215,8 +214,7 @@ def test_targets(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     code, nothing, err = folder.run(*arguments, options=("--target", "gpu"))
     assert (code, nothing) == (1, "")
     assert err.startswith("ragged-run: expected CuPy to run on a GPU, got: ")
-    monkeypatch.setattr("ragged_dialect.ptx.emit", lambda text, arch, fast_math: HEADER + text)
-    install(monkeypatch, FakeCupy(emulator_loader))
+    with_emulator(monkeypatch)
     assert folder.run(*arguments, options=("--target", "gpu", "--arch", "sm_90")) == (0, out, "")
     assert folder.run(*arguments, options=("--target", "auto")) == (0, out, "target: gpu\n")
     folder.array("o", np.array([0, 1]))

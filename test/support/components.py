@@ -66,3 +66,13 @@ def assert_components(got: Any, expected: Sequence[Any], tolerance: float = 1e-5
     for a, b in zip(found, expected, strict=True):
         assert a.shape == np.shape(b)
         np.testing.assert_allclose(a, b, tolerance, tolerance)
+
+
+def assert_nearly(got: Any, expected: Any) -> None:
+    """Nested lists of one shape, of numbers that are nearly equal."""
+    if not isinstance(expected, list):
+        np.testing.assert_allclose(got, expected, 1e-5, 1e-6)
+        return
+    assert len(got) == len(expected)
+    for a, b in zip(got, expected, strict=True):
+        assert_nearly(a, b)

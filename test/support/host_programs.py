@@ -40,6 +40,6 @@ def device(text: str, kernels: Mapping[str, Kernel] | None = None) -> tuple[Pyth
     """The launches of a program, and the program as a function of flat arguments."""
     program = host_program(text)
     emulator = PythonKernels(kernels or {})
-    made = EmulatedDevice(emulator, "f", program)
+    made = EmulatedDevice(emulator, "f", program, lambda: emulator)
     run = load_host_program(program.source)(made)
     return emulator, lambda *arguments: made.call(run, arguments)

@@ -239,7 +239,7 @@ def _for(b: Builder) -> None:
 
 def _while(b: Builder) -> None:
     count = b.argument("index", lambda s: s.pick(0, 3))
-    zero, one = b.index(0), b.index(1)
+    zero = b.index(0)
     t = b.x.type
     name = b.line(
         f"scf.while (%k = {zero.name}, %y = %a0) : (index, {t}) -> {t} {{\n"
@@ -247,7 +247,6 @@ def _while(b: Builder) -> None:
         f"  ^bb0(%z: {t}):\n    {_twice('%z', '%t', t)}\n"
         f"    scf.yield {count.name}, %t : index, {t}\n  }}"
     )
-    _ = one
     b.give(Value(name, t, b.shape))
 
 

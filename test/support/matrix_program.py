@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from support.structures import Case, Pick, elements, offsets_of, seeded, text_of, type_text
+from support.structures import Case, Pick, elements, level_of, seeded, text_of, type_text
 
 from ragged_dialect.layout import RAGGED, Extent, Layout, Shape
 from ragged_dialect.reference import RaggedValue
@@ -129,13 +129,8 @@ def _axis(
             count *= known[first + place]
             continue
         sizes = _lengths(pick, mode, count, 4 if place == len(body) - 1 else 2)
-        if letter == "r":
-            vectors.append(offsets_of(sizes))
-            count = sum(sizes)
-            continue
-        count = max(sizes, default=0) + pick(0, 4)
-        starts = [pick(0, count - n) for n in sizes]
-        vectors += [np.array(starts, np.int64), np.array(sizes, np.int64)]
+        made, count = level_of(pick, letter, sizes)
+        vectors += made
     return count
 
 

@@ -77,6 +77,15 @@ class Table:
         self.rows.append(row)
 
 
+def refused(error: type[Exception], call: Callable[[], object]) -> None:
+    """Assert that a call raises an error."""
+    try:
+        call()
+    except error:
+        return
+    raise AssertionError(f"expected a {error.__name__}, got none")
+
+
 def tables() -> list[Table]:
     """Every table, by the name of its file."""
     names = sorted(path.stem for path in Path(__file__).parent.glob("parity_*.py"))

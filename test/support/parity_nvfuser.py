@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from support.parity import Table
+from support.parity import Table, refused
+from support.ragged_domains import EXPERT_OFFSETS, GPU_OFFSETS, RANK_OFFSETS, ragged
 
 import ragged_dialect as rg
 from ragged_dialect.compat.nvfuser import (
@@ -20,28 +21,11 @@ from ragged_dialect.compat.nvfuser import (
 from ragged_dialect.errors import LayoutError
 
 TABLE = Table("nvFuser's RaggedIterDomain", "ragged_dialect.compat.nvfuser")
-OFFSETS = np.array([0, 127, 127, 325])
-RANKS = np.array([[0, 50, 127], [0, 0, 0], [0, 100, 198]])
-PER_GPU = np.array([[0, 30, 30, 70, 100], [0, 25, 60, 85, 100]])
-
-
-def ragged(*extents: int) -> RaggedIterDomain:
-    """A ragged domain of extents."""
-    return RaggedIterDomain([IterDomain(0, extent) for extent in extents])
 
 
 def tokens() -> Any:
     """325 tokens of 2 numbers."""
     return np.arange(650).reshape(325, 2)
-
-
-def refused(call: Any) -> None:
-    """Assert a LayoutError."""
-    try:
-        call()
-    except LayoutError:
-        return
-    raise AssertionError("expected a LayoutError, got none")
 
 
 @TABLE.works("IterDomain", note="`IrBuilder::create<IterDomain>(0, n)` is `IterDomain(0, n)`; extents are numbers")
@@ -87,8 +71,8 @@ def _parallelize() -> None:
 @TABLE.works("IterType", "start", "is_rfactor_domain", note="uniform over components; start is 0")
 def _uniform() -> None:
     reduction = IterDomain(0, 2, iter_type=IterType.Reduction)
-    refused(lambda: RaggedIterDomain([IterDomain(0, 2), reduction]))
-    refused(lambda: RaggedIterDomain([IterDomain(0, 2), IterDomain(0, 2, is_rfactor_domain=True)]))
+    refused(LayoutError, lambda: RaggedIterDomain([IterDomain(0, 2), reduction]))
+    refused(LayoutError, lambda: RaggedIterDomain([IterDomain(0, 2), IterDomain(0, 2, is_rfactor_domain=True)]))
     assert RaggedIterDomain([reduction]).iter_type is IterType.Reduction
 
 
@@ -99,18 +83,18 @@ TABLE.not_applicable(
 
 @TABLE.works("IterDomain::partition", note="offsets of rank 1 or 2, which are checked")
 def _partition() -> None:
-    expert, by_expert = IterDomain.partition(IterDomain(0, 325), OFFSETS)
+    expert, by_expert = IterDomain.partition(IterDomain(0, 325), EXPERT_OFFSETS)
     assert (expert.extent, by_expert.extents) == (3, [127, 0, 198])
-    rank, by_rank = IterDomain.partition(by_expert, RANKS)
+    rank, by_rank = IterDomain.partition(by_expert, RANK_OFFSETS)
     assert (rank.extent, by_rank.extents) == (2, [[50, 77], [0, 0], [100, 98]])
 
 
 @TABLE.works("IterDomain::merge", note="of a batch and its ragged domain, and of a ragged and a regular domain")
 def _merge() -> None:
-    batch, parts = IterDomain.partition(IterDomain(0, 325), OFFSETS)
+    batch, parts = IterDomain.partition(IterDomain(0, 325), EXPERT_OFFSETS)
     assert IterDomain.merge(batch, parts).extent == 325
     assert IterDomain.merge(ragged(3, 5, 2), IterDomain(0, 4)).extents == [12, 20, 8]
-    _, by_gpu = IterDomain.partition(IterDomain(0, 100), PER_GPU)
+    _, by_gpu = IterDomain.partition(IterDomain(0, 100), GPU_OFFSETS)
     assert IterDomain.merge(IterDomain(0, 2), by_gpu).extents == [55, 35, 65, 45]
 
 
@@ -141,34 +125,34 @@ def _tensor_domain() -> None:
     by_expert = IterDomain.partition(IterDomain(0, 10), [0, 1, 1, 3, 4, 5, 6, 7, 10])
     domain = TensorDomain([*experts, *by_expert, IterDomain(0, 512)])
     assert domain.extents == [2, [5, 3], 8, [1, 0, 2, 1, 1, 1, 1, 3], 512]
-    assert TensorDomain.of(as_nested(tokens(), OFFSETS)).extents == [3, [127, 0, 198], 2]
+    assert TensorDomain.of(as_nested(tokens(), EXPERT_OFFSETS)).extents == [3, [127, 0, 198], 2]
 
 
 @TABLE.works("asNested", note="`as_nested`; also extents for offsets; values keep their order")
 def _as_nested() -> None:
     data = tokens()
-    nested = as_nested(data, OFFSETS, ragged_dim=0)
+    nested = as_nested(data, EXPERT_OFFSETS, ragged_dim=0)
     assert [len(part) for part in nested.unbind()] == [127, 0, 198]
     np.testing.assert_array_equal(nested.values, data)
-    assert as_nested(data, [127, 0, 198], extents=True).offsets.tolist() == OFFSETS.tolist()
+    assert as_nested(data, [127, 0, 198], extents=True).offsets.tolist() == EXPERT_OFFSETS.tolist()
 
 
 @TABLE.works("asFlattened", note="`as_flattened`; moves data along a batch dim that is not next to the ragged one")
 def _as_flattened() -> None:
-    np.testing.assert_array_equal(as_flattened(as_nested(tokens(), OFFSETS), 0, 1), tokens())
-    by_expert = as_nested(np.arange(200).reshape(2, 100), PER_GPU, 1)
+    np.testing.assert_array_equal(as_flattened(as_nested(tokens(), EXPERT_OFFSETS), 0, 1), tokens())
+    by_expert = as_nested(np.arange(200).reshape(2, 100), GPU_OFFSETS, 1)
     assert as_flattened(by_expert, 0, 2).lengths.tolist() == [55, 35, 65, 45]
 
 
 @TABLE.differs("TensorView", why="an array of NumPy, or a `RaggedArray`; its domains are `TensorDomain.of` it")
 def _tensor_view() -> None:
-    assert isinstance(as_nested(tokens(), OFFSETS), rg.RaggedArray)
+    assert isinstance(as_nested(tokens(), EXPERT_OFFSETS), rg.RaggedArray)
 
 
 @TABLE.differs("TensorView::partition", why="`as_nested`, or `partition` of a `TensorDomain`")
 def _tensor_partition() -> None:
-    by_expert = as_nested(np.zeros((2, 100, 3)), PER_GPU, 1)
-    domain = TensorDomain([IterDomain(0, n) for n in (2, 100, 3)]).partition(1, PER_GPU)
+    by_expert = as_nested(np.zeros((2, 100, 3)), GPU_OFFSETS, 1)
+    domain = TensorDomain([IterDomain(0, n) for n in (2, 100, 3)]).partition(1, GPU_OFFSETS)
     assert TensorDomain.of(by_expert).extents == domain.extents == [2, 4, [[30, 0, 40, 30], [25, 35, 25, 15]], 3]
 
 
@@ -181,15 +165,15 @@ def _select() -> None:
 
 @TABLE.differs("split of a batch", why="the factor has to divide: there are no components to fill it up")
 def _split_of_a_batch() -> None:
-    merged = as_flattened(as_nested(np.zeros((2, 100)), PER_GPU, 1), 0, 2)
+    merged = as_flattened(as_nested(np.zeros((2, 100)), GPU_OFFSETS, 1), 0, 2)
     assert TensorDomain.of(merged).split(0, 2).extents == [2, 2, [[55, 35], [65, 45]]]
     assert TensorDomain.of(rg.split(merged, axis=0, factor=2)).extents == [2, 2, [[55, 35], [65, 45]]]
-    refused(lambda: TensorDomain.of(merged).split(0, 3))
+    refused(LayoutError, lambda: TensorDomain.of(merged).split(0, 3))
 
 
 @TABLE.differs("offset outputs", why="a result brings its offsets along; nothing is injected into a program's outputs")
 def _offset_outputs() -> None:
-    assert (as_nested(tokens(), OFFSETS) + 1).offsets.tolist() == OFFSETS.tolist()
+    assert (as_nested(tokens(), EXPERT_OFFSETS) + 1).offsets.tolist() == EXPERT_OFFSETS.tolist()
 
 
 TABLE.not_applicable(

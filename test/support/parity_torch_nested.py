@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from support.parity import Table
+from support.parity import Table, refused
 
 from ragged_dialect.compat import torch_nested as nested
-from ragged_dialect.errors import ArgumentError, LayoutError, RaggedError, RuntimeCheckError
+from ragged_dialect.errors import ArgumentError, LayoutError, RuntimeCheckError
 
 TABLE = Table("torch.nested", "ragged_dialect.compat.torch_nested")
 A, B = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(4, 3)
@@ -24,15 +24,6 @@ def same(got: nested.NestedTensor, *parts: Any) -> None:
     assert len(got) == len(parts)
     for a, b in zip(got.unbind(), parts, strict=True):
         np.testing.assert_allclose(a, b)
-
-
-def refused(error: type[RaggedError], call: Any) -> None:
-    """Assert an error."""
-    try:
-        call()
-    except error:
-        return
-    raise AssertionError(f"expected a {error.__name__}, got none")
 
 
 @TABLE.works(
@@ -170,15 +161,20 @@ def _joining() -> None:
     assert nested.stack([made(), made()], dim=2).shape == (2, None, 2, 3)
 
 
-@TABLE.works("chunk", note="along the batch or a dense dim")
+@TABLE.works("chunk", note="along the batch or a dense dim, and the ragged one: a part of every component")
 def _chunk() -> None:
     same(made().chunk(2, dim=0)[1], B)
+    same(made().chunk(2, dim=1)[0], A[:1], B[:2])
 
 
-@TABLE.works("scaled_dot_product_attention", note="without mask, dropout and grouped queries; causal on every device")
+@TABLE.works(
+    "scaled_dot_product_attention", note="without dropout; masks, grouped queries and causal on every device"
+)
 def _attention() -> None:
     got = nested.scaled_dot_product_attention(made(), made(), made(), is_causal=True)
     np.testing.assert_allclose(got.unbind()[1][0], B[0])
+    got = nested.scaled_dot_product_attention(made(), made(), made(), attn_mask=np.eye(4, dtype=bool))
+    same(got, A, B)
 
 
 TABLE.not_applicable("FlexAttention", why="attention scores are not open to user code")

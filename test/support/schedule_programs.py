@@ -158,7 +158,7 @@ PROGRAMS = {
     "segment_center": ScheduleProgram("segment", _SEGMENT_CENTER, "!ragged"),
     "segmented_sum": ScheduleProgram("balanced", _SEGMENTED_SUM, "!flat"),
     "row_gather": ScheduleProgram("gather", _ROW_GATHER, "!flat", ", %ids: tensor<?xi64>"),
-    "from_padded": ScheduleProgram("segment", _FROM_PADDED),
+    "from_padded": ScheduleProgram("balanced", _FROM_PADDED),
     "pairs": ScheduleProgram("general", _PAIRS, "!pairs"),
     "recurrence": ScheduleProgram("serial", _RECURRENCE),
 }

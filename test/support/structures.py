@@ -95,6 +95,15 @@ def offsets_of(sizes: Sequence[int]) -> np.ndarray[Any, Any]:
     return np.concatenate([[0], np.cumsum(np.array(sizes, np.int64))]).astype(np.int64)
 
 
+def level_of(pick: Pick, letter: str, sizes: Sequence[int]) -> tuple[list[np.ndarray[Any, Any]], int]:
+    """The vectors of a ragged level or a level of windows with these lengths, and how many positions are below it."""
+    if letter == "r":
+        return [offsets_of(sizes)], sum(sizes)
+    count = max(sizes, default=0) + pick(0, 4)
+    starts = [pick(0, count - n) for n in sizes]
+    return [np.array(starts, np.int64), np.array(sizes, np.int64)], count
+
+
 def elements(pick: Pick, shape: Sequence[int], element: str) -> np.ndarray[Any, Any]:
     """Small whole numbers, so that sums are exact in every type."""
     rng = np.random.default_rng(pick(0, 2**16))
@@ -147,13 +156,8 @@ def _axis(pick: Pick, letters: str) -> tuple[list[int | None], list[np.ndarray[A
             continue
         extents.append(None)
         sizes = lengths(pick, count, 4 if place == len(body) - 1 else 2)
-        if letter == "r":
-            vectors.append(offsets_of(sizes))
-            count = sum(sizes)
-            continue
-        count = max(sizes, default=0) + pick(0, 4)
-        starts = [pick(0, count - n) for n in sizes]
-        vectors += [np.array(starts, np.int64), np.array(sizes, np.int64)]
+        made, count = level_of(pick, letter, sizes)
+        vectors += made
     return [*extents, *tiles], vectors, count
 
 
