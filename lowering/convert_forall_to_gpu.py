@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu.schedules import GENERAL, SCHEDULE, SCHEDULES, Schedule
-from ragged_dialect.lowering.nested import outermost
+from ragged_dialect.lowering.gpu.status import GATE, Guards
+from ragged_dialect.lowering.nested import find_ops, outermost
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 MODULE = "kernels"
@@ -49,7 +50,7 @@ class ConvertForallToGpu(RaggedPass):
                 kernels = kernels or _gpu_module(op)
                 name = f"{function.operation.attributes['sym_name'].value}_{number}"
                 build = _schedule(forall).build
-                build(forall, kernels, name, _status(op, function.operation), self.threads, self.unroll)
+                build(forall, kernels, name, _guards(op, function.operation, forall), self.threads, self.unroll)
 
 
 def _schedule(forall: Any) -> Schedule:
@@ -59,11 +60,14 @@ def _schedule(forall: Any) -> Schedule:
     return SCHEDULES[name]
 
 
-def _status(module: Any, function: Any) -> Any:
-    """The status argument of a function, None in a program without checks."""
-    if "ragged.checks" not in module.attributes:
-        return None
-    return list(function.regions[0].blocks[0].arguments)[-1]
+def _guards(module: Any, function: Any, forall: Any) -> Guards:
+    """The status argument, which a program without checks has not, and the gate of a forall that has one."""
+    arguments = function.regions[0].blocks[0].arguments
+    status = list(arguments)[-1] if "ragged.checks" in module.attributes else None
+    if GATE not in forall.attributes:
+        return Guards(status)
+    gates = [op for op in find_ops(function, "memref.alloc") if GATE in op.attributes]
+    return Guards(status, next(op.results[0] for op in gates if op.attributes[GATE] == forall.attributes[GATE]))
 
 
 def _gpu_module(module: Any) -> Any:

@@ -10,7 +10,8 @@ from ragged_dialect.lowering.buffers import VIEWS
 from ragged_dialect.lowering.gpu.device_regions import SERIAL
 from ragged_dialect.lowering.gpu.fission import fission
 from ragged_dialect.lowering.gpu.flat_runs import Cut, joins, tile
-from ragged_dialect.lowering.gpu.schedules import GENERAL, SCHEDULE, SCHEDULES, SERIALLY, fits, pick
+from ragged_dialect.lowering.gpu.schedules import BALANCED, GENERAL, SCHEDULE, SCHEDULES, SEGMENT, SERIALLY, fits, pick
+from ragged_dialect.lowering.gpu.skew import both_ways
 from ragged_dialect.lowering.gpu.split_reduction import split, split_loop
 from ragged_dialect.lowering.nested import outermost
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -86,15 +87,29 @@ def _tile_block(block: Any, elements: int) -> None:
 
 
 def _name(function: Any, schedule: str) -> None:
+    gates = 0
     for forall in outermost(function, "scf.forall"):
         if SERIAL in forall.attributes:
             del forall.attributes[SERIAL]
             _mark([forall], SERIALLY)
         elif schedule == "auto":
-            _mark([forall], pick(forall))
+            gates += 2 * _pick(forall, gates)
         else:
             parts = [forall] if fits(forall, schedule) else fission(forall, lambda part: fits(part, schedule))
             _mark([forall] if parts is None else parts, GENERAL if parts is None else schedule)
+
+
+def _pick(forall: Any, gates: int) -> bool:
+    """Name the schedule of choice; whether there are two, each behind a gate."""
+    name = pick(forall)
+    _mark([forall], name)
+    both = both_ways(forall, gates) if name == SEGMENT else None
+    if both is None:
+        return False
+    picking, pieces = both
+    _mark([picking], GENERAL)
+    _mark(pieces, BALANCED)
+    return True
 
 
 def _mark(foralls: list[Any], schedule: str) -> None:

@@ -1,4 +1,4 @@
-"""Bodies that a schedule takes in pieces only: which pieces, and their results."""
+"""Bodies that a schedule takes in pieces only: which pieces, when they are used, and their results."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import ragged_dialect
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
 from ragged_dialect.lowering.pipelines import gpu_pipeline
+from ragged_dialect.runtime.emulated import EmulatedDevice
 
 _SOFTMAX = """
 #l = #ragged.layout<"dr|d">
@@ -85,17 +86,22 @@ func.func @f(%x: tensor<?x?xf32, #l>) -> tensor<?x?xf32, #l> {
 }
 """
 
-LENGTHS: tuple[Sequence[int], ...] = ((), (0, 0), (1,) * 40, (0, 700, 0, 3, 0, 0, 41), (33, 31, 32, 1, 0))
+LENGTHS: tuple[Sequence[int], ...] = ((), (0, 0), (1,) * 40, (0, 1100, 0, 3, 0, 0, 41), (33, 31, 32, 1, 0))
 
 
-def schedules(text: str, schedule: str) -> list[str]:
-    """The schedules that the kernels of a program get."""
+def mapped(text: str, schedule: str) -> str:
+    """A program whose foralls have schedules."""
     module = load_module(text, context(), "p")
     for stage in gpu_pipeline(check=False, schedule=schedule):
         stage.run(module)
         if stage.name == "map":
             break
-    return re.findall(r'ragged\.schedule = "(\w+)"', str(module))
+    return str(module)
+
+
+def schedules(text: str, schedule: str) -> list[str]:
+    """The schedules that the kernels of a program get."""
+    return re.findall(r'ragged\.schedule = "(\w+)"', mapped(text, schedule))
 
 
 @cache
@@ -115,7 +121,8 @@ def problem(lengths: Sequence[int], width: int, dtype: Any) -> tuple[Any, Any]:
 def test_softmax(lengths: Sequence[int], dtype: str, tolerance: float) -> None:
     """Maximum; sum and inverse; quotients: none of them cares how long components are."""
     text = _SOFTMAX.format(t=dtype)
-    assert schedules(text, "auto") == ["segment"]
+    assert schedules(text, "auto") == ["general", "segment", *["balanced"] * 3]
+    assert schedules(text, "segment") == ["segment"]
     assert schedules(text, "balanced") == ["balanced"] * 3
     x, offsets = problem(lengths, 8, {"f32": np.float32, "f16": np.float16}[dtype])
     x[:, ::2] *= 500 if dtype == "f32" else 50
@@ -123,7 +130,7 @@ def test_softmax(lengths: Sequence[int], dtype: str, tolerance: float) -> None:
     for low, high in pairwise(offsets):
         powers = np.exp(x[low:high].astype(np.float64) - x[low:high].max(0, initial=-np.inf))
         expected[low:high] = powers / powers.sum(0)
-    for schedule in ("auto", "balanced"):
+    for schedule in ("auto", "segment", "balanced"):
         y, _ = compiled(text, schedule)((x, offsets))
         np.testing.assert_allclose(np.asarray(y).astype(np.float64), expected, rtol=20 * tolerance, atol=tolerance)
 
@@ -131,14 +138,14 @@ def test_softmax(lengths: Sequence[int], dtype: str, tolerance: float) -> None:
 @pytest.mark.parametrize("lengths", LENGTHS)
 def test_center(lengths: Sequence[int]) -> None:
     """What follows a reduction may follow something that follows it."""
-    assert schedules(_CENTERED, "auto")[-1] == "segment"
+    assert schedules(_CENTERED, "auto")[-4:] == ["general", "segment", "balanced", "balanced"]
     assert schedules(_CENTERED, "balanced")[-2:] == ["balanced"] * 2
     x, offsets = problem(lengths, 6, np.float32)
     means = np.full((len(lengths), 6), np.nan)
     for k, (low, high) in enumerate(pairwise(offsets)):
         means[k] = x[low:high].sum(0, dtype=np.float64) / (high - low) if high > low else np.nan
     expected = x - np.repeat(means, np.diff(offsets), axis=0)
-    for schedule in ("auto", "balanced"):
+    for schedule in ("auto", "segment", "balanced"):
         (y, _), m = compiled(_CENTERED, schedule)((x, offsets))
         np.testing.assert_allclose(np.asarray(m), means, rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(np.asarray(y), expected, rtol=1e-5, atol=1e-5)
@@ -146,4 +153,31 @@ def test_center(lengths: Sequence[int]) -> None:
 
 def test_what_has_no_pieces_that_fit_stays_whole() -> None:
     assert "balanced" not in schedules(_RUNNING, "balanced")
-    assert len(schedules(_RUNNING, "balanced")) == len(schedules(_RUNNING, "auto"))
+
+
+@pytest.mark.parametrize(
+    ("lengths", "pieces"),
+    [
+        ((1025,), True),
+        ((0, 1025, 0, 3), True),
+        ((1024, 1), False),  # no component is long
+        ((1030, *[16] * 4200), False),  # a long one that is a small part
+        ((1030, *[16] * 4000, 1050), True),
+        ((16,) * 100, False),
+    ],
+)
+def test_the_data_picks(lengths: Sequence[int], pieces: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One gate is open, of a block per component or of the pieces."""
+    gates: list[Any] = []
+    empty = EmulatedDevice.empty
+
+    def recorded(self: EmulatedDevice, shape: tuple[int, ...], dtype: Any) -> Any:
+        made = empty(self, shape, dtype)
+        if shape == (1,) and made.dtype == np.int64:
+            gates.append(made)
+        return made
+
+    monkeypatch.setattr(EmulatedDevice, "empty", recorded)
+    x, offsets = problem(lengths, 8, np.float32)
+    ragged_dialect.compile(_SOFTMAX.format(t="f32"), target="emulator")((x, offsets))
+    assert [int(gate[0]) for gate in gates] == ([1, 0] if pieces else [0, 1])

@@ -21,7 +21,7 @@ from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
 from ragged_dialect.lowering.gpu import balanced_maps, general
 from ragged_dialect.lowering.gpu.balanced_component import ComponentCode, PlacedReduction, captured
 from ragged_dialect.lowering.gpu.balanced_lanes import Lanes
-from ragged_dialect.lowering.gpu.balanced_map_match import match_maps
+from ragged_dialect.lowering.gpu.balanced_map_match import MappedComponents, match_maps
 from ragged_dialect.lowering.gpu.balanced_match import ReducedComponents, match_components
 from ragged_dialect.lowering.gpu.balanced_merge import MergedItems
 from ragged_dialect.lowering.gpu.balanced_reduction import RowReduction
@@ -34,6 +34,7 @@ from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel import Kernel
 from ragged_dialect.lowering.gpu.shared_memory import SHARED_BYTES, byte_size
 from ragged_dialect.lowering.gpu.slots import WIDE
+from ragged_dialect.lowering.gpu.status import Guards
 from ragged_dialect.lowering.gpu.thread_loops import below
 
 TILES = 4096
@@ -57,24 +58,28 @@ _VALUES = 40
 
 def fits(forall: Any) -> bool:
     """Whether a forall does nothing but reduce the rows of components, or nothing but map them."""
-    return match_components(forall) is not None or match_maps(forall) is not None
+    return matched(forall) is not None
 
 
-def schedule(forall: Any, module: Any, name: str, status: Any, threads: int, unroll: int) -> None:
+def matched(forall: Any) -> ReducedComponents | MappedComponents | None:
+    """What a forall does with the rows of components, None when it does anything else."""
+    return match_components(forall) or match_maps(forall)
+
+
+def schedule(forall: Any, module: Any, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """Replace a forall on the host by two kernels, and their launches, for every reduction in it, or by one
     for every map."""
-    maps = match_maps(forall)
-    if maps is not None:
-        balanced_maps.schedule(maps, module, name, status, threads, unroll)
+    found = matched(forall)
+    if isinstance(found, MappedComponents):
+        balanced_maps.schedule(found, module, name, guards, threads, unroll)
         return
-    found = match_components(forall)
     if found is None or any(not _has_room(_accumulated(reduction), threads) for reduction in found.reductions):
-        general.schedule(forall, module, name, status, threads, unroll)
+        general.schedule(forall, module, name, guards, threads, unroll)
         return
     with forall.location:
         for number, reduction in enumerate(found.reductions):
             suffix = f"_{number}" if number else ""
-            _Balanced(found, reduction, threads).lower(module, name + suffix, status, unroll)
+            _Balanced(found, reduction, threads).lower(module, name + suffix, guards, unroll)
     forall.erase()
 
 
@@ -101,9 +106,9 @@ class _Balanced:
         self.reduction = reduction
         self.threads = threads
 
-    def lower(self, module: Any, name: str, status: Any, unroll: int) -> None:
+    def lower(self, module: Any, name: str, guards: Guards, unroll: int) -> None:
         """Emit kernels and launches before the forall."""
-        kernel = Kernel(name, self.threads, module, status)
+        kernel = Kernel(name, self.threads, module, guards)
         kernel.open()
         with ir.InsertionPoint(kernel.end):
             code = self._code(kernel)
@@ -119,7 +124,7 @@ class _Balanced:
         kernel.close(grid, self.forall)
         with ir.InsertionPoint(self.forall):
             carrying = self._carrying(plan, lanes)
-        general.schedule(carrying, module, f"{name}_carries", status, self.threads, unroll)
+        general.schedule(carrying, module, f"{name}_carries", guards, self.threads, unroll)
 
     # First kernel -----------------------------------------------------------------------------------
 

@@ -29,6 +29,11 @@ class MappedComponents(Components):
 
     maps: tuple[RowMap, ...]
 
+    @property
+    def work(self) -> tuple[RowMap, ...]:
+        """What is done with rows."""
+        return self.maps
+
 
 def match_maps(forall: Any) -> MappedComponents | None:
     """The maps of a forall, None when its body does anything else."""

@@ -24,22 +24,27 @@ from ragged_dialect.lowering.gpu.component_rows import host_rows
 from ragged_dialect.lowering.gpu.kernel import Kernel
 from ragged_dialect.lowering.gpu.points import Payload, Point
 from ragged_dialect.lowering.gpu.shuffle import WARP
+from ragged_dialect.lowering.gpu.status import Guards
 from ragged_dialect.lowering.gpu.thread_loops import below, guarded, strided, with_index
 
 BATCHES = 2
-"""Times that a thread has as many rows as it can have in flight: fewer, and finding the components of a tile
-takes longer than the work on them."""
+"""Times that a thread has as many rows as it can have in flight, at least: fewer, and finding the components of a
+tile takes longer than the work on them."""
+
+TILES = 1 << 16
+"""Tiles that are enough: where there would be more, they are larger instead, so that blocks behind a closed gate
+are gone in no time."""
 
 _LT, _LE = 2, 3
 
 
-def schedule(found: MappedComponents, module: Any, name: str, status: Any, threads: int, unroll: int) -> None:
+def schedule(found: MappedComponents, module: Any, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """Replace a forall on the host by a kernel and its launch for every map in it."""
     forall = found.forall
     with forall.location:
         for number, row_map in enumerate(found.maps):
             suffix = f"_{number}" if number else ""
-            kernel = Kernel(name + suffix, threads, module, status)
+            kernel = Kernel(name + suffix, threads, module, guards)
             kernel.open()
             _MapKernel(found, row_map, kernel, unroll).lower()
     forall.erase()
@@ -60,26 +65,24 @@ class _MapKernel:
             with self.code.placed(row_map.op, emit.value(0)) as placed:
                 self.lanes = Lanes.of(placed, row_map.loop, extents, kernel.threads, wide_rows=False)
 
-    @property
-    def rows(self) -> int:
-        """Rows of a tile."""
-        return self.lanes.groups * self.unroll * BATCHES
-
     def lower(self) -> None:
         """Emit kernel and launch before the forall."""
         with ir.InsertionPoint(self.forall):
             stored = reduce(emit.minimum, [extent(x, dim) for x, dim in host_rows(self.row_map.op, self.row_map.rows)])
             chunks = self.lanes.chunks(self.row_map.extents)
-            grid = emit.mul(emit.ceildiv(stored, self.rows), chunks)
+            step = self.lanes.groups * self.unroll
+            size = emit.mul(emit.maximum(emit.ceildiv(stored, step * TILES), BATCHES), step)
+            grid = emit.mul(emit.divide(emit.sub(emit.add(stored, size), 1), size), chunks)
             (count,) = counts_of(self.forall)
         with ir.InsertionPoint(self.kernel.end):
-            self._tile(self._inside(count), self._inside(chunks))
+            self._tile(self._inside(count), self._inside(size), self._inside(chunks))
         self.kernel.close(grid, self.forall)
 
     def _inside(self, x: Mixed) -> Mixed:
         return x if isinstance(x, int) else self.kernel.scalar(x)
 
-    def _tile(self, count: Mixed, chunks: Mixed) -> None:
+    def _tile(self, count: Mixed, size: Mixed, chunks: Mixed) -> None:
+        """`size` rows per tile, `chunks` blocks for the features of a tile."""
         thread, block = general.hardware_id("gpu.thread_id"), general.hardware_id("gpu.block_id")
         tile, chunk = emit.divide(block, chunks), 0 if chunks == 1 else arith.remui(block, emit.value(chunks))
         lanes = emit.value(self.lanes.lanes)
@@ -88,8 +91,8 @@ class _MapKernel:
         if self.lanes.lanes * self.lanes.groups < self.kernel.threads:
             conditions.append(below(group, self.lanes.groups))
         components = emit.value(count)
-        first = emit.add(self.code.low(emit.value(0)), emit.mul(tile, self.rows))
-        last = emit.sub(emit.minimum(emit.add(first, self.rows), self.code.low(components)), 1)
+        first = emit.add(self.code.low(emit.value(0)), emit.mul(tile, size))
+        last = emit.sub(emit.minimum(emit.add(first, size), self.code.low(components)), 1)
 
         def work() -> None:
             # a row belongs to the component that follows those that end at it or before

@@ -19,6 +19,11 @@ class ReducedComponents(Components):
 
     reductions: tuple[RowReduction, ...]
 
+    @property
+    def work(self) -> tuple[RowReduction, ...]:
+        """What is done with rows."""
+        return self.reductions
+
 
 def match_components(forall: Any) -> ReducedComponents | None:
     """The components of a forall, None when its body does anything else than reducing their rows."""

@@ -33,6 +33,13 @@ class Components:
         return self.difference.operands[0]
 
     @property
+    def offsets(self) -> Any:
+        """The vector outside that has them."""
+        found = _loaded(self.low)
+        assert found is not None
+        return found[0]
+
+    @property
     def length(self) -> Any:
         """The number of its rows."""
         return self.difference.results[0]

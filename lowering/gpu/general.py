@@ -13,6 +13,7 @@ from ragged_dialect.lowering.gpu.fills import fold_fills
 from ragged_dialect.lowering.gpu.generic_op import generics_in
 from ragged_dialect.lowering.gpu.kernel import WIDE, Kernel
 from ragged_dialect.lowering.gpu.reuse import keep_local
+from ragged_dialect.lowering.gpu.status import Guards
 from ragged_dialect.lowering.gpu.temporaries import Temporaries
 from ragged_dialect.lowering.nested import captures, find_ops, remap
 
@@ -21,15 +22,15 @@ FEWER_RESIDENT = 768
 loops together, and would spill with the registers that are left otherwise."""
 
 
-def serial(forall: Any, module: Any, name: str, status: Any, threads: int, unroll: int) -> None:
+def serial(forall: Any, module: Any, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """`schedule` with blocks of one thread."""
     del threads
-    schedule(forall, module, name, status, 1, unroll)
+    schedule(forall, module, name, guards, 1, unroll)
 
 
-def schedule(forall: Any, module: Any, name: str, status: Any, threads: int, unroll: int) -> None:
+def schedule(forall: Any, module: Any, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """Replace a forall on the host by a launch of a kernel in the gpu.module `module`."""
-    kernel = Kernel(name, threads, module, status)
+    kernel = Kernel(name, threads, module, guards)
     keep_local(forall)
     body = forall.regions[0].blocks[0]
     several = sum(bool(generic.reductions) for generic in generics_in(forall)) > 1
@@ -45,7 +46,7 @@ def schedule(forall: Any, module: Any, name: str, status: Any, threads: int, unr
             block = hardware_id("gpu.block_id")
             outside = captures(list(body.operations)[:-1], body.arguments)
             inside = {x: kernel.value(x, forall) for x in outside}
-            if status is not None and status in outside:
+            if guards.status is not None and guards.status in outside:
                 kernel.op.attributes[WIDE] = ir.UnitAttr.get()
             indices = _indices(kernel, counts, block)
         last = list(kernel.body.operations)[-2].operation

@@ -15,6 +15,7 @@ from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.buffers import VIEWS, defining_op, is_buffer, is_constant, may_overlap
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.gpu.shared_memory import SHARED_BYTES, shared_size
+from ragged_dialect.lowering.gpu.status import Guards
 from ragged_dialect.lowering.nested import clone
 from ragged_dialect.passes.base import PassFailure
 
@@ -49,7 +50,7 @@ class Kernel:
     name: str
     threads: int
     module: Any
-    status: Any = None
+    guards: Guards = field(default_factory=Guards)
     op: Any = None
     parameters: list[Parameter] = field(default_factory=list)
     inside: dict[Any, Any] = field(default_factory=dict)
@@ -76,20 +77,19 @@ class Kernel:
         with ir.InsertionPoint(entry):
             ir.Operation.create("gpu.return")
         self.body = entry
-        if self.status is not None:
-            self._guard()
+        for buffer in self.guards.buffers:
+            self._guard(buffer)
 
     def keep_resident(self, threads: int) -> None:
         """Leave a thread no more registers than `threads` of them on a multiprocessor have."""
         blocks = max(1, min(16, threads // self.threads))
         self.op.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), blocks)
 
-    def _guard(self) -> None:
-        """The body runs when no check has failed."""
+    def _guard(self, buffer: Any) -> None:
+        """What follows runs when the first entry of a buffer is 0."""
         with ir.InsertionPoint(self.end):
-            failed = memref.load(self.pointer(self.status), [])
-            fine = arith.cmpi(0, failed, emit.constant(emit.i64(), 0))
-            guard = scf.IfOp(fine)
+            first = memref.load(self.pointer(buffer), [])
+            guard = scf.IfOp(arith.cmpi(0, first, emit.constant(emit.i64(), 0)))
             with ir.InsertionPoint(guard.then_block):
                 scf.yield_([])
         self.body = guard.then_block

@@ -6,7 +6,7 @@
 | `flat` | elementwise work over values | a block per tile, 16-byte accesses, no component index |
 | `row` | reductions over dense inner dims, with what follows them | a block per tile of rows |
 | `gather` | elementwise work that reads at computed places | a block per tile |
-| `balanced` | reductions over the rows of components | a block per tile of rows and component ends |
+| `balanced` | reductions over the rows of components, elementwise work on them | a block per tile of rows |
 | `segment` | straight-line work on one component | a block per component |
 | `general` | anything else | a block per iteration |
 """
@@ -24,7 +24,7 @@ from ragged_dialect.lowering.gpu.generic_op import generics_in
 SCHEDULE = "ragged.schedule"
 """Attribute of a forall on the host: the name of its schedule."""
 
-GENERAL, SERIALLY = "general", "serial"
+GENERAL, SERIALLY, BALANCED, SEGMENT = "general", "serial", "balanced", "segment"
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,10 @@ SCHEDULES: dict[str, Schedule] = {
     "flat": Schedule(_is_flat, general.schedule),
     "row": Schedule(_is_row, general.schedule),
     "gather": Schedule(_is_gather, general.schedule),
-    "balanced": Schedule(balanced.fits, balanced.schedule),
-    "segment": Schedule(_is_segment, segment.schedule),
+    BALANCED: Schedule(balanced.fits, balanced.schedule),
+    SEGMENT: Schedule(_is_segment, segment.schedule),
 }
-_PREFERRED = ("flat", "row", "gather", "balanced", "segment")
+_PREFERRED = ("flat", "row", "gather", BALANCED, SEGMENT)
 
 
 def fits(forall: Any, name: str) -> bool:

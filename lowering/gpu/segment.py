@@ -7,6 +7,7 @@ from typing import Any
 
 from ragged_dialect.lowering.gpu import general
 from ragged_dialect.lowering.gpu.generic_op import GenericOp, generics_in
+from ragged_dialect.lowering.gpu.status import Guards
 from ragged_dialect.lowering.gpu.thread_shape import fast_loop
 from ragged_dialect.lowering.gpu.vector_access import vector_access
 
@@ -17,11 +18,11 @@ words, so that threads have several of their own and little is left over."""
 _FEWEST = 64
 
 
-def schedule(forall: Any, module: Any, name: str, status: Any, threads: int, unroll: int) -> None:
+def schedule(forall: Any, module: Any, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """Replace a forall over components by a kernel and its launch."""
     lanes = max((_lanes(generic) for generic in generics_in(forall)), default=1)
     wanted = max(_FEWEST, _ROWS * lanes)
-    general.schedule(forall, module, name, status, min(threads, 1 << (wanted - 1).bit_length()), unroll)
+    general.schedule(forall, module, name, guards, min(threads, 1 << (wanted - 1).bit_length()), unroll)
 
 
 def _lanes(generic: GenericOp) -> int:

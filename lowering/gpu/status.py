@@ -3,13 +3,31 @@ kernel before it does anything."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.lowering import emit
 
+GATE = "ragged.gate"
+"""Attribute of a forall and of the buffer that is the gate of its kernels: their number."""
+
 _EQ = 0
 _SGT = 4
+
+
+@dataclass(frozen=True)
+class Guards:
+    """Buffers of i64 whose first entries must be 0 for a kernel to do anything: the status record, and a gate
+    that another kernel opens or closes."""
+
+    status: Any = None
+    gate: Any = None
+
+    @property
+    def buffers(self) -> list[Any]:
+        """Those there are, in the order in which they are read."""
+        return [buffer for buffer in (self.status, self.gate) if buffer is not None]
 
 
 def keep_report(status: Any, record: list[Any]) -> None:

@@ -1,0 +1,59 @@
+// RUN: ragged-opt --ragged-map-parallel %s | FileCheck %s
+
+// A component is done by a block, or by balanced pieces when one is much longer than the others: a kernel opens the
+// gate of one way. No block is long where there are few rows.
+
+#rows = affine_map<(i, d) -> (i, d)>
+#sums = affine_map<(i, d) -> (d)>
+!part = memref<?x4xf32, strided<[4, 1], offset: ?>>
+!row = memref<4xf32, strided<[1], offset: ?>>
+
+// CHECK-LABEL: func.func @center
+// CHECK: %[[OWN:.*]] = memref.alloc() {ragged.gate = 0 : i64} : memref<1xi64>
+// CHECK: %[[OTHER:.*]] = memref.alloc() {ragged.gate = 1 : i64} : memref<1xi64>
+// CHECK: scf.forall (%{{.*}}) in (1) {
+// CHECK:   arith.maxsi
+// CHECK:   } {ragged.fold = "maxsi"}
+// CHECK:   memref.store %{{.*}}, %[[OWN]]
+// CHECK:   memref.store %{{.*}}, %[[OTHER]]
+// CHECK: } {ragged.schedule = "general"}
+// CHECK: "reduction"
+// CHECK: arith.subf
+// CHECK: } {ragged.gate = 0 : i64, ragged.schedule = "segment"}
+// CHECK: scf.if
+// CHECK:   "reduction"
+// CHECK:   } {ragged.gate = 1 : i64, ragged.schedule = "balanced"}
+// CHECK:   arith.subf
+// CHECK:   } {ragged.gate = 1 : i64, ragged.schedule = "balanced"}
+// CHECK: }
+// CHECK: return
+func.func @center(%x: memref<?x4xf32>, %offsets: memref<?xi64>, %sums: memref<?x4xf32>, %y: memref<?x4xf32>, %n: index) {
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  scf.forall (%b) in (%n) {
+    %lo = memref.load %offsets[%b] : memref<?xi64>
+    %low = arith.index_cast %lo : i64 to index
+    %next = arith.addi %b, %c1 : index
+    %hi = memref.load %offsets[%next] : memref<?xi64>
+    %high = arith.index_cast %hi : i64 to index
+    %size = arith.subi %high, %low : index
+    %xs = memref.subview %x[%low, 0] [%size, 4] [1, 1] : memref<?x4xf32> to !part
+    %ys = memref.subview %y[%low, 0] [%size, 4] [1, 1] : memref<?x4xf32> to !part
+    %sum = memref.subview %sums[%b, 0] [1, 4] [1, 1] : memref<?x4xf32> to !row
+    linalg.generic {indexing_maps = [affine_map<(d) -> ()>, affine_map<(d) -> (d)>], iterator_types = ["parallel"]} ins(%zero : f32) outs(%sum : !row) {
+    ^bb0(%a: f32, %o: f32):
+      linalg.yield %a : f32
+    }
+    linalg.generic {indexing_maps = [#rows, #sums], iterator_types = ["reduction", "parallel"]} ins(%xs : !part) outs(%sum : !row) {
+    ^bb0(%a: f32, %o: f32):
+      %t = arith.addf %o, %a : f32
+      linalg.yield %t : f32
+    }
+    linalg.generic {indexing_maps = [#rows, #sums, #rows], iterator_types = ["parallel", "parallel"]} ins(%xs, %sum : !part, !row) outs(%ys : !part) {
+    ^bb0(%a: f32, %s: f32, %o: f32):
+      %t = arith.subf %a, %s : f32
+      linalg.yield %t : f32
+    }
+  }
+  return
+}
