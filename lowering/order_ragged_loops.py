@@ -11,6 +11,7 @@ from ragged_dialect.lowering.nested import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
 _SUMS = frozenset({"arith.addf", "arith.mulf"})
+_SMALL = 1 / 64
 
 
 @dataclass(frozen=True)
@@ -98,12 +99,14 @@ def _interchange(op: Any, free: bool) -> None:
 
 
 def _score(maps: list[Any], inputs: int, loop: int) -> float:
-    """How many operands a loop runs through along memory; a written one counts more."""
+    """How many operands a loop runs through along memory; a written one counts more, one of fewer dims than
+    others, which is in cache, only between equals."""
+    rank = max(len(map_.results) for map_ in maps)
     total = 0.0
     for k, map_ in enumerate(maps):
         results = list(map_.results)
         if results and isinstance(results[-1], ir.AffineDimExpr) and results[-1].position == loop:
-            total += 1.0 if k < inputs else 1.5
+            total += (1.0 if k < inputs else 1.5) * (1.0 if len(results) == rank else _SMALL)
     return total
 
 

@@ -35,3 +35,18 @@ func.func @alternating(%a: memref<?xf32>, %c: memref<f32>) {
   }
   return
 }
+
+// Two results per row do not outweigh the rows themselves: the loop along them stays innermost.
+// CHECK-LABEL: func.func @rows
+// CHECK: iterator_types = ["parallel", "reduction"]
+func.func @rows(%a: memref<?x64xf32>, %c: memref<?xf32>, %d: memref<?xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%a : memref<?x64xf32>) outs(%c, %d : memref<?xf32>, memref<?xf32>) {
+  ^bb0(%x: f32, %sum: f32, %top: f32):
+    %s = arith.addf %sum, %x : f32
+    %t = arith.maximumf %top, %x : f32
+    linalg.yield %s, %t : f32, f32
+  }
+  return
+}
