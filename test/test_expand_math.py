@@ -56,7 +56,7 @@ def test_polynomials_are_straight_line_arith(name: str) -> None:
 
 def test_exp_is_short() -> None:
     names = op_names(expand(one("exp", "f32")))
-    assert len([n for n in names if n.startswith("arith.") and n != "arith.constant"]) <= 32
+    assert len([n for n in names if n.startswith("arith.") and n != "arith.constant"]) <= 33
 
 
 @pytest.mark.parametrize("name", ["sin", "cos"])
