@@ -154,19 +154,25 @@ _HOMES = {
     "Layout": "layout",
     "synchronize": "runtime.gpu_status",
 }
-_ARRAYS = frozenset(
-    """
-    RaggedArray assume_valid astype attention boolean_mask chunk clip compact compilations concat cumsum einsum
-    empty_like erf from_arrow from_awkward from_dlpack from_lengths from_offsets from_padded from_row_ids
-    from_starts_lengths from_torch_nested gather jit layer_norm like load_npz log_softmax logsumexp matmul merge
-    narrow partition ragged reshape rms_norm rsqrt save_npz select softmax split squeeze stack take to_padded
-    transpose transposed_matmul unsqueeze where
-    """.split()
-)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return _version()
     if name not in __all__:
         raise AttributeError(f"module 'ragged_dialect' has no attribute '{name}'")
-    home = "arrays.api" if name in _ARRAYS else _HOMES.get(name, "errors")
+    home = _HOMES.get(name, "errors" if name.endswith("Error") else "arrays.api")
     return getattr(importlib.import_module(f"ragged_dialect.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__, "__version__"]
+
+
+def _version() -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version("ragged-dialect")
+    except metadata.PackageNotFoundError:  # a checkout on the path
+        return "0"

@@ -97,8 +97,7 @@ def test_two_levels(lengths: Any, piece: slice) -> None:
     rows = x.tolist()
     assert x[piece].tolist() == rows[piece]
     assert x[:, :, piece].tolist() == [[i[piece] for i in r] for r in rows]
-    if piece.step is None:
-        assert x[:, piece].tolist() == [r[piece] for r in rows]
+    assert x[:, piece].tolist() == [r[piece] for r in rows]
     assert (x[piece] * 2).tolist() == [[[2 * v for v in i] for i in r] for r in rows[piece]]
 
 
@@ -128,8 +127,11 @@ REFUSED: list[Refusal] = [
     (lambda x: x[[True, False]], rg.RuntimeCheckError, "getitem: dim 0: expected extent 4, got 2"),
     (lambda x: x[::0], TypeError, "getitem: expected a step other than 0, got 0"),
     (lambda x: x[..., ...], TypeError, "getitem: expected at most one ellipsis, got more"),
-    (lambda x: x[:, [0]], rg.LayoutError, 
-     'getitem: expected a vector on a dense dim, or a ragged index on dim 0, got dim 1 of layout "dr|d"'),
+    (lambda x: x[:, [0]], IndexError, "getitem: level 1, component 1: expected index in [0, 0), got 0"),
+    (lambda x: x[:, [[0]]], rg.LayoutError,
+     'getitem: expected a vector, or a ragged index on dim 0, got rank 2 on dim 1 of layout "dr|d"'),
+    (lambda x: x[[0, 1], :, [0, 1]], TypeError,
+     "getitem: expected one array among the indices, got 2 (use them one by one)"),
     (lambda x: x[np.array([0.5])], TypeError, "getitem: expected indices of integers or booleans, got float64"),
     (lambda x: x[rg.ragged([[0], [], [9], []])], IndexError,
      "getitem: level 1, component 1: expected index in [0, 5), got 9"),
@@ -139,12 +141,18 @@ REFUSED: list[Refusal] = [
      'getitem: expected a vector on a dense dim, or a ragged mask on dim 0, got dim 1 of layout "dr|d"'),
     (lambda x: x[x.astype(np.int64)], rg.LayoutError,
      'getitem: expected a ragged index of one axis, got layout "dr|d"'),
-    (lambda x: nested(NESTED[0])[rg.ragged([[0], [], []])], rg.LayoutError,
-     'getitem: expected an innermost ragged dim, got dim 1 of layout "drr"'),
-    (lambda x: nested(NESTED[0])[rg.like(nested(NESTED[0]), np.zeros(10, np.int64))], rg.LayoutError,
-     'getitem: expected one ragged dim in both, got "drr" and "drr"'),
-    (lambda x: x.split(0, 2).take([0], 1), rg.LayoutError,
-     'take: expected the first dim or a plain one, got dim 1 of layout "ddr|d"'),
+    (lambda x: x[nested(NESTED[0]).astype(np.int64)], rg.LayoutError,
+     'getitem: expected an index of leading levels of "dr|d", got "drr"'),
+    (lambda x: nested(NESTED[0])[nested(NESTED[0])[:, 1:].astype(np.int64)], rg.RuntimeCheckError,
+     "getitem: level 1, component 0: expected length 2, got 1"),
+    (lambda x: rg.gather(x, np.zeros((3, 1), np.int64)), rg.RuntimeCheckError,
+     "gather: dim 0: expected extent 4, got 3"),
+    (lambda x: rg.gather(x, np.zeros((4, 1), np.int64)), IndexError,
+     "gather: level 1, component 1: expected index in [0, 0), got 0"),
+    (lambda x: rg.gather(x, np.zeros(4, np.int64)), rg.LayoutError,
+     'gather: expected a ragged index, or a dense one of rank 2 for one ragged dim below dim 0, got rank 1 for'),
+    (lambda x: x.split(1, 2).take([0], 0), rg.LayoutError,
+     'take: expected a layout without tiles, got "drt|d" (merge it first)'),
 ]  # fmt: skip
 
 

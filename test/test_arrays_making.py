@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,20 @@ def test_from_nested_lists() -> None:
     y = rg.ragged([[np.ones((2, 3)), np.zeros((0, 3))], [np.ones((1, 3))]])
     assert (str(y.layout), y.shape) == ("drr|d", (2, None, None, 3))
     assert rg.ragged([np.arange(2), np.arange(3)], dtype=np.int8).dtype == np.int8
+
+
+def test_from_iterables_and_ragged_arrays() -> None:
+    assert rg.ragged(range(n) for n in (2, 0, 1)).tolist() == [[0, 1], [], [0]]
+    assert rg.ragged({"a": [1, 2], "b": (3,)}.values()).tolist() == [[1, 2], [3]]
+    x, y = array((3, 0)), array((1, 2), seed=1)
+    assert rg.ragged([x, [], y]).shape == (3, None, None, 4)
+    assert rg.ragged([x, [], y]).tolist() == [x.tolist(), [], y.tolist()]
+
+
+def test_contains() -> None:
+    x = rg.ragged([[1, 2], [], [3]])
+    assert 3 in x
+    assert 4 not in x
 
 
 def test_narrow_is_a_view() -> None:
@@ -150,6 +165,40 @@ def test_text_of_large_components() -> None:
     assert "[0] [[1.0, 2.0], []]" in repr(rg.ragged([[[1.0, 2.0], []], [[3.0]]]))
 
 
+DTYPES = {
+    "uint8": " (convert to int16)", "uint16": " (convert to int32)", "uint32": " (convert to int64)",
+    "uint64": " (convert to int64 where they fit, or float64)", "float128": " (convert to float64)",
+    "complex64": " (convert to float32, with a dim for the two parts)",
+    "complex128": " (convert to float64, with a dim for the two parts)", "object": "", "datetime64[s]": "",
+}  # fmt: skip
+TAKERS: list[Any] = [
+    lambda v: rg.ragged([v, v]), lambda v: rg.ragged([[1]], dtype=v.dtype), lambda v: rg.from_offsets(v, [0, 2]),
+    lambda v: rg.from_lengths(v, [2]), lambda v: rg.from_row_ids(v, [0, 1]),
+    lambda v: rg.from_starts_lengths(v, [0], [2]), lambda v: rg.from_padded(v[None], np.array([1])),
+    lambda v: rg.narrow(v[None], 0, 1), lambda v: rg.partition(v, np.array([0, 2])),
+    lambda v: rg.assume_valid(v, [0, 2]),
+    lambda v: rg.like(ONE, v), lambda v: rg.empty_like(ONE, v.dtype), lambda v: ONE.astype(v.dtype),
+    lambda v: rg.astype(ONE, dtype=v.dtype), lambda v: ONE + v, lambda v: rg.jit(lambda a: a)(v),
+    lambda v: np.zeros_like(ONE, dtype=v.dtype),
+]  # fmt: skip
+ONE = rg.from_lengths(np.ones(2), [2])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("taker", TAKERS)
+def test_dtypes_that_programs_do_not_have(taker: Any, dtype: str) -> None:
+    known = "bool, int8 to int64, float16 to float64 or bfloat16"
+    with pytest.raises(rg.ArgumentError) as caught:
+        taker(np.zeros(2, dtype))
+    assert str(caught.value) == f"expected a dtype of {known}, got {dtype}{DTYPES[dtype]}"
+
+
+def test_no_dtype() -> None:
+    for call in (lambda: ONE.astype("nothing"), lambda: rg.ragged([[1]], dtype="nothing")):
+        with pytest.raises(rg.ArgumentError, match="expected a dtype of NumPy, got 'nothing'"):
+            call()
+
+
 REFUSED: list[Refusal] = [
     (lambda: rg.from_offsets(V, [0, 4, 2, 8]), rg.RuntimeCheckError,
      "from_offsets: level 1, component 1: expected offsets[2] >= offsets[1], got 2 < 4"),
@@ -173,8 +222,11 @@ REFUSED: list[Refusal] = [
      "from_offsets: expected values of rank 1 or more, got rank 0"),
     (lambda: rg.from_offsets(V, [0, 2, 2, 4], [0, 1, 4, 8]), rg.RuntimeCheckError,
      "from_offsets: level 1, component 2: expected offsets[3] == 3, got 4"),
+    (lambda: rg.ragged(5), TypeError,  # pyright: ignore[reportArgumentType]
+     "ragged: expected nested lists of arrays, got int"),
+    (lambda: rg.ragged("text"), TypeError, "ragged: expected nested lists of arrays, got str"),
     (lambda: rg.from_offsets(V.astype(np.complex64), [0, 8]), TypeError,
-     "expected a dtype of bool, int8 to int64, float16 to float64 or bfloat16, got complex64"),
+     "bfloat16, got complex64 (convert to float32, with a dim for the two parts)"),
     (lambda: rg.from_lengths(V, [4, -1, 5]), rg.RuntimeCheckError,
      "from_lengths: level 1, component 1: expected lengths[1] >= 0, got -1"),
     (lambda: rg.from_lengths(V, [4, 5]), rg.RuntimeCheckError,
@@ -229,3 +281,11 @@ REFUSED: list[Refusal] = [
 
 
 test_refused = refused(REFUSED)
+
+
+def test_names_of_the_package() -> None:
+    assert re.fullmatch(r"\d+(\.\d+)*", rg.__version__)
+    assert {"__version__", "softmax", "compile"} <= set(dir(rg))
+    assert all(getattr(rg, name) is not None for name in rg.__all__)
+    with pytest.raises(AttributeError, match="module 'ragged_dialect' has no attribute 'nothing'"):
+        rg.nothing  # pyright: ignore[reportAttributeAccessIssue]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from support.components import STRUCTURES, array, assert_components, components, dense
@@ -52,42 +50,6 @@ def test_scores_are_ragged_in_both() -> None:
         np.testing.assert_allclose(part.values.reshape(scores.shape), scores, 1e-5, 1e-5)
 
 
-def attend(q: Any, k: Any, v: Any, causal: bool) -> Any:
-    """Attention within one component."""
-    if not len(k):
-        return np.zeros((len(q), v.shape[1]), np.float32)
-    scores = q @ k.T / np.sqrt(q.shape[1])
-    scores = np.where(np.tril(np.ones(scores.shape, bool)), scores, -np.inf) if causal else scores
-    e = np.exp(scores - scores.max(1, keepdims=True, initial=-np.inf))
-    return e / e.sum(1, keepdims=True) @ v
-
-
-@pytest.mark.parametrize("causal", [False, True])
-def test_attention(causal: bool) -> None:
-    q, k, v = array(LENGTHS), array(OTHER, seed=1), array(OTHER, (6,), seed=2)
-    parts = zip(components(q), components(k), components(v), strict=True)
-    assert_components(rg.attention(q, k, v, causal=causal), [attend(*p, causal) for p in parts])
-
-
-def test_attention_with_heads() -> None:
-    q, k, v = array(LENGTHS, (2, 4)), array(OTHER, (2, 4), seed=1), array(OTHER, (2, 3), seed=2)
-    expected = [
-        np.stack([attend(a[:, h], b[:, h], c[:, h], False) for h in range(2)], 1)
-        for a, b, c in zip(components(q), components(k), components(v), strict=True)
-    ]
-    assert_components(rg.attention(q, k, v), expected)
-
-
-@pytest.mark.parametrize("causal", [False, True])
-def test_attention_with_fewer_heads_of_keys(causal: bool) -> None:
-    q, k, v = array(LENGTHS, (6, 4)), array(OTHER, (2, 4), seed=1), array(OTHER, (2, 3), seed=2)
-    expected = [
-        np.stack([attend(a[:, h], b[:, h // 3], c[:, h // 3], causal) for h in range(6)], 1)
-        for a, b, c in zip(components(q), components(k), components(v), strict=True)
-    ]
-    assert_components(rg.attention(q, k, v, causal=causal), expected)
-
-
 REFUSED: list[Refusal] = [
     (lambda x: x @ np.ones((5, 2), np.float32), rg.RuntimeCheckError, "matmul: dim 0: expected extent 4, got 5"),
     (lambda x: x @ np.ones((3, 4, 2), np.float32), rg.RuntimeCheckError, "matmul: dim 0: expected extent 4, got 3"),
@@ -96,21 +58,11 @@ REFUSED: list[Refusal] = [
     (lambda x: x @ 2.0, TypeError, "matmul: expected arrays of rank 1 or more, got a number"),
     (lambda x: rg.transposed_matmul(x, array(OTHER)), rg.RuntimeCheckError,
      "transposed_matmul: level 1, component 0: expected length 3, got 2"),
-    (lambda x: rg.attention(x, array((1, 2)), array((1, 2))), rg.RuntimeCheckError,
-     "attention: dim 0: expected extent 4, got 2"),
-    (lambda x: rg.attention(x, x, array(OTHER)), rg.RuntimeCheckError,
-     "attention: level 1, component 0: expected length 3, got 2"),
-    (lambda x: rg.attention(x, x, x[..., 0]), TypeError,
-     "attention: expected arrays of rank 3 or 4, got ranks 3, 3 and 2"),
     (lambda x: rg.einsum("bll->bl", x), TypeError, "einsum: expected subscripts of 1 operands, got 'bll->bl'"),
     (lambda x: rg.einsum("blk->bz", x), TypeError, 
      "einsum: expected a result of letters of the operands, got 'blk->bz'"),
     (lambda x: rg.einsum("bk->b", x), TypeError, "einsum: expected an array of rank 2, got rank 3"),
     (lambda x: rg.einsum("blk->lk", x), rg.LayoutError, "batch of ragged dim 'l' before it in the result, got none"),
-    (lambda x: rg.attention(array(LENGTHS, (3, 4)), array(LENGTHS, (2, 4)), array(LENGTHS, (2, 4))), rg.LayoutError,
-     "attention: expected heads of q that are a multiple of 2, got 3"),
-    (lambda x: rg.jit(lambda a: rg.attention(a, a, a), dynamic_dims=(2,))(x), TypeError,
-     "attention: expected a scale for a dynamic feature dim, got none"),
 ]  # fmt: skip
 
 

@@ -122,6 +122,14 @@ def test_concat_of_two_levels_and_dtypes() -> None:
     assert rg.concat([array((1, 2), dtype=np.int32), array((1, 2), dtype=np.float32)]).dtype == np.float64
 
 
+def test_concat_of_dense_arrays() -> None:
+    x, first = array(LENGTHS), np.arange(32, dtype=np.float32).reshape(4, 2, 4)
+    expected = [np.concatenate([f, c]) for f, c in zip(first, components(x), strict=True)]
+    assert_components(rg.concat([first, x], axis=1), expected)
+    assert_components(rg.jit(lambda a, b: rg.concat([a, b], axis=1))(first, x), expected)
+    assert_components(rg.concat([x, first]), [*components(x), *first])
+
+
 def test_stack_and_chunk() -> None:
     x = array(LENGTHS)
     assert_components(rg.stack([x, x * 2])[1], [2 * c for c in components(x)])
@@ -194,7 +202,6 @@ REFUSED: list[Refusal] = [
      "concat: level 1, component 2: expected length 5, got 4"),
     (lambda x: rg.concat([x, x[..., 0]]), rg.LayoutError, 'concat: expected arrays of one layout, got "dr|d" and "dr"'),
     (lambda x: rg.chunk(x, 0), TypeError, "chunk: expected at least 1 chunk, got 0"),
-    (lambda x: rg.chunk(x, 2, 1), rg.LayoutError, "chunk: expected a dense dim, got dim 1"),
     (lambda x: x.squeeze(2), rg.LayoutError, "squeeze: expected a dense dim of extent 1, got dim 2 of extent 4"),
     (lambda x: x.unsqueeze(5), IndexError, "unsqueeze: expected axis in [-4, 3], got 5"),
     (lambda x: rg.reshape(x, dims=(2,), shape=(3, -1)), rg.LayoutError, "reshape: expected extents with product 4"),
@@ -211,6 +218,9 @@ REFUSED: list[Refusal] = [
      "partition: level 2, component 2: expected the row of offsets to end at 5, got 4"),
     (lambda x: rg.partition(np.zeros(4), np.array([0, 3])), rg.RuntimeCheckError,
      "partition: level 1, component 0: expected offsets[1] == 4, got 3"),
+    (lambda x: rg.concat([np.ones((3, 1, 4)), x], axis=1), rg.RuntimeCheckError,
+     "concat: level 0: expected extent 3, got 4"),
+    (lambda x: rg.concat([np.ones((4, 1)), x], axis=1), rg.LayoutError, 'expected arrays of one layout, got "d|d" and'),
     (lambda x: rg.concat(x, x), TypeError, "concat: expected a list of arrays, got RaggedArray"),
     (lambda x: rg.stack(x), TypeError, "stack: expected a list of arrays, got RaggedArray"),
     (lambda x: rg.stack([]), TypeError, "stack: expected at least one array, got none"),

@@ -175,6 +175,43 @@ def test_attention(lengths: Lengths, causal: bool) -> None:
     _same(got, [_attended(*row, causal) for row in zip(*split_, strict=True)])
 
 
+@STRUCTURED
+def test_attention_with_masks_and_grouped_queries(lengths: Lengths) -> None:
+    (q, queries), (k, keys), (v, values) = (_made(lengths, (6 if seed == 0 else 2,), seed) for seed in range(3))
+    longest = max(lengths, default=0)
+    mask = np.tril(np.random.default_rng(4).random((6, longest, longest)) < 0.7)
+    mask |= np.eye(longest, dtype=bool)
+    fewer = [x.unflatten(-1, (heads, 1)).transpose(1, 2) for x, heads in ((q, 6), (k, 2), (v, 2))]
+    got = nested.scaled_dot_product_attention(*fewer, attn_mask=mask, enable_gqa=True)
+    rows: list[Array] = []
+    for a, b, c in zip(queries, keys, values, strict=True):
+        own = mask[:, : len(a), : len(a)]
+        rows.append(
+            np.stack([_masked(a[:, h, None], b[:, h // 3, None], c[:, h // 3, None], own[h]) for h in range(6)])
+        )
+    _same(got, rows)
+
+
+def _masked(q: Array, k: Array, v: Array, mask: Array) -> Array:
+    weights = np.where(mask, np.exp(q @ k.T), 0)
+    return weights / weights.sum(-1, keepdims=True) @ v
+
+
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize("dim", [(0,), (0, 1), (0, 3), (1, 2), (1, 3), (0, 1, 3), (0, 2)])
+def test_sums_of_a_transposed_tensor(dim: tuple[int, ...], keepdim: bool) -> None:
+    lengths = (2, 0, 4)
+    x, parts = _made(lengths, (6,))
+    padded = np.zeros((3, 2, 4, 3))
+    for row, part in zip(padded, parts, strict=True):
+        row[:, : len(part)] = part.reshape(-1, 2, 3).swapaxes(0, 1)
+    got = x.unflatten(-1, (2, 3)).transpose(1, 2).sum(dim, keepdim)
+    dense = got.to_padded_tensor(0.0) if isinstance(got, nested.NestedTensor) else got
+    expected = padded.sum(dim, keepdims=keepdim)
+    assert dense.shape == expected.shape
+    np.testing.assert_allclose(dense, expected, 1e-5, 1e-6)
+
+
 def test_a_batch_is_a_view() -> None:
     batch = np.arange(24.0).reshape(2, 3, 4)
     x = nested.as_nested_tensor(batch)
@@ -216,6 +253,7 @@ def test_compiled_containers() -> None:
 ROWS, COLUMNS = np.ones((2, 3)), np.ones((4, 3))
 X = nested.nested_tensor([ROWS, COLUMNS])
 TURNED = X.transpose(1, 2)
+HEADS = X.unflatten(-1, (1, -1)).transpose(1, 2)
 SDPA = nested.scaled_dot_product_attention
 CASES: dict[str, tuple[type[RaggedError], str, Callable[[], Any]]] = {
     "two ragged dims": (
@@ -309,7 +347,6 @@ CASES: dict[str, tuple[type[RaggedError], str, Callable[[], Any]]] = {
     "transpose": (LayoutError, "transpose: expected dims behind the batch, got 0 and 1", lambda: X.transpose(0, 1)),
     "unflatten": (LayoutError, "expected adjacent plain dims", lambda: X.unflatten(1, (2, 1))),
     "flatten": (LayoutError, "expected adjacent plain dims", lambda: X.flatten(1, 2)),
-    "chunk": (LayoutError, "chunk: expected a dense dim", lambda: X.chunk(2, 1)),
     "dim": (AxisError, r"sum: expected dim in \[-3, 3\), got 3", lambda: X.sum(3)),
     "unbind": (LayoutError, "unbind: expected dim 0, got 1", lambda: X.unbind(1)),
     "no list": (ArgumentError, "nested_tensor: expected a list of tensors, got int", lambda: nested.nested_tensor(5)),
@@ -337,18 +374,18 @@ CASES: dict[str, tuple[type[RaggedError], str, Callable[[], Any]]] = {
     ),
     "mask of attention": (
         ArgumentError,
-        "scaled_dot_product_attention: expected no attn_mask, got one",
-        lambda: SDPA(X, X, X, ROWS),
+        "scaled_dot_product_attention: expected attn_mask or is_causal, got both",
+        lambda: SDPA(X, X, X, ROWS, is_causal=True),
     ),
     "dropout": (
         ArgumentError,
-        "scaled_dot_product_attention: expected no dropout_p, got one",
+        "scaled_dot_product_attention: expected no dropout_p, got 0.1",
         lambda: SDPA(X, X, X, dropout_p=0.1),
     ),
     "groups": (
-        ArgumentError,
-        "scaled_dot_product_attention: expected no enable_gqa, got one",
-        lambda: SDPA(X, X, X, enable_gqa=True),
+        LayoutError,
+        "scaled_dot_product_attention: expected 1 heads without enable_gqa, got 2",
+        lambda: SDPA(HEADS, nested.cat([HEADS, HEADS], 1), nested.cat([HEADS, HEADS], 1)),
     ),
     "attention": (
         LayoutError,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from ragged_dialect.arrays.arg_reductions import argmax, argmin
 from ragged_dialect.arrays.array import RaggedArray
+from ragged_dialect.arrays.attending import attention
+from ragged_dialect.arrays.choosing import gather
+from ragged_dialect.arrays.choosing import keep as boolean_mask
 from ragged_dialect.arrays.convert.arrow_array import from_arrow
 from ragged_dialect.arrays.convert.awkward_array import from_awkward
 from ragged_dialect.arrays.convert.dlpack import from_dlpack
 from ragged_dialect.arrays.convert.npz import load_npz, save_npz
 from ragged_dialect.arrays.convert.torch_nested import from_torch_nested
 from ragged_dialect.arrays.function import compilations
-from ragged_dialect.arrays.indexing import gather
-from ragged_dialect.arrays.indexing import keep as boolean_mask
 from ragged_dialect.arrays.indexing import take_along as take
 from ragged_dialect.arrays.jit import jit
 from ragged_dialect.arrays.joining import chunk, concat, stack
@@ -27,7 +29,7 @@ from ragged_dialect.arrays.making import (
 )
 from ragged_dialect.arrays.normalizing import layer_norm, log_softmax, logsumexp, rms_norm, softmax
 from ragged_dialect.arrays.padding import from_padded, to_padded
-from ragged_dialect.arrays.products import attention, einsum, matmul, transposed_matmul
+from ragged_dialect.arrays.products import einsum, matmul, transposed_matmul
 from ragged_dialect.arrays.scanning import cumsum
 from ragged_dialect.arrays.shaping import (
     compact,
@@ -45,6 +47,8 @@ from ragged_dialect.arrays.ufuncs import UFUNCS, astype, clip, erf, rsqrt, where
 __all__ = [
     "UFUNCS",
     "RaggedArray",
+    "argmax",
+    "argmin",
     "assume_valid",
     "astype",
     "attention",

@@ -215,6 +215,9 @@ class RaggedArray(Operators):
 
         return iter(components(self))
 
+    def __contains__(self, number: Any) -> bool:
+        return bool((self == number).any())
+
     def unbind(self) -> list[Any]:
         """The components of dim 0: arrays that share memory with this one."""
         from ragged_dialect.arrays.components import components

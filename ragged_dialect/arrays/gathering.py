@@ -11,7 +11,6 @@ from ragged_dialect import builders, generic
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.axes import Axis, NestedAxis, shape_of
 from ragged_dialect.arrays.elements import compare, select
-from ragged_dialect.arrays.structures import contiguous
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import element_type
 from ragged_dialect.errors import LayoutError
@@ -133,40 +132,6 @@ def take_rows(x: Tensor, number: int, at: Any, axis: Axis) -> Tensor:
 def row_ids(x: Tensor, axis: NestedAxis) -> Any:
     """The component of every element of an axis without windows, by position."""
     return builders.row_ids(x.trace.nothing_of(axis), len(axis.letters) - 1)
-
-
-def relaid(x: Tensor, number: int, axis: NestedAxis, offsets: Any) -> NestedAxis:
-    """An axis with other offsets at its last level."""
-    return NestedAxis(axis.letters, [*axis.vectors[:-1], offsets], explicit_extents(x, number))
-
-
-def innermost(x: Tensor, dim: int) -> tuple[Tensor, int, NestedAxis]:
-    """The tensor without windows, with axis number and axis of an innermost ragged dim."""
-    x = contiguous(x)
-    number, level, axis = ragged_level(x, dim)
-    if level != len(axis.letters) - 1:
-        raise LayoutError(f'{x.trace.op}: expected an innermost ragged dim, got dim {dim} of layout "{x.layout}"')
-    return x, number, axis
-
-
-def stepped(x: Tensor, dim: int, start: Any, stop: Any, step: int) -> Tensor:
-    """Every `step`-th element of every component of a ragged dim, as Python slices: a copy."""
-    x, number, axis = innermost(x, dim)
-    lengths = component_lengths(x, dim)
-    count = emit.dim(lengths, 0)
-    first = vectors.generate(count, lambda q: slice_bounds(emit.load(lengths, q), start, stop, step)[0])
-    sizes = vectors.generate(count, lambda q: slice_bounds(emit.load(lengths, q), start, stop, step)[1])
-    offsets = vectors.scan(sizes)
-    made = relaid(x, number, axis, offsets)
-    ids, starts = row_ids(x, made), component_starts(x, dim)
-
-    def position(k: Any) -> Any:
-        q = emit.load(ids, k)
-        within = emit.sub(k, emit.load(offsets, q))
-        return emit.add(emit.add(emit.load(starts, q), emit.load(first, q)), emit.mul(within, step))
-
-    at = vectors.generate(vectors.last(offsets), position)
-    return take_rows(x, number, at, made)
 
 
 def slice_bounds(extent: Any, start: Any, stop: Any, step: int) -> tuple[Any, Any]:

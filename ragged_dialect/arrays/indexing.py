@@ -11,28 +11,27 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect import builders
+from ragged_dialect._mlir import tensor
 from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.agreement import batch_extent, equal_extents
 from ragged_dialect.arrays.array import RaggedArray
-from ragged_dialect.arrays.axes import NestedAxis, PlainAxis
+from ragged_dialect.arrays.axes import PlainAxis
+from ragged_dialect.arrays.choosing import gather, keep, stepped
 from ragged_dialect.arrays.elements import BOOL, convert
 from ragged_dialect.arrays.function import operation
 from ragged_dialect.arrays.gathering import (
     clamped,
     component_lengths,
     component_starts,
-    innermost,
     kept_rows,
-    relaid,
-    row_ids,
     slice_bounds,
-    stepped,
     take_components,
     take_rows,
     window,
     wrapped,
 )
 from ragged_dialect.arrays.leaves import is_dense
+from ragged_dialect.arrays.rearranging import pick_each, take_dense
 from ragged_dialect.arrays.reducing import dim_of
 from ragged_dialect.arrays.shaping import insert_ones, structured
 from ragged_dialect.arrays.structures import contiguous
@@ -59,7 +58,11 @@ def getitem(x: Any, index: Any) -> Any:
             leaves.append(int(item))
         else:
             pattern.append("array")
-            leaves.append(np.asarray(item) if isinstance(item, list) else item)
+            leaves.append(np.asarray(item, None if item else INT64) if isinstance(item, list) else item)
+    if pattern.count("array") > 1:
+        raise ArgumentError(
+            f"getitem: expected one array among the indices, got {pattern.count('array')} (use them one by one)"
+        )
     return _getitem(x, *leaves, pattern=tuple(pattern))
 
 
@@ -123,8 +126,6 @@ def _index(number: Tensor) -> Any:
 
 def scalar(number: Tensor) -> Any:
     """The MLIR scalar of a number or of a tensor of rank 0."""
-    from ragged_dialect._mlir import tensor
-
     return number.value if number.weak else tensor.extract(number.value, [])
 
 
@@ -174,13 +175,13 @@ def _slice_rows(x: Tensor, dim: int, start: Any, stop: Any) -> Tensor:
 
 
 def take(x: Tensor, dim: int, at: Any) -> Tensor:
-    """Indices of a dense dim by a vector that is in range. LayoutError for a dense dim inside an axis."""
+    """Indices of a dense dim by a vector that is in range. LayoutError for the tiles of a split."""
     number, level = x.place(dim)
     if isinstance(x.axes[number], PlainAxis):
         return take_rows(x, number, at, PlainAxis(None))
-    if number > 0 or level > 0:
-        raise LayoutError(f'{x.trace.op}: expected the first dim or a plain one, got dim {dim} of layout "{x.layout}"')
-    return take_components(x, at)
+    if x.layout.has_tiles:
+        raise LayoutError(f'{x.trace.op}: expected a layout without tiles, got "{x.layout}" (merge it first)')
+    return take_dense(x, dim, at) if number > 0 or level > 0 else take_components(x, at)
 
 
 def _by_array(x: Tensor, dim: int, index: Tensor) -> tuple[Tensor, int]:
@@ -193,11 +194,15 @@ def _by_array(x: Tensor, dim: int, index: Tensor) -> tuple[Tensor, int]:
         return pick(x, dim, _index(index)), 0
     if index.is_dense and index.ndim == 1 and x.layout.letter(dim) not in RAGGED:
         return take(x, dim, _checked(x, dim, index)), 1
+    if index.is_dense and index.ndim == 1:
+        given = emit.as_vector(index.storage)
+        x = contiguous(x)
+        return pick_each(x, dim, lambda _, k: emit.load(given, k), emit.dim(given, 0), index.shape[0]), 1
     if not index.is_dense and dim == 0:
         return gather(x, index), index.ndim
     raise LayoutError(
-        f"{x.trace.op}: expected a vector on a dense dim, or a ragged index on dim 0, "
-        f'got dim {dim} of layout "{x.layout}"'
+        f"{x.trace.op}: expected a vector, or a ragged index on dim 0, got rank {index.ndim} on "
+        f'dim {dim} of layout "{x.layout}"'
     )
 
 
@@ -225,53 +230,10 @@ def _by_mask(x: Tensor, dim: int, mask: Tensor) -> tuple[Tensor, int]:
     )
 
 
-def _conforming(x: Tensor, other: Tensor) -> tuple[Tensor, NestedAxis, Tensor]:
-    """Both without windows, and the axis of `other`, whose levels are the leading ones of `x`."""
-    axis, own = other.axes[0], x.axes[0]
-    if len(other.axes) != 1 or not isinstance(axis, NestedAxis) or not isinstance(own, NestedAxis):
-        raise LayoutError(f'{x.trace.op}: expected a ragged index of one axis, got layout "{other.layout}"')
-    return x, axis, other
-
-
-@operation("boolean_mask")
-def keep(x: Tensor, mask: Tensor) -> Tensor:
-    """The elements of every component where a ragged mask of the same structure is true; components
-    stay, also when nothing is left of them."""
-    x, mask = contiguous(x), contiguous(mask)
-    x, theirs, mask = _conforming(x, mask)
-    x, number, axis = innermost(x, len(theirs.letters) - 1)
-    x.trace.conform(axis, theirs)
-    before, at = kept_rows(mask.storage)
-    offsets = vectors.gather(before, axis.vectors[-1])
-    return take_rows(x, number, at, relaid(x, number, axis, offsets))
-
-
-@operation("gather")
-def gather(x: Tensor, index: Tensor) -> Tensor:
-    """Element `index[b, i]` of component b, for a ragged array of integers with as many components;
-    counted from the end where negative. IndexError where one is out of range."""
-    x, index = contiguous(x), contiguous(index)
-    x, theirs, index = _conforming(x, index)
-    x, number, axis = innermost(x, len(theirs.letters) - 1)
-    if axis.letters != "dr" or theirs.letters != "dr":
-        raise LayoutError(f'{x.trace.op}: expected one ragged dim in both, got "{x.layout}" and "{index.layout}"')
-    lengths, starts = component_lengths(x, 1), component_starts(x, 1)
-    sizes = [emit.dim(lengths, 0), emit.sub(emit.dim(theirs.vectors[-1], 0), 1)]
-    builders.assert_valid([emit.value(sizes[1]), emit.value(sizes[0])], "equal", x.trace.op, 0)
-    ids = row_ids(index, theirs)
-    given = emit.as_vector(index.storage)
-    count = emit.dim(given, 0)
-    at = vectors.generate(count, lambda k: wrapped(emit.load(given, k), emit.load(lengths, emit.load(ids, k))))
-    bounds = vectors.gather(lengths, ids)
-    builders.assert_valid([at, bounds], "index", x.trace.op, 1)
-    positions = vectors.generate(count, lambda k: emit.add(emit.load(starts, emit.load(ids, k)), emit.load(at, k)))
-    return take_rows(x, number, positions, theirs)
-
-
 @operation("take")
 def take_along(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
     """Indices of a dense dim by a vector of integers: components of a batch, or columns."""
     return _by_array(x, dim_of(x, axis), indices)[0]
 
 
-__all__ = ["gather", "getitem", "keep", "pick", "scalar", "slice_dim", "take", "take_along"]
+__all__ = ["getitem", "pick", "scalar", "slice_dim", "take", "take_along"]

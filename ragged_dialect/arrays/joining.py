@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from ragged_dialect import builders
+from ragged_dialect._mlir import arith
 from ragged_dialect.arrays.agreement import batch_extent, equal_extents
 from ragged_dialect.arrays.axes import Axis, NestedAxis, PlainAxis
 from ragged_dialect.arrays.function import operation
-from ragged_dialect.arrays.reducing import dim_of
-from ragged_dialect.arrays.shaping import insert_ones
+from ragged_dialect.arrays.gathering import component_lengths, component_starts, window
+from ragged_dialect.arrays.reducing import checked_axis, dim_of
+from ragged_dialect.arrays.shaping import insert_ones, restored
 from ragged_dialect.arrays.structures import contiguous, of_value, prefix
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.ufuncs import astype, resolve
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.layout import RAGGED
+from ragged_dialect.lowering import emit, vectors
 
 
 @operation("concat")
@@ -23,7 +26,7 @@ def _concat(*arrays: Tensor, axis: int) -> Tensor:
     """Arrays joined along a dim; see `concat`."""
     if not arrays:
         raise ArgumentError("concat: expected at least one array, got none")
-    given = [contiguous(x) for x in _one_dtype(arrays)]
+    given = _beside_ragged([contiguous(x) for x in _one_dtype(arrays)])
     first = given[0]
     dim = dim_of(first, axis)
     for other in given[1:]:
@@ -43,6 +46,22 @@ def _one_dtype(arrays: Sequence[Tensor]) -> list[Tensor]:
         if x.dtype != dtype:
             dtype = resolve("add", [x if x.dtype.kind != "b" else arrays[0], arrays[0]])[1][0]
     return [x if x.dtype == dtype else astype(x, dtype=dtype) for x in arrays]
+
+
+def _beside_ragged(arrays: list[Tensor]) -> list[Tensor]:
+    """Dense arrays among ragged ones of one level as components of one length."""
+    like = next((x for x in arrays if not x.is_dense), None)
+    if like is None or like.axes[0].letters != "dr":
+        return arrays
+    return [_uniform(x) if x.is_dense and x.ndim == like.ndim else x for x in arrays]
+
+
+def _uniform(x: Tensor) -> Tensor:
+    """A dense array [B, n, …] as B components of length n: a view."""
+    length = emit.value(x.extent(1))
+    offsets = vectors.generate(emit.add(emit.value(x.extent(0)), 1), lambda b: emit.mul(b, length))
+    groups = [[0, 1], *([k] for k in range(2, x.ndim))]
+    return restored(x, groups, [NestedAxis("dr", [offsets], [None, None]), *x.axes[2:]], expand=False)
 
 
 def _check_pair(a: Tensor, b: Tensor, dim: int) -> None:
@@ -65,7 +84,8 @@ def _check_pair(a: Tensor, b: Tensor, dim: int) -> None:
 
 
 def concat(arrays: Sequence[Any], axis: int = 0) -> Any:
-    """Arrays joined along a dim: batches, component by component along a ragged dim, or dense dims.
+    """Arrays joined along a dim: batches, component by component along a ragged dim, or dense dims. Dense arrays
+    [B, n, …] join ragged ones of one level as components of one length.
 
     RuntimeCheckError where what is not joined differs, LayoutError for arrays of other layouts."""
     return _concat(*_listed("concat", arrays), axis=axis)
@@ -92,17 +112,46 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     return _stack(*_listed("stack", arrays), axis=axis)
 
 
+@operation("chunk")
+def _chunk(x: Tensor, *, chunks: int, axis: int, even: bool = False) -> tuple[Tensor, ...]:
+    """Every component of a ragged dim cut in pieces: windows, views."""
+    lengths, starts = component_lengths(x, axis), component_starts(x, axis)
+    count = emit.dim(lengths, 0)
+    bound = _even_bound if even else _bound
+    pieces: list[Tensor] = []
+    for number in range(chunks):
+        low = vectors.generate(count, lambda q, k=number: bound(emit.load(lengths, q), k, chunks))
+        high = vectors.generate(count, lambda q, k=number + 1: bound(emit.load(lengths, q), k, chunks))
+        first = vectors.generate(count, lambda q, low=low: emit.add(emit.load(starts, q), emit.load(low, q)))
+        size = vectors.generate(count, lambda q, a=low, b=high: emit.sub(emit.load(b, q), emit.load(a, q)))
+        pieces.append(window(x, axis, first, size))
+    return tuple(pieces)
+
+
+def _bound(length: Any, number: int, chunks: int) -> Any:
+    """Where piece `number` begins when all are ceil(length / chunks) long but the last ones."""
+    return emit.minimum(emit.mul(emit.ceildiv(length, chunks), number), length)
+
+
+def _even_bound(length: Any, number: int, chunks: int) -> Any:
+    """Where it begins when sizes differ by 1 at most, longer ones first."""
+    size, rest = arith.divui(length, emit.value(chunks)), arith.remui(length, emit.value(chunks))
+    return emit.add(emit.mul(size, number), emit.minimum(rest, number))
+
+
 def chunk(x: Any, chunks: int, axis: int = 0) -> list[Any]:
-    """At most `chunks` pieces along dim 0 or a dense dim, all of one size but the last, as `torch.chunk`."""
+    """Pieces along a dim, all of one size but the last, as `torch.chunk`: at most `chunks` of dim 0 or a dense
+    dim; of a ragged dim that many, each with its part of every component, which may be empty: views."""
     if chunks < 1:
         raise ArgumentError(f"chunk: expected at least 1 chunk, got {chunks}")
-    if x.layout.letter(axis % x.ndim) in RAGGED:
-        raise LayoutError(f'chunk: expected a dense dim, got dim {axis} of layout "{x.layout}"')
-    extent = x.shape[axis]
+    dim = checked_axis("chunk", axis, x.ndim)
+    if x.layout.letter(dim) in RAGGED:
+        return list(_chunk(x, chunks=chunks, axis=dim))
+    extent = x.shape[dim]
     if extent is None:
         raise LayoutError(f"chunk: expected an extent that is known when the function is traced, got dim {axis}")
     size = max(1, -(-extent // chunks))
-    whole = (slice(None),) * (axis % x.ndim)
+    whole = (slice(None),) * dim
     return [x[(*whole, slice(low, low + size))] for low in range(0, max(extent, 1), size)]
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -137,14 +137,18 @@ def narrow(dense: Any, start: Any, length: Any) -> RaggedArray:
     return RaggedArray.of(made, axes, op="narrow", check=False)
 
 
-def ragged(components: Sequence[Any], dtype: Any = None) -> RaggedArray:
+def ragged(components: Iterable[Any], dtype: Any = None) -> RaggedArray:
     """A ragged array of nested lists whose innermost items are arrays, or lists of numbers.
 
     `rg.ragged([a, b])` of arrays [n, …] has one ragged dim; a list of lists of arrays has two. Lists of
-    numbers are vectors. The values are copied. ArgumentError for lists of different depth, for arrays
-    with different dense extents, and for nothing at all, whose shape nobody knows."""
-    counts: list[list[int]] = [[] for _ in range(_depth(components))]
-    found = _collect(components, 0, counts)
+    numbers are vectors, ragged arrays lists of their components, and any iterable is a list. The values are
+    copied. ArgumentError for lists of different depth, for arrays with different dense extents, for what is
+    no list, and for nothing at all, whose shape nobody knows."""
+    items = _listed(components)
+    if not _is_list(items) and not getattr(items, "ndim", 0):
+        raise ArgumentError(f"ragged: expected nested lists of arrays, got {type(items).__name__}")
+    counts: list[list[int]] = [[] for _ in range(_depth(items))]
+    found = _collect(items, 0, counts)
     if not found:
         raise ArgumentError("ragged: expected at least one array, got none (use from_offsets)")
     first = next((leaf for leaf in found if leaf is not None), np.zeros(0))
@@ -156,8 +160,23 @@ def ragged(components: Sequence[Any], dtype: Any = None) -> RaggedArray:
     xp = storage.namespace(first)
     values = xp.concatenate(leaves)
     lengths = [np.asarray(c, np.int64) for c in counts[1:]] + [np.asarray([leaf.shape[0] for leaf in leaves], np.int64)]
-    made = storage.give(values if dtype is None else values.astype(dtype), _library(components))
+    made = storage.give(values if dtype is None else values.astype(storage.dtype_of(dtype)), _library(items))
     return from_lengths(made, *(xp.asarray(v) for v in lengths))
+
+
+_NUMBERS = (int, float, bool)
+
+
+def _listed(items: Any) -> Any:
+    """Ragged arrays, ranges, generators and other iterables as lists."""
+    if isinstance(items, RaggedArray):
+        return [_listed(item) for item in items.unbind()]
+    if isinstance(items, (list, tuple)):
+        own = cast(Sequence[Any], items)
+        return own if all(type(item) in _NUMBERS for item in own) else [_listed(item) for item in own]
+    if storage.library(items) is not None or isinstance(items, str) or not isinstance(items, Iterable):
+        return items
+    return [_listed(item) for item in cast(Iterable[Any], items)]
 
 
 def _library(components: Any) -> str:
@@ -197,7 +216,8 @@ def _holds_more(item: Any) -> bool:
 
 def empty_like(x: RaggedArray, dtype: Any = None) -> RaggedArray:
     """An array with the structure of another, whose values are not set."""
-    values = storage.namespace(x.buffer.array).empty(x.buffer.shape, x.dtype if dtype is None else dtype)
+    wanted = x.dtype if dtype is None else storage.dtype_of(dtype)
+    values = storage.namespace(x.buffer.array).empty(x.buffer.shape, wanted)
     return RaggedArray.of(storage.give(values, x.spec.library), x.axes, op="empty_like", check=False)
 
 

@@ -7,12 +7,13 @@ from typing import Any
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays import elements
 from ragged_dialect.arrays.function import operation
-from ragged_dialect.arrays.loops import empty, loops_of
+from ragged_dialect.arrays.grouping import grouped
+from ragged_dialect.arrays.loops import compute, empty, loops_of
 from ragged_dialect.arrays.reducing import AxisArgument, dims_of, keep_dims, kept, reduce, source
-from ragged_dialect.arrays.reductions import float_dtype, mean_of, squares_about, wide
+from ragged_dialect.arrays.reductions import count, float_dtype, mean_of, squares_about, wide
 from ragged_dialect.arrays.spec import DType
 from ragged_dialect.arrays.tensor import Tensor
-from ragged_dialect.arrays.ufuncs import UFUNCS, astype
+from ragged_dialect.arrays.ufuncs import UFUNCS, astype, where
 
 
 def _floating(x: Tensor) -> Tensor:
@@ -23,8 +24,6 @@ def _floating(x: Tensor) -> Tensor:
 
 def zip_reduced(x: Tensor, dims: frozenset[int], reduced: list[Tensor], body: Any, dtype: DType) -> Tensor:
     """Elements of `x` with those of results of its reduction, at their kept dims."""
-    from ragged_dialect.arrays.loops import compute
-
     left = kept(x, dims)
     out = empty(x.trace, x.axes, loops_of(x).levels, dtype)
     operands: list[Any] = [(x, range(x.ndim)), *((r, left.dims) for r in reduced)]
@@ -52,7 +51,11 @@ def _maximum_and_sum(x: Tensor, dims: frozenset[int]) -> tuple[Tensor, Tensor]:
 def softmax(x: Tensor, *, axis: AxisArgument = 1) -> Tensor:
     """exp(x) over the sum of it along dims; the largest element is taken off first."""
     x = _floating(x)
-    dims = dims_of(x, axis)
+    found = grouped(x, dims_of(x, axis))
+    return found.back(_softmax(found.value, found.dims))
+
+
+def _softmax(x: Tensor, dims: frozenset[int]) -> Tensor:
     if len(dims) == 1 and x.dtype.itemsize > 2:
         return _named_softmax(x, next(iter(dims)))
     high, sums = _maximum_and_sum(x, dims)
@@ -82,10 +85,9 @@ def logsumexp(x: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -
     """log of the sum of exp(x) over dims; -inf for an empty component."""
     x = _floating(x)
     dims = dims_of(x, axis)
-    high, sums = _maximum_and_sum(x, dims)
+    found = grouped(x, dims)
+    high, sums = _maximum_and_sum(found.value, found.dims)
     finite = UFUNCS["isfinite"](high)
-    from ragged_dialect.arrays.ufuncs import where
-
     made = where(finite, UFUNCS["add"](high, UFUNCS["log"](sums)), high)
     made = astype(made, dtype=x.dtype)
     return keep_dims(x, made, dims) if keepdims else made
@@ -95,15 +97,15 @@ def logsumexp(x: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -
 def log_softmax(x: Tensor, *, axis: AxisArgument = 1) -> Tensor:
     """log of the softmax along dims."""
     x = _floating(x)
-    dims = dims_of(x, axis)
-    high, sums = _maximum_and_sum(x, dims)
+    grouping = grouped(x, dims_of(x, axis))
+    high, sums = _maximum_and_sum(grouping.value, grouping.dims)
 
     def body(given: list[Any]) -> Any:
         shifted = elements.create("arith.subf", elements.convert(given[0], x.dtype, high.dtype), given[1])
         found = elements.create("arith.subf", shifted, elements.create("math.log", given[2]))
         return elements.convert(found, high.dtype, x.dtype)
 
-    return zip_reduced(x, dims, [high, sums], body, x.dtype)
+    return grouping.back(zip_reduced(grouping.value, grouping.dims, [high, sums], body, x.dtype))
 
 
 @operation("layer_norm")
@@ -112,9 +114,9 @@ def layer_norm(
 ) -> Tensor:
     """(x - mean) / sqrt(variance + eps) over dims, times `weight` plus `bias`, which broadcast."""
     x = _floating(x)
-    dims = dims_of(x, axis)
-    middle, number = mean_of(x, dims)
-    spread_ = UFUNCS["divide"](squares_about(x, dims, middle), number)
+    grouping = grouped(x, dims_of(x, axis))
+    middle, number = mean_of(grouping.value, grouping.dims)
+    spread_ = UFUNCS["divide"](squares_about(grouping.value, grouping.dims, middle), number)
 
     def body(given: list[Any]) -> Any:
         centred = elements.create("arith.subf", elements.convert(given[0], x.dtype, middle.dtype), given[1])
@@ -123,31 +125,31 @@ def layer_norm(
         )
         return elements.convert(elements.create("arith.divf", centred, root), middle.dtype, x.dtype)
 
-    return _affine(zip_reduced(x, dims, [middle, spread_], body, x.dtype), weight, bias)
+    made = zip_reduced(grouping.value, grouping.dims, [middle, spread_], body, x.dtype)
+    return _affine(grouping.back(made), weight, bias)
 
 
 @operation("rms_norm")
 def rms_norm(x: Tensor, weight: Tensor | None = None, *, axis: AxisArgument = -1, eps: float = 1e-5) -> Tensor:
     """x / sqrt(mean of squares + eps) over dims, times `weight`, which broadcasts."""
     x = _floating(x)
-    dims = dims_of(x, axis)
+    grouping = grouped(x, dims_of(x, axis))
     inner = wide(x.dtype)
 
     def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
         wide_ = elements.convert(given[0], x.dtype, inner)
         return [elements.create("arith.addf", accumulated[0], elements.create("arith.mulf", wide_, wide_))]
 
-    from ragged_dialect.arrays.reductions import count
-
-    (sums,) = reduce(x, dims, [(inner, elements.constant(inner, 0))], combine)
-    middle = UFUNCS["divide"](sums, count(x, dims, inner))
+    (sums,) = reduce(grouping.value, grouping.dims, [(inner, elements.constant(inner, 0))], combine)
+    middle = UFUNCS["divide"](sums, count(grouping.value, grouping.dims, inner))
 
     def body(given: list[Any]) -> Any:
         root = elements.create("math.sqrt", elements.create("arith.addf", given[1], elements.constant(inner, eps)))
         found = elements.create("arith.divf", elements.convert(given[0], x.dtype, inner), root)
         return elements.convert(found, inner, x.dtype)
 
-    return _affine(zip_reduced(x, dims, [middle], body, x.dtype), weight, None)
+    made = zip_reduced(grouping.value, grouping.dims, [middle], body, x.dtype)
+    return _affine(grouping.back(made), weight, None)
 
 
 def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:

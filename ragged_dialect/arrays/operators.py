@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.errors import ArgumentError
+from ragged_dialect.arrays.storage import dtype_of
 
 OPERATIONS: dict[str, Any] = {}
 """Operations by name; filled by `ragged_dialect.arrays.function.operation`."""
@@ -24,28 +24,16 @@ class Operators:
     __slots__ = ()
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """NumPy's ufuncs. ArgumentError for methods but `__call__` and `reduce`, and for options."""
-        name = ufunc.__name__
-        if method == "reduce":
-            return _reduce(name, *inputs, **options)
-        if method != "__call__" or name not in OPERATIONS:
-            raise ArgumentError(f"np.{name}: expected a ufunc that ragged arrays have, got its {method}")
-        dtype = options.pop("dtype", None)
-        if options:
-            raise ArgumentError(f"np.{name}: expected no option {next(iter(options))} on ragged arrays, got one")
-        found = OPERATIONS[name](*inputs)
-        return found if dtype is None else found.astype(dtype)
+        """NumPy's ufuncs with their methods; see `numpy_protocols`."""
+        from ragged_dialect.arrays.numpy_protocols import apply_ufunc
+
+        return apply_ufunc(ufunc, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """NumPy's functions of the same name as an operation."""
-        name = _ALIASES.get(function.__name__, function.__name__)
-        if name not in OPERATIONS:
-            raise ArgumentError(f"np.{function.__name__}: expected a function that ragged arrays have, got another")
-        if name in ("concat", "stack"):
-            return OPERATIONS[name](*args[0], axis=args[1] if len(args) > 1 else kwargs.get("axis", 0))
-        if len(args) == 2 and name in _REDUCTIONS:
-            args, kwargs = args[:1], {"axis": args[1], **kwargs}
-        return OPERATIONS[name](*args, **kwargs)
+        from ragged_dialect.arrays.numpy_protocols import apply_function
+
+        return apply_function(function, args, kwargs)
 
     def __add__(self, other: Any) -> Any:
         return OPERATIONS["add"](self, other)
@@ -170,7 +158,7 @@ class Operators:
 
     def astype(self, dtype: Any) -> Any:
         """The elements in another dtype."""
-        return OPERATIONS["astype"](self, dtype=np.dtype(dtype))
+        return OPERATIONS["astype"](self, dtype=dtype_of(dtype))
 
     def clip(self, low: Any = None, high: Any = None) -> Any:
         """The elements moved into [low, high]."""
@@ -216,17 +204,22 @@ class Operators:
         """Whether no element is 0."""
         return OPERATIONS["all"](self, axis=axis, keepdims=keepdims)
 
-    def argmax(self, axis: int) -> Any:
-        """Index of the first largest element along a dim; -1 for an empty component."""
-        return OPERATIONS["argmax"](self, axis=axis)
+    def argmax(self, axis: Axis = None, keepdims: bool = False) -> Any:
+        """Index of the first largest element along a dim; of several adjacent dims in the list of their
+        elements. -1 for an empty component."""
+        return OPERATIONS["argmax"](self, axis=axis, keepdims=keepdims)
 
-    def argmin(self, axis: int) -> Any:
-        """Index of the first smallest element along a dim; -1 for an empty component."""
-        return OPERATIONS["argmin"](self, axis=axis)
+    def argmin(self, axis: Axis = None, keepdims: bool = False) -> Any:
+        """Index of the first smallest element, as `argmax`."""
+        return OPERATIONS["argmin"](self, axis=axis, keepdims=keepdims)
 
     def cumsum(self, axis: int) -> Any:
         """Sums of the elements up to each one along a dim."""
         return OPERATIONS["cumsum"](self, axis=axis)
+
+    def cumprod(self, axis: int) -> Any:
+        """Products of the elements up to each one along a dim."""
+        return OPERATIONS["cumprod"](self, axis=axis)
 
     def softmax(self, axis: Axis = 1) -> Any:
         """exp over the sum of exp along dims, an empty component stays empty."""
@@ -281,16 +274,3 @@ class Operators:
         from ragged_dialect.arrays.padding import to_padded
 
         return to_padded(self, pad, max_lengths, truncate)
-
-
-_ALIASES = {"amax": "max", "amin": "min", "concatenate": "concat", "abs": "absolute"}
-_REDUCTIONS = frozenset("sum prod max min mean var std any all argmax argmin cumsum".split())
-_UFUNC_REDUCTIONS = {
-    "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_or": "any", "logical_and": "all",
-}  # fmt: skip
-
-
-def _reduce(name: str, x: Any, axis: Axis = 0, keepdims: bool = False, **options: Any) -> Any:
-    if name not in _UFUNC_REDUCTIONS or any(value is not None for value in options.values()):
-        raise ArgumentError(f"np.{name}.reduce: expected a reduction that ragged arrays have, got another")
-    return OPERATIONS[_UFUNC_REDUCTIONS[name]](x, axis=axis, keepdims=keepdims)

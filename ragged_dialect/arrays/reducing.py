@@ -19,14 +19,19 @@ AxisArgument = int | tuple[int, ...] | None
 Combine = Callable[[list[Any], list[Any]], Sequence[Any]]
 
 
-def dim_of(x: Tensor, axis: Any) -> int:
+def checked_axis(op: str, axis: Any, rank: int) -> int:
     """A dim, counted from the end when negative. AxisError out of range, ArgumentError for no integer."""
     if not isinstance(axis, SupportsIndex):
-        raise ArgumentError(f"{x.trace.op}: expected an integer for axis, got {type(axis).__name__}")
+        raise ArgumentError(f"{op}: expected an integer for axis, got {type(axis).__name__}")
     at = axis.__index__()
-    if not -x.ndim <= at < x.ndim:
-        raise AxisError(f"{x.trace.op}: expected axis in [{-x.ndim}, {x.ndim}), got {at}")
-    return at % x.ndim
+    if not -rank <= at < rank:
+        raise AxisError(f"{op}: expected axis in [{-rank}, {rank}), got {at}")
+    return at % rank
+
+
+def dim_of(x: Tensor, axis: Any) -> int:
+    """A dim of a tensor; see `checked_axis`."""
+    return checked_axis(x.trace.op, axis, x.ndim)
 
 
 def dims_of(x: Tensor, axis: AxisArgument) -> frozenset[int]:
@@ -53,25 +58,19 @@ class Kept:
 
 
 def kept(x: Tensor, dims: frozenset[int]) -> Kept:
-    """The axes left when `dims` are reduced. LayoutError where a level stays whose parent goes."""
+    """The axes left when `dims` are reduced, where no ragged level stays without its parents."""
     axes: list[Axis] = []
     for number, axis in enumerate(x.axes):
         own = x.layout.dims(number)
         if isinstance(axis, PlainAxis):
             axes += [] if own[0] in dims else [axis]
         else:
-            axes += _kept_levels(x, axis, own, dims)
+            axes += _kept_levels(x, axis, [d - own[0] for d in own if d not in dims])
     return Kept(tuple(axes), tuple(d for d in range(x.ndim) if d not in dims))
 
 
-def _kept_levels(x: Tensor, axis: NestedAxis, own: range, dims: frozenset[int]) -> list[Axis]:
-    left = [d - own[0] for d in own if d not in dims]
-    if any(c in RAGGED for level in left for c in axis.letters[level]) and left != list(range(len(left))):
-        raise LayoutError(
-            f"{x.trace.op}: expected the dims below {min(d for d in own if d in dims)} to be reduced too, got layout "
-            f'"{x.layout}" (use axis=0 alone to combine rows of the components)'
-        )
-    if left == list(range(len(own))):
+def _kept_levels(x: Tensor, axis: NestedAxis, left: list[int]) -> list[Axis]:
+    if len(left) == len(axis.letters):
         return [axis]
     ragged = [level for level in left if axis.letters[level] in RAGGED]
     if not ragged:
@@ -81,10 +80,16 @@ def _kept_levels(x: Tensor, axis: NestedAxis, own: range, dims: frozenset[int]) 
 
 
 def reduce(
-    x: Tensor, dims: frozenset[int], inits: Sequence[tuple[DType, Any]], combine: Combine, other: Sequence[Tensor] = ()
+    x: Tensor,
+    dims: frozenset[int],
+    inits: Sequence[tuple[DType, Any]],
+    combine: Combine,
+    other: Sequence[Tensor] = (),
+    beside: Sequence[tuple[Tensor, Sequence[int]]] = (),
 ) -> list[Tensor]:
-    """Results of one pass over a tensor without tiles: `combine` gets the elements (of `x`, then of
-    `other`, tensors over the kept dims) and the accumulators, which start at `inits`."""
+    """Results of one pass over a tensor without tiles: `combine` gets the elements (of `x`, of `other`,
+    tensors over the kept dims, and of `beside`, tensors over some dims) and the accumulators, which start
+    at `inits`."""
     left = kept(x, dims)
     outs: list[tuple[Any, DType, Sequence[Axis], Sequence[int]]] = []
     for dtype, init in inits:
@@ -93,6 +98,7 @@ def reduce(
     loops = loops_of(x)
     operands: list[tuple[Tensor, Sequence[int | None]]] = [(x, range(x.ndim))]
     operands += [(o, left.dims) for o in other]
+    operands += beside
     count = len(operands)
     return compute(x.trace, operands, outs, loops.rank, dims, lambda e: combine(e[:count], e[count:]))
 

@@ -10,15 +10,14 @@ import numpy as np
 from ragged_dialect._mlir import arith
 from ragged_dialect.arrays import elements
 from ragged_dialect.arrays.across import is_across, reduce_across
-from ragged_dialect.arrays.elements import BOOL, compare, constant, convert, select
+from ragged_dialect.arrays.elements import BOOL, constant, convert
 from ragged_dialect.arrays.function import operation
-from ragged_dialect.arrays.reducing import AxisArgument, dim_of, dims_of, keep_dims, reduce, source
+from ragged_dialect.arrays.grouping import grouped
+from ragged_dialect.arrays.reducing import AxisArgument, dims_of, keep_dims, reduce, source
 from ragged_dialect.arrays.spec import DType
 from ragged_dialect.arrays.tensor import Tensor
-from ragged_dialect.arrays.trace import element_type
 from ragged_dialect.arrays.ufunc_bodies import BODIES, Loop
 from ragged_dialect.arrays.ufuncs import UFUNCS, astype
-from ragged_dialect.generic import loop_index
 
 INT64 = np.dtype(np.int64)
 SINGLE = np.dtype(np.float32)
@@ -36,25 +35,26 @@ def wide(dtype: DType) -> DType:
 
 def _reduction(name: str, ufunc: str, result: Callable[[DType], DType], init: Callable[[DType], Any]) -> None:
     def body(x: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
-        if is_across(x, axis):
-            return _finish(x, reduce_across(x, name, result(x.dtype)), frozenset({0}), keepdims)
         x = source(x)
         dims, out = dims_of(x, axis), result(x.dtype)
-        inner = wide(out)
+        if is_across(x, dims):
+            return finish(x, reduce_across(x, name, out), dims, keepdims)
+        found, inner = grouped(x, dims), wide(out)
         loop = Loop(inner, inner)
 
         def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
             return [BODIES[ufunc](loop, accumulated[0], convert(given[0], x.dtype, inner))]
 
-        (made,) = reduce(x, dims, [(inner, init(inner))], combine)
-        return _finish(x, made if inner == out else astype(made, dtype=out), dims, keepdims)
+        (made,) = reduce(found.value, found.dims, [(inner, init(inner))], combine)
+        return finish(x, made if inner == out else astype(made, dtype=out), dims, keepdims)
 
     body.__name__ = name
     body.__doc__ = f"`{name}` over dims; see the method of this name."
     operation(name)(body)
 
 
-def _finish(x: Tensor, made: Tensor, dims: frozenset[int], keepdims: bool) -> Tensor:
+def finish(x: Tensor, made: Tensor, dims: frozenset[int], keepdims: bool) -> Tensor:
+    """The result of a reduction, with an extent of 1 for every reduced dim of `x` if it keeps them."""
     return keep_dims(x, made, dims) if keepdims else made
 
 
@@ -104,16 +104,16 @@ def mean_of(x: Tensor, dims: frozenset[int]) -> tuple[Tensor, Tensor]:
 @operation("mean")
 def mean(x: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
     """Mean over dims; nan for an empty component."""
-    out = float_dtype(x.dtype)
-    if is_across(x, axis):
+    x = source(x)
+    dims, out = dims_of(x, axis), float_dtype(x.dtype)
+    if is_across(x, dims):
         ones = UFUNCS["equal"](x, x)
         total = reduce_across(astype(x, dtype=wide(out)), "sum", wide(out))
         made = UFUNCS["divide"](total, reduce_across(UFUNCS["logical_or"](ones, True), "sum", INT64))
-        return _finish(x, astype(made, dtype=out), frozenset({0}), keepdims)
-    x = source(x)
-    dims = dims_of(x, axis)
-    made, _ = mean_of(x, dims)
-    return _finish(x, astype(made, dtype=out), dims, keepdims)
+        return finish(x, astype(made, dtype=out), dims, keepdims)
+    found = grouped(x, dims)
+    made, _ = mean_of(found.value, found.dims)
+    return finish(x, astype(made, dtype=out), dims, keepdims)
 
 
 def squares_about(x: Tensor, dims: frozenset[int], centre: Tensor) -> Tensor:
@@ -133,39 +133,14 @@ def var(x: Tensor, *, axis: AxisArgument = None, ddof: int = 0, keepdims: bool =
     0, as NumPy gives for one element less than asked."""
     x = source(x)
     dims, out = dims_of(x, axis), float_dtype(x.dtype)
-    middle, number = mean_of(x, dims)
+    found = grouped(x, dims)
+    middle, number = mean_of(found.value, found.dims)
     divisor = UFUNCS["maximum"](UFUNCS["subtract"](number, float(ddof)), 0.0)
-    made = UFUNCS["divide"](squares_about(x, dims, middle), divisor)
-    return _finish(x, astype(made, dtype=out), dims, keepdims)
+    made = UFUNCS["divide"](squares_about(found.value, found.dims, middle), divisor)
+    return finish(x, astype(made, dtype=out), dims, keepdims)
 
 
 @operation("std")
 def std(x: Tensor, *, axis: AxisArgument = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """Root of the variance."""
     return UFUNCS["sqrt"](var(x, axis=axis, ddof=ddof, keepdims=keepdims))
-
-
-def _arg(name: str, predicate: str, sign: int) -> None:
-    def body(x: Tensor, *, axis: int) -> Tensor:
-        x = source(x)
-        dim = dim_of(x, axis)
-        inits = [(x.dtype, elements.infinity(x.dtype, sign)), (INT64, constant(INT64, -1))]
-
-        def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
-            best, at = accumulated
-            here = arith.index_cast(element_type(INT64), loop_index(dim))
-            better = arith.ori(compare(predicate, given[0], best), compare("lt", at, constant(INT64, 0)))
-            if elements.kind(x.dtype) == "f":  # the first nan wins
-                better = arith.ori(better, arith.andi(compare("ne", given[0], given[0]), compare("eq", best, best)))
-                better = arith.andi(better, arith.ori(compare("eq", best, best), compare("lt", at, constant(INT64, 0))))
-            return [select(better, given[0], best), select(better, here, at)]
-
-        return reduce(x, frozenset({dim}), inits, combine)[1]
-
-    body.__name__ = name
-    body.__doc__ = f"`{name}` along a dim; see the method of this name."
-    operation(name)(body)
-
-
-_arg("argmax", "gt", -1)
-_arg("argmin", "lt", 1)

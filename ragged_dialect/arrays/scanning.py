@@ -1,31 +1,61 @@
-"""Running sums along a dim."""
+"""Running sums, products and others along a dim."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, tensor
 from ragged_dialect.arrays import elements
-from ragged_dialect.arrays.elements import compare, select
+from ragged_dialect.arrays.elements import BOOL, compare, select
 from ragged_dialect.arrays.function import operation
+from ragged_dialect.arrays.grouping import grouped
 from ragged_dialect.arrays.loops import compute, empty, loops_of
 from ragged_dialect.arrays.reducing import dim_of, source
 from ragged_dialect.arrays.reductions import accumulator, wide
+from ragged_dialect.arrays.spec import DType
 from ragged_dialect.arrays.tensor import Tensor
-from ragged_dialect.arrays.ufuncs import astype
+from ragged_dialect.arrays.ufunc_bodies import Loop
+from ragged_dialect.arrays.ufuncs import BODIES, astype
+from ragged_dialect.errors import ArgumentError
 from ragged_dialect.generic import loop_index
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering import emit
 
+SCANS: dict[str, Callable[[DType], DType]] = {
+    "add": accumulator, "multiply": accumulator, "maximum": lambda dtype: dtype, "minimum": lambda dtype: dtype,
+    "logical_or": lambda dtype: BOOL, "logical_and": lambda dtype: BOOL,
+}  # fmt: skip
+"""Ufuncs that can be scanned, with the dtype of the results."""
+
+
+@operation("accumulate")
+def accumulate(x: Tensor, *, ufunc: str, axis: int) -> Tensor:
+    """A ufunc of the elements up to each one along a dim, in a number of passes that is the logarithm of the
+    longest component: every pass combines with what is twice as far away. ArgumentError for a ufunc that
+    has no order of its own."""
+    if ufunc not in SCANS:
+        raise ArgumentError(f"np.{ufunc}.accumulate: expected one of {', '.join(SCANS)}, got {ufunc}")
+    x = source(x)
+    grouping = grouped(x, frozenset({dim_of(x, axis)}))
+    return grouping.back(_scanned(grouping.value, next(iter(grouping.dims)), ufunc))
+
 
 @operation("cumsum")
 def cumsum(x: Tensor, *, axis: int) -> Tensor:
-    """Sums of the elements up to each one along a dim, in a number of passes that is the logarithm of the
-    longest component: every pass adds what is twice as far away."""
-    x = source(x)
-    dim = dim_of(x, axis)
-    out = accumulator(x.dtype)
+    """Sums of the elements up to each one along a dim."""
+    return accumulate(x, ufunc="add", axis=axis)
+
+
+@operation("cumprod")
+def cumprod(x: Tensor, *, axis: int) -> Tensor:
+    """Products of the elements up to each one along a dim."""
+    return accumulate(x, ufunc="multiply", axis=axis)
+
+
+def _scanned(x: Tensor, dim: int, ufunc: str) -> Tensor:
+    out = SCANS[ufunc](x.dtype)
     inner = wide(out)
     start = astype(x, dtype=inner) if x.dtype != inner else x
     extent = builders.max_length(x.value, dim) if x.layout.letter(dim) in RAGGED else emit.value(x.extent(dim))
@@ -33,15 +63,15 @@ def cumsum(x: Tensor, *, axis: int) -> Tensor:
 
     def step(number: Any, state: list[Any]) -> list[Any]:
         distance = arith.shli(emit.value(1), number)
-        return [_pass(start, state[0], dim, distance)]
+        return [_pass(start, state[0], dim, distance, ufunc)]
 
     value = emit.for_loop(emit.to_index(steps), [start.value], step)[0]
     made = Tensor(x.trace, value, inner, x.axes)
     return made if inner == out else astype(made, dtype=out)
 
 
-def _pass(like: Tensor, value: Any, dim: int, distance: Any) -> Any:
-    """Every element plus the one `distance` before it."""
+def _pass(like: Tensor, value: Any, dim: int, distance: Any, ufunc: str) -> Any:
+    """Every element with the one `distance` before it."""
     rank = like.ndim
     current = Tensor(like.trace, value, like.dtype, like.axes)
     out = empty(like.trace, like.axes, loops_of(like).levels, like.dtype)
@@ -50,9 +80,8 @@ def _pass(like: Tensor, value: Any, dim: int, distance: Any) -> Any:
         indices = [loop_index(k) for k in range(rank)]
         there = compare("ge", indices[dim], distance)
         indices[dim] = select(there, emit.sub(indices[dim], distance), indices[dim])
-        before = select(there, tensor.extract(value, indices), elements.constant(like.dtype, 0))
-        add = arith.addf if elements.kind(like.dtype) == "f" else arith.addi
-        return [add(given[0], before)]
+        both = BODIES[ufunc](Loop(like.dtype, like.dtype), tensor.extract(value, indices), given[0])
+        return [select(there, both, given[0])]
 
     outs = [(out, like.dtype, like.axes, tuple(range(rank)))]
     return compute(like.trace, [(current, range(rank))], outs, rank, frozenset(), body)[0].value

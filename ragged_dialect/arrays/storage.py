@@ -84,10 +84,29 @@ def _writable(array: np.ndarray[Any, DType]) -> np.ndarray[Any, DType]:
     return array if array.flags.writeable else np.asarray(_Memory(array))
 
 
+_INSTEAD = {
+    "uint8": "int16", "uint16": "int32", "uint32": "int64", "uint64": "int64 where they fit, or float64",
+    "float128": "float64", "complex64": "float32, with a dim for the two parts",
+    "complex128": "float64, with a dim for the two parts",
+}  # fmt: skip
+
+
 def check_dtype(dtype: DType) -> None:
-    """ArgumentError for an element type that programs do not have."""
+    """ArgumentError for an element type that programs do not have, with one to convert to."""
     if dtype not in SUPPORTED and dtype.name != "bfloat16":
-        raise ArgumentError(f"expected a dtype of bool, int8 to int64, float16 to float64 or bfloat16, got {dtype}")
+        instead = f" (convert to {_INSTEAD[dtype.name]})" if dtype.name in _INSTEAD else ""
+        known = "bool, int8 to int64, float16 to float64 or bfloat16"
+        raise ArgumentError(f"expected a dtype of {known}, got {dtype}{instead}")
+
+
+def dtype_of(dtype: Any) -> DType:
+    """NumPy's dtype of what names one. ArgumentError for what does not, and for dtypes that programs do not have."""
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        raise ArgumentError(f"expected a dtype of NumPy, got {dtype!r}") from None
+    check_dtype(found)
+    return found
 
 
 def contiguous(array: Any) -> Any:

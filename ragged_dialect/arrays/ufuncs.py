@@ -11,7 +11,7 @@ from ragged_dialect.arrays import elements, ufunc_bits, ufunc_bodies, ufunc_divi
 from ragged_dialect.arrays.function import Operation, operation
 from ragged_dialect.arrays.loops import elementwise
 from ragged_dialect.arrays.spec import DType
-from ragged_dialect.arrays.storage import check_dtype
+from ragged_dialect.arrays.storage import check_dtype, dtype_of
 from ragged_dialect.arrays.structures import contiguous
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import Trace
@@ -108,8 +108,7 @@ def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
 @operation("astype")
 def astype(x: Tensor, *, dtype: Any) -> Tensor:
     """The elements in another dtype; floats lose their fraction as integers."""
-    wanted = np.dtype(dtype)
-    check_dtype(wanted)
+    wanted = dtype_of(dtype)
 
     def body(given: list[Any]) -> list[Any]:
         return [elements.convert(given[0], x.dtype, wanted)]

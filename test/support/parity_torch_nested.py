@@ -167,9 +167,7 @@ def _chunk() -> None:
     same(made().chunk(2, dim=1)[0], A[:1], B[:2])
 
 
-@TABLE.works(
-    "scaled_dot_product_attention", note="without dropout; masks, grouped queries and causal on every device"
-)
+@TABLE.works("scaled_dot_product_attention", note="without dropout; masks, grouped queries and causal on every device")
 def _attention() -> None:
     got = nested.scaled_dot_product_attention(made(), made(), made(), is_causal=True)
     np.testing.assert_allclose(got.unbind()[1][0], B[0])

@@ -87,11 +87,10 @@ class Elementwise(NDArrayOperatorsMixin):
         dims = [dim_of(name, d, self.ndim) for d in (dim if isinstance(dim, tuple) else (dim,))]
         axes = tuple(axis_of(d, self.ragged_dim) for d in dims)
         found = OPERATIONS[name](self.array, axis=axes, keepdims=keepdim)
-        if 0 in axes:
-            return found if 1 in axes else moved(found, 0, self.ragged_dim - 1)
+        place = self.ragged_dim - (0 if keepdim else sum(d < self.ragged_dim for d in dims))
         if 1 in axes:
             return moved(found, 1, self.ragged_dim) if keepdim else found
-        return self._of(found, self.ragged_dim - (0 if keepdim else sum(d < self.ragged_dim for d in dims)))
+        return moved(found, int(keepdim), place) if 0 in axes else self._of(found, place)
 
     def softmax(self, dim: int) -> Any:
         """exp(x) over the sum of it along a dim."""

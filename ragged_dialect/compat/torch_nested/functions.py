@@ -51,18 +51,26 @@ def scaled_dot_product_attention(
     enable_gqa: bool = False,
 ) -> NestedTensor:
     """softmax(q k^T * scale) v within each component, of [B, H, ragged, E] or [B, ragged, E]; `scale` is
-    1 / sqrt(E) by default. Keys and values have one structure, which may differ from that of queries.
+    1 / sqrt(E) by default. Keys and values have one structure, which may differ from that of queries; with
+    `enable_gqa` fewer heads, each for a group of adjacent ones of queries.
 
-    ArgumentError for a mask, dropout and grouped queries, LayoutError for the ragged dim elsewhere."""
-    for given, name in ((attn_mask is not None, "attn_mask"), (dropout_p, "dropout_p"), (enable_gqa, "enable_gqa")):
-        if given:
-            raise ArgumentError(f"scaled_dot_product_attention: expected no {name}, got one")
-    place = _first("scaled_dot_product_attention", (query, key, value)).ragged_dim
+    `attn_mask` tells which keys are seen, or, of floats, what is added to the scores: a dense one that broadcasts
+    to [B, H, Lq, Lk] and reaches the longest components, or a ragged array [B, Lq, Lk] or [B, Lq, Lk, H]. Where
+    no key is seen the result is 0.
+
+    ArgumentError for dropout, and for a mask with `is_causal`; LayoutError for the ragged dim elsewhere, and for
+    heads that differ without `enable_gqa`."""
+    op = "scaled_dot_product_attention"
+    if dropout_p:
+        raise ArgumentError(f"{op}: expected no dropout_p, got {dropout_p}")
+    if attn_mask is not None and is_causal:
+        raise ArgumentError(f"{op}: expected attn_mask or is_causal, got both")
+    place = _first(op, (query, key, value)).ragged_dim
     if query.ndim != place + 2:
-        raise LayoutError(
-            f"scaled_dot_product_attention: expected the ragged dim second last, got dim {place} of {query.ndim}"
-        )
-    found = rg.attention(query.array, key.array, value.array, causal=is_causal, scale=scale)
+        raise LayoutError(f"{op}: expected the ragged dim second last, got dim {place} of {query.ndim}")
+    if place == 2 and not enable_gqa and query.shape[1] != key.shape[1]:
+        raise LayoutError(f"{op}: expected {query.shape[1]} heads without enable_gqa, got {key.shape[1]}")
+    found = rg.attention(query.array, key.array, value.array, causal=is_causal, mask=attn_mask, scale=scale)
     return NestedTensor(found, place)
 
 

@@ -171,7 +171,8 @@ class NestedTensor(Elementwise):
         return NestedTensor(made, self.ragged_dim - (last - first) * (first < self.ragged_dim))
 
     def chunk(self, chunks: int, dim: int = 0) -> tuple[NestedTensor, ...]:
-        """At most `chunks` parts along the batch or a dense dim."""
+        """At most `chunks` parts along the batch or a dense dim; along the ragged dim that many, each with its part
+        of every component, which may be empty."""
         parts = rg.chunk(self.array, chunks, axis=self._axis("chunk", dim))
         return tuple(NestedTensor(part, self.ragged_dim) for part in parts)
 

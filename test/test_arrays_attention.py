@@ -1,0 +1,179 @@
+"""Attention against loops over the components."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support.components import array, assert_components, components
+from support.refusals import Refusal, refused
+
+import ragged_dialect as rg
+
+LENGTHS = (3, 0, 5, 1)
+OTHER = (2, 4, 0, 3)
+
+
+def attend(q: Any, k: Any, v: Any, causal: bool, mask: Any = None) -> Any:
+    """Attention within one component; 0 where no key is seen."""
+    scores = q @ k.T / np.sqrt(q.shape[1])
+    scores = np.where(np.tril(np.ones(scores.shape, bool)), scores, -np.inf) if causal else scores
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    e = np.where(np.isinf(scores), 0, np.exp(scores - np.nan_to_num(scores.max(1, keepdims=True, initial=-np.inf))))
+    return e / np.maximum(e.sum(1, keepdims=True), 1e-30) @ v
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention(causal: bool) -> None:
+    q, k, v = array(LENGTHS), array(OTHER, seed=1), array(OTHER, (6,), seed=2)
+    parts = zip(components(q), components(k), components(v), strict=True)
+    assert_components(rg.attention(q, k, v, causal=causal), [attend(*p, causal) for p in parts])
+
+
+def test_attention_with_heads() -> None:
+    q, k, v = array(LENGTHS, (2, 4)), array(OTHER, (2, 4), seed=1), array(OTHER, (2, 3), seed=2)
+    expected = [
+        np.stack([attend(a[:, h], b[:, h], c[:, h], False) for h in range(2)], 1)
+        for a, b, c in zip(components(q), components(k), components(v), strict=True)
+    ]
+    assert_components(rg.attention(q, k, v), expected)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_with_fewer_heads_of_keys(causal: bool) -> None:
+    q, k, v = array(LENGTHS, (6, 4)), array(OTHER, (2, 4), seed=1), array(OTHER, (2, 3), seed=2)
+    expected = [
+        np.stack([attend(a[:, h], b[:, h // 3], c[:, h // 3], causal) for h in range(6)], 1)
+        for a, b, c in zip(components(q), components(k), components(v), strict=True)
+    ]
+    assert_components(rg.attention(q, k, v, causal=causal), expected)
+
+
+def masks(seed: int, kind: str, heads: int | None = None) -> tuple[rg.RaggedArray, list[Any]]:
+    """A ragged mask of the scores, and its components."""
+    rng = np.random.default_rng(seed)
+    shapes = [(a, b) if heads is None else (a, b, heads) for a, b in zip(LENGTHS, OTHER, strict=True)]
+    parts = [values(rng, shape, kind) for shape in shapes]
+    rows = [n for a, b in zip(LENGTHS, OTHER, strict=True) for n in [b] * a]
+    flat = np.concatenate([p.reshape(-1, *p.shape[2:]) for p in parts])
+    return rg.from_lengths(flat, LENGTHS, rows), parts
+
+
+def values(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> Any:
+    """Booleans, or numbers some of which are -inf."""
+    seen = rng.random(shape) < 0.6
+    return seen if kind == "bool" else np.where(seen, rng.standard_normal(shape), -np.inf).astype(np.float32)
+
+
+@pytest.mark.parametrize("kind", ["bool", "float"])
+@pytest.mark.parametrize("causal", [False, True])
+def test_ragged_masks(kind: str, causal: bool) -> None:
+    q, k, v = array(LENGTHS), array(OTHER, seed=1), array(OTHER, (6,), seed=2)
+    mask, parts = masks(3, kind)
+    rows = zip(components(q), components(k), components(v), parts, strict=True)
+    expected = [attend(a, b, c, causal, m) for a, b, c, m in rows]
+    assert_components(rg.attention(q, k, v, mask=mask, causal=causal), expected)
+    traced = rg.jit(lambda q, k, v, m: rg.attention(q, k, v, mask=m, causal=causal))
+    assert_components(traced(q, k, v, mask), expected)
+
+
+def test_no_key_is_seen() -> None:
+    q, k = array((2, 1)), array((3, 2), seed=1)
+    assert not rg.attention(q, k, k, mask=np.zeros((2, 3), np.bool_)).values.any()
+    assert not rg.attention(q, k, k, mask=np.full((2, 3), -np.inf, np.float32)).values.any()
+    later = np.array([[False, True, True], [False, False, True]])
+    assert not rg.attention(q, k, k, mask=later, causal=True).values.any()
+
+
+@pytest.mark.parametrize("heads", [6, 2])
+@pytest.mark.parametrize("kind", ["bool", "float"])
+def test_ragged_masks_of_heads(heads: int, kind: str) -> None:
+    q, k, v = array(LENGTHS, (6, 4)), array(OTHER, (heads, 4), seed=1), array(OTHER, (heads, 3), seed=2)
+    for of_masks in (None, 1, 6):
+        mask, parts = masks(4, kind, of_masks)
+        expected = [
+            np.stack([
+                attend(a[:, h], b[:, h * heads // 6], c[:, h * heads // 6], False,
+                       m if of_masks is None else m[..., h % of_masks])
+                for h in range(6)
+            ], 1)
+            for a, b, c, m in zip(components(q), components(k), components(v), parts, strict=True)
+        ]  # fmt: skip
+        assert_components(rg.attention(q, k, v, mask=mask), expected)
+
+
+SHAPES = [(5, 4), (1, 4), (5, 1), (6, 5, 4), (1, 7, 9), (4, 6, 5, 4), (1, 6, 5, 4), (4, 1, 1, 4), (1, 1, 6, 4)]
+
+
+@pytest.mark.parametrize("heads", [6, 2])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_dense_masks(shape: tuple[int, ...], heads: int) -> None:
+    q, k, v = array(LENGTHS, (6, 4)), array(OTHER, (heads, 4), seed=1), array(OTHER, (heads, 3), seed=2)
+    mask = values(np.random.default_rng(5), shape, "bool")
+    rows = np.broadcast_to(mask, (4, 6, max(shape[-2], 5), max(shape[-1], 4)))
+    expected = [
+        np.stack([
+            attend(a[:, h], b[:, h * heads // 6], c[:, h * heads // 6], False, m[h, : len(a), : len(b)])
+            for h in range(6)
+        ], 1)
+        for a, b, c, m in zip(components(q), components(k), components(v), rows, strict=True)
+    ]  # fmt: skip
+    assert_components(rg.attention(q, k, v, mask=mask), expected)
+    traced = rg.jit(lambda q, k, v, m: rg.attention(q, k, v, mask=m))
+    assert_components(traced(q, k, v, mask), expected)
+
+
+def test_dense_masks_without_heads() -> None:
+    q, k, v = array(LENGTHS), array(OTHER, seed=1), array(OTHER, (6,), seed=2)
+    bias = values(np.random.default_rng(6), (4, 5, 4), "float")
+    parts = zip(components(q), components(k), components(v), bias, strict=True)
+    expected = [attend(a, b, c, False, m[: len(a), : len(b)]) for a, b, c, m in parts]
+    assert_components(rg.attention(q, k, v, mask=bias), expected)
+
+
+def test_padded_extents_of_masks_compile_nothing() -> None:
+    q = array(LENGTHS)
+    rg.attention(q, q, q, mask=np.ones((5, 5), np.bool_))
+    before = rg.compilations()
+    rg.attention(q, q, q, mask=np.ones((6, 9), np.bool_))
+    assert rg.compilations() == before
+
+
+REFUSED: list[Refusal] = [
+    (lambda x: rg.attention(x, array((1, 2)), array((1, 2))), rg.RuntimeCheckError,
+     "attention: dim 0: expected extent 4, got 2"),
+    (lambda x: rg.attention(x, x, array(OTHER)), rg.RuntimeCheckError,
+     "attention: level 1, component 0: expected length 3, got 2"),
+    (lambda x: rg.attention(x, x, x[..., 0]), TypeError,
+     "attention: expected arrays of rank 3 or 4, got ranks 3, 3 and 2"),
+    (lambda x: rg.attention(array(LENGTHS, (3, 4)), array(LENGTHS, (2, 4)), array(LENGTHS, (2, 4))), rg.LayoutError,
+     "attention: expected heads of q that are a multiple of 2, got 3"),
+    (lambda x: rg.jit(lambda a: rg.attention(a, a, a), dynamic_dims=(2,))(x), TypeError,
+     "attention: expected a scale for a dynamic feature dim, got none"),
+    (lambda x: rg.attention(x, x, x, mask=np.ones((5, 4), np.bool_)), rg.RuntimeCheckError,
+     "attention: level 2, component 3: expected extent >= length 5, got 4"),
+    (lambda x: rg.attention(x, x, x, mask=np.ones((3, 5, 5), np.bool_)), rg.RuntimeCheckError,
+     "attention: level 0: expected extent 3, got 4"),
+    (lambda x: rg.attention(x, x, x, mask=np.ones((4, 1, 5, 5), np.bool_)), rg.LayoutError,
+     "attention: expected a dense mask of rank 2 to 3, got rank 4"),
+    (lambda x: rg.attention(x, x, x, mask=np.ones(5, np.bool_)), rg.LayoutError, "of rank 2 to 3, got rank 1"),
+    (lambda x: rg.attention(x, x, x, mask=np.ones((5, 5), np.int8)), TypeError,
+     "attention: expected a mask of booleans or floats, got int8 of rank 2"),
+    (lambda x: rg.attention(x, x, x, mask=True), TypeError,
+     "attention: expected a mask of booleans or floats, got bool of rank 0"),
+    (lambda x: rg.attention(x, x, x, mask=x[..., 0]), rg.LayoutError,
+     'attention: expected a mask of layout "drr", got "dr"'),
+    (lambda x: rg.attention(x, array(OTHER), array(OTHER), mask=rg.einsum("bid,bjd->bij", x, x)),
+     rg.RuntimeCheckError, "attention: level 2, component 0: expected length 2, got 3"),
+    (lambda x: rg.attention(x, x, x, mask=rg.einsum("bid,bjd->bij", x, x)[..., None]), rg.LayoutError,
+     "attention: expected a mask of rank 3 to 3, got rank 4"),
+    (lambda x: rg.attention(*[x[:, :, None]] * 3, mask=np.ones((3, 5, 5), np.bool_)), rg.RuntimeCheckError,
+     "attention: dim 0: expected extent 1, got 3"),
+    (lambda x: rg.attention(array(LENGTHS, (4, 3)), *[array(LENGTHS, (2, 3))] * 2, mask=np.ones((3, 5, 5), np.bool_)),
+     rg.RuntimeCheckError, "attention: dim 0: expected extent 4, got 3"),
+]  # fmt: skip
+
+
+test_refused = refused(REFUSED, lambda: array(LENGTHS))

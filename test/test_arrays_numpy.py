@@ -1,0 +1,190 @@
+"""NumPy's functions and the methods of its ufuncs, against NumPy on the components."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support.components import STRUCTURES, array, assert_components, components, nested
+from support.refusals import Refusal, refused
+
+import ragged_dialect as rg
+
+LENGTHS = (3, 0, 5, 1)
+
+
+@pytest.mark.parametrize("axis", [1, 2])
+@pytest.mark.parametrize("dtype", ["f4", "i4"])
+def test_cumsum(axis: int, dtype: str) -> None:
+    x = array((3, 0, 17, 1), dtype=dtype)
+    got = np.cumsum(x, axis)
+    expected = [c.cumsum(axis - 1) for c in components(x)]
+    assert got.dtype == expected[0].dtype
+    assert_components(got, expected)
+
+
+@pytest.mark.parametrize("name", ["add", "multiply", "maximum", "minimum", "logical_and", "logical_or"])
+@pytest.mark.parametrize("dtype", ["f4", "i2", "?"])
+def test_accumulate(name: str, dtype: str) -> None:
+    x, ufunc = array((3, 0, 9, 1), (2,), dtype), getattr(np, name)
+    for axis in (1, 2):
+        got = ufunc.accumulate(x, axis=axis)
+        expected = [ufunc.accumulate(c, axis=axis - 1) for c in components(x)]
+        assert got.dtype == expected[0].dtype
+        assert_components(got, expected)
+
+
+def test_running_products() -> None:
+    x = array(LENGTHS)
+    assert_components(np.cumprod(x, axis=1), [c.cumprod(0) for c in components(x)])
+    assert np.add.accumulate(x, axis=1, dtype=np.float64).dtype == np.float64
+
+
+@pytest.mark.parametrize("lengths", STRUCTURES)
+def test_reduce(lengths: tuple[int, ...]) -> None:
+    x = array(lengths)
+    mask, parts = x > 0, components(x)
+    shape = (len(lengths), 4)
+    np.testing.assert_allclose(np.add.reduce(x, axis=1), np.reshape([c.sum(0) for c in parts], shape), 1e-5)
+    got = np.maximum.reduce(x, axis=1, where=mask, initial=0.5)
+    np.testing.assert_allclose(got, np.reshape([c.max(0, where=c > 0, initial=0.5) for c in parts], shape))
+    got = np.multiply.reduce(x, axis=1, where=mask, keepdims=True)
+    np.testing.assert_allclose(got, np.reshape([c.prod(0, where=c > 0) for c in parts], (-1, 1, 4)), 1e-5)
+
+
+def test_reduce_of_dtypes() -> None:
+    x = array(LENGTHS, dtype=np.int8)
+    mask = x > 0
+    got = np.minimum.reduce(x, axis=1, where=mask)
+    assert got.tolist() == [c.min(0, where=c > 0, initial=127).tolist() for c in components(x)]
+    assert np.add.reduce(x, axis=1, dtype=np.float32).dtype == np.float32
+    assert np.add.reduce(x, axis=1, dtype=np.int8).dtype == np.int8
+    assert np.add.reduce(x).tolist() == x.sum(0).tolist()
+    assert np.add.reduce(x, axis=None) == np.sum(x, None) == x.values.sum()
+    assert np.sum(x, dtype=np.float64).dtype == np.float64
+    flags = array(LENGTHS, dtype=np.bool_)
+    got = np.logical_and.reduce(flags, axis=1, where=~flags)
+    assert got.tolist() == [np.logical_and.reduce(c, where=~c).tolist() for c in components(flags)]
+    assert np.maximum.reduce(flags, axis=1, where=~flags).tolist() == [[False] * 4] * 4
+
+
+def test_functions_that_reduce() -> None:
+    x = array(LENGTHS)
+    parts = components(x)
+    for expected in ([c.sum(0) for c in parts],):
+        np.testing.assert_allclose(np.sum(x, axis=1), expected, 1e-5)
+        np.testing.assert_allclose(np.sum(x, 1), expected, 1e-5)
+    np.testing.assert_allclose(np.sum(x), x.values.sum(), 1e-5)
+    np.testing.assert_allclose(np.sum(x, 1, where=x > 0), [c.sum(0, where=c > 0) for c in parts], 1e-5)
+    np.testing.assert_allclose(np.amax(x, axis=(1, 2)), [c.max(initial=-np.inf) for c in parts])
+    np.testing.assert_allclose(np.std(x[2:], axis=1, ddof=1)[0], parts[2].std(0, ddof=1), 1e-5)
+    assert np.argmax(x, axis=1).tolist() == [c.argmax(0).tolist() if len(c) else [-1] * 4 for c in parts]
+    assert np.count_nonzero(x, axis=1, keepdims=True).tolist() == [[[len(c)] * 4] for c in parts]
+
+
+def test_where_of_a_call() -> None:
+    x = array(LENGTHS)
+    got = np.divide(1, x, where=x > 0)
+    assert_components(got, [np.divide(1, c, out=np.zeros_like(c), where=c > 0) for c in components(x)])
+    quotient, rest = np.divmod(x, 2.0, where=x > 0, dtype=np.float64)
+    assert quotient.dtype == rest.dtype == np.float64
+    assert_components(rest, [np.where(c > 0, c % 2, 0) for c in components(x)])
+
+
+def test_likes() -> None:
+    x = array(LENGTHS)
+    x = np.where(x > 1, np.nan, x)
+    assert_components(np.zeros_like(x), [np.zeros_like(c) for c in components(x)])
+    assert_components(np.ones_like(x, dtype=np.int8), [np.ones(c.shape, np.int8) for c in components(x)])
+    assert_components(np.full_like(x, 3), [np.full_like(c, 3) for c in components(x)])
+    assert np.full_like(x, 3).dtype == x.dtype
+
+
+def test_shapes() -> None:
+    x = array(LENGTHS)
+    assert (np.ndim(x), np.shape(x)) == (3, (4, None, 4))
+    assert np.expand_dims(x, -1).shape == (4, None, 4, 1)
+    assert np.transpose(x[..., None], (0, 1, 3, 2)).shape == (4, None, 1, 4)
+    assert_components(np.einsum("blk,k->bl", x, np.ones(4, np.float32)), [c.sum(1) for c in components(x)])
+
+
+def test_isclose() -> None:
+    x: Any = rg.ragged([[1.0, np.nan], [], [np.inf, 5]])
+    near: Any = rg.ragged([[1 + 1e-9, np.nan], [], [np.inf, 6]])
+    for equal in (False, True):
+        got: Any = np.isclose(x, near, equal_nan=equal)
+        assert got.values.tolist() == np.isclose(x.values, near.values, equal_nan=equal).tolist()
+    assert np.allclose(x, x, equal_nan=True) is True
+    assert np.allclose(x, near, equal_nan=True) is False
+    assert rg.jit(lambda a: np.allclose(a, a * 1.0))(rg.ragged([[1.0]])).tolist() is True
+
+
+def pieces(part: Any, count: int) -> list[Any]:
+    """The rows of a component as `torch.chunk` cuts them, and none for pieces that are left."""
+    size = -(-len(part) // count)
+    return [part[k * size : (k + 1) * size] for k in range(count)]
+
+
+@pytest.mark.parametrize("lengths", STRUCTURES)
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_pieces_of_every_component(lengths: tuple[int, ...], count: int) -> None:
+    x = array(lengths)
+    parts = components(x)
+    for number, piece in enumerate(rg.chunk(x, count, axis=1)):
+        assert_components(piece, [pieces(c, count)[number] for c in parts])
+        assert np.shares_memory(piece.values, x.values) or not x.values.size
+    for number, piece in enumerate(np.array_split(x, count, axis=1)):
+        assert_components(piece, [np.array_split(c, count)[number] for c in parts])
+    for number, piece in enumerate(np.split(x, [1, 3], axis=-2)):
+        assert_components(piece, [np.split(c, [1, 3])[number] for c in parts])
+
+
+def test_pieces_of_two_levels() -> None:
+    x = nested(((3, 0), (), (5, 2, 1)))
+    rows = x.tolist()
+    for axis in (1, 2):
+        made = rg.jit(lambda a, axis: [piece * 1 for piece in rg.chunk(a, 2, axis)], static=("axis",))(x, axis)
+        for number, piece in enumerate(made):
+            if axis == 1:
+                assert piece.tolist() == [pieces(row, 2)[number] for row in rows]
+            else:
+                assert piece.tolist() == [[pieces(inner, 2)[number] for inner in row] for row in rows]
+
+
+def test_pieces_of_the_batch() -> None:
+    x: Any = array((1, 2, 3, 4, 5))
+    for parts, expected in ((np.array_split(x, 3), [[1, 2], [3, 4], [5]]), (np.split(x, 5), [[1], [2], [3], [4], [5]])):
+        assert [[len(c) for c in components(p)] for p in parts] == expected
+
+
+REFUSED: list[Refusal] = [
+    (lambda x: np.subtract.reduce(x), TypeError,
+     "np.subtract.reduce: expected one of add, multiply, maximum, minimum, logical_or, logical_and, got subtract"),
+    (lambda x: np.subtract.accumulate(x, axis=1), TypeError, "np.subtract.accumulate: expected one of add, multiply,"),
+    (lambda x: np.add.outer(x, x), TypeError,
+     "np.add.outer: expected call, reduce or accumulate, got outer (insert dims with x[..., None], and broadcast)"),
+    (lambda x: np.add.at(x, [0], 1), TypeError, "got at (arrays are immutable: compute with rg.where)"),
+    (lambda x: np.add.reduceat(x, [0]), TypeError, "got reduceat (make components with rg.from_offsets, and"),
+    (lambda x: np.add(x, x, out=x), TypeError,
+     "np.add: expected no out, got one (ragged arrays are immutable: use the result)"),
+    (lambda x: np.sum(x, out=np.zeros(4)), TypeError, "np.sum: expected no out, got one"),
+    (lambda x: np.add(x, x, where=np.ones(4)), TypeError, "np.add: expected a mask of booleans for where, got float64"),
+    (lambda x: np.add(x, 1, casting="unsafe"), TypeError,
+     "np.add: expected no option casting on ragged arrays, got one"),
+    (lambda x: np.matvec(x, x), TypeError, "np.matvec: expected a ufunc that ragged arrays have, got another"),
+    (lambda x: np.sort(x), TypeError, "np.sort: expected a function that ragged arrays have, got another"),
+    (lambda x: np.mean(x, axis=1, where=True, dtype="f8"), TypeError, "np.mean: got an unexpected keyword argument"),
+    (lambda x: np.cumsum(x), TypeError, "np.cumsum: missing a required argument: 'axis'"),
+    (lambda x: np.array_split(x, 0), TypeError, "np.array_split: expected at least 1 section, got 0"),
+    (lambda x: np.array_split(x, 2, 3), IndexError, "np.array_split: expected axis in [-3, 3), got 3"),
+    (lambda x: np.split(x, 3), rg.LayoutError, "expected an extent that 3 divides, got 4 (use np.array_split)"),
+    (lambda x: np.split(x, 2, 1), rg.LayoutError, "np.split: expected an extent that 2 divides, got a ragged one"),
+    (lambda x: rg.jit(lambda a: np.array_split(a, 2))(x), rg.LayoutError,
+     "np.array_split: expected an extent that is known when the function is traced, got dim 0"),
+    (lambda x: rg.chunk(x, 0), TypeError, "chunk: expected at least 1 chunk, got 0"),
+    (lambda x: rg.chunk(x, 2, axis=4), IndexError, "chunk: expected axis in [-3, 3), got 4"),
+]  # fmt: skip
+
+
+test_refused = refused(REFUSED, lambda: array(LENGTHS))
