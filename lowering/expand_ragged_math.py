@@ -8,11 +8,18 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.lowering import math_erf, math_exponential, math_logarithm, math_trigonometry
+from ragged_dialect.lowering.loop_annotations import LOOP
 from ragged_dialect.lowering.math_emitter import Emitter, Number
 from ragged_dialect.lowering.math_library import VECTOR_ISAS, MathLibrary
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 # f32 in plain arith ops.
+_SHORTEST, _LONG = 8, 16
+"""Iterations of loops that LLVM leaves scalar unless told otherwise; it unrolls shorter ones."""
+
+_VECTORISED = "#llvm.loop_annotation<vectorize = <disable = false>>"
+_ACCESSES = ("memref.load", "memref.store", "scf.yield")
+
 _POLYNOMIALS: dict[str, Callable[[Number], Number]] = {
     "math.exp": math_exponential.exp,
     "math.exp2": math_exponential.exp2,
@@ -73,7 +80,10 @@ class ExpandRaggedMath(RaggedPass):
             raise PassFailure(op, f"expected isa to be auto or one of {', '.join(VECTOR_ISAS)}, got {self.isa}")
         library = MathLibrary(op, self.isa)
         for found in list(_math_ops(op)):
+            loop = found.operation.parent.operation
             _expand(found, library)
+            if loop.name == "scf.for" and _is_short(loop):
+                loop.attributes[LOOP] = ir.Attribute.parse(_VECTORISED)
         library.keep_variants()
 
 
@@ -86,6 +96,21 @@ def _math_ops(op: Any) -> Iterator[Any]:
                     yield inner
                 elif inner.operation.name != "gpu.module":
                     yield from _math_ops(inner.operation)
+
+
+def _is_short(loop: Any) -> bool:
+    """Whether a loop has fewer iterations than LLVM takes for worth a vector, and nothing in it that does not
+    fit one."""
+    low, high, step = (_constant(x) for x in list(loop.operands)[:3])
+    if low is None or high is None or step != 1 or not _SHORTEST <= high - low < _LONG or loop.results:
+        return False
+    body = [op.operation.name for op in loop.regions[0].blocks[0].operations]
+    return all(name.startswith("arith.") or name in _ACCESSES for name in body)
+
+
+def _constant(x: Any) -> int | None:
+    op = None if isinstance(x.owner, ir.Block) else x.owner.operation
+    return op.attributes["value"].value if op is not None and op.name == "arith.constant" else None
 
 
 def _expand(op: Any, library: MathLibrary) -> None:

@@ -7,14 +7,13 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu.device_modules import device_ops, gpu_modules
+from ragged_dialect.lowering.loop_annotations import BRANCHES, settle
 from ragged_dialect.passes.base import RaggedPass
 
 _DATA_LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 _TRIPLE = "nvptx64-nvidia-cuda"
 _MONOTONIC = 2
 _ORDERINGS = {"llvm.atomicrmw": ("ordering",), "llvm.cmpxchg": ("success_ordering", "failure_ordering")}
-_BRANCHES = frozenset({"llvm.br", "llvm.cond_br"})
-_LOOP = "loop_annotation"
 
 
 @dataclass(frozen=True)
@@ -30,8 +29,7 @@ class FinishNvvmKernels(RaggedPass):
     ```
 
     Without the data layout 64-bit values are taken to be aligned to 4 bytes and loaded in halves.
-    `llvm.loop_annotation` of an `scf.for` survives the conversions as an attribute that translation
-    does not read. `memref.atomic_rmw` orders no other access: kernels have barriers for that.
+    `memref.atomic_rmw` orders no other access: kernels have barriers for that.
     """
 
     name: ClassVar[str] = "finish-nvvm-kernels"
@@ -41,18 +39,11 @@ class FinishNvvmKernels(RaggedPass):
         for module in gpu_modules(op):
             module.attributes["llvm.data_layout"] = ir.StringAttr.get(_DATA_LAYOUT)
             module.attributes["llvm.target_triple"] = ir.StringAttr.get(_TRIPLE)
-        for found in device_ops(op, {*_BRANCHES, *_ORDERINGS}.__contains__):
-            if found.name in _BRANCHES:
-                _annotate(found)
-            else:
-                _relax(found)
-
-
-def _annotate(branch: Any) -> None:
-    discardable = f"llvm.{_LOOP}"
-    if discardable in branch.attributes:
-        branch.attributes[_LOOP] = branch.attributes[discardable]
-        del branch.attributes[discardable]
+        found = device_ops(op, {*BRANCHES, *_ORDERINGS}.__contains__)
+        settle(branch for branch in found if branch.name in BRANCHES)
+        for atomic in found:
+            if atomic.name in _ORDERINGS:
+                _relax(atomic)
 
 
 def _relax(atomic: Any) -> None:

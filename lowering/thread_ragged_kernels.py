@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir, llvm
+from ragged_dialect.lowering.loop_annotations import BRANCHES, settle
 from ragged_dialect.lowering.nested import find_ops
 from ragged_dialect.lowering.outline_ragged_loops import KERNEL
 from ragged_dialect.passes.base import RaggedPass
@@ -138,6 +139,7 @@ class ThreadRaggedKernels(RaggedPass):
 
     def run(self, op: Any) -> None:
         """Rewrite the calls of every kernel of a module."""
+        settle(find_ops(op, *BRANCHES))
         body = op.regions[0].blocks[0]
         kernels = {
             f.operation.attributes["sym_name"].value: f.operation

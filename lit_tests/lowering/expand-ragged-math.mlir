@@ -94,3 +94,31 @@ func.func @native(%x: f64, %n: i32) -> (f64, i32) {
   %m = math.ctpop %n : i32
   return %y, %m : f64, i32
 }
+
+// -----
+
+// LLVM is told to use vectors for loops that it would take for too short, and left alone with others.
+
+// CHECK-LABEL: func.func @short
+// CHECK: scf.for
+// CHECK: } {llvm.loop_annotation = #
+// CHECK: scf.for
+// CHECK-NOT: llvm.loop_annotation
+// CHECK: return
+func.func @short(%x: memref<16xf32>, %y: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    %a = memref.load %x[%i] : memref<16xf32>
+    %e = math.exp %a : f32
+    memref.store %e, %y[%i] : memref<16xf32>
+  }
+  scf.for %i = %c0 to %c16 step %c1 {
+    %a = memref.load %x[%i] : memref<16xf32>
+    %e = math.exp %a : f32
+    memref.store %e, %y[%i] : memref<16xf32>
+  }
+  return
+}

@@ -14,6 +14,7 @@ from ragged_dialect.lowering.gpu.shared_memory import EXCHANGE_BYTES
 from ragged_dialect.lowering.gpu.shuffle import WARP, shuffle_xor
 from ragged_dialect.lowering.gpu.slots import WIDE, Slots, keep, load
 from ragged_dialect.lowering.gpu.thread_loops import strided
+from ragged_dialect.lowering.loop_annotations import LOOP
 
 Apply = Callable[[Any, Any], Any]
 Group = tuple[int, int]
@@ -78,7 +79,7 @@ class Exchange:
         (distance, count), *others = far
         if not others and count > _UNROLLED:
             results = strided(distance, distance, distance * count, values, step)
-            results[0].owner.attributes["llvm.loop_annotation"] = ir.Attribute.parse(_NOT_UNROLLED)
+            results[0].owner.attributes[LOOP] = ir.Attribute.parse(_NOT_UNROLLED)
             return results
         offsets = [0]
         for distance, count in far:

@@ -1,0 +1,20 @@
+"""Annotations of loops for LLVM, from `scf.for` to the branches that become of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+BRANCHES = frozenset({"llvm.br", "llvm.cond_br"})
+LOOP = "llvm.loop_annotation"
+"""Attribute of an `scf.for`. It survives the conversions as an attribute that translation does not read."""
+
+_READ = LOOP.removeprefix("llvm.")
+
+
+def settle(branches: Iterable[Any]) -> None:
+    """Give branches of the LLVM dialect the annotations that translation reads."""
+    for branch in branches:
+        if LOOP in branch.attributes:
+            branch.attributes[_READ] = branch.attributes[LOOP]
+            del branch.attributes[LOOP]
