@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ragged_dialect._mlir import tensor
+from ragged_dialect._mlir import ir, tensor
+from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.lowering import emit, vectors
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.making import own_axis, own_starts
-from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.parts import Parts, Range
+from ragged_dialect.lowering.runs import fill_runs
 from ragged_dialect.lowering.views import positions
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source, parent_dims
@@ -124,6 +126,10 @@ class _Empty:
             letter = self.shape.layout.letter(dim)
             if letter not in RAGGED:
                 continue
+            like = self._same_levels(axis, at)
+            if like is not None and letter == "r":
+                offsets = self.made.vectors["offsets", dim] = like.vectors["offsets", self._source(dim).level]
+                continue
             lengths = self._lengths(axis, at, dim)
             offsets = vectors.scan(lengths)
             if letter == "r":
@@ -133,6 +139,23 @@ class _Empty:
                 self.made.vectors["lengths", dim] = lengths
                 self.made.windows[dim] = offsets
         return vectors.last(offsets)
+
+    def _source(self, dim: int) -> Source:
+        source = self.sources[dim]
+        assert source is not None
+        return source
+
+    def _same_levels(self, axis: int, at: int) -> Parts | None:
+        """The like of which an axis takes the first levels, up to `at`, as they are: without windows or tiles."""
+        dims = self.shape.layout.dims(axis)[: at + 1]
+        if self.sources[dims[0]] is None:
+            return None
+        first = self._source(dims[0])
+        like = self.likes[first.like]
+        like_axis, place = like.layout.locate(first.level)
+        same = [self.sources[d] for d in dims] == [Source(first.like, first.level + k) for k in range(at + 1)]
+        plain = set(like.layout.axes[like_axis][: at + 1]) <= {"d", "r"} and self.shape.factor(dims[at]) == 1
+        return like if same and plain and place == 0 and like.shape.factor(first.level + at) == 1 else None
 
     def _above(self, axis: int, dim: int, fixed: list[Mixed]) -> tuple[Parts, Source, list[Mixed]]:
         """The like of a ragged level, its source, and the indices of the levels above it there, under
@@ -155,6 +178,13 @@ class _Empty:
             elements = like.component(source.level, like.position(like_axis, above))[1]
             return emit.ceildiv(elements, like.shape.factor(source.level) // self.shape.factor(dim))
 
+        letters = self.shape.layout.axes[axis][:levels]
+        ragged = [k for k, letter in enumerate(letters) if letter in RAGGED]
+        if "t" not in letters and not ragged:
+            sizes = [self.dense[d] for d in self.shape.layout.dims(axis)[:levels]]
+            return vectors.generate(emit.product(sizes), lambda i: length(_digits(i, sizes)))
+        if "t" not in letters and len(ragged) == 1:
+            return self._lengths_below(axis, ragged[0], levels, length)
         count = self._visit(axis, levels, [emit.value(0)], lambda _, state: [emit.add(state[0], 1)])[0]
         init = emit.cast(emit.empty([count], emit.i64()), vector_type())
 
@@ -162,6 +192,30 @@ class _Empty:
             return [emit.add(state[0], 1), tensor.insert(emit.to_i64(length(fixed)), state[1], [state[0]])]
 
         return self._visit(axis, levels, [emit.value(0), init], store)[1]
+
+    def _lengths_below(self, axis: int, at: int, levels: int, length: Callable[[list[Mixed]], Mixed]) -> Any:
+        """`length` of the tuples of some levels, of which only the one `at` is ragged: those under every index
+        tuple above that, in parallel."""
+        dims = self.shape.layout.dims(axis)
+        above, below = [self.dense[d] for d in dims[:at]], [self.dense[d] for d in dims[at + 1 : levels]]
+        inner = emit.product(below)
+        offsets = self.made.windows.get(dims[at], self.made.vectors.get(("offsets", dims[at])))
+        like = self._same_levels(axis, at)
+        elements = vectors.last(offsets) if like is None else positions(like, self._source(dims[at]).level)
+
+        def place(q: Any) -> list[Range]:
+            low = emit.load(offsets, q)
+            return [(emit.mul(low, inner), emit.mul(emit.sub(emit.load(offsets, emit.add(q, 1)), low), inner))]
+
+        def lengths(q: Any, run: Any) -> Any:
+            def element(_: list[Any]) -> list[Any]:
+                with self.ctx.scope():
+                    return [emit.to_i64(length([*_digits(q, above), *_digits(loop_index(0), [0, *below])]))]
+
+            return generic([], [run], [ir.AffineMap.get_identity(1)], ["parallel"], element).result
+
+        into = emit.cast(emit.empty([emit.value(emit.mul(elements, inner))], emit.i64()), vector_type())
+        return fill_runs(self.ctx, emit.product(above), into, place, lengths)
 
     def _extent(self, axis: int, dim: int, fixed: list[Mixed]) -> Mixed:
         if self.shape.layout.letter(dim) == "d":
@@ -186,6 +240,16 @@ class _Empty:
             return emit.for_loop(self._extent(axis, dims[len(fixed)], fixed), state, inner)
 
         return visit([], inits)
+
+
+def _digits(number: Any, sizes: Sequence[Mixed]) -> list[Mixed]:
+    """The index tuple of a place among tuples of some sizes, of which the first one does not count."""
+    digits: list[Mixed] = []
+    for size in reversed(sizes[1:]):
+        rest = emit.divide(number, emit.maximum(size, 1))
+        digits.insert(0, emit.sub(number, emit.mul(rest, size)))
+        number = rest
+    return [number, *digits]
 
 
 def _cut(like: Parts, axis: int, count: int) -> Parts:
