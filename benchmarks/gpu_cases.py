@@ -106,6 +106,11 @@ def _attention(problem: Problem, component: int, low: int, high: int) -> Expecte
     return [(weights @ k, weights @ abs(k))]
 
 
+def _biased(problem: Problem, component: int, low: int, high: int) -> Expected:
+    x, own = problem.span(low, high), problem.biases[component].astype(np.float64)
+    return [(x + own, abs(x) + abs(own))]
+
+
 def _recurrence(problem: Problem, component: int, low: int, high: int) -> Expected:
     x, last = problem.block[:high, 0].astype(np.float64), 0.0
     for i, element in enumerate(x):
@@ -148,6 +153,9 @@ CASES = (
     Case("segmented_softmax", _plain, _softmax, _both_ways, tolerance=1e-4, torch=_nested_softmax),
     Case("segmented_sum", _plain, _sum, _read_and_sums, (COMPONENTS,),
          torch=lambda torch, given: lambda: torch.segment_reduce(given[0], "sum", offsets=given[1], axis=0)),
+    Case("component_bias", lambda p, c: (*_plain(p, c), c.asarray(p.biases)), _biased,
+         lambda p: _both_ways(p) + p.biases.nbytes,
+         torch=lambda torch, given: lambda: given[0] + torch.repeat_interleave(given[2], torch.diff(given[1]), dim=0)),
     Case("from_padded", _padded, _copied, _both_ways, fits=lambda p: p.components * p.longest <= _PADDED),
     Case("row_gather", lambda p, c: (p.device(c), c.asarray(p.numbers), c.asarray(p.offsets)), _gathered,
          lambda p: _both_ways(p) + p.numbers.nbytes, bad_offsets=2,

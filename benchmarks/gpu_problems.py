@@ -78,6 +78,11 @@ class Problem:
         return (np.random.default_rng([self.seed, 2]).standard_normal(WIDTH) / 8).astype(np.float32)
 
     @cached_property
+    def biases(self) -> Array:
+        """A row per component."""
+        return np.random.default_rng([self.seed, 4]).standard_normal((self.components, WIDTH), np.float32)
+
+    @cached_property
     def numbers(self) -> Array:
         """A random row's number per row."""
         return np.random.default_rng([self.seed, 3]).integers(0, max(1, self.rows), self.rows)
