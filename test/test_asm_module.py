@@ -79,6 +79,15 @@ REFUSED = [
     ("func.func @f() {\n  ragged.print = 3\n}", f"f.mlir:2:3: {STOPS}"),
     ("ragged.print", f"f.mlir:1:1: {STOPS}"),
     ("(" * 20000, f"f.mlir:1:257: error: expected brackets nested at most {DEEPEST} deep"),
+    *(
+        (
+            "func.func @f(%x: tensor<8xf32>, %e: tensor<f32>) {\n"
+            f"  %1 = linalg.reduce {{ arith.addf }} ins(%x: tensor<8xf32>) outs(%e: tensor<f32>) dimensions = {dims}\n"
+            "  return\n}",
+            "f.mlir:2:95: error: expected a list of integers after 'dimensions ='",
+        )
+        for dims in ("[0", "[x]", "0", "[0,]", "[99999999999999999999]")
+    ),
     ("// \ud800", "f.mlir:1:4: error: expected text that UTF-8 can hold, got '\\ud800'"),
     (b"\n \xff", "f.mlir:2:2: error: expected UTF-8 text, got byte 0xff"),
     (b"ML\xefR junk", "f.mlir: error: attempting to parse 5 bytes when only 4 remain"),
@@ -92,6 +101,20 @@ def test_refused(made: Any, text: str | bytes, message: str) -> None:
     assert str(caught.value) == message
     assert isinstance(caught.value, ParseError)
     assert caught.value.diagnostics
+
+
+def test_dims_may_have_comments(made: Any) -> None:
+    text = """func.func @f(%x: tensor<8x4xf32>, %e: tensor<f32>) -> tensor<f32> {
+      %1 = linalg.reduce { arith.addf } ins(%x : tensor<8x4xf32>) outs(%e : tensor<f32>) // which
+        dimensions = [ 0, // both
+          1 ]
+      return %1 : tensor<f32>
+    }"""
+    assert "dimensions = [0, 1]" in print_module(parse_module(text, made))
+
+
+def test_long_gaps_take_no_time(made: Any) -> None:
+    assert print_module(parse_module("func.func @f()" + " " * 50_000 + "{ return }", made)).count("return") == 1
 
 
 @settings(max_examples=40, deadline=None)

@@ -17,6 +17,10 @@ _BRACKET = re.compile(rf"{STRING}|{COMMENT}|->|>=|<=|[()\[\]{{}}<>,]")
 _NOT_BRACKET = re.compile(rf"{STRING}|{COMMENT}|->|>=|<=|[^()\[\]{{}}<>\"/\->]+|[\"/\-=]")
 _PAIRS = ("()", "[]", "{}", "<>")
 _BLANK = re.compile(rf"(?:\s+|{COMMENT})*")
+_GAP = rf"(?:\s|{COMMENT})*"  # one blank at a time: runs of runs would take exponential time to fail
+_DIMS = re.compile(rf"{STRING}|{COMMENT}|\){_GAP}(?P<keyword>dimensions|permutation){_GAP}={_GAP}")
+_NUMBER = rf"{_GAP}-?(?:0x[\da-fA-F]{{1,15}}|\d{{1,18}}){_GAP}"
+_INTEGERS = re.compile(rf"\[(?:{_NUMBER}(?:,{_NUMBER})*|{_GAP})\]")
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _CLOSERS = frozenset(_CLOSING.values())
 _RESULT = re.compile(r"%[\w$.\-]+(?:\s*:\s*\d+)?$")
@@ -46,6 +50,17 @@ def _first_too_deep(text: str) -> int | None:
         depth += (match.group() in _CLOSING) - (match.group() in _CLOSERS and depth > 0)
         if depth > DEEPEST:
             return match.start()
+    return None
+
+
+def bad_dims(text: str) -> tuple[int, str] | None:
+    """Offset and keyword of the first `dimensions =` or `permutation =` behind the operands of a linalg op that no
+    list of integers follows: MLIR's parser goes on without the attribute, and crashes."""
+    if "dimensions" not in text and "permutation" not in text:
+        return None
+    for match in _DIMS.finditer(text):
+        if match["keyword"] and not _INTEGERS.match(text, match.end()):
+            return match.end(), match["keyword"]
     return None
 
 
