@@ -19,7 +19,7 @@ from typing import Any
 from gpu_cases import CASES, Case
 from gpu_problems import KINDS, Problem
 from gpu_report import environment, markdown, write
-from gpu_timing import measure
+from gpu_timing import launch_seconds, measure
 from gpu_verify import LONGEST, verify, verify_refusal
 
 ROWS = (0, 1, 31, 1000, 65_537, 1 << 20, (1 << 23) + 5, 1 << 26)
@@ -93,6 +93,7 @@ def check(cupy: Any, options: argparse.Namespace) -> dict[str, Any]:
     seed = secrets.randbits(32) if options.seed is None else options.seed
     print(f"seed {seed}", flush=True)
     results: dict[str, Any] = {"environment": environment(cupy), "seed": seed, "verified": [], "measured": []}
+    results["launch"] = launch_seconds(cupy, options.repetitions)
     for case in CASES:
         if options.only and case.name not in options.only:
             continue

@@ -58,7 +58,7 @@ def markdown(results: dict[str, Any]) -> str:
     lines = [
         f"# {about['device']}, {about['date'][:10]}",
         "",
-        f"{versions}; seed {results['seed']}.",
+        f"{versions}; seed {results['seed']}; a launch by CuPy alone takes {_launch(results)} of the host.",
         "",
         f"{len(results['verified']) - len(failed) - len(skipped)} comparisons with NumPy agreed, {len(failed)} did "
         f"not, {len(skipped)} were left out.",
@@ -70,13 +70,19 @@ def markdown(results: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _launch(results: dict[str, Any]) -> str:
+    seconds = results["launch"]
+    return "unknown time" if seconds is None else f"{1e6 * seconds:.1f} us"
+
+
 def _place(line: dict[str, Any]) -> str:
     return f"{line['program']}, {line['lengths']}, {line['rows']} rows"
 
 
 def _table(measured: list[dict[str, Any]]) -> list[str]:
     """Medians; GB/s are of the bytes that must be read and written once."""
-    head = ("program", "lengths", "rows", "components", "longest", "us", "GB/s", "copy GB/s", "of a copy", "PyTorch us")
+    head = ("program", "lengths", "rows", "components", "longest")
+    head += ("us", "GB/s", "copy GB/s", "of a copy", "PyTorch us", "host us")
     rows = [" | ".join(head), " | ".join(["---"] * len(head))]
     for line in measured:
         ours, copy, torch = line["ours"], line["copy"], line.get("torch")
@@ -84,6 +90,7 @@ def _table(measured: list[dict[str, Any]]) -> list[str]:
         cells += [f"{1e6 * ours['median']:.1f}", _rate(ours), _rate(copy)]
         cells.append(f"{copy['median'] / ours['median']:.0%}" if ours["median"] else "-")
         cells.append(f"{1e6 * torch['median']:.1f}" if torch else line["torch_missing"])
+        cells.append(f"{1e6 * line['host']:.1f}")
         rows.append(" | ".join(cells))
     return [f"| {row} |" for row in rows]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,31 @@ class Timer:
         return float(self._cupy.cuda.get_elapsed_time(start, end)) / 1e3
 
 
+def host_seconds(cupy: Any, call: Callable[[], object], repetitions: int) -> float:
+    """Seconds until a call has queued its kernels and returns, the least of a few rounds of some calls each: what is
+    queued is waited for between rounds only."""
+    stream, found = cupy.cuda.get_current_stream(), list[float]()
+    for _ in range(3):
+        stream.synchronize()
+        start = perf_counter()
+        for _ in range(repetitions):
+            call()
+        found.append((perf_counter() - start) / repetitions)
+    stream.synchronize()
+    return min(found)
+
+
+def launch_seconds(cupy: Any, repetitions: int) -> float | None:
+    """`host_seconds` of one kernel that does nothing, launched by CuPy itself; None where it cannot be compiled."""
+    try:
+        nothing = cupy.RawKernel('extern "C" __global__ void nothing(const float* x, long long n) {}', "nothing")
+        x = cupy.empty((1,), np.float32)
+        nothing((1,), (32,), (x, 1))
+    except Exception:  # NVRTC is a part of CuPy's wheels that not every installation has
+        return None
+    return host_seconds(cupy, lambda: nothing((1,), (32,), (x, 1)), repetitions)
+
+
 def measure(cupy: Any, case: Case, module: Any, problem: Problem, repetitions: int) -> dict[str, Any]:
     """One line of the table: median and least seconds of a program and of its peers, and GB/s of the bytes
     that must be moved."""
@@ -67,6 +93,7 @@ def measure(cupy: Any, case: Case, module: Any, problem: Problem, repetitions: i
         "longest": problem.longest,
         "bytes": moved,
         "torch_missing": None if callable(peer) else peer,
+        "host": host_seconds(cupy, calls["ours"], repetitions),
     }
     for name, seconds in times.items():
         median = float(np.median(seconds))

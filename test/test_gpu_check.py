@@ -88,8 +88,10 @@ def test_programs_agree(
     assert not any(line["wrong"] or line["skipped"] for line in results["verified"])
     for line in results["measured"]:
         assert line["ours"]["median"] == line["copy"]["median"] == 1e-3
+        assert line["host"] > 0
     (table,) = out.glob("*-fake-gpu.md")
     assert table.read_text().startswith("# Fake GPU, 20")
+    assert "; a launch by CuPy alone takes unknown time of the host." in table.read_text()
     assert " comparisons with NumPy agreed, 0 did not, 0 were left out." in table.read_text()
 
 
