@@ -50,6 +50,22 @@ def test_scores_are_ragged_in_both() -> None:
         np.testing.assert_allclose(part.values.reshape(scores.shape), scores, 1e-5, 1e-5)
 
 
+def test_scores_with_heads_between() -> None:
+    """A dense dim before the ragged one that hangs from the batch: a level of its own."""
+    q, k, v = array(LENGTHS, (2, 4)), array(OTHER, (2, 4), seed=1), array(OTHER, (3, 4), seed=2)
+    got = rg.einsum("bihd,bjhd->bihj", q, k)
+    assert str(got.layout) == "drdr"
+    expected = [np.einsum("ihd,jhd->ihj", a, b) for a, b in zip(components(q), components(k), strict=True)]
+    for part, scores in zip(got.unbind(), expected, strict=True):
+        found = [x for heads in part.tolist() for row in heads for x in row]
+        np.testing.assert_allclose(found, scores.ravel(), 1e-5, 1e-5)
+    back = rg.einsum("bihj,bjhe->bihe", got, k)
+    assert back.shape == (len(LENGTHS), None, 2, 4)
+    assert_components(back, [np.einsum("ihj,jhe->ihe", s, b) for s, b in zip(expected, components(k), strict=True)])
+    with pytest.raises(rg.RuntimeCheckError, match="einsum: dim 2: expected extent 3, got 2"):
+        rg.einsum("bihj,bjhe->bihe", got, v)
+
+
 REFUSED: list[Refusal] = [
     (lambda x: x @ np.ones((5, 2), np.float32), rg.RuntimeCheckError, "matmul: dim 0: expected extent 4, got 5"),
     (lambda x: x @ np.ones((3, 4, 2), np.float32), rg.RuntimeCheckError, "matmul: dim 0: expected extent 4, got 3"),

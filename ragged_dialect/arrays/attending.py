@@ -48,13 +48,15 @@ def _attention(
     heads, group = "h" if q.ndim == 4 else "", "g" if groups > 1 else ""
     if group:
         q = reshape(q, dims=(2,), shape=(-1, groups))
-    scores = contract(trace, [q, k], [f"bi{heads}{group}d", f"bj{heads}d"], f"bij{heads}{group}")
+    dims = _scores(trace.device, heads + group, mask is not None or groups > 1)
+    scores = contract(trace, [q, k], [f"bi{heads}{group}d", f"bj{heads}d"], dims)
     scores = UFUNCS["multiply"](scores, float(factor))
     if mask is not None:
         weights = _masked_weights(scores, mask, groups, causal)
     else:
-        weights = softmax(_causal(scores) if causal else scores, axis=2)
-    made = contract(trace, [weights, v], [f"bij{heads}{group}", f"bj{heads}e"], f"bi{heads}{group}e")
+        keys = dims.index("j")
+        weights = softmax(_causal(scores, keys) if causal else scores, axis=keys)
+    made = contract(trace, [weights, v], [dims, f"bj{heads}e"], f"bi{heads}{group}e")
     return reshape(made, dims=(2, 3), shape=(-1,)) if group else made
 
 
@@ -75,6 +77,12 @@ def attention(q: Any, k: Any, v: Any, *, causal: bool = False, mask: Any = None,
     return _attention(q, k, v, mask, causal=causal, scale=scale)
 
 
+def _scores(device: str, heads: str, shared: bool) -> str:
+    """The dims of the scores. On the CPU keys are innermost, so that vectors go along them; on a GPU heads, which have
+    threads of their own then, and where masks or groups of heads have them so."""
+    return f"bi{heads}j" if device == "cpu" and not shared else f"bij{heads}"
+
+
 def _groups(q: Tensor, k: Tensor) -> int:
     """Heads of q for each head of k."""
     own, fewer = (q.shape[2], k.shape[2]) if q.ndim == 4 else (1, 1)
@@ -85,14 +93,14 @@ def _groups(q: Tensor, k: Tensor) -> int:
     return own // fewer
 
 
-def _causal(scores: Tensor) -> Tensor:
+def _causal(scores: Tensor, keys: int) -> Tensor:
     """-inf above the diagonal."""
-    return _mapped(scores, [], lambda e: elements.select(_is_before(), e[0], elements.infinity(scores.dtype, -1)))
+    return _mapped(scores, [], lambda e: elements.select(_is_before(keys), e[0], elements.infinity(scores.dtype, -1)))
 
 
-def _is_before() -> Any:
-    """Whether a key is not behind its query."""
-    return elements.compare("le", loop_index(2), loop_index(1))
+def _is_before(keys: int) -> Any:
+    """Whether a key is not behind its query, given the dim of keys."""
+    return elements.compare("le", loop_index(keys), loop_index(1))
 
 
 def _masked_weights(scores: Tensor, mask: Tensor, groups: int, causal: bool) -> Tensor:
@@ -104,7 +112,7 @@ def _masked_weights(scores: Tensor, mask: Tensor, groups: int, causal: bool) -> 
 
     def is_seen(shown: Any) -> Any:
         seen = shown if boolean else elements.compare("ne", shown, elements.infinity(mask.dtype, -1))
-        return arith.andi(seen, _is_before()) if causal else seen
+        return arith.andi(seen, _is_before(2)) if causal else seen
 
     def masked(given: list[Any]) -> Any:
         score = given[0] if boolean else arith.addf(given[0], elements.convert(given[1], mask.dtype, dtype))

@@ -69,12 +69,15 @@ def _add(a: Any, b: Any) -> Any:
 
 
 def _level(trace: Trace, operands: Sequence[Tensor], names: Sequence[str], letter: str) -> Level:
-    """The level that gives a loop's extent: a ragged one if there is one, then one of a nested axis."""
+    """The level that gives a loop's extent: a ragged one if there is one, then a batch of a nested axis, then a
+    plain one, whose extent may be static."""
     uses = [(x, own.index(letter)) for x, own in zip(operands, names, strict=True) if letter in own]
-    uses.sort(key=lambda use: (use[0].layout.letter(use[1]) not in RAGGED, use[0].nested(use[1]) is None))
+    uses.sort(key=lambda use: _rank(*use))
     x, dim = uses[0]
     for other, at in uses[1:]:
         if not other.layout.is_plain(at):
+            if x.layout.is_plain(dim):
+                batch_extent((x, dim), (other, at), dim)
             continue
         if x.layout.is_plain(dim):
             x, dim = equal_extents((x, dim), (other, at), at)
@@ -83,6 +86,14 @@ def _level(trace: Trace, operands: Sequence[Tensor], names: Sequence[str], lette
         else:
             covers((other, at), (x, dim))
     return x, dim
+
+
+def _rank(x: Tensor, dim: int) -> int:
+    if x.layout.letter(dim) in RAGGED:
+        return 0
+    if x.layout.is_plain(dim):
+        return 2
+    return 1 if x.place(dim)[1] == 0 else 3
 
 
 def _check_conforming(trace: Trace, operands: Sequence[Tensor], names: Sequence[str]) -> None:
@@ -102,13 +113,15 @@ def _check_conforming(trace: Trace, operands: Sequence[Tensor], names: Sequence[
 
 
 def _result_axes(operands: Sequence[Tensor], names: Sequence[str], result: str, levels: dict[str, Level]) -> list[Axis]:
-    """The axes of the result: a ragged loop goes into the axis of the batch loops it hangs from."""
+    """The axes of the result: a ragged loop goes into the axis of the batch loops it hangs from, with the dense
+    ones between them."""
     axes: list[Axis] = []
     at = 0
     while at < len(result):
         run = result[at]
-        while at + len(run) < len(result) and _hangs(levels[result[at + len(run)]], operands, names, run):
-            run += result[at + len(run)]
+        for stop in range(at + 2, len(result) + 1):
+            if _hangs(levels[result[stop - 1]], operands, names, result[at : stop - 1]):
+                run = result[at:stop]
         axes.append(_axis(operands, names, run, levels))
         at += len(run)
     return axes

@@ -38,7 +38,7 @@ class Traced:
 def trace_function(name: str, leaves: Sequence[Any], body: Callable[[list[Tensor]], Any]) -> Generator[Traced]:
     """Trace a function of tracers; the bindings' context is entered as long as the trace is used."""
     where, library = _place(name, leaves)
-    with tracing(name, leaves) as trace:
+    with tracing(name, leaves, where) as trace:
         with trace.building():
             results, tree = flatten(body(trace.tensors))
             returned = Returned()

@@ -41,7 +41,8 @@ def element_type(dtype: DType) -> Any:
 
 class Trace:
     """A function under construction. `leaves` are the arguments of the call that is traced: guards
-    are tried on them at once, so that an error has the place in the traced code.
+    are tried on them at once, so that an error has the place in the traced code. `device` is where they are: some
+    layouts of what lies in between are for the CPU.
 
     Arguments of the MLIR function: for every leaf its values or number, then for every nested axis
     that something has asked for its vectors and extents. `wanted` tells which, in order.
@@ -49,8 +50,9 @@ class Trace:
     `reshaped` has the storage that a reshaped one is a view of, `inserted` the tensor, and the dim, that a
     value with one more dim of extent 1 was made of."""
 
-    def __init__(self, name: str, leaves: Sequence[Any]) -> None:
+    def __init__(self, name: str, leaves: Sequence[Any], device: str) -> None:
         self.name = name
+        self.device = device
         self.leaves = list(leaves)
         self.guards: list[Guard] = []
         self.wanted: list[int | Origin] = []
@@ -237,7 +239,7 @@ class Trace:
 
 
 @contextmanager
-def tracing(name: str, leaves: Sequence[Any]) -> Generator[Trace]:
+def tracing(name: str, leaves: Sequence[Any], device: str) -> Generator[Trace]:
     """A trace with everything the bindings need; what is built goes to its block, see `Trace.building`."""
     with lock, shared_context(), ir.Location.unknown():
-        yield Trace(name, leaves)
+        yield Trace(name, leaves, device)
