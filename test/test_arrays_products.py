@@ -23,6 +23,23 @@ def test_matmul_with_weights(lengths: tuple[int, ...]) -> None:
     assert_components(x @ own, [c @ m for c, m in zip(parts, own, strict=True)])
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_dense_weights_go_to_blas(dtype: str) -> None:
+    """No program is compiled; `jit` and other kinds of arguments have one, with the same results."""
+    x, w = array((3, 0, 5), (2, 4), dtype), dense((4,), (6,), dtype, 1)
+    before = rg.compilations()
+    got = x @ w
+    assert rg.compilations() == before
+    assert got.shape == (3, None, 2, 6)
+    assert not got.values.flags.writeable
+    assert_components(got, [c @ w for c in components(x)])
+    np.testing.assert_allclose(rg.jit(lambda x, w: x @ w)(x, w).values, got.values, 1e-5, 1e-5)
+    for other in (w.astype("f8" if dtype == "f4" else "f4"), w[:, 0], [list(row) for row in w]):
+        assert_components(rg.matmul(x, np.asarray(other)), [c @ np.asarray(other) for c in components(x)])
+    windows = x[:, 1:]
+    assert_components(windows @ w, [c[1:] @ w for c in components(x)])
+
+
 @pytest.mark.parametrize("dtype", ["f2", "f8", "i4", "?"])
 def test_matmul_of_other_dtypes(dtype: str) -> None:
     x, w = array((3, 0, 5), dtype=dtype), dense((4,), (5,), dtype, 1)

@@ -81,18 +81,30 @@ def as_tensor(trace: Trace, value: Any) -> Tensor:
 
 class Operation:
     """A function on tracers, callable on arrays too. Positional arguments are arrays, numbers or
-    None; parameters are hashable and belong to the key. The arguments of an `elementwise` one broadcast."""
+    None; parameters are hashable and belong to the key. The arguments of an `elementwise` one broadcast.
+    `direct` gives the results for some arguments without a program, None for others."""
 
-    def __init__(self, name: str, body: Callable[..., Any], elementwise: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        body: Callable[..., Any],
+        elementwise: bool = False,
+        direct: Callable[..., Any] | None = None,
+    ) -> None:
         functools.update_wrapper(self, body, updated=())
         self.name = name
         self.compilations = 0
         self._body = body
         self._elementwise = elementwise
+        self._direct = direct
         self._programs: dict[Any, tuple[Program, Tree]] = {}
 
     def __call__(self, *arguments: Any, **parameters: Any) -> Any:
         """The results on arrays; within traced code the tracers of the results."""
+        if self._direct is not None:
+            made = self._direct(*arguments, **parameters)
+            if made is not None:
+                return made
         specs: list[Any] = []
         given: Any = arguments
         present = True
@@ -175,11 +187,13 @@ def simple_leaf(name: str, value: Any) -> Any:
     return dense_leaf(value if is_dense(value) else np.asarray(value))
 
 
-def operation(name: str, *, elementwise: bool = False) -> Callable[[Callable[..., Any]], Operation]:
+def operation(
+    name: str, *, elementwise: bool = False, direct: Callable[..., Any] | None = None
+) -> Callable[[Callable[..., Any]], Operation]:
     """Make a function on tracers an operation on arrays, under a name that methods find it by."""
 
     def make(body: Callable[..., Any]) -> Operation:
-        made = OPERATIONS[name] = Operation(name, body, elementwise)
+        made = OPERATIONS[name] = Operation(name, body, elementwise, direct)
         return made
 
     return make

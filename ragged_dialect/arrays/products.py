@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ragged_dialect.arrays.blas import rows_times_weights
 from ragged_dialect.arrays.contracting import contract
 from ragged_dialect.arrays.function import operation
 from ragged_dialect.arrays.operators import OPERATIONS
@@ -35,11 +36,12 @@ def einsum(subscripts: str, *operands: Any) -> Any:
     return _einsum(*operands, subscripts=subscripts)
 
 
-@operation("matmul")
+@operation("matmul", direct=rows_times_weights)
 def matmul(x: Tensor, y: Tensor) -> Tensor:
     """Product over the last dim of x and the second last of y: y a vector [K], dense weights [K, N], or
     weights per component [B, K, N] (leading dims are those of x). Ragged x ragged: x [B, L, K] with y
-    [B, K, N]; for X^T Y use `transposed_matmul`."""
+    [B, K, N]; for X^T Y use `transposed_matmul`. Dense weights of float32 and float64 that are arrays of the same
+    library go to its BLAS, outside of `jit`."""
     if not x.ndim or not y.ndim:
         raise ArgumentError("matmul: expected arrays of rank 1 or more, got a number")
     letters = "abcdefghij"[: x.ndim - 1]
