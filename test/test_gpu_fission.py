@@ -155,6 +155,43 @@ def test_what_has_no_pieces_that_fit_stays_whole() -> None:
     assert "balanced" not in schedules(_RUNNING, "balanced")
 
 
+def recorded_gates(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The gates of the programs that are compiled from now on, as they get memory."""
+    gates: list[Any] = []
+    empty = EmulatedDevice.empty
+
+    def recorded(self: EmulatedDevice, shape: tuple[int, ...], dtype: Any) -> Any:
+        made = empty(self, shape, dtype)
+        if shape == (1,) and made.dtype == np.int64:
+            gates.append(made)
+        return made
+
+    monkeypatch.setattr(EmulatedDevice, "empty", recorded)
+    return gates
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_kernels_behind_closed_gates_do_nothing(check: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is found out, both gates are closed before the next kernel starts."""
+    gates = recorded_gates(monkeypatch)
+    launch = EmulatedDevice._launch
+
+    def closing(self: EmulatedDevice, *arguments: Any) -> Callable[..., None]:
+        call = launch(self, *arguments)
+
+        def closed(*given: Any) -> None:
+            call(*given)
+            for gate in gates:
+                gate[0] = 1
+
+        return closed
+
+    monkeypatch.setattr(EmulatedDevice, "_launch", closing)
+    x, offsets = problem((1100, 3), 8, np.float32)
+    y, _ = ragged_dialect.compile(_SOFTMAX.format(t="f32"), target="emulator", check=check)((x, offsets))
+    assert len(np.unique(np.asarray(y).view(np.uint32))) == 1  # what fresh memory is full of
+
+
 @pytest.mark.parametrize(
     ("lengths", "pieces"),
     [
@@ -168,16 +205,7 @@ def test_what_has_no_pieces_that_fit_stays_whole() -> None:
 )
 def test_the_data_picks(lengths: Sequence[int], pieces: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """One gate is open, of a block per component or of the pieces."""
-    gates: list[Any] = []
-    empty = EmulatedDevice.empty
-
-    def recorded(self: EmulatedDevice, shape: tuple[int, ...], dtype: Any) -> Any:
-        made = empty(self, shape, dtype)
-        if shape == (1,) and made.dtype == np.int64:
-            gates.append(made)
-        return made
-
-    monkeypatch.setattr(EmulatedDevice, "empty", recorded)
+    gates = recorded_gates(monkeypatch)
     x, offsets = problem(lengths, 8, np.float32)
     ragged_dialect.compile(_SOFTMAX.format(t="f32"), target="emulator")((x, offsets))
     assert [int(gate[0]) for gate in gates] == ([1, 0] if pieces else [0, 1])

@@ -207,6 +207,39 @@ ADD = """
     }"""
 
 
+def test_pairs_below_a_batch_of_three_dims(run: Run) -> None:
+    """Every query under its own index tuple has as many keys as that has: the tuple is found from its place."""
+    rng = np.random.default_rng(11)
+    lengths, keys = rng.integers(0, 4, 2 * 3 * 5), rng.integers(0, 5, 2 * 3 * 5)
+    rows, columns = (np.concatenate([[0], np.cumsum(n)]).astype(np.int64) for n in (lengths, keys))
+    x, y = integers(rows[-1]), integers(columns[-1])
+    got = run(
+        """
+        #a = #ragged.layout<"dddr">
+        #p = #ragged.layout<"dddrr">
+        !a = tensor<2x3x5x?xf32, #a>
+        !p = tensor<2x3x5x?x?xf32, #p>
+        func.func @f(%x: !a, %y: !a) -> !p {
+          %e = ragged.empty %x, %y {from = [[0, 0], [0, 1], [0, 2], [0, 3], [1, 3]]} : (!a, !a) -> !p
+          %r = linalg.generic {indexing_maps = [affine_map<(a, b, c, i, j) -> (a, b, c, i)>,
+               affine_map<(a, b, c, i, j) -> (a, b, c, j)>, affine_map<(a, b, c, i, j) -> (a, b, c, i, j)>],
+               iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]}
+               ins(%x, %y : !a, !a) outs(%e : !p) {
+          ^bb0(%u: f32, %v: f32, %o: f32):
+            %s = arith.mulf %u, %v : f32
+            linalg.yield %s : f32
+          } -> !p
+          return %r : !p
+        }
+        """,
+        (x, rows),
+        (y, columns),
+    )
+    pairs = zip(pieces(x, rows), pieces(y, columns), strict=True)
+    np.testing.assert_array_equal(got[0], np.concatenate([np.outer(a, b).ravel() for a, b in pairs]))
+    np.testing.assert_array_equal(np.diff(got[-1]), np.repeat(keys, lengths))
+
+
 def test_offsets_of_equal_values_conform_whatever_object_holds_them(run: Run) -> None:
     x = integers(OFFSETS[-1])
     values, offsets = run(ADD, (x, OFFSETS), (x, OFFSETS.copy()))
