@@ -10,6 +10,9 @@ import pytest
 from support.nested_lists import assert_mapped, assert_reduced, by_index, elements, groups
 
 import ragged_dialect as rg
+from ragged_dialect.arrays.axes import NestedAxis
+from ragged_dialect.arrays.structures import prefix
+from ragged_dialect.arrays.trace import tracing
 
 SEEDS = (0, 1, None)
 """Of random structures; None has no component."""
@@ -144,6 +147,15 @@ def test_arg_reductions_of_lists_that_stay() -> None:
     assert x.argmax((0, 1)).tolist() == [2, 3, 3]
     assert x.argmax((0, 1), keepdims=True).shape == (1, 1, 3)
     assert x.argmax(2, keepdims=True).shape == (4, None, 1)
+
+
+def test_the_first_levels_of_an_axis_are_its_own() -> None:
+    """Also where one axis is gone before the next one is made, perhaps in its place in memory."""
+    with tracing("t", [], "cpu") as trace:
+        for number in range(1000):
+            axis = NestedAxis("drr", [f"outer {number}", "inner"], [None] * 3)
+            assert prefix(trace, axis, 2).vectors == [f"outer {number}"]
+            del axis
 
 
 def test_traced_and_in_the_emulator() -> None:

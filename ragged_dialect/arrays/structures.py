@@ -54,14 +54,14 @@ def prefix(trace: Trace, axis: NestedAxis, levels: int) -> NestedAxis:
     root = axis.root
     if levels == len(root.letters):
         return root
-    found = trace.prefixes.get((id(root), levels))
+    found = trace.prefixes.get((root, levels))
     if found is None:
         letters = root.letters[:levels]
         count = sum({"r": 1, "w": 2}.get(c, 0) for c in letters)
         origin = root.origin
         derived = None if origin is None or origin.derived else Origin(origin.leaf, origin.dim, str(levels))
         found = NestedAxis(letters, root.vectors[:count], root.extents[:levels], derived)
-        trace.prefixes[id(root), levels] = found
+        trace.prefixes[root, levels] = found
     return found
 
 

@@ -64,7 +64,7 @@ class Trace:
         self._alive: list[Any] = []
         self.reshaped: dict[Any, Any] = {}
         self.inserted: dict[Any, tuple[Tensor, int]] = {}
-        self.prefixes: dict[tuple[int, int], NestedAxis] = {}
+        self.prefixes: dict[tuple[NestedAxis, int], NestedAxis] = {}
         self.module = ir.Module.create()
         with ir.InsertionPoint(self.module.body):
             self.function = ir.Operation.create(
