@@ -12,6 +12,7 @@ from ragged_dialect.lowering.loop_annotations import LOOP
 from ragged_dialect.lowering.math_emitter import Emitter, Number
 from ragged_dialect.lowering.math_library import VECTOR_ISAS, MathLibrary
 from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.matching import constant_int
 
 # f32 in plain arith ops.
 _SHORTEST, _LONG = 8, 16
@@ -101,16 +102,11 @@ def _math_ops(op: Any) -> Iterator[Any]:
 def _is_short(loop: Any) -> bool:
     """Whether a loop has fewer iterations than LLVM takes for worth a vector, and nothing in it that does not
     fit one."""
-    low, high, step = (_constant(x) for x in list(loop.operands)[:3])
+    low, high, step = (constant_int(x) for x in list(loop.operands)[:3])
     if low is None or high is None or step != 1 or not _SHORTEST <= high - low < _LONG or loop.results:
         return False
     body = [op.operation.name for op in loop.regions[0].blocks[0].operations]
     return all(name.startswith("arith.") or name in _ACCESSES for name in body)
-
-
-def _constant(x: Any) -> int | None:
-    op = None if isinstance(x.owner, ir.Block) else x.owner.operation
-    return op.attributes["value"].value if op is not None and op.name == "arith.constant" else None
 
 
 def _expand(op: Any, library: MathLibrary) -> None:

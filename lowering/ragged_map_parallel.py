@@ -32,10 +32,9 @@ class RaggedMapParallel(RaggedPass):
     ```
 
     Neighbouring flat ops whose tiles depend on the same tile only share a forall; reductions of a long
-    array into few results are made in two steps. `tile` is the number
-    of elements of a tile. `schedule` is `auto`, which picks by what the body does, or a name, which is
-    given to every forall that it fits, if need be after splitting the forall into several; the others
-    are `general`. Precondition:
+    array into few results are made in two steps. `tile` is the number of elements of a tile. `schedule` is
+    `auto`, which picks by what the body does, or a name, which is given to every forall that it fits, if
+    need be after splitting the forall into several; the others are `general`. Precondition:
     `wrap-ragged-device-code`.
     """
 
@@ -93,23 +92,23 @@ def _name(function: Any, schedule: str) -> None:
             del forall.attributes[SERIAL]
             _mark([forall], SERIALLY)
         elif schedule == "auto":
-            gates += 2 * _pick(forall, gates)
+            gates += _pick(forall, gates)
         else:
             parts = [forall] if fits(forall, schedule) else fission(forall, lambda part: fits(part, schedule))
             _mark([forall] if parts is None else parts, GENERAL if parts is None else schedule)
 
 
-def _pick(forall: Any, gates: int) -> bool:
-    """Name the schedule of choice; whether there are two, each behind a gate."""
+def _pick(forall: Any, gates: int) -> int:
+    """Name the schedule of choice, or two, each behind a gate: how many gates there are more."""
     name = pick(forall)
     _mark([forall], name)
     both = both_ways(forall, gates) if name == SEGMENT else None
     if both is None:
-        return False
+        return 0
     picking, pieces = both
     _mark([picking], GENERAL)
     _mark(pieces, BALANCED)
-    return True
+    return 2
 
 
 def _mark(foralls: list[Any], schedule: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
@@ -10,11 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.schedules import schedules_of
 
 import ragged_dialect
-from ragged_dialect.asm.module import load_module
-from ragged_dialect.dialect import context
-from ragged_dialect.lowering.pipelines import gpu_pipeline
 from ragged_dialect.runtime.emulated import EmulatedDevice
 
 _SOFTMAX = """
@@ -89,21 +86,6 @@ func.func @f(%x: tensor<?x?xf32, #l>) -> tensor<?x?xf32, #l> {
 LENGTHS: tuple[Sequence[int], ...] = ((), (0, 0), (1,) * 40, (0, 1100, 0, 3, 0, 0, 41), (33, 31, 32, 1, 0))
 
 
-def mapped(text: str, schedule: str) -> str:
-    """A program whose foralls have schedules."""
-    module = load_module(text, context(), "p")
-    for stage in gpu_pipeline(check=False, schedule=schedule):
-        stage.run(module)
-        if stage.name == "map":
-            break
-    return str(module)
-
-
-def schedules(text: str, schedule: str) -> list[str]:
-    """The schedules that the kernels of a program get."""
-    return re.findall(r'ragged\.schedule = "(\w+)"', mapped(text, schedule))
-
-
 @cache
 def compiled(text: str, schedule: str) -> Callable[..., Any]:
     """A program, its kernels run by the emulator."""
@@ -121,9 +103,9 @@ def problem(lengths: Sequence[int], width: int, dtype: Any) -> tuple[Any, Any]:
 def test_softmax(lengths: Sequence[int], dtype: str, tolerance: float) -> None:
     """Maximum; sum and inverse; quotients: none of them cares how long components are."""
     text = _SOFTMAX.format(t=dtype)
-    assert schedules(text, "auto") == ["general", "segment", *["balanced"] * 3]
-    assert schedules(text, "segment") == ["segment"]
-    assert schedules(text, "balanced") == ["balanced"] * 3
+    assert schedules_of(text, "auto") == ["general", "segment", *["balanced"] * 3]
+    assert schedules_of(text, "segment") == ["segment"]
+    assert schedules_of(text, "balanced") == ["balanced"] * 3
     x, offsets = problem(lengths, 8, {"f32": np.float32, "f16": np.float16}[dtype])
     x[:, ::2] *= 500 if dtype == "f32" else 50
     expected = np.zeros(x.shape)
@@ -138,8 +120,8 @@ def test_softmax(lengths: Sequence[int], dtype: str, tolerance: float) -> None:
 @pytest.mark.parametrize("lengths", LENGTHS)
 def test_center(lengths: Sequence[int]) -> None:
     """What follows a reduction may follow something that follows it."""
-    assert schedules(_CENTERED, "auto")[-4:] == ["general", "segment", "balanced", "balanced"]
-    assert schedules(_CENTERED, "balanced")[-2:] == ["balanced"] * 2
+    assert schedules_of(_CENTERED, "auto")[-4:] == ["general", "segment", "balanced", "balanced"]
+    assert schedules_of(_CENTERED, "balanced")[-2:] == ["balanced"] * 2
     x, offsets = problem(lengths, 6, np.float32)
     means = np.full((len(lengths), 6), np.nan)
     for k, (low, high) in enumerate(pairwise(offsets)):
@@ -152,7 +134,7 @@ def test_center(lengths: Sequence[int]) -> None:
 
 
 def test_what_has_no_pieces_that_fit_stays_whole() -> None:
-    assert "balanced" not in schedules(_RUNNING, "balanced")
+    assert "balanced" not in schedules_of(_RUNNING, "balanced")
 
 
 def recorded_gates(monkeypatch: pytest.MonkeyPatch) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.schedules import schedules_of
 
 import ragged_dialect
 from ragged_dialect._mlir import ir
@@ -275,7 +276,7 @@ func.func @f(%x: tensor<?x8xf32>, %y: tensor<?xi32>, %offsets: tensor<?xi64>) ->
 
 
 def test_reductions_of_different_shapes() -> None:
-    assert _schedules(_TWO) == ["balanced"]
+    assert schedules_of(_TWO) == ["balanced"]
     f = _emulated(_TWO)
     for name, lengths in _lengths().items():
         offsets = _offsets(lengths)
@@ -312,25 +313,16 @@ _UNKNOWN_COMBINER = _SCALARS.replace(
 )
 
 
-def _schedules(text: str, schedule: str = "auto") -> list[str]:
-    module = load_module(text, context(), "p")
-    for stage in gpu_pipeline(check=False, schedule=schedule):
-        stage.run(module)
-        if stage.name == "map":
-            break
-    return re.findall(r'ragged\.schedule = "(\w+)"', str(module))
-
-
 @pytest.mark.parametrize("text", [_text("sum", "f32", 64), _text("sum", "f16", 64), _WEIGHTED, _SCALARS])
 def test_fits(text: str) -> None:
-    assert _schedules(text)[-1] == "balanced"
-    assert _schedules(text, "segment")[-1] == "segment"
+    assert schedules_of(text)[-1] == "balanced"
+    assert schedules_of(text, "segment")[-1] == "segment"
 
 
 @pytest.mark.parametrize("text", [_MEAN_OF_TWO_LEVELS, _POSITIONS, _UNKNOWN_COMBINER])
 def test_does_not_fit(text: str) -> None:
-    assert "balanced" not in _schedules(text)
-    assert "balanced" not in _schedules(text, "balanced")
+    assert "balanced" not in schedules_of(text)
+    assert "balanced" not in schedules_of(text, "balanced")
 
 
 _FORALL = """

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.schedules import schedules_of
 
 import ragged_dialect
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
-from ragged_dialect.lowering.pipelines import gpu_pipeline
 from ragged_dialect.lowering.ragged_map_parallel import RaggedMapParallel
 
 NUMPY = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "i8": np.int8, "i64": np.int64}
@@ -103,16 +103,6 @@ def bias_text(dtype: str, features: int | tuple[()] | None) -> str:
     return (_NAMES + _BIAS).format(kind=kind, kinds=kinds, cast=cast, **names)
 
 
-def schedules(text: str) -> list[str]:
-    """The schedules that the kernels of a program get."""
-    module = load_module(text, context(), "p")
-    for stage in gpu_pipeline(check=False):
-        stage.run(module)
-        if stage.name == "map":
-            break
-    return re.findall(r'ragged\.schedule = "(\w+)"', str(module))
-
-
 @cache
 def compiled(text: str) -> Callable[..., Any]:
     """A program, its kernels run by the emulator."""
@@ -142,7 +132,7 @@ CASES = [
 @pytest.mark.parametrize(("dtype", "features"), CASES)
 def test_a_row_per_component(dtype: str, features: Any) -> None:
     text = bias_text(dtype, features)
-    assert schedules(text)[-1] == "balanced"
+    assert schedules_of(text)[-1] == "balanced"
     rng = np.random.default_rng(17)
     size = () if features == () else (features or 5,)
     for lengths in (*LENGTHS, list(rng.integers(0, 9, 40))):
@@ -161,7 +151,7 @@ def test_a_row_per_component(dtype: str, features: Any) -> None:
 
 @pytest.mark.parametrize("lengths", LENGTHS)
 def test_a_table(lengths: Sequence[int]) -> None:
-    assert schedules(_LOOKED_UP)[-1] == "balanced"
+    assert schedules_of(_LOOKED_UP)[-1] == "balanced"
     rng = np.random.default_rng(3)
     offsets = offsets_of(lengths)
     x, table = rng.integers(0, 11, offsets[-1]), rng.normal(size=11).astype(np.float32)
@@ -173,7 +163,7 @@ def test_a_table(lengths: Sequence[int]) -> None:
 
 @pytest.mark.parametrize("lengths", [x for x in LENGTHS if x])
 def test_from_padded(lengths: Sequence[int]) -> None:
-    assert schedules(_UNPADDED)[-1] == "balanced"
+    assert schedules_of(_UNPADDED)[-1] == "balanced"
     rng = np.random.default_rng(5)
     padded = rng.normal(size=(len(lengths), max(lengths) + 2, 6)).astype(np.float32)
     y = compiled(_UNPADDED)(padded, offsets_of(lengths))[0]
@@ -183,7 +173,7 @@ def test_from_padded(lengths: Sequence[int]) -> None:
 
 @pytest.mark.parametrize("lengths", LENGTHS)
 def test_concat_of_rows(lengths: Sequence[int]) -> None:
-    assert schedules(_JOINED)[-3:] == ["balanced"] * 3
+    assert schedules_of(_JOINED)[-3:] == ["balanced"] * 3
     rng = np.random.default_rng(7)
     offsets, others = offsets_of(lengths), offsets_of(lengths[::-1])
     x, y = (rng.normal(size=(offsets[-1], 4)).astype(np.float32) for _ in range(2))
@@ -198,7 +188,7 @@ def test_concat_of_rows(lengths: Sequence[int]) -> None:
 
 @pytest.mark.parametrize("lengths", LENGTHS)
 def test_row_ids(lengths: Sequence[int]) -> None:
-    assert schedules(_ROW_IDS)[-1] == "balanced"
+    assert schedules_of(_ROW_IDS)[-1] == "balanced"
     offsets = offsets_of(lengths)
     ids = compiled(_ROW_IDS)((np.zeros((offsets[-1], 4), np.float32), offsets))
     np.testing.assert_array_equal(np.asarray(ids), np.repeat(np.arange(len(lengths)), np.diff(offsets)))

@@ -7,8 +7,7 @@ from typing import Any
 
 from ragged_dialect.lowering.buffers import is_buffer, root
 from ragged_dialect.lowering.emit import Mixed
-from ragged_dialect.lowering.gpu.component_rows import Components, RowMatcher, is_free, is_plain
-from ragged_dialect.lowering.gpu.generic_op import GenericOp
+from ragged_dialect.lowering.gpu.component_rows import Components, RowMatcher, is_free, plain_generics
 
 
 @dataclass(frozen=True)
@@ -41,11 +40,10 @@ def match_maps(forall: Any) -> MappedComponents | None:
     if len(body.arguments) != 1:
         return None
     ops = [op.operation for op in body.operations][:-1]
-    generics = [GenericOp(op) for op in ops if op.name == "linalg.generic"]
-    outs = [root(out) for generic in generics for out in generic.outs]
-    written = set(outs)
-    if not generics or len(written) < len(outs) or not all(is_plain(op, written) for op in ops):
+    plain = plain_generics(ops)
+    if plain is None or not plain[0]:
         return None
+    generics, written = plain
     matchers = [RowMatcher(body, generic) for generic in generics]
     maps = [_map_of(matcher, written) for matcher in matchers]
     found = tuple(m for m in maps if m is not None)

@@ -35,7 +35,7 @@ TILES = 1 << 16
 """Tiles that are enough: where there would be more, they are larger instead, so that blocks behind a closed gate
 are gone in no time."""
 
-_LT, _LE = 2, 3
+_LE = 3
 
 
 def schedule(found: MappedComponents, module: Any, name: str, guards: Guards, threads: int, unroll: int) -> None:
@@ -100,8 +100,7 @@ class _MapKernel:
             low, high = ended_by_warp(self.code.high, components, after, arith.remui(thread, emit.value(WARP)))
             guarded(conditions, lambda: self._rows(point, emit.add(first, group), last, low, high))
 
-        some = arith.cmpi(_LT, emit.value(0), components)
-        guarded([some], lambda: guarded([arith.cmpi(_LE, emit.value(first), emit.value(last))], work))
+        guarded([arith.cmpi(_LE, emit.value(first), emit.value(last))], work)
 
     def _rows(self, point: Point, first: Mixed, last: Any, low: Any, high: Any) -> None:
         """The rows of a thread, from `first` on, up to `last`, whose components are from `low` to `high`."""

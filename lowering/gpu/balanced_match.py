@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect.lowering.buffers import root
 from ragged_dialect.lowering.gpu.balanced_followers import with_followers
 from ragged_dialect.lowering.gpu.balanced_reduction import ReductionMatcher, RowReduction
-from ragged_dialect.lowering.gpu.component_rows import Components, is_plain
+from ragged_dialect.lowering.gpu.component_rows import Components, plain_generics
 from ragged_dialect.lowering.gpu.fills import foldable_fills
-from ragged_dialect.lowering.gpu.generic_op import GenericOp
 
 
 @dataclass(frozen=True)
@@ -33,20 +31,21 @@ def match_components(forall: Any) -> ReducedComponents | None:
     fills = foldable_fills(body)
     filled = {fill for fill, _, _ in fills}
     ops = [op for op in [o.operation for o in body.operations][:-1] if op not in filled]
-    generics = [op for op in ops if op.name == "linalg.generic"]
-    outs = [root(out) for op in generics for out in GenericOp(op).outs]
-    if len(set(outs)) < len(outs) or not all(is_plain(op, set(outs)) for op in ops):
+    plain = plain_generics(ops)
+    if plain is None:
         return None
+    generics, written = plain
     inits = {found: scalar for _, found, scalar in fills}
-    reducing = [op for op in generics if GenericOp(op).reductions]
+    reducing = [generic for generic in generics if generic.reductions]
     matchers = [
-        ReductionMatcher(body, GenericOp(op), {k: v for (o, k), v in inits.items() if o == op}) for op in reducing
+        ReductionMatcher(body, generic, {k: v for (op, k), v in inits.items() if op == generic.op})
+        for generic in reducing
     ]
-    matched = [matcher.match(set(outs)) for matcher in matchers]
+    matched = [matcher.match(written) for matcher in matchers]
     reductions = [reduction for reduction in matched if reduction is not None]
     if not reductions or len(reductions) < len(matched) or len({matcher.difference for matcher in matchers}) > 1:
         return None
-    reductions = with_followers(reductions, [op for op in generics if op not in reducing], set(outs), body)
+    reductions = with_followers(reductions, [g.op for g in generics if g not in reducing], written, body)
     if reductions is None:
         return None
     return ReducedComponents(forall, matchers[0].difference, tuple(reductions))

@@ -150,7 +150,18 @@ def is_free(op: Any, loop: int | None, written: set[Any]) -> bool:
     return not any(is_buffer(x) and root(x) in written for inner in ops_in(op) for x in inner.operands)
 
 
-def is_plain(op: Any, written: set[Any]) -> bool:
+def plain_generics(ops: list[Any]) -> tuple[list[GenericOp], set[Any]] | None:
+    """The generics among some ops of a body, and the buffers that they write; None when two of them write one, or an
+    op does anything but computing where things are."""
+    generics = [GenericOp(op) for op in ops if op.name == "linalg.generic"]
+    outs = [root(out) for generic in generics for out in generic.outs]
+    written = set(outs)
+    if len(written) < len(outs) or not all(_is_plain(op, written) for op in ops):
+        return None
+    return generics, written
+
+
+def _is_plain(op: Any, written: set[Any]) -> bool:
     """Whether an op of a body computes where things are, or is a generic."""
     if op.name == "memref.load":
         return root(op.operands[0]) not in written
