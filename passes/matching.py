@@ -69,6 +69,11 @@ def dim_of(op: Any) -> int:
     return int_attr(op, "dim")
 
 
+def factor_of(op: Any) -> int:
+    """The attribute `factor` of a verified split."""
+    return int_attr(op, "factor")
+
+
 def shape(value: Any) -> RaggedShape:
     """Shape and layout of a tensor value."""
     type_, known = value.type, _SHAPES.get()

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import passmanager
 from ragged_dialect.passes.base import PassFailure, RaggedPass
-from ragged_dialect.passes.patterns import ordering_patterns, reducing_patterns
+from ragged_dialect.passes.patterns import patterns
 from ragged_dialect.passes.rewriting import run_patterns
 from ragged_dialect.passes.scheduling import schedule
 from ragged_dialect.passes.static_tiles import generalize_static_tiles
@@ -45,6 +45,10 @@ class RaggedCanonicalize(RaggedPass):
     return %x : tensor<?xf32>
     ```
 
+    A chain of partitions, merges and splits becomes the chain for its iteration domains: partitions
+    first, then merges, then splits, where the layouts allow that order. Only a chain of more than
+    64 ops keeps the order that it has.
+
     Elementwise ops on tiled tensors of static shape become `linalg.generic`, which upstream does not
     fold to a constant. Our patterns and upstream's canonicalization and cse alternate to a fixpoint; the upstream
     patterns in `DISABLED` stay off. Checks are assumed inserted before (`ragged-insert-checks`):
@@ -59,7 +63,7 @@ class RaggedCanonicalize(RaggedPass):
 
     def run(self, op: Any) -> None:
         """Rewrite `op` to its normal form; PassFailure when that is not reached."""
-        tables = (reducing_patterns(), ordering_patterns())
+        own = patterns()
         manager = passmanager.PassManager.parse(upstream(op.name))
         manager.enable_verifier(False)
         generalize_static_tiles(op)
@@ -68,7 +72,7 @@ class RaggedCanonicalize(RaggedPass):
             manager.run(op)
             if settled and _bytes(op) == settled:  # nothing new for a pattern to match
                 return
-            if run_patterns(op, tables, self.seed):
+            if run_patterns(op, own, self.seed):
                 continue
             schedule(op)
             after = _bytes(op)

@@ -13,8 +13,7 @@ from ragged_dialect.iteration import LINALG_OPS
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.passes.divisibility import Divisors
 from ragged_dialect.passes.loop_layouts import operand_loops
-from ragged_dialect.passes.matching import attempt, defining, dim_of, producer, same_meaning, shape
-from ragged_dialect.passes.patterns.splitting import factor_of
+from ragged_dialect.passes.matching import attempt, defining, dim_of, factor_of, producer, same_meaning, shape
 from ragged_dialect.passes.rewriting import Rewriter, walk
 from ragged_dialect.passes.split_expansion import expand_splits
 from ragged_dialect.types import is_tensor

@@ -73,23 +73,17 @@ def cast(value: Any, type_: Any) -> Any:
     return value if value.type == type_ else tensor.CastOp(type_, value).result
 
 
-def run_patterns(root: Any, tables: Sequence[Patterns], seed: int | None = None) -> bool:
-    """Apply the first of some tables of patterns that matches any op nested in `root`, until it
-    matches none; returns whether one did.
+def run_patterns(root: Any, patterns: Patterns, seed: int | None = None) -> bool:
+    """Apply patterns to the ops nested in `root` until none matches; returns whether one did.
 
     `seed` shuffles the order of ops and patterns: the result must not depend on it.
     """
-    ops = [(op, op.name) for op in walk(root, bodies=False)]
-    ops.reverse()
-    with shapes_kept():
-        return any(_run_table(ops, patterns, seed) for patterns in tables)
-
-
-def _run_table(ops: list[tuple[Any, str]], patterns: Patterns, seed: int | None) -> bool:
-    work = [op for op, name in ops if name in patterns]
+    work = [op for op in walk(root, bodies=False) if op.name in patterns]
+    work.reverse()
     if seed is not None:
         patterns = _shuffled(patterns, work, seed)
-    return _run_worklist(work, patterns)
+    with shapes_kept():
+        return _run_worklist(work, patterns)
 
 
 def _run_worklist(work: list[Any], patterns: Patterns) -> bool:

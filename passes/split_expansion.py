@@ -17,8 +17,7 @@ from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.passes.divisibility import Divisors
 from ragged_dialect.passes.loop_layouts import operand_loops
-from ragged_dialect.passes.matching import dim_of, shape
-from ragged_dialect.passes.patterns.splitting import factor_of
+from ragged_dialect.passes.matching import dim_of, factor_of, shape
 from ragged_dialect.passes.rewriting import Rewriter, walk
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_tensor, tensor_type
@@ -183,4 +182,3 @@ def _empty(op: Any, dim: int) -> Any:
 def _sizes(op: Any, extents: list[Any]) -> list[Any]:
     rest = iter(extents)
     return [next(rest) if e is None else e for e in shape(op.results[0]).shape]
-

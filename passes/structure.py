@@ -3,9 +3,12 @@ there to the vector that made a level."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.merging import merge_rule
 from ragged_dialect.passes.matching import defining, dim_of, producer, shape, source
 from ragged_dialect.passes.rewriting import Rewriter
 from ragged_dialect.traits import int_attr
@@ -63,20 +66,74 @@ def _computed_from(op: Any, name: str, value: Any) -> Any | None:
 def vector_of(value: Any, kind: str, level: int, rewriter: Rewriter) -> Any | None:
     """The vector that a partition, an assemble or an access op holds for a level of a value:
     kind is offsets, starts or lengths (element lengths, not those of a split). None if unknown."""
+    made = maker_of(value, level, rewriter)
+    if made is None:
+        return None
+    op, level = made
+    if op.name == "ragged.assemble":
+        return _assembled(op, kind, level)
+    return source(op.operands[1]) if kind == _partition_kind(op) else None
+
+
+def maker_of(value: Any, level: int, rewriter: Rewriter) -> tuple[Any, int] | None:
+    """The assemble, or the partition by a vector of rank 1, that made a level of a value, and the
+    level of its result. Ops on other dims in between leave the vector of the level as it is."""
     while True:
         op = defining(root_of(value, rewriter))
         if op is None:
             return None
-        if op.name == "ragged.assemble":
-            return _assembled(op, kind, level)
-        if op.name != "ragged.partition" or shape(op.operands[1]).rank != 1:
+        made_here = op.name == "ragged.partition" and level == dim_of(op) + 1 and shape(op.operands[1]).rank == 1
+        if op.name == "ragged.assemble" or made_here:
+            return op, level
+        above = _LEVEL_ABOVE[op.name](op, level) if op.name in _LEVEL_ABOVE else None
+        if above is None:
             return None
-        dim = dim_of(op)
-        if level == dim + 1:
-            return source(op.operands[1]) if kind == _partition_kind(op) else None
-        if level == dim:
+        value, level = op.operands[0], above
+        if shape(value).layout.letter(level) not in RAGGED:
             return None
-        value, level = op.operands[0], level if level < dim else level - 1
+
+
+def extent_root(value: Any, dim: int) -> tuple[Any, int] | None:
+    """The value above all partitions, merges and splits that has a plain dim with the very extent of
+    this one, and that dim; None where one of them made the dim."""
+    while True:
+        op = defining(value)
+        if op is None or op.name not in _LEVEL_ABOVE:
+            return source(value), dim
+        above = _LEVEL_ABOVE[op.name](op, dim)
+        if above is None or not shape(op.operands[0]).layout.is_plain(above):
+            return None
+        value, dim = op.operands[0], above
+
+
+def _above_partition(op: Any, level: int) -> int | None:
+    dim = dim_of(op)
+    if level in (dim, dim + 1):
+        return None
+    return level if level < dim else level - 1
+
+
+def _above_merge(op: Any, level: int) -> int | None:
+    dim = dim_of(op)
+    if level == dim and merge_rule(shape(op.operands[0]), dim).name != "untile":
+        return None
+    return level if level <= dim else level + 1
+
+
+def _above_split(op: Any, level: int) -> int | None:
+    dim = dim_of(op)
+    if level == dim + 1:
+        return None
+    return level if level <= dim else level - 1
+
+
+_LEVEL_ABOVE: dict[str, Callable[[Any, int], int | None]] = {
+    "ragged.partition": _above_partition,
+    "ragged.merge": _above_merge,
+    "ragged.split": _above_split,
+}
+"""The level of the operand that is this level of the result, with the same vector or, of a plain dim, the
+same extent; None where there is none."""
 
 
 def _partition_kind(op: Any) -> str:

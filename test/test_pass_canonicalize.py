@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.programs import Program, programs
+from support.programs import CHAINS, Program, programs
 from support.rewrites import parse, results, rewritten
 
 from ragged_dialect._mlir import passmanager
@@ -89,14 +89,14 @@ def _normal(program: Program, seed: int | None = None) -> str:
     return rewritten(program.text, RaggedCanonicalize(seed=seed))
 
 
-@given(programs(steps=8))
+@given(programs(steps=12))
 def test_idempotent(program: Program) -> None:
     """A normal form is its own normal form, to the letter."""
     once = _normal(program)
     assert rewritten(once, RaggedCanonicalize()) == once
 
 
-@given(programs(steps=8), st.integers(0, 1000))
+@given(programs(steps=12), st.integers(0, 1000))
 def test_order_of_patterns_does_not_matter(program: Program, seed: int) -> None:
     """Equal text whatever the order in which patterns and ops are tried."""
     assert _normal(program, seed) == _normal(program)
@@ -121,10 +121,20 @@ def test_starts_of_slices_add_up_to_one_sum(seed: int) -> None:
 
 
 @settings(max_examples=40)
-@given(programs(steps=8))
+@given(programs(steps=12))
 def test_meaning_is_kept(program: Program) -> None:
     """The reference interpreter gives the same results before and after."""
     assert repr(results(_normal(program), program.args)) == repr(results(program.text, program.args))
+
+
+@settings(max_examples=60)
+@given(programs(steps=16, ops=CHAINS), st.integers(0, 1000))
+def test_chains(program: Program, seed: int) -> None:
+    """Long chains of ops that only change the nesting: equal text from any order of patterns, and
+    equal results."""
+    text = _normal(program, seed)
+    assert text == _normal(program)
+    assert repr(results(text, program.args)) == repr(results(program.text, program.args))
 
 
 def _chain(n: int) -> str:

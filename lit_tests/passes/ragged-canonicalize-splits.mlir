@@ -51,3 +51,33 @@ func.func @merge_of_tiles(%x: tensor<3x?xf32, #dr>) -> tensor<3x?x8xf32, #drt> {
   %2 = ragged.merge %1 {dim = 2} : (tensor<3x?x4x2xf32, #ragged.layout<"drtt">>) -> tensor<3x?x8xf32, #drt>
   return %2 : tensor<3x?x8xf32, #drt>
 }
+
+// The tiles of the argument are 3: four of them are 12, and there is one.
+// CHECK-LABEL: func.func @tiles_of_a_root
+// CHECK: %[[A:.*]] = ragged.split %{{.*}} {dim = 0, factor = 4} : (tensor<1x3xf32
+// CHECK: ragged.merge %[[A]] {dim = 1}
+func.func @tiles_of_a_root(%x: tensor<1x3xf32, #ragged.layout<"dt">>) -> tensor<?x12xf32, #ragged.layout<"dt">> {
+  %0 = ragged.merge %x {dim = 0} : (tensor<1x3xf32, #ragged.layout<"dt">>) -> tensor<?xf32>
+  %1 = ragged.split %0 {dim = 0, factor = 12} : (tensor<?xf32>) -> tensor<?x12xf32, #ragged.layout<"dt">>
+  return %1 : tensor<?x12xf32, #ragged.layout<"dt">>
+}
+
+// 6 is two rows of 3: the split is one of the other dim.
+// CHECK-LABEL: func.func @split_of_batch
+// CHECK: %[[A:.*]] = ragged.split %{{.*}} {dim = 0, factor = 2}
+// CHECK: ragged.merge %[[A]] {dim = 1}
+func.func @split_of_batch(%x: tensor<?x3x?xf32, #ragged.layout<"ddr">>) -> tensor<?x6x?xf32, #ragged.layout<"ddr">> {
+  %0 = ragged.merge %x {dim = 0} : (tensor<?x3x?xf32, #ragged.layout<"ddr">>) -> tensor<?x?xf32, #dr>
+  %1 = ragged.split %0 {dim = 0, factor = 6} : (tensor<?x?xf32, #dr>) -> tensor<?x6x?xf32, #ragged.layout<"ddr">>
+  return %1 : tensor<?x6x?xf32, #ragged.layout<"ddr">>
+}
+
+// That 3 divides the product says nothing of the inner extent.
+// CHECK-LABEL: func.func @split_of_dynamic_batch
+// CHECK: %[[A:.*]] = ragged.merge %{{.*}} {dim = 0}
+// CHECK: ragged.split %[[A]] {dim = 0, factor = 3}
+func.func @split_of_dynamic_batch(%x: tensor<?x?x?xf32, #ragged.layout<"ddr">>) -> tensor<?x3x?xf32, #ragged.layout<"ddr">> {
+  %0 = ragged.merge %x {dim = 0} : (tensor<?x?x?xf32, #ragged.layout<"ddr">>) -> tensor<?x?xf32, #dr>
+  %1 = ragged.split %0 {dim = 0, factor = 3} : (tensor<?x?xf32, #dr>) -> tensor<?x3x?xf32, #ragged.layout<"ddr">>
+  return %1 : tensor<?x3x?xf32, #ragged.layout<"ddr">>
+}

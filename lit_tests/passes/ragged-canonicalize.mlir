@@ -44,6 +44,53 @@ func.func @merge_order(%x: tensor<2x?x?xf32, #ragged.layout<"drr">>) -> tensor<?
   return %1 : tensor<?xf32>
 }
 
+// The merges of the outer dims stand between the partition and the merge that undoes it.
+// CHECK-LABEL: func.func @merges_in_between
+// CHECK-NEXT: %[[A:.*]] = ragged.merge %{{.*}} {dim = 0} : (tensor<?x?x?x2xf32
+// CHECK-NEXT: %[[B:.*]] = ragged.merge %[[A]] {dim = 1}
+// CHECK-NEXT: return %[[B]]
+func.func @merges_in_between(%x: tensor<?x?x?x2xf32, #ragged.layout<"drr|d">>, %o: tensor<?x?xi64>) -> tensor<?x?xf32, #dr> {
+  %0 = ragged.partition %x, %o {dim = 1} : (tensor<?x?x?x2xf32, #ragged.layout<"drr|d">>, tensor<?x?xi64>) -> tensor<?x?x?x?x2xf32, #ragged.layout<"ddrr|d">>
+  %1 = ragged.merge %0 {dim = 3} : (tensor<?x?x?x?x2xf32, #ragged.layout<"ddrr|d">>) -> tensor<?x?x?x?xf32, #ragged.layout<"ddrr">>
+  %2 = ragged.merge %1 {dim = 0} : (tensor<?x?x?x?xf32, #ragged.layout<"ddrr">>) -> tensor<?x?x?xf32, #ragged.layout<"drr">>
+  %3 = ragged.merge %2 {dim = 0} : (tensor<?x?x?xf32, #ragged.layout<"drr">>) -> tensor<?x?xf32, #dr>
+  return %3 : tensor<?x?xf32, #dr>
+}
+
+// Partition of a batch dim, merged: the rows have lengths now, and it stays.
+// CHECK-LABEL: func.func @partitioned_batch
+// CHECK-NEXT: ragged.partition
+// CHECK-NEXT: ragged.merge
+// CHECK-NEXT: return
+func.func @partitioned_batch(%x: tensor<?x?x?xf32, #ragged.layout<"ddr">>, %o: tensor<?x?xi64>) -> tensor<?x?x?xf32, #ragged.layout<"drr">> {
+  %0 = ragged.partition %x, %o {dim = 1} : (tensor<?x?x?xf32, #ragged.layout<"ddr">>, tensor<?x?xi64>) -> tensor<?x?x?x?xf32, #ragged.layout<"ddrr">>
+  %1 = ragged.merge %0 {dim = 1} : (tensor<?x?x?x?xf32, #ragged.layout<"ddrr">>) -> tensor<?x?x?xf32, #ragged.layout<"drr">>
+  return %1 : tensor<?x?x?xf32, #ragged.layout<"drr">>
+}
+
+// The vector is found behind ops on other dims.
+// CHECK-LABEL: func.func @vector_of_maker
+// CHECK-SAME: (%{{.*}}: tensor<?xf32>, %[[O:.*]]: tensor<?xi64>, %{{.*}}: tensor<?x?xi64>)
+// CHECK: return %[[O]]
+func.func @vector_of_maker(%x: tensor<?xf32>, %o: tensor<?xi64>, %p: tensor<?x?xi64>) -> tensor<?xi64> {
+  %0 = ragged.partition %x, %o {dim = 0} : (tensor<?xf32>, tensor<?xi64>) -> tensor<?x?xf32, #dr>
+  %1 = ragged.split %0 {dim = 0, factor = 2} : (tensor<?x?xf32, #dr>) -> tensor<?x2x?xf32, #ragged.layout<"ddr">>
+  %2 = ragged.partition %1, %p {dim = 1} : (tensor<?x2x?xf32, #ragged.layout<"ddr">>, tensor<?x?xi64>) -> tensor<?x?x?x?xf32, #ragged.layout<"ddrr">>
+  %3 = ragged.merge %2 {dim = 1} : (tensor<?x?x?x?xf32, #ragged.layout<"ddrr">>) -> tensor<?x?x?xf32, #ragged.layout<"drr">>
+  %4 = ragged.offsets %3 {level = 2} : (tensor<?x?x?xf32, #ragged.layout<"drr">>) -> tensor<?xi64>
+  return %4 : tensor<?xi64>
+}
+
+// Merged values have no extent that an argument tells.
+// CHECK-LABEL: func.func @total_of_merged
+// CHECK: ragged.total
+func.func @total_of_merged(%x: tensor<?x4xf32, #ragged.layout<"dt">>, %o: tensor<?xi64>) -> index {
+  %0 = ragged.merge %x {dim = 0} : (tensor<?x4xf32, #ragged.layout<"dt">>) -> tensor<?xf32>
+  %1 = ragged.partition %0, %o {dim = 0} : (tensor<?xf32>, tensor<?xi64>) -> tensor<?x?xf32, #dr>
+  %2 = ragged.total %1 {level = 1} : (tensor<?x?xf32, #dr>) -> index
+  return %2 : index
+}
+
 // CHECK-LABEL: func.func @assemble
 // CHECK: %[[A:.*]] = ragged.partition %{{.*}}, %{{.*}} {dim = 0} : (tensor<?x8xf32>, tensor<?xi64>)
 // CHECK: ragged.partition %[[A]], %{{.*}} {dim = 0}

@@ -10,7 +10,7 @@ from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.merging import merge_rule
 from ragged_dialect.passes.matching import defining, dim_of, same_meaning, shape
 from ragged_dialect.passes.rewriting import Pattern, Rewriter
-from ragged_dialect.passes.structure import root_of, vector_of
+from ragged_dialect.passes.structure import extent_root, maker_of, root_of, vector_of
 from ragged_dialect.traits import int_attr
 from ragged_dialect.types import dense_type, is_ragged
 
@@ -99,17 +99,17 @@ def _keeps_storage(made: Any) -> bool:
 
 def total_of_partition(op: Any, rewriter: Rewriter) -> bool:
     """total of the level a partition of a plain dim made -> the extent of that dim."""
-    made = defining(root_of(op.operands[0], rewriter))
-    if made is None or made.name != "ragged.partition" or int_attr(op, "level") != dim_of(made) + 1:
+    x, level = op.operands[0], int_attr(op, "level")
+    made = maker_of(x, level, rewriter)
+    if made is None or made[0].name != "ragged.partition" or not _logical_is_stored(shape(x).layout, level):
         return False
-    x, dim = made.operands[0], dim_of(made)
-    if not shape(x).layout.is_plain(dim) or shape(made.operands[1]).rank != 1:
-        return False
-    if shape(op.operands[0]).layout.is_split_outer(dim + 1):
+    values, dim = made[0].operands[0], dim_of(made[0])
+    root = extent_root(values, dim) if shape(values).layout.is_plain(dim) else None
+    if root is None:
         return False
     with rewriter.before(op):
-        index = arith.ConstantOp(ir.IndexType.get(), dim).result
-        return rewriter.replace(op, tensor.DimOp(x, index).result)
+        index = arith.ConstantOp(ir.IndexType.get(), root[1]).result
+        return rewriter.replace(op, tensor.DimOp(root[0], index).result)
 
 
 def fact_of_constant(op: Any, rewriter: Rewriter) -> bool:

@@ -122,8 +122,6 @@ def annotate_of_same(op: Any, rewriter: Rewriter) -> bool:
 
 PATTERNS: dict[str, tuple[Pattern, ...]] = {
     "ragged.empty": (empty_of_root,),
-    "ragged.assume": (assume_of_nothing, assume_of_assume),
+    "ragged.assume": (assume_of_nothing, assume_of_assume, order_assumes),
     "ragged.annotate": (annotate_of_same,),
 }
-
-ORDER: dict[str, tuple[Pattern, ...]] = {"ragged.assume": (order_assumes,)}

@@ -6,18 +6,9 @@ from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect.merging import merge_rule
-from ragged_dialect.passes.matching import attempt, dim_of, producer, same_meaning, shape
+from ragged_dialect.passes.matching import dim_of, producer, same_meaning, shape
 from ragged_dialect.passes.rewriting import Pattern, Rewriter
 from ragged_dialect.passes.structure import is_vector_of
-
-
-def merge_of_partition(op: Any, rewriter: Rewriter) -> bool:
-    """merge{d}(partition{d}(x, v)) -> x, where the merged level is what x had."""
-    made = producer(op.operands[0], "ragged.partition")
-    if made is None or dim_of(made) != dim_of(op):
-        return False
-    x = made.operands[0]
-    return same_meaning(shape(x), shape(op.results[0])) and rewriter.replace(op, x)
 
 
 def partition_of_merge(op: Any, rewriter: Rewriter) -> bool:
@@ -50,60 +41,6 @@ def partition_of_values(op: Any, rewriter: Rewriter) -> bool:
     if not is_vector_of(op.operands[1], y, "offsets", dim + 1, rewriter):
         return False
     return rewriter.replace(op, y)
-
-
-def order_partitions(op: Any, rewriter: Rewriter) -> bool:
-    """partition{d, u}(partition{e, v}(x)) on two axes -> the lower dim is partitioned first."""
-    inner = producer(op.operands[0], "ragged.partition")
-    if inner is None:
-        return False
-    outer_dim, inner_dim = dim_of(op), dim_of(inner)
-    x, u, v = inner.operands[0], op.operands[1], inner.operands[1]
-    if outer_dim >= inner_dim or shape(u).rank != 1 or shape(v).rank != 1:
-        return False
-    first = attempt(lambda: shape(x).partition(outer_dim, 1, None))
-    if first is None or not same_meaning(
-        attempt(lambda: first.partition(inner_dim + 1, 1, None)), shape(op.results[0])
-    ):
-        return False
-    with rewriter.before(op):
-        y = builders.partition(x, u, outer_dim, "lengths" in op.attributes)
-        return rewriter.replace(op, builders.partition(y, v, inner_dim + 1, "lengths" in inner.attributes))
-
-
-def order_merges(op: Any, rewriter: Rewriter) -> bool:
-    """Two merges get one order, where both orders are legal and give one layout: of three dims in
-    a row the first two first, of disjoint pairs the lower first. Tiles are undone first where a
-    program does so."""
-    inner = producer(op.operands[0], "ragged.merge")
-    if inner is None:
-        return False
-    x, first, second = inner.operands[0], dim_of(inner), dim_of(op)
-    order = _better_order(shape(x), first, second)
-    if order is None:
-        return False
-    middle = attempt(lambda: shape(x).merge(order[0]))
-    if middle is None or not same_meaning(attempt(lambda: middle.merge(order[1])), shape(op.results[0])):
-        return False
-    with rewriter.before(op):
-        return rewriter.replace(op, builders.merge(builders.merge(x, order[0]), order[1]))
-
-
-def _better_order(x: Any, first: int, second: int) -> tuple[int, int] | None:
-    """The dims of two merges in their preferred order, None when they have it already."""
-    if first > second + 1:
-        return second, first - 1
-    if first == second + 1:
-        undoes_tiles = merge_rule(x, first).name in ("untile", "tiles")
-        return None if undoes_tiles or _rule_name(x, second) == "tile_parts" else (second, second)
-    return None
-
-
-def _rule_name(x: Any, dim: int) -> str | None:
-    try:
-        return merge_rule(x, dim).name
-    except ValueError:
-        return None
 
 
 def assemble_to_partitions(op: Any, rewriter: Rewriter) -> bool:
@@ -158,13 +95,7 @@ def assemble_of_parts(op: Any, rewriter: Rewriter) -> bool:
 
 
 PATTERNS: dict[str, tuple[Pattern, ...]] = {
-    "ragged.merge": (merge_of_partition,),
     "ragged.partition": (partition_of_merge, partition_of_values),
     "ragged.assemble": (assemble_of_parts, assemble_to_partitions),
     "ragged.from_padded": (from_padded_of_to_padded,),
-}
-
-ORDER: dict[str, tuple[Pattern, ...]] = {
-    "ragged.merge": (order_merges,),
-    "ragged.partition": (order_partitions,),
 }

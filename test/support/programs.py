@@ -279,6 +279,10 @@ _OPS: tuple[Callable[[_State, int], bool], ...] = (
 )
 
 
+CHAINS = (_partition, _merge, _merge, _split)
+"""Ops that only change the nesting."""
+
+
 def _try(state: _State, op: Callable[[_State, int], bool], dim: int) -> None:
     """Apply an op where the layout algebra allows it, and undo what a refused one left behind."""
     before = (len(state.lines), state.count, len(state.types))
@@ -292,8 +296,13 @@ def _try(state: _State, op: Callable[[_State, int], bool], dim: int) -> None:
         state.count = before[1]
 
 
-def generate(pick: Pick, layout: str | None = None, element: str = "f32", steps: int = 6) -> Program:
-    """A random program over a tensor of `layout` (drawn, or dense, without)."""
+Ops = tuple[Callable[[_State, int], bool], ...]
+
+
+def generate(
+    pick: Pick, layout: str | None = None, element: str = "f32", steps: int = 6, ops: Ops = _OPS
+) -> Program:
+    """A random program of `ops` over a tensor of `layout` (drawn, or dense, without)."""
     state = _State(pick, element)
     start: Case = dense(pick, (None, 2), element)
     if layout is not None or pick(0, 3):
@@ -303,17 +312,25 @@ def generate(pick: Pick, layout: str | None = None, element: str = "f32", steps:
     state.value = RaggedValue.from_parts(start.shape, start.parts)
     for _ in range(steps):
         if state.value.shape.rank and state.value.values.size <= MOST_ELEMENTS:
-            _try(state, _OPS[pick(0, len(_OPS) - 1)], pick(0, state.value.shape.rank - 1))
-    results = [(state.name, state.type)]
-    layout_now = state.value.shape.layout
-    for dim, letter in enumerate(layout_now.letters):
-        if letter in RAGGED and pick(0, 1):
-            vector = state.emit(f"ragged.lengths {state.name} {{level = {dim}}} : ({state.type}) -> tensor<?xi64>")
-            results.append((vector, "tensor<?xi64>"))
+            _try(state, ops[pick(0, len(ops) - 1)], pick(0, state.value.shape.rank - 1))
+    results = [(state.name, state.type), *_facts(state)]
     return Program(text_of(state.types, state.lines, results), state.args, state.value)
 
 
+def _facts(state: _State) -> list[tuple[str, str]]:
+    """Lengths, offsets and totals of some levels, with their types."""
+    found: list[tuple[str, str]] = []
+    for dim, letter in enumerate(state.value.shape.layout.letters):
+        names = {"r": ("lengths", "offsets", "total"), "w": ("lengths", "total")}.get(letter, ())
+        at = state.pick(0, 2 * len(names)) if names else 0
+        if at < len(names):
+            type_ = "index" if names[at] == "total" else "tensor<?xi64>"
+            op = f"ragged.{names[at]} {state.name} {{level = {dim}}} : ({state.type}) -> {type_}"
+            found.append((state.emit(op), type_))
+    return found
+
+
 @st.composite
-def programs(draw: st.DrawFn, element: str = "f32", steps: int = 6) -> Program:
+def programs(draw: st.DrawFn, element: str = "f32", steps: int = 6, ops: Ops = _OPS) -> Program:
     """Random programs, for hypothesis."""
-    return generate(drawn(draw), None, element, steps)
+    return generate(drawn(draw), None, element, steps, ops)
