@@ -81,6 +81,18 @@ func.func @vector_of_maker(%x: tensor<?xf32>, %o: tensor<?xi64>, %p: tensor<?x?x
   return %4 : tensor<?xi64>
 }
 
+// Merged levels have a vector of their own.
+// CHECK-LABEL: func.func @vector_of_merged
+// CHECK: %[[V:.*]] = ragged.offsets
+// CHECK: return %[[V]]
+func.func @vector_of_merged(%x: tensor<?xf32>, %o: tensor<?xi64>, %p: tensor<?xi64>) -> tensor<?xi64> {
+  %0 = ragged.partition %x, %o {dim = 0} : (tensor<?xf32>, tensor<?xi64>) -> tensor<?x?xf32, #dr>
+  %1 = ragged.partition %0, %p {dim = 0} : (tensor<?x?xf32, #dr>, tensor<?xi64>) -> tensor<?x?x?xf32, #ragged.layout<"drr">>
+  %2 = ragged.merge %1 {dim = 1} : (tensor<?x?x?xf32, #ragged.layout<"drr">>) -> tensor<?x?xf32, #dr>
+  %3 = ragged.offsets %2 {level = 1} : (tensor<?x?xf32, #dr>) -> tensor<?xi64>
+  return %3 : tensor<?xi64>
+}
+
 // Merged values have no extent that an argument tells.
 // CHECK-LABEL: func.func @total_of_merged
 // CHECK: ragged.total
