@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir, scf, tensor
+from ragged_dialect._mlir import arith, tensor
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.types import is_tensor
@@ -22,15 +22,6 @@ _PREDICATES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5}
 def compare(predicate: str, a: Mixed, b: Mixed) -> Any:
     """An i1 comparison of indices, signed."""
     return arith.cmpi(_PREDICATES[predicate], emit.value(a), emit.value(b))
-
-
-def _if(condition: Any, types: list[Any], then: Callable[[], list[Any]], other: Callable[[], list[Any]]) -> list[Any]:
-    op = scf.IfOp(condition, types, has_else=True)
-    with ir.InsertionPoint(op.then_block):
-        scf.yield_(then())
-    with ir.InsertionPoint(op.else_block):
-        scf.yield_(other())
-    return list(op.results)
 
 
 def first(count: Mixed, bad: Callable[[Any], Any]) -> Any:
@@ -54,7 +45,7 @@ def _component(count: Mixed, bad: Callable[[Any], Any], values: Callable[[Any], 
         def found() -> list[Any]:
             return [emit.value(v) for v in values(at)]
 
-        a, b = _if(failed, [index, index], found, lambda: [emit.value(0), emit.value(0)])
+        a, b = emit.choose(failed, found, lambda: [emit.value(0), emit.value(0)], [index, index])
         return failed, at, a, b
 
     return case
@@ -324,6 +315,6 @@ def evaluate(kind: str, operands: list[Any], factor: int | None) -> list[Any]:
         record = [emit.value(x) for x in (k, component, a, b)]
         if k + 1 == len(cases):
             return [arith.select(failed, record[0], emit.value(-1)), *record[1:]]
-        return _if(failed, [index] * 4, lambda: record, lambda: chain(k + 1))
+        return emit.choose(failed, lambda: record, lambda: chain(k + 1), [index] * 4)
 
     return chain(0)

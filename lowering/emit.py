@@ -198,6 +198,33 @@ def for_loop(
     return list(loop.results)
 
 
+def repeat(
+    state: Sequence[Any], condition: Callable[[list[Any]], Any], body: Callable[[list[Any]], Sequence[Any]]
+) -> list[Any]:
+    """`scf.while`: the state after the body has run as long as the condition holds."""
+    types = [x.type for x in state]
+    loop = scf.WhileOp(types, list(state))
+    before = loop.operation.regions[0].blocks.append(*types)
+    after = loop.operation.regions[1].blocks.append(*types)
+    with ir.InsertionPoint(before):
+        scf.ConditionOp(condition(list(before.arguments)), list(before.arguments))
+    with ir.InsertionPoint(after):
+        scf.yield_(list(body(list(after.arguments))))
+    return list(loop.results)
+
+
+def choose(
+    condition: Any, then: Callable[[], Sequence[Any]], otherwise: Callable[[], Sequence[Any]], types: Sequence[Any]
+) -> list[Any]:
+    """`scf.if`: the values of one of two bodies."""
+    choice = scf.IfOp(condition, list(types), has_else=True)
+    with ir.InsertionPoint(choice.then_block):
+        scf.yield_(list(then()))
+    with ir.InsertionPoint(choice.else_block):
+        scf.yield_(list(otherwise()))
+    return list(choice.results)
+
+
 def cast(x: Any, type_: Any) -> Any:
     """`tensor.cast` where the types differ."""
     return x if x.type == type_ else tensor.cast(type_, x)

@@ -59,7 +59,7 @@ _MOST_VISITS = 500
 
 class _Search:
     """Depth first, from the root to a goal: only ops that bring a value nearer to it are tried, so
-    every way that a layout allows to the end has the same number of ops."""
+    every way that the layouts allow has the same number of ops, splits by 1 aside."""
 
     def __init__(self, goal: State) -> None:
         self.goal = goal

@@ -11,7 +11,6 @@ from ragged_dialect._mlir import arith
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.gpu.balanced_component import ComponentCode, PlacedReduction
 from ragged_dialect.lowering.gpu.balanced_lanes import Lanes
-from ragged_dialect.lowering.gpu.balanced_loops import State, choose, repeat
 from ragged_dialect.lowering.gpu.balanced_reduction import Follower, RowReduction
 from ragged_dialect.lowering.gpu.combiner import Combiner, fold_values
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
@@ -21,6 +20,9 @@ from ragged_dialect.lowering.gpu.thread_loops import strided, with_index
 _EQ, _LT, _LE, _GE = 0, 2, 3, 5
 _MIXED = 4
 """Rows that are read at once where components end: the code has each of them."""
+
+State = list[Any]
+"""Values that a loop carries."""
 
 Elements = dict[int, list[Any]]
 """What is read at a row, by operand."""
@@ -117,7 +119,7 @@ class RowWalk:
         def more(state: State) -> Any:
             return arith.cmpi(_LT, state[0], piece.last_row)
 
-        _, component, _, *accumulators = repeat(state, more, lambda s: self._advance(piece, s, neutral))
+        _, component, _, *accumulators = emit.repeat(state, more, lambda s: self._advance(piece, s, neutral))
 
         def end(c: Any, carried: State) -> State:
             self.finish(c, carried)
@@ -132,7 +134,7 @@ class RowWalk:
         state = [row, component, high, *accumulators]
         types = [x.type for x in state]
         left = arith.cmpi(_LT, row, piece.last_row)
-        return choose(left, lambda: self._rows(piece, state, neutral), lambda: state, types)
+        return emit.choose(left, lambda: self._rows(piece, state, neutral), lambda: state, types)
 
     def _stretch(self, row: Any, stop: Any, component: Any, accumulators: State) -> tuple[Any, State]:
         """Batches of one component's rows, as many as there are before `stop`."""
@@ -168,7 +170,7 @@ class RowWalk:
         start = arith.subi(row, arith.remui(row, emit.value(self.mixed)))
         whole = arith.cmpi(_LE, emit.add(start, self.mixed), self.storage)
         types = [row.type, *(x.type for x in state)]
-        return choose(
+        return emit.choose(
             whole,
             lambda: self._aligned(piece, start, [row, *state], neutral),
             lambda: [emit.add(row, 1), *self._row(row, self._load([row], False)[0], state, neutral)],
@@ -193,7 +195,7 @@ class RowWalk:
             inside = arith.cmpi(_LT, here, stop)
             if self.lanes.rows > 1:
                 inside = arith.andi(inside, arith.cmpi(_GE, here, low))
-            state = choose(
+            state = emit.choose(
                 inside,
                 lambda here=here, loaded=loaded, state=state: self._row(here, loaded, state, neutral),
                 lambda state=state: state,
@@ -219,7 +221,7 @@ class RowWalk:
             following = arith.addi(component, emit.value(1))
             return [following, self.code.high(following), *neutral]
 
-        component, high, *accumulators = repeat(state, ended, end)
+        component, high, *accumulators = emit.repeat(state, ended, end)
         with self._placed(component) as placed:
             payload = self._payload(placed, self.lanes.rows == 1)
             point, generic = self._point(row), placed.generic

@@ -7,7 +7,6 @@ from typing import Any
 
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.gpu.balanced_loops import repeat
 from ragged_dialect.lowering.gpu.shuffle import WARP
 from ragged_dialect.lowering.gpu.thread_loops import below
 
@@ -30,7 +29,7 @@ def ended(end: Ends, places: list[Any], low: Any, high: Any) -> list[Any]:
             found.append(arith.select(before, after, first))
         return [arith.subi(size, step), *found]
 
-    return repeat([arith.subi(high, low), *(low for _ in places)], _more, halve)[1:]
+    return emit.repeat([arith.subi(high, low), *(low for _ in places)], _more, halve)[1:]
 
 
 def ended_by_warp(end: Ends, count: Any, places: list[Any], lane: Any) -> list[Any]:
@@ -50,7 +49,7 @@ def ended_by_warp(end: Ends, count: Any, places: list[Any], lane: Any) -> list[A
             found.append(arith.addi(low, arith.muli(lanes, step)))
         return [arith.subi(step, emit.value(1)), *found]
 
-    return repeat([emit.maximum(count, 0), *(emit.value(0) for _ in places)], _more, narrow)[1:]
+    return emit.repeat([emit.maximum(count, 0), *(emit.value(0) for _ in places)], _more, narrow)[1:]
 
 
 def _more(state: list[Any]) -> Any:

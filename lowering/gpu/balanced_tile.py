@@ -7,9 +7,8 @@ from typing import Any
 
 from ragged_dialect._mlir import arith, memref
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.gpu.balanced_loops import State, choose
 from ragged_dialect.lowering.gpu.balanced_merge import MergedItems
-from ragged_dialect.lowering.gpu.balanced_rows import Piece, RowWalk
+from ragged_dialect.lowering.gpu.balanced_rows import Piece, RowWalk, State
 from ragged_dialect.lowering.gpu.combine import Exchange
 from ragged_dialect.lowering.gpu.points import affine_value
 from ragged_dialect.lowering.gpu.shuffle import WARP
@@ -74,7 +73,7 @@ class Tile:
 
         neutral = self.walk.neutral()
         busy = conjunction([arith.cmpi(_LT, emit.value(0), self.items.count), *self.conditions])
-        return choose(busy, walk, lambda: neutral, [x.type for x in neutral])
+        return emit.choose(busy, walk, lambda: neutral, [x.type for x in neutral])
 
     def _pass_on(self, piece: Piece, begin: Any, open_: State) -> None:
         """Groups in which a component ends that earlier ones have left open add what those have."""

@@ -47,8 +47,12 @@ def by_extent(kinds: str, wide: Launch, narrow: Launch) -> Launch:
     indices = [k for k, kind in enumerate(names) if kind == "index"]
 
     def launch(x: int, y: int, z: int, *arguments: Any) -> None:
-        small = x < LIMIT and all(arguments[k].size < LIMIT for k in buffers)
-        if not small or not all(-LIMIT < arguments[k] < LIMIT for k in indices):
+        small = x < LIMIT
+        for k in buffers:  # no generators: this runs at every launch
+            small = small and arguments[k].size < LIMIT
+        for k in indices:
+            small = small and -LIMIT < arguments[k] < LIMIT
+        if not small:
             wide(x, y, z, *arguments)
             return
         given = list(arguments)
