@@ -46,15 +46,16 @@ class RaggedCanonicalize(RaggedPass):
     ```
 
     A chain of partitions, merges and splits becomes the chain for its iteration domains: partitions
-    first, then merges, then splits, where the layouts allow that order. Only a chain of more than
-    64 ops keeps the order that it has.
+    first, then merges, then splits, where the layouts allow that order. A chain of more than 64 ops
+    keeps the order that it has, and so does a rare shorter one, for which no stable order is found.
 
     Elementwise ops on tiled tensors of static shape become `linalg.generic`, which upstream does not
     fold to a constant. Our patterns and upstream's canonicalization and cse alternate to a fixpoint; the upstream
     patterns in `DISABLED` stay off. Checks are assumed inserted before (`ragged-insert-checks`):
     a rewrite may drop an op that was the only witness of invalid data.
 
-    Options: `seed` shuffles the order in which patterns are tried; the result does not depend on it.
+    Options: `seed` shuffles the order in which patterns are tried; the result does not depend on it,
+    but for such a chain it may.
     """
 
     name: ClassVar[str] = "ragged-canonicalize"
