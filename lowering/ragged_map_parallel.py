@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.buffers import VIEWS
+from ragged_dialect.lowering.gpu.blocks_or_pieces import both_ways
 from ragged_dialect.lowering.gpu.device_regions import SERIAL
 from ragged_dialect.lowering.gpu.fission import fission
 from ragged_dialect.lowering.gpu.flat_runs import Cut, joins, tile
 from ragged_dialect.lowering.gpu.schedules import BALANCED, GENERAL, SCHEDULE, SCHEDULES, SEGMENT, SERIALLY, fits, pick
-from ragged_dialect.lowering.gpu.skew import both_ways
 from ragged_dialect.lowering.gpu.split_reduction import split, split_loop
 from ragged_dialect.lowering.nested import outermost
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -101,12 +101,13 @@ def _name(function: Any, schedule: str) -> None:
 def _pick(forall: Any, gates: int) -> int:
     """Name the schedule of choice, or two, each behind a gate: how many gates there are more."""
     name = pick(forall)
-    _mark([forall], name)
     both = both_ways(forall, gates) if name == SEGMENT else None
     if both is None:
+        _mark([forall], name)
         return 0
-    picking, pieces = both
+    picking, blocks, pieces = both
     _mark([picking], GENERAL)
+    _mark([blocks], SEGMENT)
     _mark(pieces, BALANCED)
     return 2
 

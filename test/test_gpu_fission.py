@@ -12,6 +12,7 @@ import pytest
 from support.schedules import schedules_of
 
 import ragged_dialect
+from ragged_dialect.lowering.gpu import blocks_or_pieces
 from ragged_dialect.runtime.emulated import EmulatedDevice
 
 _SOFTMAX = """
@@ -98,6 +99,15 @@ def problem(lengths: Sequence[int], width: int, dtype: Any) -> tuple[Any, Any]:
     return np.random.default_rng(23).normal(size=(offsets[-1], width)).astype(dtype), offsets
 
 
+def softmaxes(x: Any, offsets: Any) -> Any:
+    """The softmax of every column of every component, in f64."""
+    found = np.zeros(x.shape)
+    for low, high in pairwise(offsets):
+        powers = np.exp(x[low:high].astype(np.float64) - x[low:high].max(0, initial=-np.inf))
+        found[low:high] = powers / powers.sum(0)
+    return found
+
+
 @pytest.mark.parametrize("lengths", LENGTHS)
 @pytest.mark.parametrize(("dtype", "tolerance"), [("f32", 1e-6), ("f16", 2e-3)])
 def test_softmax(lengths: Sequence[int], dtype: str, tolerance: float) -> None:
@@ -108,10 +118,7 @@ def test_softmax(lengths: Sequence[int], dtype: str, tolerance: float) -> None:
     assert schedules_of(text, "balanced") == ["balanced"] * 3
     x, offsets = problem(lengths, 8, {"f32": np.float32, "f16": np.float16}[dtype])
     x[:, ::2] *= 500 if dtype == "f32" else 50
-    expected = np.zeros(x.shape)
-    for low, high in pairwise(offsets):
-        powers = np.exp(x[low:high].astype(np.float64) - x[low:high].max(0, initial=-np.inf))
-        expected[low:high] = powers / powers.sum(0)
+    expected = softmaxes(x, offsets)
     for schedule in ("auto", "segment", "balanced"):
         y, _ = compiled(text, schedule)((x, offsets))
         np.testing.assert_allclose(np.asarray(y).astype(np.float64), expected, rtol=20 * tolerance, atol=tolerance)
@@ -152,6 +159,24 @@ def recorded_gates(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return gates
 
 
+def recorded_grids(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """The blocks of every kernel, by its name, that are launched from now on."""
+    grids: dict[str, int] = {}
+    launch = EmulatedDevice._launch
+
+    def recorded(self: EmulatedDevice, emulator: Any, name: str, *rest: Any) -> Callable[..., None]:
+        call = launch(self, emulator, name, *rest)
+
+        def counted(x: int, y: int, z: int, *arguments: Any) -> None:
+            grids[name] = x * y * z
+            call(x, y, z, *arguments)
+
+        return counted
+
+    monkeypatch.setattr(EmulatedDevice, "_launch", recorded)
+    return grids
+
+
 @pytest.mark.parametrize("check", [True, False])
 def test_kernels_behind_closed_gates_do_nothing(check: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is found out, both gates are closed before the next kernel starts."""
@@ -169,25 +194,36 @@ def test_kernels_behind_closed_gates_do_nothing(check: bool, monkeypatch: pytest
         return closed
 
     monkeypatch.setattr(EmulatedDevice, "_launch", closing)
+    monkeypatch.setattr(blocks_or_pieces, "LONG", 1 << 15)
     x, offsets = problem((1100, 3), 8, np.float32)
     y, _ = ragged_dialect.compile(_SOFTMAX.format(t="f32"), target="emulator", check=check)((x, offsets))
     assert len(np.unique(np.asarray(y).view(np.uint32))) == 1  # what fresh memory is full of
 
 
 @pytest.mark.parametrize(
-    ("lengths", "pieces"),
+    ("lengths", "pieces", "blocks"),
     [
-        ((1025,), True),
-        ((0, 1025, 0, 3), True),
-        ((1024, 1), False),  # no component is long
-        ((1030, *[16] * 4200), False),  # a long one that is a small part
-        ((1030, *[16] * 4000, 1050), True),
-        ((16,) * 100, False),
+        ((1025,), True, 1),
+        ((0, 1025, 0, 3), True, 4),
+        ((0, 0, 0, 1025), True, 4),
+        ((1024, 1), False, 2),  # no component is long
+        ((1030, *[64] * 1050), False, 1051),  # a long one that is a small part
+        ((1030, *[64] * 1000, 1050), True, 1002),
+        ((*[64] * 500, 1050, *[64] * 500), True, 1001),
+        ((16,) * 100, False, 100),
+        ((31,) * 4097, True, 0),  # 992 bytes each: too short for blocks, of which none starts
+        ((33,) * 4097, False, 4097),
+        ((0,) * 5000, True, 0),
+        ((1,) * 4096, False, 4096),  # short, but all at once
+        ((), False, 0),
     ],
 )
-def test_the_data_picks(lengths: Sequence[int], pieces: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_data_picks(lengths: Sequence[int], pieces: bool, blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """One gate is open, of a block per component or of the pieces."""
-    gates = recorded_gates(monkeypatch)
+    monkeypatch.setattr(blocks_or_pieces, "LONG", 1 << 15)  # 1024 rows
+    gates, grids = recorded_gates(monkeypatch), recorded_grids(monkeypatch)
     x, offsets = problem(lengths, 8, np.float32)
-    ragged_dialect.compile(_SOFTMAX.format(t="f32"), target="emulator")((x, offsets))
+    y, _ = ragged_dialect.compile(_SOFTMAX.format(t="f32"), target="emulator")((x, offsets))
     assert [int(gate[0]) for gate in gates] == ([1, 0] if pieces else [0, 1])
+    assert sum(grid for name, grid in grids.items() if name.startswith("f_2")) == blocks
+    np.testing.assert_allclose(np.asarray(y), softmaxes(x, offsets), rtol=2e-5, atol=1e-6)

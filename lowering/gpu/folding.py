@@ -29,19 +29,23 @@ def emit_fold(loop: Any, thread: Any, exchange: Exchange) -> Any:
     start = neutral_constant(init.type, neutral)
     step = exchange.kernel.threads
     first = arith.addi(low, thread)
-    turns = arith.divui(emit.maximum(emit.add(emit.sub(high, first), step - 1), 0), emit.value(step))
-    batches = arith.divui(turns, emit.value(_AT_ONCE))
-    middle = arith.addi(first, emit.mul(batches, step * _AT_ONCE))
-
-    def several(i: Any, carried: list[Any]) -> list[Any]:
-        for k in range(_AT_ONCE):
-            carried = _iteration(loop, emit.add(i, k * step), carried)
-        return carried
-
-    carried = strided(first, step * _AT_ONCE, middle, [start], several)
-    carried = strided(middle, step, high, carried, lambda i, c: _iteration(loop, i, c))
+    carried = [start]
+    if not find_ops(loop, "scf.while"):  # a search waits for its own loads, and is as long as several of them
+        turns = arith.divui(emit.maximum(emit.add(emit.sub(high, first), step - 1), 0), emit.value(step))
+        batches = arith.divui(turns, emit.value(_AT_ONCE))
+        middle = arith.addi(first, emit.mul(batches, step * _AT_ONCE))
+        carried = strided(first, step * _AT_ONCE, middle, carried, lambda i, c: _several(loop, i, step, c))
+        first = middle
+    carried = strided(first, step, high, carried, lambda i, c: _iteration(loop, i, c))
     (whole,) = exchange.combine(carried, [apply], [(1, step)])
     return apply(whole, init)
+
+
+def _several(loop: Any, i: Any, step: int, carried: list[Any]) -> list[Any]:
+    """Some iterations that a thread does one after the other."""
+    for k in range(_AT_ONCE):
+        carried = _iteration(loop, emit.add(i, k * step), carried)
+    return carried
 
 
 def _iteration(loop: Any, i: Any, carried: list[Any]) -> list[Any]:

@@ -1,7 +1,8 @@
 // RUN: ragged-opt --ragged-map-parallel %s | FileCheck %s
 
 // A component is done by a block, or by balanced pieces when one is much longer than the others: a kernel opens the
-// gate of one way. No block is long where there are few rows.
+// gate of one way. Many short ones are done by pieces whatever the data: then there are no blocks, and no gate is
+// looked for. No block is long where there are few rows.
 
 #rows = affine_map<(i, d) -> (i, d)>
 #sums = affine_map<(i, d) -> (d)>
@@ -9,6 +10,9 @@
 !row = memref<4xf32, strided<[1], offset: ?>>
 
 // CHECK-LABEL: func.func @center
+// CHECK: %[[MANY:.*]] = arith.cmpi sgt, %arg4, %c4096
+// CHECK: %[[MEAN:.*]] = arith.cmpi slt
+// CHECK: %[[SHORT:.*]] = arith.andi %[[MANY]], %[[MEAN]]
 // CHECK: %[[OWN:.*]] = memref.alloc() {ragged.gate = 0 : i64} : memref<1xi64>
 // CHECK: %[[OTHER:.*]] = memref.alloc() {ragged.gate = 1 : i64} : memref<1xi64>
 // CHECK: scf.forall (%{{.*}}) in (1) {
@@ -17,10 +21,14 @@
 // CHECK:   memref.store %{{.*}}, %[[OWN]]
 // CHECK:   memref.store %{{.*}}, %[[OTHER]]
 // CHECK: } {ragged.schedule = "general"}
+// CHECK: %[[BLOCKS:.*]] = arith.select %[[SHORT]], %c0{{.*}}, %arg4
+// CHECK: scf.forall (%{{.*}}) in (%[[BLOCKS]]) {
 // CHECK: "reduction"
 // CHECK: arith.subf
 // CHECK: } {ragged.gate = 0 : i64, ragged.schedule = "segment"}
-// CHECK: scf.if
+// CHECK: %[[LARGE:.*]] = arith.cmpi sgt, %{{.*}}, %c262144
+// CHECK: %[[PIECES:.*]] = arith.ori %[[MANY]], %[[LARGE]]
+// CHECK: scf.if %[[PIECES]]
 // CHECK:   "reduction"
 // CHECK:   } {ragged.gate = 1 : i64, ragged.schedule = "balanced"}
 // CHECK:   arith.subf
