@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu.schedules import GENERAL, SCHEDULE, SCHEDULES, Schedule
-from ragged_dialect.lowering.gpu.status import GATE, Guards
+from ragged_dialect.lowering.gpu.status import GATE, Guards, status_of
 from ragged_dialect.lowering.nested import find_ops, outermost
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
@@ -61,9 +61,8 @@ def _schedule(forall: Any) -> Schedule:
 
 
 def _guards(module: Any, function: Any, forall: Any) -> Guards:
-    """The status argument, which a program without checks has not, and the gate of a forall that has one."""
-    arguments = function.regions[0].blocks[0].arguments
-    status = list(arguments)[-1] if "ragged.checks" in module.attributes else None
+    """The status argument and the gate of a forall, where there are such."""
+    status = status_of(module, function)
     if GATE not in forall.attributes:
         return Guards(status)
     gates = [op for op in find_ops(function, "memref.alloc") if GATE in op.attributes]

@@ -185,14 +185,24 @@ first i that the body picks, -1 for none), `addi` or `maxsi` (its carried index 
 (its carried sum is stored at every step)."""
 
 
+FEW = "ragged.few"
+"""Attribute beside FOLD: many threads have few iterations each, not worth having several of in flight."""
+
+
 def for_loop(
-    count: Mixed, inits: Sequence[Any], body: Callable[[Any, list[Any]], Sequence[Any]], fold: str | None = None
+    count: Mixed,
+    inits: Sequence[Any],
+    body: Callable[[Any, list[Any]], Sequence[Any]],
+    fold: str | None = None,
+    few: bool = False,
 ) -> list[Any]:
     """`scf.for` from 0 to count; `body(i, carried)` returns the next carried values. `fold` says
-    what the loop computes, see FOLD."""
+    what the loop computes, see FOLD; `few` see FEW."""
     loop = scf.ForOp(value(0), value(count), value(1), list(inits))
     if fold is not None:
         loop.operation.attributes[FOLD] = ir.StringAttr.get(fold)
+    if few:
+        loop.operation.attributes[FEW] = ir.UnitAttr.get()
     with ir.InsertionPoint(loop.body):
         scf.yield_(list(body(loop.induction_variable, list(loop.inner_iter_args))))
     return list(loop.results)

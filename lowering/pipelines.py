@@ -64,9 +64,7 @@ _GPU_SCF = Stage(
     f"convert-ragged-to-scf{{recompute=true}},{_KEEP_OUTS},cse,convert-ragged-checks-to-calls,protect-ragged-arguments,"
     f"inline{{default-pipeline=cse}},symbol-dce,{_KEEP_OUTS},cse",
 )
-_GPU_DENSE = Stage(
-    "dense", f"convert-ragged-selects-to-scf,func.func(convert-elementwise-to-linalg),{_KEEP_OUTS},cse"
-)
+_GPU_DENSE = Stage("dense", f"convert-ragged-selects-to-scf,func.func(convert-elementwise-to-linalg),{_KEEP_OUTS},cse")
 _GPU_LOOPS = Stage(
     "loops",
     "convert-ragged-copies-to-linalg,func.func(linalg-generalize-named-ops),collapse-ragged-loops{flat=true},"

@@ -7,13 +7,18 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.buffers import VIEWS
+from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.blocks_or_pieces import both_ways
 from ragged_dialect.lowering.gpu.device_regions import SERIAL
 from ragged_dialect.lowering.gpu.fission import fission
 from ragged_dialect.lowering.gpu.flat_runs import Cut, joins, tile
+from ragged_dialect.lowering.gpu.kernel import WIDE
 from ragged_dialect.lowering.gpu.schedules import BALANCED, GENERAL, SCHEDULE, SCHEDULES, SEGMENT, SERIALLY, fits, pick
+from ragged_dialect.lowering.gpu.split_folds import split_folds
 from ragged_dialect.lowering.gpu.split_reduction import split, split_loop
-from ragged_dialect.lowering.nested import outermost
+from ragged_dialect.lowering.gpu.split_scans import split_scan
+from ragged_dialect.lowering.gpu.status import status_of
+from ragged_dialect.lowering.nested import captures, outermost
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 _CROSSED = VIEWS | {"memref.alloc", "memref.dim"}
@@ -32,7 +37,8 @@ class RaggedMapParallel(RaggedPass):
     ```
 
     Neighbouring flat ops whose tiles depend on the same tile only share a forall; reductions of a long
-    array into few results are made in two steps. `tile` is the number of elements of a tile. `schedule` is
+    array into few results are made in two steps, and so are checks, totals and running sums of index vectors
+    where there turn out to be more than 16384 entries. `tile` is the number of elements of a tile. `schedule` is
     `auto`, which picks by what the body does, or a name, which is given to every forall that it fits, if
     need be after splitting the forall into several; the others are `general`. Precondition:
     `wrap-ragged-device-code`.
@@ -53,6 +59,7 @@ class RaggedMapParallel(RaggedPass):
             if function.operation.name == "func.func":
                 for block in function.operation.regions[0].blocks:
                     _tile_block(block, self.tile)
+                _split_vector_loops(function.operation, status_of(op, function.operation))
                 _name(function.operation, self.schedule)
 
 
@@ -83,6 +90,16 @@ def _tile_block(block: Any, elements: int) -> None:
             for region in op.regions:
                 for inner in region.blocks:
                     _tile_block(inner, elements)
+
+
+def _split_vector_loops(function: Any, status: Any) -> None:
+    """Give long loops over index vectors tiles: those that stand in foralls of one iteration."""
+    for forall in outermost(function, "scf.forall"):
+        if counts_of(forall) != [1] or SERIAL in forall.attributes or split_scan(forall):
+            continue
+        tiled = split_folds(forall)
+        if tiled is not None and status is not None and status in captures([forall]):
+            tiled.attributes[WIDE] = ir.UnitAttr.get()
 
 
 def _name(function: Any, schedule: str) -> None:

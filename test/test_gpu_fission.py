@@ -225,5 +225,5 @@ def test_the_data_picks(lengths: Sequence[int], pieces: bool, blocks: int, monke
     x, offsets = problem(lengths, 8, np.float32)
     y, _ = ragged_dialect.compile(_SOFTMAX.format(t="f32"), target="emulator")((x, offsets))
     assert [int(gate[0]) for gate in gates] == ([1, 0] if pieces else [0, 1])
-    assert sum(grid for name, grid in grids.items() if name.startswith("f_2")) == blocks
+    assert sum(grid for name, grid in grids.items() if name.startswith("f_3")) == blocks
     np.testing.assert_allclose(np.asarray(y), softmaxes(x, offsets), rtol=2e-5, atol=1e-6)

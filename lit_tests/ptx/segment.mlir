@@ -3,9 +3,10 @@
 // A block finds its component in two offsets, walks over the rows with four wide loads in flight, and combines
 // warps through shared memory.
 
-// CHECK-LABEL: .visible .entry softmax_0(
+// CHECK-LABEL: .visible .entry softmax_1(
 // CHECK: .maxntid 256, 1, 1
 // CHECK: .shared
+// CHECK: mov.u32 %{{.*}}, %ctaid.x;
 // CHECK: ld.global.nc.b64
 // CHECK-NEXT: ld.global.nc.b64
 // CHECK: ld.global.nc.v4.b32

@@ -4,6 +4,7 @@
 
 // CHECK-LABEL: .visible .entry scale_0(
 // CHECK-LABEL: .visible .entry scale_1(
+// CHECK-LABEL: .visible .entry scale_2(
 // CHECK: ld.global.nc.b64 [[STATUS:%rd[0-9]+]], [%{{.*}}];
 // CHECK-NEXT: setp.ne.b64 [[FAILED:%p[0-9]+]], [[STATUS]], 0;
 // CHECK-NEXT: @[[FAILED]] bra [[END:[$].*]];

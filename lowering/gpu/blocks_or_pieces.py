@@ -183,7 +183,7 @@ def _picking(found: ReducedComponents | MappedComponents, sizes: _Sizes, short: 
             (component,) = ended(code.high, [emit.add(row, 1)], emit.value(0), last)
             return [emit.maximum(carried[0], emit.sub(code.high(component), code.low(component)))]
 
-        (longest,) = emit.for_loop(places, [emit.value(0)], longer, "maxsi")
+        (longest,) = emit.for_loop(places, [emit.value(0)], longer, "maxsi", few=True)
         skewed = arith.cmpi(_SGT, longest, allowed)
         closed, opened = (emit.constant(emit.i64(), number) for number in (1, 0))
         memref.store(arith.select(skewed, closed, opened), gates[0], [emit.value(0)])

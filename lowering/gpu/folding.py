@@ -30,7 +30,7 @@ def emit_fold(loop: Any, thread: Any, exchange: Exchange) -> Any:
     step = exchange.kernel.threads
     first = arith.addi(low, thread)
     carried = [start]
-    if not find_ops(loop, "scf.while"):  # a search waits for its own loads, and is as long as several of them
+    if emit.FEW not in loop.attributes:
         turns = arith.divui(emit.maximum(emit.add(emit.sub(high, first), step - 1), 0), emit.value(step))
         batches = arith.divui(turns, emit.value(_AT_ONCE))
         middle = arith.addi(first, emit.mul(batches, step * _AT_ONCE))

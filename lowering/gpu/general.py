@@ -46,7 +46,7 @@ def schedule(forall: Any, module: Any, name: str, guards: Guards, threads: int, 
             block = hardware_id("gpu.block_id")
             outside = captures(list(body.operations)[:-1], body.arguments)
             inside = {x: kernel.value(x, forall) for x in outside}
-            if guards.status is not None and guards.status in outside:
+            if WIDE in forall.attributes or (guards.status is not None and guards.status in outside):
                 kernel.op.attributes[WIDE] = ir.UnitAttr.get()
             indices = _indices(kernel, counts, block)
         last = list(kernel.body.operations)[-2].operation

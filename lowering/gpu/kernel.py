@@ -26,8 +26,8 @@ REGISTERS_FOR = 1024
 """Threads that shall fit on a multiprocessor: less, and ptxas keeps too few loads in flight."""
 
 WIDE = "ragged.wide"
-"""Attribute of a kernel that needs 64-bit indices whatever the extents: it checks index vectors, which
-may hold anything."""
+"""Attribute of a kernel, and of a forall that becomes one, that needs 64-bit indices whatever the extents: it checks
+index vectors, which may hold anything."""
 
 NARROW = "_i32"
 """What the names of kernels with 32-bit indices end in, where they stand beside those with 64."""

@@ -30,6 +30,12 @@ class Guards:
         return [buffer for buffer in (self.status, self.gate) if buffer is not None]
 
 
+def status_of(module: Any, function: Any) -> Any:
+    """The status argument, the last one, which a program without checks has not."""
+    arguments = list(function.regions[0].blocks[0].arguments)
+    return arguments[-1] if "ragged.checks" in module.attributes else None
+
+
 def keep_report(status: Any, record: list[Any]) -> None:
     """Store a record of five i64 when its number is above 0 and none was kept before."""
     zero = emit.constant(emit.i64(), 0)

@@ -1,0 +1,143 @@
+// RUN: ragged-opt --ragged-map-parallel --cse %s | FileCheck %s
+
+// Loops over index vectors of more than 16384 entries are done in tiles: of two checks both at once, though the second
+// one's result counts only when the first has found nothing. Without tiles the one block does all.
+
+// CHECK-LABEL: func.func @checks
+// CHECK: %[[MANY:.*]] = arith.cmpi sgt, %[[N:.*]], %c16384
+// CHECK: %[[UP:.*]] = arith.addi %[[N]], %c2047
+// CHECK: %[[CEIL:.*]] = arith.divui %[[UP]], %c2048
+// CHECK: %[[TILES:.*]] = arith.select %[[MANY]], %[[CEIL]], %c0
+// CHECK: %[[NOT:.*]] = arith.xori %arg2, %true
+// CHECK: %[[BOTH:.*]] = arith.andi %[[MANY]], %[[NOT]]
+// CHECK: %[[ANY:.*]] = arith.select %[[BOTH]], %[[CEIL]], %c0
+// CHECK: %[[FIRST:.*]] = memref.alloc(%[[TILES]]) : memref<?xi64>
+// CHECK: %[[SECOND:.*]] = memref.alloc(%[[ANY]]) : memref<?xi64>
+// CHECK: scf.forall (%[[T:.*]]) in (%{{.*}}) {
+// CHECK:   %[[HAS:.*]] = arith.cmpi ult, %[[T]], %[[TILES]]
+// CHECK:   scf.if %[[HAS]] {
+// CHECK:     scf.for %{{.*}} to %{{.*}} step %c1 iter_args(%{{.*}} = %c-1
+// CHECK:     } {ragged.few, ragged.fold = "search"}
+// CHECK:     memref.store %{{.*}}, %[[FIRST]][%[[T]]]
+// CHECK:   scf.if
+// CHECK:     scf.for %{{.*}} to %{{.*}} step %c1 iter_args(%{{.*}} = %c0
+// CHECK:     } {ragged.few, ragged.fold = "addi"}
+// CHECK:     memref.store %{{.*}}, %[[SECOND]][%[[T]]]
+// CHECK: } {ragged.schedule = "general"}
+// CHECK: scf.forall (%{{.*}}) in (1) {
+// CHECK:   scf.if
+// CHECK:     memref.load %[[FIRST]]
+// CHECK:     arith.minui
+// CHECK:   } else {
+// CHECK:     } {ragged.fold = "search"}
+// CHECK:   scf.if
+// CHECK:     memref.load %[[SECOND]]
+// CHECK: } {ragged.schedule = "general"}
+func.func @checks(%v: memref<?xi64>, %out: memref<2xi64>, %flag: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %none = arith.constant -1 : index
+  %n = memref.dim %v, %c0 : memref<?xi64>
+  scf.forall (%i) in (1) {
+    %bad = scf.for %k = %c0 to %n step %c1 iter_args(%at = %none) -> (index) {
+      %x = memref.load %v[%k] : memref<?xi64>
+      %y = arith.index_cast %x : i64 to index
+      %low = arith.cmpi slt, %y, %c0 : index
+      %free = arith.cmpi slt, %at, %c0 : index
+      %both = arith.andi %low, %free : i1
+      %next = arith.select %both, %k, %at : index
+      scf.yield %next : index
+    } {ragged.fold = "search"}
+    %fine = arith.cmpi slt, %bad, %c0 : index
+    scf.if %fine {
+      scf.if %flag {
+      } else {
+        %sum = scf.for %k = %c0 to %n step %c1 iter_args(%at = %c0) -> (index) {
+          %x = memref.load %v[%k] : memref<?xi64>
+          %y = arith.index_cast %x : i64 to index
+          %next = arith.addi %at, %y : index
+          scf.yield %next : index
+        } {ragged.fold = "addi"}
+        %s = arith.index_cast %sum : index to i64
+        memref.store %s, %out[%c1] : memref<2xi64>
+      }
+    }
+    %b = arith.index_cast %bad : index to i64
+    memref.store %b, %out[%c0] : memref<2xi64>
+  }
+  return
+}
+
+// Running sums take three steps: sums of tiles, where tiles start, and the sums in each.
+
+// CHECK-LABEL: func.func @scan
+// CHECK: %[[SUMS:.*]] = memref.alloc(%[[TILES:.*]]) : memref<?xi64>
+// CHECK: %[[STARTS:.*]] = memref.alloc(%{{.*}}) : memref<?xi64>
+// CHECK: scf.forall (%{{.*}}) in (%[[TILES]]) {
+// CHECK-NOT: memref.store {{.*}} %arg1
+// CHECK: } {ragged.few, ragged.fold = "addi"}
+// CHECK: memref.store %{{.*}}, %[[SUMS]]
+// CHECK: %[[ONCE:.*]] = arith.minsi %[[TILES]], %c1
+// CHECK: scf.forall (%{{.*}}) in (%[[ONCE]]) {
+// CHECK: memref.load %[[SUMS]]
+// CHECK: memref.store %{{.*}}, %[[STARTS]]
+// CHECK: } {ragged.fold = "scan"}
+// CHECK: %[[ALWAYS:.*]] = arith.maxsi %[[TILES]], %c1
+// CHECK: scf.forall (%{{.*}}) in (%[[ALWAYS]]) {
+// CHECK: memref.load %[[STARTS]]
+// CHECK: memref.store %{{.*}}, %arg1
+// CHECK: } {ragged.fold = "scan"}
+func.func @scan(%n: memref<?xi64>, %offsets: memref<?xi64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i64
+  %count = memref.dim %n, %c0 : memref<?xi64>
+  scf.forall (%i) in (1) {
+    %total = scf.for %k = %c0 to %count step %c1 iter_args(%sum = %zero) -> (i64) {
+      %x = memref.load %n[%k] : memref<?xi64>
+      %next = arith.addi %sum, %x : i64
+      %at = arith.addi %k, %c1 : index
+      memref.store %next, %offsets[%at] : memref<?xi64>
+      scf.yield %next : i64
+    } {ragged.fold = "scan"}
+  }
+  return
+}
+
+// What reads at a place that was read, from what the kernel writes, or as often as was read, has no tiles.
+
+// CHECK-LABEL: func.func @whole
+// CHECK-NOT: ragged.few
+// CHECK: return
+func.func @whole(%v: memref<?xi64>, %at: memref<?xi64>, %out: memref<?xi64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %v, %c0 : memref<?xi64>
+  scf.forall (%i) in (1) {
+    %0 = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %c0) -> (index) {
+      %p = memref.load %at[%k] : memref<?xi64>
+      %q = arith.index_cast %p : i64 to index
+      %x = memref.load %v[%q] : memref<?xi64>
+      %y = arith.index_cast %x : i64 to index
+      %next = arith.addi %sum, %y : index
+      scf.yield %next : index
+    } {ragged.fold = "addi"}
+    %s = arith.index_cast %0 : index to i64
+    memref.store %s, %out[%c0] : memref<?xi64>
+    %1 = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %c0) -> (index) {
+      %x = memref.load %out[%k] : memref<?xi64>
+      %y = arith.index_cast %x : i64 to index
+      %next = arith.addi %sum, %y : index
+      scf.yield %next : index
+    } {ragged.fold = "addi"}
+    %2 = scf.for %k = %c0 to %1 step %c1 iter_args(%sum = %c0) -> (index) {
+      %x = memref.load %v[%k] : memref<?xi64>
+      %y = arith.index_cast %x : i64 to index
+      %next = arith.addi %sum, %y : index
+      scf.yield %next : index
+    } {ragged.fold = "addi"}
+    %t = arith.index_cast %2 : index to i64
+    memref.store %t, %out[%c1] : memref<?xi64>
+  }
+  return
+}

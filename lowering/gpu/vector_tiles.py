@@ -1,0 +1,128 @@
+"""Loops over index vectors in tiles, of which blocks do one each: how many there are and what is in one.
+
+One block reads some 25 bytes a nanosecond, which is all that a short vector needs, and more launches would cost
+more than they save. The number of tiles is 0 where a vector is short, so that one program serves all lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ragged_dialect._mlir import DYNAMIC, arith, ir, memref
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.buffers import defining_op
+from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.nested import clone
+
+LONG = 1 << 14
+"""Iterations that one block does in the time that two more launches take."""
+
+TILE = 1 << 11
+"""Iterations of a block where there are many: eight for each of its threads, one step of a running sum."""
+
+_SGT = 4
+
+
+@dataclass(frozen=True)
+class VectorTiles:
+    """The tiles of a loop: its bounds and how many tiles there are, on the host, and iterations of a tile."""
+
+    low: Mixed
+    high: Mixed
+    count: Any
+    tile: int
+
+    @staticmethod
+    def of(loop: Any, forall: Any) -> VectorTiles | None:
+        """The tiles of a loop in a forall of one iteration, made before that. None where the host does not know
+        the bounds, and where it knows that they are close. There are none where the host knows that an `scf.if`
+        around the loop leaves it out."""
+        bounds = list(loop.operands[:2])
+        if not all(is_known(x, forall) for x in bounds):
+            return None
+        with ir.InsertionPoint(forall):
+            low, high = (on_host(x, forall) for x in bounds)
+            size = emit.sub(high, low)
+            if isinstance(size, int) and size <= LONG:
+                return None
+            long = arith.cmpi(_SGT, emit.value(size), emit.value(LONG))
+            for condition in _conditions(loop, forall):
+                long = arith.andi(long, condition)
+            count = arith.select(long, emit.value(emit.ceildiv(size, TILE)), emit.value(0))
+        return VectorTiles(low, high, count, TILE)
+
+    @property
+    def size(self) -> Mixed:
+        """How many iterations there are."""
+        return emit.sub(self.high, self.low)
+
+    def room(self, more: int = 0) -> Any:
+        """A vector of an i64 per tile, and some more."""
+        return memref.alloc(ir.MemRefType.get([DYNAMIC], emit.i64()), [emit.value(emit.add(self.count, more))], [])
+
+    def choose(self, tiled: Callable[[], Any], whole: Callable[[], Any], type_: Any) -> Any:
+        """One value where the loop is done in tiles, another elsewhere."""
+        used = arith.cmpi(_SGT, self.count, emit.value(0))
+        return emit.choose(used, lambda: [tiled()], lambda: [whole()], [type_])[0]
+
+    def step(self) -> Any:
+        """Iterations of a tile; all of them where there are no tiles."""
+        return self.choose(lambda: emit.value(self.tile), lambda: emit.value(self.size), emit.index_type())
+
+    def bounds(self, number: Any, step: Any = None) -> tuple[Any, Any]:
+        """Where a tile starts and ends; `step` is given where there may be none."""
+        step = self.tile if step is None else step
+        first = emit.add(self.low, emit.mul(number, step))
+        return emit.value(first), emit.value(emit.minimum(emit.add(first, step), self.high))
+
+
+def with_bounds(loop: Any, bounds: tuple[Any, Any], init: Any, known: dict[Any, Any]) -> Any:
+    """A copy of a loop of one carried value, with other bounds and another start, at the insertion point."""
+    copy = clone(loop, known)
+    for k, x in ((0, bounds[0]), (1, bounds[1]), (3, init)):
+        copy.operands[k] = x
+    return copy
+
+
+def is_known(x: Any, forall: Any) -> bool:
+    """Whether the host can compute a value that a forall uses."""
+    if is_outside(x, forall):
+        return True
+    op = defining_op(x)
+    return op is not None and op.name.startswith("arith.") and all(is_known(y, forall) for y in op.operands)
+
+
+def is_outside(x: Any, region: Any) -> bool:
+    """Whether a value is defined outside of an op with regions."""
+    block = x.owner if isinstance(x.owner, ir.Block) else x.owner.operation.block
+    while block.owner.operation.name != "func.func":
+        if block.owner.operation == region:
+            return False
+        block = block.owner.operation.block
+    return True
+
+
+def on_host(x: Any, forall: Any) -> Mixed:
+    """The value, computed before the forall."""
+    op = defining_op(x)
+    if op is not None and op.name == "arith.constant" and isinstance(x.type, ir.IndexType):
+        return op.attributes["value"].value
+    if op is None or is_outside(x, forall):
+        return x
+    operands = {y: on_host(y, forall) for y in op.operands}
+    return clone(op, {y: emit.value(found) for y, found in operands.items()}).results[0]
+
+
+def _conditions(loop: Any, forall: Any) -> list[Any]:
+    """What the host knows of the conditions for a loop to run."""
+    found: list[Any] = []
+    inner, outer = loop, loop.parent.operation
+    while outer != forall:
+        if outer.name == "scf.if" and is_known(outer.operands[0], forall):
+            condition = on_host(outer.operands[0], forall)
+            runs = inner.block == outer.regions[0].blocks[0]
+            found.append(condition if runs else arith.xori(condition, emit.constant(condition.type, -1)))
+        inner, outer = outer, outer.parent.operation
+    return found
