@@ -56,7 +56,7 @@ class RaggedMapParallel(RaggedPass):
         if self.tile < 1:
             raise PassFailure(op, f"expected a tile of at least 1 element, got {self.tile}")
         for function in op.regions[0].blocks[0].operations:
-            if function.operation.name == "func.func":
+            if function.operation.name == "func.func" and len(function.operation.regions[0].blocks) > 0:
                 for block in function.operation.regions[0].blocks:
                     _tile_block(block, self.tile)
                 _split_vector_loops(function.operation, status_of(op, function.operation))
