@@ -24,7 +24,7 @@ from gpu_verify import LONGEST, verify, verify_refusal
 
 ROWS = (0, 1, 31, 1000, 65_537, 1 << 20, (1 << 23) + 5, 1 << 26)
 TIMED_ROWS = (1 << 16, 1 << 20, 1 << 24)
-TIMED_KINDS = ("equal", "zipf")
+TIMED_KINDS = ("equal", "zipf", "short")
 _REPETITIONS = 30
 _ROOM = 2
 """Memory that a program may take, over the bytes that it must move."""

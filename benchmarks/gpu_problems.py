@@ -19,9 +19,12 @@ PERIOD = 1_000_003
 MEAN = 64
 """Mean length of components, where there are several."""
 
-KINDS = ("equal", "zipf", "gaps", "one")
+FEW = 5
+"""Mean length of short components."""
+
+KINDS = ("equal", "zipf", "gaps", "short", "one")
 """Lengths of components: alike; by Zipf's law with exponent 1.2, in random order; three of four empty, and
-many at both ends; a single component."""
+many at both ends; short ones, as the edges of nodes in a graph, some empty; a single component."""
 
 
 def lengths(kind: str, rows: int, rng: np.random.Generator) -> Array:
@@ -29,6 +32,9 @@ def lengths(kind: str, rows: int, rng: np.random.Generator) -> Array:
     count = max(1, rows // MEAN)
     if kind == "one":
         return np.array([rows])
+    if kind == "short":
+        cuts = np.sort(rng.integers(0, rows + 1, rows // FEW))
+        return np.diff(np.concatenate([[0], cuts, [rows]]))
     if kind == "equal":
         return np.diff(np.linspace(0, rows, count + 1).astype(np.int64))
     if kind == "zipf":

@@ -11,7 +11,8 @@ from gpu_cases import COMPONENTS, Case
 from gpu_problems import Problem
 
 ALL_ROWS = 1 << 20
-"""Up to that many rows every component is compared; beyond, a sample of them."""
+ALL_COMPONENTS = 1 << 15
+"""Up to that many rows and components every one of these is compared; beyond, a sample of them."""
 
 SAMPLE = 200
 LONGEST = 1 << 22
@@ -72,7 +73,7 @@ def problems(case: Case, problem: Problem, results: list[Any]) -> Iterator[str]:
 def _compared(problem: Problem) -> list[int]:
     """Components to look at: the longest, those at the ends, and random ones."""
     lengths = np.diff(problem.offsets)
-    if problem.rows <= ALL_ROWS:
+    if problem.rows <= ALL_ROWS and problem.components <= ALL_COMPONENTS:
         return list(range(problem.components))
     rng = np.random.default_rng([problem.seed, 4])
     chosen = {0, problem.components - 1, *rng.integers(0, problem.components, SAMPLE).tolist()}

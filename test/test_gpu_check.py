@@ -107,7 +107,7 @@ def test_an_error_is_found(
     assert scripts["gpu_check"].main(given) == 1
 
 
-@pytest.mark.parametrize("kind", ["equal", "zipf", "gaps", "one"])
+@pytest.mark.parametrize("kind", ["equal", "zipf", "gaps", "short", "one"])
 @pytest.mark.parametrize("rows", [0, 1, 63, 64, 5000])
 def test_lengths(kind: str, rows: int, scripts: dict[str, Any]) -> None:
     lengths = scripts["gpu_problems"].lengths(kind, rows, np.random.default_rng(0))
