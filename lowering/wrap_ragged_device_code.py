@@ -9,6 +9,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT, STATUS
 from ragged_dialect.lowering.gpu.device_regions import Regions
+from ragged_dialect.lowering.gpu.merge_checks import merge_checks
 from ragged_dialect.lowering.nested import find_ops
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
@@ -30,7 +31,8 @@ class WrapRaggedDeviceCode(RaggedPass):
     Afterwards host code is index arithmetic over extents and scalar arguments, allocations, loops and
     branches over them, foralls and flat linalg ops; a `memref.load` left on the host reads one scalar
     back. Scalars that the device computes go through memory. Calls of `@ragged_report` become stores
-    into a status argument that the entry gets last. Preconditions: bufferized, one function with a
+    into a status argument that the entry gets last; checks with nothing on the device between them share a
+    forall. Preconditions: bufferized, one function with a
     body (others were inlined).
     """
 
@@ -52,7 +54,10 @@ def _wrap(function: Any) -> None:
     if len(function.regions[0].blocks) != 1:
         raise PassFailure(function, "expected a function of one block, got several")
     status = _status_argument(function) if _reports(function) else None
-    Regions(status).run(function.regions[0].blocks[0])
+    block = function.regions[0].blocks[0]
+    Regions(status).run(block)
+    if status is not None:
+        merge_checks(block, status)
 
 
 def _reports(function: Any) -> bool:

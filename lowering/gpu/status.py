@@ -36,12 +36,15 @@ def status_of(module: Any, function: Any) -> Any:
     return arguments[-1] if "ragged.checks" in module.attributes else None
 
 
+def is_good(status: Any) -> Any:
+    """Whether no check has failed."""
+    return arith.cmpi(_EQ, memref.load(status, [emit.value(0)]), emit.constant(emit.i64(), 0))
+
+
 def keep_report(status: Any, record: list[Any]) -> None:
     """Store a record of five i64 when its number is above 0 and none was kept before."""
-    zero = emit.constant(emit.i64(), 0)
-    failed = arith.cmpi(_SGT, record[0], zero)
-    free = arith.cmpi(_EQ, memref.load(status, [emit.value(0)]), zero)
-    guard = scf.IfOp(arith.andi(failed, free))
+    failed = arith.cmpi(_SGT, record[0], emit.constant(emit.i64(), 0))
+    guard = scf.IfOp(arith.andi(failed, is_good(status)))
     with ir.InsertionPoint(guard.then_block):
         for k, entry in reversed(list(enumerate(record))):
             memref.store(entry, status, [emit.value(k)])
