@@ -12,21 +12,22 @@ from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.buffers import defining_op, root
+from ragged_dialect.lowering.buffers import defining_op, extent, root
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.combiner import folds, neutral_constant
 from ragged_dialect.lowering.gpu.thread_loops import below
-from ragged_dialect.lowering.gpu.vector_tiles import VectorTiles, is_known, is_outside, on_host, with_bounds
+from ragged_dialect.lowering.gpu.vector_tiles import VectorTiles, is_known, is_number, is_outside, on_host, with_bounds
 from ragged_dialect.lowering.nested import captures, find_ops
+
+_SLT = 2
 
 
 def split_folds(forall: Any) -> Any:
     """Split the loops in a forall of one iteration that are worth it: the forall over tiles, before it; None when
     there are none."""
     written = {root(op.operands[1]) for op in find_ops(forall, "memref.store")}
-    loops = [loop for loop in _loops(forall) if _is_independent(loop, forall, written)]
-    tiled = [(loop, tiles) for loop in loops if (tiles := VectorTiles.of(loop, forall)) is not None]
+    tiled = [(loop, tiles) for loop in _loops(forall) if (tiles := _tiles(loop, forall, written)) is not None]
     if not tiled:
         return None
     with ir.InsertionPoint(forall), forall.location:
@@ -53,26 +54,36 @@ def _loops(op: Any) -> Generator[Any]:
                     yield inner
 
 
-def _is_independent(loop: Any, forall: Any, written: set[Any]) -> bool:
-    """Whether a loop may run before the forall, and where another one in it keeps it from running: all it needs
-    the host knows, and where it reads depends on nothing that was read."""
+def _tiles(loop: Any, forall: Any, written: set[Any]) -> VectorTiles | None:
+    """The tiles of a loop that may run before the forall, and where something in it keeps it from running: all that
+    it needs the host knows, and so that it reads within bounds. None of others."""
     loads = find_ops(loop, "memref.load")
-    return (
-        all(is_known(x, forall) for x in captures([loop]))
-        and not any(root(load.operands[0]) in written for load in loads)
-        and not any(_is_read(x, loop) for load in loads for x in list(load.operands)[1:])
-    )
+    if not all(is_known(x, forall) for x in captures([loop])) or any(root(x.operands[0]) in written for x in loads):
+        return None
+    with ir.InsertionPoint(forall), loop.location:
+        indices = [(load, dim, x) for load in loads for dim, x in enumerate(list(load.operands)[1:])]
+        highest = [(load, dim, _highest(x, loop, forall)) for load, dim, x in indices]
+        if any(most is None for _, _, most in highest):
+            return None
+        extents = [(most, extent(on_host(load.operands[0], forall), dim)) for load, dim, most in highest]
+        bounds = [arith.cmpi(_SLT, emit.value(most), emit.value(size)) for most, size in extents]
+    return VectorTiles.of(loop, forall, bounds)
 
 
-def _is_read(x: Any, loop: Any) -> bool:
-    """Whether a value in a loop depends on what is read or carried there."""
-    if is_outside(x, loop):
-        return False
-    op = defining_op(x)
-    if op is not None:
-        return not op.name.startswith("arith.") or any(_is_read(y, loop) for y in op.operands)
-    owner = x.owner.owner.operation
-    return owner.name != "scf.for" or x != x.owner.arguments[0] or any(_is_read(y, loop) for y in owner.operands[:2])
+def _highest(x: Any, loop: Any, forall: Any) -> Mixed | None:
+    """The highest value of an index in a loop, on the host; None where it is none that starts from 0 and depends on
+    nothing that is read."""
+    if isinstance(x.owner, ir.Block):
+        owner = x.owner.owner.operation
+        counts = owner.name == "scf.for" and x == x.owner.arguments[0] and not is_outside(x, loop)
+        low, high = owner.operands[:2] if counts else (None, None)
+        return emit.sub(on_host(high, forall), 1) if counts and is_number(low) and is_known(high, forall) else None
+    if is_number(x):
+        return on_host(x, forall)
+    if defining_op(x).name != "arith.addi":
+        return None
+    parts = [_highest(part, loop, forall) for part in defining_op(x).operands]
+    return None if any(part is None for part in parts) else emit.add(*parts)
 
 
 def _part(loop: Any, tiles: VectorTiles, outside: dict[Any, Mixed], tile: Any, parts: Any) -> None:

@@ -6,7 +6,7 @@ more than they save. The number of tiles is 0 where a vector is short, so that o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,10 +35,10 @@ class VectorTiles:
     tile: int
 
     @staticmethod
-    def of(loop: Any, forall: Any) -> VectorTiles | None:
+    def of(loop: Any, forall: Any, conditions: Sequence[Any] = ()) -> VectorTiles | None:
         """The tiles of a loop in a forall of one iteration, made before that. None where the host does not know
-        the bounds, and where it knows that they are close. There are none where the host knows that an `scf.if`
-        around the loop leaves it out."""
+        the bounds, and where it knows that they are close. There are none where `conditions` do not hold, or the
+        host knows that an `scf.if` around the loop leaves it out."""
         bounds = list(loop.operands[:2])
         if not all(is_known(x, forall) for x in bounds):
             return None
@@ -48,7 +48,7 @@ class VectorTiles:
             if isinstance(size, int) and size <= LONG:
                 return None
             long = arith.cmpi(_SGT, emit.value(size), emit.value(LONG))
-            for condition in _conditions(loop, forall):
+            for condition in [*conditions, *_conditions(loop, forall)]:
                 long = arith.andi(long, condition)
             count = arith.select(long, emit.value(emit.ceildiv(size, TILE)), emit.value(0))
         return VectorTiles(low, high, count, TILE)
@@ -94,6 +94,12 @@ def is_known(x: Any, forall: Any) -> bool:
     return op is not None and op.name.startswith("arith.") and all(is_known(y, forall) for y in op.operands)
 
 
+def is_number(x: Any) -> bool:
+    """Whether an index is a constant, of 0 or more."""
+    op = defining_op(x)
+    return op is not None and op.name == "arith.constant" and op.attributes["value"].value >= 0
+
+
 def is_outside(x: Any, region: Any) -> bool:
     """Whether a value is defined outside of an op with regions."""
     block = x.owner if isinstance(x.owner, ir.Block) else x.owner.operation.block
@@ -107,7 +113,7 @@ def is_outside(x: Any, region: Any) -> bool:
 def on_host(x: Any, forall: Any) -> Mixed:
     """The value, computed before the forall."""
     op = defining_op(x)
-    if op is not None and op.name == "arith.constant" and isinstance(x.type, ir.IndexType):
+    if isinstance(x.type, ir.IndexType) and op is not None and op.name == "arith.constant":
         return op.attributes["value"].value
     if op is None or is_outside(x, forall):
         return x
