@@ -108,12 +108,13 @@ func.func @scan(%n: memref<?xi64>, %offsets: memref<?xi64>) {
   return
 }
 
-// What reads at a place that was read, from what the kernel writes, or as often as was read, has no tiles.
+// What reads at a place that was read, from what the kernel writes, or as often as was read, has no tiles; nor has what
+// needs a quotient that the host may have no right to compute.
 
 // CHECK-LABEL: func.func @whole
 // CHECK-NOT: ragged.few
 // CHECK: return
-func.func @whole(%v: memref<?xi64>, %at: memref<?xi64>, %out: memref<?xi64>) {
+func.func @whole(%v: memref<?xi64>, %at: memref<?xi64>, %out: memref<?xi64>, %parts: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %n = memref.dim %v, %c0 : memref<?xi64>
@@ -140,7 +141,20 @@ func.func @whole(%v: memref<?xi64>, %at: memref<?xi64>, %out: memref<?xi64>) {
       %next = arith.addi %sum, %y : index
       scf.yield %next : index
     } {ragged.fold = "addi"}
-    %t = arith.index_cast %2 : index to i64
+    %any = arith.cmpi ne, %parts, %c0 : index
+    %3 = scf.if %any -> (index) {
+      %q = arith.divui %n, %parts : index
+      %4 = scf.for %k = %c0 to %q step %c1 iter_args(%sum = %c0) -> (index) {
+        %x = memref.load %v[%k] : memref<?xi64>
+        %y = arith.index_cast %x : i64 to index
+        %next = arith.addi %sum, %y : index
+        scf.yield %next : index
+      } {ragged.fold = "addi"}
+      scf.yield %4 : index
+    } else {
+      scf.yield %2 : index
+    }
+    %t = arith.index_cast %3 : index to i64
     memref.store %t, %out[%c1] : memref<?xi64>
   }
   return
