@@ -1,4 +1,4 @@
-"""Reading and slicing bufferized IR: what a view is a view of, which part it covers."""
+"""Bufferized IR: making and slicing buffers, what a view is a view of, which part it covers."""
 
 from __future__ import annotations
 
@@ -35,6 +35,12 @@ def root(value: Any) -> Any:
         value = op.operands[0]
         op = defining_op(value)
     return value
+
+
+def allocate(sizes: Sequence[Mixed], element: Any) -> Any:
+    """A new buffer at the insertion point."""
+    type_ = ir.MemRefType.get([s if isinstance(s, int) else DYNAMIC for s in sizes], element)
+    return memref.alloc(type_, [s for s in sizes if not isinstance(s, int)], [])
 
 
 def is_allocation(value: Any) -> bool:

@@ -39,6 +39,16 @@ def outermost(root: Any, name: str) -> list[Any]:
     return found
 
 
+def is_outside(x: Any, region: Any) -> bool:
+    """Whether a value is defined outside of an op with regions."""
+    block = x.owner if isinstance(x.owner, ir.Block) else x.owner.operation.block
+    while block.owner.operation.name != "func.func":
+        if block.owner.operation == region.operation:
+            return False
+        block = block.owner.operation.block
+    return True
+
+
 def captures(ops: Iterable[Any], arguments: Iterable[Any] = ()) -> list[Any]:
     """Values used in some ops and their regions and defined outside, in order of first use.
     `arguments` count as inside."""

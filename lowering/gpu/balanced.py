@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
-from ragged_dialect._mlir import DYNAMIC, arith, ir, memref, scf
+from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.generic import generic
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.buffers import extent, range_view
+from ragged_dialect.lowering.buffers import allocate, extent, range_view
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
 from ragged_dialect.lowering.gpu import balanced_maps, general
@@ -149,7 +149,7 @@ class _Balanced:
         size = emit.maximum(LOADS * lanes.rows, _ceildiv(items, lanes.groups * TILES))
         tiles = _ceildiv(items, emit.mul(size, lanes.groups))
         carries = [self._scratch(tiles, out) for out in range(len(GenericOp(self.reduction.op).outs))]
-        starts = _alloc([tiles], emit.i64())
+        starts = allocate([tiles], emit.i64())
         return _Plan(count, items, tiles, size, lanes.chunks(self.reduction.extents), starts, carries)
 
     def _scratch(self, tiles: Mixed, out: int) -> Any:
@@ -157,7 +157,7 @@ class _Balanced:
         reduced = GenericOp(self.reduction.op)
         k = reduced.n_inputs + out
         sizes = [self.reduction.extents[e.position] for e in reduced.maps[k].results]
-        return _alloc([tiles, *sizes], reduced.scalar_type(k))
+        return allocate([tiles, *sizes], reduced.scalar_type(k))
 
     def _tile(self, kernel: Kernel, code: ComponentCode, lanes: Lanes, storage: Any, plan: _Plan, unroll: int) -> None:
         carries = [kernel.value(x, self.forall) for x in plan.carries]
@@ -247,11 +247,6 @@ def _has_room(accumulated: int, threads: int) -> bool:
 
 def _ceildiv(a: Mixed, b: Mixed) -> Mixed:
     return emit.divide(emit.sub(emit.add(a, b), 1), b)
-
-
-def _alloc(sizes: list[Mixed], element: Any) -> Any:
-    type_ = ir.MemRefType.get([s if isinstance(s, int) else DYNAMIC for s in sizes], element)
-    return memref.alloc(type_, [s for s in sizes if not isinstance(s, int)], [])
 
 
 def _inside(kernel: Kernel, x: Mixed) -> Any:

@@ -18,7 +18,7 @@ from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.buffers import extent, is_allocation, is_buffer
+from ragged_dialect.lowering.buffers import allocate, extent, is_allocation, is_buffer
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
 from ragged_dialect.lowering.gpu import balanced
@@ -143,7 +143,7 @@ def _row_bytes(x: Any, dim: int) -> Mixed:
 
 
 def _gate(number: int) -> Any:
-    buffer = memref.alloc(ir.MemRefType.get([1], emit.i64()), [], [])
+    buffer = allocate([1], emit.i64())
     buffer.owner.attributes[GATE] = ir.IntegerAttr.get(emit.i64(), number)
     return buffer
 

@@ -9,7 +9,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.buffers import VIEWS, defining_op, is_buffer, is_constant, region, root, starts_and_sizes
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
-from ragged_dialect.lowering.nested import find_ops, ops_in
+from ragged_dialect.lowering.nested import find_ops, is_outside, ops_in
 
 _ADDRESSING = VIEWS | {"memref.load", "memref.dim"}
 
@@ -72,13 +72,13 @@ class RowMatcher:
         op = defining_op(x) if is_buffer(x) else None
         if len(dims) != 1 or not all(isinstance(e, ir.AffineDimExpr) for e in results) or op is None:
             return None
-        if op.name != "memref.subview" or not is_outside(self.body, op.operands[0]):
+        if op.name != "memref.subview" or not is_outside(op.operands[0], self.body.owner):
             return None
         starts, sizes = starts_and_sizes(op)
         others = [start for d, start in enumerate(starts) if d != dims[0]]
         if len(starts) != len(results) or any(s != 1 for s in op.attributes["static_strides"]):
             return None  # an axis dropped, or rows apart
-        if any(isinstance(start, ir.Value) and not is_outside(self.body, start) for start in others):
+        if any(isinstance(start, ir.Value) and not is_outside(start, self.body.owner) for start in others):
             return None
         return dims[0] if self._is_length(sizes[dims[0]], starts[dims[0]]) else None
 
@@ -94,7 +94,7 @@ class RowMatcher:
     def _are_offsets(self, low: Any, high: Any) -> bool:
         """Whether two indices are what a vector from outside has at the component and after it."""
         first, second = _loaded(low), _loaded(high)
-        if first is None or second is None or first[0] != second[0] or not is_outside(self.body, first[0]):
+        if first is None or second is None or first[0] != second[0] or not is_outside(first[0], self.body.owner):
             return False
         after = defining_op(second[1])
         if first[1] != self.body.arguments[0] or after is None or after.name != "arith.addi":
@@ -112,7 +112,7 @@ class RowMatcher:
         sizes = starts_and_sizes(op)[1]
         if len(sizes) != len(op.result.type.shape):
             return None
-        return sizes[dim] if is_outside(self.body, sizes[dim]) else None
+        return sizes[dim] if is_outside(sizes[dim], self.body.owner) else None
 
 
 def _loaded(x: Any) -> tuple[Any, Any] | None:
@@ -125,16 +125,10 @@ def _loaded(x: Any) -> tuple[Any, Any] | None:
     return op.operands[0], op.operands[1]
 
 
-def is_outside(body: Any, x: Any) -> bool:
-    """Whether a value is defined outside of a forall's body."""
-    block = x.owner if isinstance(x.owner, ir.Block) else x.owner.operation.block
-    return block != body
-
-
 def is_row_of_component(view: Any, body: Any) -> bool:
     """Whether a view is of the entry of a buffer from outside that is numbered as the component."""
     covered = region(view)
-    if covered is None or not is_outside(body, covered[0]):
+    if covered is None or not is_outside(covered[0], body.owner):
         return False
     return any(
         isinstance(start, ir.Value) and start == body.arguments[0] and isinstance(size, int) and size == 1

@@ -17,8 +17,8 @@ from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.combiner import folds, neutral_constant
 from ragged_dialect.lowering.gpu.thread_loops import below
-from ragged_dialect.lowering.gpu.vector_tiles import VectorTiles, is_known, is_number, is_outside, on_host, with_bounds
-from ragged_dialect.lowering.nested import captures, find_ops
+from ragged_dialect.lowering.gpu.vector_tiles import VectorTiles, is_known, is_number, on_host, with_bounds
+from ragged_dialect.lowering.nested import captures, find_ops, is_outside
 
 _SLT = 2
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ragged_dialect._mlir import DYNAMIC, ir, memref
+from ragged_dialect._mlir import ir
 from ragged_dialect.generic import generic as make_generic
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.buffers import subview
+from ragged_dialect.lowering.buffers import allocate, subview
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.combiner import Combiner, combiner_of
 from ragged_dialect.lowering.gpu.flat_runs import Cut, place
@@ -52,7 +52,7 @@ def split(op: Any, loop: int, elements: int) -> list[Any]:
         rows = max(1, _TILES * elements // _inner(generic, loop))
         extent = generic.extent(loop)
         tiles = emit.ceildiv(extent, rows)
-        parts = [_room(tiles, out) for out in generic.outs]
+        parts = [allocate([tiles, *out.type.shape], out.type.element_type) for out in generic.outs]
         forall = forall_over(tiles)
         block = forall.regions[0].blocks[0]
         with ir.InsertionPoint(list(block.operations)[-1]):
@@ -74,13 +74,6 @@ def split(op: Any, loop: int, elements: int) -> list[Any]:
 
 def _inner(generic: GenericOp, loop: int) -> int:
     return prod(max(1, generic.static_extent(d) or 1) for d in range(generic.rank) if d != loop)
-
-
-def _room(tiles: Any, out: Any) -> Any:
-    """A buffer for one part of an out per tile."""
-    first = tiles if isinstance(tiles, int) else DYNAMIC
-    type_ = ir.MemRefType.get([first, *out.type.shape], out.type.element_type)
-    return memref.alloc(type_, [] if isinstance(tiles, int) else [tiles], [])
 
 
 def _part(parts: Any, tile: Any) -> Any:

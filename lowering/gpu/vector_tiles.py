@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect._mlir import DYNAMIC, arith, ir, memref
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.buffers import defining_op
+from ragged_dialect.lowering.buffers import allocate, defining_op
 from ragged_dialect.lowering.emit import Mixed
-from ragged_dialect.lowering.nested import clone
+from ragged_dialect.lowering.nested import clone, is_outside
 
 LONG = 1 << 14
 """Iterations that one block does in the time that two more launches take."""
@@ -23,21 +23,7 @@ TILE = 1 << 11
 """Iterations of a block where there are many: eight for each of its threads, one step of a running sum."""
 
 _SAFE = frozenset(
-    f"arith.{name}"
-    for name in (
-        "constant",
-        "addi",
-        "subi",
-        "muli",
-        "minsi",
-        "maxsi",
-        "index_cast",
-        "cmpi",
-        "andi",
-        "ori",
-        "xori",
-        "select",
-    )
+    f"arith.{name}" for name in "constant addi subi muli minsi maxsi index_cast cmpi andi ori xori select".split()
 )
 """Ops that the host may do though something around them keeps the device from it: no quotients."""
 
@@ -79,7 +65,7 @@ class VectorTiles:
 
     def room(self, more: int = 0) -> Any:
         """A vector of an i64 per tile, and some more."""
-        return memref.alloc(ir.MemRefType.get([DYNAMIC], emit.i64()), [emit.value(emit.add(self.count, more))], [])
+        return allocate([emit.add(self.count, more)], emit.i64())
 
     def choose(self, tiled: Callable[[], Any], whole: Callable[[], Any], type_: Any) -> Any:
         """One value where the loop is done in tiles, another elsewhere."""
@@ -117,16 +103,6 @@ def is_number(x: Any) -> bool:
     """Whether an index is a constant, of 0 or more."""
     op = defining_op(x)
     return op is not None and op.name == "arith.constant" and op.attributes["value"].value >= 0
-
-
-def is_outside(x: Any, region: Any) -> bool:
-    """Whether a value is defined outside of an op with regions."""
-    block = x.owner if isinstance(x.owner, ir.Block) else x.owner.operation.block
-    while block.owner.operation.name != "func.func":
-        if block.owner.operation == region:
-            return False
-        block = block.owner.operation.block
-    return True
 
 
 def on_host(x: Any, forall: Any) -> Mixed:
