@@ -72,13 +72,23 @@ def _sizes(*operands: Any) -> Mixed:
     return 1
 
 
+def _total(count: Mixed, length: Callable[[Any], Any]) -> Any:
+    """The sum of lengths of at least 0, unsigned and never wrapped: that of four times 2**62 is not 0."""
+
+    def body(i: Any, state: list[Any]) -> list[Any]:
+        return [emit.add_unsigned(state[0], length(i))]
+
+    return emit.for_loop(count, [emit.value(0)], body, "add_unsigned")[0]
+
+
 def _offsets(offsets: Any, extent: Any, count: Any = None) -> list[Case]:
     size = lambda: _size(offsets)  # noqa: E731
     parents = lambda: emit.sub(_size(offsets), 1)  # noqa: E731
     end = lambda: emit.load(offsets, parents())  # noqa: E731
     cases = [_whole(lambda: compare("eq", size(), 0), lambda: 0, lambda: 0)]
-    wanted = (lambda: emit.add(count, 1)) if count is not None else size
-    cases.append(_whole(lambda: compare("ne", size(), wanted()), wanted, size))
+    counted = (lambda: count) if count is not None else parents
+    wanted = lambda: emit.capped(emit.add_unsigned(emit.value(counted()), emit.value(1)))  # noqa: E731
+    cases.append(_whole(lambda: compare("ne", parents(), counted()), wanted, size))
     cases.append(_whole(lambda: compare("ne", emit.load(offsets, 0), 0), lambda: emit.load(offsets, 0), lambda: 0, 0))
 
     def pair(i: Any) -> tuple[Any, Any]:
@@ -134,7 +144,7 @@ def _row_lengths(matrix: Any, lengths: Any, count: Any = None) -> list[Case]:
         return first(columns(), lambda k: compare("slt", _cell(matrix, i, k), 0))
 
     def total(i: Any) -> Any:
-        return emit.for_loop(columns(), [emit.value(0)], lambda k, s: [emit.add(s[0], _cell(matrix, i, k))], "addi")[0]
+        return _total(columns(), lambda k: _cell(matrix, i, k))
 
     rows = lambda: _size(matrix)  # noqa: E731
     return [
@@ -143,7 +153,9 @@ def _row_lengths(matrix: Any, lengths: Any, count: Any = None) -> list[Case]:
             rows(), lambda i: compare("sge", negative(i), 0), lambda i: (_cell(matrix, i, negative(i)), 0)
         )(),
         lambda: _component(
-            rows(), lambda i: compare("ne", total(i), _at(lengths, i)), lambda i: (_at(lengths, i), total(i))
+            rows(),
+            lambda i: compare("ne", total(i), _at(lengths, i)),
+            lambda i: (_at(lengths, i), emit.capped(total(i))),
         )(),
     ]
 
@@ -161,12 +173,9 @@ def _lengths(lengths: Any, extent: Any, count: Any = None) -> list[Case]:
     size = lambda: _size(lengths)  # noqa: E731
     wanted = (lambda: count) if count is not None else size
 
-    def total() -> Any:
-        return emit.for_loop(size(), [emit.value(0)], lambda i, s: [emit.add(s[0], emit.load(lengths, i))], "addi")[0]
-
     def end() -> tuple[Any, Mixed, Mixed, Mixed]:
-        summed = total()
-        return compare("ne", summed, extent), -1, extent, summed
+        summed = _total(size(), lambda i: emit.load(lengths, i))
+        return compare("ne", summed, extent), -1, extent, emit.capped(summed)
 
     return [
         _whole(lambda: compare("ne", size(), wanted()), wanted, size),
@@ -180,7 +189,8 @@ def _lengths(lengths: Any, extent: Any, count: Any = None) -> list[Case]:
 def _windows(starts: Any, lengths: Any, extent: Any, count: Any = None) -> list[Case]:
     size = lambda: _size(starts)  # noqa: E731
     wanted = (lambda: count) if count is not None else size
-    stop = lambda i: emit.add(emit.load(starts, i), emit.load(lengths, i))  # noqa: E731
+    stop = lambda i: emit.capped(emit.add_unsigned(emit.load(starts, i), emit.load(lengths, i)))  # noqa: E731
+    total = lambda: _total(size(), lambda i: emit.load(lengths, i))  # noqa: E731
 
     return [
         _whole(lambda: compare("ne", size(), _size(lengths)), size, lambda: _size(lengths)),
@@ -193,6 +203,8 @@ def _windows(starts: Any, lengths: Any, extent: Any, count: Any = None) -> list[
             lambda i: compare("sgt", emit.load(starts, i), emit.sub(extent, emit.load(lengths, i))),
             lambda i: (stop(i), extent),
         )(),
+        # windows overlap, so that each may be inside the extent and all together have more elements than an index
+        _whole(lambda: compare("slt", total(), 0), lambda: 0, lambda: 0),
     ]
 
 

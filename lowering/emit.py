@@ -11,9 +11,12 @@ from functools import reduce
 from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, scf, tensor
+from ragged_dialect.checks import HIGHEST
 from ragged_dialect.types import dense_type, vector_type
 
 Mixed = Any
+
+_SLT, _ULT = 2, 6
 
 
 def i64() -> Any:
@@ -47,6 +50,17 @@ def add(a: Mixed, b: Mixed) -> Mixed:
     if isinstance(b, int) and b == 0:
         return a
     return arith.addi(value(a), value(b))
+
+
+def add_unsigned(a: Any, b: Any) -> Any:
+    """a + b of unsigned indices, 2**64 - 1 where that is too large; in any grouping the same."""
+    total = arith.addi(a, b)
+    return arith.select(arith.cmpi(_ULT, total, a), value(-1), total)
+
+
+def capped(x: Any) -> Any:
+    """An unsigned index, 2**63 - 1 where a signed one does not hold it."""
+    return arith.select(arith.cmpi(_SLT, x, value(0)), value(HIGHEST), x)
 
 
 def sub(a: Mixed, b: Mixed) -> Mixed:
@@ -181,8 +195,8 @@ def insert_slice(
 
 FOLD = "ragged.fold"
 """Attribute of an `scf.for` that may run on many threads: `search` (its one carried index becomes the
-first i that the body picks, -1 for none), `addi` or `maxsi` (its carried index is folded so), `scan`
-(its carried sum is stored at every step)."""
+first i that the body picks, -1 for none), `addi`, `add_unsigned` or `maxsi` (its carried index is folded so),
+`scan` (its carried sum is stored at every step)."""
 
 
 FEW = "ragged.few"

@@ -6,8 +6,11 @@ component, two values), and `message` turns the record into the error text. Plai
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+from ragged_dialect.errors import RangeError, RuntimeCheckError
 
 
 class OperandSpec(NamedTuple):
@@ -21,7 +24,8 @@ class OperandSpec(NamedTuple):
 @dataclass(frozen=True)
 class CheckKind:
     """A kind of check: its operands, and one text per case with {i} the component, {j} the next
-    one, {a} and {b} the values of the record. `whole` cases name no component."""
+    one, {a} and {b} the values of the record. `whole` cases name no component. `error` is what a failure
+    raises, wherever the check ran."""
 
     name: str
     operands: tuple[OperandSpec, ...]
@@ -29,6 +33,7 @@ class CheckKind:
     whole: frozenset[int] = frozenset()
     needs_factor: bool = False
     least_factor: int = 1
+    error: type[RuntimeCheckError] = RuntimeCheckError
 
 
 def _spec(name: str, forms: str, optional: bool = False) -> OperandSpec:
@@ -93,14 +98,16 @@ _KINDS = (
             "expected lengths[{i}] >= 0, got {a}",
             "expected starts[{i}] >= 0, got {a}",
             "expected starts[{i}] + lengths[{i}] <= {b}, got {a}",
+            "expected lengths to sum to less than 2**63, got more",
         ),
-        frozenset({0, 1}),
+        frozenset({0, 1, 5}),
     ),
     # index or one per component, bound or one per component
     CheckKind(
         "index",
         (_spec("the index", "sv"), _spec("the bound", "sv")),
         ("expected index in [0, {b}), got {a}",),
+        error=RangeError,
     ),
     CheckKind(
         "range",
@@ -164,6 +171,10 @@ _KINDS = (
 
 CHECK_KINDS = {kind.name: kind for kind in _KINDS}
 
+HIGHEST = 2**63 - 1
+"""What a record has instead of a larger value."""
+
+
 class Check(NamedTuple):
     """A check of a compiled program, in the order of its numbers from 1: kind (`conform` for
     `ragged.assert_conform`), the op it guards, the level."""
@@ -183,7 +194,19 @@ class Check(NamedTuple):
 
     def message(self, case: int, component: int, a: int, b: int) -> str:
         """The text of a failure."""
+        a, b = (min(value, HIGHEST) for value in (a, b))
         return self.template(case, component >= 0).format(i=component, j=component + 1, a=a, b=b)
+
+    def error(self, case: int, component: int, a: int, b: int) -> RuntimeCheckError:
+        """The exception of a failure."""
+        return CHECK_KINDS[self.kind].error(self.message(case, component, a, b))
+
+
+def raise_failed(checks: Sequence[Check], status: Sequence[int]) -> None:
+    """RuntimeCheckError where a status record of a program says that one of its checks failed."""
+    number, *rest = (int(entry) for entry in status)
+    if number:
+        raise checks[number - 1].error(*rest)
 
 
 def _literal(text: str) -> str:

@@ -7,8 +7,10 @@ found; nothing else is meant to leave the package.
 from __future__ import annotations
 
 
-class RaggedError(Exception):
-    """Root of every exception this package raises on purpose."""
+class RaggedError(RuntimeError):
+    """Root of every exception this package raises on purpose. A RuntimeError, as what PyTorch, fvdb and
+    FBGEMM raise for shapes, structures and arguments that do not fit; beside that each is what NumPy and
+    Python raise: a ValueError, a TypeError, an IndexError."""
 
 
 class LayoutError(RaggedError, ValueError):
@@ -43,12 +45,7 @@ class RangeError(RuntimeCheckError, IndexError):
     """An index that a run-time check found out of range."""
 
 
-def check_error(kind: str) -> type[RuntimeCheckError]:
-    """The exception for a failed check of a kind."""
-    return RangeError if kind == "index" else RuntimeCheckError
-
-
-class DeviceError(RaggedError, RuntimeError):
+class DeviceError(RaggedError):
     """A GPU that is missing, too old for the program, out of memory, or that stopped."""
 
 
@@ -56,5 +53,5 @@ class MissingPackageError(RaggedError, ImportError):
     """A package that a conversion needs and that is not installed; the text says what to install."""
 
 
-class EmulatorError(RaggedError, RuntimeError):
+class EmulatorError(RaggedError):
     """A kernel that the emulator cannot run, or what it found wrong while running one."""

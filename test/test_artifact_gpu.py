@@ -15,7 +15,7 @@ import pytest
 from support.fake_cupy import FakeCupy
 from support.gpu_programs import HEADER, with_emulator
 
-from ragged_dialect import CompileError, compile
+from ragged_dialect import CompileError, RangeError, compile
 from ragged_dialect.artifacts import gpu_module
 from ragged_dialect.artifacts.amalgamation import amalgamate
 from ragged_dialect.tools import ragged_compile
@@ -102,6 +102,21 @@ def test_errors(tmp_path: Path, cupy: FakeCupy) -> None:
     with pytest.raises(made.RuntimeCheckError) as failure:
         made.synchronize()
     assert str(failure.value) == "argument 0: level 1, component 0: expected offsets[1] == 3, got 2"
+
+
+def test_an_index_out_of_range(tmp_path: Path, cupy: FakeCupy) -> None:
+    """One class for a kind of check, here as in the package."""
+    text = f"""func.func @row(%x: {X}, %i: index) -> tensor<?x2xf32> {{
+      %0 = ragged.select %x, %i {{dim = 0}} : ({X}, index) -> tensor<?x2xf32>
+      return %0 : tensor<?x2xf32>
+    }}"""
+    made = artifact(tmp_path, text, check="sync")
+    assert made.row(GOOD, 2).get().tolist() == [[2, 3], [4, 5]]
+    for raised, function in ((made.RangeError, made.row), (RangeError, compile(text, target="emulator"))):
+        with pytest.raises(raised, match=r"ragged.select: level 0: expected index in \[0, 3\), got 3"):
+            function(GOOD, 3)
+    assert issubclass(made.RangeError, IndexError)
+    assert issubclass(made.RangeError, RuntimeError)
 
 
 def test_checks_at_once_and_none(tmp_path: Path, cupy: FakeCupy) -> None:

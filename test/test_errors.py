@@ -89,6 +89,13 @@ def test_every_text_is_tested(path: Path) -> None:
     assert not missing, "\n".join(missing)
 
 
+def test_every_error_is_a_runtime_error() -> None:
+    """As what PyTorch, fvdb and FBGEMM raise."""
+    found = [getattr(errors, name) for name in vars(errors) if name.endswith("Error")]
+    assert len(found) > 8
+    assert all(issubclass(error, errors.RaggedError) and issubclass(error, RuntimeError) for error in found)
+
+
 def test_texts_are_found() -> None:
     assert sum(1 for path in CORE for _ in raised(path)) > 80
     assert sum(1 for path in OTHERS for _ in raised(path)) > 20

@@ -238,6 +238,7 @@ def test_every_kind_of_check(
         asserts(kind, operands, factor)(*_arrays(operands))
     where = "ragged.x: level 1"
     assert str(error.value) == where + (message if message.startswith(",") else f": {message}")
+    assert type(error.value) is CHECK_KINDS[kind].error
 
 
 PASSING = [
@@ -247,6 +248,7 @@ PASSING = [
     ("lengths", [[], 0, 0], 0),
     ("row_lengths", [[[1, 2], [0, 3]], 3, 2], 0),
     ("windows", [[3, 0], [0, 3], 3], 0),
+    ("windows", [[0] * 4, [2**61, 2**61, 2**61, 2**61 - 1], 2**61], 0),
     ("index", [1, [2, 3]], 0),
     ("range", [[0, 2], [0, 2], [0, 2]], 0),
     ("divides", [[0, 4]], 4),

@@ -131,6 +131,19 @@ def test_sums_of_lengths(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
         function(zeros(10), lengths)
 
 
+@pytest.mark.parametrize("count", [40, 70, 1000])
+def test_sums_that_a_signed_index_does_not_hold(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether they wrap in a tile or across tiles, to what is expected or not."""
+    function, _ = running(_LENGTHS, monkeypatch)
+    for places in ([0, 1, 2, 3], [0, 20, 25, count - 1], [5, count - 3, count - 2, count - 1]):
+        lengths = lengths_of(count)
+        lengths[places] = 2**62
+        rows = int(lengths.sum())
+        assert 0 <= rows < 2 * count
+        with pytest.raises(RuntimeCheckError, match=rf"to sum to {rows}, got {2**63 - 1}"):
+            function(zeros(rows), lengths)
+
+
 @pytest.mark.parametrize("count", [0, 64, 65, 500])
 def test_windows(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the host sees that one vector is shorter, nothing reads past its end."""

@@ -261,6 +261,16 @@ CASES: list[tuple[str, tuple[Any, ...], str]] = [
     (indexed("k + 1"), (features(2), f32(2)), "linalg.generic: level 0: expected extent >= length 3, got 2"),
     (indexed("k - 1"), (features(2), f32(2)), "linalg.generic: level 0: expected at least 0, got -1"),
     (indexed("5"), (features(2), f32(5)), "linalg.generic: level 0: expected extent >= length 6, got 5"),
+    *(
+        (indexed(far), (features(5), f32(4)), f"linalg.generic: level 0: expected {text}")
+        for far, text in (
+            (f"k * {BIG}", f"extent >= length {2**56 + 1}, got 4"),
+            (f"k + {2 * BIG - 1}", f"extent >= length {2**56 + 5}, got 4"),
+            (f"k * {BIG} + b * {BIG} + {BIG}", f"extent >= length {3 * 2**56 + 1}, got 4"),
+            (f"k * -{BIG}", f"at least 0, got {-(2**56)}"),
+            (f"(k + {2 * BIG - 1}) floordiv {BIG} + 4", "extent >= length 6, got 4"),
+        )
+    ),
 ]
 
 
@@ -341,6 +351,8 @@ EXPRESSIONS: dict[str, Callable[[int, int], int]] = {
     "k mod 2": lambda b, k: k % 2,
     "(k + 1) mod 3": lambda b, k: (k + 1) % 3,
     "b * 2 + k - 1": lambda b, k: b * 2 + k - 1,
+    f"k * {BIG} + b * {BIG}": lambda b, k: (b + k) * BIG,
+    f"k mod {BIG} - k ceildiv {BIG}": lambda b, k: k - (k > 0),
 }
 
 

@@ -20,6 +20,7 @@ KINDS = [
     ("offsets", [[0, 3, 4, 2, 1], 1], 0, ", component 2: expected offsets[3] >= offsets[2], got 2 < 4"),
     ("offsets", [[0, 3, 4], 5], 0, ", component 1: expected offsets[2] == 5, got 4"),
     ("offsets", [[0], 5], 0, "expected offsets[0] == 5, got 0"),
+    ("offsets", [[0, 1], 1, 2**63 - 1], 0, f"expected {2**63 - 1} offsets, got 2"),
     ("rows", [[[], []], [1, 2]], 0, "expected at least 1 offset per row, got 0"),
     ("rows", [[[0, 1]], [1, 2]], 0, "expected 2 rows of offsets, got 1"),
     ("rows", [[[0, 1]], 1, 2], 0, "expected 2 rows of offsets, got 1"),
@@ -29,14 +30,22 @@ KINDS = [
     ("lengths", [[1, 2], 3, 3], 0, "expected 3 lengths, got 2"),
     ("lengths", [[1, -2], -1], 0, ", component 1: expected lengths[1] >= 0, got -2"),
     ("lengths", [[1, 2], 4], 0, "expected lengths to sum to 4, got 3"),
+    ("lengths", [[2**62] * 4, 0], 0, f"expected lengths to sum to 0, got {2**63 - 1}"),
+    ("lengths", [[2**62, *[0] * 300, 2**62, 2**62, 5, 2**62], 5], 0, f"expected lengths to sum to 5, got {2**63 - 1}"),
+    ("lengths", [[2**63 - 1] * 3, 2**63 - 3], 0, f"expected lengths to sum to {2**63 - 3}, got {2**63 - 1}"),
+    ("lengths", [[2**63 - 1, 1], 2**63 - 1], 0, f"expected lengths to sum to {2**63 - 1}, got {2**63 - 1}"),
     ("row_lengths", [[[1, 2]], [3, 4]], 0, "expected 2 rows of lengths, got 1"),
     ("row_lengths", [[[1, -1]], [0]], 0, ", component 0: expected the row of lengths to be >= 0, got -1"),
     ("row_lengths", [[[1, 2]], 4, 1], 0, ", component 0: expected the row of lengths to sum to 4, got 3"),
+    ("row_lengths", [[[4] + [0] * 4, [2**62] * 4 + [4]], 4, 2], 0,
+     f", component 1: expected the row of lengths to sum to 4, got {2**63 - 1}"),
     ("windows", [[0], [1, 2], 3], 0, "expected starts and lengths of one size, got 1 and 2"),
     ("windows", [[0], [1], 3, 2], 0, "expected 2 starts and lengths, got 1"),
     ("windows", [[0, 0], [1, -2], 3], 0, ", component 1: expected lengths[1] >= 0, got -2"),
     ("windows", [[0, -1], [1, 2], 3], 0, ", component 1: expected starts[1] >= 0, got -1"),
     ("windows", [[0, 2], [1, 2], 3], 0, ", component 1: expected starts[1] + lengths[1] <= 3, got 4"),
+    ("windows", [[2**62], [2**62], 3], 0, f", component 0: expected starts[0] + lengths[0] <= 3, got {2**63 - 1}"),
+    ("windows", [[0] * 4, [2**61] * 4, 2**61], 0, "expected lengths to sum to less than 2**63, got more"),
     ("index", [3, 3], 0, "expected index in [0, 3), got 3"),
     ("index", [1, [2, 1]], 0, ", component 1: expected index in [0, 1), got 1"),
     ("range", [[0], [1], [1, 2]], 0, "expected 2 ranges, got 1"),
@@ -62,6 +71,7 @@ def test_kinds(kind: str, operands: list[Any], factor: int, message: str) -> Non
         require(kind, "ragged.x", 1, operands, factor)
     where = "ragged.x: level 1"
     assert str(error.value) == where + (message if message.startswith(",") else f": {message}")
+    assert type(error.value) is CHECK_KINDS[kind].error
 
 
 def test_every_case_is_tested() -> None:

@@ -14,7 +14,7 @@ from support.gpu_programs import BOUND, INDEX, SCALE, VECTOR, failed, function, 
 from test_host_program import CHECKED, KERNELS, LAUNCH
 
 import ragged_dialect
-from ragged_dialect import DeviceError, RuntimeCheckError
+from ragged_dialect import DeviceError, RangeError
 from ragged_dialect.runtime.signature import Signature
 
 F32 = np.float32
@@ -48,7 +48,7 @@ def test_a_failed_check_is_raised_by_a_later_call(cupy: FakeCupy) -> None:
     assert [f(5), f(1), f(7)] == [5, 1, 7]
     assert cupy.cuda.current.waits == 0
     cupy.cuda.current.run()
-    with pytest.raises(RuntimeCheckError) as error:
+    with pytest.raises(RangeError) as error:
         f(1)
     assert str(error.value) == failed(5)
     f(1)
@@ -61,7 +61,7 @@ def test_another_function_raises_it(cupy: FakeCupy) -> None:
     f, g = function(cupy, CHECKED, BOUND), function(cupy, LAUNCH, SCALE)
     f(5)
     cupy.cuda.current.run()
-    with pytest.raises(RuntimeCheckError) as error:
+    with pytest.raises(RangeError) as error:
         g(on_device(cupy, np.zeros((1, 2), F32)), 1.0, False)
     assert str(error.value) == failed(5)
 
@@ -71,7 +71,7 @@ def test_synchronize(cupy: FakeCupy) -> None:
     f(1)
     ragged_dialect.synchronize()
     f(5)
-    with pytest.raises(RuntimeCheckError) as error:
+    with pytest.raises(RangeError) as error:
         ragged_dialect.synchronize()
     assert str(error.value) == failed(5)
     ragged_dialect.synchronize()
@@ -86,7 +86,7 @@ def test_synchronize_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_checks_at_once(cupy: FakeCupy) -> None:
     f = function(cupy, CHECKED, BOUND, sync=True)
-    with pytest.raises(RuntimeCheckError) as error:
+    with pytest.raises(RangeError) as error:
         f(5)
     assert str(error.value) == failed(5)
     assert f(1) == 1
@@ -101,7 +101,7 @@ def test_streams_have_their_own_status(cupy: FakeCupy) -> None:
         stream.run()
     with two:
         f(1)
-    with one, pytest.raises(RuntimeCheckError) as error:
+    with one, pytest.raises(RangeError) as error:
         f(1)
     assert str(error.value) == failed(5)
 
@@ -124,7 +124,7 @@ def test_a_load_raises_a_failure_before_it(cupy: FakeCupy) -> None:
     f = function(cupy, READS, Signature("f", (VECTOR, INDEX), (INDEX,), False))
     x = on_device(cupy, [7, 8])
     assert f(x, 1) == 8
-    with pytest.raises(RuntimeCheckError) as error:
+    with pytest.raises(RangeError) as error:
         f(x, 2)
     assert str(error.value) == failed(2)
 
@@ -146,7 +146,7 @@ def test_graphs(cupy: FakeCupy) -> None:
         f(1)
         stream.capturing = False
         f(1)
-        with pytest.raises(RuntimeCheckError) as failure:
+        with pytest.raises(RangeError) as failure:
             ragged_dialect.synchronize()
     assert str(failure.value) == failed(5)
 

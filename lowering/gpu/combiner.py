@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.buffers import defining_op
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
@@ -143,6 +143,13 @@ def _only_yielded(combiner: Combiner) -> bool:
     return len(list(combiner.result.uses)) == 1
 
 
-def folds(name: str) -> tuple[str, float | str]:
-    """Arith op and neutral element of an `emit.FOLD`; a search is the smallest unsigned index."""
-    return {"search": ("minui", "ones"), "addi": ("addi", 0), "maxsi": ("maxsi", "lowest")}[name]
+def folds(name: str) -> tuple[Callable[[Any, Any], Any], float | str]:
+    """What combines two indices, and the neutral element, of an `emit.FOLD`; a search is the smallest unsigned
+    index."""
+    known: dict[str, tuple[Callable[[Any, Any], Any], float | str]] = {
+        "search": (arith.minui, "ones"),
+        "addi": (arith.addi, 0),
+        "add_unsigned": (emit.add_unsigned, 0),
+        "maxsi": (arith.maxsi, "lowest"),
+    }
+    return known[name]

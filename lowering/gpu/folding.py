@@ -18,12 +18,9 @@ _AT_ONCE = 8
 
 def emit_fold(loop: Any, thread: Any, exchange: Exchange) -> Any:
     """Emit a loop marked `emit.FOLD` before itself; its result, in every thread."""
-    name, neutral = folds(loop.attributes[emit.FOLD].value)
+    apply, neutral = folds(loop.attributes[emit.FOLD].value)
     low, high, _, init = loop.operands
     exchange.barriers.before([Access.of(load.operands[0], False) for load in find_ops(loop, "memref.load")])
-
-    def apply(a: Any, b: Any) -> Any:
-        return getattr(arith, name)(a, b)
 
     # a search starts from -1, which is all ones: the largest unsigned index
     start = neutral_constant(init.type, neutral)

@@ -101,12 +101,12 @@ def _part(loop: Any, tiles: VectorTiles, outside: dict[Any, Mixed], tile: Any, p
 def _combine(loop: Any, tiles: VectorTiles, parts: Any) -> None:
     """Fold the parts where there are some, instead of running the loop."""
     kind = loop.attributes[emit.FOLD].value
-    name, _ = folds(kind)
+    apply, _ = folds(kind)
     result, init = loop.results[0], loop.operands[3]
 
     def folded() -> Any:
         def body(i: Any, carried: list[Any]) -> list[Any]:
-            return [getattr(arith, name)(carried[0], emit.to_index(memref.load(parts, [i])))]
+            return [apply(carried[0], emit.to_index(memref.load(parts, [i])))]
 
         return emit.for_loop(tiles.count, [init], body, kind, few=True)[0]
 

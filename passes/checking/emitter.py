@@ -141,6 +141,10 @@ class Emitter:
         """The smaller of two scalars."""
         return min(a, b) if isinstance(a, int) and isinstance(b, int) else self.binary(arith.MinSIOp, a, b)
 
+    def most(self, a: Extent, b: Extent) -> Extent:
+        """The larger of two scalars."""
+        return max(a, b) if isinstance(a, int) and isinstance(b, int) else self.binary(arith.MaxSIOp, a, b)
+
     def entry(self, vector: Any, at: Extent) -> Any:
         """An entry of a vector, as index; the place is known to be in it."""
         place = self.index(at)

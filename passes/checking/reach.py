@@ -9,6 +9,13 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.iteration import Access, Iteration
 from ragged_dialect.passes.checking.emitter import Emitter, Extent
 
+_FAR = 1 << 56
+"""Ends of expressions that lie further out are moved here, beyond every extent of memory, and so are factors: sums and
+products of them do not wrap."""
+
+_SMALL = 1 << 8
+"""A loop times a factor below this is not as far out."""
+
 
 def check_reach(emit: Emitter, iteration: Iteration, operands: list[Any]) -> None:
     """Every index that is not a plain loop stays inside the extent of its dim, at all indices of its
@@ -35,18 +42,26 @@ def _bounds(emit: Emitter, expr: Any, last: Callable[[int], Extent]) -> tuple[Ex
     """The least and the greatest value of an expression of loops from 0 to `last`. They may lie
     further apart than the values do where a loop occurs twice or a multiple of it is below `mod`."""
     if isinstance(expr, ir.AffineConstantExpr):
-        return expr.value, expr.value
+        return (_near(emit, expr.value),) * 2
     if isinstance(expr, ir.AffineDimExpr):
         return 0, last(expr.position)
     low, high = _bounds(emit, expr.lhs, last)
     if isinstance(expr, ir.AffineAddExpr):
         other_low, other_high = _bounds(emit, expr.rhs, last)
         return emit.plus(low, other_low), emit.plus(high, other_high)
-    factor = expr.rhs.value
+    factor = _near(emit, expr.rhs.value)
     if isinstance(expr, ir.AffineMulExpr):
+        if abs(factor) >= _SMALL or not isinstance(expr.lhs, ir.AffineDimExpr):
+            low, high = (_near(emit, end, _FAR // abs(factor)) for end in (low, high))
         ends = emit.times(low, factor), emit.times(high, factor)
         return ends if factor >= 0 else ends[::-1]
     if isinstance(expr, ir.AffineModExpr):
-        return 0, emit.least(high, factor - 1) if isinstance(low, int) and low >= 0 else factor - 1
+        most = expr.rhs.value - 1
+        return 0, emit.least(high, most) if isinstance(low, int) and low >= 0 else most
     up = factor - 1 if isinstance(expr, ir.AffineCeilDivExpr) else 0
     return emit.floor(emit.plus(low, up), factor), emit.floor(emit.plus(high, up), factor)
+
+
+def _near(emit: Emitter, end: Extent, far: int = _FAR) -> Extent:
+    """An end of an expression, no further out than `far`."""
+    return emit.most(emit.least(end, far), -far)

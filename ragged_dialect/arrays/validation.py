@@ -29,7 +29,7 @@ def index_vector(vector: Any, name: str, reach: int | None = None) -> Any:
 
 def _fail(kind: str, op: str, level: int, case: str, component: int, a: int, b: int) -> RuntimeCheckError:
     at = CHECK_KINDS[kind].cases.index(case)
-    return RuntimeCheckError(Check(kind, op, level).message(at, component, a, b))
+    return Check(kind, op, level).error(at, component, a, b)
 
 
 def _first(mask: Any) -> int | None:
@@ -56,14 +56,21 @@ def check_offsets(offsets: Any, op: str, level: int, extent: int, count: int | N
         raise _fail("offsets", op, level, text, size - 2, int(offsets[-1]), extent)
 
 
+def total(lengths: Any) -> int:
+    """The sum of lengths of at least 0, as a number of Python, which does not wrap."""
+    if not lengths.size or int(lengths.max()) * lengths.size < 2**63:
+        return int(lengths.sum())
+    return (int((lengths >> 32).sum()) << 32) + int((lengths & 0xFFFFFFFF).sum())
+
+
 def check_lengths(lengths: Any, op: str, level: int, extent: int) -> None:
     """Lengths are at least 0 and sum to the extent."""
     at = _first(lengths < 0)
     if at is not None:
         raise _fail("lengths", op, level, "expected lengths[{i}] >= 0, got {a}", at, int(lengths[at]), 0)
-    total = int(lengths.sum())
-    if total != extent:
-        raise _fail("lengths", op, level, "expected lengths to sum to {a}, got {b}", -1, extent, total)
+    found = total(lengths)
+    if found != extent:
+        raise _fail("lengths", op, level, "expected lengths to sum to {a}, got {b}", -1, extent, found)
 
 
 def check_divides(extent: int, factor: int, op: str, level: int) -> None:
@@ -90,3 +97,5 @@ def check_windows(starts: Any, lengths: Any, op: str, level: int, extent: int, c
     if at is not None:
         text = "expected starts[{i}] + lengths[{i}] <= {b}, got {a}"
         raise _fail("windows", op, level, text, at, int(starts[at]) + int(lengths[at]), extent)
+    if total(lengths) >= 2**63:
+        raise _fail("windows", op, level, "expected lengths to sum to less than 2**63, got more", -1, 0, 0)

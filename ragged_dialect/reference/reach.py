@@ -7,6 +7,9 @@ from typing import Any
 
 from ragged_dialect._mlir import ir
 
+FAR = 1 << 56
+"""What lies further out than every extent of memory is as good as here: sums and products fit 64 bits."""
+
 
 def reach(expr: Any, last: Callable[[int], int]) -> range:
     """The smallest range that interval arithmetic gives for an affine expression whose loops run
@@ -17,16 +20,22 @@ def reach(expr: Any, last: Callable[[int], int]) -> range:
 
 def _ends(expr: Any, last: Callable[[int], int]) -> tuple[int, int]:
     if isinstance(expr, ir.AffineConstantExpr):
-        return expr.value, expr.value
+        return _near(expr.value), _near(expr.value)
     if isinstance(expr, ir.AffineDimExpr):
         return 0, last(expr.position)
     (a, b), (c, d) = _ends(expr.lhs, last), _ends(expr.rhs, last)
     if isinstance(expr, ir.AffineAddExpr):
         return a + c, b + d
     if isinstance(expr, ir.AffineMulExpr):
-        return (a * c, b * c) if c >= 0 else (b * c, a * c)
+        low, high = (_near(end, FAR // abs(c)) * c for end in (a, b))
+        return (low, high) if c >= 0 else (high, low)
     if isinstance(expr, ir.AffineModExpr):
-        return 0, min(b, c - 1) if a >= 0 else c - 1
+        most = expr.rhs.value - 1
+        return 0, min(b, most) if a >= 0 else most
     if isinstance(expr, ir.AffineFloorDivExpr):
         return a // c, b // c
     return -(-a // c), -(-b // c)
+
+
+def _near(end: int, far: int = FAR) -> int:
+    return max(-far, min(end, far))

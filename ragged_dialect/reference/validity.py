@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ragged_dialect.checks import Check
-from ragged_dialect.errors import RuntimeCheckError
 
 
 class Failure(NamedTuple):
@@ -30,7 +29,7 @@ def raise_first(check: Check, found: Iterator[Failure]) -> None:
     """Raise the first failure, if any: by case, then by component."""
     failure = min(found, key=lambda f: f.case, default=None)
     if failure is not None:
-        raise RuntimeCheckError(check.message(*failure))
+        raise check.error(*failure)
 
 
 def failures(kind: str, operands: Sequence[Any], factor: int = 0) -> Iterator[Failure]:
@@ -116,6 +115,8 @@ def _windows(starts: list[int], lengths: list[int], extent: int, count: int | No
             yield Failure(3, i, start, 0)
         if start + length > extent:
             yield Failure(4, i, start + length, extent)
+    if sum(lengths) >= 2**63:
+        yield Failure(5, -1, 0, 0)
 
 
 def _each(*operands: Any) -> Iterator[tuple[int, tuple[int, ...]]]:

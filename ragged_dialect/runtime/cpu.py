@@ -6,8 +6,7 @@ import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ragged_dialect.checks import Check
-from ragged_dialect.errors import check_error
+from ragged_dialect.checks import Check, raise_failed
 from ragged_dialect.runtime.arguments import Flattener
 from ragged_dialect.runtime.frames import Frame, FrameLayout
 from ragged_dialect.runtime.prepared import PreparedCall
@@ -50,8 +49,6 @@ class CpuFunction:
         self._call(frame.address)
         status, parts = self._layout.read(frame)
         self._free_frames.append(frame)
-        if status and status[0]:
-            number, case, component, a, b = status
-            check = self._checks[number - 1]
-            raise check_error(check.kind)(check.message(case, component, a, b))
+        if status:
+            raise_failed(self._checks, status)
         return self.signature.grouped(parts)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.checks import Check
-from ragged_dialect.errors import DeviceError, EmulatorError, RuntimeCheckError
+from ragged_dialect.checks import Check, raise_failed
+from ragged_dialect.errors import DeviceError, EmulatorError
 from ragged_dialect.runtime.arguments import Array, Converter, numpy_arrays
 from ragged_dialect.runtime.host_program import HostProgram
 from ragged_dialect.runtime.narrow import Late, launch_of
@@ -69,9 +69,7 @@ class EmulatedDevice:
         return results
 
     def _raise_failed(self) -> None:
-        if self._status[0]:
-            number, *rest = (int(entry) for entry in self._status)
-            raise RuntimeCheckError(self._checks[number - 1].message(*rest))
+        raise_failed(self._checks, self._status.tolist())
 
     def kernel(
         self, name: str, block: tuple[int, int, int], kinds: str, narrow: str | None = None

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.checks import Check
-from ragged_dialect.errors import DeviceError, RuntimeCheckError
+from ragged_dialect.checks import Check, raise_failed
+from ragged_dialect.errors import DeviceError
 
 _ENTRIES = 5
 _WORD = 8
@@ -61,10 +61,10 @@ class StreamStatus:
         """RuntimeCheckError for a failure whose copy is done; the status is good again after it."""
         if not self._host[0]:
             return
-        number, *rest = (int(entry) for entry in self._host)
+        failed = self._host.tolist()
         self._host[...] = 0
         self.buffer.data.memset_async(0, self.buffer.nbytes, self._stream)
-        raise RuntimeCheckError(self._checks[number - 1].message(*rest))
+        raise_failed(self._checks, failed)
 
     def raise_now(self) -> None:
         """Wait, and raise a failure."""

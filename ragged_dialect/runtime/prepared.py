@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ragged_dialect.checks import Check
-from ragged_dialect.errors import check_error
+from ragged_dialect.checks import Check, raise_failed
 from ragged_dialect.runtime.frames import STATUS_ENTRIES, Frame, FrameLayout
 from ragged_dialect.runtime.signature import Signature
 
@@ -44,12 +43,10 @@ class PreparedCall:
         self._call(frame.address)
         fields = self._read(view, self._at)
         if self._status:
-            number, case, component, a, b = fields[:STATUS_ENTRIES]
-            if number:
+            if fields[0]:
                 self._layout.read(frame)  # takes the arrays that came along, and frees them
                 self._free.append(taken)
-                check = self._checks[number - 1]
-                raise check_error(check.kind)(check.message(case, component, a, b))
+                raise_failed(self._checks, fields[:STATUS_ENTRIES])
             fields = fields[STATUS_ENTRIES:]
         self._free.append(taken)
         return fields

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from ragged_dialect.arrays import validation
-from ragged_dialect.arrays.structure import offsets_of
 from ragged_dialect.errors import ArgumentError, LayoutError, RangeError
 
 Table = np.ndarray[Any, np.dtype[np.int64]]
@@ -162,7 +162,7 @@ class RaggedIterDomain(IterDomain):
     @property
     def offsets(self) -> list[int]:
         """Where the components start in contiguous storage, with the total at the end."""
-        return offsets_of(np.array([d.extent for d in self.nested_domains], np.int64)).tolist()
+        return [0, *accumulate(d.extent for d in self.nested_domains)]
 
     def extent_for_component(self, index: int) -> int:
         """Extent of a component. RangeError for one that there is not."""
