@@ -102,7 +102,7 @@ def _partition_window(
 
     def length(row: Any, column: Any) -> Any:
         if lengths:
-            return emit.to_index(tensor.extract(vector, [row, column]))
+            return emit.to_index(tensor.extract(vector, [emit.value(row), emit.value(column)]))
         after = _row_offset(vector, lengths, row, emit.add(column, 1))
         return emit.sub(after, _row_offset(vector, lengths, row, column))
 

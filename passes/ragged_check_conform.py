@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.checks import CHECKED
 from ragged_dialect.ops.checks import int_array
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.passes.structure_facts import Facts
@@ -32,7 +34,8 @@ class RaggedCheckConform(RaggedPass):
 
     Structures are followed to where they come from through every op (`structure_keys`): two
     levels conform when one vector, or one argument, made both. A check that held makes its two
-    structures equal from there on. Of equal checks the first one, which dominates, stays. The
+    structures equal from there on. Of equal checks the first one, which dominates, stays. One with the
+    attribute `ragged.checked` is known to hold; it is dropped, and what it says holds in its whole block. The
     checks left compare the values in which the structures began, so that a chain of elementwise
     ops between has no other use.
 
@@ -71,12 +74,16 @@ class _Prover:
         """Decide the checks of a block and of the regions inside."""
         self.facts.push()
         self._seen.append(set())
+        known = [op.operation for op in block.operations if op.operation.name in _DECIDE and CHECKED in op.attributes]
+        for op in known:
+            _DECIDE[op.name](self, op)
+        self.proven += known
         for op in block.operations:
             op = op.operation
-            if op.name == "ragged.assert_conform":
-                self._count(op, self._conform(op))
-            elif op.name == "ragged.assert_valid":
-                self._count(op, self._valid(op))
+            if op in known:
+                continue
+            if op.name in _DECIDE:
+                self._count(op, _DECIDE[op.name](self, op))
             elif not op.name.startswith("linalg."):
                 for region in op.regions:
                     for inner in region.blocks:
@@ -90,7 +97,7 @@ class _Prover:
         else:
             self.kept += 1
 
-    def _conform(self, op: Any) -> bool:
+    def conform(self, op: Any) -> bool:
         for number, value in enumerate(op.operands):
             op.operands[number] = structural_source(value, self._sources)
         a, b = op.operands
@@ -113,7 +120,7 @@ class _Prover:
             for f in found
         )
 
-    def _valid(self, op: Any) -> bool:
+    def valid(self, op: Any) -> bool:
         kind, factor = string_attr(op, "kind"), optional_int(op, "factor")
         operands = list(op.operands)
         if self.facts.holds(kind, operands, factor):
@@ -132,3 +139,8 @@ class _Prover:
         self._seen[-1].add(key)
         return False
 
+
+_DECIDE: dict[str, Callable[[_Prover, Any], bool]] = {
+    "ragged.assert_conform": _Prover.conform,
+    "ragged.assert_valid": _Prover.valid,
+}

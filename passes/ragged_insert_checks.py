@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.asm.locations import name_of
+from ragged_dialect.checks import CHECKED
 from ragged_dialect.iteration import is_compute, touches_ragged
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -15,9 +17,6 @@ from ragged_dialect.passes.checking.rules import RULES, check_facts
 from ragged_dialect.passes.checking.structures import check_argument
 from ragged_dialect.passes.structure_keys import whole_value
 from ragged_dialect.types import is_ragged, shape_of
-
-CHECKED = "ragged.checked"
-"""Attribute of a function that has its checks."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +41,18 @@ class RaggedInsertChecks(RaggedPass):
     An index such as `i + k` of a compute op is compared with the extent as a whole, by the ends of its
     loops. The body of a linalg op gets no checks: a `tensor.extract` in it is trusted.
     What holds for every input gets no check. A function with the attribute `ragged.checked`, which
-    the pass sets, is left alone, so that running it twice changes nothing.
+    the pass sets, is left alone, so that running it twice changes nothing; so is an op with it, whose
+    operands are known to be right.
 
-    Options: `arguments=false` trusts ragged arguments. Runs on verified IR, before any
+    Options: `arguments=false` trusts ragged arguments; with `names=true` a check has the name of the location of
+    its op, where that has one, instead of the op's. Runs on verified IR, before any
     canonicalization and after `ragged-infer-layouts`: values whose layout is still to be inferred
     would get no checks, so a `ragged.annotate` is refused, as are functions with several blocks.
     """
 
     name: ClassVar[str] = "ragged-insert-checks"
     arguments: bool = True
+    names: bool = False
 
     def run(self, op: Any) -> None:
         """Insert the checks of every function of a module."""
@@ -65,7 +67,7 @@ class RaggedInsertChecks(RaggedPass):
         emit = Emitter(function)
         with emit.scope():
             self._check_arguments(emit, function)
-            _visit(emit, function.regions[0].blocks[0])
+            self._visit(emit, function.regions[0].blocks[0])
         emit.finish()
         function.attributes[CHECKED] = ir.UnitAttr.get()
 
@@ -89,25 +91,30 @@ class RaggedInsertChecks(RaggedPass):
                     check_facts(emit, argument, level, divisor, None, high)
 
 
+    def _visit(self, emit: Emitter, block: Any) -> None:
+        for op in list(block.operations):
+            op = op.operation
+            if op.name == "ragged.annotate":
+                text = "expected layouts to be inferred, got ragged.annotate (run ragged-infer-layouts first)"
+                raise PassFailure(op, text)
+            emit.guard(op, name_of(op.location) if self.names else None)
+            if CHECKED not in op.attributes:
+                _check(emit, op)
+            if op.name.startswith("linalg."):
+                continue
+            for region in op.regions:
+                for inner in region.blocks:
+                    with emit.scope():
+                        self._visit(emit, inner)
+
+
+def _check(emit: Emitter, op: Any) -> None:
+    rule = RULES.get(op.name)
+    if rule is not None:
+        rule(emit, op)
+    elif is_compute(op) and touches_ragged(op) and not whole_value(op):
+        check_compute(emit, op)
+
+
 def _integer(attr: Any) -> int | None:
     return None if attr is None else attr.value
-
-
-def _visit(emit: Emitter, block: Any) -> None:
-    for op in list(block.operations):
-        op = op.operation
-        if op.name == "ragged.annotate":
-            text = "expected layouts to be inferred, got ragged.annotate (run ragged-infer-layouts first)"
-            raise PassFailure(op, text)
-        emit.guard(op)
-        rule = RULES.get(op.name)
-        if rule is not None:
-            rule(emit, op)
-        elif is_compute(op) and touches_ragged(op) and not whole_value(op):
-            check_compute(emit, op)
-        if op.name.startswith("linalg."):
-            continue
-        for region in op.regions:
-            for inner in region.blocks:
-                with emit.scope():
-                    _visit(emit, inner)

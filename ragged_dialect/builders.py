@@ -182,9 +182,9 @@ def assume(x: Any, level: int, divisible_by: int | None = None, min: int | None 
     return create("ragged.assume", [x.type], [x], facts).result
 
 
-def assert_valid(data: Sequence[Any], kind: str, op: str, level: int, factor: int | None = None) -> None:
-    """`ragged.assert_valid`: a run-time check of index data."""
-    create("ragged.assert_valid", [], data, {"kind": kind, "op": op, "level": level, "factor": factor})
+def assert_valid(data: Sequence[Any], kind: str, op: str, level: int, factor: int | None = None) -> Any:
+    """`ragged.assert_valid`: a run-time check of index data; the op."""
+    return create("ragged.assert_valid", [], data, {"kind": kind, "op": op, "level": level, "factor": factor})
 
 
 def assert_conform(a: Any, b: Any, pairs: Sequence[tuple[int, int]], op: str) -> None:

@@ -171,6 +171,10 @@ _KINDS = (
 
 CHECK_KINDS = {kind.name: kind for kind in _KINDS}
 
+CHECKED = "ragged.checked"
+"""Attribute of a function that has its checks, and of an op about which all is known to hold that
+`ragged-insert-checks` would ask, or an assert that is known to hold."""
+
 HIGHEST = 2**63 - 1
 """What a record has instead of a larger value."""
 

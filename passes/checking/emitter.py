@@ -62,7 +62,7 @@ class Emitter:
         with ir.InsertionPoint(self._anchor if hoists else self._op), self._op.location:
             made = build()
         (self._entry_scope if hoists else self._scopes[-1])[whole] = made
-        if made is not None:
+        if isinstance(made, ir.Value):
             self._made.append(made)
             if hoists:
                 self._entry_values.add(made)

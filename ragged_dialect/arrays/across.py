@@ -10,6 +10,7 @@ from ragged_dialect.arrays.elements import kind
 from ragged_dialect.arrays.spec import DType
 from ragged_dialect.arrays.structures import of_value
 from ragged_dialect.arrays.tensor import Tensor
+from ragged_dialect.arrays.trace import known
 
 
 def is_across(x: Tensor, dims: frozenset[int]) -> bool:
@@ -27,7 +28,7 @@ def reduce_across(x: Tensor, name: str, dtype: DType) -> Tensor:
     if kind(dtype) == "b":
         x = astype(x, dtype=np.int8)
     limit = builders.max_length(x.value, 1)
-    value = builders.reduce_across(x.value, limit, 1, via)
-    known = {number: known for number, known in enumerate(x.axes) if number > 0}
-    made = of_value(x.trace, value, x.dtype, known)
+    value = known(builders.reduce_across(x.value, limit, 1, via))  # no more rows than there are elements
+    others = {number: axis for number, axis in enumerate(x.axes) if number > 0}
+    made = of_value(x.trace, value, x.dtype, others)
     return made if x.dtype == dtype else astype(made, dtype=dtype)

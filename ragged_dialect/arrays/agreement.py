@@ -45,14 +45,13 @@ def _check(expected: Level, given: Level, dim: int) -> None:
     if wanted is None and given[0].shape[given[1]] is not None:
         expected, given = given, expected
         wanted = expected[0].shape[expected[1]]
-    known, own = _origin(expected), _origin(given)
-    if known is not None and known == own:
+    origin, own = _origin(expected), _origin(given)
+    if origin is not None and origin == own:
         return
-    reference = wanted if wanted is not None else known
-    if own is None or reference is None:
-        builders.assert_valid([_value(given), _value(expected)], "equal", trace.op, dim)
-    else:
-        trace.guard(EqualExtents(trace.op, own, reference, dim))
+    reference = wanted if wanted is not None else origin
+    check = builders.assert_valid([_value(given), _value(expected)], "equal", trace.op, dim)
+    if own is not None and reference is not None:
+        trace.guard(EqualExtents(trace.op, own, reference, dim), check)
 
 
 def equal_extents(a: Level, b: Level, dim: int) -> Level:
@@ -88,7 +87,6 @@ def covers(plain: Level, ragged: Level) -> None:
     own = _plain(plain)
     extent = own.extent if own.extent is not None else own.origin
     origin = axis.root.origin
-    if origin is None or extent is None:
-        builders.assert_valid([_value(plain), builders.lengths(x.value, dim)], "covers", x.trace.op, dim)
-    else:
-        x.trace.guard(Covers(x.trace.op, extent, origin, level))
+    check = builders.assert_valid([_value(plain), builders.lengths(x.value, dim)], "covers", x.trace.op, dim)
+    if origin is not None and extent is not None:
+        x.trace.guard(Covers(x.trace.op, extent, origin, level), check)

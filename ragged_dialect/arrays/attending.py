@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ragged_dialect import builders
 from ragged_dialect._mlir import arith
 from ragged_dialect.arrays import elements, storage
 from ragged_dialect.arrays.agreement import batch_extent, covers, equal_extents
@@ -154,7 +153,6 @@ def _with_extent(mask: Tensor, dim: int, extent: int) -> Tensor:
     if mask.shape[dim] is not None:
         equal_extents((Tensor(mask.trace, mask.value, mask.dtype, tuple(axes)), dim), (mask, dim), dim)
         return mask
-    builders.assert_valid([emit.value(mask.extent(dim)), emit.value(extent)], "equal", mask.trace.op, dim)
     storage = emit.cast(mask.storage, dense_type(shape_of(axes).storage_shape(), mask.storage.type.element_type))
     return mask.trace.assembled(storage, axes, mask.dtype)
 

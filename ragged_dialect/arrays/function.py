@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.leaves import DenseLeaf, beside_ragged, dense_leaf, is_dense, leaf_spec
 from ragged_dialect.arrays.operators import OPERATIONS
@@ -39,7 +40,7 @@ def trace_function(name: str, leaves: Sequence[Any], body: Callable[[list[Tensor
     """Trace a function of tracers; the bindings' context is entered as long as the trace is used."""
     where, library = _place(name, leaves)
     with tracing(name, leaves, where) as trace:
-        with trace.building():
+        with trace.building(), ir.Location.name(name):
             results, tree = flatten(body(trace.tensors))
             returned = Returned()
             tensors = [as_tensor(trace, r) for r in results]
@@ -162,7 +163,8 @@ class Operation:
             return self._body(*given, **parameters)
         before, trace.op, trace.inside_operation = trace.op, self.name, True
         try:
-            return self._body(*given, **parameters)
+            with ir.Location.name(self.name):
+                return self._body(*given, **parameters)
         finally:
             trace.op, trace.inside_operation = before, False
 

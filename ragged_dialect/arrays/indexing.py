@@ -36,6 +36,7 @@ from ragged_dialect.arrays.reducing import dim_of
 from ragged_dialect.arrays.shaping import insert_ones, structured
 from ragged_dialect.arrays.structures import contiguous
 from ragged_dialect.arrays.tensor import Tensor
+from ragged_dialect.arrays.trace import known
 from ragged_dialect.errors import ArgumentError, AxisError, LayoutError
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering import emit, vectors
@@ -134,7 +135,6 @@ def pick(x: Tensor, dim: int, index: Any) -> Tensor:
     if x.layout.letter(dim) in RAGGED:
         return _pick_rows(x, dim, index)
     at = wrapped(index, x.extent(dim))
-    builders.assert_valid([at, emit.value(x.extent(dim))], "index", x.trace.op, dim)
     return structured(x, builders.select(x.value, at, dim))
 
 
@@ -147,7 +147,7 @@ def _pick_rows(x: Tensor, dim: int, index: Any) -> Tensor:
     first = vectors.generate(count, lambda q: emit.add(emit.load(starts, q), emit.load(at, q)))
     ones = vectors.generate(count, lambda _: emit.value(1))
     shown = window(x, dim, first, ones)
-    return structured(shown, builders.select(shown.value, emit.value(0), dim))
+    return structured(shown, known(builders.select(shown.value, emit.value(0), dim)))
 
 
 def slice_dim(x: Tensor, dim: int, start: Any, stop: Any, step: int) -> Tensor:
@@ -162,7 +162,7 @@ def slice_dim(x: Tensor, dim: int, start: Any, stop: Any, step: int) -> Tensor:
         return take(x, dim, vectors.generate(size, lambda i: emit.add(low, emit.mul(i, step))))
     low = emit.value(0) if start is None else clamped(start, extent)
     high = extent if stop is None else clamped(stop, extent)
-    return structured(x, builders.slice(x.value, low, emit.maximum(low, high), dim))
+    return structured(x, known(builders.slice(x.value, low, emit.maximum(low, high), dim)))
 
 
 def _slice_rows(x: Tensor, dim: int, start: Any, stop: Any) -> Tensor:

@@ -18,6 +18,7 @@ from ragged_dialect.arrays.reducing import reduce
 from ragged_dialect.arrays.reductions import INT64
 from ragged_dialect.arrays.shaping import restored, structured
 from ragged_dialect.arrays.tensor import Tensor
+from ragged_dialect.arrays.trace import known
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.generic import loop_index
 from ragged_dialect.layout import RAGGED
@@ -33,10 +34,6 @@ def _to_padded(x: Tensor, pad: Tensor, *maxima: Tensor, truncate: bool) -> Tenso
     if pad.leaf is not None:
         x.trace.number_fits(pad.leaf, x.dtype)
     limits = [emit.to_index(convert(scalar(m), m.dtype, INT64)) for m in maxima]
-    for dim, limit in zip(ragged, limits, strict=False):
-        builders.assert_valid([limit], "at_least", "to_padded", dim, 0)
-        if not truncate:
-            builders.assert_valid([limit, builders.lengths(x.value, dim)], "covers", "to_padded", dim)
     filler = convert(scalar(pad), pad.dtype, x.dtype)
     return structured(x, builders.to_padded(x.value, filler, limits, truncate))
 
@@ -60,16 +57,14 @@ def _from_padded(dense: Tensor, lengths: Tensor | None, pad: Tensor | None, mask
     if mask is not None:
         return _by_mask(dense, mask)
     vector = emit.as_vector(lengths.storage) if lengths is not None else _trimmed(dense, pad)
-    extent = dense.extent(1)
     if lengths is not None:
         if lengths.ndim != 1 or lengths.dtype.kind != "i" or not lengths.is_dense:
             raise ArgumentError("from_padded: expected a vector of integers for lengths, got another array")
         equal_extents((dense, 0), (lengths, 0), 0)
         builders.assert_valid([vector], "at_least", "from_padded", 1, 0)
-        builders.assert_valid([emit.value(extent), vector], "covers", "from_padded", 1)
     letters = "|".join(["dr", *("d" * (dense.ndim - 2))])
     made = builders.from_padded(dense.value, [vectors.scan(vector)], letters)
-    return structured(dense, made)
+    return structured(dense, made if lengths is not None else known(made))
 
 
 def _trimmed(dense: Tensor, pad: Tensor | None) -> Any:

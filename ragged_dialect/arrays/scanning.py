@@ -16,6 +16,7 @@ from ragged_dialect.arrays.reducing import dim_of, source
 from ragged_dialect.arrays.reductions import accumulator, wide
 from ragged_dialect.arrays.spec import DType
 from ragged_dialect.arrays.tensor import Tensor
+from ragged_dialect.arrays.trace import known
 from ragged_dialect.arrays.ufunc_bodies import Loop
 from ragged_dialect.arrays.ufuncs import BODIES, astype
 from ragged_dialect.errors import ArgumentError
@@ -84,4 +85,5 @@ def _pass(like: Tensor, value: Any, dim: int, distance: Any, ufunc: str) -> Any:
         return [select(there, both, given[0])]
 
     outs = [(out, like.dtype, like.axes, tuple(range(rank)))]
-    return compute(like.trace, [(current, range(rank))], outs, rank, frozenset(), body)[0].value
+    made = compute(like.trace, [(current, range(rank))], outs, rank, frozenset(), body)[0].value
+    return known(made)  # a loop carries values of one structure, which no pass sees

@@ -192,13 +192,7 @@ def partition(x: Tensor, vector: Tensor, *, axis: int = 0, lengths: bool = False
     """`axis` grouped into components by offsets, or lengths, of rank 1 or 2: a batch and a ragged dim; a
     view. RuntimeCheckError for offsets that do not fit."""
     dim = dim_of(x, axis)
-    source = vector.value
-    made = builders.partition(x.value, source, dim, lengths)
-    matrix = len(vector.axes) == 2
-    whole = builders.lengths(x.value, dim) if x.layout.letter(dim) in RAGGED else emit.value(x.extent(dim))
-    kind = ("row_lengths" if lengths else "rows") if matrix else ("lengths" if lengths else "offsets")
-    builders.assert_valid([source, whole], kind, "partition", dim + 1)
-    return structured(x, made, view=True)
+    return structured(x, builders.partition(x.value, vector.value, dim, lengths), view=True)
 
 
 @operation("split")
@@ -206,11 +200,7 @@ def split(x: Tensor, *, axis: int, factor: int) -> Tensor:
     """`axis` in an outer dim and a tile of `factor`, whose last one may have holes; a view.
     RuntimeCheckError for a batch that the factor does not divide: no component would fill it up."""
     x = contiguous(x)
-    dim = dim_of(x, axis)
-    made = builders.split(x.value, dim, factor)
-    if x.layout.is_batch(dim):
-        builders.assert_valid([emit.value(x.extent(dim))], "divides", "split", dim, factor)
-    return structured(x, made, view=True)
+    return structured(x, builders.split(x.value, dim_of(x, axis), factor), view=True)
 
 
 @operation("select")
@@ -218,8 +208,6 @@ def select(x: Tensor, index: Tensor, *, axis: int) -> Tensor:
     """One index of a dim. RuntimeCheckError where it is out of range, also of one component."""
     dim = dim_of(x, axis)
     at = emit.to_index(convert(index.value, index.dtype, np.dtype(np.int64)))
-    bound = builders.lengths(x.value, dim) if x.layout.letter(dim) in RAGGED else emit.value(x.extent(dim))
-    builders.assert_valid([at, bound], "index", "select", dim)
     return structured(x, builders.select(x.value, at, dim))
 
 

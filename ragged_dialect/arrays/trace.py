@@ -17,8 +17,10 @@ from ragged_dialect.arrays.guards import Conform, Fits, Guard, structure_at
 from ragged_dialect.arrays.leaves import DenseLeaf, dense_leaf, leaf_spec
 from ragged_dialect.arrays.spec import DType, Spec
 from ragged_dialect.arrays.tensor import Tensor
+from ragged_dialect.checks import CHECKED
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering import emit
+from ragged_dialect.passes.ragged_insert_checks import RaggedInsertChecks
 from ragged_dialect.runtime.signature import dtype_name
 from ragged_dialect.types import storage_type, vector_type
 
@@ -157,7 +159,8 @@ class Trace:
     # Values ----------------------------------------------------------------------------------------
 
     def assembled(self, storage: Any, axes: Sequence[Axis], dtype: DType) -> Tensor:
-        """A tracer of values and structure."""
+        """A tracer of values and structure, which fit: arguments were checked when they were made, and operations
+        compute structures that do. What a user gives as an index vector goes into an op of the dialect."""
         shape = shape_of(axes)
         if shape.layout.is_dense:
             return Tensor(self, storage, dtype, tuple(axes), storage=storage)
@@ -169,13 +172,16 @@ class Trace:
                 parts += axis.vectors
                 extents += [e for at, e in enumerate(axis.extents) if shape.has_extent_part(dim + at)]
             dim += len(axis.letters)
-        value = builders.assemble([*parts, *map(emit.value, extents)], shape.layout, shape.shape)
+        value = known(builders.assemble([*parts, *map(emit.value, extents)], shape.layout, shape.shape))
         return Tensor(self, value, dtype, tuple(axes), storage=storage)
 
     # Guards ----------------------------------------------------------------------------------------
 
-    def guard(self, guard: Guard) -> None:
-        """Ask something of the arguments."""
+    def guard(self, guard: Guard, check: Any = None) -> None:
+        """Ask something of the arguments before a call, which is cheaper than in the program: `check`, the assert of
+        the program that says the same, is known to hold then."""
+        if check is not None:
+            known(check)
         if guard not in self.guards:
             guard(self.leaves)
             self.guards.append(guard)
@@ -198,8 +204,10 @@ class Trace:
             b.same = a
             return a
         if a.origin is not None and b.origin is not None and a.letters.startswith(b.letters) and not a.origin.derived:
-            prefix = Origin(a.origin.leaf, a.origin.dim, str(len(b.letters)))
+            levels = len(b.letters)
+            prefix = Origin(a.origin.leaf, a.origin.dim, str(levels))
             self.guard(Conform(self.op, prefix, b.origin))
+            b.same = _prefix(self, a, levels)
             return a
         self._assert_conform(a, b)
         return a
@@ -225,7 +233,9 @@ class Trace:
     # The end ---------------------------------------------------------------------------------------
 
     def finish(self, results: Sequence[Any]) -> None:
-        """Return values from the function, and unify the vectors of axes that a guard made equal."""
+        """Return values from the function, unify the vectors of axes that a guard made equal, and insert the
+        dialect's checks. What calls are known to fulfil (see `known`) needs none, so that the pass that proves checks
+        leaves those which depend on data."""
         ir.Operation.create("func.return", operands=list(results))
         for axis in self._structures.values():
             root = axis.root
@@ -236,6 +246,20 @@ class Trace:
         self.function.attributes["function_type"] = ir.TypeAttr.get(
             ir.FunctionType.get(inputs, [r.type for r in results])
         )
+        RaggedInsertChecks(names=True).run(self.module.operation)
+
+
+def _prefix(trace: Trace, axis: NestedAxis, levels: int) -> NestedAxis:
+    from ragged_dialect.arrays.structures import prefix  # of tracers, which have a trace
+
+    return prefix(trace, axis, levels)
+
+
+def known(made: Any) -> Any:
+    """Mark the op that made a value, or an assert: calls fulfil what the dialect would check there."""
+    op = made.owner.operation if isinstance(made, ir.Value) else made
+    op.attributes[CHECKED] = ir.UnitAttr.get()
+    return made
 
 
 @contextmanager

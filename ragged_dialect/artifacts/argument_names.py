@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ragged_dialect._mlir import ir
-from ragged_dialect.asm.locations import file_position
+from ragged_dialect.asm.locations import file_position, name_of
 
 _VALUE = re.compile(rb"%([A-Za-z_][A-Za-z0-9_]*)")
 
@@ -22,9 +21,9 @@ def argument_names(locations: Sequence[Any], source: Any) -> list[str | None]:
 
 
 def _name(location: Any, source: Any, texts: dict[str, list[bytes]]) -> str | None:
-    location = ir.Location.from_attr(location.attr, location.context)  # of its own class, not Location
-    if isinstance(location, ir.NameLoc):
-        return str(location.name_str)
+    name = name_of(location)
+    if name is not None:
+        return name
     filename, line, column = file_position(location)
     if filename not in texts:
         texts[filename] = _lines(filename, source)

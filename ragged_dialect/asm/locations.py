@@ -50,6 +50,12 @@ def file_position(location: Any) -> tuple[str, int, int]:
     return "<unknown>", 0, 0
 
 
+def name_of(location: Any) -> str | None:
+    """The name of a named location, None for others."""
+    location = ir.Location.from_attr(location.attr, location.context)  # of its own class, not Location
+    return str(location.name_str) if isinstance(location, ir.NameLoc) else None
+
+
 def _inner(location: Any) -> list[Any]:
     if isinstance(location, ir.FusedLoc):
         return list(location.locations)

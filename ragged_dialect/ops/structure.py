@@ -20,8 +20,10 @@ from ragged_dialect.types import is_tensor
 
 
 def partition_count(vector: Any, lengths: bool) -> int | None:
-    """Static number of components (per row) an offsets or lengths operand makes."""
+    """Static number of components (per row) an offsets or lengths operand makes. LayoutError for no offset at all."""
     size = vector.shape[-1]
+    if size == 0 and not lengths:
+        raise LayoutError("expected at least 1 offset, got 0")
     return size if size is None or lengths else size - 1
 
 
@@ -48,8 +50,6 @@ class PartitionOp(RaggedOp, name="partition", traits=[Pure]):
         lengths = has_unit(self, "lengths")
         vector = check_vector(self.vector, "lengths" if lengths else "offsets", (1, 2))
         count = partition_count(vector, lengths)
-        if count is not None and count < 0:
-            raise LayoutError("expected at least 1 offset, got 0")
         shape = tensor_shape(self.x).partition(int_attr(self, "dim"), vector.rank, count, vector.shape[0])
         check_result(self, shape, self.x.type.element_type)
 
