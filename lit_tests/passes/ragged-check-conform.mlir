@@ -1,6 +1,6 @@
 // RUN: ragged-opt %s --ragged-check-conform=report=true | FileCheck %s
 
-// CHECK: module attributes {ragged.checks_dropped = 8 : i64, ragged.checks_kept = 9 : i64}
+// CHECK: module attributes {ragged.checks_dropped = 12 : i64, ragged.checks_kept = 9 : i64}
 
 // One vector made both levels.
 // CHECK-LABEL: func.func @same_vector
@@ -114,5 +114,22 @@ func.func @extents(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %n: index, %m: ind
   ragged.assert_valid %c2, %c3 {kind = "equal", op = "tensor.cast", level = 1} : (index, index) -> ()
   ragged.assert_valid %n, %m {kind = "equal", op = "tensor.cast", level = 2} : (index, index) -> ()
   ragged.assert_valid %m, %n {kind = "equal", op = "tensor.cast", level = 3} : (index, index) -> ()
+  return
+}
+
+// What is known to hold says so to the checks before it, too, and is no check itself.
+// CHECK-LABEL: func.func @known
+// CHECK-NOT: ragged.assert
+// CHECK: return
+func.func @known(%x: tensor<?x?xf32, #ragged.layout<"dr">>, %p: tensor<?x?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %b = tensor.dim %p, %c0 : tensor<?x?xf32>
+  %k = tensor.dim %p, %c1 : tensor<?x?xf32>
+  %l = ragged.lengths %x {level = 1} : (tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?xi64>
+  ragged.assert_valid %n, %b {kind = "equal", op = "add", level = 0} : (index, index) -> ()
+  ragged.assert_valid %k, %l {kind = "covers", op = "add", level = 1} : (index, tensor<?xi64>) -> ()
+  ragged.assert_valid %b, %n {kind = "equal", op = "add", level = 0, ragged.checked} : (index, index) -> ()
+  ragged.assert_valid %k, %l {kind = "covers", op = "add", level = 1, ragged.checked} : (index, tensor<?xi64>) -> ()
   return
 }

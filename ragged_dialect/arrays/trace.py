@@ -237,7 +237,7 @@ class Trace:
         dialect's checks. What calls are known to fulfil (see `known`) needs none, so that the pass that proves checks
         leaves those which depend on data."""
         ir.Operation.create("func.return", operands=list(results))
-        for axis in self._structures.values():
+        for axis in (*self._structures.values(), *self.prefixes.values()):
             root = axis.root
             if root is not axis:
                 for old, new in zip(axis.vectors, root.vectors, strict=True):
