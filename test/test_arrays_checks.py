@@ -15,7 +15,6 @@ import ragged_dialect as rg
 
 BIG = 2**62
 DENSE = np.arange(60, dtype=np.float32).reshape(2, 10, 3)
-BATCH = rg.partition(DENSE, np.array([[0, 3, 10], [0, 5, 10]]), axis=1)
 RAGGED = rg.from_lengths(np.arange(40, dtype=np.float32).reshape(20, 2), [10, 10])
 WINDOWS = rg.from_starts_lengths(np.arange(20.0), [4, 0], [10, 10])
 
@@ -67,10 +66,12 @@ def test_rows_that_do_not_fit(target: str, place: str, lengths: bool) -> None:
 @pytest.mark.parametrize(("axis", "extent", "count"), [(1, 2, 2), (2, None, 4)])
 def test_rows_within_a_batch(target: str, axis: int, extent: int | None, count: int) -> None:
     """Of a batch dim below another one, and of the ragged dim below both."""
+    batch = rg.partition(DENSE, np.array([[0, 3, 10], [0, 5, 10]]), axis=1)
     for rows in (count - 1, count + 1):
         given = np.array([[0, 1, extent or 1]] * rows)
-        with pytest.raises(rg.RuntimeCheckError, match=f"level {axis + 1}: expected {count} rows of offsets, got {rows}"):
-            runner(target)(BATCH, given, axis=axis, lengths=False)
+        text = f"partition: level {axis + 1}: expected {count} rows of offsets, got {rows}"
+        with pytest.raises(rg.RuntimeCheckError, match=text):
+            runner(target)(batch, given, axis=axis, lengths=False)
 
 
 def test_one_length_for_every_window() -> None:
