@@ -49,6 +49,6 @@ class CpuFunction:
         self._call(frame.address)
         status, parts = self._layout.read(frame)
         self._free_frames.append(frame)
-        if status:
+        if status and status[0]:
             raise_failed(self._checks, status)
         return self.signature.grouped(parts)
