@@ -61,3 +61,24 @@ func.func @merge(%x: tensor<?x?x8xf32, #rd>) -> tensor<?x8xf32> {
   %y = ragged.merge %x {dim = 0} : (tensor<?x?x8xf32, #rd>) -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
+
+
+// A dense value that comes from a forall which a check has closed.
+// CHECK-LABEL: func.func @after_close
+// CHECK: %[[F:.*]] = scf.forall (
+// CHECK: ragged.assert_valid
+// CHECK: return %[[F]]
+func.func @after_close(%x: tensor<?x?x2xf32, #rd>, %row: tensor<?x2xf32>, %n: index) -> tensor<?x2xf32> {
+  %e = ragged.empty %x : (tensor<?x?x2xf32, #rd>) -> tensor<?x?x2xf32, #rd>
+  %y = linalg.generic {
+    indexing_maps = [affine_map<(b, i, k) -> (b, i, k)>, affine_map<(b, i, k) -> (b, k)>, affine_map<(b, i, k) -> (b, i, k)>],
+    iterator_types = ["parallel", "parallel", "parallel"]
+  } ins(%x, %row : tensor<?x?x2xf32, #rd>, tensor<?x2xf32>) outs(%e : tensor<?x?x2xf32, #rd>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.addf %p, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<?x?x2xf32, #rd>
+  ragged.assert_valid %n, %n {kind = "equal", level = 0, op = "f"} : (index, index) -> ()
+  %m = ragged.merge %y {dim = 0} : (tensor<?x?x2xf32, #rd>) -> tensor<?x2xf32>
+  return %m : tensor<?x2xf32>
+}
