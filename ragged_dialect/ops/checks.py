@@ -167,9 +167,10 @@ def int_array(op: Any, name: str) -> list[int]:
     return list(attr)
 
 
-class AnnotateOp(RaggedOp, name="annotate", traits=[Pure]):
+class AnnotateOp(RaggedOp, name="annotate"):
     """Adds or removes the layout of a value; `ragged-infer-layouts` carries the layout to
-    everything connected and erases the op.
+    everything connected and erases the op. It has a memory effect, so that nothing else does, used
+    or not, and the lowering refuses one that is left.
 
     ```mlir
     %1 = ragged.annotate %0 : (tensor<3x?xf32>) -> tensor<3x?xf32, #ragged.layout<"dr">>
@@ -188,8 +189,9 @@ class AnnotateOp(RaggedOp, name="annotate", traits=[Pure]):
 
 
 def attach_check_effects() -> None:
-    """Checks write a status: they are never erased as dead, nor moved over one another."""
-    for name in ("ragged.assert_valid", "ragged.assert_conform"):
+    """Checks write a status: they are never erased as dead, nor moved over one another. Annotations
+    stay until their layout was used."""
+    for name in ("ragged.assert_valid", "ragged.assert_conform", "ragged.annotate"):
         attach_effects(name, lambda op: [(ir.MemoryEffect.Write, None)])
 
 
