@@ -6,6 +6,14 @@ from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.check_conditions import evaluate
+from ragged_dialect.lowering.nested import find_ops
+
+
+def drop_guards(module: Any) -> None:
+    """Erase every `ragged.guard`: checks that become control flow hold back what is behind them."""
+    for guard in find_ops(module, "ragged.guard"):
+        guard.results[0].replace_all_uses_with(guard.operands[0])
+        guard.erase()
 
 
 def factor_of(op: Any) -> int | None:

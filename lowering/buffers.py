@@ -11,6 +11,7 @@ from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.nested import ops_in
 from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.types import is_tensor
 
 VIEWS = frozenset(
     f"memref.{name}" for name in ("subview", "cast", "reinterpret_cast", "expand_shape", "collapse_shape")
@@ -26,7 +27,8 @@ def is_buffer(value: Any) -> bool:
 def require_buffers(module: Any) -> None:
     """PassFailure at the first loop over components or linalg op of a module that is on tensors."""
     for op in ops_in(module):
-        if len(op.results) and (op.name == "scf.forall" or op.name.startswith("linalg.")):
+        looped = op.name == "scf.forall" or op.name.startswith("linalg.")
+        if looped and any(is_tensor(result.type) for result in op.results):
             raise PassFailure(op, f"'{op.name}' op expected buffers, got tensors (run one-shot-bufferize first)")
 
 

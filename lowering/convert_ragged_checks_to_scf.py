@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, scf
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.asserts import description, evaluate_assert, statement
+from ragged_dialect.lowering.asserts import description, drop_guards, evaluate_assert, statement
 from ragged_dialect.lowering.check_conditions import compare
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.types import is_tensor
@@ -40,7 +40,7 @@ class ConvertRaggedChecksToScf(RaggedPass):
 
     The status is five i64 in front of the results: check number, case, component, two values. The
     checks' kinds, ops and levels are listed by number in the module's `ragged.checks`. Functions
-    without checks that call none keep their signature. Precondition: `convert-ragged-to-scf`; what is
+    without checks that call none keep their signature. Guards are dropped. Precondition: `convert-ragged-to-scf`; what is
     still ragged is an error.
     """
 
@@ -48,6 +48,7 @@ class ConvertRaggedChecksToScf(RaggedPass):
 
     def run(self, op: Any) -> None:
         """Lower the asserts of every function of a module."""
+        drop_guards(op)
         functions = [f.operation for f in op.regions[0].blocks[0].operations if f.operation.name == "func.func"]
         checked = _checked_functions(functions)
         state = _State(checked)

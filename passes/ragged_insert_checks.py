@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.iteration import is_compute, touches_ragged
 from ragged_dialect.layout import RAGGED
@@ -13,7 +14,9 @@ from ragged_dialect.passes.checking.compute import check_compute
 from ragged_dialect.passes.checking.emitter import Emitter
 from ragged_dialect.passes.checking.rules import RULES, check_facts
 from ragged_dialect.passes.checking.structures import check_argument
+from ragged_dialect.passes.rewriting import walk
 from ragged_dialect.passes.structure_keys import whole_value
+from ragged_dialect.tensor_rules import constant_of
 from ragged_dialect.types import is_ragged, shape_of
 
 CHECKED = "ragged.checked"
@@ -41,7 +44,9 @@ class RaggedInsertChecks(RaggedPass):
     dim of the operand for all others; of a compute op, the operand whose extent is refused.
     An index such as `i + k` of a compute op is compared with the extent as a whole, by the ends of its
     loops. The body of a linalg op gets no checks: a `tensor.extract` in it is trusted.
-    What holds for every input gets no check. A function with the attribute `ragged.checked`, which
+    Passes of MLIR move ops without memory effects out of loops, over a check that stays. So what a
+    checked op in a loop reads, or in a function that is called and may be inlined into one, goes
+    through a `ragged.guard` behind its checks. What holds for every input gets no check. A function with the attribute `ragged.checked`, which
     the pass sets, is left alone, so that running it twice changes nothing.
 
     Options: `arguments=false` trusts ragged arguments. Runs on verified IR, before any
@@ -54,18 +59,20 @@ class RaggedInsertChecks(RaggedPass):
 
     def run(self, op: Any) -> None:
         """Insert the checks of every function of a module."""
+        called = {call.attributes["callee"].value for call in walk(op) if call.name == "func.call"}
         for function in op.regions[0].blocks[0].operations:
             function = function.operation
             if function.name == "func.func" and len(function.regions[0].blocks) and CHECKED not in function.attributes:
-                self._run_function(function)
+                self._run_function(function, function.attributes["sym_name"].value in called)
 
-    def _run_function(self, function: Any) -> None:
+    def _run_function(self, function: Any, moves: bool) -> None:
         if len(function.regions[0].blocks) > 1:
             raise PassFailure(function, f"expected a function of 1 block, got {len(function.regions[0].blocks)}")
         emit = Emitter(function)
+        emit.moves = moves
         with emit.scope():
             self._check_arguments(emit, function)
-            _visit(emit, function.regions[0].blocks[0])
+            _visit(emit, function.regions[0].blocks[0], moves)
         emit.finish()
         function.attributes[CHECKED] = ir.UnitAttr.get()
 
@@ -93,21 +100,47 @@ def _integer(attr: Any) -> int | None:
     return None if attr is None else attr.value
 
 
-def _visit(emit: Emitter, block: Any) -> None:
+def _visit(emit: Emitter, block: Any, moves: bool) -> None:
+    """Check the ops of a block; with `moves` those that have checks might be moved over them."""
     for op in list(block.operations):
         op = op.operation
         if op.name == "ragged.annotate":
             text = "expected layouts to be inferred, got ragged.annotate (run ragged-infer-layouts first)"
             raise PassFailure(op, text)
         emit.guard(op)
+        emit.moves = moves
         rule = RULES.get(op.name)
         if rule is not None:
             rule(emit, op)
         elif is_compute(op) and touches_ragged(op) and not whole_value(op):
             check_compute(emit, op)
+        if moves and emit.taken:
+            _hold_back(op)
         if op.name.startswith("linalg."):
             continue
         for region in op.regions:
             for inner in region.blocks:
                 with emit.scope():
-                    _visit(emit, inner)
+                    _visit(emit, inner, moves or op.name != "scf.if")
+
+
+def _hold_back(op: Any) -> None:
+    """Let an op depend on the checks above it. Of an op that computes one operand is enough, one that
+    nothing fuses into the op; what the others read is found with it."""
+    numbers = [k for k, v in enumerate(op.operands) if _is_read(v)]
+    if is_compute(op):
+        ragged = [k for k in numbers if is_ragged(op.operands[k].type)]
+        numbers = [next((k for k in ragged if _is_outside(op.operands[k], op)), ragged[0])]
+    with ir.InsertionPoint(op), op.location:
+        for number in numbers:
+            op.operands[number] = builders.guard(op.operands[number])
+
+
+def _is_read(value: Any) -> bool:
+    if isinstance(value.type, ir.RankedTensorType):
+        return len(value.type.shape) > 0
+    return constant_of(value) is None
+
+
+def _is_outside(value: Any, op: Any) -> bool:
+    return isinstance(value.owner, ir.Block) or value.owner.operation.block != op.block

@@ -11,7 +11,7 @@ from ragged_dialect.passes.rewriting import walk
 from ragged_dialect.passes.structure_keys import whole_value
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
-VIEWS = frozenset({"ragged.annotate", "ragged.assume", "tensor.cast"})
+VIEWS = frozenset({"ragged.annotate", "ragged.assume", "ragged.guard", "tensor.cast"})
 """Ops whose result has the structure of their operand."""
 
 Dim = tuple[Any, int]

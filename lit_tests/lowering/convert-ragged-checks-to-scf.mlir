@@ -1,6 +1,6 @@
 // RUN: ragged-opt %s --allow-unregistered-dialect --convert-ragged-checks-to-scf | FileCheck %s
 
-// CHECK: module attributes {ragged.checks = {{\[}}["index", "ragged.select", 0], ["conform", "arith.addf", 1], ["conform", "arith.addf", 1]{{\]}}}
+// CHECK: module attributes {ragged.checks = {{\[}}["index", "ragged.select", 0], ["conform", "arith.addf", 1], ["conform", "arith.addf", 1], ["index", "ragged.select", 0]{{\]}}}
 
 // What follows a check runs when it holds; else the status is returned with empty results.
 // CHECK-LABEL: func.func @index
@@ -72,4 +72,16 @@ func.func @while(%a: tensor<?xi64>, %b: tensor<?xi64>, %n: index) -> index {
     scf.yield %j : index
   }
   return %0 : index
+}
+
+// What a guard held back is behind the check now.
+// CHECK-LABEL: func.func @guard
+// CHECK-NOT: ragged.guard
+// CHECK: scf.if
+// CHECK:   "test.use"(%arg0)
+func.func @guard(%i: index, %n: index) {
+  ragged.assert_valid %i, %n {kind = "index", op = "ragged.select", level = 0} : (index, index) -> ()
+  %0 = ragged.guard %i : (index) -> index
+  "test.use"(%0) : (index) -> ()
+  return
 }

@@ -82,3 +82,18 @@ func.func @after_close(%x: tensor<?x?x2xf32, #rd>, %row: tensor<?x2xf32>, %n: in
   %m = ragged.merge %y {dim = 0} : (tensor<?x?x2xf32, #rd>) -> tensor<?x2xf32>
   return %m : tensor<?x2xf32>
 }
+
+// A guard becomes one for every part that is read.
+// CHECK-LABEL: func.func @guard
+// CHECK-SAME: (%[[V:[a-z0-9]+]]: tensor<?x2xf32>, %[[O:[a-z0-9]+]]: tensor<?xi64>, %[[I:[a-z0-9]+]]: index)
+// CHECK-DAG: %[[GV:.*]] = ragged.guard %[[V]]
+// CHECK-DAG: %[[GO:.*]] = ragged.guard %[[O]]
+// CHECK-DAG: %[[GI:.*]] = ragged.guard %[[I]]
+// CHECK: tensor.extract %[[GO]][%[[GI]]]
+// CHECK: tensor.extract_slice %[[GV]]
+func.func @guard(%x: tensor<?x?x2xf32, #rd>, %i: index) -> tensor<?x2xf32> {
+  %0 = ragged.guard %x : (tensor<?x?x2xf32, #rd>) -> tensor<?x?x2xf32, #rd>
+  %1 = ragged.guard %i : (index) -> index
+  %2 = ragged.select %0, %1 {dim = 0} : (tensor<?x?x2xf32, #rd>, index) -> tensor<?x2xf32>
+  return %2 : tensor<?x2xf32>
+}
