@@ -206,7 +206,7 @@ def _types_in(attribute: Any) -> Iterator[Any]:
     if isinstance(attribute, ir.TypeAttr):
         type_ = attribute.value
         yield from (*type_.inputs, *type_.results) if isinstance(type_, ir.FunctionType) else (type_,)
-    elif isinstance(attribute, (ir.DenseElementsAttr, ir.DenseResourceElementsAttr)):
+    elif isinstance(attribute, ir.DenseElementsAttr):
         yield attribute.type
 
 

@@ -1,0 +1,132 @@
+"""Compiles and runs one random program after another in one process, and compares with the reference.
+
+Reads lines of JSON, `[seed, target, moved]`; answers each with a line: null, or what is wrong. With
+`moved` passes of MLIR that move ops are put between all passes that come before the checks are lowered.
+Erasing an op that is in use, which crashes later or never, is an error here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from support.flow_programs import damaged, flow_program
+from support.structures import assert_same
+
+import ragged_dialect
+from ragged_dialect._mlir import ir
+from ragged_dialect.errors import RuntimeCheckError
+from ragged_dialect.lowering import pipelines
+from ragged_dialect.lowering.stage import Stage
+from ragged_dialect.reference import run
+from ragged_dialect.types import shape_of
+
+_MOVES = ("func.func(loop-invariant-code-motion)", "func.func(control-flow-sink)", "cse", "inline{default-pipeline=cse}")
+_PASS = re.compile(r"(?:[^,{(]|\{[^}]*\}+|\([^)]*\)+)+")
+
+
+def moved(stages: Sequence[Stage], rng: random.Random) -> list[Stage]:
+    """Stages with moves after every pass until the checks are lowered."""
+    out: list[Stage] = []
+    lowered = False
+    moves = _MOVES
+    for stage in stages:
+        passes: list[str] = []
+        for text in _PASS.findall(stage.text):
+            lowered = lowered or text.startswith("convert-ragged-checks")
+            if text == "ragged-canonicalize":  # before, it folds tiles of static shape to constants
+                moves = (*_MOVES, "sccp")
+            passes.append(text)
+            passes += [] if lowered or text == "ragged-infer-layouts" else rng.choices(moves, k=rng.randint(0, 3))
+        out.append(Stage(stage.name, ",".join(passes)))
+    return out
+
+
+def check_erasures() -> None:
+    """Raise where an op is erased whose results, or arguments of whose blocks, are used outside of it."""
+    base = next(c for c in ir.Operation.__mro__ if "erase" in c.__dict__)
+    erase = base.erase
+
+    def checked(self: Any) -> None:
+        root = self.operation
+
+        def visit(op: Any) -> Any:
+            blocks = [block for region in op.regions for block in region.blocks]
+            for value in (*op.results, *(a for block in blocks for a in block.arguments)):
+                for use in value.uses:
+                    assert _within(use.owner.operation, root), f"erased {root.name} while {use.owner.name} uses it"
+            return ir.WalkResult.ADVANCE
+
+        root.walk(visit)
+        erase(self)
+
+    base.erase = checked
+
+
+def _within(op: Any, root: Any) -> bool:
+    while op is not None and op != root:
+        op = op.parent.operation if op.parent is not None else None
+    return op is not None
+
+
+def _outcome(call: Any) -> Any:
+    try:
+        return call()
+    except RuntimeCheckError as error:
+        return error
+
+
+def answer(seed: int, target: str, moves: bool) -> str | None:
+    """What is wrong with a program, None if nothing is."""
+    rng = random.Random(seed)
+    program = flow_program(seed)
+    args = program.args if rng.random() < 0.6 else damaged(program.args, rng)
+    expected = _outcome(lambda: run(program.text, "f", args))
+    cpu, gpu = pipelines.cpu_pipeline, pipelines.gpu_pipeline
+    try:
+        if moves:
+            pipelines.cpu_pipeline = lambda *a, **k: tuple(moved(cpu(*a, **k), rng))
+            pipelines.gpu_pipeline = lambda *a, **k: tuple(moved(gpu(*a, **k), rng))
+        compiled = ragged_dialect.compile(program.text, "f", target)
+        got = _outcome(lambda: compiled(*args))
+        _compare(program.text, got, expected)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}\n{program.text}\n{args}\n{expected}"
+    finally:
+        pipelines.cpu_pipeline, pipelines.gpu_pipeline = cpu, gpu
+    return None
+
+
+def _compare(text: str, got: Any, expected: Any) -> None:
+    if isinstance(got, RuntimeCheckError) or isinstance(expected, RuntimeCheckError):
+        both = isinstance(got, RuntimeCheckError) and isinstance(expected, RuntimeCheckError)
+        assert both, f"got {got}"
+        return
+    types = re.match(r"func.func @f\(.*\) -> \((.*)\) \{\n", text)
+    assert types is not None
+    found = list(got) if len(expected) > 1 else [got]
+    with ragged_dialect.dialect.context(), ir.Location.unknown():
+        parsed = ir.FunctionType(ir.Type.parse(f"() -> ({types[1]})")).results
+        for type_, a, b in zip(parsed, found, expected, strict=True):
+            if isinstance(type_, ir.RankedTensorType):
+                assert_same(shape_of(type_), a, b)
+            else:
+                np.testing.assert_array_equal(a, b)
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    check_erasures()
+    for line in sys.stdin:
+        print(json.dumps(answer(*json.loads(line))), file=answers, flush=True)
+
+
+main()
