@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect import builders
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.check_conditions import evaluate
 from ragged_dialect.lowering.nested import find_ops
 
 
-def drop_guards(module: Any) -> None:
-    """Erase every `ragged.guard`: checks that become control flow hold back what is behind them."""
-    for guard in find_ops(module, "ragged.guard"):
-        guard.results[0].replace_all_uses_with(guard.operands[0])
-        guard.erase()
+def settle(module: Any) -> None:
+    """What both lowerings of the checks start with. A `cf.assert` becomes a check: on its own it would
+    end the process. In the body of a linalg op it is dropped, `ragged-insert-checks` has put one in front
+    of it. A `ragged.guard` is dropped: what is behind a check has to stay there from here on."""
+    for op in find_ops(module, "cf.assert", "ragged.guard"):
+        if op.name == "ragged.guard":
+            op.results[0].replace_all_uses_with(op.operands[0])
+        elif not op.parent.name.startswith("linalg."):
+            with ir.InsertionPoint(op), op.location:
+                condition = arith.index_castui(emit.index_type(), op.operands[0])
+                builders.assert_valid([condition], "holds", f"cf.assert: {op.attributes['msg'].value}", 0)
+        op.erase()
 
 
 def factor_of(op: Any) -> int | None:

@@ -10,6 +10,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.iteration import is_compute, touches_ragged
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.checking.bodies import check_body
 from ragged_dialect.passes.checking.compute import check_compute
 from ragged_dialect.passes.checking.emitter import Emitter
 from ragged_dialect.passes.checking.rules import RULES, check_facts
@@ -43,11 +44,14 @@ class RaggedInsertChecks(RaggedPass):
     ops that make a structure (partition, assemble, from_padded, empty) and for arguments, and the
     dim of the operand for all others; of a compute op, the operand whose extent is refused.
     An index such as `i + k` of a compute op is compared with the extent as a whole, by the ends of its
-    loops. The body of a linalg op gets no checks: a `tensor.extract` in it is trusted.
-    Passes of MLIR move ops without memory effects out of loops, over a check that stays. So what a
+    loops. The body of a linalg op gets no checks: a `tensor.extract` in it is trusted. A `cf.assert`
+    in it is repeated in front of the op, for all of its elements at once. What holds for every input
+    gets no check. A function with the attribute `ragged.checked`, which the pass sets, is left alone,
+    so that running it twice changes nothing.
+
+    MLIR's passes move ops without memory effects out of loops, over a check that stays. So what a
     checked op in a loop reads, or in a function that is called and may be inlined into one, goes
-    through a `ragged.guard` behind its checks. What holds for every input gets no check. A function with the attribute `ragged.checked`, which
-    the pass sets, is left alone, so that running it twice changes nothing.
+    through a `ragged.guard` behind its checks, until the checks are lowered.
 
     Options: `arguments=false` trusts ragged arguments. Runs on verified IR, before any
     canonicalization and after `ragged-infer-layouts`: values whose layout is still to be inferred
@@ -116,6 +120,7 @@ def _visit(emit: Emitter, block: Any, moves: bool) -> None:
             check_compute(emit, op)
         if moves and emit.taken:
             _hold_back(op)
+        check_body(op)
         if op.name.startswith("linalg."):
             continue
         for region in op.regions:

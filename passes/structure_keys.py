@@ -300,7 +300,8 @@ def _above(value: Any) -> Any | None:
 
 def structural_source(value: Any, memo: dict[Any, Any]) -> Any:
     """The value furthest up whose dims have the same extents and lengths, one by one, by type too: a
-    guard has its own, which is not known before it. `memo` makes chains of values linear; it is valid while the ops stay."""
+    guard has its own, which is not known before it. `memo` makes chains of values linear; it is valid
+    while the ops stay."""
     chain: list[Any] = []
     while value not in memo:
         above = _above(value)

@@ -1,6 +1,6 @@
 // RUN: ragged-opt %s --allow-unregistered-dialect --convert-ragged-checks-to-scf | FileCheck %s
 
-// CHECK: module attributes {ragged.checks = {{\[}}["index", "ragged.select", 0], ["conform", "arith.addf", 1], ["conform", "arith.addf", 1], ["index", "ragged.select", 0]{{\]}}}
+// CHECK: module attributes {ragged.checks = {{\[}}["index", "ragged.select", 0], ["conform", "arith.addf", 1], ["conform", "arith.addf", 1], ["index", "ragged.select", 0], ["holds", "cf.assert: text", 0]{{\]}}}
 
 // What follows a check runs when it holds; else the status is returned with empty results.
 // CHECK-LABEL: func.func @index
@@ -83,5 +83,16 @@ func.func @guard(%i: index, %n: index) {
   ragged.assert_valid %i, %n {kind = "index", op = "ragged.select", level = 0} : (index, index) -> ()
   %0 = ragged.guard %i : (index) -> index
   "test.use"(%0) : (index) -> ()
+  return
+}
+
+// An assert that the program has of its own is a check.
+// CHECK-LABEL: func.func @assert
+// CHECK-SAME: (%[[C:.*]]: i1) -> (i64, i64, i64, i64, i64)
+// CHECK-NOT: cf.assert
+// CHECK: arith.index_castui %[[C]]
+// CHECK: return
+func.func @assert(%c: i1) {
+  cf.assert %c, "text"
   return
 }

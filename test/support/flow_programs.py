@@ -44,12 +44,14 @@ def _while(state: State, dim: int) -> bool:
     type_, count, number = state.type, state.pick(0, 2), state.count
     low, step, high = state.constant(0), state.constant(1), state.argument("index", count)
     body = _body(state, f"%c{number}", state.name, f"%s{number}")
+    types = f"({type_}, index) -> ({type_}, index)"
     text = (
-        f"%w{number}:2 = scf.while (%b{number} = {state.name}, %i{number} = {low}) : ({type_}, index) -> ({type_}, index) {{\n"
+        f"%w{number}:2 = scf.while (%b{number} = {state.name}, %i{number} = {low}) : {types} {{\n"
         f"    %t{number} = arith.cmpi slt, %i{number}, {high} : index\n"
         f"    scf.condition(%t{number}) %b{number}, %i{number} : {type_}, index\n  }} do {{\n"
         f"  ^bb0(%c{number}: {type_}, %j{number}: index):\n    {body}\n"
-        f"    %k{number} = arith.addi %j{number}, {step} : index\n    scf.yield %s{number}, %k{number} : {type_}, index\n  }}"
+        f"    %k{number} = arith.addi %j{number}, {step} : index\n"
+        f"    scf.yield %s{number}, %k{number} : {type_}, index\n  }}"
     )
     state.lines.append(text)
     state.become(f"%w{number}#0", state.value.shape, _double(state, count))
@@ -90,10 +92,11 @@ def _partition_in_loop(state: State, dim: int) -> bool:
     ragged = state.value.shape.partition(0, 1, None)
     low, step, high = state.constant(0), state.constant(1), state.argument("index", count)
     type_, made_type = state.type, type_text(ragged, ELEMENT)
+    partition = f"({type_}, tensor<?xi64>) -> {made_type}"
     made = state.emit(
         f"scf.for %i{number} = {low} to {high} step {step} iter_args(%c{number} = {state.name}) -> ({type_}) {{\n"
-        f"    %p{number} = ragged.partition {state.name}, {vector} {{dim = 0}} : ({type_}, tensor<?xi64>) -> {made_type}\n"
-        f"    %q{number} = ragged.partition %c{number}, {vector} {{dim = 0}} : ({type_}, tensor<?xi64>) -> {made_type}\n"
+        f"    %p{number} = ragged.partition {state.name}, {vector} {{dim = 0}} : {partition}\n"
+        f"    %q{number} = ragged.partition %c{number}, {vector} {{dim = 0}} : {partition}\n"
         f"    %s{number} = arith.addi %p{number}, %q{number} : {made_type}\n"
         f"    %m{number} = ragged.merge %s{number} {{dim = 0}} : ({made_type}) -> {type_}\n"
         f"    scf.yield %m{number} : {type_}\n  }}"

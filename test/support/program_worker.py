@@ -27,7 +27,12 @@ from ragged_dialect.lowering.stage import Stage
 from ragged_dialect.reference import run
 from ragged_dialect.types import shape_of
 
-_MOVES = ("func.func(loop-invariant-code-motion)", "func.func(control-flow-sink)", "cse", "inline{default-pipeline=cse}")
+_MOVES = (
+    "func.func(loop-invariant-code-motion)",
+    "func.func(control-flow-sink)",
+    "cse",
+    "inline{default-pipeline=cse}",
+)
 _PASS = re.compile(r"(?:[^,{(]|\{[^}]*\}+|\([^)]*\)+)+")
 
 
