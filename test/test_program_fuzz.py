@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 
 import pytest
+from support.flow_programs import HOISTED
 from support.worker import Died, Worker
 
 FEW, MANY = 6, 1500
@@ -34,6 +35,19 @@ def _sweep(target: str, count: int) -> None:
 
 def test_programs() -> None:
     _sweep("cpu", FEW)
+
+
+@pytest.mark.parametrize("target", ["cpu", "emulator"])
+def test_nothing_is_read_before_its_check(target: str) -> None:
+    """Loops that run never or once, out of which upstream moves all that it takes for pure."""
+    worker = Worker("program_worker.py", FREED)
+    try:
+        for name in HOISTED:
+            for count in (0, 1):
+                wrong = worker.run([[name, count], target, True], SECONDS)
+                assert wrong is None, wrong
+    finally:
+        worker.stop()
 
 
 @pytest.mark.slow

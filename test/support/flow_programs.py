@@ -152,6 +152,54 @@ def flow_program(seed: int, steps: int = 8) -> Program:
     return generate(pick, layout, ELEMENT, steps, FLOW)
 
 
+_LOOP = """func.func @f(%v: tensor<?xi32>, %o: tensor<?xi64>, %w: tensor<?xi32>, %p: tensor<?xi64>, %k: index,
+    %n: index) -> tensor<2xi32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  %e = tensor.empty() : tensor<2xi32>
+  %f = linalg.fill ins(%zero : i32) outs(%e : tensor<2xi32>) -> tensor<2xi32>
+  BEFORE
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %f) -> tensor<2xi32> {
+    INSIDE
+    %m = linalg.reduce { arith.addi } ins(%x : TYPE) outs(%f : tensor<2xi32>) dimensions = [1]
+    %s = arith.addi %m, %a : tensor<2xi32>
+    scf.yield %s : tensor<2xi32>
+  }
+  return %r : tensor<2xi32>
+}
+"""
+_MADE = (
+    "%y = ragged.partition %v, %o {dim = 0} : (tensor<?xi32>, tensor<?xi64>) -> TYPE\n"
+    "  %z = ragged.partition %w, %p {dim = 0} : (tensor<?xi32>, tensor<?xi64>) -> TYPE"
+)
+_WRONG = np.array([0, 2**40, 4], np.int64)
+_GOOD = [np.arange(4, dtype=np.int32), np.array([0, 1, 4], np.int64)]
+
+
+def _loop(before: str, inside: str, args: list[Any]) -> tuple[str, list[Any]]:
+    text = _LOOP.replace("BEFORE", before).replace("INSIDE", inside)
+    text = text.replace("WINDOW", 'tensor<2x?xi32, #ragged.layout<"dw">>')
+    return text.replace("TYPE", 'tensor<2x?xi32, #ragged.layout<"dr">>'), args
+
+
+HOISTED = {
+    "structure": _loop("", f"{_MADE}\n    %x = arith.addi %y, %y : TYPE", [_GOOD[0], _WRONG, *_GOOD, 0]),
+    "conformity": _loop(
+        _MADE, "%x = arith.addi %y, %z : TYPE", [*_GOOD, np.zeros(1, np.int32), np.array([0, 1, 1]), 0]
+    ),
+    "index": _loop(
+        _MADE,
+        "%q = tensor.extract %y[%c1, %k] : TYPE\n    %j = arith.index_cast %q : i32 to index\n"
+        "    %l = ragged.slice %y, %c0, %j {dim = 1} : (TYPE, index, index) -> WINDOW\n"
+        "    %x = ragged.compact %l : (WINDOW) -> TYPE",
+        [*_GOOD, *_GOOD, 2**45],
+    ),
+}
+"""Loops of what does not change in them, with data that fails its checks there: text, arguments but the
+number of iterations."""
+
+
 def damaged(args: list[Any], rng: random.Random) -> list[Any]:
     """Arguments with one index vector changed: its entries, or how many they are."""
     vectors = [(k, j) for k, arg in enumerate(args) for j, part in _parts(arg) if _is_vector(part)]
