@@ -4,8 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect import builders
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.check_conditions import evaluate
+from ragged_dialect.lowering.nested import find_ops
+
+
+def settle(module: Any) -> None:
+    """What both lowerings of the checks start with. A `cf.assert` becomes a check: on its own it would
+    end the process. In the body of a linalg op it is dropped, `ragged-insert-checks` has put one in front
+    of it. A `ragged.guard` is dropped: what is behind a check has to stay there from here on."""
+    for op in find_ops(module, "cf.assert", "ragged.guard"):
+        if op.name == "ragged.guard":
+            op.results[0].replace_all_uses_with(op.operands[0])
+        elif not op.parent.name.startswith("linalg."):
+            with ir.InsertionPoint(op), op.location:
+                condition = arith.index_castui(emit.index_type(), op.operands[0])
+                builders.assert_valid([condition], "holds", f"cf.assert: {op.attributes['msg'].value}", 0)
+        op.erase()
 
 
 def factor_of(op: Any) -> int | None:

@@ -10,6 +10,8 @@ from ragged_dialect.iteration import expr_uses
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.nested import ops_in
+from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.types import is_tensor
 
 VIEWS = frozenset(
     f"memref.{name}" for name in ("subview", "cast", "reinterpret_cast", "expand_shape", "collapse_shape")
@@ -20,6 +22,14 @@ VIEWS = frozenset(
 def is_buffer(value: Any) -> bool:
     """Whether a value is a memref."""
     return isinstance(value.type, ir.MemRefType)
+
+
+def require_buffers(module: Any) -> None:
+    """PassFailure at the first loop over components or linalg op of a module that is on tensors."""
+    for op in ops_in(module):
+        looped = op.name == "scf.forall" or op.name.startswith("linalg.")
+        if looped and any(is_tensor(result.type) for result in op.results):
+            raise PassFailure(op, f"'{op.name}' op expected buffers, got tensors (run one-shot-bufferize first)")
 
 
 def defining_op(value: Any) -> Any:

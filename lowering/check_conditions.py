@@ -264,6 +264,10 @@ def _equal(extent: Any, wanted: Any) -> list[Case]:
     return [_whole(lambda: compare("ne", extent, wanted), lambda: extent, lambda: wanted)]
 
 
+def _holds(condition: Any) -> list[Case]:
+    return [_whole(lambda: compare("eq", condition, 0), lambda: 0, lambda: 0)]
+
+
 def _covers(extent: Any, lengths: Any) -> list[Case]:
     return [_each([lengths], lambda i: compare("slt", extent, _at(lengths, i)), lambda i: (extent, _at(lengths, i)))]
 
@@ -311,6 +315,7 @@ _CASES: dict[str, Callable[..., list[Case]]] = {
     "at_least": _against(lambda x, f: compare("slt", x, f)),
     "at_most": _against(lambda x, f: compare("sgt", x, f)),
     "equal": _equal,
+    "holds": _holds,
     "covers": _covers,
     "conform": _conform,
     "fits": _fits,

@@ -8,7 +8,7 @@ from typing import Any
 
 from ragged_dialect.layout import Layout
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.parts import Parts, Pending
+from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import shape_of
 
@@ -58,15 +58,15 @@ class Lowering:
     def is_pending(self, value: Any) -> bool:
         """Whether a value comes from the open forall."""
         parts = self.map.get(value)
-        return parts is not None and isinstance(parts.held, Pending) and parts.held.forall is self.forall
+        return parts is not None and parts.pending is not None
 
     def bind(self, old: Any, parts: Parts) -> None:
         """Set the parts of a value; the uses of a dense one are replaced once its tensor exists."""
         self.map[old] = parts
         if not parts.layout.is_dense:
             return
-        if isinstance(parts.held, Pending):
-            parts.held.forall.on_close(lambda: self._replace_dense(old, parts))
+        if parts.pending is not None:
+            parts.pending.forall.on_close(lambda: self._replace_dense(old, parts))
         else:
             self._replace_dense(old, parts)
 

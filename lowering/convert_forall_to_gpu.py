@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.gpu.schedules import GENERAL, SCHEDULE, SCHEDULES, Schedule
 from ragged_dialect.lowering.gpu.status import GATE, Guards, status_of
 from ragged_dialect.lowering.nested import find_ops, outermost
@@ -42,6 +43,7 @@ class ConvertForallToGpu(RaggedPass):
             raise PassFailure(op, f"expected threads of 32, 64, 128, 256, 512 or 1024, got {self.threads}")
         if self.unroll not in (1, 2, 4, 8):
             raise PassFailure(op, f"expected unroll of 1, 2, 4 or 8, got {self.unroll}")
+        require_buffers(op)
         kernels = None
         for function in list(op.regions[0].blocks[0].operations):
             if function.operation.name != "func.func":

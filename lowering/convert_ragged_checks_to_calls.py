@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import arith, func, ir
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.asserts import description, evaluate_assert, statement
+from ragged_dialect.lowering.asserts import description, evaluate_assert, settle, statement
 from ragged_dialect.lowering.check_conditions import compare
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.verify import verify_ragged
@@ -32,7 +32,8 @@ class ConvertRaggedChecksToCalls(RaggedPass):
     ```
 
     `%number` counts checks from 1 and is 0 when the check holds; the module's `ragged.checks` lists
-    their kinds, ops and levels. A check that was made before in the same block, or around it, goes.
+    their kinds, ops and levels. A check that was made before in the same block, or around it, goes,
+    and so do guards: from here on no pass may move loads over the calls. A `cf.assert` is a check as well.
     Precondition: `convert-ragged-to-scf`; what is still ragged is an error.
     """
 
@@ -40,6 +41,7 @@ class ConvertRaggedChecksToCalls(RaggedPass):
 
     def run(self, op: Any) -> None:
         """Lower the asserts of every function of a module."""
+        settle(op)
         checks: list[Any] = []
         for function in list(op.regions[0].blocks[0].operations):
             if function.operation.name == "func.func":

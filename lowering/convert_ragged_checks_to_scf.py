@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, scf
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.asserts import description, evaluate_assert, statement
+from ragged_dialect.lowering.asserts import description, evaluate_assert, settle, statement
 from ragged_dialect.lowering.check_conditions import compare
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.types import is_tensor
@@ -40,14 +40,15 @@ class ConvertRaggedChecksToScf(RaggedPass):
 
     The status is five i64 in front of the results: check number, case, component, two values. The
     checks' kinds, ops and levels are listed by number in the module's `ragged.checks`. Functions
-    without checks that call none keep their signature. Precondition: `convert-ragged-to-scf`; what is
-    still ragged is an error.
+    without checks that call none keep their signature. A `cf.assert` is a check as well; guards are
+    dropped. Precondition: `convert-ragged-to-scf`; what is still ragged is an error.
     """
 
     name: ClassVar[str] = "convert-ragged-checks-to-scf"
 
     def run(self, op: Any) -> None:
         """Lower the asserts of every function of a module."""
+        settle(op)
         functions = [f.operation for f in op.regions[0].blocks[0].operations if f.operation.name == "func.func"]
         checked = _checked_functions(functions)
         state = _State(checked)
@@ -113,7 +114,7 @@ def _lower_function(state: _State, function: Any) -> None:
 
 def _zeros(block: Any) -> list[Any]:
     with ir.InsertionPoint.at_block_begin(block):
-        return [emit.constant(emit.i64(), 0)] * STATUS
+        return _good()
 
 
 def _lower_block(state: _State, block: Any, good: list[Any], held: frozenset[Any] = frozenset()) -> None:
@@ -127,7 +128,7 @@ def _lower_block(state: _State, block: Any, good: list[Any], held: frozenset[Any
             _lower_run(state, block, _run_of_checks(operations[at:]), good, held)
         else:
             with ir.InsertionPoint(op), op.location:
-                status = _LOWERED[op.name](state, op)
+                status = _lowered(op)(state, op)
             _guard(state, block, op, status, held)
         return
     _finish(block, good)
@@ -188,7 +189,7 @@ def _evaluate(state: _State, op: Any) -> list[Any]:
 
 def _finish(block: Any, status: list[Any]) -> None:
     """Put the status in front of the terminator's operands."""
-    terminator = list(block.operations)[-1].operation
+    terminator = _terminator(block)
     with ir.InsertionPoint(terminator), terminator.location:
         ir.Operation.create(
             terminator.name, operands=[*status, *terminator.operands], attributes=emit.copy_attributes(terminator)
@@ -236,34 +237,88 @@ def _take_blocks(source: Any, target: Any) -> None:
 def _lower_for(state: _State, op: Any) -> list[Any]:
     """The status is carried: after a failure the loop does nothing."""
     low, high, step, *inits = op.operands
-    zero = [emit.constant(emit.i64(), 0)] * STATUS
-    made = _with_status(op, [low, high, step, *zero, *inits], 1)
-    old = op.regions[0].blocks[0]
-    arguments = list(old.arguments)
-    block = made.regions[0].blocks.append(arguments[0].type, *[emit.i64()] * STATUS, *[a.type for a in arguments[1:]])
-    new = list(block.arguments)
-    carried = new[1 : 1 + STATUS]
-    results = [r.type for r in made.results]
+    made = _with_status(op, [low, high, step, *_good(), *inits], 1)
+    block, status = _with_carried_status(op.regions[0], made.regions[0], 1)
     with ir.InsertionPoint(block):
-        fine = arith.cmpi(0, carried[0], emit.constant(emit.i64(), 0))
-        guard = scf.IfOp(fine, results, has_else=True)
+        guard = _run_while_good(state, op.regions[0], status, list(block.arguments)[1 + STATUS :])
         scf.yield_(list(guard.results))
-    for source, target in zip(arguments, [new[0], *new[1 + STATUS :]], strict=True):
-        source.replace_all_uses_with(target)
-    for inner in list(old.operations):
-        inner.operation.detach_from_parent()
-        guard.then_block.append(inner)
-    with ir.InsertionPoint(guard.else_block):
-        scf.yield_([*carried, *new[1 + STATUS :]])
-    _lower_block(state, guard.then_block, _zeros(guard.then_block))
     return list(made.results)[:STATUS]
+
+
+def _lower_while(state: _State, op: Any) -> list[Any]:
+    """The status is carried, and is good wherever the body runs: after a failure there or in the
+    condition the condition is false."""
+    made = _with_status(op, [*_good(), *op.operands], 2)
+    block, status = _with_carried_status(op.regions[0], made.regions[0], 0)
+    condition = _terminator(op.regions[0].blocks[0])
+    with ir.InsertionPoint(condition), condition.location:
+        scf.yield_(list(condition.operands))
+    with ir.InsertionPoint(block):
+        nothing = [_nothing(v.type, status[0]) for v in condition.operands]
+        condition.erase()
+        guard = _run_while_good(state, op.regions[0], status, nothing)
+        *found, again = list(guard.results)[: STATUS + 1]
+        scf.condition(again, [*found, *list(guard.results)[STATUS + 1 :]])
+    block, _ = _with_carried_status(op.regions[1], made.regions[1], 0)
+    _move(op.regions[1].blocks[0], block)
+    _lower_block(state, block, _zeros(block))
+    return list(made.results)[:STATUS]
+
+
+def _good() -> list[Any]:
+    """The status of no failure."""
+    return [emit.constant(emit.i64(), 0)] * STATUS
+
+
+def _with_carried_status(source: Any, target: Any, at: int) -> tuple[Any, list[Any]]:
+    """The block of a loop with a status among its arguments, still empty, and that status. What the
+    old block holds uses the new arguments."""
+    old = list(source.blocks[0].arguments)
+    types = [a.type for a in old]
+    block = target.blocks.append(*types[:at], *[emit.i64()] * STATUS, *types[at:])
+    new = list(block.arguments)
+    status = new[at : at + STATUS]
+    for argument, replacement in zip(old, [*new[:at], *new[at + STATUS :]], strict=True):
+        argument.replace_all_uses_with(replacement)
+    return block, status
+
+
+def _run_while_good(state: _State, source: Any, status: list[Any], otherwise: list[Any]) -> Any:
+    """The ops of a region in an scf.if that gives their status and what they yield, or the status at
+    hand and `otherwise`."""
+    fine = arith.cmpi(0, status[0], emit.constant(emit.i64(), 0))
+    guard = scf.IfOp(fine, [*[emit.i64()] * STATUS, *(v.type for v in otherwise)], has_else=True)
+    _move(source.blocks[0], guard.then_block)
+    with ir.InsertionPoint(guard.else_block):
+        scf.yield_([*status, *otherwise])
+    _lower_block(state, guard.then_block, _zeros(guard.then_block))
+    return guard
+
+
+def _move(source: Any, target: Any) -> None:
+    """Move the ops of a block to the end of another."""
+    for inner in list(source.operations):
+        inner.operation.detach_from_parent()
+        target.append(inner)
+
+
+def _terminator(block: Any) -> Any:
+    return list(block.operations)[-1].operation
 
 
 _LOWERED: dict[str, Callable[[_State, Any], list[Any]]] = {
     "func.call": _lower_call,
     "scf.if": _lower_if,
     "scf.for": _lower_for,
+    "scf.while": _lower_while,
 }
+
+
+def _lowered(op: Any) -> Callable[[_State, Any], list[Any]]:
+    if op.name not in _LOWERED:
+        names = ", ".join(_LOWERED)
+        raise PassFailure(op, f"expected checks in {names} only, got one in '{op.name}'")
+    return _LOWERED[op.name]
 
 
 def _guard(state: _State, block: Any, op: Any, status: list[Any], held: frozenset[Any]) -> None:

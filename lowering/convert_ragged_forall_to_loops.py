@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from ragged_dialect._mlir import DYNAMIC, ir, memref, scf
 from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.buffers import plain_dim, range_view
+from ragged_dialect.lowering.buffers import plain_dim, range_view, require_buffers
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.nested import find_ops
 from ragged_dialect.passes.base import RaggedPass
@@ -39,6 +39,7 @@ class ConvertRaggedForallToLoops(RaggedPass):
 
     def run(self, op: Any) -> None:
         """Convert every function of a module."""
+        require_buffers(op)
         for function in op.regions[0].blocks[0].operations:
             if function.operation.name == "func.func":
                 for block in function.operation.regions[0].blocks:

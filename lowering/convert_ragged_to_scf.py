@@ -94,7 +94,15 @@ def _lower_function(function: Any) -> None:
     with ctx.scope(), ir.InsertionPoint(function), function.location:
         control.lower_func(ctx, function, process)
     for op in reversed(ctx.dead):
-        op.erase()
+        _erase(op)
+
+
+def _erase(op: Any) -> None:
+    """Erase an op that was lowered. The bindings would let a use of it dangle."""
+    for result in op.results:
+        for use in result.uses:
+            raise AssertionError(f"expected no use of '{op.name}' to be left, got one in '{use.owner.name}'")
+    op.erase()
 
 
 def _lower_op(ctx: Lowering, op: Any, process: control.Process) -> None:

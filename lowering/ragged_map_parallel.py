@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering.buffers import VIEWS
+from ragged_dialect.lowering.buffers import VIEWS, require_buffers
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.blocks_or_pieces import both_ways
 from ragged_dialect.lowering.gpu.device_regions import SERIAL
@@ -55,6 +55,7 @@ class RaggedMapParallel(RaggedPass):
             raise PassFailure(op, f"expected a schedule among {names}, got '{self.schedule}'")
         if self.tile < 1:
             raise PassFailure(op, f"expected a tile of at least 1 element, got {self.tile}")
+        require_buffers(op)
         for function in op.regions[0].blocks[0].operations:
             if function.operation.name == "func.func" and len(function.operation.regions[0].blocks) > 0:
                 for block in function.operation.regions[0].blocks:

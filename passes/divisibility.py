@@ -92,7 +92,7 @@ def _same_structure(op: Any, value: Any) -> Any | None:
         return op.operands[len(op.operands) - len(op.results) + value.result_number]
     if op.name == "arith.select" and not is_tensor(op.operands[0].type):
         return None
-    if op.name.split(".")[0] in ELEMENTWISE_DIALECTS or op.name in ("tensor.cast", "ragged.compact"):
+    if op.name.split(".")[0] in ELEMENTWISE_DIALECTS or op.name in ("tensor.cast", "ragged.compact", "ragged.guard"):
         return next((v for v in op.operands if is_tensor(v.type) and shape(v).rank == shape(value).rank), None)
     return None
 

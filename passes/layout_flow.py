@@ -1,13 +1,18 @@
 """Layouts through a program: which values an op connects, and what layout each gets.
 
 `LayoutFlow` sets the types of values in place, from the values it is given outwards, until
-nothing changes. Every layout remembers the op it came from, for errors that name both places.
+nothing changes. What an op says of a value joins what is known of it (`Layout.join`), so that the
+result is the least that all ops agree on, whatever order they are visited in. An op that refuses
+what is known so far may accept what is known later: errors are reported at the end, in the order
+of the program. Every layout remembers the op it came from, for errors that name both places.
 """
 
 from __future__ import annotations
 
+import random
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from ragged_dialect._mlir import ir
@@ -15,22 +20,27 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS
 from ragged_dialect.layout import Layout
 from ragged_dialect.passes.base import PassFailure
-from ragged_dialect.passes.loop_layouts import Origin, layout_on, loop_levels, operand_loops
+from ragged_dialect.passes.loop_layouts import layout_on, loop_levels, operand_loops
 from ragged_dialect.passes.result_shapes import RESULT_SHAPES
 from ragged_dialect.passes.rewriting import walk
+from ragged_dialect.passes.structure_classes import VIEWS
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_ragged, is_tensor, shape_of, tensor_type
 
-_VIEWS = frozenset({"ragged.annotate", "ragged.assume", "tensor.cast"})
 _READERS = frozenset({"tensor.dim", "tensor.extract", "tensor.empty"})
 
 
 class LayoutFlow:
-    """Carries layouts through the functions of a module."""
+    """Carries layouts through the functions of a module. `seed` shuffles the order of visits: the
+    result must not depend on it."""
 
-    def __init__(self, module: Any) -> None:
-        self.origins: dict[Any, tuple[Origin, ...]] = {}
+    def __init__(self, module: Any, seed: int | None = None) -> None:
+        self._module = module
+        self._order = None if seed is None else random.Random(seed)
         self._why: dict[Any, Any] = {}
+        self._given: set[Any] = set()
+        self._visited: set[Any] = set()
+        self._final = False
         self._work: deque[Any] = deque()
         self._functions: dict[str, Any] = {}
         self._calls: dict[str, list[Any]] = {}
@@ -45,21 +55,36 @@ class LayoutFlow:
 
     def start(self, value: Any, why: Any) -> None:
         """Carry the layout of a ragged value on, on behalf of the op `why`."""
-        self._assign(value, shape_of(value.type).layout, None, why)
+        self._assign(value, shape_of(value.type).layout, why)
 
     def run(self) -> None:
         """Carry layouts until nothing changes. PassFailure for two layouts of one value, and for
         an op that does not carry a layout."""
         while self._work:
-            value = self._work.popleft()
+            value = self._next()
             why = self._why[value]
             owner = value.owner
             if isinstance(owner, ir.Block):
                 self._enter_block(value, why)
             else:
-                self._visit(owner.operation, why)
+                self._try(owner.operation, why)
             for use in value.uses:
-                self._visit(use.owner.operation, why)
+                self._try(use.owner.operation, why)
+        self._final = True
+        for op in [op for op in walk(self._module) if op in self._visited]:
+            tensors = (v for v in (*op.operands, *op.results) if v in self._why)
+            self._visit(op, self._why[next(tensors)])
+
+    def _next(self) -> Any:
+        if self._order is not None:
+            self._work.rotate(self._order.randrange(len(self._work)))
+        return self._work.popleft()
+
+    def _try(self, op: Any, why: Any) -> None:
+        """Carry layouts over an op as far as it goes now."""
+        self._visited.add(op)
+        with suppress(PassFailure):
+            self._visit(op, why)
 
     def changed_functions(self) -> list[Any]:
         """The functions with a body, whose types may no longer match it."""
@@ -67,57 +92,59 @@ class LayoutFlow:
 
     # Assignment ------------------------------------------------------------------------------
 
-    def _assign(self, value: Any, layout: Layout, origins: Sequence[Origin] | None, why: Any) -> None:
-        """Give a value a layout. Without `origins` its structure is its own."""
+    def _assign(self, value: Any, layout: Layout, why: Any) -> None:
+        """Join a layout with what is known of a value. What the program or an annotation gives stays."""
         if layout.is_dense:
             return
         known = shape_of(value.type)
-        if is_ragged(value.type) and known.layout != layout:
-            _fail_twice(self._why.get(value, _place(value)), known.layout, why, layout)
-        if value in self._why:
+        if value not in self._why and is_ragged(value.type):
+            self._given.add(value)
+        joined = known.layout.join(layout)
+        if joined is None or (value in self._given and joined != known.layout):
+            self._conflict(value, known.layout, why, layout)
             return
-        if not is_ragged(value.type):
-            try:
-                value.set_type(tensor_type(RaggedShape(layout, known.shape), value.type.element_type))
-            except LayoutError as error:
-                raise PassFailure(_place(value), f"{error}") from error
-        own: Sequence[Origin] = [None if layout.is_plain(d) else (value, d) for d in range(layout.rank)]
-        self.origins[value] = tuple(own if origins is None else origins)
+        if value in self._why and joined == known.layout:
+            return
+        try:
+            value.set_type(tensor_type(RaggedShape(joined, known.shape), value.type.element_type))
+        except LayoutError as error:
+            raise PassFailure(_place(value), f"{error}") from error
         self._why[value] = why
         self._work.append(value)
 
-    def _connect(self, values: Sequence[Any], why: Any, own: bool = False) -> None:
-        """All values have one layout; with `own` each may have a structure of its own."""
-        known = next((v for v in values if is_ragged(v.type)), None)
-        if known is None:
-            return
-        layout = shape_of(known.type).layout
-        origins = None if own else self.origins.get(known)
-        for value in values:
-            self._assign(value, layout, origins, self._why.get(known, why))
+    def _conflict(self, value: Any, known: Layout, why: Any, layout: Layout) -> None:
+        if self._final:
+            _fail_twice(self._why.get(value, _place(value)), known, why, layout)
+
+    def _connect(self, values: Sequence[Any], why: Any) -> None:
+        """All values have one layout."""
+        for known in [v for v in values if is_ragged(v.type)]:
+            layout = shape_of(known.type).layout
+            for value in values:
+                self._assign(value, layout, self._why.get(known, why))
 
     # Ops -------------------------------------------------------------------------------------
 
     def _visit(self, op: Any, why: Any) -> None:
         name = op.name
         tensors = [v for v in (*op.operands, *op.results) if is_tensor(v.type)]
-        if name in _VIEWS or name == "linalg.softmax":
+        if name in VIEWS or name == "linalg.softmax":
             self._connect(tensors, why)
         elif name in LINALG_OPS:
             self._visit_linalg(op, why)
         elif name.split(".")[0] in ELEMENTWISE_DIALECTS and len(op.operands):
-            scalar_select = name == "arith.select" and not is_tensor(op.operands[0].type)
-            self._connect(tensors, why, own=scalar_select)
+            self._connect(tensors, why)
         elif name in RESULT_SHAPES:
             self._visit_structure(op, why)
         elif name in _CONTROL:
             for group in _CONTROL[name](op):
-                self._connect(group, why, own=True)
+                self._connect(group, why)
         elif name in ("func.return", "func.call"):
             self._visit_function(op, why)
         elif name not in _READERS and not name.startswith("ragged."):
             layout = next(shape_of(v.type).layout for v in tensors if is_ragged(v.type))
-            why.location.emit_error(f'expected a layout that every connected op carries, got "{layout}" at {name}')
+            if self._final:
+                why.location.emit_error(f'expected a layout that every connected op carries, got "{layout}" at {name}')
             raise PassFailure(op, f"'{name}' op expected tensors without a layout, got \"{layout}\" from an annotation")
 
     def _visit_structure(self, op: Any, why: Any) -> None:
@@ -125,18 +152,14 @@ class LayoutFlow:
             shape = RESULT_SHAPES[op.name](op, list(op.operands))
         except LayoutError as error:
             raise PassFailure(op, f"'{op.name}' op {error}") from error
-        self._assign(op.results[0], shape.layout, None, why)
+        self._assign(op.results[0], shape.layout, why)
 
     def _visit_linalg(self, op: Any, why: Any) -> None:
         loops = operand_loops(op)
         outs = len(op.operands) - len(op.results)
         for k, result in enumerate(op.results):
             self._connect([op.operands[outs + k], result], why)
-        known = [
-            (v, used, self.origins.get(v) or [(v, d) for d in range(len(used))])
-            for v, used in zip(op.operands, loops, strict=True)
-            if is_tensor(v.type)
-        ]
+        known = [(v, used) for v, used in zip(op.operands, loops, strict=True) if is_tensor(v.type)]
         every = {loop for used in loops for loop in used}
         try:
             levels = loop_levels(known)
@@ -144,11 +167,11 @@ class LayoutFlow:
             layouts = {k: layout_on(loops[k], levels) for k in targets}
         except LayoutError as error:
             raise PassFailure(op, f"'{op.name}' op {error}") from error
-        for k, (layout, origins) in layouts.items():
+        for k, layout in layouts.items():
             why = self._why_besides(op.operands[k], op, why)
-            self._assign(op.operands[k], layout, origins, why)
+            self._assign(op.operands[k], layout, why)
             if k >= outs:
-                self._assign(op.results[k - outs], layout, origins, why)
+                self._assign(op.results[k - outs], layout, why)
 
     def _why_besides(self, value: Any, op: Any, why: Any) -> Any:
         """Why the other operands of an op have their layouts, if that is not why `value` has its own."""
@@ -167,10 +190,10 @@ class LayoutFlow:
     def _enter_block(self, value: Any, why: Any) -> None:
         op = value.owner.owner.operation
         if op.name in _CONTROL:
-            self._visit(op, why)
+            self._try(op, why)
         elif op.name == "func.func":
-            number = value.arg_number
-            self._connect([value, *(c.operands[number] for c in self._calls.get(_symbol(op), []))], why, own=True)
+            for call in self._calls.get(_symbol(op), []):
+                self._try(call, why)
 
     def _visit_function(self, op: Any, why: Any) -> None:
         name = op.attributes["callee"].value if op.name == "func.call" else _symbol(op.parent.operation)
@@ -180,9 +203,9 @@ class LayoutFlow:
         calls, returns = self._calls.get(name, []), self._returns.get(name, [])
         for k, value in enumerate(_entry(function).arguments):
             if is_tensor(value.type):
-                self._connect([value, *(c.operands[k] for c in calls)], why, own=True)
+                self._connect([value, *(c.operands[k] for c in calls)], why)
         for group in zip(*(r.operands for r in returns), *(c.results for c in calls), strict=True):
-            self._connect([v for v in group if is_tensor(v.type)], why, own=True)
+            self._connect([v for v in group if is_tensor(v.type)], why)
 
 
 def update_function_types(functions: Sequence[Any]) -> None:

@@ -14,17 +14,19 @@ from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
 Loops = tuple[int | None, ...]
-Origin = tuple[Any, int] | None
-"""A value and the dim of it that a dim takes its structure from; None for a plain dim."""
 
 
 @dataclass(frozen=True)
 class LoopLevel:
-    """What a loop runs over: the letter of the level, the loops above it in its axis, its origin."""
+    """What a loop runs over: the letter of the level, the loops above it in its axis."""
 
     letter: str
     parents: tuple[int, ...]
-    origin: Origin
+
+    @property
+    def strength(self) -> tuple[int, int]:
+        """Of what several operands say of a loop, the strongest counts, whichever is known first."""
+        return "drwt".index(self.letter), len(self.parents)
 
 
 def operand_loops(op: Any) -> list[Loops]:
@@ -38,10 +40,10 @@ def operand_loops(op: Any) -> list[Loops]:
     return out
 
 
-def loop_levels(values: Sequence[tuple[Any, Loops, Sequence[Origin]]]) -> dict[int, LoopLevel]:
-    """What is known of the loops from ragged values; a ragged level wins over a dense one."""
+def loop_levels(values: Sequence[tuple[Any, Loops]]) -> dict[int, LoopLevel]:
+    """What is known of the loops from ragged values."""
     levels: dict[int, LoopLevel] = {}
-    for value, loops, origins in values:
+    for value, loops in values:
         if not is_ragged(value.type):
             continue
         layout = shape_of(value.type).layout
@@ -54,23 +56,22 @@ def loop_levels(values: Sequence[tuple[Any, Loops, Sequence[Origin]]]) -> dict[i
                 if loop is None:
                     raise LayoutError(f'expected a loop for dim {dim} of layout "{layout}", got another index')
                 above = tuple(outer for d in dims[:at] if (outer := loops[d]) is not None)
-                if loop not in levels or (levels[loop].letter == "d" and letters[at] != "d"):
-                    levels[loop] = LoopLevel(letters[at], above, origins[dim])
+                found = LoopLevel(letters[at], above)
+                if loop not in levels or levels[loop].strength < found.strength:
+                    levels[loop] = found
     return levels
 
 
-def layout_on(loops: Loops, levels: dict[int, LoopLevel]) -> tuple[Layout, tuple[Origin, ...]]:
-    """The layout of a tensor whose dims run over `loops`, and where each dim comes from.
-    LayoutError where a ragged level would lose a level above it."""
+def layout_on(loops: Loops, levels: dict[int, LoopLevel]) -> Layout:
+    """The layout of a tensor whose dims run over `loops`. LayoutError where a ragged level would lose
+    a level above it."""
     axes: list[str] = []
     current: list[int] = []
-    origins: list[Origin] = []
     for at, loop in enumerate(loops):
         level = None if loop is None else levels.get(loop)
         if loop is None or level is None or _is_plain(loop, level, loops, at, levels):
             axes.append("d")
             current = []
-            origins.append(None)
             continue
         if level.letter == "d" and not _continues(loop, current, loops[at + 1 :], levels):
             axes.append("")
@@ -80,8 +81,7 @@ def layout_on(loops: Loops, levels: dict[int, LoopLevel]) -> tuple[Layout, tuple
             raise LayoutError(f"expected loops {wanted} above ragged loop {loop}, got {got} (use ragged.reduce_across)")
         axes[-1] += level.letter
         current.append(loop)
-        origins.append(level.origin)
-    return Layout.of_axes(axes), tuple(origins)
+    return Layout.of_axes(axes)
 
 
 def _is_plain(loop: int, level: LoopLevel, loops: Loops, at: int, levels: dict[int, LoopLevel]) -> bool:

@@ -186,7 +186,7 @@ class _Block:
         for gone in sorted((*nest.roots, *nest.absorbed), key=lambda o: self.place[o], reverse=True):
             empties = [v for v in gone.operands if not isinstance(v.owner, ir.Block)]
             gone.erase()
-            for value in empties:
+            for value in dict.fromkeys(empties):
                 if value.owner.name == "ragged.empty" and not any(True for _ in value.uses):
                     value.owner.erase()
 

@@ -9,8 +9,8 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.layout_flow import LayoutFlow, update_function_types
-from ragged_dialect.passes.loop_layouts import Origin
 from ragged_dialect.passes.rewriting import cast, walk
+from ragged_dialect.passes.structure_classes import StructureClasses
 from ragged_dialect.sources import Source
 from ragged_dialect.types import is_ragged, shape_of
 
@@ -35,26 +35,33 @@ class RaggedInferLayouts(RaggedPass):
     that removes a layout connects its two sides like one that adds it. `tensor.empty` becomes
     `ragged.empty`. Function signatures change with their arguments.
 
-    Fails for a value with two layouts, a layout that an op on the way does not carry, and a static
-    extent on a ragged dim. No options.
+    Where several ops say something of a value it gets the least layout that they all agree on: a score
+    per query and key is `drr`, whichever of the two is known first. What the program or an annotation
+    gives stays as it is. Fails for a value with two layouts, a layout that an op on the way does not
+    carry, and a static extent on a ragged dim.
+
+    Options: `seed` shuffles the order in which ops are visited; the result does not depend on it.
     """
 
     name: ClassVar[str] = "ragged-infer-layouts"
+
+    seed: int | None = None
 
     def run(self, op: Any) -> None:
         """Replace types in place, then drop the annotations; PassFailure at both places of a conflict."""
         annotations = [found for found in walk(op) if found.name == "ragged.annotate"]
         if not annotations:
             return
-        flow = LayoutFlow(op)
+        flow = LayoutFlow(op, self.seed)
         for found in annotations:
             for value in (found.operands[0], found.results[0]):
                 if is_ragged(value.type):
                     flow.start(value, found)
         flow.run()
-        for value, origins in list(flow.origins.items()):
-            if not isinstance(value.owner, ir.Block) and value.owner.operation.name == "tensor.empty":
-                _replace_empty(value, origins)
+        classes = StructureClasses(op)
+        for empty in [found for found in walk(op) if found.name == "tensor.empty"]:
+            if is_ragged(empty.results[0].type):
+                _replace_empty(empty, classes)
         update_function_types(flow.changed_functions())
         for found in annotations:
             _drop(found)
@@ -75,36 +82,16 @@ def _drop(annotation: Any) -> None:
     annotation.erase()
 
 
-def _replace_empty(value: Any, origins: tuple[Origin, ...]) -> None:
+def _replace_empty(op: Any, classes: StructureClasses) -> None:
     """`tensor.empty` of a ragged type -> `ragged.empty` with the structure of where it comes from."""
-    op = value.owner.operation
-    likes: list[Any] = []
-    sources: list[Source | None] = []
-    for origin in origins:
-        if origin is None:
-            sources.append(None)
-            continue
-        like, dim = origin
-        if not _defined_before(like, op):
-            raise PassFailure(op, "'tensor.empty' op expected the tensor with its structure before it, got it after")
-        if like not in likes:
-            likes.append(like)
-        sources.append(Source(likes.index(like), dim))
+    value = op.results[0]
+    origins = classes.sources(value, op)
+    if origins is None:
+        raise PassFailure(op, "'tensor.empty' op expected the tensor with its structure before it, got it after")
+    likes = list(dict.fromkeys(origin[0] for origin in origins if origin is not None))
+    sources = [None if origin is None else Source(likes.index(origin[0]), origin[1]) for origin in origins]
     dynamic = iter(op.operands)
     extents = [next(dynamic) if extent is None else None for extent in shape_of(value.type).shape]
     own = [e for e, source in zip(extents, sources, strict=True) if source is None and e is not None]
     with ir.InsertionPoint(op), op.location:
         value.replace_all_uses_with(builders.empty(likes, value.type, sources, own))
-
-
-def _defined_before(value: Any, op: Any) -> bool:
-    """Whether a value dominates an op, by blocks that nest."""
-    owner = value.owner
-    block = owner if isinstance(owner, ir.Block) else owner.operation.block
-    while op.block != block:
-        op = op.parent.operation
-        if op.name in ("func.func", "builtin.module"):
-            return False
-    return isinstance(owner, ir.Block) or (owner.operation != op and owner.operation.is_before_in_block(op))
-
-

@@ -5,17 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.locations import name_of
 from ragged_dialect.checks import CHECKED
 from ragged_dialect.iteration import is_compute, touches_ragged
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.checking.bodies import check_body
 from ragged_dialect.passes.checking.compute import check_compute
 from ragged_dialect.passes.checking.emitter import Emitter
 from ragged_dialect.passes.checking.rules import RULES, check_facts
 from ragged_dialect.passes.checking.structures import check_argument
+from ragged_dialect.passes.rewriting import walk
 from ragged_dialect.passes.structure_keys import whole_value
+from ragged_dialect.tensor_rules import constant_of
 from ragged_dialect.types import is_ragged, shape_of
 
 
@@ -39,10 +43,14 @@ class RaggedInsertChecks(RaggedPass):
     ops that make a structure (partition, assemble, from_padded, empty) and for arguments, and the
     dim of the operand for all others; of a compute op, the operand whose extent is refused.
     An index such as `i + k` of a compute op is compared with the extent as a whole, by the ends of its
-    loops. The body of a linalg op gets no checks: a `tensor.extract` in it is trusted.
-    What holds for every input gets no check. A function with the attribute `ragged.checked`, which
-    the pass sets, is left alone, so that running it twice changes nothing; so is an op with it, whose
-    operands are known to be right.
+    loops. The body of a linalg op gets no checks: a `tensor.extract` in it is trusted. A `cf.assert`
+    in it is repeated in front of the op, for all of its elements at once. What holds for every input
+    gets no check. A function with the attribute `ragged.checked`, which the pass sets, is left alone,
+    so that running it twice changes nothing; so is an op with it, whose operands are known to be right.
+
+    MLIR's passes move ops without memory effects out of loops, over a check that stays. So what a
+    checked op in a loop reads, or in a function that is called and may be inlined into one, goes
+    through a `ragged.guard` behind its checks, until the checks are lowered.
 
     Options: `arguments=false` trusts ragged arguments; with `names=true` a check has the name of the location of
     its op, where that has one, instead of the op's. Runs on verified IR, before any
@@ -56,18 +64,20 @@ class RaggedInsertChecks(RaggedPass):
 
     def run(self, op: Any) -> None:
         """Insert the checks of every function of a module."""
+        called = {call.attributes["callee"].value for call in walk(op) if call.name == "func.call"}
         for function in op.regions[0].blocks[0].operations:
             function = function.operation
             if function.name == "func.func" and len(function.regions[0].blocks) and CHECKED not in function.attributes:
-                self._run_function(function)
+                self._run_function(function, function.attributes["sym_name"].value in called)
 
-    def _run_function(self, function: Any) -> None:
+    def _run_function(self, function: Any, moves: bool) -> None:
         if len(function.regions[0].blocks) > 1:
             raise PassFailure(function, f"expected a function of 1 block, got {len(function.regions[0].blocks)}")
         emit = Emitter(function)
+        emit.moves = moves
         with emit.scope():
             self._check_arguments(emit, function)
-            self._visit(emit, function.regions[0].blocks[0])
+            self._visit(emit, function.regions[0].blocks[0], moves)
         emit.finish()
         function.attributes[CHECKED] = ir.UnitAttr.get()
 
@@ -91,21 +101,26 @@ class RaggedInsertChecks(RaggedPass):
                     check_facts(emit, argument, level, divisor, None, high)
 
 
-    def _visit(self, emit: Emitter, block: Any) -> None:
+    def _visit(self, emit: Emitter, block: Any, moves: bool) -> None:
+        """Check the ops of a block; with `moves` those that have checks might be moved over them."""
         for op in list(block.operations):
             op = op.operation
             if op.name == "ragged.annotate":
                 text = "expected layouts to be inferred, got ragged.annotate (run ragged-infer-layouts first)"
                 raise PassFailure(op, text)
             emit.guard(op, name_of(op.location) if self.names else None)
+            emit.moves = moves
             if CHECKED not in op.attributes:
                 _check(emit, op)
+            if moves and emit.taken:
+                _hold_back(op)
+            check_body(op)
             if op.name.startswith("linalg."):
                 continue
             for region in op.regions:
                 for inner in region.blocks:
                     with emit.scope():
-                        self._visit(emit, inner)
+                        self._visit(emit, inner, moves or op.name != "scf.if")
 
 
 def _check(emit: Emitter, op: Any) -> None:
@@ -118,3 +133,25 @@ def _check(emit: Emitter, op: Any) -> None:
 
 def _integer(attr: Any) -> int | None:
     return None if attr is None else attr.value
+
+
+def _hold_back(op: Any) -> None:
+    """Let an op depend on the checks above it. Of an op that computes one operand is enough, one that
+    nothing fuses into the op; what the others read is found with it."""
+    numbers = [k for k, v in enumerate(op.operands) if _is_read(v)]
+    if is_compute(op):
+        ragged = [k for k in numbers if is_ragged(op.operands[k].type)]
+        numbers = [next((k for k in ragged if _is_outside(op.operands[k], op)), ragged[0])]
+    with ir.InsertionPoint(op), op.location:
+        for number in numbers:
+            op.operands[number] = builders.guard(op.operands[number])
+
+
+def _is_read(value: Any) -> bool:
+    if isinstance(value.type, ir.RankedTensorType):
+        return len(value.type.shape) > 0
+    return constant_of(value) is None
+
+
+def _is_outside(value: Any, op: Any) -> bool:
+    return isinstance(value.owner, ir.Block) or value.owner.operation.block != op.block

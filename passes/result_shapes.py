@@ -36,5 +36,6 @@ RESULT_SHAPES: dict[str, Rule] = {
     "ragged.concat": lambda op, xs: shape(xs[0]).concat([shape(x) for x in xs[1:]], dim_of(op)),
     "ragged.compact": lambda op, xs: shape(xs[0]).compact(),
     "ragged.assume": lambda op, xs: shape(xs[0]),
+    "ragged.guard": lambda op, xs: shape(xs[0]),
     "ragged.values": _values,
 }

@@ -14,13 +14,13 @@ from ragged_dialect.passes.rewriting import Rewriter
 from ragged_dialect.traits import int_attr
 from ragged_dialect.types import is_tensor
 
-_VIEWS = frozenset({"ragged.assume", "tensor.cast"})
+_VIEWS = frozenset({"ragged.assume", "ragged.guard", "tensor.cast"})
 
 
 def root_of(value: Any, rewriter: Rewriter) -> Any:
-    """A value of the same layout and lengths that is further up: through casts, assumes, `empty`
-    and ops that compute. Windows are compacted by ops that compute, so a value with windows
-    goes through casts and assumes only."""
+    """A value of the same layout and lengths that is further up: through casts, assumes, guards,
+    `empty` and ops that compute. Windows are compacted by ops that compute, so a value with windows
+    goes through casts, assumes and guards only."""
     chain: list[Any] = []
     while value not in rewriter.roots:
         above = _above(value, rewriter)

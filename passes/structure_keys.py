@@ -40,7 +40,7 @@ class Stored(NamedTuple):
     level: int | None
 
 
-_SAME = frozenset({"ragged.assume", "ragged.annotate", "ragged.compact", "tensor.cast"})
+_SAME = frozenset({"ragged.assume", "ragged.annotate", "ragged.compact", "ragged.guard", "tensor.cast"})
 _SCALAR_CASTS = frozenset({"arith.index_cast", "arith.extsi"})
 
 
@@ -140,7 +140,7 @@ class Keys:
                 for part, operand in zip(shape_of(x.type).parts(), maker.operands, strict=True):
                     if part == (op.name.removeprefix("ragged."), level):
                         return self.vector(operand)
-            if maker.name not in ("ragged.assume", "tensor.cast"):
+            if maker.name not in ("ragged.assume", "ragged.guard", "tensor.cast"):
                 break
             x = maker.operands[0]
         return Stored(op.name, x, level)
@@ -299,14 +299,15 @@ def _above(value: Any) -> Any | None:
 
 
 def structural_source(value: Any, memo: dict[Any, Any]) -> Any:
-    """The value furthest up whose dims have the same extents and lengths, one by one, by type too.
-    `memo` makes chains of values linear; it is valid while the ops stay."""
+    """The value furthest up whose dims have the same extents and lengths, one by one, by type too: a
+    guard has its own, which is not known before it. `memo` makes chains of values linear; it is valid
+    while the ops stay."""
     chain: list[Any] = []
     while value not in memo:
         above = _above(value)
         if above is None or not is_ragged(above.type):
             above = _like(value)
-        if above is None or shape_of(above.type) != shape_of(value.type):
+        if above is None or _is_guard(value) or shape_of(above.type) != shape_of(value.type):
             memo[value] = value
             break
         chain.append(value)
@@ -315,6 +316,11 @@ def structural_source(value: Any, memo: dict[Any, Any]) -> Any:
     for below in chain:
         memo[below] = source
     return source
+
+
+def _is_guard(value: Any) -> bool:
+    """Whether a value is the result of a `ragged.guard`."""
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "ragged.guard"
 
 
 def _like(value: Any) -> Any | None:

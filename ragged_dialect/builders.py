@@ -182,6 +182,11 @@ def assume(x: Any, level: int, divisible_by: int | None = None, min: int | None 
     return create("ragged.assume", [x.type], [x], facts).result
 
 
+def guard(x: Any) -> Any:
+    """`ragged.guard`: the operand, not before the checks above."""
+    return create("ragged.guard", [x.type], [x], {}).result
+
+
 def assert_valid(data: Sequence[Any], kind: str, op: str, level: int, factor: int | None = None) -> Any:
     """`ragged.assert_valid`: a run-time check of index data; the op."""
     return create("ragged.assert_valid", [], data, {"kind": kind, "op": op, "level": level, "factor": factor})

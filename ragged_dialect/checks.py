@@ -160,6 +160,8 @@ _KINDS = (
         ("expected {a} components, got {b}", "expected length {a}, got {b}"),
         frozenset({0}),
     ),
+    # a condition, what `cf.assert` becomes: the text of it is the op's name
+    CheckKind("holds", (_spec("the condition", "s"),), ("expected true, got false",), frozenset({0})),
     # factors whose product must fit into 64 bits
     CheckKind(
         "fits",
@@ -191,7 +193,7 @@ class Check(NamedTuple):
         """The text of a failure with {i} the component, {j} the next one, {a} and {b} the values of
         the record; `component` tells whether the record has one."""
         kind = CHECK_KINDS[self.kind]
-        where = f"{_literal(self.op)}: level {self.level}"
+        where = _literal(self.op) if self.kind == "holds" else f"{_literal(self.op)}: level {self.level}"
         if component and case not in kind.whole:
             where += ", component {i}"
         return f"{where}: {kind.cases[case]}"

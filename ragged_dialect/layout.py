@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import accumulate, pairwise
 
 from ragged_dialect.errors import LayoutError
 
@@ -25,6 +26,7 @@ Extent = int | None
 Shape = tuple[Extent, ...]
 
 RAGGED = "rw"
+_JOINED = {frozenset(pair): max(pair) for pair in ("dd", "rr", "ww", "tt", "dr", "dw", "dt", "rw")}
 _AXIS = re.compile(r"d(t*|[drw]*[rw]t*)\Z")
 
 
@@ -152,6 +154,21 @@ class Layout:
             elif letter == "w":
                 yield "starts", dim
                 yield "lengths", dim
+
+    def join(self, other: Layout) -> Layout | None:
+        """The least layout that says what both say: per dim the letter that says more (`d` below `r`
+        below `w`, `d` below `t`), and an axis ends where both have one end. None where the letters or
+        the nesting exclude each other."""
+        ends = self._ends & other._ends
+        letters = [_JOINED.get(frozenset(pair)) for pair in zip(self.letters, other.letters, strict=True)]
+        text = "".join("?" if c is None else c for c in letters)
+        axes = [text[a:b] for a, b in pairwise([0, *sorted(ends)])]
+        return Layout(tuple(axes)) if all(axis == "d" or _AXIS.match(axis) for axis in axes) else None
+
+    @cached_property
+    def _ends(self) -> frozenset[int]:
+        """The dims before which an axis ends, the rank among them."""
+        return frozenset(accumulate(map(len, self.axes)))
 
     def replace_axis(self, axis: int, *spellings: str) -> Layout:
         """The layout with one axis replaced by axes in any spelling."""

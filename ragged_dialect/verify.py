@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.dialect import LayoutAttr
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.iteration import LINALG_OPS, analyze, signature
+from ragged_dialect.layout import Layout
 from ragged_dialect.tensor_rules import TENSOR_RULES
 from ragged_dialect.types import is_ragged, shape_of
 
@@ -64,6 +66,7 @@ class _Verifier:
     def __init__(self) -> None:
         self.ok = True
         self._types: dict[Any, _TypeInfo] = {}
+        self._attributes: dict[Any, str | None] = {}
         self._computed: dict[Any, str | None] = {}
         self._reported: set[str] = set()
 
@@ -75,6 +78,8 @@ class _Verifier:
     def visit(self, op: Any) -> None:
         """Check one op and the arguments of its blocks, not what is inside."""
         name = op.name
+        if len(op.attributes):
+            self._visit_attributes(op)
         infos = [self._check_type(op, value.type) for value in op.results]
         for region in op.regions:
             for block in region:
@@ -89,12 +94,37 @@ class _Verifier:
             if error is not None:
                 self.fail(op, error)
 
+    def _visit_attributes(self, op: Any) -> None:
+        for named in op.attributes:
+            attribute = op.attributes[named] if isinstance(named, str) else named.attr
+            self._fail_once(op, self._attribute_error(attribute))
+
+    def _attribute_error(self, attribute: Any) -> str | None:
+        """Why a layout that is, or is somewhere in, an attribute is refused."""
+        if attribute not in self._attributes:
+            self._attributes[attribute] = _error_of(self._check_attribute, attribute)
+        return self._attributes[attribute]
+
+    def _check_attribute(self, attribute: Any) -> None:
+        if isinstance(attribute, LayoutAttr):
+            Layout.parse(ir.StringAttr(attribute.text).value)
+        for error in map(self._attribute_error, _attributes_in(attribute)):
+            if error is not None:
+                raise LayoutError(error)
+        for type_ in _types_in(attribute):
+            error = self._info(type_).error
+            if error is not None:
+                raise LayoutError(error)
+
     def _check_type(self, op: Any, type_: Any) -> _TypeInfo:
         info = self._info(type_)
-        if info.error is not None and info.error not in self._reported:
-            self._reported.add(info.error)
-            self.fail(op, info.error)
+        self._fail_once(op, info.error)
         return info
+
+    def _fail_once(self, op: Any, error: str | None) -> None:
+        if error is not None and error not in self._reported:
+            self._reported.add(error)
+            self.fail(op, error)
 
     def _info(self, type_: Any) -> _TypeInfo:
         info = self._types.get(type_)
@@ -161,6 +191,23 @@ def _look_at(type_: Any) -> _TypeInfo:
     if "#ragged." in str(type_):
         return _TypeInfo(True, f"expected a layout on a tensor that is not part of another type, got {type_}")
     return _TypeInfo(ragged, None)
+
+
+def _attributes_in(attribute: Any) -> Iterator[Any]:
+    """The attributes that an array or dictionary holds."""
+    if isinstance(attribute, ir.ArrayAttr):
+        yield from attribute
+    elif isinstance(attribute, ir.DictAttr):
+        yield from (named.attr for named in attribute)
+
+
+def _types_in(attribute: Any) -> Iterator[Any]:
+    """The types that an attribute names or has: those of a function type apart."""
+    if isinstance(attribute, ir.TypeAttr):
+        type_ = attribute.value
+        yield from (*type_.inputs, *type_.results) if isinstance(type_, ir.FunctionType) else (type_,)
+    elif isinstance(attribute, ir.DenseElementsAttr):
+        yield attribute.type
 
 
 def _error_of(rule: Callable[[Any], Any], op: Any) -> str | None:

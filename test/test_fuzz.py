@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import select
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from support.mutate import mutate
+from support.worker import Died, Worker
 
 from ragged_dialect.passes import registry
 from ragged_dialect.tools import ragged_opt
@@ -27,47 +24,12 @@ def _seeds() -> list[str]:
     return [chunk.strip() for file in files for chunk in split_chunks(file.read_text()) if len(chunk) < 20000]
 
 
-class Worker:
-    """One process that runs files, started again after it died."""
-
-    def __init__(self) -> None:
-        self.process: subprocess.Popen[str] | None = None
-
-    def run(self, argv: list[str]) -> dict[str, object]:
-        """The worker's answer, or how it died."""
-        process = self._ready()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(json.dumps(argv) + "\n")
-        process.stdin.flush()
-        if not select.select([process.stdout], [], [], SECONDS)[0]:
-            self.stop()
-            return {"code": f"no answer in {SECONDS} s", "stderr": ""}
-        line = process.stdout.readline()
-        if not line:
-            return {"code": f"died with {self.stop()}", "stderr": ""}
-        return json.loads(line)
-
-    def _ready(self) -> subprocess.Popen[str]:
-        if self.process is None:
-            self.process = subprocess.Popen(
-                [sys.executable, str(ROOT / "test" / "support" / "fuzz_worker.py")],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-                env={**os.environ, "PYTHONPATH": str(ROOT)},
-            )
-        return self.process
-
-    def stop(self) -> int | None:
-        """End the process; its exit status."""
-        process, self.process = self.process, None
-        if process is None:
-            return None
-        process.kill()
-        process.communicate()
-        return process.returncode
+def _run(worker: Worker, argv: list[str]) -> dict[str, object]:
+    """What ragged-opt answers, or how it died."""
+    try:
+        return worker.run(argv, SECONDS)
+    except Died as death:
+        return {"code": str(death), "stderr": ""}
 
 
 def _bad(answer: dict[str, object]) -> bool:
@@ -83,14 +45,14 @@ def test_mutated_files(tmp_path: Path, request: pytest.FixtureRequest) -> None:
         pytest.fail("expected seed files in lit_tests")
     rng = random.Random(int(os.environ.get("RAGGED_FUZZ_SEED", "0")))
     names = [*registry.names(), *registry.pipelines()]
-    worker = Worker()
+    worker = Worker("fuzz_worker.py")
     failures = []
     try:
         for number in range(ALL_FILES if everything else FILES):
             file = tmp_path / f"{number}.mlir"
             file.write_text(mutate(rng, seeds), encoding="utf-8")
             passes = [f"--{rng.choice(names)}"] if number % 2 else []
-            answer = worker.run([str(file), *passes, "-o", os.devnull])
+            answer = _run(worker, [str(file), *passes, "-o", os.devnull])
             if _bad(answer):
                 kept = tmp_path / f"failed-{number}.mlir"
                 os.replace(file, kept)
@@ -104,7 +66,7 @@ def test_mutated_bytecode(tmp_path: Path) -> None:
     rng = random.Random(1)
     text, code = ROOT / "lit_tests" / "tools" / "short-form.mlir", tmp_path / "in.mlirbc"
     assert ragged_opt.main([str(text), "--emit-bytecode", "-o", str(code)]) == 0
-    worker, failures = Worker(), []
+    worker, failures = Worker("fuzz_worker.py"), []
     try:
         for number in range(60):
             data = bytearray(code.read_bytes())
@@ -112,7 +74,7 @@ def test_mutated_bytecode(tmp_path: Path) -> None:
                 data[rng.randrange(4, len(data))] = rng.randrange(256)
             file = tmp_path / f"{number}.mlirbc"
             file.write_bytes(bytes(data))
-            answer = worker.run([str(file), "-o", os.devnull])
+            answer = _run(worker, [str(file), "-o", os.devnull])
             if _bad(answer):
                 failures.append(f"{answer['code']} on {file}: {answer['stderr']}")
     finally:
@@ -122,9 +84,9 @@ def test_mutated_bytecode(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("argv", [["/nonexistent.mlir"], ["--no-such-pass", os.devnull]])
 def test_the_worker_answers(argv: list[str]) -> None:
-    worker = Worker()
+    worker = Worker("fuzz_worker.py")
     try:
-        answer = worker.run(argv)
+        answer = _run(worker, argv)
     finally:
         worker.stop()
     assert answer["code"] == 1

@@ -81,3 +81,31 @@ func.func private @layout_12(memref<3x?xf32, #ragged.layout<"dr">>)
 // Not inside other types.
 // expected-error@+1 {{'func.func' op expected a layout on a tensor that is not part of another type, got tuple<tensor<3x?xf32, #ragged.layout<"dr">>>}}
 func.func private @layout_13(tuple<tensor<3x?xf32, #ragged.layout<"dr">>>)
+
+// -----
+
+// A layout is one wherever it appears: in an attribute of no meaning,
+// expected-error@+1 {{'func.func' op expected letters d, r, w, t in layout "zz", got 'z'}}
+func.func private @layout_in_attribute() attributes {test.layout = #ragged.layout<"zz">}
+
+// -----
+
+// inside of one,
+func.func @layout_inside() {
+  // expected-error@+1 {{'arith.constant' op expected axis "r" of layout "d|r" to start with 'd', got 'r'}}
+  %0 = arith.constant {test.all = [1, {test.layout = #ragged.layout<"d|r">}]} 0 : index
+  return
+}
+
+// -----
+
+// of a module,
+// expected-error@+1 {{'builtin.module' op expected a layout with a ragged or tiled axis, got "d" (drop the layout)}}
+module attributes {test.layout = #ragged.layout<"d">} {
+}
+
+// -----
+
+// and in a type that an attribute names.
+// expected-error@+1 {{'func.func' op expected extent ? on ragged dim 1 of layout "dr", got 2}}
+func.func private @layout_in_type() attributes {test.type = tensor<2x2xf32, #ragged.layout<"dr">>}

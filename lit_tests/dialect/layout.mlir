@@ -50,3 +50,7 @@ func.func @alias(%x: tensor<3x?xf32, #jagged>) -> tensor<3x?xf32, #jagged> {
   %0 = func.call @alias(%x) : (tensor<3x?xf32, #jagged>) -> tensor<3x?xf32, #jagged>
   return %0 : tensor<3x?xf32, #jagged>
 }
+
+// An attribute may hold a layout, or name a type that has one.
+// CHECK: func.func private @held() attributes {test.layout = #ragged.layout<"dr">, test.type = tensor<3x?xf32, #ragged.layout<"dr">>}
+func.func private @held() attributes {test.layout = #ragged.layout<"dr">, test.type = tensor<3x?xf32, #jagged>}

@@ -40,3 +40,17 @@ func.func @strided(%x: memref<4xf32, strided<[2]>>, %v: f32) {
   }
   return
 }
+
+// -----
+
+// Kernels write buffers.
+func.func @tensors(%n: index, %x: tensor<?xf32>, %s: f32) -> tensor<?xf32> {
+  // expected-error@below {{'scf.forall' op expected buffers, got tensors (run one-shot-bufferize first)}}
+  %0 = scf.forall (%i) in (%n) shared_outs(%o = %x) -> tensor<?xf32> {
+    %1 = tensor.from_elements %s : tensor<1xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %1 into %o[%i] [1] [1] : tensor<1xf32> into tensor<?xf32>
+    }
+  }
+  return %0 : tensor<?xf32>
+}

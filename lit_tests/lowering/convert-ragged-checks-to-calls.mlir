@@ -1,6 +1,6 @@
 // RUN: ragged-opt %s --convert-ragged-checks-to-calls --canonicalize | FileCheck %s
 
-// CHECK: module attributes {ragged.checks = {{\[}}["divides", "ragged.split", 1], ["index", "ragged.select", 0], ["divides", "ragged.split", 2], ["divides", "ragged.split", 2]{{\]}}}
+// CHECK: module attributes {ragged.checks = {{\[}}["divides", "ragged.split", 1], ["index", "ragged.select", 0], ["divides", "ragged.split", 2], ["divides", "ragged.split", 2], ["index", "ragged.select", 0], ["holds", "cf.assert: text", 0]{{\]}}}
 // CHECK: func.func private @ragged_report(i64, i64, i64, i64, i64)
 
 // A number above 0 when the check fails, then case, component and two values. What follows does not
@@ -36,5 +36,22 @@ func.func @branch(%c: i1, %n: index) {
     ragged.assert_valid %n {kind = "divides", op = "ragged.split", level = 2, factor = 2} : (index) -> ()
   }
   ragged.assert_valid %n {kind = "divides", op = "ragged.split", level = 2, factor = 2} : (index) -> ()
+  return
+}
+
+// CHECK-LABEL: func.func @guard
+// CHECK: call @ragged_report
+// CHECK: return %arg0
+func.func @guard(%i: index, %n: index) -> index {
+  ragged.assert_valid %i, %n {kind = "index", op = "ragged.select", level = 0} : (index, index) -> ()
+  %0 = ragged.guard %i : (index) -> index
+  return %0 : index
+}
+
+// CHECK-LABEL: func.func @assert
+// CHECK-NOT: cf.assert
+// CHECK: call @ragged_report
+func.func @assert(%c: i1) {
+  cf.assert %c, "text"
   return
 }

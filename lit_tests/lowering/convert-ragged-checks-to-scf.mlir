@@ -1,6 +1,6 @@
 // RUN: ragged-opt %s --allow-unregistered-dialect --convert-ragged-checks-to-scf | FileCheck %s
 
-// CHECK: module attributes {ragged.checks = {{\[}}["index", "ragged.select", 0], ["conform", "arith.addf", 1]{{\]}}}
+// CHECK: module attributes {ragged.checks = {{\[}}["index", "ragged.select", 0], ["conform", "arith.addf", 1], ["conform", "arith.addf", 1], ["index", "ragged.select", 0], ["holds", "cf.assert: text", 0]{{\]}}}
 
 // What follows a check runs when it holds; else the status is returned with empty results.
 // CHECK-LABEL: func.func @index
@@ -46,4 +46,53 @@ func.func @caller(%i: index, %n: index) -> tensor<?xf32> {
 func.func @none() -> i32 {
   %c = arith.constant 1 : i32
   return %c : i32
+}
+
+// In a while loop too: what is before the condition runs while the status is good, and the condition
+// is false after a failure.
+// CHECK-LABEL: func.func @while
+// CHECK: %[[W:.*]]:6 = scf.while (%[[S:.*]] = %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}})
+// CHECK:   %[[GOOD:.*]] = arith.cmpi eq, %[[S]]
+// CHECK:   %[[R:.*]]:7 = scf.if %[[GOOD]] -> (i64, i64, i64, i64, i64, i1, index)
+// CHECK:     "test.continue"
+// CHECK:   scf.condition(%[[R]]#5) %[[R]]#0, %[[R]]#1, %[[R]]#2, %[[R]]#3, %[[R]]#4, %[[R]]#6
+// CHECK: } do {
+// CHECK:   scf.if
+// CHECK:     "test.next"
+// CHECK: scf.if
+// CHECK: return
+func.func @while(%a: tensor<?xi64>, %b: tensor<?xi64>, %n: index) -> index {
+  %0 = scf.while (%i = %n) : (index) -> index {
+    %c = "test.continue"(%i) : (index) -> i1
+    scf.condition(%c) %i : index
+  } do {
+  ^bb0(%i: index):
+    ragged.assert_valid %a, %b {kind = "conform", op = "arith.addf", level = 1} : (tensor<?xi64>, tensor<?xi64>) -> ()
+    %j = "test.next"(%i) : (index) -> index
+    scf.yield %j : index
+  }
+  return %0 : index
+}
+
+// What a guard held back is behind the check now.
+// CHECK-LABEL: func.func @guard
+// CHECK-NOT: ragged.guard
+// CHECK: scf.if
+// CHECK:   "test.use"(%arg0)
+func.func @guard(%i: index, %n: index) {
+  ragged.assert_valid %i, %n {kind = "index", op = "ragged.select", level = 0} : (index, index) -> ()
+  %0 = ragged.guard %i : (index) -> index
+  "test.use"(%0) : (index) -> ()
+  return
+}
+
+// An assert that the program has of its own is a check.
+// CHECK-LABEL: func.func @assert
+// CHECK-SAME: (%[[C:.*]]: i1) -> (i64, i64, i64, i64, i64)
+// CHECK-NOT: cf.assert
+// CHECK: arith.index_castui %[[C]]
+// CHECK: return
+func.func @assert(%c: i1) {
+  cf.assert %c, "text"
+  return
 }

@@ -1,4 +1,4 @@
-// RUN: ragged-opt %s --verify-diagnostics --convert-ragged-to-scf
+// RUN: ragged-opt %s --split-input-file --verify-diagnostics --cse --canonicalize --convert-ragged-to-scf
 
 // The layout of an annotated value has to reach everything connected first.
 func.func @annotate(%x: tensor<?x?xf32>) -> tensor<?x?xf32, #ragged.layout<"dr">> {
@@ -7,3 +7,12 @@ func.func @annotate(%x: tensor<?x?xf32>) -> tensor<?x?xf32, #ragged.layout<"dr">
   return %0 : tensor<?x?xf32, #ragged.layout<"dr">>
 }
 
+// -----
+
+// So has that of one whose result nothing uses, which no pass erases as dead.
+func.func @unused(%x: tensor<3x?xf32>) -> tensor<3x?xf32> {
+  // expected-error@below {{'ragged.annotate' op expected no change of layout (run ragged-infer-layouts), got tensor<3x?xf32> to tensor<3x?xf32, #ragged.layout<"dr">>}}
+  %0 = ragged.annotate %x : (tensor<3x?xf32>) -> tensor<3x?xf32, #ragged.layout<"dr">>
+  %1 = math.exp %x : tensor<3x?xf32>
+  return %1 : tensor<3x?xf32>
+}

@@ -61,3 +61,39 @@ func.func @merge(%x: tensor<?x?x8xf32, #rd>) -> tensor<?x8xf32> {
   %y = ragged.merge %x {dim = 0} : (tensor<?x?x8xf32, #rd>) -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
+
+
+// A dense value that comes from a forall which a check has closed.
+// CHECK-LABEL: func.func @after_close
+// CHECK: %[[F:.*]] = scf.forall (
+// CHECK: ragged.assert_valid
+// CHECK: return %[[F]]
+func.func @after_close(%x: tensor<?x?x2xf32, #rd>, %row: tensor<?x2xf32>, %n: index) -> tensor<?x2xf32> {
+  %e = ragged.empty %x : (tensor<?x?x2xf32, #rd>) -> tensor<?x?x2xf32, #rd>
+  %y = linalg.generic {
+    indexing_maps = [affine_map<(b, i, k) -> (b, i, k)>, affine_map<(b, i, k) -> (b, k)>, affine_map<(b, i, k) -> (b, i, k)>],
+    iterator_types = ["parallel", "parallel", "parallel"]
+  } ins(%x, %row : tensor<?x?x2xf32, #rd>, tensor<?x2xf32>) outs(%e : tensor<?x?x2xf32, #rd>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.addf %p, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<?x?x2xf32, #rd>
+  ragged.assert_valid %n, %n {kind = "equal", level = 0, op = "f"} : (index, index) -> ()
+  %m = ragged.merge %y {dim = 0} : (tensor<?x?x2xf32, #rd>) -> tensor<?x2xf32>
+  return %m : tensor<?x2xf32>
+}
+
+// A guard becomes one for every part that is read.
+// CHECK-LABEL: func.func @guard
+// CHECK-SAME: (%[[V:[a-z0-9]+]]: tensor<?x2xf32>, %[[O:[a-z0-9]+]]: tensor<?xi64>, %[[I:[a-z0-9]+]]: index)
+// CHECK-DAG: %[[GV:.*]] = ragged.guard %[[V]]
+// CHECK-DAG: %[[GO:.*]] = ragged.guard %[[O]]
+// CHECK-DAG: %[[GI:.*]] = ragged.guard %[[I]]
+// CHECK: tensor.extract %[[GO]][%[[GI]]]
+// CHECK: tensor.extract_slice %[[GV]]
+func.func @guard(%x: tensor<?x?x2xf32, #rd>, %i: index) -> tensor<?x2xf32> {
+  %0 = ragged.guard %x : (tensor<?x?x2xf32, #rd>) -> tensor<?x?x2xf32, #rd>
+  %1 = ragged.guard %i : (index) -> index
+  %2 = ragged.select %0, %1 {dim = 0} : (tensor<?x?x2xf32, #rd>, index) -> tensor<?x2xf32>
+  return %2 : tensor<?x2xf32>
+}

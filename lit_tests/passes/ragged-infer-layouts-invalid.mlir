@@ -96,3 +96,17 @@ func.func @late(%n: index, %c: i1, %z: f32, %y: tensor<3x?xf32>) -> tensor<3x?xf
   %1 = linalg.exp ins(%x : tensor<3x?xf32>) outs(%e : tensor<3x?xf32>) -> tensor<3x?xf32>
   return %1 : tensor<3x?xf32>
 }
+
+// -----
+
+// What an annotation says stays: the second length is not dense here.
+func.func @given(%x: tensor<?x?x64xf32>, %e: tensor<?x?x?xf32>) -> tensor<?x?x?xf32> {
+  // expected-error@+1 {{expected one layout for a value, got "drr" here and "dr|d" elsewhere}}
+  %0 = ragged.annotate %x : (tensor<?x?x64xf32>) -> tensor<?x?x64xf32, #ragged.layout<"dr|d">>
+  // expected-error@+1 {{expected one layout for a value, got "dr|d" here and "drr" elsewhere}}
+  %1 = ragged.annotate %e : (tensor<?x?x?xf32>) -> tensor<?x?x?xf32, #ragged.layout<"dr|d">>
+  %s = linalg.contract
+    indexing_maps = [affine_map<(b, s, t, d) -> (b, s, d)>, affine_map<(b, s, t, d) -> (b, t, d)>, affine_map<(b, s, t, d) -> (b, s, t)>]
+    ins(%x, %x : tensor<?x?x64xf32>, tensor<?x?x64xf32>) outs(%e : tensor<?x?x?xf32>) -> tensor<?x?x?xf32>
+  return %s : tensor<?x?x?xf32>
+}

@@ -80,3 +80,20 @@ func.func @structure(%x: tensor<3x?xf32>) -> tensor<2x?xf32> {
   %1 = ragged.slice %x, %a, %b {dim = 0} : (tensor<3x?xf32>, index, index) -> tensor<2x?xf32>
   return %1 : tensor<2x?xf32>
 }
+
+// Keys are farther from the annotation than queries: their scores have both lengths all the same.
+// CHECK-LABEL: func.func @scores
+// CHECK-SAME: -> tensor<?x?x?xf32, #ragged.layout<"drr">>
+// CHECK: %[[Q:.*]] = math.exp
+// CHECK: %[[K:.*]] = math.cos
+// CHECK: linalg.contract {{.*}} ins(%[[Q]], %[[K]] : {{.*}} -> tensor<?x?x?xf32, #ragged.layout<"drr">>
+func.func @scores(%x: tensor<?x?x64xf32>, %e: tensor<?x?x?xf32>) -> tensor<?x?x?xf32> {
+  %0 = ragged.annotate %x : (tensor<?x?x64xf32>) -> tensor<?x?x64xf32, #drd>
+  %q = math.exp %x : tensor<?x?x64xf32>
+  %1 = math.sin %x : tensor<?x?x64xf32>
+  %k = math.cos %1 : tensor<?x?x64xf32>
+  %s = linalg.contract
+    indexing_maps = [affine_map<(b, s, t, d) -> (b, s, d)>, affine_map<(b, s, t, d) -> (b, t, d)>, affine_map<(b, s, t, d) -> (b, s, t)>]
+    ins(%q, %k : tensor<?x?x64xf32>, tensor<?x?x64xf32>) outs(%e : tensor<?x?x?xf32>) -> tensor<?x?x?xf32>
+  return %s : tensor<?x?x?xf32>
+}

@@ -90,3 +90,24 @@ func.func @region(%c: i1, %x: tensor<3x?xf32, #ragged.layout<"dr">>, %y: tensor<
   }
   return %r : tensor<3x?xf32, #ragged.layout<"dr">>
 }
+
+// An assert in a body is made in front of the op, for all elements at once.
+// CHECK-LABEL: func.func @body
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: tensor<?xi64>
+// CHECK: %[[ALL:.*]] = linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%[[X]], %{{.*}} : tensor<?xi64>, tensor<?xi64>) outs(%{{.*}} : tensor<i64>)
+// CHECK:   arith.cmpi slt
+// CHECK:   arith.andi
+// CHECK: %[[V:.*]] = tensor.extract %[[ALL]][]
+// CHECK: %[[C:.*]] = arith.cmpi ne, %[[V]]
+// CHECK: cf.assert %[[C]], "small"
+// CHECK: linalg.generic
+func.func @body(%x: tensor<?xi64>, %e: tensor<?xi64>, %n: i64) -> tensor<?xi64> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+    ins(%x : tensor<?xi64>) outs(%e : tensor<?xi64>) {
+  ^bb0(%a: i64, %o: i64):
+    %c = arith.cmpi slt, %a, %n : i64
+    cf.assert %c, "small"
+    linalg.yield %a : i64
+  } -> tensor<?xi64>
+  return %0 : tensor<?xi64>
+}

@@ -87,3 +87,41 @@ func.func private @private_argument(%x: tensor<3x?xf32, #ragged.layout<"dr">>) {
 func.func @stored(%x: tensor<3x?x?xf32, #ragged.layout<"dww">>, %y: tensor<?x?x4xf32, #ragged.layout<"dwt">>) {
   return
 }
+
+// In a loop, what a checked op reads is guarded: passes move ops out of loops.
+// CHECK-LABEL: func.func @guarded
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: {{[^%]*}}%[[Y:[a-z0-9]+]]:
+// CHECK: scf.for
+// CHECK:   ragged.assert_conform %[[X]], %[[Y]]
+// CHECK:   %[[G:.*]] = ragged.guard %[[X]]
+// CHECK:   arith.addf %[[G]], %[[Y]]
+func.func @guarded(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %y: tensor<3x?xf32, #ragged.layout<"dr">>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %1 = arith.addf %x, %y : tensor<3x?xf32, #ragged.layout<"dr">>
+    ragged.print %1 : (tensor<3x?xf32, #ragged.layout<"dr">>) -> ()
+  }
+  return
+}
+
+// So is that of a function that is called, which may be inlined into a loop; a choice is no loop.
+// CHECK-LABEL: func.func private @called
+// CHECK: ragged.guard
+// CHECK-LABEL: func.func @caller
+// CHECK: scf.if
+// CHECK-NOT: ragged.guard
+// CHECK: return
+func.func private @called(%v: tensor<?xf32>, %i: index) -> tensor<?x?xf32, #ragged.layout<"dr">> {
+  %o = tensor.from_elements %i, %i : tensor<2xindex>
+  %p = tensor.cast %o : tensor<2xindex> to tensor<?xindex>
+  %0 = ragged.partition %v, %p {dim = 0} : (tensor<?xf32>, tensor<?xindex>) -> tensor<?x?xf32, #ragged.layout<"dr">>
+  return %0 : tensor<?x?xf32, #ragged.layout<"dr">>
+}
+func.func @caller(%v: tensor<?xf32>, %i: index, %c: i1) {
+  scf.if %c {
+    %0 = func.call @called(%v, %i) : (tensor<?xf32>, index) -> tensor<?x?xf32, #ragged.layout<"dr">>
+    %1 = ragged.select %0, %i {dim = 0} : (tensor<?x?xf32, #ragged.layout<"dr">>, index) -> tensor<?xf32>
+  }
+  return
+}

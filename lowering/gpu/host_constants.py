@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -14,6 +15,7 @@ from ragged_dialect.runtime.signature import numpy_dtype
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _HEX_BLOB = re.compile(r'dense<"0x([0-9A-Fa-f]*)">')
+_RESOURCE = re.compile(r': "0x[0-9A-Fa-f]{8}([0-9A-Fa-f]*)"')
 _NUMBER = re.compile(r"0x[0-9A-Fa-f]+|[-+]?\d+\.\d+(?:[eE][-+]?\d+)?")
 
 
@@ -23,7 +25,24 @@ def constant(op: Any) -> Array:
     element = numpy_dtype(str(type_.element_type))
     if element is None or "initial_value" not in op.attributes:
         raise CompileError(f"expected constants of numbers, got '{op.attributes['sym_name'].value}' of type {type_}")
-    return _elements(op.attributes["initial_value"], element).reshape(tuple(type_.shape))
+    attribute, shape = op.attributes["initial_value"], tuple(type_.shape)
+    if isinstance(attribute, ir.DenseElementsAttr):
+        return _elements(attribute, element).reshape(shape)
+    data, size = _resource(op), math.prod(shape) * element.itemsize
+    if data is None or len(data) != size:
+        got = "none" if data is None else len(data)
+        raise CompileError(f"expected {size} bytes of data for {attribute}, got {got}")
+    return np.frombuffer(data, element).reshape(shape).copy()
+
+
+def _resource(op: Any) -> bytes | None:
+    """The data of the resource that a `memref.global` has as its value, which the bindings show in the
+    text of a module only, as an alignment of 4 bytes and what follows; None where there is none."""
+    module = ir.Module.create(op.location)
+    with ir.InsertionPoint(module.body):
+        op.clone()
+    blob = _RESOURCE.search(str(module))
+    return None if blob is None else bytes.fromhex(blob[1])
 
 
 def _elements(attribute: Any, element: np.dtype[Any]) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir, tensor
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import Layout
@@ -113,6 +114,18 @@ def lower_identity(ctx: Lowering, op: Any) -> None:
         ctx.bind(op.results[0], ctx.parts(op.operands[0]))
     else:
         _replace(op, op.operands[0])
+
+
+def lower_guard(ctx: Lowering, op: Any) -> None:
+    """ragged.guard: one for every part that is read."""
+    if not is_tensor(op.operands[0].type):
+        _replace(op, builders.guard(op.operands[0]))
+        return
+    parts = ctx.parts(op.operands[0])
+    values = builders.guard(parts.values)
+    vectors_ = {key: builders.guard(vector) for key, vector in parts.vectors.items()}
+    windows = {dim: builders.guard(vector) for dim, vector in parts.windows.items()}
+    ctx.bind(op.results[0], Parts(ctx, parts.shape, values, vectors_, parts.extents, windows))
 
 
 def lower_annotate(ctx: Lowering, op: Any) -> None:
@@ -255,6 +268,7 @@ def _expanded_sizes(op: Any, parts: Parts, shape: RaggedShape) -> list[Mixed]:
 
 RULES = {
     "ragged.assemble": lower_assemble,
+    "ragged.guard": lower_guard,
     "ragged.values": lower_values,
     "ragged.offsets": lower_offsets,
     "ragged.starts": lower_starts,

@@ -35,6 +35,10 @@ class Emitter:
         self._entry_scope: dict[Any, Any] = {}
         self._scopes: list[dict[Any, Any]] = []
         self._made: list[Any] = []
+        self.taken = False
+        """Whether the op of `guard` has checks so far."""
+        self.moves = False
+        """Whether passes might move what has no memory effect over the checks."""
         self._op: Any = self._anchor
         self._name = ""
 
@@ -49,6 +53,7 @@ class Emitter:
         """The checks that follow are for `op` and carry its name (or `name`)."""
         self._op = op
         self._name = name or op.name
+        self.taken = False
 
     # Making ops once ---------------------------------------------------------------------------
 
@@ -146,9 +151,13 @@ class Emitter:
         return max(a, b) if isinstance(a, int) and isinstance(b, int) else self.binary(arith.MaxSIOp, a, b)
 
     def entry(self, vector: Any, at: Extent) -> Any:
-        """An entry of a vector, as index; the place is known to be in it."""
+        """An entry of a vector, as index; the place is known to be in it, by an earlier check if any."""
         place = self.index(at)
-        return self.once(("entry",), (vector, place), lambda: _entry(vector, place))
+        return self.once(("entry",), (vector, place), lambda: _entry(vector, self._behind(place)))
+
+    def _behind(self, value: Any) -> Any:
+        """A value for what must not run before the checks of the op so far."""
+        return builders.guard(value) if self.moves and self.taken else value
 
     def rows(self, size: Extent, per_row: Extent) -> Extent:
         """How many rows of `per_row` entries there are in `size`; rows of none count as of one."""
@@ -224,6 +233,7 @@ class Emitter:
         """`ragged.assert_valid`, unless it holds statically."""
         if self.facts.holds(kind, operands, factor):
             return
+        self.taken = True
         values = [self.index(v) if isinstance(v, int) else v for v in operands]
         name = self._name
         key = ("valid", kind, name, level, factor)
@@ -248,7 +258,13 @@ class Emitter:
         if self.facts.conform(a, b, pairs):
             return
         name = self._name
-        self.once(("conform", name, tuple(pairs)), (a, b), lambda: builders.assert_conform(a, b, pairs, name))
+
+        def build() -> None:
+            # The lengths of b are looked up where a has indices: the levels above are known to conform.
+            builders.assert_conform(self._behind(a), self._behind(b), pairs, name)
+
+        self.once(("conform", name, tuple(pairs)), (a, b), build)
+        self.taken = True
 
     def fits(self, level: int, factors: Sequence[Extent]) -> None:
         """A size, the product of `factors`, fits into 64 bits; one factor does."""

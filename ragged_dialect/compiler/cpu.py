@@ -7,6 +7,7 @@ import os
 from typing import Any, NamedTuple
 
 from ragged_dialect._mlir import execution_engine, ir
+from ragged_dialect.asm.locations import collect
 from ragged_dialect.checks import Check
 from ragged_dialect.compiler.frontend import find_entry, functions, keep_only, load_program
 from ragged_dialect.compiler.signatures import signature_of
@@ -105,10 +106,12 @@ def thread_count() -> int:
 
 def _jit(lowered: Lowered) -> CpuFunction:
     module, signature, checks, labels, _ = lowered
-    try:
-        engine = execution_engine.ExecutionEngine(module, opt_level=3, shared_libs=_libraries())
-    except RuntimeError as error:
-        raise CompileError(f"{signature.name}: {error}") from error
+    with collect(module.context) as diagnostics:
+        try:
+            engine = execution_engine.ExecutionEngine(module, opt_level=3, shared_libs=_libraries())
+        except RuntimeError as error:
+            reasons = ", ".join(diagnostic.message for diagnostic in diagnostics)
+            raise CompileError(f"{signature.name}: {reasons or error}") from error
     keep: list[Any] = [engine, register_printer(engine, labels)] if labels else [engine]
     engine.initialize()
     packed = engine.raw_lookup("_mlir_ciface_" + lowered.symbol)

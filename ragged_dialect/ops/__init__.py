@@ -17,6 +17,7 @@ from ragged_dialect.ops.checks import (
     AssertConformOp,
     AssertValidOp,
     AssumeOp,
+    GuardOp,
     attach_check_effects,
 )
 from ragged_dialect.ops.making import EmptyOp, FromPaddedOp, ReduceAcrossOp, ToPaddedOp
@@ -40,6 +41,7 @@ __all__ = [
     "ConcatOp",
     "EmptyOp",
     "FromPaddedOp",
+    "GuardOp",
     "LengthsOp",
     "MaxLengthOp",
     "MergeOp",

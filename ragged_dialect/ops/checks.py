@@ -167,9 +167,29 @@ def int_array(op: Any, name: str) -> list[int]:
     return list(attr)
 
 
-class AnnotateOp(RaggedOp, name="annotate", traits=[Pure]):
+class GuardOp(RaggedOp, name="guard"):
+    """Returns its operand to an op that must not run before the checks above: a read, which no pass
+    moves over a check or out of a loop, as it may an op without memory effects. It is gone when the
+    checks are lowered.
+
+    ```mlir
+    %1 = ragged.guard %0 : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf32, #ragged.layout<"dr">>
+    ```
+    """
+
+    res: Result[Any]
+    x: Operand[Any]
+
+    @verifier
+    def verify_invariants(self) -> None:
+        if self.res.type != self.x.type:
+            raise LayoutError(f"expected result type {self.x.type}, got {self.res.type}")
+
+
+class AnnotateOp(RaggedOp, name="annotate"):
     """Adds or removes the layout of a value; `ragged-infer-layouts` carries the layout to
-    everything connected and erases the op.
+    everything connected and erases the op. It has a memory effect, so that nothing else does, used
+    or not, and the lowering refuses one that is left.
 
     ```mlir
     %1 = ragged.annotate %0 : (tensor<3x?xf32>) -> tensor<3x?xf32, #ragged.layout<"dr">>
@@ -188,9 +208,19 @@ class AnnotateOp(RaggedOp, name="annotate", traits=[Pure]):
 
 
 def attach_check_effects() -> None:
-    """Checks write a status: they are never erased as dead, nor moved over one another."""
-    for name in ("ragged.assert_valid", "ragged.assert_conform"):
+    """Checks write a status: they are never erased as dead, nor moved over one another or a guard,
+    which reads it. Annotations stay until their layout was used."""
+    for name in ("ragged.assert_valid", "ragged.assert_conform", "ragged.annotate"):
         attach_effects(name, lambda op: [(ir.MemoryEffect.Write, None)])
+    attach_effects("ragged.guard", lambda op: [(ir.MemoryEffect.Read, None)])
 
 
-__all__ = ["AnnotateOp", "AssertConformOp", "AssertValidOp", "AssumeOp", "attach_check_effects", "int_array"]
+__all__ = [
+    "AnnotateOp",
+    "AssertConformOp",
+    "AssertValidOp",
+    "AssumeOp",
+    "GuardOp",
+    "attach_check_effects",
+    "int_array",
+]

@@ -229,6 +229,11 @@ def _assume(program: Program, op: Any) -> Run:
     return pure(run)
 
 
+@handler("ragged.guard")
+def _guard(program: Program, op: Any) -> Run:
+    return pure(lambda x: x)
+
+
 @handler("ragged.annotate")
 def _annotate(program: Program, op: Any) -> Run:
     before, after = op.operands[0].type, op.results[0].type

@@ -39,12 +39,17 @@ class Program:
 
 
 @dataclass
-class _State:
+class State:
+    """A program in the making: its lines, arguments and their types, the value at hand, functions that
+    it calls, and values that it returns besides."""
+
     pick: Pick
     element: str
     types: list[str] = field(default_factory=list)
     args: list[Any] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+    kept: list[tuple[str, str]] = field(default_factory=list)
     count: int = 0
     name: str = "%a0"
     value: RaggedValue = field(default_factory=lambda: RaggedValue.of(np.zeros(0)))
@@ -85,14 +90,14 @@ class _State:
         return self.value.axes[axis].lengths(place)
 
 
-def _index(state: _State, value: int) -> tuple[str, str]:
+def _index(state: State, value: int) -> tuple[str, str]:
     """A scalar, as a constant or an argument."""
     if state.pick(0, 1):
         return state.constant(value), "index"
     return state.argument("index", value), "index"
 
 
-def _partition(state: _State, dim: int) -> bool:
+def _partition(state: State, dim: int) -> bool:
     shape = state.value.shape
     rank = 1 if shape.layout.locate(dim)[1] == 0 and (dim == 0 or state.pick(0, 1)) else 2
     result = shape.partition(dim, rank, None)
@@ -127,13 +132,13 @@ def _below_window(shape: RaggedShape, dim: int) -> bool:
     return "w" in shape.layout.axes[axis][:at]
 
 
-def _merge(state: _State, dim: int) -> bool:
+def _merge(state: State, dim: int) -> bool:
     result = state.value.shape.merge(dim)
     state.step("merge", [], [], f" {{dim = {dim}}}", result, structure.merge(state.value, dim))
     return True
 
 
-def _split(state: _State, dim: int) -> bool:
+def _split(state: State, dim: int) -> bool:
     shape, factor = state.value.shape, state.pick(1, 4)
     if shape.layout.is_batch(dim) and state.value.extent(dim) % factor:
         factor = 1
@@ -144,7 +149,7 @@ def _split(state: _State, dim: int) -> bool:
     return True
 
 
-def _select(state: _State, dim: int) -> bool:
+def _select(state: State, dim: int) -> bool:
     result = state.value.shape.select(dim)
     bound = min(_bounds(state, dim), default=1)
     if bound == 0 or _below_window(state.value.shape, dim):
@@ -155,12 +160,12 @@ def _select(state: _State, dim: int) -> bool:
     return True
 
 
-def _bounds(state: _State, dim: int) -> list[int]:
+def _bounds(state: State, dim: int) -> list[int]:
     dense_dim = state.value.shape.layout.letter(dim) == "d"
     return [state.value.extent(dim)] if dense_dim else state.rows(dim)
 
 
-def _slice(state: _State, dim: int) -> bool:
+def _slice(state: State, dim: int) -> bool:
     result = state.value.shape.slice(dim)
     bounds = _bounds(state, dim)
     if state.value.shape.layout.letter(dim) in RAGGED and state.pick(0, 1):
@@ -180,19 +185,19 @@ def _slice(state: _State, dim: int) -> bool:
     return True
 
 
-def _compact(state: _State, dim: int) -> bool:
+def _compact(state: State, dim: int) -> bool:
     state.step("compact", [], [], "", state.value.shape.compact(), structure.compact(state.value))
     return True
 
 
-def _concat(state: _State, dim: int) -> bool:
+def _concat(state: State, dim: int) -> bool:
     result = state.value.shape.concat([state.value.shape], dim)
     value = structure.concat([state.value, state.value], dim)
     state.step("concat", [state.name], [state.type], f" {{dim = {dim}}}", result, value)
     return True
 
 
-def _elementwise(state: _State, dim: int) -> bool:
+def _elementwise(state: State, dim: int) -> bool:
     floats = state.element.startswith(("f", "b"))
     name = state.pick(0, 2)
     suffix = "f" if floats else "i"
@@ -204,7 +209,7 @@ def _elementwise(state: _State, dim: int) -> bool:
     return True
 
 
-def _reduce(state: _State, dim: int) -> bool:
+def _reduce(state: State, dim: int) -> bool:
     """Sum over some dims: a fill of what is left, made with `ragged.empty` or `tensor.empty`."""
     shape = state.value.shape
     choices = [
@@ -233,7 +238,7 @@ def _reduces(shape: RaggedShape, dims: tuple[int, ...]) -> bool:
     return True
 
 
-def _filled(state: _State, result: RaggedShape, kept: list[int]) -> str:
+def _filled(state: State, result: RaggedShape, kept: list[int]) -> str:
     sizes: list[str] = []
     for d, extent in zip(kept, result.shape, strict=True):
         if extent is None and result.layout.is_plain(kept.index(d)):
@@ -263,7 +268,7 @@ def _sum(x: RaggedValue, dims: tuple[int, ...], result: RaggedShape) -> Any:
     return out
 
 
-_OPS: tuple[Callable[[_State, int], bool], ...] = (
+OPS: tuple[Callable[[State, int], bool], ...] = (
     _partition,
     _partition,
     _merge,
@@ -283,9 +288,9 @@ CHAINS = (_partition, _merge, _merge, _split)
 """Ops that only change the nesting."""
 
 
-def _try(state: _State, op: Callable[[_State, int], bool], dim: int) -> None:
+def _try(state: State, op: Callable[[State, int], bool], dim: int) -> None:
     """Apply an op where the layout algebra allows it, and undo what a refused one left behind."""
-    before = (len(state.lines), state.count, len(state.types))
+    before = (len(state.lines), state.count, len(state.types), len(state.functions), len(state.kept))
     try:
         done = op(state, dim)
     except LayoutError:
@@ -294,16 +299,17 @@ def _try(state: _State, op: Callable[[_State, int], bool], dim: int) -> None:
         del state.lines[before[0] :]
         del state.types[before[2] :], state.args[before[2] :]
         state.count = before[1]
+        del state.functions[before[3] :], state.kept[before[4] :]
 
 
-Ops = tuple[Callable[[_State, int], bool], ...]
+Ops = tuple[Callable[[State, int], bool], ...]
 
 
 def generate(
-    pick: Pick, layout: str | None = None, element: str = "f32", steps: int = 6, ops: Ops = _OPS
+    pick: Pick, layout: str | None = None, element: str = "f32", steps: int = 6, ops: Ops = OPS
 ) -> Program:
     """A random program of `ops` over a tensor of `layout` (drawn, or dense, without)."""
-    state = _State(pick, element)
+    state = State(pick, element)
     start: Case = dense(pick, (None, 2), element)
     if layout is not None or pick(0, 3):
         start = make(pick, layout or LAYOUTS[pick(0, len(LAYOUTS) - 1)], element)
@@ -313,11 +319,12 @@ def generate(
     for _ in range(steps):
         if state.value.shape.rank and state.value.values.size <= MOST_ELEMENTS:
             _try(state, ops[pick(0, len(ops) - 1)], pick(0, state.value.shape.rank - 1))
-    results = [(state.name, state.type), *_facts(state)]
-    return Program(text_of(state.types, state.lines, results), state.args, state.value)
+    results = [(state.name, state.type), *_facts(state), *state.kept]
+    text = text_of(state.types, state.lines, results)
+    return Program("".join([text, *state.functions]), state.args, state.value)
 
 
-def _facts(state: _State) -> list[tuple[str, str]]:
+def _facts(state: State) -> list[tuple[str, str]]:
     """Lengths, offsets and totals of some levels, with their types."""
     found: list[tuple[str, str]] = []
     for dim, letter in enumerate(state.value.shape.layout.letters):
@@ -331,6 +338,6 @@ def _facts(state: _State) -> list[tuple[str, str]]:
 
 
 @st.composite
-def programs(draw: st.DrawFn, element: str = "f32", steps: int = 6, ops: Ops = _OPS) -> Program:
+def programs(draw: st.DrawFn, element: str = "f32", steps: int = 6, ops: Ops = OPS) -> Program:
     """Random programs, for hypothesis."""
     return generate(drawn(draw), None, element, steps, ops)

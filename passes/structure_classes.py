@@ -1,0 +1,111 @@
+"""Which dims have one structure, by the ops that connect them: where `ragged.empty` may take it from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS
+from ragged_dialect.passes.loop_layouts import operand_loops
+from ragged_dialect.passes.rewriting import walk
+from ragged_dialect.passes.structure_keys import whole_value
+from ragged_dialect.types import is_ragged, is_tensor, shape_of
+
+VIEWS = frozenset({"ragged.annotate", "ragged.assume", "ragged.guard", "tensor.cast"})
+"""Ops whose result has the structure of their operand."""
+
+Dim = tuple[Any, int]
+"""A value and one of its dims."""
+
+
+class StructureClasses:
+    """Dims of the ragged values of a module, in classes of one structure."""
+
+    def __init__(self, module: Any) -> None:
+        self._parent: dict[Dim, Dim] = {}
+        self._number: dict[Any, int] = {}
+        for op in walk(module):
+            self._enter(op)
+        self._members: dict[Dim, list[Dim]] = {}
+        for value in self._number:
+            for dim in _dims(value):
+                self._members.setdefault(self._find((value, dim)), []).append((value, dim))
+
+    def sources(self, value: Any, op: Any) -> list[Dim | None] | None:
+        """Per dim of a ragged value a dim of the same structure whose value is there before `op`, the
+        first one in the program; None for a plain dim. Dims of one axis come from one value where one
+        has them all. None where some dim has no source."""
+        layout = shape_of(value.type).layout
+        found: list[Dim | None] = [None] * layout.rank
+        for axis in range(layout.storage_rank):
+            dims = layout.dims(axis)
+            if len(dims) == 1:
+                continue
+            choices = [[m for m in self._class((value, d)) if defined_before(m[0], op)] for d in dims]
+            if not all(choices):
+                return None
+            whole = [x for x, _ in choices[0] if all(any(x == y for y, _ in c) for c in choices[1:])]
+            for dim, choice in zip(dims, choices, strict=True):
+                found[dim] = next((m for m in choice if whole and m[0] == whole[0]), choice[0])
+        return found
+
+    def _class(self, dim: Dim) -> list[Dim]:
+        return self._members[self._find(dim)]
+
+    def _enter(self, op: Any) -> None:
+        for region in op.regions:
+            for block in region.blocks:
+                self._add(block.arguments)
+        self._add(op.results)
+        if op.name in LINALG_OPS:
+            self._connect_loops(op)
+        elif op.name in VIEWS or (op.name.split(".")[0] in ELEMENTWISE_DIALECTS and not whole_value(op)):
+            first, *others = [v for v in (*op.operands, *op.results) if is_ragged(v.type)] or [None]
+            for other in others:
+                for dim in _dims(first):
+                    self._unite((first, dim), (other, dim))
+
+    def _add(self, values: Any) -> None:
+        for value in values:
+            if is_ragged(value.type):
+                self._number.setdefault(value, len(self._number))
+
+    def _connect_loops(self, op: Any) -> None:
+        loops = operand_loops(op)
+        outs = len(op.operands) - len(op.results)
+        first: dict[int, Dim] = {}
+        for value, used in zip((*op.operands, *op.results), (*loops, *loops[outs:]), strict=True):
+            if not is_tensor(value.type) or not is_ragged(value.type):
+                continue
+            for dim in _dims(value):
+                loop = used[dim]
+                if loop is not None:
+                    self._unite(first.setdefault(loop, (value, dim)), (value, dim))
+
+    def _find(self, dim: Dim) -> Dim:
+        while (above := self._parent.get(dim, dim)) != dim:
+            self._parent[dim] = self._parent.get(above, above)
+            dim = above
+        return dim
+
+    def _unite(self, a: Dim, b: Dim) -> None:
+        a, b = self._find(a), self._find(b)
+        if a != b:
+            self._parent[b] = a
+
+
+def _dims(value: Any) -> list[int]:
+    """The dims of a ragged value that have a structure."""
+    layout = shape_of(value.type).layout
+    return [dim for dim in range(layout.rank) if not layout.is_plain(dim)]
+
+
+def defined_before(value: Any, op: Any) -> bool:
+    """Whether a value dominates an op, by blocks that nest."""
+    owner = value.owner
+    block = owner if isinstance(owner, ir.Block) else owner.operation.block
+    while op.block != block:
+        op = op.parent.operation
+        if op.name in ("func.func", "builtin.module"):
+            return False
+    return isinstance(owner, ir.Block) or (owner.operation != op and owner.operation.is_before_in_block(op))
