@@ -36,9 +36,9 @@ class CpuFunction:
         self._layout = FrameLayout(signature, entry)
         self._free_frames: list[Frame] = []
 
-    def prepared(self) -> PreparedCall:
-        """The same function for arguments that are packed already."""
-        return PreparedCall(self._run, self._layout, self.signature, self._checks, self._keep)
+    def prepared(self, name: str) -> PreparedCall:
+        """The same function for arguments that are packed already; `name` is what errors call it."""
+        return PreparedCall(name, self._run, self._layout, self.signature, self._checks, self._keep)
 
     def __call__(self, *arguments: Any) -> Any:
         """Run. ArgumentError for arguments that do not fit, RuntimeCheckError for invalid data,

@@ -21,10 +21,16 @@ class PreparedCall:
     """
 
     def __init__(
-        self, run: Callable[[int], int], layout: FrameLayout, signature: Signature, checks: Sequence[Check], keep: Any
+        self,
+        name: str,
+        run: Callable[[int], int],
+        layout: FrameLayout,
+        signature: Signature,
+        checks: Sequence[Check],
+        keep: Any,
     ) -> None:
         self._run = run
-        self._name = signature.name
+        self._name = name
         self._layout = layout
         self._checks = checks
         self._keep = keep
