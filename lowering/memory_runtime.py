@@ -80,7 +80,8 @@ def _field(name: str, number: int) -> str:
     return f"%{name} = llvm.getelementptr %context[0, {number}] : (!llvm.ptr) -> !llvm.ptr, {_CONTEXT}"
 
 
-_FIELDS = "\n  ".join(_field(name, number) for number, name in enumerate(("jump", "at", "countp", "roomp", "sizep", "own")))
+_NAMES = ("jump", "at", "countp", "roomp", "sizep", "own")
+_FIELDS = "\n  ".join(_field(name, number) for number, name in enumerate(_NAMES))
 
 
 def _address(number: int, name: str) -> str:

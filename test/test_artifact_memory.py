@@ -52,13 +52,13 @@ void free(void *memory) {
   __libc_free(memory);
 }
 
-static float values[%d];
-static int64_t offsets[%d];
+static float values[ROWS * 8];
+static int64_t offsets[OFFSETS];
 
 static int run(long n) {
   f_result result;
   armed = 1, count = 0, live = 0, fail_at = n;
-  int code = f(values, %d, offsets, %d, &result);
+  int code = f(values, ROWS, offsets, OFFSETS, &result);
   for (size_t k = 0; code && k < sizeof result; k++) if (((char *)&result)[k]) code = -1;
   if (code && strncmp(f_error(), "f: expected memory for ", 23)) code = -2;
   f_free(&result);
@@ -72,15 +72,15 @@ int main(void) {
   f_set_threads(THREADS);
   if (run(0)) return 4;
   long most = count;
-  printf("%%ld\\n", most);
+  printf("%ld\\n", most);
   for (long n = 1; n <= most; n += n < 20 || n + 41 > most ? 1 : 41) {
     int code = run(n);
-    if (code != 2) return fprintf(stderr, "%%ld: %%d %%s\\n", n, code, f_error()), 5;
+    if (code != 2) return fprintf(stderr, "%ld: %d %s\\n", n, code, f_error()), 5;
     if (run(0)) return 6;
   }
   return 0;
 }
-""" % (VALUES.size, OFFSETS.size, VALUES.shape[0], OFFSETS.size)  # fmt: skip
+"""
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -88,8 +88,9 @@ def test_every_allocation_may_fail(threads: int, tmp_path: Path) -> None:
     library = write(text_of([X], PROGRAMS["softmax"][0], [("%0", X)]), None, tmp_path / "libf.so")[0]
     source, program = tmp_path / "main.c", tmp_path / "main"
     source.write_text(MAIN)
-    options = ["-pthread", f"-DTHREADS={threads}", "-I", str(tmp_path), str(library), f"-Wl,-rpath,{tmp_path}"]
-    compile_c(source, program, options)
+    sizes = {"THREADS": threads, "ROWS": len(VALUES), "OFFSETS": len(OFFSETS)}
+    defines = [f"-D{name}={size}" for name, size in sizes.items()]
+    compile_c(source, program, ["-pthread", *defines, f"-I{tmp_path}", str(library), f"-Wl,-rpath,{tmp_path}"])
     done = subprocess.run([str(program)], input=VALUES.tobytes() + OFFSETS.tobytes(), capture_output=True, check=False)
     assert done.returncode == 0, done
     assert int(done.stdout) > 700

@@ -16,6 +16,7 @@ from ragged_dialect import AllocationError, DeviceError, DeviceMemoryError, Ragg
 from ragged_dialect.runtime.frames import descriptor_array
 
 HERE = Path(__file__).resolve().parent
+TOO_LARGE = r"f: expected a buffer of less than 2\*\*63 bytes, got a larger one"
 
 
 def run_worker(*arguments: str, threads: int = 1) -> str:
@@ -60,24 +61,19 @@ def test_the_error_names_the_size(extent: int) -> None:
 
 
 def test_negative_extents_without_checks() -> None:
-    function = compile(
-        text_of(
-            ["index"],
-            ["%c9 = arith.constant 9 : index", "%n = arith.subi %a0, %c9 : index", "%0 = tensor.empty(%n) : tensor<?xf32>"],
-            [("%0", "tensor<?xf32>")],
-        ),
-        check=False,
-    )
+    less = ["%c9 = arith.constant 9 : index", "%n = arith.subi %a0, %c9 : index"]
+    body = [*less, "%0 = tensor.empty(%n) : tensor<?xf32>"]
+    function = compile(text_of(["index"], body, [("%0", "tensor<?xf32>")]), check=False)
     assert function(12).shape == (3,)
-    with pytest.raises(AllocationError, match=r"f: expected a buffer of less than 2\*\*63 bytes, got a larger one"):
+    with pytest.raises(AllocationError, match=TOO_LARGE):
         function(3)
 
 
 def test_static_sizes() -> None:
     """The type alone tells that the bytes wrap."""
-    text = text_of(["f32"], ["%0 = tensor.splat %a0 : tensor<4294967296x4294967296xf32>"], [("%0", "tensor<4294967296x4294967296xf32>")])
-    with pytest.raises(AllocationError, match=r"f: expected a buffer of less than 2\*\*63 bytes, got a larger one"):
-        compile(text)(1.0)
+    square = "tensor<4294967296x4294967296xf32>"
+    with pytest.raises(AllocationError, match=TOO_LARGE):
+        compile(text_of(["f32"], [f"%0 = tensor.splat %a0 : {square}"], [("%0", square)]))(1.0)
 
 
 def test_errors_are_memory_errors() -> None:

@@ -72,7 +72,8 @@ def fail_every_allocation() -> None:
         allocator.start()
         expected = arrays_in(call())
         count = allocator.count
-        assert count and len(allocator.live) == before, (name, "leak of a call that works")
+        assert count, name
+        assert len(allocator.live) == before, (name, "leak of a call that works")
         failed = sorted({*range(1, min(count, 24) + 1), *range(1, count, 61), count})
         for n in failed:
             allocator.start(n)
