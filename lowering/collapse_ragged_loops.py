@@ -93,6 +93,9 @@ def _pair(map_: Any, x: Any, loop: int) -> int | None:
 
 
 def _contiguous(type_: Any, dim: int) -> bool:
+    extents = type_.shape[dim], type_.shape[dim + 1]
+    if DYNAMIC not in extents and extents[0] * extents[1] >= 2**63:  # a type has no such extent
+        return False
     if not isinstance(type_.layout, ir.StridedLayoutAttr):
         return True
     strides, _ = type_.get_strides_and_offset()

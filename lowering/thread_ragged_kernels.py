@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.lowering.loop_annotations import BRANCHES, settle
+from ragged_dialect.lowering.memory_runtime import CALL, DECLARATIONS, DECLARED, FAIL, declare
 from ragged_dialect.lowering.nested import find_ops
 from ragged_dialect.lowering.outline_ragged_loops import KERNEL
 from ragged_dialect.passes.base import RaggedPass
@@ -22,7 +23,11 @@ as touching about so many."""
 
 MAX_THREADS = 256
 
-# job: kernel, captures, count, chunk, next iteration
+# kernel, captures, count, chunk, next iteration, size that a worker had no memory for
+_JOB = "!llvm.struct<(ptr, ptr, i64, i64, i64, i64)>"
+
+# Every worker runs in a context of its own, that of the calling thread too: a failure in one must not
+# leave the loop before the others are done with its job.
 _RUNTIME = f"""
 llvm.mlir.global internal @ragged_threads(1 : i64) : i64
 llvm.func @pthread_create(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
@@ -32,12 +37,12 @@ llvm.func @ragged_set_threads(%n: i64) {{
   llvm.store %n, %p : i64, !llvm.ptr
   llvm.return
 }}
-llvm.func internal @ragged_worker(%job: !llvm.ptr) -> !llvm.ptr {{
-  %fp = llvm.getelementptr %job[0, 0] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, i64, i64, i64)>
-  %cp = llvm.getelementptr %job[0, 1] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, i64, i64, i64)>
-  %np = llvm.getelementptr %job[0, 2] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, i64, i64, i64)>
-  %kp = llvm.getelementptr %job[0, 3] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, i64, i64, i64)>
-  %ap = llvm.getelementptr %job[0, 4] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, i64, i64, i64)>
+llvm.func internal @ragged_work(%job: !llvm.ptr) {{
+  %fp = llvm.getelementptr %job[0, 0] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
+  %cp = llvm.getelementptr %job[0, 1] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
+  %np = llvm.getelementptr %job[0, 2] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
+  %kp = llvm.getelementptr %job[0, 3] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
+  %ap = llvm.getelementptr %job[0, 4] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
   %f = llvm.load %fp : !llvm.ptr -> !llvm.ptr
   %c = llvm.load %cp : !llvm.ptr -> !llvm.ptr
   %n = llvm.load %np : !llvm.ptr -> i64
@@ -53,7 +58,24 @@ llvm.func internal @ragged_worker(%job: !llvm.ptr) -> !llvm.ptr {{
   llvm.call %f(%c, %lo, %hi) : !llvm.ptr, (!llvm.ptr, i64, i64) -> ()
   llvm.br ^take
 ^done:
+  llvm.return
+}}
+llvm.func internal @ragged_worker(%job: !llvm.ptr) -> !llvm.ptr {{
+  %work = llvm.mlir.addressof @ragged_work : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %size = llvm.call @{CALL}(%work, %job) : (!llvm.ptr, !llvm.ptr) -> i64
+  %good = llvm.icmp "eq" %size, %zero : i64
+  llvm.cond_br %good, ^out, ^failed
+^failed:
+  %np = llvm.getelementptr %job[0, 2] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
+  %ap = llvm.getelementptr %job[0, 4] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
+  %sp = llvm.getelementptr %job[0, 5] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
+  %n = llvm.load %np : !llvm.ptr -> i64
+  %stopped = llvm.atomicrmw xchg %ap, %n monotonic : !llvm.ptr, i64
+  %noted = llvm.atomicrmw xchg %sp, %size monotonic : !llvm.ptr, i64
+  llvm.br ^out
+^out:
   llvm.return %null : !llvm.ptr
 }}
 llvm.func internal @ragged_parallel_for(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64) {{
@@ -73,22 +95,24 @@ llvm.func internal @ragged_parallel_for(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %
   llvm.call %f(%c, %zero, %n) : !llvm.ptr, (!llvm.ptr, i64, i64) -> ()
   llvm.return
 ^fork:
-  %job = llvm.alloca %one x !llvm.struct<(ptr, ptr, i64, i64, i64)> : (i64) -> !llvm.ptr
+  %job = llvm.alloca %one x {_JOB} : (i64) -> !llvm.ptr
   %ids = llvm.alloca %most x i64 : (i64) -> !llvm.ptr
   %eight = llvm.mlir.constant(8 : i64) : i64
   %pieces = llvm.mul %threads, %eight : i64
   %piece = llvm.sdiv %n, %pieces : i64
   %chunk = llvm.intr.smax(%piece, %one) : (i64, i64) -> i64
-  %fp = llvm.getelementptr %job[0, 0] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, i64, i64, i64)>
-  %cp = llvm.getelementptr %job[0, 1] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, i64, i64, i64)>
-  %np = llvm.getelementptr %job[0, 2] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, i64, i64, i64)>
-  %kp = llvm.getelementptr %job[0, 3] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, i64, i64, i64)>
-  %ap = llvm.getelementptr %job[0, 4] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr, i64, i64, i64)>
+  %fp = llvm.getelementptr %job[0, 0] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
+  %cp = llvm.getelementptr %job[0, 1] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
+  %np = llvm.getelementptr %job[0, 2] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
+  %kp = llvm.getelementptr %job[0, 3] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
+  %ap = llvm.getelementptr %job[0, 4] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
   llvm.store %f, %fp : !llvm.ptr, !llvm.ptr
   llvm.store %c, %cp : !llvm.ptr, !llvm.ptr
   llvm.store %n, %np : i64, !llvm.ptr
   llvm.store %chunk, %kp : i64, !llvm.ptr
+  %sp = llvm.getelementptr %job[0, 5] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
   llvm.store %zero, %ap : i64, !llvm.ptr
+  llvm.store %zero, %sp : i64, !llvm.ptr
   %worker = llvm.mlir.addressof @ragged_worker : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
   llvm.br ^create(%one, %zero : i64, i64)
@@ -117,6 +141,13 @@ llvm.func internal @ragged_parallel_for(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %
   %after = llvm.add %j, %one : i64
   llvm.br ^join(%after : i64)
 ^out:
+  %size = llvm.load %sp : !llvm.ptr -> i64
+  %fine = llvm.icmp "eq" %size, %zero : i64
+  llvm.cond_br %fine, ^return, ^failed
+^failed:
+  llvm.call @{FAIL}(%size) : (i64) -> ()
+  llvm.unreachable
+^return:
   llvm.return
 }}
 """
@@ -153,8 +184,9 @@ class ThreadRaggedKernels(RaggedPass):
             kernel.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
         texts = [_RUNTIME, *(_task(name, kernel) for name, kernel in kernels.items())]
         declared = "\n".join(_declaration(name, kernel) for name, kernel in kernels.items())
-        made = ir.Module.parse(declared + "\n".join(texts))
-        for name in kernels:
+        made = ir.Module.parse(DECLARATIONS + declared + "\n".join(texts))
+        declare(op)
+        for name in (*kernels, *DECLARED):
             ir.SymbolTable(made.operation)[name].operation.erase()
         for inner in list(made.body.operations):
             inner.operation.detach_from_parent()

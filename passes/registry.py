@@ -103,6 +103,7 @@ _PACKAGES = {
         "convert-ragged-copies-to-linalg",
         "convert-ragged-forall-to-loops",
         "convert-ragged-selects-to-scf",
+        "guard-ragged-allocs",
         "hoist-ragged-allocas",
         "order-ragged-loops",
         "outline-ragged-loops",

@@ -64,10 +64,12 @@ if TYPE_CHECKING:
         where,
     )
     from ragged_dialect.errors import (
+        AllocationError,
         ArgumentError,
         AxisError,
         CompileError,
         DeviceError,
+        DeviceMemoryError,
         EmulatorError,
         LayoutError,
         MissingPackageError,
@@ -82,10 +84,12 @@ if TYPE_CHECKING:
     from ragged_dialect.runtime.gpu_status import synchronize
 
 __all__ = [
+    "AllocationError",
     "ArgumentError",
     "AxisError",
     "CompileError",
     "DeviceError",
+    "DeviceMemoryError",
     "EmulatorError",
     "Layout",
     "LayoutError",

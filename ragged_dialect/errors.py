@@ -49,6 +49,14 @@ class DeviceError(RaggedError):
     """A GPU that is missing, too old for the program, out of memory, or that stopped."""
 
 
+class AllocationError(RaggedError, MemoryError):
+    """Memory that a program needs and that there is not; nothing of the call is left."""
+
+
+class DeviceMemoryError(AllocationError, DeviceError):
+    """Memory that a program needs on a device and that there is not."""
+
+
 class MissingPackageError(RaggedError, ImportError):
     """A package that a conversion needs and that is not installed; the text says what to install."""
 

@@ -118,6 +118,7 @@ def test_texts_of_all_checks(tmp_path: Path) -> None:
     sources[0].write_text(wrapper(signature, checks, "f.h", threaded=False))
     sources[1].write_text("void _mlir_packed_f(void **slots) {\n"
                           "  for (int k = 0; k < 5; k++) ((long *)slots[0])[k] = *(long *)slots[k + 1];\n}\n"
+                          "long ragged_call(void (*f)(void **), void **slots) { f(slots); return 0; }\n"
                           )  # fmt: skip
     strict = ["cc", "-std=gnu99", "-Wall", "-Wextra", "-Werror", "-c", "-o", str(tmp_path / "f.o"), str(sources[0])]
     subprocess.run(strict, check=True)

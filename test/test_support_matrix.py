@@ -6,15 +6,19 @@ from __future__ import annotations
 import datetime
 import importlib.util
 import os
+import signal
+import subprocess
+import sys
 from types import ModuleType
 
 import pytest
-from support.matrix import COLUMNS, Outcome, build_cell, keys, run_cell, run_cells, sample_of
+from support.matrix import COLUMNS, Outcome, build_cell, keys, run_cell, run_cells, sample_of, worker_environment
 
 from conftest import ROOT
 
 SHARE = {"cpu": 16, "emulator": 48, "gpu": 48}
 """The quick run takes one cell in so many of every op, others each day. Compiling for a GPU takes longer."""
+GUARDED_SHARE = 128
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +49,32 @@ def test_some_cells_of_every_op(target: str) -> None:
     page = (ROOT / "docs" / "support.md").read_text()
     unlisted = sorted({o.key[1] for o in outcomes if f"\n### {o.key[1]}\n" not in page})
     assert not unlisted
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_some_cells_between_guard_pages(side: str) -> None:
+    turn = datetime.date.today().toordinal() + (side == "after")
+    assert not failures(run_cells(sample_of(GUARDED_SHARE, turn), workers(), guards=side))
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_guards_find_what_is_out_of_bounds(side: str) -> None:
+    """The harness can fail: a worker dies of one byte too many, and says of which cell."""
+    script = (
+        "import ctypes; from support.allocators import install_guards\n"
+        f"guarded = install_guards('{side}')\n"
+        "at = guarded.allocate(12)\n"
+        "assert ctypes.string_at(at, 12) == b'\\xff' * 12\n"
+        f"ctypes.string_at(at {'- 1' if side == 'before' else '+ 12'}, 1)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], env=worker_environment(), check=False)
+    assert done.returncode == -signal.SIGSEGV
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_all_cells_between_guard_pages(side: str) -> None:
+    assert not failures(run_cells(keys(), workers(), guards=side))
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from ragged_dialect.arrays.spec import Spec, spec
 from ragged_dialect.arrays.storage import give
 from ragged_dialect.arrays.structure import Structure
 from ragged_dialect.arrays.trace import Trace
+from ragged_dialect.runtime.memory import explained
 
 New = dict[Any, Structure]
 Make = Callable[[Leaves, list[Any], New], Any]
@@ -29,16 +30,20 @@ class Program:
         self._makers = tuple(_maker(trace, result) for result in results)
         self._run = cpu_run(trace) if target == "cpu" else device_run(trace, target)
         self.target = target
+        self._name = trace.op
 
     def __call__(self, leaves: Leaves) -> list[Any]:
-        """The results of a call, in order."""
+        """The results of a call, in order. AllocationError where there is no memory."""
         if self._captured:
             leaves = (*leaves, *self._captured)
-        for guard in self._guards:
-            guard(leaves)
-        parts = self._run(leaves)
-        made: dict[Any, Structure] = {}
-        return [make(leaves, parts, made) for make in self._makers]
+        try:
+            for guard in self._guards:
+                guard(leaves)
+            parts = self._run(leaves)
+            made: dict[Any, Structure] = {}
+            return [make(leaves, parts, made) for make in self._makers]
+        except MemoryError as error:
+            raise explained(self._name, error) from None
 
 
 def _maker(trace: Trace, result: Result) -> Make:

@@ -27,7 +27,7 @@ def cpu_run(trace: Trace) -> Run:
     from ragged_dialect.compiler.cpu import load_lowered, lower_module
 
     function = load_lowered(lower_module(trace.module, check=False))
-    call = function.prepared()
+    call = function.prepared(trace.name)
     packers = tuple(_packer(trace, wanted) for wanted in trace.wanted)
     places: list[tuple[int, int, int, DType]] = []
     at = 0
@@ -51,10 +51,13 @@ def _parts(fields: tuple[Any, ...], places: Sequence[tuple[int, int, int, DType]
         if rank < 0:
             parts.append(fields[at])
         elif fields[at] in owners:
-            parts.append(Buffer(descriptor_array(owners[fields[at]], fields[at:end], dtype).copy()))
+            parts.append(None)
         else:
             made = owners[fields[at]] = AllocatedBuffer(fields[at:end], rank, dtype)
             parts.append(made)
+    for number, (at, end, _, dtype) in enumerate(places):  # last: there may be no memory for a copy
+        if parts[number] is None:
+            parts[number] = Buffer(descriptor_array(owners[fields[at]], fields[at:end], dtype).copy())
     return parts
 
 

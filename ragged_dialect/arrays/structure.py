@@ -21,7 +21,7 @@ class Structure:
         self.letters = letters
         self.vectors = tuple(vectors)
         self.extents = tuple(extents)
-        self._class: object = self
+        self._class = object()  # not itself: vectors are freed with the last reference
 
     @staticmethod
     def of_offsets(*offsets: Any) -> Structure:

@@ -18,12 +18,12 @@ _ABOUT = """\
 """
 
 _CALL = """\
-/* Returns 0, or 1 when an argument does not fit or a run-time check refuses the data{then};
- * {name}_error() then says why.{arguments} */
+/* Returns 0, 1 when an argument does not fit or a run-time check refuses the data, or 2 when there is
+ * no memory{then}; {name}_error() then says why.{arguments} */
 """
 
 _SERVICES = """\
-/* Why the last call of this thread that returned 1 did so; valid until the thread's next failure. */
+/* Why the last call of this thread that failed did so; valid until the thread's next failure. */
 const char *{name}_error(void);
 
 /* Threads that later calls may use, 1 until this is called; not while a call runs. */
@@ -68,7 +68,7 @@ def prototype(signature: Signature, arguments: Sequence[Parameter]) -> str:
 
 def _call_comment(signature: Signature, arguments: Sequence[Parameter]) -> str:
     listed = "".join(f"\n *   {argument.name}: {argument.description}" for argument in arguments)
-    then = ", with nothing in the result" if signature.results else ""
+    then = ", the latter two with nothing in the result" if signature.results else ""
     return _CALL.format(name=signature.name, then=then, arguments=listed)
 
 

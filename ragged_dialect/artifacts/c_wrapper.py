@@ -29,6 +29,15 @@ static int fail(const char *format, ...) {
   return 1;
 }
 
+/* What the compiled program calls for memory notes what a call holds, and frees it when there is none. */
+int64_t ragged_call(void (*function)(void **), void **slots);
+
+static int no_memory(const char *name, int64_t size) {
+  if (size == INT64_MAX) fail("%s: expected a buffer of less than 2**63 bytes, got a larger one", name);
+  else fail("%s: expected memory for %lld bytes, got none", name, (long long)size);
+  return 2;
+}
+
 /* Fills a descriptor; 1 when data and sizes do not fit together. */
 static inline int describe(int64_t *memref, const void *data, int rank, const int64_t *sizes, const char *place) {
   uint64_t stride = 1;
@@ -108,7 +117,8 @@ def _function(signature: Signature, arguments: Sequence[Parameter]) -> str:
         # a scalar alone is returned, and stored to where the last slot points
         slots.insert(len(slots) if _is_direct(signature, returned) else 0, "&made")
     lines.append(f"  void *slots[] = {{{', '.join(slots) or 'NULL'}}};")
-    lines.append(f"  {packed_name(signature.name)}(slots);")
+    lines.append(f"  const int64_t size = ragged_call({packed_name(signature.name)}, slots);")
+    lines.append(f"  if (size != 0) return no_memory({c_string(signature.name)}, size);")
     return "\n".join([*lines, *_take_results(signature, returned), *_status(signature), "  return 0;", "}", ""])
 
 
@@ -170,7 +180,8 @@ def _no_memory(signature: Signature, arrays: int) -> list[str]:
         f"  for (int k = 1; k < {arrays}; k++) {{",
         "    if (result->memory[k] != NULL) continue;",
         f"    {signature.name}_free(result);",
-        f"    return fail({text});",
+        f"    fail({text});",
+        "    return 2;",
         "  }",
     ]
 

@@ -19,6 +19,7 @@ from ragged_dialect.artifacts.packed_entry import add_packed_entry, packed_name
 from ragged_dialect.errors import CompileError
 from ragged_dialect.execution import Lowered, lower_for_cpu
 from ragged_dialect.lowering.math_library import required_libraries
+from ragged_dialect.lowering.memory_runtime import CALL, add_runtime
 from ragged_dialect.tools.ragged_translate import to_llvmir
 
 _SET_THREADS = "ragged_set_threads"
@@ -56,7 +57,8 @@ def _build(lowered: Lowered, names: list[str | None], library: Path, declaration
     name = signature.name
     threaded = _SET_THREADS in _symbols(lowered.module)
     add_packed_entry(lowered.module, lowered.symbol, packed_name(name))
-    code = object_code(_llvm_ir(lowered.module, name), frozenset((packed_name(name), _SET_THREADS)), cpu)
+    add_runtime(lowered.module)
+    code = object_code(_llvm_ir(lowered.module, name), frozenset((packed_name(name), _SET_THREADS, CALL)), cpu)
     compiled, source = library.with_name("program.o"), library.with_name("wrapper.c")
     compiled.write_bytes(code)
     declarations.write_text(header(signature, parameters(signature, names)))

@@ -10,6 +10,7 @@ from ragged_dialect._mlir import execution_engine, ir
 from ragged_dialect.asm.locations import collect
 from ragged_dialect.checks import Check
 from ragged_dialect.compiler.frontend import find_entry, functions, keep_only, load_program
+from ragged_dialect.compiler.memory import call_packed, link_memory, runner
 from ragged_dialect.compiler.signatures import signature_of
 from ragged_dialect.errors import CompileError
 from ragged_dialect.lowering import pipelines
@@ -113,21 +114,19 @@ def _jit(lowered: Lowered) -> CpuFunction:
             reasons = ", ".join(diagnostic.message for diagnostic in diagnostics)
             raise CompileError(f"{signature.name}: {reasons or error}") from error
     keep: list[Any] = [engine, register_printer(engine, labels)] if labels else [engine]
+    link_memory(engine)
     engine.initialize()
     packed = engine.raw_lookup("_mlir_ciface_" + lowered.symbol)
     if not packed:
         raise CompileError(f"{signature.name}: expected a compiled entry, got none (unresolved symbols)")
     if "ragged_set_threads" in ir.SymbolTable(module.operation):
         _set_threads(engine, thread_count())
-    return CpuFunction(signature, packed, checks, keep)
+    return CpuFunction(signature, packed, checks, keep, runner())
 
 
 def _set_threads(engine: Any, count: int) -> None:
     """Tell a program with parallel loops how many threads to use."""
-    setter = engine.raw_lookup("ragged_set_threads")
-    number = ctypes.c_int64(count)
-    slots = (ctypes.c_void_p * 1)(ctypes.addressof(number))
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(setter)(ctypes.addressof(slots))
+    call_packed(engine.raw_lookup("ragged_set_threads"), ctypes.c_int64(count))
 
 
 def _libraries() -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect.checks import Check, raise_failed
-from ragged_dialect.errors import DeviceError, EmulatorError
+from ragged_dialect.errors import DeviceError, DeviceMemoryError, EmulatorError
 from ragged_dialect.runtime.arguments import Array, Converter, numpy_arrays
 from ragged_dialect.runtime.host_program import HostProgram
 from ragged_dialect.runtime.narrow import Late, launch_of
@@ -45,7 +45,7 @@ class EmulatedDevice:
 
     def explained(self, error: Exception) -> DeviceError:
         """What one of `errors` means."""
-        return DeviceError(f"{self._name}: expected enough memory, got: {error}")
+        return DeviceMemoryError(f"{self._name}: expected enough memory, got: {error}")
 
     def arrays(self, part: Part) -> Converter:
         """NumPy arrays; one that is not aligned as kernels expect is copied."""

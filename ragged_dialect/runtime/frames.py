@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ragged_dialect.errors import AllocationError
+from ragged_dialect.runtime import memory
 from ragged_dialect.runtime.signature import Part, Signature, scalar_format
 
 STATUS_ENTRIES = 5
@@ -22,14 +24,12 @@ STATUS_ENTRIES = 5
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _WORD = 8
-_free = ctypes.CDLL(None).free
-_free.argtypes = [ctypes.c_void_p]
-_free.restype = None
+_free = memory.free
 
 
 class Frame(NamedTuple):
-    """The memory of one call at a time: slots, what they point to if that is a pointer, descriptors
-    and scalars of the arguments, the struct of the results."""
+    """The memory of one call at a time: the function's address, slots, what they point to if that is a
+    pointer, descriptors and scalars of the arguments, the struct of the results."""
 
     words: Any
     address: int
@@ -38,7 +38,8 @@ class Frame(NamedTuple):
 class FrameLayout:
     """What is where in the frames of a function; the same for every call."""
 
-    def __init__(self, signature: Signature) -> None:
+    def __init__(self, signature: Signature, entry: int) -> None:
+        self._entry = entry
         self._arguments = [part for group in signature.arguments for part in group.parts]
         self._results = [part for group in signature.results for part in group.parts]
         self._status = STATUS_ENTRIES if signature.status else 0
@@ -47,7 +48,7 @@ class FrameLayout:
         self._input = struct.Struct("=" + "".join(formats))
         self._output = struct.Struct(_result_format(self._results, self._status))
         slots = len(self._arguments) + bool(self._output.size)
-        start = 2 * slots * _WORD
+        start = (1 + 2 * slots) * _WORD
         sizes = [struct.calcsize("=" + text) for text in formats]
         self._starts = [start + sum(sizes[:k]) for k in range(len(sizes) + 1)]
         self._words = max(1, -(-(self._starts[-1] + self._output.size) // _WORD))
@@ -71,7 +72,8 @@ class FrameLayout:
         targets = [(at, part.shape is not None) for at, part in zip(starts, self._arguments, strict=True)]
         if self._output.size:
             targets.insert(len(targets) if self._direct else 0, (output, not self._direct))
-        for slot, (at, indirect) in enumerate(targets):
+        words[0] = self._entry
+        for slot, (at, indirect) in enumerate(targets, 1):
             pointer = len(targets) + slot
             words[pointer] = base + at
             words[slot] = base + (pointer * _WORD if indirect else at)
@@ -89,17 +91,30 @@ class FrameLayout:
 
     def read(self, frame: Frame) -> tuple[tuple[int, ...], list[Any]]:
         """The status of a call, empty where the function has none, and its flat results: numbers,
-        and arrays that own what the call allocated for them."""
+        and arrays that own what the call allocated for them. MemoryError with none of them."""
         fields = self._output.unpack_from(frame.words, self._starts[-1])
         at, results, owned = self._status, [], set[int]()
-        for part in self._results:
-            if part.shape is None:
-                results.append(_scalar(part, fields[at]))
-                at += 1
-            else:
-                results.append(_array(part, fields[at : at + 3 + len(part.shape)], owned))
-                at += 3 + 2 * len(part.shape)
+        try:
+            for part in self._results:
+                if part.shape is None:
+                    results.append(_scalar(part, fields[at]))
+                    at += 1
+                else:
+                    results.append(_array(part, fields[at : at + 3 + len(part.shape)], owned))
+                    at += 3 + 2 * len(part.shape)
+        except MemoryError:
+            self._drop(fields, owned)
+            raise
         return fields[: self._status], results
+
+    def _drop(self, fields: Sequence[Any], owned: set[int]) -> None:
+        """Free what a call allocated for results and no array owns."""
+        at = self._status
+        for part in self._results:
+            if part.shape is not None and fields[at] not in owned:
+                owned.add(fields[at])
+                _free(fields[at])
+            at += 1 if part.shape is None else 3 + 2 * len(part.shape)
 
 
 def _argument_format(part: Part) -> str:
@@ -180,10 +195,18 @@ def descriptor_array(owner: Any, fields: Sequence[int], dtype: np.dtype[Any], wr
         size *= extent
     memory: Any = (ctypes.c_char * size).from_address(start)
     memory.owner = owner
-    array = np.ndarray(shape, dtype, memory)
+    try:
+        array = np.ndarray(shape, dtype, memory)
+    except ValueError as error:
+        raise _too_big(shape, error) from None
     if not writeable:
         array.flags.writeable = False
     return array
+
+
+def _too_big(shape: Sequence[int], error: ValueError) -> AllocationError:
+    """NumPy counts the bytes of an array as if no extent were 0."""
+    return AllocationError(f"expected a result that NumPy can hold, got one of shape {tuple(shape)} ({error})")
 
 
 def _scalar(part: Part, value: Any) -> Any:
@@ -218,9 +241,12 @@ def _array(part: Part, fields: Sequence[int], owned: set[int]) -> Array:
     allocated, aligned, offset, *shape = fields
     data = aligned + offset * part.dtype.itemsize
     interface = {"data": (data, False), "shape": tuple(shape), "typestr": part.dtype.str, "version": 3}
-    if allocated in owned:
-        array = np.array(_Memory(interface))
-    else:
-        owned.add(allocated)
-        array = np.asarray(_Owner(allocated, interface))
+    try:
+        if allocated in owned:
+            array = np.array(_Memory(interface))
+        else:
+            owned.add(allocated)
+            array = np.asarray(_Owner(allocated, interface))
+    except ValueError as error:
+        raise _too_big(shape, error) from None
     return array if array.dtype == part.dtype else array.view(part.dtype)

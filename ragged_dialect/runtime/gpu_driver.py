@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from ragged_dialect.errors import DeviceError
+from ragged_dialect.errors import DeviceError, DeviceMemoryError
 
 _PTX_TOO_NEW = 222
 """CUDA_ERROR_UNSUPPORTED_PTX_VERSION."""
@@ -100,6 +100,6 @@ def explained(cupy: Any, name: str, error: Exception) -> DeviceError:
     """What an exception of CuPy means, and what to do."""
     if isinstance(error, cupy.cuda.memory.OutOfMemoryError):
         advice = "free arrays, or call cupy.get_default_memory_pool().free_all_blocks()"
-        return DeviceError(f"{name}: expected enough free memory on the device, got: {error}; {advice}")
+        return DeviceMemoryError(f"{name}: expected enough free memory on the device, got: {error}; {advice}")
     advice = "after a memory error the process must start again; compile with check=True to find invalid data"
     return DeviceError(f"{name}: expected the device to run, got {error}; {advice}")

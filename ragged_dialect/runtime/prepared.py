@@ -7,6 +7,7 @@ from typing import Any
 
 from ragged_dialect.checks import Check, raise_failed
 from ragged_dialect.runtime.frames import STATUS_ENTRIES, Frame, FrameLayout
+from ragged_dialect.runtime.memory import no_memory
 from ragged_dialect.runtime.signature import Signature
 
 
@@ -19,9 +20,16 @@ class PreparedCall:
     """
 
     def __init__(
-        self, call: Callable[[int], None], layout: FrameLayout, signature: Signature, checks: Sequence[Check], keep: Any
+        self,
+        name: str,
+        run: Callable[[int], int],
+        layout: FrameLayout,
+        signature: Signature,
+        checks: Sequence[Check],
+        keep: Any,
     ) -> None:
-        self._call = call
+        self._run = run
+        self._name = name
         self._layout = layout
         self._checks = checks
         self._keep = keep
@@ -33,14 +41,16 @@ class PreparedCall:
 
     def __call__(self, packed: bytes) -> tuple[Any, ...]:
         """The fields of the results. RuntimeCheckError for data that a check of the program refuses, which
-        is an IndexError too for an index."""
+        is an IndexError too for an index. AllocationError where there is no memory."""
         try:
             taken = self._free.pop()
         except IndexError:
             taken = self._make()
         view, frame = taken
         view[self._input] = packed
-        self._call(frame.address)
+        size = self._run(frame.address)
+        if size:
+            raise no_memory(self._name, size)
         fields = self._read(view, self._at)
         if self._status:
             if fields[0]:

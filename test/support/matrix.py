@@ -3,7 +3,8 @@
 A cell is a program for one layout, op and variant. It works on a target when the compiled program
 agrees with the interpreter on every structure, values and run-time errors alike; it is refused when
 a diagnostic says why; anything else is a failure. Cells run in worker processes, so that a crash is
-a finding about one cell.
+a finding about one cell. With `guards`, on the CPU, every buffer that a program touches lies flush with an
+inaccessible page, "before" or "after" it: arguments, results, and what it allocates in between.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ import threading
 import traceback
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from support.allocators import install_guards
 from support.matrix_flow import flow_cells
 from support.matrix_generic import elementwise_cells, generic_cells
 from support.matrix_linalg import linalg_cells
@@ -98,8 +100,9 @@ def keys(layouts: Iterable[str] = COLUMNS) -> list[Key]:
 # One cell ------------------------------------------------------------------------------------------
 
 
-def run_cell(key: Key, target: str = "cpu") -> Outcome:
-    """Compile a cell for a target and compare it on every structure."""
+def run_cell(key: Key, target: str = "cpu", placed: Callable[[Any], Any] = tuple) -> Outcome:
+    """Compile a cell for a target and compare it on every structure. `placed` puts the arguments of the
+    program elsewhere."""
     builder = build_cell(key)
     text = builder.text()
     try:
@@ -110,7 +113,7 @@ def run_cell(key: Key, target: str = "cpu") -> Outcome:
     except Exception as error:
         return Outcome(key, "failed", f"compile: {type(error).__name__}: {error}\n{text}")
     try:
-        return Outcome(key, *_compare(builder, function, text, seed_of(key) % 9973))
+        return Outcome(key, *_compare(builder, lambda *args: function(*placed(args)), text, seed_of(key) % 9973))
     except Exception:
         return Outcome(key, "failed", f"{traceback.format_exc(limit=-3)}\n{text}")
 
@@ -198,24 +201,33 @@ def _quiet() -> Iterator[None]:
 # Many cells ----------------------------------------------------------------------------------------
 
 
-def work() -> None:
+def work(guards: str = "") -> None:
     """A worker: reads a key and a target as JSON per line, answers with an outcome per line."""
+    placed = install_guards(guards).placed if guards else tuple
     real = os.fdopen(os.dup(1), "w", buffering=1)
     for line in sys.stdin:
         names, target = json.loads(line)
         key = tuple(names)
         try:
-            outcome = run_cell(key, target)
+            outcome = run_cell(key, target, placed)
         except Exception:
             outcome = Outcome(key, "failed", f"no program: {traceback.format_exc()}")
         real.write(json.dumps([outcome.status, outcome.text]) + "\n")
 
 
+def worker_environment() -> dict[str, str]:
+    """The environment of a process that imports `support`."""
+    here = Path(__file__).resolve().parent.parent
+    settings = {"RAGGED_NUM_THREADS": "1", "RAGGED_CACHE": "0"}
+    return {**os.environ, **settings, "PYTHONPATH": f"{here.parent}{os.pathsep}{here}"}
+
+
 class _Worker:
     """A worker process that is started again after a crash or a hang."""
 
-    def __init__(self) -> None:
+    def __init__(self, guards: str) -> None:
         self.process: subprocess.Popen[str] | None = None
+        self._guards = guards
 
     def run(self, key: Key, target: str) -> Outcome:
         process = self.process or self._start()
@@ -237,17 +249,14 @@ class _Worker:
         return Outcome(key, *json.loads(line))
 
     def _start(self) -> subprocess.Popen[str]:
-        here = Path(__file__).resolve().parent.parent
-        settings = {"RAGGED_NUM_THREADS": "1", "RAGGED_CACHE": "0"}
-        environment = {**os.environ, **settings, "PYTHONPATH": f"{here.parent}{os.pathsep}{here}"}
-        command = [sys.executable, "-c", "from support.matrix import work; work()"]
+        command = [sys.executable, "-c", f"from support.matrix import work; work({self._guards!r})"]
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env=environment,
+            env=worker_environment(),
         )
         return self.process
 
@@ -260,7 +269,7 @@ class _Worker:
             self.process.stdout.close()
 
 
-def run_cells(wanted: Iterable[Key], processes: int = 2, target: str = "cpu") -> list[Outcome]:
+def run_cells(wanted: Iterable[Key], processes: int = 2, target: str = "cpu", guards: str = "") -> list[Outcome]:
     """Outcomes of cells on a target, in their order."""
     jobs: queue.SimpleQueue[tuple[int, Key] | None] = queue.SimpleQueue()
     cells = list(wanted)
@@ -269,7 +278,7 @@ def run_cells(wanted: Iterable[Key], processes: int = 2, target: str = "cpu") ->
         jobs.put(job)
 
     def serve() -> None:
-        worker = _Worker()
+        worker = _Worker(guards)
         while (job := jobs.get()) is not None:
             outcomes[job[0]] = worker.run(job[1], target)
         worker.stop()

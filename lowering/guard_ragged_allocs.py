@@ -1,0 +1,89 @@
+"""`guard-ragged-allocs`: an allocation of more bytes than a program can count fails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import DYNAMIC, arith, ir, llvm, scf
+from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.memory_runtime import FAIL, TOO_LARGE, declare
+from ragged_dialect.lowering.nested import find_ops
+from ragged_dialect.passes.base import RaggedPass
+
+_UNSIGNED_GREATER = 8
+_SLACK = 4096
+"""Bytes that an allocation may ask for beside its elements, to align them."""
+
+
+@dataclass(frozen=True)
+class GuardRaggedAllocs(RaggedPass):
+    """Ask before every allocation whether its size in bytes can be counted.
+
+    ```mlir
+    %a = memref.alloc(%n) : memref<?x8xf32>
+    // becomes
+    %large = arith.cmpi ugt, %n, %most : index
+    scf.if %large { llvm.call @ragged_fail(%size) }
+    %a = memref.alloc(%n) : memref<?x8xf32>
+    ```
+
+    The size that is asked for would wrap, and what is written not fit. Negative extents are too large
+    as well. Extents of 0 count as 1, as NumPy counts: it has no arrays of other shapes. Declares the hooks
+    that `finalize-memref-to-llvm{use-generic-functions}` calls. Precondition: bufferized.
+    """
+
+    name: ClassVar[str] = "guard-ragged-allocs"
+
+    def run(self, op: Any) -> None:
+        """Guard every allocation of a module."""
+        allocations = find_ops(op, "memref.alloc")
+        for allocation in allocations:
+            with ir.InsertionPoint(allocation), allocation.location:
+                _guard(allocation)
+        declare(op)
+
+
+def _guard(allocation: Any) -> None:
+    type_ = allocation.results[0].type
+    known = prod(max(extent, 1) for extent in type_.shape if extent != DYNAMIC)
+    most = (TOO_LARGE - _SLACK) // (known * _bytes(type_.element_type))
+    extents = list(allocation.operands)
+    if not extents and most:
+        return
+    guard = scf.IfOp(_more_than(extents, most))
+    with ir.InsertionPoint(guard.then_block):
+        size = llvm.mlir_constant(ir.IntegerAttr.get(emit.i64(), TOO_LARGE))
+        ir.Operation.create(
+            "llvm.call",
+            operands=[size],
+            attributes={
+                "callee": ir.FlatSymbolRefAttr.get(FAIL),
+                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0]),
+                "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+            },
+        )
+        scf.yield_([])
+
+
+def _bytes(element: Any) -> int:
+    """At least the bytes of an element in memory; an index has no width of its own."""
+    return 1 << max((getattr(element, "width", 64) - 1).bit_length() - 3, 0)
+
+
+def _more_than(extents: list[Any], most: int) -> Any:
+    """Whether a product of extents, as unsigned numbers, is more than a number."""
+    if len(extents) < 2:
+        return _above(extents[0] if extents else 1, most)
+    low, *rest = (arith.maxui(extent, emit.value(1)) for extent in extents)
+    over = None
+    for factor in rest:
+        low, high = arith.mului_extended(low, factor)
+        wraps = _above(high, 0)
+        over = wraps if over is None else arith.ori(over, wraps)
+    return arith.ori(over, _above(low, most))
+
+
+def _above(a: Any, b: int) -> Any:
+    return arith.cmpi(_UNSIGNED_GREATER, emit.value(a), emit.value(b))

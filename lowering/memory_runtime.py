@@ -1,0 +1,275 @@
+"""The memory of programs on the CPU, as LLVM dialect text: what every allocation calls, and calls that
+an allocation without memory leaves.
+
+`memref.alloc` and `memref.dealloc` are lowered to a pair of hooks, ALLOCATE and FREE. They take memory
+from `malloc` and give it to `free`, and note what the running call holds. Generated code cannot throw:
+where there is no memory, FAIL frees what the call holds and jumps back to the CALL that the program
+was run with, which returns the size in bytes. Threads have contexts of their own, and contexts nest, so
+that each worker of a parallel loop returns to the loop.
+
+What a call returns stays plain memory of `malloc`: whoever has the result frees it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect._mlir import ir
+
+ALLOCATE, FREE = "_mlir_memref_to_llvm_alloc", "_mlir_memref_to_llvm_free"
+"""What MLIR calls the hooks: `(i64 size) -> ptr`, which never is NULL, and `(ptr)`."""
+
+FAIL = "ragged_fail"
+"""`(i64 size)`, does not return: the running call fails for lack of so many bytes."""
+
+CALL = "ragged_call"
+"""`(ptr function, ptr argument) -> i64`: calls the function; 0, or the size there was no memory for."""
+
+RUN = "ragged_run"
+"""`(ptr frame) -> i64`: CALL with the function that the frame's first word holds, and the other words."""
+
+EXPORTED = (ALLOCATE, FREE, FAIL, CALL, RUN)
+
+ADDRESSES = "ragged_addresses"
+"""`(ptr out)` stores the addresses of EXPORTED: an execution engine only tells those of wrappers."""
+
+TOO_LARGE = 2**63 - 1
+"""The size of an allocation whose bytes cannot be counted."""
+
+_HELD = 32
+"""Allocations that a context notes before it needs memory for that itself."""
+
+_JUMP_WORDS = 128
+"""More than a `jmp_buf` has on any platform of glibc's or musl's."""
+
+# where to jump to, what the call holds, how many, for how many there is room, the size that failed, the
+# first room
+_CONTEXT = f"!llvm.struct<(array<{_JUMP_WORDS} x i64>, ptr, i64, i64, i64, array<{_HELD} x ptr>)>"
+
+DECLARATIONS = f"""
+llvm.func @{ALLOCATE}(i64) -> (!llvm.ptr {{llvm.noalias}}) attributes {{passthrough = ["nounwind"]}}
+llvm.func @{FREE}(!llvm.ptr) attributes {{passthrough = ["nounwind"]}}
+llvm.func @{FAIL}(i64) attributes {{passthrough = ["cold", "noreturn", "nounwind"]}}
+llvm.func @{CALL}(!llvm.ptr, !llvm.ptr) -> i64
+"""
+DECLARED = (ALLOCATE, FREE, FAIL, CALL)
+
+
+def declare(module: Any) -> None:
+    """Declare what programs call of the runtime in a module that has not done so."""
+    known = ir.SymbolTable(module.operation)
+    made = ir.Module.parse(DECLARATIONS)
+    for declaration in list(made.body.operations):
+        if declaration.operation.attributes["sym_name"].value not in known:
+            module.regions[0].blocks[0].append(declaration.operation.detach_from_parent())
+
+
+def add_runtime(module: Any) -> None:
+    """Define what programs call of the runtime in a lowered module, in place of its declarations."""
+    with module.context, ir.Location.unknown():
+        made = ir.Module.parse(RUNTIME)
+        table = ir.SymbolTable(module.operation)
+        for definition in list(made.body.operations):
+            name = definition.operation.attributes.get("sym_name")
+            if name is not None and name.value in table:
+                table[name.value].operation.erase()
+            module.body.append(definition.operation.detach_from_parent())
+
+
+def _field(name: str, number: int) -> str:
+    return f"%{name} = llvm.getelementptr %context[0, {number}] : (!llvm.ptr) -> !llvm.ptr, {_CONTEXT}"
+
+
+_NAMES = ("jump", "at", "countp", "roomp", "sizep", "own")
+_FIELDS = "\n  ".join(_field(name, number) for number, name in enumerate(_NAMES))
+
+
+def _address(number: int, name: str) -> str:
+    return f"""
+  %f{number} = llvm.mlir.addressof @{name} : !llvm.ptr
+  %p{number} = llvm.getelementptr %out[{number}] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  llvm.store %f{number}, %p{number} : !llvm.ptr, !llvm.ptr"""
+
+
+# The key is stored in 64 bits, whatever the platform's `pthread_key_t` is.
+RUNTIME = f"""
+llvm.func @malloc(i64) -> (!llvm.ptr {{llvm.noalias}})
+llvm.func @free(!llvm.ptr)
+llvm.func @_setjmp(!llvm.ptr) -> i32 attributes {{passthrough = ["returns_twice", "nounwind"]}}
+llvm.func @longjmp(!llvm.ptr, i32) attributes {{passthrough = ["noreturn"]}}
+llvm.func @pthread_key_create(!llvm.ptr, !llvm.ptr) -> i32
+llvm.func @pthread_key_delete(i64) -> i32
+llvm.func @pthread_getspecific(i64) -> !llvm.ptr
+llvm.func @pthread_setspecific(i64, !llvm.ptr) -> i32
+llvm.mlir.global internal @ragged_key(0 : i64) : i64
+llvm.func internal @ragged_open() {{
+  %key = llvm.mlir.addressof @ragged_key : !llvm.ptr
+  %none = llvm.mlir.zero : !llvm.ptr
+  %code = llvm.call @pthread_key_create(%key, %none) : (!llvm.ptr, !llvm.ptr) -> i32
+  llvm.return
+}}
+llvm.func internal @ragged_close() {{
+  %keyp = llvm.mlir.addressof @ragged_key : !llvm.ptr
+  %key = llvm.load %keyp : !llvm.ptr -> i64
+  %code = llvm.call @pthread_key_delete(%key) : (i64) -> i32
+  llvm.return
+}}
+llvm.mlir.global_ctors ctors = [@ragged_open], priorities = [0 : i32], data = [#llvm.zero]
+llvm.mlir.global_dtors dtors = [@ragged_close], priorities = [0 : i32], data = [#llvm.zero]
+llvm.func internal @ragged_context() -> !llvm.ptr {{
+  %keyp = llvm.mlir.addressof @ragged_key : !llvm.ptr
+  %key = llvm.load %keyp : !llvm.ptr -> i64
+  %context = llvm.call @pthread_getspecific(%key) : (i64) -> !llvm.ptr
+  llvm.return %context : !llvm.ptr
+}}
+llvm.func internal @ragged_enter(%context: !llvm.ptr) {{
+  %keyp = llvm.mlir.addressof @ragged_key : !llvm.ptr
+  %key = llvm.load %keyp : !llvm.ptr -> i64
+  %code = llvm.call @pthread_setspecific(%key, %context) : (i64, !llvm.ptr) -> i32
+  llvm.return
+}}
+llvm.func @{FAIL}(%size: i64) attributes {{passthrough = ["cold", "noreturn"]}} {{
+  %context = llvm.call @ragged_context() : () -> !llvm.ptr
+  {_FIELDS}
+  llvm.store %size, %sizep : i64, !llvm.ptr
+  %one = llvm.mlir.constant(1 : i32) : i32
+  llvm.call @longjmp(%jump, %one) : (!llvm.ptr, i32) -> ()
+  llvm.unreachable
+}}
+llvm.func internal @ragged_grow(%context: !llvm.ptr, %room: i64) attributes {{passthrough = ["cold", "noinline"]}} {{
+  {_FIELDS}
+  %two = llvm.mlir.constant(2 : i64) : i64
+  %eight = llvm.mlir.constant(8 : i64) : i64
+  %bytes = llvm.mul %room, %eight : i64
+  %more = llvm.mul %room, %two : i64
+  %size = llvm.mul %more, %eight : i64
+  %new = llvm.call @malloc(%size) : (i64) -> !llvm.ptr
+  %null = llvm.mlir.zero : !llvm.ptr
+  %none = llvm.icmp "eq" %new, %null : !llvm.ptr
+  llvm.cond_br %none, ^fail, ^move
+^fail:
+  llvm.call @{FAIL}(%size) : (i64) -> ()
+  llvm.unreachable
+^move:
+  %held = llvm.load %at : !llvm.ptr -> !llvm.ptr
+  "llvm.intr.memcpy"(%new, %held, %bytes) <{{isVolatile = false}}> : (!llvm.ptr, !llvm.ptr, i64) -> ()
+  llvm.store %new, %at : !llvm.ptr, !llvm.ptr
+  llvm.store %more, %roomp : i64, !llvm.ptr
+  %first = llvm.icmp "eq" %held, %own : !llvm.ptr
+  llvm.cond_br %first, ^out, ^old
+^old:
+  llvm.call @free(%held) : (!llvm.ptr) -> ()
+  llvm.br ^out
+^out:
+  llvm.return
+}}
+llvm.func @{ALLOCATE}(%size: i64) -> !llvm.ptr {{
+  %context = llvm.call @ragged_context() : () -> !llvm.ptr
+  {_FIELDS}
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %null = llvm.mlir.zero : !llvm.ptr
+  %count = llvm.load %countp : !llvm.ptr -> i64
+  %room = llvm.load %roomp : !llvm.ptr -> i64
+  %full = llvm.icmp "eq" %count, %room : i64
+  llvm.cond_br %full, ^grow, ^take
+^grow:
+  llvm.call @ragged_grow(%context, %room) : (!llvm.ptr, i64) -> ()
+  llvm.br ^take
+^take:
+  %least = llvm.intr.umax(%size, %one) : (i64, i64) -> i64
+  %made = llvm.call @malloc(%least) : (i64) -> !llvm.ptr
+  %none = llvm.icmp "eq" %made, %null : !llvm.ptr
+  llvm.cond_br %none, ^fail, ^note
+^fail:
+  llvm.call @{FAIL}(%least) : (i64) -> ()
+  llvm.unreachable
+^note:
+  %held = llvm.load %at : !llvm.ptr -> !llvm.ptr
+  %slot = llvm.getelementptr %held[%count] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  llvm.store %made, %slot : !llvm.ptr, !llvm.ptr
+  %next = llvm.add %count, %one : i64
+  llvm.store %next, %countp : i64, !llvm.ptr
+  llvm.return %made : !llvm.ptr
+}}
+llvm.func @{FREE}(%memory: !llvm.ptr) {{
+  %context = llvm.call @ragged_context() : () -> !llvm.ptr
+  {_FIELDS}
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %held = llvm.load %at : !llvm.ptr -> !llvm.ptr
+  %count = llvm.load %countp : !llvm.ptr -> i64
+  llvm.br ^look(%count : i64)
+^look(%left: i64):
+  %none = llvm.icmp "eq" %left, %zero : i64
+  llvm.cond_br %none, ^free, ^compare
+^compare:
+  %k = llvm.sub %left, %one : i64
+  %slot = llvm.getelementptr %held[%k] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %other = llvm.load %slot : !llvm.ptr -> !llvm.ptr
+  %found = llvm.icmp "eq" %other, %memory : !llvm.ptr
+  llvm.cond_br %found, ^drop, ^look(%k : i64)
+^drop:
+  %top = llvm.sub %count, %one : i64
+  %last = llvm.getelementptr %held[%top] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %moved = llvm.load %last : !llvm.ptr -> !llvm.ptr
+  llvm.store %moved, %slot : !llvm.ptr, !llvm.ptr
+  llvm.store %top, %countp : i64, !llvm.ptr
+  llvm.br ^free
+^free:
+  llvm.call @free(%memory) : (!llvm.ptr) -> ()
+  llvm.return
+}}
+llvm.func @{CALL}(%function: !llvm.ptr, %argument: !llvm.ptr) -> i64 {{
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %good = llvm.mlir.constant(0 : i32) : i32
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %few = llvm.mlir.constant({_HELD} : i64) : i64
+  %outer = llvm.call @ragged_context() : () -> !llvm.ptr
+  %context = llvm.alloca %one x {_CONTEXT} {{alignment = 16 : i64}} : (i64) -> !llvm.ptr
+  {_FIELDS}
+  llvm.store %own, %at : !llvm.ptr, !llvm.ptr
+  llvm.store %zero, %countp : i64, !llvm.ptr
+  llvm.store %few, %roomp : i64, !llvm.ptr
+  llvm.store %zero, %sizep : i64, !llvm.ptr
+  llvm.call @ragged_enter(%context) : (!llvm.ptr) -> ()
+  %code = llvm.call @_setjmp(%jump) : (!llvm.ptr) -> i32
+  %first = llvm.icmp "eq" %code, %good : i32
+  llvm.cond_br %first, ^run, ^failed
+^run:
+  llvm.call %function(%argument) : !llvm.ptr, (!llvm.ptr) -> ()
+  llvm.br ^out
+^failed:
+  %count = llvm.load %countp : !llvm.ptr -> i64
+  %lost = llvm.load %at : !llvm.ptr -> !llvm.ptr
+  llvm.br ^next(%zero : i64)
+^next(%k: i64):
+  %more = llvm.icmp "ult" %k, %count : i64
+  llvm.cond_br %more, ^free, ^out
+^free:
+  %slot = llvm.getelementptr %lost[%k] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %memory = llvm.load %slot : !llvm.ptr -> !llvm.ptr
+  llvm.call @free(%memory) : (!llvm.ptr) -> ()
+  %after = llvm.add %k, %one : i64
+  llvm.br ^next(%after : i64)
+^out:
+  llvm.call @ragged_enter(%outer) : (!llvm.ptr) -> ()
+  %held = llvm.load %at : !llvm.ptr -> !llvm.ptr
+  %small = llvm.icmp "eq" %held, %own : !llvm.ptr
+  llvm.cond_br %small, ^done, ^large
+^large:
+  llvm.call @free(%held) : (!llvm.ptr) -> ()
+  llvm.br ^done
+^done:
+  %size = llvm.load %sizep : !llvm.ptr -> i64
+  llvm.return %size : i64
+}}
+llvm.func @{RUN}(%frame: !llvm.ptr) -> i64 {{
+  %function = llvm.load %frame : !llvm.ptr -> !llvm.ptr
+  %slots = llvm.getelementptr %frame[1] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  %size = llvm.call @{CALL}(%function, %slots) : (!llvm.ptr, !llvm.ptr) -> i64
+  llvm.return %size : i64
+}}
+llvm.func @{ADDRESSES}(%out: !llvm.ptr) {{{"".join(_address(k, name) for k, name in enumerate(EXPORTED))}
+  llvm.return
+}}
+"""

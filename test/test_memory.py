@@ -1,0 +1,89 @@
+"""A lack of memory is an error that names the size: nothing is lost, nothing of the call is left."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.structures import text_of
+from support.twice import ZEROS
+
+from ragged_dialect import AllocationError, DeviceError, DeviceMemoryError, RaggedError, compile
+from ragged_dialect.runtime.frames import descriptor_array
+
+HERE = Path(__file__).resolve().parent
+TOO_LARGE = r"f: expected a buffer of less than 2\*\*63 bytes, got a larger one"
+
+
+def run_worker(*arguments: str, threads: int = 1) -> str:
+    """What `support/memory_worker.py` prints in a process of its own."""
+    settings = {"RAGGED_NUM_THREADS": str(threads), "PYTHONPATH": f"{HERE.parent}{os.pathsep}{HERE}"}
+    command = [sys.executable, "-m", "support.memory_worker", *arguments]
+    done = subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_every_allocation_may_fail(threads: int) -> None:
+    assert len(run_worker("fail", threads=threads).splitlines()) == 10
+
+
+def test_sizes_that_there_is_no_memory_for() -> None:
+    assert run_worker("large").splitlines() == [
+        "268435456 f: expected memory for 6442451008 bytes, got none",
+        "2147483648 f: expected memory for 51539607616 bytes, got none",
+        "35184372088832 f: expected memory for 844424930132032 bytes, got none",
+        "1152921504606846976 f: expected a buffer of less than 2**63 bytes, got a larger one",
+        "768614336404564651 f: expected a buffer of less than 2**63 bytes, got a larger one",
+        "4611686018427387904 ragged.to_padded: level 1: expected a size below 2**63, got 4611686018427387904 * 2",
+        "9223372036854775807 ragged.to_padded: level 1: expected a size below 2**63, got 9223372036854775807 * 2",
+        "268435456 (0, 268435456, 3)",
+        "2147483648 (0, 2147483648, 3)",
+        "35184372088832 (0, 35184372088832, 3)",
+        "1152921504606846976 f: expected a buffer of less than 2**63 bytes, got a larger one",
+        "768614336404564651 f: expected a buffer of less than 2**63 bytes, got a larger one",
+        "4611686018427387904 f: expected a buffer of less than 2**63 bytes, got a larger one",
+        "9223372036854775807 f: expected a buffer of less than 2**63 bytes, got a larger one",
+    ]
+
+
+@pytest.mark.parametrize("extent", [2**46, 2**61 - 1, 2**62, 2**63 - 1])
+def test_the_error_names_the_size(extent: int) -> None:
+    """Far above what any machine has."""
+    with pytest.raises(AllocationError, match=r"^f: expected (memory for \d+ bytes, got none|a buffer of less than)"):
+        compile(ZEROS)(extent)
+    np.testing.assert_array_equal(compile(ZEROS)(3), np.zeros(3))
+
+
+def test_negative_extents_without_checks() -> None:
+    less = ["%c9 = arith.constant 9 : index", "%n = arith.subi %a0, %c9 : index"]
+    body = [*less, "%0 = tensor.empty(%n) : tensor<?xf32>"]
+    function = compile(text_of(["index"], body, [("%0", "tensor<?xf32>")]), check=False)
+    assert function(12).shape == (3,)
+    with pytest.raises(AllocationError, match=TOO_LARGE):
+        function(3)
+
+
+def test_static_sizes() -> None:
+    """The type alone tells that the bytes wrap."""
+    square = "tensor<4294967296x4294967296xf32>"
+    with pytest.raises(AllocationError, match=TOO_LARGE):
+        compile(text_of(["f32"], [f"%0 = tensor.splat %a0 : {square}"], [("%0", square)]))(1.0)
+
+
+def test_errors_are_memory_errors() -> None:
+    assert issubclass(AllocationError, (RaggedError, MemoryError))
+    assert issubclass(DeviceMemoryError, DeviceError)
+    with pytest.raises(DeviceMemoryError, match="expected enough memory"):
+        compile(ZEROS, target="emulator")(2**60)
+
+
+def test_shapes_that_numpy_refuses() -> None:
+    fields = [0, 0, 0, 0, 2**62, 1, 1]
+    with pytest.raises(AllocationError, match=r"expected a result that NumPy can hold, got one of shape \(0, \d+\)"):
+        descriptor_array(None, fields, np.dtype(np.float32))
