@@ -69,6 +69,24 @@ def give(array: Any, kind: str) -> Any:
     return torch.from_numpy(_writable(array))
 
 
+def owned(vector: Any) -> Any:
+    """An index vector in memory that nobody else can write: itself where it is of bytes, which never change,
+    else a copy."""
+    if not isinstance(vector, np.ndarray):
+        return vector.copy()
+    base: Any = vector
+    while isinstance(base, np.ndarray):
+        base = base.base  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return vector if type(base) is bytes else np.ndarray(vector.shape, vector.dtype, vector.tobytes())
+
+
+def frozen(array: Any) -> Any:
+    """The array, read-only where its library has read-only arrays."""
+    if isinstance(array, np.ndarray):
+        array.flags.writeable = False
+    return array
+
+
 class _Memory:
     """Memory of an array that NumPy takes for writable: PyTorch has no other, and warns."""
 
