@@ -25,8 +25,6 @@ def from_torch_nested(tensor: Any) -> RaggedArray:
         raise ArgumentError(f"{_FROM}: expected a nested tensor, got {type(tensor).__name__}")
     if tensor.layout != torch.jagged:
         raise ArgumentError(f"{_FROM}: expected layout torch.jagged, got {tensor.layout}")
-    if tensor.requires_grad:
-        raise ArgumentError(f"{_FROM}: expected a tensor without gradients, got one that needs them (detach it)")
     ragged: int = getattr(tensor, "_ragged_idx", 1)
     if ragged != 1:
         raise LayoutError(f"{_FROM}: expected the ragged dim to be dim 1, got dim {ragged} (transpose it)")
