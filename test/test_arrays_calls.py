@@ -89,7 +89,12 @@ LISTS = nested(((3, 0), (), (5, 2, 1)))
 PT = rg.from_lengths(np.arange(6.0), [2, 0, 4])
 ONE = rg.from_lengths(np.arange(2.0), [2])
 EVEN = rg.from_lengths(np.arange(9.0), [3, 3, 3])
-COLUMNS = rg.partition(np.ones((2, 6)), np.array([0, 2, 2, 6]), axis=1)
+
+
+def columns() -> rg.RaggedArray:
+    """A batch of vectors in front of a ragged axis, [2, 3, ~]."""
+    return rg.partition(np.ones((2, 6)), np.array([0, 2, 2, 6]), axis=1)
+
 
 REFUSED: dict[str, tuple[Callable[[], Any], str, str]] = {
     "numbers per component": (lambda: PT / np.ones(3), "[None, :]", "[:, None]"),
@@ -104,7 +109,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str, str]] = {
     "one row": (lambda: X + np.ones((1, 4)), "[None, :, :]", "[:, None, :]"),
     "two levels": (lambda: LISTS + np.ones(9), "[None, None, :]", "[:, None, None]"),
     "two levels, two dims": (lambda: LISTS + np.ones((3, 2)), "[None, :, :]", "[:, :, None]"),
-    "a batch in front": (lambda: COLUMNS + np.ones(4), "[None, None, :]", "[:, None, None]"),
+    "a batch in front": (lambda: columns() + np.ones(4), "[None, None, :]", "[:, None, None]"),
     "a result": (lambda: PT - PT.mean(1), "[None, :]", "[:, None]"),
 }
 
@@ -125,4 +130,5 @@ def test_what_is_spelled_out_is_meant() -> None:
     assert_components(PT - PT.sum(1)[:, None], [c - c.sum() for c in x])
     assert_components(X + W, [c + W for c in components(X)])
     assert (LISTS + np.ones((3, 1, 1))).tolist() == (LISTS + 1).tolist()
-    assert (COLUMNS + np.ones((3, 1))).tolist() == (COLUMNS + 1).tolist() == (COLUMNS + np.ones((2, 1, 1))).tolist()
+    wanted = (columns() + 1).tolist()
+    assert (columns() + np.ones((3, 1))).tolist() == (columns() + np.ones((2, 1, 1))).tolist() == wanted

@@ -137,14 +137,18 @@ class Operation:
         except TypeError:
             found = None
         if found is None:
-            bound, rest = self._bound(arguments, parameters)
-            if len(bound) != len(arguments):
-                return self(*bound, **rest)
-            _check_hashable(self.name, parameters)
-            found = self._programs[key] = self._build(given, parameters)
+            return self._first(arguments, parameters, key, given)
         program, tree = found
         results = program(given if present else [g for g in given if g is not None])
         return results[0] if tree is None else unflatten(tree, results)
+
+    def _first(self, arguments: tuple[Any, ...], parameters: dict[str, Any], key: Any, given: Sequence[Any]) -> Any:
+        """A call without a program: it is compiled, or there is one for the other way to give arguments."""
+        bound, rest = self._bound(arguments, parameters)
+        if len(bound) == len(arguments) and list(rest) == list(parameters):
+            _check_hashable(self.name, parameters)
+            self._programs[key] = self._build(given, parameters)
+        return self(*bound, **rest)
 
     def _bound(
         self, arguments: Sequence[Any], parameters: Mapping[str, Any]
