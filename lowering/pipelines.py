@@ -33,7 +33,8 @@ _LLVM = Stage(
     "llvm",
     "guard-ragged-allocs,convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-math-to-funcs,"
     "convert-math-to-llvm,convert-math-to-libm,arith-expand{include-bf16=true},convert-arith-to-llvm,"
-    "convert-index-to-llvm,finalize-memref-to-llvm{use-generic-functions=true},convert-cf-to-llvm,convert-func-to-llvm,reconcile-unrealized-casts,canonicalize,cse,thread-ragged-kernels",
+    "convert-index-to-llvm,finalize-memref-to-llvm{use-generic-functions=true},convert-cf-to-llvm,"
+    "convert-func-to-llvm,reconcile-unrealized-casts,lower-memory-bools,canonicalize,cse,thread-ragged-kernels",
 )
 
 

@@ -117,6 +117,7 @@ _PACKAGES = {
         "finish-nvvm-kernels",
         "lower-kernel-sigmoids",
         "lower-libdevice-calls",
+        "lower-memory-bools",
         "unshare-ragged-empties",
         "wrap-ragged-device-code",
     ),

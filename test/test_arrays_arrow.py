@@ -32,7 +32,6 @@ def test_arrow_shares_memory() -> None:
     x = nested(NESTED[0], (3,))
     back = rg.from_arrow(x.to_arrow())
     assert np.shares_memory(back.values, x.values)
-    assert all(np.shares_memory(back.offsets_of(dim), x.offsets_of(dim)) for dim in (1, 2))
     assert np.shares_memory(rg.from_arrow(x.to_arrow(large=False)).values, x.values)
 
 
@@ -66,7 +65,8 @@ def test_arrow_views_out_of_order() -> None:
     views = pa.ListViewArray.from_arrays([4, 0, 9], [2, 3, 0], pa.array(V))
     x = rg.from_arrow(views)
     assert (str(x.layout), x.tolist()) == ("dw", [[4.0, 5.0], [0.0, 1.0, 2.0], []])
-    assert np.shares_memory(x.values, V)
+    assert np.shares_memory(x.stored.values, V)
+    assert x.to_arrow().flatten().to_pylist() == x.values.tolist() == [4.0, 5.0, 0.0, 1.0, 2.0]
     outer = pa.ListViewArray.from_arrays([1, 0], [2, 1], pa.array([[1, 2], [3], [4, 5]]))
     y = rg.from_arrow(outer)
     assert (str(y.layout), y.tolist()) == ("drr", [[[3], [4, 5]], [[1, 2]]])

@@ -30,10 +30,12 @@ def test_awkward_shares_memory() -> None:
     there = x.to_awkward()
     back = rg.from_awkward(there)
     assert np.shares_memory(back.values, x.values)
-    assert all(np.shares_memory(back.offsets_of(dim), x.offsets_of(dim)) for dim in (1, 2))
     assert (str(back.layout), back.shape) == ("drr|d", (3, None, None, 3))
-    windowed = rg.from_starts_lengths(V, [9, 2], [3, 5]).to_awkward()
-    assert np.shares_memory(rg.from_awkward(windowed).values, V)
+    ak = pytest.importorskip("awkward")
+    content = ak.contents.ListArray(ak.index.Index64([9, 2]), ak.index.Index64([12, 7]), ak.to_layout(V))
+    windowed = rg.from_awkward(ak.Array(content))
+    assert np.shares_memory(windowed.stored.values, V)
+    assert ak.to_layout(windowed.to_awkward()).content.data.tolist() == windowed.values.tolist()
 
 
 def test_awkward_keeps_a_result_alive() -> None:

@@ -133,7 +133,7 @@ def test_pieces_of_every_component(lengths: tuple[int, ...], count: int) -> None
     parts = components(x)
     for number, piece in enumerate(rg.chunk(x, count, axis=1)):
         assert_components(piece, [pieces(c, count)[number] for c in parts])
-        assert np.shares_memory(piece.values, x.values) or not x.values.size
+        assert np.shares_memory(piece.stored.values, x.values) or not x.values.size
     for number, piece in enumerate(np.array_split(x, count, axis=1)):
         assert_components(piece, [np.array_split(c, count)[number] for c in parts])
     for number, piece in enumerate(np.split(x, [1, 3], axis=-2)):

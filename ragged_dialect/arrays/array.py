@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex
 
 from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.buffer import Buffer
 from ragged_dialect.arrays.operators import Operators
 from ragged_dialect.arrays.spec import DType, Spec, spec
-from ragged_dialect.arrays.structure import Structure
+from ragged_dialect.arrays.structure import Structure, row_ids_of
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.layout import RAGGED, Layout, Shape
+
+
+class Stored(NamedTuple):
+    """What an array is made of: values, and index vectors in the order of the layout's letters, offsets or
+    starts and lengths. Of windows the values may be more than there are elements, in another order."""
+
+    values: Any
+    vectors: tuple[Any, ...]
 
 
 class RaggedArray(Operators):
@@ -22,7 +30,7 @@ class RaggedArray(Operators):
     Made by `rg.ragged`, `rg.from_offsets` and others, which check the structure once.
     """
 
-    __slots__ = ("axes", "buffer", "first", "spec")
+    __slots__ = ("_compacted", "axes", "buffer", "first", "spec")
 
     buffer: Buffer
     axes: tuple[Structure | None, ...]
@@ -119,7 +127,7 @@ class RaggedArray(Operators):
         return found
 
     def _level(self, dim: int | None, what: str) -> tuple[Structure, int]:
-        """Structure and level of a ragged dim, by default the first one's."""
+        """Structure, without windows, and level of a ragged dim, by default the first one's."""
         if dim is None:
             dim = self.ragged_dims[0]
         dim = dim + self.ndim if dim < 0 else dim
@@ -127,31 +135,49 @@ class RaggedArray(Operators):
         axis = self.axes[number]
         if axis is None or axis.letters[level] not in RAGGED:
             raise LayoutError(f'{what}: expected a ragged dim, got dim {dim} of layout "{self.layout}"')
-        return axis, level
+        return axis.contiguous, level
 
-    def _given(self, array: Any) -> Any:
-        return storage.give(array, self.spec.library)
+    def _given(self, vector: Any) -> Any:
+        """A copy of an index vector that only the user has: read-only, or one of each call where its library
+        has no read-only arrays."""
+        own = vector if self.spec.library == "numpy" else vector.copy()
+        return storage.give(storage.frozen(own), self.spec.library)
 
     # Looking ---------------------------------------------------------------------------------------
 
     @property
     def values(self) -> Any:
-        """The dense array that holds the values, in the library that they came from; shared memory,
-        not to be written."""
-        return self._given(self.buffer.array)
+        """The dense array of the elements that `offsets` and `starts` describe, in the library that they came
+        from: of windows a copy, which is made once. Shared memory, not to be written: results of NumPy are
+        read-only, PyTorch and CuPy have no such memory."""
+        return storage.give(self.compacted.buffer.array, self.spec.library)
+
+    @property
+    def stored(self) -> Stored:
+        """Values and index vectors as they are stored; the values are not copied."""
+        vectors = [self._given(vector) for axis in self.axes if axis is not None for vector in axis.copies.vectors]
+        return Stored(storage.give(self.buffer.array, self.spec.library), tuple(vectors))
+
+    @property
+    def compacted(self) -> RaggedArray:
+        """The array with windows made contiguous, made once; itself without windows."""
+        if not self.layout.has_windows:
+            return self
+        try:
+            return self._compacted
+        except AttributeError:
+            self._compacted = _compacted(self)
+            return self._compacted
 
     @property
     def offsets(self) -> Any:
-        """Offsets of the first ragged dim: int64, one more than there are components. LayoutError for
-        a window, which has starts and lengths."""
+        """Offsets of the first ragged dim in `values`: int64, one more than there are components."""
         return self.offsets_of()
 
     def offsets_of(self, dim: int | None = None) -> Any:
         """Offsets of a ragged dim."""
         axis, level = self._level(dim, "offsets")
-        if axis.letters[level] == "w":
-            raise LayoutError(f'offsets: expected no window, got layout "{self.layout}" (use starts and lengths)')
-        return self._given(axis.vectors[axis.places[level]])
+        return self._given(axis.copies.vectors[axis.places[level]])
 
     @property
     def lengths(self) -> Any:
@@ -165,13 +191,13 @@ class RaggedArray(Operators):
 
     @property
     def starts(self) -> Any:
-        """Where the components of the first ragged dim start, int64."""
+        """Where the components of the first ragged dim start in `values`, int64."""
         return self.starts_of()
 
     def starts_of(self, dim: int | None = None) -> Any:
         """Where the components of a ragged dim start."""
         axis, level = self._level(dim, "starts")
-        return self._given(axis.starts(level))
+        return self._given(axis.copies.starts(level))
 
     @property
     def row_ids(self) -> Any:
@@ -181,9 +207,7 @@ class RaggedArray(Operators):
     def row_ids_of(self, dim: int | None = None) -> Any:
         """The component of every element of a ragged dim."""
         axis, level = self._level(dim, "row_ids")
-        lengths = axis.lengths(level)
-        xp = storage.namespace(lengths)
-        return self._given(xp.repeat(xp.arange(lengths.shape[0]), lengths))
+        return self._given(row_ids_of(axis.vectors[axis.places[level]]))
 
     @property
     def total(self) -> int:
@@ -199,7 +223,7 @@ class RaggedArray(Operators):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of values and index vectors."""
+        """Bytes of values and index vectors, as they are stored."""
         values = self.dtype.itemsize
         for extent in self.buffer.shape:
             values *= extent
@@ -277,3 +301,12 @@ class RaggedArray(Operators):
         from ragged_dialect.arrays.convert.pickled import reduced
 
         return reduced(self, int(protocol))
+
+
+def _compacted(x: RaggedArray) -> RaggedArray:
+    values = x.buffer.array
+    for number, axis in enumerate(x.axes):
+        if axis is not None and axis.contiguous is not axis:
+            values = values.take(axis.compaction()[1], axis=number)
+    axes = [None if axis is None else axis.contiguous for axis in x.axes]
+    return RaggedArray.of(storage.give(storage.frozen(values), x.spec.library), axes, op="compact", check=False)

@@ -2,7 +2,8 @@
 
 On a nested axis all operands that are ragged there have to conform; an operand whose axis has fewer
 levels, the leading ones, goes with it. A dense operand has the batch's extent on a batch dim, an
-extent of 1 anywhere, and on a ragged dim an extent that reaches the longest component.
+extent of 1 anywhere, and on a ragged dim an extent that reaches the longest component; there it has all
+dims of the result, so that nobody takes numbers per component for numbers along them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from ragged_dialect.arrays.loops import Level, Loops
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import Trace
 from ragged_dialect.errors import LayoutError, RuntimeCheckError
+from ragged_dialect.layout import RAGGED
 
 Dims = list[int | None]
 
@@ -36,7 +38,7 @@ def broadcast(trace: Trace, operands: Sequence[Tensor]) -> tuple[Loops, list[Dim
             levels.append(level)
             continue
         x, dim, axis = nested
-        _check_plain_operands(operands, dims, (x, dim, axis), start, rank)
+        _check_plain_operands(trace, operands, dims, (x, dim, axis), start, rank)
         axes.append(axis)
         levels += [(x, dim + level) for level in range(len(axis.letters))]
     return Loops(tuple(axes), tuple(levels)), dims
@@ -76,6 +78,18 @@ def _mismatch(trace: Trace, operands: Sequence[Tensor]) -> str:
     return f"{trace.op}: expected layouts whose ragged axes line up, got {layouts}"
 
 
+def _one_sided(trace: Trace, x: Tensor, rank: int, after: int) -> str:
+    """The error for an operand that aligns with a ragged dim, the last one before dim `after`, only because it has
+    fewer dims: whether its elements belong to components or to places in them cannot be told."""
+    last = min(rank - after, x.ndim - 1)
+    one, some, rest = ["None"] * (rank - x.ndim), [":"] * (x.ndim - last), [":"] * last
+    along, each = (f"[{', '.join(parts)}]" for parts in ([*one, *some, *rest], [*some, *one, *rest]))
+    return (
+        f"{trace.op}: expected an operand of rank {rank} beside a ragged dim, got rank {x.ndim} (write {along} for "
+        f"elements along the components, {each} for one per component)"
+    )
+
+
 def _plain(operands: Sequence[Tensor], dims: list[Dims], at: int, rank: int) -> tuple[PlainAxis, Level]:
     chosen: tuple[PlainAxis, Level] | None = None
     ones: list[tuple[int, PlainAxis, Level]] = []
@@ -101,7 +115,12 @@ def _plain(operands: Sequence[Tensor], dims: list[Dims], at: int, rank: int) -> 
 
 
 def _check_plain_operands(
-    operands: Sequence[Tensor], dims: list[Dims], nested: tuple[Tensor, int, NestedAxis], start: int, rank: int
+    trace: Trace,
+    operands: Sequence[Tensor],
+    dims: list[Dims],
+    nested: tuple[Tensor, int, NestedAxis],
+    start: int,
+    rank: int,
 ) -> None:
     """Dense operands on the levels of a nested axis, which begins at a dim of one of the operands."""
     like, first, axis = nested
@@ -111,6 +130,8 @@ def _check_plain_operands(
             own = x.axes[x.place(dim)[0]] if 0 <= dim < x.ndim else None
             if not isinstance(own, PlainAxis):
                 continue
+            if letter in RAGGED and x.ndim < rank and (dim == 0 or own.extent != 1):
+                raise LayoutError(_one_sided(trace, x, rank, start + len(axis.letters)))
             if own.extent == 1:
                 dims[number][dim] = None
             elif letter == "d":

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Generator, Sequence
+import inspect
+import sys
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -81,9 +83,10 @@ def as_tensor(trace: Trace, value: Any) -> Tensor:
 
 
 class Operation:
-    """A function on tracers, callable on arrays too. Positional arguments are arrays, numbers or
-    None; parameters are hashable and belong to the key. The arguments of an `elementwise` one broadcast.
-    `direct` gives the results for some arguments without a program, None for others."""
+    """A function on tracers, callable on arrays too. Positional arguments of the body are arrays, numbers or
+    None; its keyword arguments, the parameters, are hashable and belong to the key. Callers may give both
+    either way, as to a method. The arguments of an `elementwise` one broadcast. `direct` gives the results
+    for some arguments without a program, None for others."""
 
     def __init__(
         self,
@@ -96,13 +99,17 @@ class Operation:
         self.name = name
         self.compilations = 0
         self._body = body
+        self.__signature__, self._arrays = _public(inspect.signature(body))
+        self._most = len(self._arrays) if self._arrays else sys.maxsize
         self._elementwise = elementwise
         self._direct = direct
         self._programs: dict[Any, tuple[Program, Tree]] = {}
 
     def __call__(self, *arguments: Any, **parameters: Any) -> Any:
         """The results on arrays; within traced code the tracers of the results."""
-        if self._direct is not None:
+        if len(arguments) > self._most:
+            arguments, parameters = self._bound(arguments, parameters)
+        if self._direct is not None and len(arguments) == self._most:
             made = self._direct(*arguments, **parameters)
             if made is not None:
                 return made
@@ -129,13 +136,35 @@ class Operation:
         try:
             found = self._programs.get(key)
         except TypeError:
-            _check_hashable(self.name, parameters)
-            raise
+            found = None
         if found is None:
-            found = self._programs[key] = self._build(given, parameters)
+            return self._first(arguments, parameters, key, given)
         program, tree = found
         results = program(given if present else [g for g in given if g is not None])
         return results[0] if tree is None else unflatten(tree, results)
+
+    def _first(self, arguments: tuple[Any, ...], parameters: dict[str, Any], key: Any, given: Sequence[Any]) -> Any:
+        """A call without a program: it is compiled, or there is one for the other way to give arguments."""
+        bound, rest = self._bound(arguments, parameters)
+        if len(bound) == len(arguments) and list(rest) == list(parameters):
+            _check_hashable(self.name, parameters)
+            self._programs[key] = self._build(given, parameters)
+        return self(*bound, **rest)
+
+    def _bound(
+        self, arguments: Sequence[Any], parameters: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments and parameters as the body takes them. ArgumentError for those that it does not have."""
+        try:
+            bound = self.__signature__.bind(*arguments, **parameters)
+        except TypeError as error:
+            raise ArgumentError(f"{self.name}: {error}") from None
+        if not self._arrays:
+            return bound.args, bound.kwargs
+        given = bound.arguments
+        count = max(at for at, name in enumerate(self._arrays, 1) if name in given)
+        rest = {name: value for name, value in given.items() if name not in self._arrays}
+        return tuple(given.get(name) for name in self._arrays[:count]), rest
 
     def _leaf(self, argument: Any, arguments: Sequence[Any]) -> Any:
         made = simple_leaf(self.name, argument)
@@ -158,6 +187,7 @@ class Operation:
 
     def inline(self, trace: Trace, arguments: Sequence[Any], parameters: dict[str, Any]) -> Any:
         """The operation as a part of the function that is being traced."""
+        arguments, parameters = self._bound(arguments, parameters)
         given = [None if a is None else as_tensor(trace, a) for a in arguments]
         if trace.inside_operation:  # errors name the operation that the user called
             return self._body(*given, **parameters)
@@ -167,6 +197,19 @@ class Operation:
                 return self._body(*given, **parameters)
         finally:
             trace.op, trace.inside_operation = before, False
+
+
+def _public(signature: inspect.Signature) -> tuple[inspect.Signature, tuple[str, ...]]:
+    """The signature of a body for callers, who may give parameters by position, and the names of the arrays; none
+    where there may be any number of arrays, and parameters keep their names."""
+    known = signature.parameters.values()
+    if any(p.kind is p.VAR_POSITIONAL for p in known):
+        return signature, ()
+    arrays = tuple(p.name for p in known if p.kind is p.POSITIONAL_OR_KEYWORD)
+    shown = [
+        p.replace(kind=p.POSITIONAL_OR_KEYWORD, annotation=p.empty if p.name in arrays else p.annotation) for p in known
+    ]
+    return signature.replace(parameters=shown, return_annotation=signature.empty), arrays
 
 
 def _check_hashable(name: str, parameters: dict[str, Any]) -> None:

@@ -217,6 +217,7 @@ def _holds_more(item: Any) -> bool:
 def empty_like(x: RaggedArray, dtype: Any = None) -> RaggedArray:
     """An array with the structure of another, whose values are not set."""
     wanted = x.dtype if dtype is None else storage.dtype_of(dtype)
+    x = x.compacted
     values = storage.namespace(x.buffer.array).empty(x.buffer.shape, wanted)
     return RaggedArray.of(storage.give(values, x.spec.library), x.axes, op="empty_like", check=False)
 
@@ -227,8 +228,9 @@ def assume_valid(values: Any, *offsets: Any) -> RaggedArray:
 
 
 def like(x: RaggedArray, values: Any) -> RaggedArray:
-    """An array with the structure of another and values of its own, of the same storage extents on
-    ragged axes. RuntimeCheckError where they do not fit."""
+    """An array with the structure of another and values of its own, in the order of `x.values` and of the same
+    extents on ragged axes. RuntimeCheckError where they do not fit."""
     taken = storage.take(values)
-    axes = [*x.axes[: taken.ndim], *(None for _ in range(taken.ndim - len(x.axes)))]
+    known = [None if axis is None else axis.contiguous for axis in x.axes]
+    axes = [*known[: taken.ndim], *(None for _ in range(taken.ndim - len(known)))]
     return RaggedArray.of(values, axes, op="like")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.array import RaggedArray
-from ragged_dialect.arrays.convert.nesting import Level, Offsets, Regular, to_levels
+from ragged_dialect.arrays.convert.nesting import Offsets, Regular, to_levels
 from ragged_dialect.errors import LayoutError
 
 _ROWS = 16
@@ -52,7 +52,7 @@ class _Node:
 class _Tree:
     """The lists of an array, read off its levels, as many as are shown."""
 
-    def __init__(self, levels: Sequence[Level]) -> None:
+    def __init__(self, levels: Sequence[Regular | Offsets]) -> None:
         last = max(k for k, level in enumerate(levels) if not isinstance(level, Regular))
         self._levels = levels[: last + 1]
         self._left = 0
@@ -83,15 +83,12 @@ class _Tree:
         return tuple(found)
 
 
-def _list(level: Level, at: int) -> tuple[int, int]:
+def _list(level: Regular | Offsets, at: int) -> tuple[int, int]:
     """Start and length of a list."""
     if isinstance(level, Regular):
         return at * level.size, level.size
-    if isinstance(level, Offsets):
-        start, stop = storage.to_host(level.vector[at : at + 2]).tolist()
-        return start, stop - start
-    start, length = (int(storage.to_host(vector[at : at + 1])[0]) for vector in (level.starts, level.lengths))
-    return start, length
+    start, stop = storage.to_host(level.vector[at : at + 2]).tolist()
+    return start, stop - start
 
 
 def picture(x: RaggedArray) -> str:

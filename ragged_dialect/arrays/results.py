@@ -14,16 +14,21 @@ from ragged_dialect.lowering import emit
 
 
 class Returned:
-    """The values that a function under construction returns, each once."""
+    """The values that a function under construction returns: each once for all that nobody writes, and
+    again for what a caller may write, since the results of a program share no memory."""
 
     def __init__(self) -> None:
         self.values: list[Any] = []
+        self._shared: dict[Any, int] = {}
 
     def add(self, value: Any) -> int:
         """Number of a value among the results."""
-        for number, known in enumerate(self.values):
-            if known == value:
-                return number
+        if value not in self._shared:
+            self._shared[value] = self.add_own(value)
+        return self._shared[value]
+
+    def add_own(self, value: Any) -> int:
+        """Number of a value that is in no other result."""
         self.values.append(value)
         return len(self.values) - 1
 
@@ -48,7 +53,7 @@ class NewStructure:
                 extents.append(vectors[0].shape[0] - (self.letters[1] == "r") if at < 0 else parts[at])
             else:
                 extents.append(extent)
-        return Structure(self.letters, vectors, extents)
+        return Structure.trusted(self.letters, vectors, extents)
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,8 @@ def plan_result(trace: Trace, tensor: Tensor, returned: Returned, device: str, l
         axes.append(root.origin or _new_structure(tensor, number, root, returned))
     made = spec(layout_of(tensor.axes), tuple(shape), tensor.dtype, device, library)
     values = _shared(trace, tensor)
-    at = returned.add(tensor.storage) if values is None else values
+    add = returned.add_own if tensor.is_dense else returned.add
+    at = add(tensor.storage) if values is None else values
     loose = any(isinstance(axis, PlainAxis) and axis.extent is None for axis in tensor.axes)
     number, nested = not tensor.axes and tensor.weak, not tensor.is_dense
     return Result(at, made, tuple(axes), number, nested, loose, _view_shape(tensor) if at < 0 else None)

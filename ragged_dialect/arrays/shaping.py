@@ -211,7 +211,7 @@ def select(x: Tensor, index: Tensor, *, axis: int) -> Tensor:
     return structured(x, builders.select(x.value, at, dim))
 
 
-@operation("compact")
+@operation("compact", direct=lambda x: getattr(x, "compacted", None))
 def compact(x: Tensor) -> Tensor:
     """Windows made contiguous: a copy of what is inside them; the array itself without windows."""
     return contiguous(x)

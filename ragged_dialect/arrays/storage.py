@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect.errors import ArgumentError, DeviceError
+from ragged_dialect.runtime.arguments import MASKED
 
 DType = np.dtype[Any]
 
@@ -32,11 +33,13 @@ def library(array: Any) -> str | None:
 
 def take(array: Any) -> Any:
     """An array of any library, or a sequence of numbers, as NumPy's or CuPy's; no copy where memory
-    can be shared. A tensor that needs gradients is detached. ArgumentError for a tensor that is not on a
-    CPU or CUDA."""
+    can be shared. ArgumentError for a tensor that is not on a CPU or CUDA or needs gradients, and for a masked
+    array."""
     kind = library(array)
     if kind == "torch":
         return _from_torch(array)
+    if isinstance(array, np.ma.MaskedArray):
+        raise ArgumentError(MASKED)
     if kind is not None:
         return np.asarray(array) if kind == "numpy" else array
     return np.asarray(array)
@@ -44,6 +47,9 @@ def take(array: Any) -> Any:
 
 def _from_torch(tensor: Any) -> Any:
     torch = sys.modules["torch"]
+    if tensor.requires_grad and torch.is_grad_enabled():
+        text = "expected a tensor without gradients, got one that needs them (not supported yet: detach it)"
+        raise ArgumentError(text)
     tensor = tensor.detach()
     if tensor.device.type == "cuda":
         return _cupy().from_dlpack(tensor.contiguous())
@@ -67,6 +73,24 @@ def give(array: Any, kind: str) -> Any:
     if array.dtype.name == "bfloat16":
         return torch.from_numpy(_writable(array.view(np.int16))).view(torch.bfloat16)
     return torch.from_numpy(_writable(array))
+
+
+def owned(vector: Any) -> Any:
+    """An index vector in memory that nobody else can write: itself where it is of bytes, which never change,
+    else a copy."""
+    if not isinstance(vector, np.ndarray):
+        return vector.copy()
+    base: Any = vector
+    while isinstance(base, np.ndarray):
+        base = base.base  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return vector if type(base) is bytes else np.ndarray(vector.shape, vector.dtype, vector.tobytes())
+
+
+def frozen(array: Any) -> Any:
+    """The array, read-only where its library has read-only arrays."""
+    if isinstance(array, np.ndarray):
+        array.flags.writeable = False
+    return array
 
 
 class _Memory:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from ragged_dialect.arrays import validation
-from ragged_dialect.arrays.storage import namespace
+from ragged_dialect.arrays.storage import frozen, namespace, owned
 from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.runtime.frames import descriptor, number
 from ragged_dialect.shape import RaggedShape
@@ -15,13 +15,31 @@ from ragged_dialect.shape import RaggedShape
 
 class Structure:
     """Letters of an axis with several levels, index vectors (int64, in letter order) and extents (one
-    per level, None for ragged ones). Immutable; `validate` is called once, where it is made."""
+    per level, None for ragged ones). Immutable: vectors that somebody else could write are copied, and
+    users look at `copies`, since a vector that changes would lead programs to foreign memory. `validate` is
+    called once, where it is made."""
 
     def __init__(self, letters: str, vectors: Sequence[Any], extents: Sequence[int | None]) -> None:
+        self._set(letters, tuple(map(owned, vectors)), tuple(extents))
+
+    @staticmethod
+    def trusted(letters: str, vectors: Sequence[Any], extents: Sequence[int | None]) -> Structure:
+        """A structure of vectors that nobody else has."""
+        made = Structure.__new__(Structure)
+        made._set(letters, tuple(vectors), tuple(extents))
+        return made
+
+    def _set(self, letters: str, vectors: tuple[Any, ...], extents: tuple[int | None, ...]) -> None:
         self.letters = letters
-        self.vectors = tuple(vectors)
-        self.extents = tuple(extents)
+        self.vectors = vectors
+        self.extents = extents
         self._class = object()  # not itself: vectors are freed with the last reference
+
+    @cached_property
+    def copies(self) -> Structure:
+        """The same structure for users to look at, in read-only memory of its own: PyTorch writes to such
+        memory too."""
+        return Structure.trusted(self.letters, [frozen(v.copy()) for v in self.vectors], self.extents)
 
     @staticmethod
     def of_offsets(*offsets: Any) -> Structure:
@@ -120,12 +138,28 @@ class Structure:
 
     @cached_property
     def contiguous(self) -> Structure:
-        """The same lengths with windows made contiguous; itself without windows. Levels below a
-        window are not given one by one, so that only a window that ends its axis has it."""
+        """The same lengths with windows made contiguous; itself without windows."""
         if "w" not in self.letters:
             return self
+        if not self.letters.endswith("w") or self.letters.count("w") > 1:
+            return self.compaction()[0]
         lengths = self.lengths(len(self.letters) - 1)
-        return Structure(self.letters.replace("w", "r"), [*self.vectors[:-2], offsets_of(lengths)], self.extents)
+        return Structure.trusted(f"{self.letters[:-1]}r", [*self.vectors[:-2], offsets_of(lengths)], self.extents)
+
+    def compaction(self) -> tuple[Structure, Any]:
+        """The same lengths with windows made contiguous, and the positions of its elements in the storage."""
+        arange = namespace(self.vectors[0]).arange
+        at, vectors = arange(self.extents[0]), list[Any]()
+        for level, letter in enumerate(self.letters[1:], 1):
+            if letter == "d":
+                extent = self.extents[level] or 0
+                at = (at[:, None] * extent + arange(extent)).reshape(-1)
+            elif letter in RAGGED:
+                offsets = offsets_of(self.lengths(level)[at])
+                rows = row_ids_of(offsets)
+                at = (self.starts(level)[at] - offsets[:-1])[rows] + arange(rows.shape[0])
+                vectors.append(offsets)
+        return Structure.trusted(self.letters.replace("w", "r"), vectors, self.extents), at
 
     def prefix(self, levels: int) -> Structure:
         """The first levels."""
@@ -134,7 +168,7 @@ class Structure:
         found = self._prefixes.get(levels)
         if found is None:
             vectors = sum({"r": 1, "w": 2}.get(c, 0) for c in self.letters[:levels])
-            found = Structure(self.letters[:levels], self.vectors[:vectors], self.extents[:levels])
+            found = Structure.trusted(self.letters[:levels], self.vectors[:vectors], self.extents[:levels])
             self._prefixes[levels] = found
         return found
 
@@ -182,3 +216,11 @@ def offsets_of(lengths: Any) -> Any:
     made = xp.zeros(lengths.shape[0] + 1, "int64")
     xp.cumsum(lengths, out=made[1:])
     return made
+
+
+def row_ids_of(offsets: Any) -> Any:
+    """The component of every element."""
+    xp = namespace(offsets)
+    if xp.__name__ == "numpy":
+        return xp.repeat(xp.arange(offsets.shape[0] - 1), offsets[1:] - offsets[:-1])
+    return xp.searchsorted(offsets[1:], xp.arange(int(offsets[-1])), side="right")  # CuPy repeats by numbers only

@@ -117,7 +117,7 @@ def astype(x: Tensor, *, dtype: Any) -> Tensor:
 
 
 @operation("clip", elementwise=True)
-def clip(x: Tensor, low: Tensor | None, high: Tensor | None) -> Tensor:
+def clip(x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Tensor:
     """The elements moved into [low, high]; None for no bound. nan stays."""
     if low is not None:
         x = UFUNCS["maximum"](x, low)

@@ -13,8 +13,9 @@ _ABOUT = """\
 /* {name}: compiled by ragged-compile.
  *
  * Arrays are contiguous, row-major, and aligned as their element type asks; one without elements may
- * be NULL. float16 and bfloat16 are their 16 bits, bool is 0 or 1. Arguments are never written, and
- * results share no memory with them. Calls from several threads may overlap. */
+ * be NULL. float16 and bfloat16 are their 16 bits, bool is true where it is not 0. Arguments are
+ * never written, and must not change during a call; results share no memory with them. Calls from
+ * several threads may overlap. */
 """
 
 _CALL = """\

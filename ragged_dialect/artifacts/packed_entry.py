@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.lowering.lower_memory_bools import LowerMemoryBools
 
 _CIFACE = "_mlir_ciface_"
 _POINTER = "!llvm.ptr"
@@ -27,6 +28,7 @@ def add_packed_entry(module: Any, name: str, symbol: str) -> None:
     result = str(ir.TypeAttr(entry.attributes["function_type"]).value.return_type)
     with module.context, ir.Location.unknown():
         made = ir.Module.parse(_text(name, symbol, types, None if result == "!llvm.void" else result))
+        LowerMemoryBools().run(made.operation)
         module.body.append(list(made.body.operations)[-1].operation.detach_from_parent())
 
 

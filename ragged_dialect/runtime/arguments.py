@@ -15,6 +15,8 @@ from ragged_dialect.runtime.signature import Group, Part, Signature, scalar_form
 Array = np.ndarray[Any, np.dtype[Any]]
 Converter = Callable[[Any], Any]
 
+MASKED = "expected an array without a mask, got a masked one (use its filled or compressed)"
+
 
 class MisfitError(Exception):
     """An argument that does not fit; the place is added where it is known."""
@@ -30,6 +32,8 @@ def numpy_arrays(part: Part, alignment: int = 1) -> Converter:
     def convert(value: Any) -> Array:
         if not isinstance(value, np.ndarray):
             raise MisfitError(f"expected a NumPy array, got {type(value).__name__}")
+        if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
+            raise MisfitError(MASKED)
         if value.ndim != rank:
             raise wrong_rank(part, value)
         if value.dtype != dtype:

@@ -28,8 +28,8 @@ _FROM, _TO = "from_arrow", "to_arrow"
 def from_arrow(array: Any) -> RaggedArray:
     """A ragged array of an Arrow array of numbers in lists: lists, large lists and list views are
     ragged dims, lists of a fixed size dense ones. Takes PyArrow's arrays and chunked arrays, and what
-    exports the C data interface, as Polars does. Values (but booleans, which Arrow packs into bits) and
-    64-bit offsets are shared; several chunks are joined.
+    exports the C data interface, as Polars does. Values are shared but for booleans,
+    which Arrow packs into bits; several chunks are joined.
 
     ArgumentError for other types and for nulls; LayoutError without a ragged dim; RuntimeCheckError for
     an array that is not valid."""
@@ -92,8 +92,8 @@ def _numbers(pa: Any, array: Any) -> Any:
 
 
 def to_arrow(x: RaggedArray, *, large: bool = True) -> Any:
-    """The array as a `pyarrow.Array` that shares its memory, but for booleans; windows are list views. An
-    array on a GPU is copied. `large=False` gives lists with 32-bit offsets, which some readers want.
+    """The array as a `pyarrow.Array` that shares its memory, but for booleans and windows. An array on a GPU is
+    copied. `large=False` gives lists with 32-bit offsets, which some readers want.
 
     LayoutError for tiles; ArgumentError for bfloat16, which Arrow does not have, and for offsets that
     32 bits do not hold."""
@@ -106,15 +106,12 @@ def to_arrow(x: RaggedArray, *, large: bool = True) -> Any:
     return content
 
 
-def _wrapped(pa: Any, content: Any, level: Level, large: bool) -> Any:
+def _wrapped(pa: Any, content: Any, level: Regular | Offsets, large: bool) -> Any:
     if isinstance(level, Regular):
         kind = pa.list_(content.type, level.size)
         return pa.Array.from_buffers(kind, level.count, [None], children=[content])
-    if isinstance(level, Offsets):
-        made = pa.LargeListArray if large else pa.ListArray
-        return made.from_arrays(_index(pa, level.vector, large), content)
-    made = pa.LargeListViewArray if large else pa.ListViewArray
-    return made.from_arrays(_index(pa, level.starts, large), _index(pa, level.lengths, large), content)
+    made = pa.LargeListArray if large else pa.ListArray
+    return made.from_arrays(_index(pa, level.vector, large), content)
 
 
 def _index(pa: Any, vector: Any, large: bool) -> Any:

@@ -27,7 +27,7 @@ _FROM, _TO = "from_awkward", "to_awkward"
 
 def from_awkward(array: Any) -> RaggedArray:
     """A ragged array of an Awkward array of numbers in lists; `var` dims are ragged, dims of one size
-    dense. Values and 64-bit offsets are shared; innermost lists out of order become windows.
+    dense. Values are shared; innermost lists out of order become windows.
 
     ArgumentError for records, unions, text and missing values; LayoutError without a `var` dim;
     RuntimeCheckError for an array that is not valid."""
@@ -88,8 +88,8 @@ def _lists(content: Any) -> tuple[Level, Any]:
 
 
 def to_awkward(x: RaggedArray) -> Any:
-    """The array as an `awkward.Array`, which shares its memory. LayoutError for tiles, ArgumentError
-    for bfloat16, which Awkward does not have."""
+    """The array as an `awkward.Array`, which shares its memory, but for windows. LayoutError for tiles,
+    ArgumentError for bfloat16, which Awkward does not have."""
     ak = optional("awkward", _TO)
     if x.dtype.name == "bfloat16":
         raise ArgumentError(f"{_TO}: expected a dtype that Awkward has, got {x.dtype} (use astype)")
@@ -99,10 +99,8 @@ def to_awkward(x: RaggedArray) -> Any:
     return ak.Array(content)
 
 
-def _wrapped(ak: Any, content: Any, level: Level) -> Any:
+def _wrapped(ak: Any, content: Any, level: Regular | Offsets) -> Any:
     index, contents = ak.index.Index64, ak.contents
     if isinstance(level, Regular):
         return contents.RegularArray(content, level.size, zeros_length=level.count)
-    if isinstance(level, Offsets):
-        return contents.ListOffsetArray(index(level.vector), content)
-    return contents.ListArray(index(level.starts), index(level.stops), content)
+    return contents.ListOffsetArray(index(level.vector), content)

@@ -39,7 +39,7 @@ class Offsets:
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """Lists anywhere in their content: starts and lengths, int64."""
+    """Lists anywhere in their content: starts and lengths, int64. Only what comes in has them."""
 
     starts: Any
     lengths: Any
@@ -48,11 +48,6 @@ class Windows:
     def count(self) -> int:
         """Number of lists."""
         return self.starts.shape[0]
-
-    @property
-    def stops(self) -> Any:
-        """Ends of the lists."""
-        return self.starts + self.lengths
 
 
 Level = Regular | Offsets | Windows
@@ -116,22 +111,23 @@ def structure(count: int, levels: Sequence[Level]) -> Structure:
 # To lists ------------------------------------------------------------------------------------------
 
 
-def to_levels(x: RaggedArray, op: str) -> list[Level]:
-    """The kind of lists of every dim but the first, over the values in storage order. Nothing is
-    copied where the first storage axis has all ragged dims. LayoutError for tiles."""
+def to_levels(x: RaggedArray, op: str) -> list[Regular | Offsets]:
+    """The kind of lists of every dim but the first, over `flat_values`. Nothing is copied where the first
+    storage axis has all ragged dims. LayoutError for tiles."""
     if x.layout.has_tiles:
         raise LayoutError(f'{op}: expected a layout without tiles, got "{x.layout}" (merge it first)')
-    found: list[Level] = []
+    found: list[Regular | Offsets] = []
     outer = 1
     for axis, extent in zip(x.axes, x.buffer.shape, strict=True):
-        found += [Regular(extent, outer)] if axis is None else _axis_levels(axis, outer, extent)
-        outer *= extent
+        counts = [extent] if axis is None else _counts(axis.contiguous)
+        found += [Regular(extent, outer)] if axis is None else _axis_levels(axis.contiguous, outer, counts)
+        outer *= counts[-1]
     return found[1:]
 
 
 def flat_values(x: RaggedArray) -> Any:
-    """The values as a vector of NumPy or CuPy, in storage order."""
-    return x.buffer.array.reshape(-1)
+    """The values, those of windows in order, as a vector of NumPy or CuPy."""
+    return x.compacted.buffer.array.reshape(-1)
 
 
 def positions(axis: Structure, extent: int) -> list[int]:
@@ -143,33 +139,29 @@ def positions(axis: Structure, extent: int) -> list[int]:
     return found[::-1]
 
 
-def _axis_levels(axis: Structure, outer: int, extent: int) -> list[Level]:
-    """Levels of a nested axis that every one of `outer` positions before it has."""
-    found: list[Level] = []
-    counts = positions(axis, extent)
+def _counts(axis: Structure) -> list[int]:
+    """How many positions every level of an axis without windows and tiles has."""
+    found = [axis.extents[0] or 0]
+    for level, extent in enumerate(axis.extents[1:], 1):
+        found.append(axis.total(level) if extent is None else found[-1] * extent)
+    return found
+
+
+def _axis_levels(axis: Structure, outer: int, counts: Sequence[int]) -> list[Regular | Offsets]:
+    """Levels of a nested axis without windows that every one of `outer` positions before it has."""
+    found: list[Regular | Offsets] = []
     for level, letter in enumerate(axis.letters):
         if letter == "d":
             above = counts[level - 1] if level else 1
             found.append(Regular(axis.extents[level] or 0, outer * above))
         elif letter == "r" and outer == 1:
             found.append(Offsets(axis.vectors[axis.places[level]]))
-        elif letter == "r":
-            found.append(_repeated(axis.starts(level), outer, counts[level]))
         else:
-            starts, lengths = axis.starts(level), axis.lengths(level)
-            xp = storage.namespace(starts)
-            found.append(Windows(_shifted(starts, outer, counts[level]), xp.tile(lengths, outer)))
+            found.append(_repeated(axis.starts(level), outer, counts[level]))
     return found
-
-
-def _shifted(starts: Any, outer: int, count: int) -> Any:
-    if outer == 1:
-        return starts
-    xp = storage.namespace(starts)
-    return (xp.arange(outer)[:, None] * count + starts).reshape(-1)
 
 
 def _repeated(starts: Any, outer: int, count: int) -> Offsets:
     xp = storage.namespace(starts)
-    end = xp.full(1, outer * count, "int64")
-    return Offsets(xp.concatenate([_shifted(starts, outer, count), end]))
+    shifted = (xp.arange(outer)[:, None] * count + starts).reshape(-1)
+    return Offsets(xp.concatenate([shifted, xp.full(1, outer * count, "int64")]))

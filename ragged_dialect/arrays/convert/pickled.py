@@ -26,7 +26,7 @@ def reduced(x: RaggedArray, protocol: int) -> tuple[Any, ...]:
     memory: list[Any] = [
         pickle.PickleBuffer(array.data) if protocol >= 5 else array.tobytes() for array in (values, *vectors)
     ]
-    header = (int(parts["version"]), str(x.layout), x.dtype.name, tuple(parts["extents"].tolist()), values.shape)
+    header = (int(parts["version"]), str(parts["layout"]), x.dtype.name, tuple(parts["extents"].tolist()), values.shape)
     return restore, (*header, x.spec.library if x.device == "cpu" else "numpy", *memory)
 
 

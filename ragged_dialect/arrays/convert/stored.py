@@ -22,9 +22,11 @@ VERSION = 1
 
 
 def to_parts(x: RaggedArray, op: str) -> dict[str, Array]:
-    """Named arrays that say all of an array; one on a GPU is copied to the CPU. LayoutError for tiles."""
+    """Named arrays that say all of an array, windows made contiguous; one on a GPU is copied to the CPU.
+    LayoutError for tiles."""
     if x.layout.has_tiles:
         raise LayoutError(f'{op}: expected a layout without tiles, got "{x.layout}" (merge it first)')
+    x = x.compacted
     values = storage.to_host(x.buffer.array)
     made = {
         "format": np.array(FORMAT),

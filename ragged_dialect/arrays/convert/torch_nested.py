@@ -14,9 +14,9 @@ _FROM, _TO = "from_torch_nested", "to_torch_nested"
 
 
 def from_torch_nested(tensor: Any) -> RaggedArray:
-    """A ragged array, [B, ~, …], of a nested tensor of layout `torch.jagged`. Contiguous values and
-    the offsets are shared; a nested tensor with lengths, as `torch.nested.narrow` makes, has windows.
-    `values` of the result is a tensor.
+    """A ragged array, [B, ~, …], of a nested tensor of layout `torch.jagged`. Contiguous values are
+    shared; a nested tensor with lengths, as `torch.nested.narrow` makes, has windows. `values` of the result is a
+    tensor.
 
     ArgumentError for another layout or a tensor that needs gradients; LayoutError where the ragged
     dim is not the one behind the batch."""
@@ -25,8 +25,6 @@ def from_torch_nested(tensor: Any) -> RaggedArray:
         raise ArgumentError(f"{_FROM}: expected a nested tensor, got {type(tensor).__name__}")
     if tensor.layout != torch.jagged:
         raise ArgumentError(f"{_FROM}: expected layout torch.jagged, got {tensor.layout}")
-    if tensor.requires_grad:
-        raise ArgumentError(f"{_FROM}: expected a tensor without gradients, got one that needs them (detach it)")
     ragged: int = getattr(tensor, "_ragged_idx", 1)
     if ragged != 1:
         raise LayoutError(f"{_FROM}: expected the ragged dim to be dim 1, got dim {ragged} (transpose it)")
@@ -37,19 +35,15 @@ def from_torch_nested(tensor: Any) -> RaggedArray:
 
 
 def to_torch_nested(x: RaggedArray) -> Any:
-    """The array, [B, ~, …], as a nested tensor of layout `torch.jagged`, which shares its memory. What
-    writes into that tensor writes into the array, which nobody expects: clone it to change it.
+    """The array, [B, ~, …], as a nested tensor of layout `torch.jagged`, which shares its values. What
+    writes into that tensor writes into the array, which nobody expects: clone it to change it. Offsets, and the
+    values of windows, are copied.
 
     LayoutError for other layouts: PyTorch has one ragged dim."""
     torch = optional("torch", _TO)
     first, *rest = x.layout.axes
     if first not in ("dr", "dw") or any(letters != "d" for letters in rest):
         raise LayoutError(f'{_TO}: expected one ragged dim behind the batch, got layout "{x.layout}"')
-    structure = x.axes[0]
-    assert structure is not None
-    values, *vectors = (storage.give(array, "torch") for array in (x.buffer.array, *structure.vectors))
-    if first == "dr":
-        return torch.nested.nested_tensor_from_jagged(values, vectors[0])
-    starts, lengths = vectors
-    end = torch.full((1,), values.shape[0], dtype=torch.int64, device=values.device)
-    return torch.nested.nested_tensor_from_jagged(values, torch.cat([starts, end]), lengths)
+    x = x.compacted
+    values, offsets = (storage.give(array, "torch") for array in (x.buffer.array, x.structure(0).vectors[0].copy()))
+    return torch.nested.nested_tensor_from_jagged(values, offsets)

@@ -62,6 +62,8 @@ class Elementwise(NDArrayOperatorsMixin):
             shape = storage.take(value).shape
             if len(shape) == len(self.array.buffer.shape) and shape[0] == self.array.buffer.shape[0]:
                 return like(self.array, value)
+            if len(shape) == len(self.array.buffer.shape) and shape[0] == 1:
+                return value[0]
         return value
 
     @classmethod

@@ -66,7 +66,7 @@ class NestedTensor(Elementwise):
 
     def values(self) -> Any:
         """The packed components, which share memory with the tensor; of one with holes all of its storage."""
-        return moved(self.array.values, 0, self.ragged_dim - 1)
+        return moved(self.array.stored.values, 0, self.ragged_dim - 1)
 
     def offsets(self) -> Any:
         """B + 1 offsets of the components in `values`. With holes: where each starts, and where the last
