@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ragged_dialect.arrays.arguments import check_call, signature_of
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.leaves import DenseLeaf, beside_ragged, dense_leaf, is_dense, leaf_spec
 from ragged_dialect.arrays.operators import OPERATIONS
@@ -70,6 +72,7 @@ def _place(name: str, leaves: Sequence[Any]) -> tuple[str, str]:
 def as_tensor(trace: Trace, value: Any) -> Tensor:
     """A tracer of a tracer, an array or a number that traced code uses."""
     if isinstance(value, Tensor):
+        value.trace.check_running()
         return value
     if isinstance(value, RaggedArray):
         return trace.capture(value)
@@ -127,14 +130,18 @@ class Operation:
         key = (*specs, *parameters.items()) if parameters else tuple(specs)
         try:
             found = self._programs.get(key)
-        except TypeError:
-            _check_hashable(self.name, parameters)
-            raise
+        except TypeError:  # one that has no hash is refused below
+            found = None
         if found is None:
+            check_call(self.name, self._signature, arguments, parameters)
             found = self._programs[key] = self._build(given, parameters)
         program, tree = found
         results = program(given if present else [g for g in given if g is not None])
         return results[0] if tree is None else unflatten(tree, results)
+
+    @functools.cached_property
+    def _signature(self) -> inspect.Signature:
+        return signature_of(self._body)
 
     def _leaf(self, argument: Any, arguments: Sequence[Any]) -> Any:
         made = simple_leaf(self.name, argument)
@@ -157,6 +164,9 @@ class Operation:
 
     def inline(self, trace: Trace, arguments: Sequence[Any], parameters: dict[str, Any]) -> Any:
         """The operation as a part of the function that is being traced."""
+        trace.check_running()
+        if not trace.inside_operation:
+            check_call(self.name, self._signature, arguments, parameters)
         given = [None if a is None else as_tensor(trace, a) for a in arguments]
         if trace.inside_operation:  # errors name the operation that the user called
             return self._body(*given, **parameters)
@@ -167,15 +177,6 @@ class Operation:
             trace.op, trace.inside_operation = before, False
 
 
-def _check_hashable(name: str, parameters: dict[str, Any]) -> None:
-    for parameter, value in parameters.items():
-        try:
-            hash(value)
-        except TypeError:
-            got = type(value).__name__
-            raise ArgumentError(f"{name}: expected a number, a tuple or text for {parameter}, got {got}") from None
-
-
 def simple_leaf(name: str, value: Any) -> Any:
     """An argument as a leaf of programs. ArgumentError for what is no array and no number."""
     if type(value) is np.ndarray:
@@ -184,7 +185,7 @@ def simple_leaf(name: str, value: Any) -> Any:
         return value
     if not is_dense(value) and not isinstance(value, (list, tuple)):
         raise ArgumentError(f"{name}: expected an array or a number, got {type(value).__name__}")
-    return dense_leaf(value if is_dense(value) else np.asarray(value))
+    return dense_leaf(value)
 
 
 def operation(

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import tensor
 from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.agreement import batch_extent, equal_extents
 from ragged_dialect.arrays.array import RaggedArray
@@ -121,12 +120,7 @@ def _getitem(x: Tensor, *leaves: Tensor, pattern: tuple[Any, ...]) -> Tensor:
 
 def _index(number: Tensor) -> Any:
     """A number as an MLIR value of type index."""
-    return emit.to_index(convert(scalar(number), number.dtype, INT64))
-
-
-def scalar(number: Tensor) -> Any:
-    """The MLIR scalar of a number or of a tensor of rank 0."""
-    return number.value if number.weak else tensor.extract(number.value, [])
+    return emit.to_index(convert(number.scalar, number.dtype, INT64))
 
 
 def pick(x: Tensor, dim: int, index: Any) -> Tensor:
@@ -236,4 +230,4 @@ def take_along(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
     return _by_array(x, dim_of(x, axis), indices)[0]
 
 
-__all__ = ["getitem", "pick", "scalar", "slice_dim", "take", "take_along"]
+__all__ = ["getitem", "pick", "slice_dim", "take", "take_along"]

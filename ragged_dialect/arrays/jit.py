@@ -79,7 +79,9 @@ class JitFunction:
         return None if found is None else (*found, leaves)
 
     def _call(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
-        if any(isinstance(leaf, Tensor) for leaf in flatten((arguments, dict(options)))[0]):
+        tensors = [leaf for leaf in flatten((arguments, dict(options)))[0] if isinstance(leaf, Tensor)]
+        if tensors:
+            tensors[0].trace.check_running()
             return self._function(*arguments, **options)
         leaves, tree = self._flatten(arguments, options)
         simple = all(child is None for child in tree.children) and self._plain

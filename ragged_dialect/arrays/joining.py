@@ -8,10 +8,11 @@ from typing import Any, cast
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith
 from ragged_dialect.arrays.agreement import batch_extent, equal_extents
+from ragged_dialect.arrays.arguments import check_ragged, checked_axis, integer
 from ragged_dialect.arrays.axes import Axis, NestedAxis, PlainAxis
 from ragged_dialect.arrays.function import operation
 from ragged_dialect.arrays.gathering import component_lengths, component_starts, window
-from ragged_dialect.arrays.reducing import checked_axis, dim_of
+from ragged_dialect.arrays.reducing import dim_of
 from ragged_dialect.arrays.shaping import insert_ones, restored
 from ragged_dialect.arrays.structures import contiguous, of_value, prefix
 from ragged_dialect.arrays.tensor import Tensor
@@ -142,6 +143,8 @@ def _even_bound(length: Any, number: int, chunks: int) -> Any:
 def chunk(x: Any, chunks: int, axis: int = 0) -> list[Any]:
     """Pieces along a dim, all of one size but the last, as `torch.chunk`: at most `chunks` of dim 0 or a dense
     dim; of a ragged dim that many, each with its part of every component, which may be empty: views."""
+    check_ragged("chunk", x)
+    chunks = integer("chunk", "chunks", chunks)
     if chunks < 1:
         raise ArgumentError(f"chunk: expected at least 1 chunk, got {chunks}")
     dim = checked_axis("chunk", axis, x.ndim)

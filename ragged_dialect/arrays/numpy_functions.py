@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ragged_dialect.arrays.arguments import checked_axis
 from ragged_dialect.arrays.operators import OPERATIONS
-from ragged_dialect.arrays.reducing import checked_axis
 from ragged_dialect.arrays.storage import dtype_of
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, LayoutError

@@ -12,7 +12,6 @@ from ragged_dialect.arrays.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.elements import BOOL, compare, convert, select
 from ragged_dialect.arrays.function import operation
 from ragged_dialect.arrays.gathering import kept_rows, take_rows
-from ragged_dialect.arrays.indexing import scalar
 from ragged_dialect.arrays.leaves import dense_leaf, is_dense
 from ragged_dialect.arrays.reducing import reduce
 from ragged_dialect.arrays.reductions import INT64
@@ -32,12 +31,12 @@ def _to_padded(x: Tensor, pad: Tensor, *maxima: Tensor, truncate: bool) -> Tenso
         raise ArgumentError(f"to_padded: expected {len(ragged)} max_lengths, got {len(maxima)}")
     if pad.leaf is not None:
         x.trace.number_fits(pad.leaf, x.dtype)
-    limits = [emit.to_index(convert(scalar(m), m.dtype, INT64)) for m in maxima]
+    limits = [emit.to_index(convert(m.scalar, m.dtype, INT64)) for m in maxima]
     for dim, limit in zip(ragged, limits, strict=False):
         builders.assert_valid([limit], "at_least", "to_padded", dim, 0)
         if not truncate:
             builders.assert_valid([limit, builders.lengths(x.value, dim)], "covers", "to_padded", dim)
-    filler = convert(scalar(pad), pad.dtype, x.dtype)
+    filler = convert(pad.scalar, pad.dtype, x.dtype)
     return structured(x, builders.to_padded(x.value, filler, limits, truncate))
 
 
@@ -75,7 +74,7 @@ def _from_padded(dense: Tensor, lengths: Tensor | None, pad: Tensor | None, mask
 def _trimmed(dense: Tensor, pad: Tensor | None) -> Any:
     """Per row the number of elements up to the last one that is not all `pad`."""
     assert pad is not None
-    filler = convert(scalar(pad), pad.dtype, dense.dtype)
+    filler = convert(pad.scalar, pad.dtype, dense.dtype)
 
     def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
         here = arith.addi(emit.to_i64(loop_index(1)), elements.constant(INT64, 1))

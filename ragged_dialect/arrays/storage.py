@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.errors import ArgumentError, DeviceError
+from ragged_dialect.errors import ArgumentError, DeviceError, RaggedError
 
 DType = np.dtype[Any]
 
@@ -33,13 +33,28 @@ def library(array: Any) -> str | None:
 def take(array: Any) -> Any:
     """An array of any library, or a sequence of numbers, as NumPy's or CuPy's; no copy where memory
     can be shared. A tensor that needs gradients is detached. ArgumentError for a tensor that is not on a
-    CPU or CUDA."""
+    CPU or CUDA, and for what is no array and no numbers."""
     kind = library(array)
     if kind == "torch":
         return _from_torch(array)
     if kind is not None:
         return np.asarray(array) if kind == "numpy" else array
-    return np.asarray(array)
+    return _numbers(array)
+
+
+def _numbers(value: Any) -> np.ndarray[Any, DType]:
+    """NumPy's array of what is no array. ArgumentError for what is no number or nested lists of them."""
+    reason = ""
+    try:
+        made = np.asarray(value)
+    except (RaggedError, MemoryError):
+        raise
+    except Exception as error:  # a class may do anything when it is asked for its array
+        made, reason = None, f" ({error})"
+    if made is None or made.dtype.kind not in "biufc":
+        got = type(value).__name__ if made is None or not made.ndim else f"{type(value).__name__} of {made.dtype}"
+        raise ArgumentError(f"expected an array or nested lists of numbers, got {got}{reason}")
+    return made
 
 
 def _from_torch(tensor: Any) -> Any:

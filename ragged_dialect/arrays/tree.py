@@ -12,6 +12,9 @@ from ragged_dialect.errors import ArgumentError
 
 Tree = Any
 
+_DEEPEST = 100
+"""Containers inside one another; one that is inside itself has no end."""
+
 
 @dataclass(frozen=True)
 class Node:
@@ -35,11 +38,13 @@ def flatten(value: Any) -> tuple[list[Any], Tree]:
     return leaves, _flatten(value, leaves)
 
 
-def _flatten(value: Any, leaves: list[Any]) -> Tree:
+def _flatten(value: Any, leaves: list[Any], depth: int = 0) -> Tree:
+    if depth > _DEEPEST:
+        raise ArgumentError(f"expected containers at most {_DEEPEST} deep, got deeper ones")
     if isinstance(value, dict):
-        return Node(dict, tuple(value), tuple(_flatten(v, leaves) for v in value.values()))
+        return Node(dict, tuple(value), tuple(_flatten(v, leaves, depth + 1) for v in value.values()))
     if isinstance(value, (tuple, list)):
-        return Node(type(value), (), tuple(_flatten(v, leaves) for v in value))
+        return Node(type(value), (), tuple(_flatten(v, leaves, depth + 1) for v in value))
     if value is None or isinstance(value, _STATIC):
         return Static(value)
     leaves.append(value)
