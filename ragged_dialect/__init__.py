@@ -75,6 +75,7 @@ if TYPE_CHECKING:
         RaggedError,
         RangeError,
         RuntimeCheckError,
+        TraceError,
         VerifyError,
     )
     from ragged_dialect.execution import compile
@@ -95,6 +96,7 @@ __all__ = [
     "RaggedError",
     "RangeError",
     "RuntimeCheckError",
+    "TraceError",
     "VerifyError",
     "assume_valid",
     "astype",

@@ -70,6 +70,7 @@ def check_call(op: str, signature: inspect.Signature, given: Sequence[Any], para
         several = parameter.kind is inspect.Parameter.VAR_POSITIONAL
         for item in value if several else (value,):
             if not _is_a(item, parameter.annotation):
+                check_word(op, item)
                 place = "" if several else f" for {name}"
                 hint = " (ask with `is`)" if op in ("equal", "not_equal") else ""
                 text = f"expected {_named(parameter.annotation)}{place}, got {type(item).__name__}{hint}"
@@ -94,21 +95,27 @@ def _works(function: Callable[[Any], Any]) -> Callable[[Any], bool]:
     def works(value: Any) -> bool:
         try:
             function(value)
-        except TypeError:
+        except (TypeError, OverflowError, RuntimeCheckError):
             return False
         return True
 
     return works
 
 
-_is_integer = _works(operator.index)
+def _word(value: Any) -> None:
+    hash(value)  # an array of rank 0 is an index and has no hash
+    check_word("", operator.index(value))
+
+
+_is_integer = _works(_word)
+_is_float = _works(float)
 _ARRAY: tuple[str, Callable[[Any], bool]] = ("an array or a number", lambda value: value is not None)
 _KINDS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
     Any: ("what can be hashed", _works(hash)),
     NoneType: ("None", lambda value: value is None),
     bool: ("a boolean", lambda value: isinstance(value, (bool, np.bool_))),
     int: ("an integer", _is_integer),
-    float: ("a number", lambda value: isinstance(value, Real)),
+    float: ("a number", lambda value: isinstance(value, Real) and _is_float(value)),
     str: ("text", lambda value: isinstance(value, str)),
     tuple[int, ...]: ("a tuple of integers", lambda value: isinstance(value, tuple) and all(map(_is_integer, value))),
 }

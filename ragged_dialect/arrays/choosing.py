@@ -45,9 +45,12 @@ def stepped(x: Tensor, dim: int, start: Any, stop: Any, step: int) -> Tensor:
 
 def _leading(x: Tensor, other: Tensor) -> tuple[NestedAxis, NestedAxis]:
     """The first axis of `x`, and the one axis of a ragged index, whose levels are the leading ones of it."""
-    axis, own = other.axes[0], x.axes[0]
+    axis, own = (t.axes[0] if t.axes else None for t in (other, x))
     if len(other.axes) != 1 or not isinstance(axis, NestedAxis) or not isinstance(own, NestedAxis):
-        raise LayoutError(f'{x.trace.op}: expected a ragged index of one axis, got layout "{other.layout}"')
+        raise LayoutError(
+            f'{x.trace.op}: expected a ragged index of one axis of a ragged array, got layout "{other.layout}" '
+            f'on layout "{x.layout}"'
+        )
     if not own.letters.startswith(axis.letters):
         raise LayoutError(f'{x.trace.op}: expected an index of leading levels of "{x.layout}", got "{other.layout}"')
     return own, axis

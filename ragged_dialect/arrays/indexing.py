@@ -13,6 +13,7 @@ import numpy as np
 from ragged_dialect import builders
 from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.agreement import batch_extent, equal_extents
+from ragged_dialect.arrays.arguments import integer
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.axes import PlainAxis
 from ragged_dialect.arrays.choosing import gather, keep, stepped
@@ -57,7 +58,7 @@ def getitem(x: Any, index: Any) -> Any:
             leaves.append(int(item))
         else:
             pattern.append("array")
-            leaves.append(np.asarray(item, None if item else INT64) if isinstance(item, list) else item)
+            leaves.append(np.zeros(0, INT64) if isinstance(item, list) and not item else item)
     if pattern.count("array") > 1:
         raise ArgumentError(
             f"getitem: expected one array among the indices, got {pattern.count('array')} (use them one by one)"
@@ -66,11 +67,11 @@ def getitem(x: Any, index: Any) -> Any:
 
 
 def _slice_pattern(item: slice, leaves: list[Any]) -> Any:
-    step = 1 if item.step is None else int(item.step)
+    step = 1 if item.step is None else integer("getitem", "a step", item.step)
     if step == 0:
         raise ArgumentError("getitem: expected a step other than 0, got 0")
     bounds = [item.start, item.stop]
-    leaves += [b if isinstance(b, Tensor) else int(b) for b in bounds if b is not None]
+    leaves += [b if isinstance(b, Tensor) else integer("getitem", "a bound", b) for b in bounds if b is not None]
     return ("slice", item.start is not None, item.stop is not None, step)
 
 

@@ -17,7 +17,7 @@ from ragged_dialect.arrays.reducing import reduce
 from ragged_dialect.arrays.reductions import INT64
 from ragged_dialect.arrays.shaping import restored, structured
 from ragged_dialect.arrays.tensor import Tensor
-from ragged_dialect.errors import ArgumentError
+from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.generic import loop_index
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering import emit, vectors
@@ -27,6 +27,10 @@ from ragged_dialect.lowering import emit, vectors
 def _to_padded(x: Tensor, pad: Tensor, *maxima: Tensor, truncate: bool) -> Tensor:
     """A dense tensor with every ragged dim padded; see `to_padded`."""
     ragged = [d for d, c in enumerate(x.layout.letters) if c in RAGGED]
+    if x.layout.has_tiles:
+        raise LayoutError(f'to_padded: expected a layout without tiles, got "{x.layout}" (merge it first)')
+    if truncate and not maxima:
+        raise ArgumentError("to_padded: expected max_lengths with truncate, got none")
     if maxima and len(maxima) != len(ragged):
         raise ArgumentError(f"to_padded: expected {len(ragged)} max_lengths, got {len(maxima)}")
     if pad.leaf is not None:
@@ -46,8 +50,6 @@ def to_padded(x: Any, pad: Any = 0, max_lengths: int | tuple[int, ...] | None = 
 
     RuntimeCheckError for a component longer than its maximum, unless `truncate` asks to cut it."""
     maxima = () if max_lengths is None else max_lengths if isinstance(max_lengths, tuple) else (max_lengths,)
-    if truncate and not maxima:
-        raise ArgumentError("to_padded: expected max_lengths with truncate, got none")
     return _to_padded(x, pad, *maxima, truncate=truncate)
 
 

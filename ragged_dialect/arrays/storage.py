@@ -6,6 +6,7 @@ one of them. `library` says what a user gets back.
 
 from __future__ import annotations
 
+import reprlib
 import sys
 from types import ModuleType
 from typing import Any
@@ -118,8 +119,8 @@ def dtype_of(dtype: Any) -> DType:
     """NumPy's dtype of what names one. ArgumentError for what does not, and for dtypes that programs do not have."""
     try:
         found = np.dtype(dtype)
-    except TypeError:
-        raise ArgumentError(f"expected a dtype of NumPy, got {dtype!r}") from None
+    except Exception:  # a text that is no dtype may be a syntax error
+        raise ArgumentError(f"expected a dtype of NumPy, got {reprlib.repr(dtype)}") from None
     check_dtype(found)
     return found
 
