@@ -35,7 +35,7 @@ class ArgumentError(RaggedError, TypeError):
     """Arguments of a compiled function with a wrong count, dtype, rank or static extent."""
 
 
-class TraceError(ArgumentError, AttributeError):
+class TraceError(ArgumentError):
     """A traced value that is asked for what only a call knows, or that left its function."""
 
 

@@ -16,7 +16,8 @@ from typing import Any, get_args
 import numpy as np
 
 from ragged_dialect.arrays.operators import Operators
-from ragged_dialect.errors import ArgumentError, AxisError, RuntimeCheckError
+from ragged_dialect.errors import ArgumentError, AxisError, LayoutError, RuntimeCheckError
+from ragged_dialect.layout import Layout
 
 
 def integer(op: str, name: str, value: Any) -> int:
@@ -51,6 +52,12 @@ def check_ragged(op: str, x: Any) -> None:
     """ArgumentError for what is no ragged array, nor a traced value."""
     if not isinstance(x, Operators):
         raise ArgumentError(f"{op}: expected a ragged array, got {type(x).__name__}")
+
+
+def check_untiled(op: str, layout: Layout) -> None:
+    """LayoutError for tiles, whose holes are no elements."""
+    if layout.has_tiles:
+        raise LayoutError(f'{op}: expected a layout without tiles, got "{layout}" (merge it first)')
 
 
 def signature_of(body: Callable[..., Any]) -> inspect.Signature:

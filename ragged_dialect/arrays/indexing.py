@@ -13,7 +13,7 @@ import numpy as np
 from ragged_dialect import builders
 from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.agreement import batch_extent, equal_extents
-from ragged_dialect.arrays.arguments import integer
+from ragged_dialect.arrays.arguments import check_untiled, integer
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.axes import PlainAxis
 from ragged_dialect.arrays.choosing import gather, keep, stepped
@@ -174,8 +174,7 @@ def take(x: Tensor, dim: int, at: Any) -> Tensor:
     number, level = x.place(dim)
     if isinstance(x.axes[number], PlainAxis):
         return take_rows(x, number, at, PlainAxis(None))
-    if x.layout.has_tiles:
-        raise LayoutError(f'{x.trace.op}: expected a layout without tiles, got "{x.layout}" (merge it first)')
+    check_untiled(x.trace.op, x.layout)
     return take_dense(x, dim, at) if number > 0 or level > 0 else take_components(x, at)
 
 

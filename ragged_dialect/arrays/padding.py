@@ -8,6 +8,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import arith
 from ragged_dialect.arrays import elements
 from ragged_dialect.arrays.agreement import equal_extents
+from ragged_dialect.arrays.arguments import check_untiled
 from ragged_dialect.arrays.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.elements import BOOL, compare, convert, select
 from ragged_dialect.arrays.function import operation
@@ -17,7 +18,7 @@ from ragged_dialect.arrays.reducing import reduce
 from ragged_dialect.arrays.reductions import INT64
 from ragged_dialect.arrays.shaping import restored, structured
 from ragged_dialect.arrays.tensor import Tensor
-from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.errors import ArgumentError
 from ragged_dialect.generic import loop_index
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering import emit, vectors
@@ -27,8 +28,7 @@ from ragged_dialect.lowering import emit, vectors
 def _to_padded(x: Tensor, pad: Tensor, *maxima: Tensor, truncate: bool) -> Tensor:
     """A dense tensor with every ragged dim padded; see `to_padded`."""
     ragged = [d for d, c in enumerate(x.layout.letters) if c in RAGGED]
-    if x.layout.has_tiles:
-        raise LayoutError(f'to_padded: expected a layout without tiles, got "{x.layout}" (merge it first)')
+    check_untiled("to_padded", x.layout)
     if truncate and not maxima:
         raise ArgumentError("to_padded: expected max_lengths with truncate, got none")
     if maxima and len(maxima) != len(ragged):

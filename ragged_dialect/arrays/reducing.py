@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect.arrays.arguments import checked_axis
+from ragged_dialect.arrays.arguments import check_untiled, checked_axis
 from ragged_dialect.arrays.axes import Axis, NestedAxis, PlainAxis
 from ragged_dialect.arrays.loops import Level, compute, empty, loops_of
 from ragged_dialect.arrays.spec import DType
 from ragged_dialect.arrays.structures import batch_axis, contiguous, prefix
 from ragged_dialect.arrays.tensor import Tensor
-from ragged_dialect.errors import AxisError, LayoutError
+from ragged_dialect.errors import AxisError
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering import emit
 
@@ -96,8 +96,7 @@ def reduce(
 
 def source(x: Tensor) -> Tensor:
     """A tensor as reductions read it. LayoutError for tiles, whose holes are no elements."""
-    if x.layout.has_tiles:
-        raise LayoutError(f'{x.trace.op}: expected a layout without tiles, got "{x.layout}" (merge it first)')
+    check_untiled(x.trace.op, x.layout)
     return contiguous(x)
 
 

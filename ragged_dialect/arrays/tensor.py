@@ -171,12 +171,20 @@ class Tensor(Operators):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in _of_arrays():
             raise AttributeError(f"traced values have no attribute '{name}'")
-        self.refuse(name, _INSTEAD.get(name, "pass it as an argument, or return the array and ask outside"))
+        instead = _INSTEAD.get(name, "pass it as an argument, or return the array and ask outside")
+        raise _AttributeTraceError(self._text(name, instead))
 
     def refuse(self, asked: str, instead: str) -> NoReturn:
         """TraceError for what a traced value does not have, with what to do instead."""
+        raise TraceError(self._text(asked, instead))
+
+    def _text(self, asked: str, instead: str) -> str:
         name = self.trace.name
-        raise TraceError(f"expected operations on a traced value, got {asked} in jit function '{name}' ({instead})")
+        return f"expected operations on a traced value, got {asked} in jit function '{name}' ({instead})"
+
+
+class _AttributeTraceError(TraceError, AttributeError):
+    """What `hasattr` takes for an answer."""
 
 
 _INSTEAD = {

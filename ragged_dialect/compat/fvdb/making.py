@@ -9,6 +9,7 @@ import numpy as np
 
 from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.api import RaggedArray, compact, from_lengths, from_offsets, from_row_ids, ragged
+from ragged_dialect.arrays.arguments import check_ragged
 from ragged_dialect.errors import ArgumentError, LayoutError, RuntimeCheckError
 
 LAYOUTS = ("dr", "drr")
@@ -17,6 +18,7 @@ LAYOUTS = ("dr", "drr")
 def of_array(array: RaggedArray) -> RaggedArray:
     """A ragged array that may stand for a jagged tensor. LayoutError where a nesting other than one or
     two ragged levels in front is in its layout."""
+    check_ragged("JaggedTensor", array)
     array = compact(array) if array.layout.has_windows else array
     first, *rest = array.layout.axes
     if first not in LAYOUTS or any(letters != "d" for letters in rest):
@@ -52,11 +54,13 @@ def of_lists(tensors: Sequence[Sequence[Any]]) -> RaggedArray:
 
 def grouped(flat: RaggedArray, list_ids: Any) -> RaggedArray:
     """A list of tensors in lists, by fvdb's list ids: [num_tensors, 2] with the list of every tensor and its
-    place there, or [total] with the list of every element.
+    place there, [total] with the list of every element, or [0, 1] for no lists.
 
     RuntimeCheckError for ids that decrease, places that do not count up from 0, elements of a tensor that
     are in several lists, and tensors without elements where ids are those of elements."""
     ids = storage.to_host(storage.take(list_ids))
+    if ids.shape == (0, 1):  # a mere list, as `jlidx` says it
+        return flat
     lists = _by_tensor(ids, len(flat)) if ids.ndim == 2 else _by_element(ids, flat)
     vector = storage.namespace(flat.buffer.array).asarray(lists.offsets)
     return from_offsets(flat.values, vector, storage.take(flat.offsets))
