@@ -53,7 +53,9 @@ for use in sys.argv[1:]:
     try:
         exec(use)
     except rg.TraceError as error:
-        assert f"left the jit function '{'function' if 'outer' in use else 'leaking'}'" in str(error), (use, error)
+        name = "function" if "outer" in use else "leaking"
+        assert "expected a value of the function that is traced, got one that left the jit function '" in str(error)
+        assert f"'{name}' (return it from there)" in str(error), (use, error)
     else:
         assert use.startswith("print"), use
 kept = scalar = left[:] = ()

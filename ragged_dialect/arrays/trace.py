@@ -87,8 +87,8 @@ class Trace:
         not to be used here."""
         if _running.trace is not self:
             raise TraceError(
-                f"expected a value of the function that is traced, got one that left the jit function '{self.name}' "
-                "(return it from there)"
+                "expected a value of the function that is traced, got one that left the jit function "
+                f"'{self.name}' (return it from there)"
             )
 
     # Arguments -------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from __future__ import annotations
 import inspect
 import operator
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -128,9 +128,17 @@ def call(random_: random.Random, first: Sequence[Any], others: Sequence[Any]) ->
         function = random_.choice(_NUMPYS)
         given = [random_.choice(own), *(random_.choice(choices) for _ in range(random_.randint(0, 2)))]
         return f"np.{function.__name__}{_shown(given)}", lambda: function(*given)
-    name = random_.choice([n for n in rg.__all__ if n not in _LEFT_OUT and not n.endswith("Error")])
-    given, named = arguments(getattr(rg, name), random_, choices, first)
-    return f"rg.{name}{_shown(given)}{_shown(named)}", lambda: getattr(rg, name)(*given, **named)
+    names = [n for n in rg.__all__ if n not in _LEFT_OUT and not n.endswith("Error")]
+    return call_of(random_, {n: getattr(rg, n) for n in names}, first, others)
+
+
+def call_of(
+    random_: random.Random, functions: Mapping[str, Any], first: Sequence[Any], others: Sequence[Any]
+) -> tuple[str, Call]:
+    """A call of one of some functions."""
+    name = random_.choice(list(functions))
+    given, named = arguments(functions[name], random_, [*others, *first], first)
+    return f"{name}{_shown(given)}{_shown(named)}", lambda: functions[name](*given, **named)
 
 
 def _shown(value: Any) -> str:

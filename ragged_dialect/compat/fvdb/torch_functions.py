@@ -34,7 +34,7 @@ def apply(cls: type[Elementwise], function: Any, args: Sequence[Any], named: Map
     given = getattr(function, "__name__", repr(function))
     name = _IN_PLACE.get(given, given)
     if name not in REDUCTIONS and name not in ELEMENTWISE:
-        raise ArgumentError(f"torch.{given}: expected a function of single rows, got another (use jdata, or unbind)")
+        raise ArgumentError(f"torch.{given}: expected a function of single rows, got another (use jdata)")
     owners = [a for a in (*args, *named.values()) if isinstance(a, cls)]
     if not owners:
         raise ArgumentError("expected a jagged tensor among the arguments, got none")
@@ -83,7 +83,7 @@ def _check_rows(name: str, operands: Sequence[Any], cls: type[Elementwise], rank
         jagged = isinstance(operand, cls)
         if not jagged and storage.library(operand) is None:
             continue
-        found = len(operand.rshape) if jagged else operand.ndim
+        found = len(operand.rshape if jagged else storage.take(operand).shape)
         if found > rank or (jagged and found != rank):
             wanted = f"rank {rank}" if jagged else f"rank {rank} at most"
             raise ArgumentError(f"torch.{name}: expected operands of {wanted}, got rank {found}")
