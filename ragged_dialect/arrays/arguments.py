@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from types import NoneType, UnionType
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -46,6 +46,13 @@ def checked_axis(op: str, axis: Any, rank: int) -> int:
     if not -rank <= at < rank:
         raise AxisError(f"{op}: expected axis in [{-rank}, {rank}), got {at}")
     return at % rank
+
+
+def listed(op: str, what: str, value: Any) -> Sequence[Any]:
+    """A list or tuple. ArgumentError for another object."""
+    if not isinstance(value, (list, tuple)):
+        raise ArgumentError(f"{op}: expected a list of {what}, got {type(value).__name__}")
+    return cast("Sequence[Any]", value)
 
 
 def check_ragged(op: str, x: Any) -> None:

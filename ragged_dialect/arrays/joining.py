@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith
 from ragged_dialect.arrays.agreement import batch_extent, equal_extents
-from ragged_dialect.arrays.arguments import check_ragged, checked_axis, integer
+from ragged_dialect.arrays.arguments import check_ragged, checked_axis, integer, listed
 from ragged_dialect.arrays.axes import Axis, NestedAxis, PlainAxis
 from ragged_dialect.arrays.function import operation
 from ragged_dialect.arrays.gathering import component_lengths, component_starts, window
@@ -89,13 +89,7 @@ def concat(arrays: Sequence[Any], axis: int = 0) -> Any:
     [B, n, …] join ragged ones of one level as components of one length.
 
     RuntimeCheckError where what is not joined differs, LayoutError for arrays of other layouts."""
-    return _concat(*_listed("concat", arrays), axis=axis)
-
-
-def _listed(op: str, arrays: Any) -> Sequence[Any]:
-    if not isinstance(arrays, (list, tuple)):
-        raise ArgumentError(f"{op}: expected a list of arrays, got {type(arrays).__name__}")
-    return cast(Sequence[Any], arrays)
+    return _concat(*listed("concat", "arrays", arrays), axis=axis)
 
 
 @operation("stack")
@@ -110,7 +104,7 @@ def _stack(*arrays: Tensor, axis: int) -> Tensor:
 
 def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     """Arrays of one structure along a new dense dim."""
-    return _stack(*_listed("stack", arrays), axis=axis)
+    return _stack(*listed("stack", "arrays", arrays), axis=axis)
 
 
 @operation("chunk")

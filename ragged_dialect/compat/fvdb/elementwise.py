@@ -10,6 +10,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.api import UFUNCS, RaggedArray, like
+from ragged_dialect.arrays.arguments import integer
 from ragged_dialect.compat.fvdb import torch_functions
 from ragged_dialect.compat.fvdb.placing import is_device, numpy_dtype
 from ragged_dialect.errors import ArgumentError
@@ -118,7 +119,7 @@ class Elementwise(NDArrayOperatorsMixin):
         return self.become(self._rounded("rint", decimals))
 
     def _rounded(self, name: str, decimals: builtins.int = 0) -> RaggedArray:
-        x, ufunc = self.array, UFUNCS[name]
+        x, ufunc, decimals = self.array, UFUNCS[name], integer("round", "decimals", decimals)
         if x.dtype.kind in "bi":
             return x
         scale = 10.0 ** builtins.abs(decimals)

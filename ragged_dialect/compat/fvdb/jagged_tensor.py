@@ -10,6 +10,7 @@ import numpy as np
 
 from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.api import RaggedArray, from_offsets, from_row_ids, like
+from ragged_dialect.arrays.arguments import listed
 from ragged_dialect.compat.fvdb import making, reducing, shaping
 from ragged_dialect.compat.fvdb.elementwise import Elementwise
 from ragged_dialect.errors import ArgumentError
@@ -38,7 +39,7 @@ class JaggedTensor(Elementwise):
     @classmethod
     def from_list_of_tensors(cls, tensors: Sequence[Any]) -> JaggedTensor:
         """Of tensors [n, …] with equal dims but the first. ArgumentError for others, and for no tensor."""
-        return cls(impl=making.ragged(list(tensors)))
+        return cls(impl=making.ragged(listed("JaggedTensor", "tensors", tensors)))
 
     @classmethod
     def from_list_of_lists_of_tensors(cls, tensors: Sequence[Sequence[Any]]) -> JaggedTensor:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.api import RaggedArray, compact, from_lengths, from_offsets, from_row_ids, ragged
-from ragged_dialect.arrays.arguments import check_ragged
+from ragged_dialect.arrays.arguments import check_ragged, listed
 from ragged_dialect.errors import ArgumentError, LayoutError, RuntimeCheckError
 
 LAYOUTS = ("dr", "drr")
@@ -32,7 +32,7 @@ def of_tensors(tensors: Any) -> RaggedArray:
         return from_offsets(np.zeros(0, np.float32), [0])
     if storage.library(tensors) is not None:
         return of_tensor(tensors)
-    nested = [isinstance(item, (list, tuple)) for item in tensors]
+    nested = [isinstance(item, (list, tuple)) for item in listed("JaggedTensor", "tensors", tensors)]
     if any(nested) and not all(nested):
         raise ArgumentError("JaggedTensor: expected tensors or lists of tensors, got both")
     return of_lists(tensors) if any(nested) else ragged(list(tensors))
@@ -48,7 +48,8 @@ def of_tensor(data: Any) -> RaggedArray:
 
 def of_lists(tensors: Sequence[Sequence[Any]]) -> RaggedArray:
     """Of lists of tensors; a list may be empty."""
-    flat = ragged([tensor for row in tensors for tensor in row])
+    op = "JaggedTensor"
+    flat = ragged([t for row in listed(op, "lists", tensors) for t in listed(op, "tensors", row)])
     return from_lengths(flat.values, [len(row) for row in tensors], flat.lengths)
 
 
