@@ -77,6 +77,7 @@ if TYPE_CHECKING:
         RaggedError,
         RangeError,
         RuntimeCheckError,
+        TraceError,
         VerifyError,
     )
     from ragged_dialect.execution import compile
@@ -99,6 +100,7 @@ __all__ = [
     "RaggedError",
     "RangeError",
     "RuntimeCheckError",
+    "TraceError",
     "VerifyError",
     "assume_valid",
     "astype",

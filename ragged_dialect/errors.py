@@ -37,6 +37,10 @@ class ArgumentError(RaggedError, TypeError):
     """Arguments of a compiled function with a wrong count, dtype, rank or static extent."""
 
 
+class TraceError(ArgumentError):
+    """A traced value that is asked for what only a call knows, or that left its function."""
+
+
 class RuntimeCheckError(RaggedError, ValueError):
     """Data that a run-time check refused: offsets, lengths, indices, or structures that differ."""
 

@@ -140,7 +140,7 @@ REFUSED: list[Refusal] = [
     (lambda x: x[:, [True]], rg.LayoutError,
      'getitem: expected a vector on a dense dim, or a ragged mask on dim 0, got dim 1 of layout "dr|d"'),
     (lambda x: x[x.astype(np.int64)], rg.LayoutError,
-     'getitem: expected a ragged index of one axis, got layout "dr|d"'),
+     'getitem: expected a ragged index of one axis of a ragged array, got layout "dr|d"'),
     (lambda x: x[nested(NESTED[0]).astype(np.int64)], rg.LayoutError,
      'getitem: expected an index of leading levels of "dr|d", got "drr"'),
     (lambda x: nested(NESTED[0])[nested(NESTED[0])[:, 1:].astype(np.int64)], rg.RuntimeCheckError,

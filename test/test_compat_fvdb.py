@@ -313,8 +313,8 @@ def test_copies_and_casts() -> None:
 
 def test_functions_of_torch_act_on_the_data() -> None:
     jt = JaggedTensor([np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]])])
-    made = JaggedTensor.__torch_function__(lambda x, other: x * other, (), (jt,), {"other": jt.clone()})
-    np.testing.assert_allclose(made.jdata, np.square(jt.jdata))
+    made = JaggedTensor.__torch_function__(np.maximum, (), (jt, jt * -1))
+    np.testing.assert_allclose(made.jdata, jt.jdata)
     summed = JaggedTensor.__torch_function__(np.sum, (), (jt,), {"axis": 1})
     assert summed.jdata.tolist() == [3, 7]
 
@@ -470,6 +470,25 @@ def test_errors(call: Any, error: type[RaggedError], text: str) -> None:
         call()
 
 
+REFUSED = [
+    (lambda: JaggedTensor(impl=3), "JaggedTensor: expected a ragged array, got int"),
+    (lambda: JaggedTensor([ROWS], impl=square()), "JaggedTensor: expected tensors or impl, got both"),
+    (lambda: called(np.add, square(), 1, out=ROWS), "torch.add: expected a jagged tensor for out, got ndarray"),
+    (lambda: JaggedTensor(3), "JaggedTensor: expected a list of tensors, got int"),
+    (lambda: JaggedTensor.from_list_of_lists_of_tensors([1]), "JaggedTensor: expected a list of tensors, got int"),
+    (lambda: square().jreshape(None), "jreshape: expected a list of lengths, got NoneType"),
+    (lambda: square().jsum("a"), "jsum: expected an integer for dim, got str"),
+    (lambda: square().round("a"), "round: expected an integer for decimals, got str"),
+    (lambda: np.cumsum(square()), r"expected a dense array, got a jagged tensor \(use jdata or unbind\)"),
+]
+
+
+@pytest.mark.parametrize(("call", "text"), REFUSED, ids=range(len(REFUSED)))
+def test_refused_arguments(call: Any, text: str) -> None:
+    with pytest.raises(ArgumentError, match=text):
+        call()
+
+
 @pytest.mark.skipif(importlib.util.find_spec("cupy") is not None, reason="CuPy is here")
 def test_a_gpu_needs_cupy() -> None:
     with pytest.raises(DeviceError, match=r"expected CuPy for arrays on a GPU, got none \("):
@@ -483,3 +502,124 @@ def test_to_the_gpu_and_back() -> None:
     assert (jt.device, jt.lshape) == ("cuda:0", [[2, 1], [4]])
     assert (jt + 1).cpu().jdata.tolist() == [1.0] * 7
     assert jt.to("cuda:0").array is jt.array
+
+
+ROWS = np.arange(25.0).reshape(5, 5) - 12
+"""As many rows as columns: what goes along the wrong dim has the right shape."""
+
+
+def square(data: Any = ROWS) -> JaggedTensor:
+    """Tensors of 3 and 2 rows."""
+    return JaggedTensor.from_data_and_offsets(data, [0, 3, 5])
+
+
+def named(name: str) -> Callable[..., Any]:
+    """A function of a name that torch has; it never gets so far as to be called."""
+
+    def function(*args: Any, **options: Any) -> Any:
+        raise AssertionError(f"{name} was called with {args} and {options}")
+
+    function.__name__ = name
+    return function
+
+
+def called(function: Any, *args: Any, **options: Any) -> Any:
+    """A function as PyTorch calls it on jagged tensors."""
+    return JaggedTensor.__torch_function__(function, (JaggedTensor,), args, options)
+
+
+@pytest.mark.parametrize("name", "softmax cumsum cumprod flip sort argsort roll transpose cat linear median".split())
+def test_functions_that_see_several_rows(name: str) -> None:
+    for options in ({"dim": 0}, {"dim": 1}, {}):
+        with pytest.raises(ArgumentError, match=r"\w+: expected a function of single rows, got another \(use jdata\)"):
+            called(named(name), square(), **options)
+
+
+@pytest.mark.parametrize("name", "sum mean prod amax amin argmax argmin all any norm var std".split())
+def test_reductions_along_the_rows(name: str) -> None:
+    text = rf"torch.{name}: expected dims of elements, 1 to 1, got "
+    for options in ({}, {"dim": 0}, {"dim": -2}, {"dim": (1, 0)}, {"axis": 0}, {"dim": True}, {"dim": 2}, {"dim": ()}):
+        with pytest.raises(ArgumentError, match=text):
+            called(named(name), square(), **options)
+    with pytest.raises(ArgumentError, match=text):
+        called(named(name), square(), *[2] * (name == "norm"), 0)
+
+
+@pytest.mark.parametrize(
+    "operands",
+    [
+        (square(), square(ROWS[:, 0])),
+        (square(ROWS[:, 0]), square()),
+        (square(ROWS[:, 0]), ROWS),
+        (square(), ROWS[None]),
+    ],
+)
+def test_operands_whose_rows_would_meet_other_dims(operands: tuple[Any, ...]) -> None:
+    with pytest.raises(ArgumentError, match=r"torch.add: expected operands of rank \d( at most)?, got rank \d"):
+        called(named("add"), *operands)
+
+
+def test_functions_of_single_rows() -> None:
+    assert called(np.sum, square(), axis=1).jdata.tolist() == ROWS.sum(1).tolist()
+    assert called(np.add, square(), ROWS[0]).jdata.tolist() == (ROWS + ROWS[0]).tolist()
+    assert called(np.add, square(), ROWS[:1]).jdata.tolist() == (ROWS + ROWS[0]).tolist()
+    assert called(np.where, called(named_as("gt", np.greater), square(), 3.0), square(), 0.0).jdata.max() == 12
+
+
+def named_as(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function under a name that torch has for it."""
+
+    def other(*args: Any, inplace: bool = False) -> Any:
+        return function(*args)
+
+    other.__name__ = name
+    return other
+
+
+def test_functions_in_place_give_the_tensor() -> None:
+    jt = square()
+    data = jt.jdata
+    assert called(named_as("abs_", np.abs), jt) is jt
+    assert jt.jdata.min() == 0
+    assert data.min() == -12  # others may have it
+    assert called(named_as("relu", lambda x: np.maximum(x, 7)), jt, inplace=True) is jt
+    assert jt.jdata.min() == 7
+    out = square(np.zeros((5, 5)))
+    assert called(np.add, square(), 1.0, out=out) is out
+    assert out.jdata.tolist() == (ROWS + 1).tolist()
+
+
+def test_list_ids_of_a_mere_list() -> None:
+    jt = square()
+    made = JaggedTensor.from_data_offsets_and_list_ids(jt.jdata, jt.joffsets, jt.jlidx)
+    assert (made.ldim, made.lshape) == (1, [3, 2])
+    assert JaggedTensor.from_data_indices_and_list_ids(jt.jdata, jt.jidx, jt.jlidx, 2).lshape == [3, 2]
+
+
+def test_of_another_jagged_tensor() -> None:
+    assert JaggedTensor(impl=square()).lshape == [3, 2]
+
+
+def test_other_data() -> None:
+    jt = square()
+    jt.jdata = np.ones((5, 2, 3))
+    assert (jt.lshape, jt.eshape) == ([3, 2], [2, 3])
+    with pytest.raises(RuntimeCheckError, match=r"expected offsets\[2\] == 4, got 5"):
+        jt.jdata = np.ones((4, 5))
+
+
+@pytest.mark.skipif(not HAS_TORCH, reason="no PyTorch")
+def test_functions_of_pytorch_itself() -> None:
+    import torch
+
+    jt = square(torch.from_numpy(ROWS))
+    for function in (torch.softmax, torch.cumsum, torch.flip, torch.argsort):
+        with pytest.raises(ArgumentError, match="expected a function of single rows"):
+            function(jt, [0] if function is torch.flip else 0)
+    for function in (torch.sum, torch.argmax, torch.var):
+        with pytest.raises(ArgumentError, match="expected dims of elements"):
+            function(jt, dim=0)
+    assert torch.sum(jt, dim=1).jdata.tolist() == ROWS.sum(1).tolist()
+    assert torch.relu_(jt) is jt
+    assert jt.jdata.min() == 0
+    assert torch.nn.functional.gelu(jt).lshape == [3, 2]

@@ -295,6 +295,14 @@ ERRORS: list[tuple[Any, type[RaggedError], str]] = [
         "as_flattened: expected a ragged dim and one of its batch dims, got dims 2 and 1",
     ),
     (lambda: as_nested(np.zeros(3), [0, 2]), RuntimeCheckError, r"expected offsets\[1\] == 3, got 2"),
+    (lambda: as_nested(None, [0]), ArgumentError, "partition: expected an array or a number for x, got NoneType"),
+    (lambda: as_nested(np.zeros(3), None), ArgumentError, "expected an array or a number for vector, got NoneType"),
+    (lambda: IterDomain.merge(None, IterDomain(0, 1)), ArgumentError, "merge: expected iteration domains, got NoneTyp"),  # pyright: ignore[reportArgumentType]
+    (lambda: IterDomain.partition(None, [0]), ArgumentError, "partition: expected iteration domains, got NoneType"),  # pyright: ignore[reportArgumentType]
+    (lambda: RaggedIterDomain(None), ArgumentError, "RaggedIterDomain: expected a list of domains, got NoneType"),  # pyright: ignore[reportArgumentType]
+    (lambda: IterDomain(0, "a"), ArgumentError, "IterDomain: expected an integer for extent, got str"),  # pyright: ignore[reportArgumentType]
+    (lambda: tensor().split(0, None), ArgumentError, "split: expected an integer for factor, got NoneType"),  # pyright: ignore[reportArgumentType]
+    (lambda: TensorDomain([None]), ArgumentError, "TensorDomain: expected iteration domains, got NoneType"),  # pyright: ignore[reportArgumentType, reportListItem]
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -392,6 +393,18 @@ CASES: dict[str, tuple[type[RaggedError], str, Callable[[], Any]]] = {
         "scaled_dot_product_attention: expected the ragged dim second last, got dim 2 of 3",
         lambda: SDPA(TURNED, TURNED, TURNED),
     ),
+    "softmax over the batch": (
+        LayoutError,
+        "softmax: expected a dim behind the batch, got dim 0",
+        lambda: X.softmax(-3),
+    ),
+    "equal": (ArgumentError, "equal: expected nested tensors, got int", lambda: X.equal(3)),
+    "truth": (
+        ArgumentError,
+        r"expected one truth value, got a nested tensor \(use equal, or any and all of values\)",
+        lambda: bool(X == X),
+    ),
+    "kind of dim": (ArgumentError, "sum: expected an integer for dim, got NestedTensor", lambda: X.sum(X)),  # pyright: ignore[reportArgumentType]
     "both when compiled": (
         ArgumentError,
         "nested_tensor_from_jagged: expected offsets or lengths in a compiled function, got both",
@@ -405,6 +418,17 @@ def test_refused(case: str) -> None:
     error, text, call = CASES[case]
     with pytest.raises(error, match=text):
         call()
+
+
+def test_equal_is_one_truth_value() -> None:
+    """torch.equal asks for all elements, NumPy's function of this name for each."""
+    other = nested.nested_tensor([x + 1 for x in X.unbind()])
+    shorter = nested.nested_tensor([x[:1] for x in X.unbind()])
+    torch_equal = nested.NestedTensor.__torch_function__
+    for a, b in ((X, X), (X, other), (X, shorter), (X, TURNED)):
+        function = SimpleNamespace(__name__="equal")
+        assert a.equal(b) is torch_equal(function, (), (a, b)) is (a is b)
+    assert isinstance(np.equal(X, X), nested.NestedTensor)
 
 
 @pytest.mark.parametrize("name", ["conv2d", "add_", "__index__"])

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, SupportsIndex
 
 from ragged_dialect.arrays import storage
+from ragged_dialect.arrays.arguments import integer
 from ragged_dialect.arrays.buffer import Buffer
 from ragged_dialect.arrays.operators import Operators
 from ragged_dialect.arrays.spec import DType, Spec, spec
@@ -96,16 +97,6 @@ class RaggedArray(Operators):
         return len(self.spec.shape)
 
     @property
-    def nlevels(self) -> int:
-        """Number of ragged dims."""
-        return sum(letter in RAGGED for letter in self.layout.letters)
-
-    @property
-    def ragged_dims(self) -> tuple[int, ...]:
-        """The dims whose extent varies."""
-        return tuple(dim for dim, letter in enumerate(self.layout.letters) if letter in RAGGED)
-
-    @property
     def shape(self) -> Shape:
         """Extent of every dim, None for ragged ones."""
         found: list[int | None] = []
@@ -120,7 +111,7 @@ class RaggedArray(Operators):
 
     def structure(self, dim: int) -> Structure:
         """The structure of the nested axis that holds a dim. LayoutError for a plain dim."""
-        number, _ = self.layout.locate(dim)
+        number, _ = self.layout.locate(integer("structure", "dim", dim))
         found = self.axes[number]
         if found is None:
             raise LayoutError(f'expected a dim of a nested axis, got dim {dim} of layout "{self.layout}"')
@@ -128,8 +119,7 @@ class RaggedArray(Operators):
 
     def _level(self, dim: int | None, what: str) -> tuple[Structure, int]:
         """Structure, without windows, and level of a ragged dim, by default the first one's."""
-        if dim is None:
-            dim = self.ragged_dims[0]
+        dim = self.ragged_dims[0] if dim is None else integer(what, "dim", dim)
         dim = dim + self.ndim if dim < 0 else dim
         number, level = self.layout.locate(dim)
         axis = self.axes[number]

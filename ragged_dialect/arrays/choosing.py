@@ -8,6 +8,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import tensor
 from ragged_dialect.arrays.agreement import batch_extent
 from ragged_dialect.arrays.axes import NestedAxis
+from ragged_dialect.arrays.elements import BOOL
 from ragged_dialect.arrays.function import operation
 from ragged_dialect.arrays.gathering import (
     component_lengths,
@@ -20,7 +21,7 @@ from ragged_dialect.arrays.gathering import (
 from ragged_dialect.arrays.rearranging import pick_each, rearranged, relaid
 from ragged_dialect.arrays.structures import contiguous, prefix
 from ragged_dialect.arrays.tensor import Tensor
-from ragged_dialect.errors import LayoutError
+from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering import emit, vectors
 
@@ -45,9 +46,12 @@ def stepped(x: Tensor, dim: int, start: Any, stop: Any, step: int) -> Tensor:
 
 def _leading(x: Tensor, other: Tensor) -> tuple[NestedAxis, NestedAxis]:
     """The first axis of `x`, and the one axis of a ragged index, whose levels are the leading ones of it."""
-    axis, own = other.axes[0], x.axes[0]
+    axis, own = (t.axes[0] if t.axes else None for t in (other, x))
     if len(other.axes) != 1 or not isinstance(axis, NestedAxis) or not isinstance(own, NestedAxis):
-        raise LayoutError(f'{x.trace.op}: expected a ragged index of one axis, got layout "{other.layout}"')
+        raise LayoutError(
+            f'{x.trace.op}: expected a ragged index of one axis of a ragged array, got layout "{other.layout}" '
+            f'on layout "{x.layout}"'
+        )
     if not own.letters.startswith(axis.letters):
         raise LayoutError(f'{x.trace.op}: expected an index of leading levels of "{x.layout}", got "{other.layout}"')
     return own, axis
@@ -57,6 +61,8 @@ def _leading(x: Tensor, other: Tensor) -> tuple[NestedAxis, NestedAxis]:
 def keep(x: Tensor, mask: Tensor) -> Tensor:
     """The elements, or inner lists, of every component where a ragged mask of the same structure is true;
     components stay, also when nothing is left of them."""
+    if mask.dtype != BOOL:
+        raise ArgumentError(f"{x.trace.op}: expected a mask of booleans, got {mask.described}")
     x, mask = contiguous(x), contiguous(mask)
     axis, theirs = _leading(x, mask)
     x.trace.conform(axis, theirs)
@@ -71,6 +77,8 @@ def gather(x: Tensor, index: Tensor) -> Tensor:
     """Element, or inner list, `index[b, i]` of component b, for a ragged array of integers with as many
     components, or `index[a, b, i]` of inner list b; a dense [B, K] picks K of every component. Counted from the
     end where negative. IndexError where one is out of range."""
+    if index.dtype.kind != "i":
+        raise ArgumentError(f"{x.trace.op}: expected indices of integers, got {index.described}")
     x, index = contiguous(x), contiguous(index)
     if index.is_dense:
         return _gather_matrix(x, index)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.arrays.arguments import check_call, signature_of
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.leaves import DenseLeaf, beside_ragged, dense_leaf, is_dense, leaf_spec
 from ragged_dialect.arrays.operators import OPERATIONS
@@ -73,6 +74,7 @@ def _place(name: str, leaves: Sequence[Any]) -> tuple[str, str]:
 def as_tensor(trace: Trace, value: Any) -> Tensor:
     """A tracer of a tracer, an array or a number that traced code uses."""
     if isinstance(value, Tensor):
+        value.trace.check_running()
         return value
     if isinstance(value, RaggedArray):
         return trace.capture(value)
@@ -135,7 +137,7 @@ class Operation:
         key = (*specs, *parameters.items()) if parameters else tuple(specs)
         try:
             found = self._programs.get(key)
-        except TypeError:
+        except TypeError:  # one that has no hash is refused below
             found = None
         if found is None:
             return self._first(arguments, parameters, key, given)
@@ -147,7 +149,7 @@ class Operation:
         """A call without a program: it is compiled, or there is one for the other way to give arguments."""
         bound, rest = self._bound(arguments, parameters)
         if len(bound) == len(arguments) and list(rest) == list(parameters):
-            _check_hashable(self.name, parameters)
+            check_call(self.name, self._signature, bound, rest)
             self._programs[key] = self._build(given, parameters)
         return self(*bound, **rest)
 
@@ -165,6 +167,10 @@ class Operation:
         count = max(at for at, name in enumerate(self._arrays, 1) if name in given)
         rest = {name: value for name, value in given.items() if name not in self._arrays}
         return tuple(given.get(name) for name in self._arrays[:count]), rest
+
+    @functools.cached_property
+    def _signature(self) -> inspect.Signature:
+        return signature_of(self._body)
 
     def _leaf(self, argument: Any, arguments: Sequence[Any]) -> Any:
         made = simple_leaf(self.name, argument)
@@ -187,7 +193,10 @@ class Operation:
 
     def inline(self, trace: Trace, arguments: Sequence[Any], parameters: dict[str, Any]) -> Any:
         """The operation as a part of the function that is being traced."""
+        trace.check_running()
         arguments, parameters = self._bound(arguments, parameters)
+        if not trace.inside_operation:
+            check_call(self.name, self._signature, arguments, parameters)
         given = [None if a is None else as_tensor(trace, a) for a in arguments]
         if trace.inside_operation:  # errors name the operation that the user called
             return self._body(*given, **parameters)
@@ -212,15 +221,6 @@ def _public(signature: inspect.Signature) -> tuple[inspect.Signature, tuple[str,
     return signature.replace(parameters=shown, return_annotation=signature.empty), arrays
 
 
-def _check_hashable(name: str, parameters: dict[str, Any]) -> None:
-    for parameter, value in parameters.items():
-        try:
-            hash(value)
-        except TypeError:
-            got = type(value).__name__
-            raise ArgumentError(f"{name}: expected a number, a tuple or text for {parameter}, got {got}") from None
-
-
 def simple_leaf(name: str, value: Any) -> Any:
     """An argument as a leaf of programs. ArgumentError for what is no array and no number."""
     if type(value) is np.ndarray:
@@ -229,7 +229,7 @@ def simple_leaf(name: str, value: Any) -> Any:
         return value
     if not is_dense(value) and not isinstance(value, (list, tuple)):
         raise ArgumentError(f"{name}: expected an array or a number, got {type(value).__name__}")
-    return dense_leaf(value if is_dense(value) else np.asarray(value))
+    return dense_leaf(value)
 
 
 def operation(

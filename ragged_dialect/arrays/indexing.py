@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import tensor
 from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.agreement import batch_extent, equal_extents
+from ragged_dialect.arrays.arguments import check_untiled, integer
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.axes import PlainAxis
 from ragged_dialect.arrays.choosing import gather, keep, stepped
@@ -59,7 +59,7 @@ def getitem(x: Any, index: Any) -> Any:
             leaves.append(int(item))
         else:
             pattern.append("array")
-            leaves.append(np.asarray(item, None if item else INT64) if isinstance(item, list) else item)
+            leaves.append(np.zeros(0, INT64) if isinstance(item, list) and not item else item)
     if pattern.count("array") > 1:
         raise ArgumentError(
             f"getitem: expected one array among the indices, got {pattern.count('array')} (use them one by one)"
@@ -68,11 +68,11 @@ def getitem(x: Any, index: Any) -> Any:
 
 
 def _slice_pattern(item: slice, leaves: list[Any]) -> Any:
-    step = 1 if item.step is None else int(item.step)
+    step = 1 if item.step is None else integer("getitem", "a step", item.step)
     if step == 0:
         raise ArgumentError("getitem: expected a step other than 0, got 0")
     bounds = [item.start, item.stop]
-    leaves += [b if isinstance(b, Tensor) else int(b) for b in bounds if b is not None]
+    leaves += [b if isinstance(b, Tensor) else integer("getitem", "a bound", b) for b in bounds if b is not None]
     return ("slice", item.start is not None, item.stop is not None, step)
 
 
@@ -122,12 +122,7 @@ def _getitem(x: Tensor, *leaves: Tensor, pattern: tuple[Any, ...]) -> Tensor:
 
 def _index(number: Tensor) -> Any:
     """A number as an MLIR value of type index."""
-    return emit.to_index(convert(scalar(number), number.dtype, INT64))
-
-
-def scalar(number: Tensor) -> Any:
-    """The MLIR scalar of a number or of a tensor of rank 0."""
-    return number.value if number.weak else tensor.extract(number.value, [])
+    return emit.to_index(convert(number.scalar, number.dtype, INT64))
 
 
 def pick(x: Tensor, dim: int, index: Any) -> Tensor:
@@ -179,8 +174,7 @@ def take(x: Tensor, dim: int, at: Any) -> Tensor:
     number, level = x.place(dim)
     if isinstance(x.axes[number], PlainAxis):
         return take_rows(x, number, at, PlainAxis(None))
-    if x.layout.has_tiles:
-        raise LayoutError(f'{x.trace.op}: expected a layout without tiles, got "{x.layout}" (merge it first)')
+    check_untiled(x.trace.op, x.layout)
     return take_dense(x, dim, at) if number > 0 or level > 0 else take_components(x, at)
 
 
@@ -236,4 +230,4 @@ def take_along(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
     return _by_array(x, dim_of(x, axis), indices)[0]
 
 
-__all__ = ["getitem", "pick", "scalar", "slice_dim", "take", "take_along"]
+__all__ = ["getitem", "pick", "slice_dim", "take", "take_along"]

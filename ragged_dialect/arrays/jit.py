@@ -33,11 +33,13 @@ class JitFunction:
     def __init__(
         self, function: Callable[..., Any], static: Sequence[str], dynamic_dims: Dims | None, target: str | None
     ) -> None:
+        if not callable(function):
+            raise ArgumentError(f"jit: expected a function, got {type(function).__name__}")
         functools.update_wrapper(self, function, updated=())
         self._function = function
         self._signature = inspect.signature(function)
         self._static = frozenset(static)
-        self._dynamic = dynamic_dims
+        self._dynamic = None if dynamic_dims is None else _checked_dims(dynamic_dims)
         self._target = target
         self._plain = not static and dynamic_dims is None and self._is_positional()
         self._programs: dict[Any, tuple[Program, Tree]] = {}
@@ -79,7 +81,9 @@ class JitFunction:
         return None if found is None else (*found, leaves)
 
     def _call(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
-        if any(isinstance(leaf, Tensor) for leaf in flatten((arguments, dict(options)))[0]):
+        tensors = [leaf for leaf in flatten((arguments, dict(options)))[0] if isinstance(leaf, Tensor)]
+        if tensors:
+            tensors[0].trace.check_running()
             return self._function(*arguments, **options)
         leaves, tree = self._flatten(arguments, options)
         simple = all(child is None for child in tree.children) and self._plain
@@ -104,12 +108,19 @@ class JitFunction:
         children: list[Tree] = []
         for name, value in bound.arguments.items():
             if name in self._static:
-                children.append(Static(value))
+                children.append(self._fixed(name, value))
                 continue
             found, child = flatten_arguments(value, f"{self._name}: argument '{name}'")
             leaves += [self._widened(name, leaf) for leaf in found]
             children.append(child)
         return leaves, _Arguments(tuple(bound.arguments), tuple(children))
+
+    def _fixed(self, name: str, value: Any) -> Static:
+        try:
+            return Static.of(value)
+        except TypeError:
+            text = f"expected what can be hashed for '{name}', which is static, got {type(value).__name__}"
+            raise ArgumentError(f"{self._name}: {text}") from None
 
     @property
     def _name(self) -> str:
@@ -200,9 +211,28 @@ def jit(
     the parameters named in `static` belong to the key. `dynamic_dims` names plain dense dims whose
     extents are not to be part of the key: for all arguments, or by parameter. `target` is `cpu`,
     `gpu` or `emulator`; by default where the arrays are."""
+    names = _static_names(static)
     if function is None:
-        return lambda f: JitFunction(f, tuple(static), dynamic_dims, target)
-    return JitFunction(function, tuple(static), dynamic_dims, target)
+        return lambda f: JitFunction(f, names, dynamic_dims, target)
+    return JitFunction(function, names, dynamic_dims, target)
+
+
+def _checked_dims(dims: Any) -> Dims:
+    given = list(dims.values()) if isinstance(dims, Mapping) else [dims]
+    for own in given:
+        if not isinstance(own, (tuple, list)) or not all(isinstance(d, int) for d in own):
+            raise ArgumentError(f"jit: expected tuples of dims for dynamic_dims, got {type(own).__name__}")
+    return dims
+
+
+def _static_names(static: Any) -> tuple[str, ...]:
+    if isinstance(static, str) or not isinstance(static, Iterable):
+        raise ArgumentError(f"jit: expected a tuple of names for static, got {type(static).__name__}")
+    names: tuple[Any, ...] = tuple(static)
+    for name in names:
+        if not isinstance(name, str):
+            raise ArgumentError(f"jit: expected names for static, got {type(name).__name__}")
+    return names
 
 
 __all__ = ["JitFunction", "jit"]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith
 from ragged_dialect.arrays.agreement import batch_extent, equal_extents
+from ragged_dialect.arrays.arguments import check_ragged, checked_axis, integer, listed
 from ragged_dialect.arrays.axes import Axis, NestedAxis, PlainAxis
 from ragged_dialect.arrays.function import operation
 from ragged_dialect.arrays.gathering import component_lengths, component_starts, window
-from ragged_dialect.arrays.reducing import checked_axis, dim_of
+from ragged_dialect.arrays.reducing import dim_of
 from ragged_dialect.arrays.shaping import insert_ones, restored
 from ragged_dialect.arrays.structures import contiguous, of_value, prefix
 from ragged_dialect.arrays.tensor import Tensor
@@ -88,13 +89,7 @@ def concat(arrays: Sequence[Any], axis: int = 0) -> Any:
     [B, n, …] join ragged ones of one level as components of one length.
 
     RuntimeCheckError where what is not joined differs, LayoutError for arrays of other layouts."""
-    return _concat(*_listed("concat", arrays), axis=axis)
-
-
-def _listed(op: str, arrays: Any) -> Sequence[Any]:
-    if not isinstance(arrays, (list, tuple)):
-        raise ArgumentError(f"{op}: expected a list of arrays, got {type(arrays).__name__}")
-    return cast(Sequence[Any], arrays)
+    return _concat(*listed("concat", "arrays", arrays), axis=axis)
 
 
 @operation("stack")
@@ -109,7 +104,7 @@ def _stack(*arrays: Tensor, axis: int) -> Tensor:
 
 def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     """Arrays of one structure along a new dense dim."""
-    return _stack(*_listed("stack", arrays), axis=axis)
+    return _stack(*listed("stack", "arrays", arrays), axis=axis)
 
 
 @operation("chunk")
@@ -142,6 +137,8 @@ def _even_bound(length: Any, number: int, chunks: int) -> Any:
 def chunk(x: Any, chunks: int, axis: int = 0) -> list[Any]:
     """Pieces along a dim, all of one size but the last, as `torch.chunk`: at most `chunks` of dim 0 or a dense
     dim; of a ragged dim that many, each with its part of every component, which may be empty: views."""
+    check_ragged("chunk", x)
+    chunks = integer("chunk", "chunks", chunks)
     if chunks < 1:
         raise ArgumentError(f"chunk: expected at least 1 chunk, got {chunks}")
     dim = checked_axis("chunk", axis, x.ndim)

@@ -8,8 +8,10 @@ from typing import Any, cast
 import numpy as np
 
 from ragged_dialect.arrays import storage, validation
+from ragged_dialect.arrays.arguments import check_ragged, integer
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.structure import Structure, offsets_of
+from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 
 
@@ -89,7 +91,7 @@ def from_row_ids(values: Any, row_ids: Any, nrows: int | None = None, check: boo
     if taken.ndim == 0 or ids.shape[0] != taken.shape[0]:
         wanted = taken.shape[0] if taken.ndim else 0
         raise ArgumentError(f"from_row_ids: expected a row id for each of {wanted} values, got {ids.shape[0]}")
-    count = nrows if nrows is not None else (int(ids[-1]) + 1 if ids.shape[0] else 0)
+    count = integer("from_row_ids", "nrows", nrows) if nrows is not None else (int(ids[-1]) + 1 if ids.shape[0] else 0)
     if count < 0:
         raise RuntimeCheckError(f"from_row_ids: expected nrows >= 0, got {count}")
     if check:
@@ -123,7 +125,7 @@ def narrow(dense: Any, start: Any, length: Any) -> RaggedArray:
     batch, extent = taken.shape[:2]
     xp = storage.namespace(taken)
     starts, lengths = (
-        xp.full(batch, v, "int64") if isinstance(v, int) else _vector(v, f"narrow: {name}", taken)
+        _vector(xp.full(batch, v) if isinstance(v, (int, np.integer)) else v, f"narrow: {name}", taken)
         for v, name in ((start, "start"), (length, "length"))
     )
     for vector, name in ((starts, "start"), (lengths, "length")):
@@ -144,7 +146,7 @@ def ragged(components: Iterable[Any], dtype: Any = None) -> RaggedArray:
     numbers are vectors, ragged arrays lists of their components, and any iterable is a list. The values are
     copied. ArgumentError for lists of different depth, for arrays with different dense extents, for what is
     no list, and for nothing at all, whose shape nobody knows."""
-    items = _listed(components)
+    items = _listed(components, 0)
     if not _is_list(items) and not getattr(items, "ndim", 0):
         raise ArgumentError(f"ragged: expected nested lists of arrays, got {type(items).__name__}")
     counts: list[list[int]] = [[] for _ in range(_depth(items))]
@@ -167,16 +169,22 @@ def ragged(components: Iterable[Any], dtype: Any = None) -> RaggedArray:
 _NUMBERS = (int, float, bool)
 
 
-def _listed(items: Any) -> Any:
+_DEEPEST = 64
+"""Lists inside one another, as NumPy's dims; what yields itself has no end."""
+
+
+def _listed(items: Any, depth: int) -> Any:
     """Ragged arrays, ranges, generators and other iterables as lists."""
-    if isinstance(items, RaggedArray):
-        return [_listed(item) for item in items.unbind()]
-    if isinstance(items, (list, tuple)):
-        own = cast(Sequence[Any], items)
-        return own if all(type(item) in _NUMBERS for item in own) else [_listed(item) for item in own]
-    if storage.library(items) is not None or isinstance(items, str) or not isinstance(items, Iterable):
+    if storage.library(items) is not None or isinstance(items, (str, bytes)) or not isinstance(items, Iterable):
         return items
-    return [_listed(item) for item in cast(Iterable[Any], items)]
+    if depth > _DEEPEST:
+        raise ArgumentError(f"ragged: expected lists at most {_DEEPEST} deep, got deeper ones")
+    if hasattr(items, "indptr"):
+        raise ArgumentError(f"ragged: expected lists, got {type(items).__name__} (use from_offsets(x.data, x.indptr))")
+    if isinstance(items, RaggedArray):
+        return [_listed(item, depth + 1) for item in items.unbind()]
+    own = cast(Sequence[Any], items) if isinstance(items, (list, tuple)) else list(cast(Iterable[Any], items))
+    return own if all(type(item) in _NUMBERS for item in own) else [_listed(item, depth + 1) for item in own]
 
 
 def _library(components: Any) -> str:
@@ -214,8 +222,16 @@ def _holds_more(item: Any) -> bool:
     return any(isinstance(i, (list, tuple)) or (storage.library(i) is not None and storage.take(i).ndim) for i in item)
 
 
+def _check_array(op: str, x: Any, instead: str) -> None:
+    """ArgumentError for what is no ragged array; within traced code with what to do instead."""
+    check_ragged(op, x)
+    if isinstance(x, Tensor):
+        x.refuse(op, instead)
+
+
 def empty_like(x: RaggedArray, dtype: Any = None) -> RaggedArray:
     """An array with the structure of another, whose values are not set."""
+    _check_array("empty_like", x, "use np.zeros_like(x)")
     wanted = x.dtype if dtype is None else storage.dtype_of(dtype)
     x = x.compacted
     values = storage.namespace(x.buffer.array).empty(x.buffer.shape, wanted)
@@ -230,6 +246,7 @@ def assume_valid(values: Any, *offsets: Any) -> RaggedArray:
 def like(x: RaggedArray, values: Any) -> RaggedArray:
     """An array with the structure of another and values of its own, in the order of `x.values` and of the same
     extents on ragged axes. RuntimeCheckError where they do not fit."""
+    _check_array("like", x, "do it outside")
     taken = storage.take(values)
     known = [None if axis is None else axis.contiguous for axis in x.axes]
     axes = [*known[: taken.ndim], *(None for _ in range(taken.ndim - len(known)))]

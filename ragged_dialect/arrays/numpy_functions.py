@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ragged_dialect.arrays import storage
+from ragged_dialect.arrays.arguments import checked_axis
 from ragged_dialect.arrays.operators import OPERATIONS
-from ragged_dialect.arrays.reducing import checked_axis
 from ragged_dialect.arrays.storage import dtype_of
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, LayoutError
@@ -33,7 +34,8 @@ def einsum(subscripts: str, *operands: Any) -> Any:
 @_function
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     """Dims in another order, by default the reverse one, which a ragged dim does not have."""
-    return OPERATIONS["transpose"](a, axes=tuple(range(a.ndim))[::-1] if axes is None else tuple(axes))
+    order = tuple(range(a.ndim))[::-1] if axes is None else tuple(axes) if isinstance(axes, list) else axes
+    return OPERATIONS["transpose"](a, axes=order)
 
 
 @_function
@@ -46,7 +48,7 @@ def expand_dims(a: Any, axis: int) -> Any:
 def full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
     """The structure with one number everywhere."""
     wanted = a.dtype if dtype is None else dtype_of(dtype)
-    return OPERATIONS["where"](True, np.asarray(fill_value, wanted), a.astype(wanted))
+    return OPERATIONS["where"](True, storage.take(fill_value).astype(wanted), a.astype(wanted))
 
 
 @_function
@@ -103,7 +105,10 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     a ragged dim."""
     dim = checked_axis("np.array_split", axis, ary.ndim)
     if not isinstance(indices_or_sections, int):
-        cuts = [None, *(int(i) for i in indices_or_sections), None]
+        given = storage.take(indices_or_sections)
+        if given.ndim != 1 or (given.dtype.kind != "i" and given.size):
+            raise ArgumentError(f"np.array_split: expected a number of sections or a list of indices, got {given}")
+        cuts = [None, *given.astype(np.int64).tolist(), None]
         whole = (slice(None),) * dim
         return [ary[(*whole, slice(low, high))] for low, high in pairwise(cuts)]
     if indices_or_sections < 1:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect.arrays.storage import dtype_of
+from ragged_dialect.errors import ArgumentError
+from ragged_dialect.layout import RAGGED, Layout
 
 OPERATIONS: dict[str, Any] = {}
 """Operations by name; filled by `ragged_dialect.arrays.function.operation`."""
@@ -22,6 +24,21 @@ class Operators:
     """What a value can do. Subclasses are `RaggedArray` and `Tensor`."""
 
     __slots__ = ()
+
+    @property
+    def layout(self) -> Layout:
+        """One letter per dim: `dr|d`."""
+        raise NotImplementedError
+
+    @property
+    def nlevels(self) -> int:
+        """Number of ragged dims."""
+        return len(self.ragged_dims)
+
+    @property
+    def ragged_dims(self) -> tuple[int, ...]:
+        """The dims whose extent varies."""
+        return tuple(dim for dim, letter in enumerate(self.layout.letters) if letter in RAGGED)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         """NumPy's ufuncs with their methods; see `numpy_protocols`."""
@@ -151,6 +168,9 @@ class Operators:
     def __invert__(self) -> Any:
         return OPERATIONS["invert"](self)
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise ArgumentError("expected no assignment to elements, got one (arrays are immutable: use rg.where)")
+
     def __getitem__(self, index: Any) -> Any:
         from ragged_dialect.arrays.indexing import getitem
 
@@ -257,8 +277,13 @@ class Operators:
         """Dims in another order; a copy."""
         return OPERATIONS["transpose"](self, axes=axes)
 
-    def reshape(self, dims: tuple[int, ...], shape: tuple[int, ...]) -> Any:
-        """Adjacent dense dims with other extents, of which one may be -1; a view."""
+    def reshape(self, dims: Any, shape: Any = None, *more: Any) -> Any:
+        """Adjacent dense dims `dims` with the extents `shape`, of which one may be -1; a view. Both are tuples."""
+        if not isinstance(dims, tuple) or not isinstance(shape, tuple) or more:
+            raise ArgumentError(
+                "reshape: expected a tuple of dense dims and one of their new extents, got other arguments "
+                "(x.reshape((2,), (-1, 8)) makes dim 2 two dims)"
+            )
         return OPERATIONS["reshape"](self, dims=dims, shape=shape)
 
     def squeeze(self, axis: Axis = None) -> Any:

@@ -8,11 +8,11 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import arith
 from ragged_dialect.arrays import elements
 from ragged_dialect.arrays.agreement import equal_extents
+from ragged_dialect.arrays.arguments import check_untiled
 from ragged_dialect.arrays.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.elements import BOOL, compare, convert, select
 from ragged_dialect.arrays.function import operation
 from ragged_dialect.arrays.gathering import kept_rows, take_rows
-from ragged_dialect.arrays.indexing import scalar
 from ragged_dialect.arrays.leaves import dense_leaf, is_dense
 from ragged_dialect.arrays.reducing import reduce
 from ragged_dialect.arrays.reductions import INT64
@@ -29,12 +29,15 @@ from ragged_dialect.lowering import emit, vectors
 def _to_padded(x: Tensor, pad: Tensor, *maxima: Tensor, truncate: bool) -> Tensor:
     """A dense tensor with every ragged dim padded; see `to_padded`."""
     ragged = [d for d, c in enumerate(x.layout.letters) if c in RAGGED]
+    check_untiled("to_padded", x.layout)
+    if truncate and not maxima:
+        raise ArgumentError("to_padded: expected max_lengths with truncate, got none")
     if maxima and len(maxima) != len(ragged):
         raise ArgumentError(f"to_padded: expected {len(ragged)} max_lengths, got {len(maxima)}")
     if pad.leaf is not None:
         x.trace.number_fits(pad.leaf, x.dtype)
-    limits = [emit.to_index(convert(scalar(m), m.dtype, INT64)) for m in maxima]
-    filler = convert(scalar(pad), pad.dtype, x.dtype)
+    limits = [emit.to_index(convert(m.scalar, m.dtype, INT64)) for m in maxima]
+    filler = convert(pad.scalar, pad.dtype, x.dtype)
     return structured(x, builders.to_padded(x.value, filler, limits, truncate))
 
 
@@ -44,8 +47,6 @@ def to_padded(x: Any, pad: Any = 0, max_lengths: int | tuple[int, ...] | None = 
 
     RuntimeCheckError for a component longer than its maximum, unless `truncate` asks to cut it."""
     maxima = () if max_lengths is None else max_lengths if isinstance(max_lengths, tuple) else (max_lengths,)
-    if truncate and not maxima:
-        raise ArgumentError("to_padded: expected max_lengths with truncate, got none")
     return _to_padded(x, pad, *maxima, truncate=truncate)
 
 
@@ -70,7 +71,7 @@ def _from_padded(dense: Tensor, lengths: Tensor | None, pad: Tensor | None, mask
 def _trimmed(dense: Tensor, pad: Tensor | None) -> Any:
     """Per row the number of elements up to the last one that is not all `pad`."""
     assert pad is not None
-    filler = convert(scalar(pad), pad.dtype, dense.dtype)
+    filler = convert(pad.scalar, pad.dtype, dense.dtype)
 
     def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
         here = arith.addi(emit.to_i64(loop_index(1)), elements.constant(INT64, 1))

@@ -7,6 +7,7 @@ from typing import Any
 
 from ragged_dialect import builders, generic
 from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.arrays.arguments import check_untiled
 from ragged_dialect.arrays.axes import Axis, NestedAxis, PlainAxis, shape_of
 from ragged_dialect.arrays.gathering import (
     component_lengths,
@@ -72,6 +73,7 @@ def _dense_head(x: Tensor, number: int, level: int, count: Any) -> NestedAxis:
 
 
 def _above_windows(x: Tensor, dim: int, at: Any, head: NestedAxis) -> Tensor:
+    check_untiled(x.trace.op, x.layout)
     number, level = x.place(dim)
     axis = x.axes[number]
     assert isinstance(axis, NestedAxis)

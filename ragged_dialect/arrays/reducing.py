@@ -4,29 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from typing import Any
 
+from ragged_dialect.arrays.arguments import check_untiled, checked_axis
 from ragged_dialect.arrays.axes import Axis, NestedAxis, PlainAxis
 from ragged_dialect.arrays.loops import Level, compute, empty, loops_of
 from ragged_dialect.arrays.spec import DType
 from ragged_dialect.arrays.structures import batch_axis, contiguous, prefix
 from ragged_dialect.arrays.tensor import Tensor
-from ragged_dialect.errors import ArgumentError, AxisError, LayoutError
+from ragged_dialect.errors import AxisError
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering import emit
 
 AxisArgument = int | tuple[int, ...] | None
 Combine = Callable[[list[Any], list[Any]], Sequence[Any]]
-
-
-def checked_axis(op: str, axis: Any, rank: int) -> int:
-    """A dim, counted from the end when negative. AxisError out of range, ArgumentError for no integer."""
-    if not isinstance(axis, SupportsIndex):
-        raise ArgumentError(f"{op}: expected an integer for axis, got {type(axis).__name__}")
-    at = axis.__index__()
-    if not -rank <= at < rank:
-        raise AxisError(f"{op}: expected axis in [{-rank}, {rank}), got {at}")
-    return at % rank
 
 
 def dim_of(x: Tensor, axis: Any) -> int:
@@ -105,8 +96,7 @@ def reduce(
 
 def source(x: Tensor) -> Tensor:
     """A tensor as reductions read it. LayoutError for tiles, whose holes are no elements."""
-    if x.layout.has_tiles:
-        raise LayoutError(f'{x.trace.op}: expected a layout without tiles, got "{x.layout}" (merge it first)')
+    check_untiled(x.trace.op, x.layout)
     return contiguous(x)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ragged_dialect.arrays.arguments import check_word
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.axes import Origin
 from ragged_dialect.arrays.buffer import AllocatedBuffer, Buffer
@@ -69,9 +70,21 @@ def _packer(trace: Trace, wanted: int | Origin) -> Pack:
     if isinstance(leaf, RaggedArray):
         return lambda leaves: leaves[wanted].buffer.packed
     if isinstance(leaf, (bool, int, float)):
-        pack = struct.Struct({bool: "=?7x", int: "=q", float: "=d"}[type(leaf)]).pack
-        return lambda leaves: pack(leaves[wanted])
+        return _number_packer(trace.name, wanted, {bool: "=?7x", int: "=q", float: "=d"}[type(leaf)])
     return lambda leaves: descriptor(leaves[wanted].array)
+
+
+def _number_packer(op: str, wanted: int, text: str) -> Pack:
+    pack = struct.Struct(text).pack
+
+    def packed(leaves: Leaves) -> bytes:
+        try:
+            return pack(leaves[wanted])
+        except struct.error:
+            check_word(op, leaves[wanted])
+            raise
+
+    return packed
 
 
 def device_run(trace: Trace, target: str) -> Run:

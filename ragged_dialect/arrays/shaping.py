@@ -17,7 +17,7 @@ from ragged_dialect.arrays.reducing import dim_of, dims_of
 from ragged_dialect.arrays.structures import contiguous, of_value
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import element_type
-from ragged_dialect.errors import AxisError, LayoutError
+from ragged_dialect.errors import ArgumentError, AxisError, LayoutError
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering import emit
 from ragged_dialect.types import dense_type
@@ -192,6 +192,9 @@ def partition(x: Tensor, vector: Tensor, *, axis: int = 0, lengths: bool = False
     """`axis` grouped into components by offsets, or lengths, of rank 1 or 2: a batch and a ragged dim; a
     view. RuntimeCheckError for offsets that do not fit."""
     dim = dim_of(x, axis)
+    if vector.dtype.kind != "i" or not vector.is_dense or vector.ndim not in (1, 2):
+        name = "lengths" if lengths else "offsets"
+        raise ArgumentError(f"partition: expected integers of rank 1 or 2 for {name}, got {vector.described}")
     return structured(x, builders.partition(x.value, vector.value, dim, lengths), view=True)
 
 
@@ -207,7 +210,10 @@ def split(x: Tensor, *, axis: int, factor: int) -> Tensor:
 def select(x: Tensor, index: Tensor, *, axis: int) -> Tensor:
     """One index of a dim. RuntimeCheckError where it is out of range, also of one component."""
     dim = dim_of(x, axis)
-    at = emit.to_index(convert(index.value, index.dtype, np.dtype(np.int64)))
+    if index.dtype.kind != "i" or index.ndim:
+        hint = "take has a vector of them, gather one for every component"
+        raise ArgumentError(f"select: expected one integer for index, got {index.described} ({hint})")
+    at = emit.to_index(convert(index.scalar, index.dtype, np.dtype(np.int64)))
     return structured(x, builders.select(x.value, at, dim))
 
 

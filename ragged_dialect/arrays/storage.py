@@ -6,13 +6,14 @@ one of them. `library` says what a user gets back.
 
 from __future__ import annotations
 
+import reprlib
 import sys
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from ragged_dialect.errors import ArgumentError, DeviceError
+from ragged_dialect.errors import ArgumentError, DeviceError, RaggedError
 from ragged_dialect.runtime.arguments import MASKED
 
 DType = np.dtype[Any]
@@ -33,8 +34,8 @@ def library(array: Any) -> str | None:
 
 def take(array: Any) -> Any:
     """An array of any library, or a sequence of numbers, as NumPy's or CuPy's; no copy where memory
-    can be shared. ArgumentError for a tensor that is not on a CPU or CUDA or needs gradients, and for a masked
-    array."""
+    can be shared. ArgumentError for a tensor that is not on a CPU or CUDA or needs gradients, for a masked array,
+    and for what is no array and no numbers."""
     kind = library(array)
     if kind == "torch":
         return _from_torch(array)
@@ -42,7 +43,22 @@ def take(array: Any) -> Any:
         raise ArgumentError(MASKED)
     if kind is not None:
         return np.asarray(array) if kind == "numpy" else array
-    return np.asarray(array)
+    return _numbers(array)
+
+
+def _numbers(value: Any) -> np.ndarray[Any, DType]:
+    """NumPy's array of what is no array. ArgumentError for what is no number or nested lists of them."""
+    reason = ""
+    try:
+        made = np.asarray(value)
+    except (RaggedError, MemoryError):
+        raise
+    except Exception as error:  # a class may do anything when it is asked for its array
+        made, reason = None, f" ({error})"
+    if made is None or made.dtype.kind not in "biufc":
+        got = type(value).__name__ if made is None or not made.ndim else f"{type(value).__name__} of {made.dtype}"
+        raise ArgumentError(f"expected an array or nested lists of numbers, got {got}{reason}")
+    return made
 
 
 def _from_torch(tensor: Any) -> Any:
@@ -127,8 +143,8 @@ def dtype_of(dtype: Any) -> DType:
     """NumPy's dtype of what names one. ArgumentError for what does not, and for dtypes that programs do not have."""
     try:
         found = np.dtype(dtype)
-    except TypeError:
-        raise ArgumentError(f"expected a dtype of NumPy, got {dtype!r}") from None
+    except Exception:  # a text that is no dtype may be a syntax error
+        raise ArgumentError(f"expected a dtype of NumPy, got {reprlib.repr(dtype)}") from None
     check_dtype(found)
     return found
 

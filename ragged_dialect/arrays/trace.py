@@ -12,12 +12,14 @@ import numpy as np
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
+from ragged_dialect.arrays.arguments import check_word
 from ragged_dialect.arrays.axes import Axis, NestedAxis, Origin, PlainAxis, shape_of
 from ragged_dialect.arrays.guards import Conform, Fits, Guard, structure_at
 from ragged_dialect.arrays.leaves import DenseLeaf, dense_leaf, leaf_spec
 from ragged_dialect.arrays.spec import DType, Spec
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.checks import CHECKED
+from ragged_dialect.errors import TraceError
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering import emit
 from ragged_dialect.passes.ragged_insert_checks import RaggedInsertChecks
@@ -82,6 +84,15 @@ class Trace:
             for number in range(len(self.leaves)):
                 self._tensors.append(self._argument(number))
 
+    def check_running(self) -> None:
+        """TraceError unless this is what the thread traces now: MLIR values of another function are gone, or
+        not to be used here."""
+        if _running.trace is not self:
+            raise TraceError(
+                "expected a value of the function that is traced, got one that left the jit function "
+                f"'{self.name}' (return it from there)"
+            )
+
     # Arguments -------------------------------------------------------------------------------------
 
     @property
@@ -107,7 +118,8 @@ class Trace:
         return found
 
     def constant(self, number: Any, dtype: DType) -> Tensor:
-        """A number that the traced code has."""
+        """A number that the traced code has. RuntimeCheckError for an integer of more than 64 bits."""
+        check_word(self.op, number)
         value = emit.constant(element_type(dtype), number)
         return Tensor(self, value, dtype, (), weak=True, constant=number)
 
@@ -262,8 +274,22 @@ def known(made: Any) -> Any:
     return made
 
 
+class _Running(threading.local):
+    """The innermost trace of a thread."""
+
+    trace: Trace | None = None
+
+
+_running = _Running()
+
+
 @contextmanager
 def tracing(name: str, leaves: Sequence[Any], device: str) -> Generator[Trace]:
     """A trace with everything the bindings need; what is built goes to its block, see `Trace.building`."""
     with lock, shared_context(), ir.Location.unknown():
-        yield Trace(name, leaves, device)
+        outer, made = _running.trace, Trace(name, leaves, device)
+        _running.trace = made
+        try:
+            yield made
+        finally:
+            _running.trace = outer

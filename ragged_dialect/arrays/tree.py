@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 import numpy as np
 
 from ragged_dialect.errors import ArgumentError
 
 Tree = Any
+
+_DEEPEST = 100
+"""Containers inside one another; one that is inside itself has no end."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +27,24 @@ class Node:
 
 @dataclass(frozen=True)
 class Static:
-    """A child that is no leaf, and is there as it is."""
+    """A child that is no leaf, and is there as it is. 1, 1.0 and True are equal, and make different programs: `key`
+    tells them apart."""
 
-    value: Any
+    value: Any = field(compare=False)
+    key: Any
+
+    @staticmethod
+    def of(value: Any) -> Static:
+        """A child of a value. TypeError for one that has no hash."""
+        key = _exact(value)
+        hash(key)
+        return Static(value, key)
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return (type(value), *map(_exact, cast("tuple[Any, ...]", value)))
+    return (type(value), value.hex() if isinstance(value, float) else value)
 
 
 def flatten(value: Any) -> tuple[list[Any], Tree]:
@@ -35,13 +53,15 @@ def flatten(value: Any) -> tuple[list[Any], Tree]:
     return leaves, _flatten(value, leaves)
 
 
-def _flatten(value: Any, leaves: list[Any]) -> Tree:
+def _flatten(value: Any, leaves: list[Any], depth: int = 0) -> Tree:
+    if depth > _DEEPEST:
+        raise ArgumentError(f"expected containers at most {_DEEPEST} deep, got deeper ones")
     if isinstance(value, dict):
-        return Node(dict, tuple(value), tuple(_flatten(v, leaves) for v in value.values()))
+        return Node(dict, tuple(value), tuple(_flatten(v, leaves, depth + 1) for v in value.values()))
     if isinstance(value, (tuple, list)):
-        return Node(type(value), (), tuple(_flatten(v, leaves) for v in value))
+        return Node(type(value), (), tuple(_flatten(v, leaves, depth + 1) for v in value))
     if value is None or isinstance(value, _STATIC):
-        return Static(value)
+        return Static.of(value)
     leaves.append(value)
     return None
 

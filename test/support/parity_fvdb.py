@@ -41,7 +41,7 @@ def same(found: list[Any], expected: list[Any]) -> None:
         equal(a, b)
 
 
-@TABLE.works("JaggedTensor", note="`impl` takes a `RaggedArray`; without arguments there is no tensor")
+@TABLE.works("JaggedTensor", note="`impl` takes a `RaggedArray` too; without arguments there is no tensor")
 def _constructor() -> None:
     tensors = [np.zeros((2, 4)), np.ones((1, 4))]
     same(JaggedTensor(tensors).unbind(), tensors)
@@ -51,10 +51,11 @@ def _constructor() -> None:
     assert JaggedTensor().num_tensors == 0
 
 
-@TABLE.works("operators and torch functions", note="`__torch_function__`; for NumPy's arrays NumPy's ufuncs")
+@TABLE.works("operators and torch functions", note="the torch functions of fvdb's list; NumPy's ufuncs")
 def _functions() -> None:
     equal((1 + one() * one()).jdata, 1 + one().jdata ** 2)
     equal(np.maximum(one(), 0).jdata, np.maximum(one().jdata, 0))
+    refused(ArgumentError, lambda: JaggedTensor.__torch_function__(np.cumsum, (), (one(), 0)))
     equal(JaggedTensor.__torch_function__(np.tanh, (), (one(),)).jdata, np.tanh(one().jdata))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect.arrays import storage
+from ragged_dialect.arrays.arguments import check_untiled
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.structure import Structure, offsets_of
 from ragged_dialect.errors import LayoutError
@@ -114,8 +115,7 @@ def structure(count: int, levels: Sequence[Level]) -> Structure:
 def to_levels(x: RaggedArray, op: str) -> list[Regular | Offsets]:
     """The kind of lists of every dim but the first, over `flat_values`. Nothing is copied where the first
     storage axis has all ragged dims. LayoutError for tiles."""
-    if x.layout.has_tiles:
-        raise LayoutError(f'{op}: expected a layout without tiles, got "{x.layout}" (merge it first)')
+    check_untiled(op, x.layout)
     found: list[Regular | Offsets] = []
     outer = 1
     for axis, extent in zip(x.axes, x.buffer.shape, strict=True):

@@ -25,6 +25,7 @@ def save_npz(file: File, x: RaggedArray, *, compressed: bool = False) -> None:
     ArgumentError for what is no ragged array, LayoutError for tiles; OSError from the file system."""
     if not isinstance(x, RaggedArray):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"save_npz: expected a ragged array, got {type(x).__name__}")
+    _check_file("save_npz", file, "write")
     parts: dict[str, Any] = to_parts(x, "save_npz")
     write = np.savez_compressed if compressed else np.savez
     if not isinstance(file, (str, PathLike)):
@@ -39,6 +40,7 @@ def load_npz(file: File) -> RaggedArray:
 
     RuntimeCheckError for another file, a damaged one (every part has a checksum), and a version that
     this release does not read; OSError from the file system."""
+    _check_file("load_npz", file, "read")
     try:
         with zipfile.ZipFile(file) as archive:
             parts = {name.removesuffix(".npy"): _part(archive.read(name)) for name in archive.namelist()}
@@ -46,6 +48,11 @@ def load_npz(file: File) -> RaggedArray:
         text = f"load_npz: expected a file of save_npz, got a damaged or another one: {error}"
         raise RuntimeCheckError(text) from error
     return from_parts(parts, "load_npz")
+
+
+def _check_file(op: str, file: Any, method: str) -> None:
+    if not isinstance(file, (str, PathLike)) and not hasattr(file, method):
+        raise ArgumentError(f"{op}: expected a path or an opened file, got {type(file).__name__}")
 
 
 def _part(data: bytes) -> Any:

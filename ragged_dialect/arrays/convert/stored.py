@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect.arrays import storage
+from ragged_dialect.arrays.arguments import check_untiled
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.convert.nesting import positions
 from ragged_dialect.arrays.structure import Structure
-from ragged_dialect.errors import ArgumentError, LayoutError, RaggedError, RuntimeCheckError
+from ragged_dialect.errors import ArgumentError, RaggedError, RuntimeCheckError
 from ragged_dialect.layout import Layout
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -24,8 +25,7 @@ VERSION = 1
 def to_parts(x: RaggedArray, op: str) -> dict[str, Array]:
     """Named arrays that say all of an array, windows made contiguous; one on a GPU is copied to the CPU.
     LayoutError for tiles."""
-    if x.layout.has_tiles:
-        raise LayoutError(f'{op}: expected a layout without tiles, got "{x.layout}" (merge it first)')
+    check_untiled(op, x.layout)
     x = x.compacted
     values = storage.to_host(x.buffer.array)
     made = {

@@ -10,7 +10,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.api import UFUNCS, RaggedArray, like
-from ragged_dialect.compat.fvdb.making import check_conform
+from ragged_dialect.arrays.arguments import integer
+from ragged_dialect.compat.fvdb import torch_functions
 from ragged_dialect.compat.fvdb.placing import is_device, numpy_dtype
 from ragged_dialect.errors import ArgumentError
 
@@ -25,13 +26,18 @@ class Elementwise(NDArrayOperatorsMixin):
 
     array: RaggedArray
 
-    def _of(self: T, array: RaggedArray) -> T:
+    @property
+    def rshape(self) -> tuple[builtins.int, ...]:
+        """Shape of the elements of all tensors."""
+        return self.array.buffer.shape
+
+    def with_array(self: T, array: RaggedArray) -> T:
         """A tensor of the same class."""
         made = self.__class__.__new__(self.__class__)
         made.array = array
         return made
 
-    def _become(self: T, array: RaggedArray) -> T:
+    def become(self: T, array: RaggedArray) -> T:
         """Take the values of a result in place. ArgumentError where they need another dtype or shape."""
         if array.layout != self.array.layout or array.buffer.shape != self.array.buffer.shape:
             raise ArgumentError(
@@ -52,8 +58,8 @@ class Elementwise(NDArrayOperatorsMixin):
         if out is not None:
             if len(out) != 1 or not isinstance(out[0], Elementwise):
                 raise ArgumentError(f"np.{ufunc.__name__}: expected one jagged tensor for out, got another")
-            return out[0]._become(found)
-        return tuple(map(self._of, found)) if isinstance(found, tuple) else self._of(found)
+            return out[0].become(found)
+        return tuple(map(self.with_array, found)) if isinstance(found, tuple) else self.with_array(found)
 
     def _operand(self, value: Any) -> Any:
         if isinstance(value, Elementwise):
@@ -68,59 +74,54 @@ class Elementwise(NDArrayOperatorsMixin):
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """PyTorch's functions, on the data. RuntimeCheckError where structures differ, or where the result does
-        not have a row for every element."""
-        named = kwargs or {}
-        owners = [a for a in (*args, *named.values()) if isinstance(a, cls)]
-        if not owners:
-            raise ArgumentError("expected a jagged tensor among the arguments, got none")
-        for other in owners[1:]:
-            check_conform(owners[0].array, other.array)
-        found = function(*map(_data, args), **{name: _data(value) for name, value in named.items()})
-        return owners[0]._of(like(owners[0].array, found))
+        """PyTorch's functions of single rows; see `torch_functions`."""
+        return torch_functions.apply(cls, function, args, kwargs or {})
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise ArgumentError("expected a dense array, got a jagged tensor (use jdata or unbind)")
 
     def abs(self: T) -> T:
         """Absolute values."""
-        return self._of(UFUNCS["absolute"](self.array))
+        return self.with_array(UFUNCS["absolute"](self.array))
 
     def abs_(self: T) -> T:
         """Absolute values, in place."""
-        return self._become(UFUNCS["absolute"](self.array))
+        return self.become(UFUNCS["absolute"](self.array))
 
     def sqrt(self: T) -> T:
         """Square roots; nan of a negative number."""
-        return self._of(UFUNCS["sqrt"](self.array))
+        return self.with_array(UFUNCS["sqrt"](self.array))
 
     def sqrt_(self: T) -> T:
         """Square roots, in place. ArgumentError for integers."""
-        return self._become(UFUNCS["sqrt"](self.array))
+        return self.become(UFUNCS["sqrt"](self.array))
 
     def ceil(self: T) -> T:
         """The next integers above."""
-        return self._of(self._rounded("ceil"))
+        return self.with_array(self._rounded("ceil"))
 
     def ceil_(self: T) -> T:
         """The next integers above, in place."""
-        return self._become(self._rounded("ceil"))
+        return self.become(self._rounded("ceil"))
 
     def floor(self: T) -> T:
         """The next integers below."""
-        return self._of(self._rounded("floor"))
+        return self.with_array(self._rounded("floor"))
 
     def floor_(self: T) -> T:
         """The next integers below, in place."""
-        return self._become(self._rounded("floor"))
+        return self.become(self._rounded("floor"))
 
     def round(self: T, decimals: builtins.int = 0) -> T:
         """The nearest numbers of so many decimals, halves to the even one; tens and hundreds for negative."""
-        return self._of(self._rounded("rint", decimals))
+        return self.with_array(self._rounded("rint", decimals))
 
     def round_(self: T, decimals: builtins.int = 0) -> T:
         """As `round`, in place."""
-        return self._become(self._rounded("rint", decimals))
+        return self.become(self._rounded("rint", decimals))
 
     def _rounded(self, name: str, decimals: builtins.int = 0) -> RaggedArray:
-        x, ufunc = self.array, UFUNCS[name]
+        x, ufunc, decimals = self.array, UFUNCS[name], integer("round", "decimals", decimals)
         if x.dtype.kind in "bi":
             return x
         scale = 10.0 ** builtins.abs(decimals)
@@ -130,7 +131,7 @@ class Elementwise(NDArrayOperatorsMixin):
 
     def type(self: T, dtype: Any) -> T:
         """The elements in a dtype of NumPy or PyTorch, or of a name."""
-        return self._of(self.array.astype(numpy_dtype(dtype)))
+        return self.with_array(self.array.astype(numpy_dtype(dtype)))
 
     def type_as(self: T, other: Any) -> T:
         """The elements in the dtype of another tensor."""
@@ -155,7 +156,7 @@ class Elementwise(NDArrayOperatorsMixin):
     def to(self: T, device_or_dtype: Any) -> T:
         """On a device (`cpu`, `cuda`, `cuda:0`), or in a dtype. DeviceError without CuPy or a GPU."""
         if is_device(device_or_dtype):
-            return self._of(self.array.to(device_or_dtype))
+            return self.with_array(self.array.to(device_or_dtype))
         return self.type(device_or_dtype)
 
     def cpu(self: T) -> T:
@@ -166,6 +167,3 @@ class Elementwise(NDArrayOperatorsMixin):
         """In the memory of the GPU. DeviceError without CuPy or a GPU."""
         return self.to("cuda")
 
-
-def _data(value: Any) -> Any:
-    return value.array.values if isinstance(value, Elementwise) else value

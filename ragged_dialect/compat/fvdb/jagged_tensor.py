@@ -10,6 +10,7 @@ import numpy as np
 
 from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.api import RaggedArray, from_offsets, from_row_ids, like
+from ragged_dialect.arrays.arguments import listed
 from ragged_dialect.compat.fvdb import making, reducing, shaping
 from ragged_dialect.compat.fvdb.elementwise import Elementwise
 from ragged_dialect.errors import ArgumentError
@@ -18,11 +19,15 @@ from ragged_dialect.errors import ArgumentError
 class JaggedTensor(Elementwise):
     """A list of tensors, [[n0, …], [n1, …], …], or a list of lists of them, in one array of elements.
 
-    Made of a tensor, a list of tensors or a list of lists, or of a `RaggedArray` with `impl`; the class methods
-    take flat data. Structures are checked when a tensor is made: RuntimeCheckError names what does not fit."""
+    Made of a tensor, a list of tensors or a list of lists, or with `impl` of a `RaggedArray` or another one; the
+    class methods take flat data. Structures are checked when a tensor is made: RuntimeCheckError names what does not
+    fit."""
 
-    def __init__(self, tensors: Any = None, *, impl: RaggedArray | None = None) -> None:
-        self.array = making.of_tensors(tensors) if impl is None else making.of_array(impl)
+    def __init__(self, tensors: Any = None, *, impl: RaggedArray | JaggedTensor | None = None) -> None:
+        if tensors is not None and impl is not None:
+            raise ArgumentError("JaggedTensor: expected tensors or impl, got both")
+        own = impl.array if isinstance(impl, JaggedTensor) else impl
+        self.array = making.of_tensors(tensors) if own is None else making.of_array(own)
 
     # Constructors ----------------------------------------------------------------------------------
 
@@ -34,7 +39,7 @@ class JaggedTensor(Elementwise):
     @classmethod
     def from_list_of_tensors(cls, tensors: Sequence[Any]) -> JaggedTensor:
         """Of tensors [n, …] with equal dims but the first. ArgumentError for others, and for no tensor."""
-        return cls(impl=making.ragged(list(tensors)))
+        return cls(impl=making.ragged(listed("JaggedTensor", "tensors", tensors)))
 
     @classmethod
     def from_list_of_lists_of_tensors(cls, tensors: Sequence[Sequence[Any]]) -> JaggedTensor:
@@ -68,6 +73,10 @@ class JaggedTensor(Elementwise):
     def jdata(self) -> Any:
         """The elements of all tensors one after the other, [total, …]; shared memory, not to be written."""
         return self.array.values
+
+    @jdata.setter
+    def jdata(self, data: Any) -> None:
+        self.array = like(self.array, data)
 
     @property
     def joffsets(self) -> Any:
@@ -120,11 +129,6 @@ class JaggedTensor(Elementwise):
         return list(self.rshape[1:])
 
     @property
-    def rshape(self) -> tuple[int, ...]:
-        """Shape of `jdata`."""
-        return self.array.buffer.shape
-
-    @property
     def dtype(self) -> Any:
         """Element type, of the library of `jdata`."""
         return self.jdata.dtype
@@ -157,7 +161,7 @@ class JaggedTensor(Elementwise):
 
     def detach(self) -> JaggedTensor:
         """Another tensor of the same data."""
-        return self._of(self.array)
+        return self.with_array(self.array)
 
     def clone(self) -> JaggedTensor:
         """Another tensor with a copy of the data; the structure, which never changes, is shared."""
@@ -165,7 +169,7 @@ class JaggedTensor(Elementwise):
 
     def jagged_like(self, data: Any) -> JaggedTensor:
         """A tensor of this structure with other data, [total, …]. RuntimeCheckError for another total."""
-        return self._of(like(self.array, data))
+        return self.with_array(like(self.array, data))
 
     # Lists -----------------------------------------------------------------------------------------
 
@@ -181,11 +185,11 @@ class JaggedTensor(Elementwise):
         if index is Ellipsis:
             return self
         if isinstance(index, Elementwise):
-            return self._of(shaping.picked(self.array, index.array))
+            return self.with_array(shaping.picked(self.array, index.array))
         if isinstance(index, slice):
             return JaggedTensor(impl=self.array[index])
         if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
-            return self._of(shaping.indexed(self.array, int(index)))
+            return self.with_array(shaping.indexed(self.array, int(index)))
         raise ArgumentError(f"expected an int, a slice, ... or a JaggedTensor as index, got {type(index).__name__}")
 
     def unbind(self) -> list[Any]:
@@ -196,43 +200,43 @@ class JaggedTensor(Elementwise):
     def jflatten(self, dim: int = 0) -> JaggedTensor:
         """Lists of lists as the list of all tensors (dim 0) or as one tensor per list (dim 1); a list as one
         tensor. AxisError for another dim."""
-        return self._of(shaping.flattened(self.array, dim))
+        return self.with_array(shaping.flattened(self.array, dim))
 
     def jreshape(self, lshape: Sequence[int] | Sequence[Sequence[int]]) -> JaggedTensor:
         """The elements in tensors of other lengths. RuntimeCheckError where they do not sum to the total."""
-        return self._of(shaping.regrouped(self.jdata, lshape))
+        return self.with_array(shaping.regrouped(self.jdata, lshape))
 
     def jreshape_as(self, other: JaggedTensor | Any) -> JaggedTensor:
         """The elements under the structure of another tensor; a dense one is a list of one."""
         target = other.array if isinstance(other, JaggedTensor) else making.of_tensor(other)
-        return self._of(like(target, self.jdata))
+        return self.with_array(like(target, self.jdata))
 
     def jsqueeze(self, dim: int | None = None) -> JaggedTensor:
         """Without dims of extent 1 of `jdata`, all of them or dim `dim`; dim 0, which is jagged, stays."""
-        return self._of(shaping.squeezed(self.array, dim))
+        return self.with_array(shaping.squeezed(self.array, dim))
 
     def rmask(self, mask: Any) -> JaggedTensor:
         """The elements where a mask of booleans, [total], is true; tensors stay, also when nothing is left."""
         taken = storage.take(mask)
         if taken.ndim != 1 or taken.dtype.kind != "b":
             raise ArgumentError(f"rmask: expected a vector of booleans, got {taken.dtype} of rank {taken.ndim}")
-        return self._of(self.array[like(self.array, mask)])
+        return self.with_array(self.array[like(self.array, mask)])
 
     # Reductions ------------------------------------------------------------------------------------
 
     def jsum(self, dim: int = 0, keepdim: bool = False) -> JaggedTensor:
         """Sum of each tensor along a dim of its elements. Along dim 0 one row is left, 0 for an empty tensor."""
-        return self._of(reducing.reduced(self.array, "sum", dim, keepdim))
+        return self.with_array(reducing.reduced(self.array, "sum", dim, keepdim))
 
     def jmax(self, dim: int = 0, keepdim: bool = False) -> list[JaggedTensor]:
         """Largest elements along a dim, and where they are within their tensor; -inf (or the least integer)
         at -1 for an empty one."""
-        return [self._of(reducing.reduced(self.array, name, dim, keepdim)) for name in ("max", "argmax")]
+        return [self.with_array(reducing.reduced(self.array, name, dim, keepdim)) for name in ("max", "argmax")]
 
     def jmin(self, dim: int = 0, keepdim: bool = False) -> list[JaggedTensor]:
         """Smallest elements along a dim, and where they are within their tensor; inf (or the greatest integer)
         at -1 for an empty one."""
-        return [self._of(reducing.reduced(self.array, name, dim, keepdim)) for name in ("min", "argmin")]
+        return [self.with_array(reducing.reduced(self.array, name, dim, keepdim)) for name in ("min", "argmin")]
 
     def __repr__(self) -> str:
         return repr(self.array).replace("RaggedArray(", "JaggedTensor(", 1)

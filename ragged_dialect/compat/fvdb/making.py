@@ -9,6 +9,7 @@ import numpy as np
 
 from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.api import RaggedArray, compact, from_lengths, from_offsets, from_row_ids, ragged
+from ragged_dialect.arrays.arguments import check_ragged, listed
 from ragged_dialect.errors import ArgumentError, LayoutError, RuntimeCheckError
 
 LAYOUTS = ("dr", "drr")
@@ -17,6 +18,7 @@ LAYOUTS = ("dr", "drr")
 def of_array(array: RaggedArray) -> RaggedArray:
     """A ragged array that may stand for a jagged tensor. LayoutError where a nesting other than one or
     two ragged levels in front is in its layout."""
+    check_ragged("JaggedTensor", array)
     array = compact(array) if array.layout.has_windows else array
     first, *rest = array.layout.axes
     if first not in LAYOUTS or any(letters != "d" for letters in rest):
@@ -30,7 +32,7 @@ def of_tensors(tensors: Any) -> RaggedArray:
         return from_offsets(np.zeros(0, np.float32), [0])
     if storage.library(tensors) is not None:
         return of_tensor(tensors)
-    nested = [isinstance(item, (list, tuple)) for item in tensors]
+    nested = [isinstance(item, (list, tuple)) for item in listed("JaggedTensor", "tensors", tensors)]
     if any(nested) and not all(nested):
         raise ArgumentError("JaggedTensor: expected tensors or lists of tensors, got both")
     return of_lists(tensors) if any(nested) else ragged(list(tensors))
@@ -46,17 +48,20 @@ def of_tensor(data: Any) -> RaggedArray:
 
 def of_lists(tensors: Sequence[Sequence[Any]]) -> RaggedArray:
     """Of lists of tensors; a list may be empty."""
-    flat = ragged([tensor for row in tensors for tensor in row])
+    op = "JaggedTensor"
+    flat = ragged([t for row in listed(op, "lists", tensors) for t in listed(op, "tensors", row)])
     return from_lengths(flat.values, [len(row) for row in tensors], flat.lengths)
 
 
 def grouped(flat: RaggedArray, list_ids: Any) -> RaggedArray:
     """A list of tensors in lists, by fvdb's list ids: [num_tensors, 2] with the list of every tensor and its
-    place there, or [total] with the list of every element.
+    place there, [total] with the list of every element, or [0, 1] for no lists.
 
     RuntimeCheckError for ids that decrease, places that do not count up from 0, elements of a tensor that
     are in several lists, and tensors without elements where ids are those of elements."""
     ids = storage.to_host(storage.take(list_ids))
+    if ids.shape == (0, 1):  # a mere list, as `jlidx` says it
+        return flat
     lists = _by_tensor(ids, len(flat)) if ids.ndim == 2 else _by_element(ids, flat)
     vector = storage.namespace(flat.buffer.array).asarray(lists.offsets)
     return from_offsets(flat.values, vector, storage.take(flat.offsets))

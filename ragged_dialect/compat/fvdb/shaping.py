@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from ragged_dialect.arrays.api import RaggedArray, compact, from_lengths, from_offsets, gather, merge, squeeze
+from ragged_dialect.arrays.arguments import integer, listed
 from ragged_dialect.compat.fvdb.making import check_conform, of_tensor
 from ragged_dialect.errors import AxisError, RangeError
 
@@ -13,6 +14,7 @@ from ragged_dialect.errors import AxisError, RangeError
 def flattened(array: RaggedArray, dim: int) -> RaggedArray:
     """Without a level: dim 0 of lists of lists gives the list of all tensors, dim 1 a tensor per list; dim 0 of
     a list gives one tensor. AxisError for another dim."""
+    dim = integer("jflatten", "dim", dim)
     if not -array.nlevels <= dim < array.nlevels:
         raise AxisError(f"jflatten: expected dim in [{-array.nlevels}, {array.nlevels}), got {dim}")
     if array.nlevels == 1:
@@ -23,7 +25,7 @@ def flattened(array: RaggedArray, dim: int) -> RaggedArray:
 def regrouped(values: Any, lshape: Sequence[int] | Sequence[Sequence[int]]) -> RaggedArray:
     """Values under other lengths: of tensors, or of the tensors of every list. RuntimeCheckError where they do
     not sum to the number of elements."""
-    if not any(isinstance(row, (list, tuple)) for row in lshape):
+    if not any(isinstance(row, (list, tuple)) for row in listed("jreshape", "lengths", lshape)):
         return from_lengths(values, list(lshape))
     rows = cast("Sequence[Sequence[int]]", lshape)
     return from_lengths(values, [len(row) for row in rows], [length for row in rows for length in row])
@@ -40,7 +42,7 @@ def squeezed(array: RaggedArray, dim: int | None) -> RaggedArray:
 
 def data_axis(array: RaggedArray, dim: int, name: str) -> int:
     """The dim of the array for a dim of the data, whose dim 0 is the jagged one. AxisError for another."""
-    rank = array.ndim - array.nlevels
+    rank, dim = array.ndim - array.nlevels, integer(name, "dim", dim)
     if not -rank < dim < rank:
         raise AxisError(f"{name}: expected dim in ({-rank}, {rank}), got {dim}")
     return array.nlevels + dim % rank

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect.arrays import validation
+from ragged_dialect.arrays.arguments import integer, listed
 from ragged_dialect.errors import ArgumentError, LayoutError, RangeError
 
 Table = np.ndarray[Any, np.dtype[np.int64]]
@@ -34,10 +35,11 @@ class IterDomain:
         iter_type: IterType = IterType.Iteration,
         is_rfactor_domain: bool = False,
     ) -> None:
+        start, extent = integer("IterDomain", "start", start), integer("IterDomain", "extent", extent)
         if start != 0 or extent < 0:
             raise ArgumentError(f"IterDomain: expected start 0 and an extent of at least 0, got {start} and {extent}")
         self.start = start
-        self._extent = int(extent)
+        self._extent = extent
         self.table: Table = np.array(extent, np.int64)
         self._parallel_type = parallel_type
         self.iter_type = iter_type
@@ -74,6 +76,7 @@ class IterDomain:
         Offsets [K + 1] partition a regular domain. Offsets [M, K + 1] partition each of the M components of a ragged
         one, relative to its start, or M copies of a regular one. RuntimeCheckError for offsets that do not fit,
         LayoutError for another rank."""
+        check_domains("partition", domain)
         rows, table = _rows(offsets), domain.table
         if rows.ndim not in (1, 2) or (rows.ndim == 1 and table.ndim):
             raise LayoutError(f"partition: expected offsets of rank {2 if table.ndim else '1 or 2'}, got {rows.ndim}")
@@ -109,6 +112,7 @@ class IterDomain:
         """An outer domain of ceil(extent / factor), for every component of a ragged one, and an inner one of `factor`,
         whose last run may be short. ArgumentError for a factor below 1, LayoutError for a domain in parallel."""
         _refuse_parallel("split", domain)
+        factor = integer("split", "factor", factor)
         if factor < 1:
             raise ArgumentError(f"split: expected a factor of at least 1, got {factor}")
         table = -(-domain.table // factor)
@@ -130,6 +134,7 @@ class RaggedIterDomain(IterDomain):
     components that differ in a uniform property or in nesting."""
 
     def __init__(self, nested_domains: Sequence[IterDomain], batches: Sequence[IterDomain | None] = ()) -> None:
+        check_domains("RaggedIterDomain", *listed("RaggedIterDomain", "domains", nested_domains))
         found = {domain.uniform for domain in nested_domains}
         if len(found) > 1:
             raise LayoutError("RaggedIterDomain: expected components with equal properties, got different ones")
@@ -175,6 +180,7 @@ class RaggedIterDomain(IterDomain):
 
     def component(self, index: int) -> IterDomain:
         """The domain of a component. RangeError for one that there is not."""
+        index = integer("component", "index", index)
         if not 0 <= index < len(self.nested_domains):
             raise RangeError(f"expected a component in [0, {len(self.nested_domains)}), got {index}")
         return self.nested_domains[index]
@@ -216,7 +222,15 @@ def _rows(offsets: Any) -> np.ndarray[Any, Any]:
         raise LayoutError("partition: expected rows of offsets of one length, got several lengths") from error
 
 
+def check_domains(op: str, *domains: Any) -> None:
+    """ArgumentError for what is no iteration domain."""
+    for domain in domains:
+        if not isinstance(domain, IterDomain):
+            raise ArgumentError(f"{op}: expected iteration domains, got {type(domain).__name__}")
+
+
 def _refuse_parallel(op: str, *domains: IterDomain) -> None:
+    check_domains(op, *domains)
     for domain in domains:
         if domain.parallel_type is not ParallelType.Serial:
             raise LayoutError(

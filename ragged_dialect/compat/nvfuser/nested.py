@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect.arrays.api import RaggedArray, merge, partition, transpose
+from ragged_dialect.arrays.arguments import check_ragged, integer
 from ragged_dialect.errors import LayoutError
 
 
@@ -24,6 +25,8 @@ def as_flattened(nested: RaggedArray, batch_dim: int = 0, ragged_dim: int = 1) -
     k, which moves data.
 
     LayoutError for a dim that is no batch of the ragged dim."""
+    check_ragged("as_flattened", nested)
+    batch_dim, ragged_dim = (integer("as_flattened", "dim", dim) for dim in (batch_dim, ragged_dim))
     number, level = nested.layout.locate(ragged_dim)
     first = nested.layout.dims(number)[0]
     letters = nested.layout.axes[number]

@@ -9,8 +9,15 @@ import numpy as np
 
 from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.api import RaggedArray
+from ragged_dialect.arrays.arguments import integer, listed
 from ragged_dialect.arrays.structure import Structure
-from ragged_dialect.compat.nvfuser.domains import IterDomain, ParallelType, RaggedIterDomain, ragged_of
+from ragged_dialect.compat.nvfuser.domains import (
+    IterDomain,
+    ParallelType,
+    RaggedIterDomain,
+    check_domains,
+    ragged_of,
+)
 from ragged_dialect.errors import AxisError, LayoutError, RangeError
 
 
@@ -21,6 +28,7 @@ class TensorDomain:
     domain has no batches of its extents before it."""
 
     def __init__(self, domains: Sequence[IterDomain]) -> None:
+        check_domains("TensorDomain", *listed("TensorDomain", "domains", domains))
         self.domains: list[IterDomain] = []
         for dim, domain in enumerate(domains):
             if isinstance(domain, RaggedIterDomain):
@@ -51,6 +59,7 @@ class TensorDomain:
         return len(self.domains)
 
     def __getitem__(self, dim: int) -> IterDomain:
+        dim = integer("TensorDomain", "dim", dim)
         if not -len(self) <= dim < len(self):
             raise AxisError(f"expected dim in [{-len(self)}, {len(self)}), got {dim}")
         return self.domains[dim]
@@ -65,8 +74,8 @@ class TensorDomain:
     def merge(self, outer: int, inner: int | None = None) -> TensorDomain:
         """A dim with the one after it, or an outer batch with the ragged dim `inner` below it; see
         `IterDomain.merge`. LayoutError for dims that are not below one another."""
-        inner = outer + 1 if inner is None else inner
         ragged = self._below(outer)
+        inner = outer + 1 if inner is None else integer("merge", "inner", inner)
         if ragged is not None and inner < ragged:
             return self._merge_batches(outer, ragged)
         if inner != outer + 1 and inner != ragged:
@@ -93,6 +102,7 @@ class TensorDomain:
         batch is left. RangeError for an index that a domain does not have."""
         domain = self[dim]
         shortest = int(domain.table.min()) if domain.table.size else 0
+        index = integer("select", "index", index)
         if not 0 <= index < shortest:
             raise RangeError(f"select: expected an index in [0, {shortest}), got {index}")
         ragged = self._below(dim)
@@ -110,6 +120,7 @@ class TensorDomain:
 
     def _below(self, dim: int) -> int | None:
         """The ragged dim that a dim is a batch of."""
+        dim = integer("TensorDomain", "dim", dim)
         for at in range(dim + 1, len(self)):
             domain = self.domains[at]
             if isinstance(domain, RaggedIterDomain):

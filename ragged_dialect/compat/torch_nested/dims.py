@@ -9,14 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect.arrays import storage
+from ragged_dialect.arrays.arguments import integer
 from ragged_dialect.errors import AxisError, LayoutError
 
 
-def dim_of(op: str, dim: int, rank: int) -> int:
-    """A dim, counted from the end when negative. AxisError out of range."""
-    if not -rank <= dim < rank:
-        raise AxisError(f"{op}: expected dim in [{-rank}, {rank}), got {dim}")
-    return dim % rank
+def dim_of(op: str, dim: Any, rank: int) -> int:
+    """A dim, counted from the end when negative. AxisError out of range, ArgumentError for no integer."""
+    at = integer(op, "dim", dim)
+    if not -rank <= at < rank:
+        raise AxisError(f"{op}: expected dim in [{-rank}, {rank}), got {at}")
+    return at % rank
 
 
 def axis_of(dim: int, ragged_dim: int) -> int:

@@ -12,7 +12,7 @@ from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.api import UFUNCS
 from ragged_dialect.arrays.operators import OPERATIONS
 from ragged_dialect.compat.torch_nested.dims import axis_of, dim_of, moved
-from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.errors import ArgumentError, LayoutError, RuntimeCheckError
 
 T = TypeVar("T", bound="Elementwise")
 
@@ -93,10 +93,23 @@ class Elementwise(NDArrayOperatorsMixin):
         return moved(found, int(keepdim), place) if 0 in axes else self._of(found, place)
 
     def softmax(self, dim: int) -> Any:
-        """exp(x) over the sum of it along a dim."""
-        return self._of(
-            OPERATIONS["softmax"](self.array, axis=axis_of(dim_of("softmax", dim, self.ndim), self.ragged_dim))
-        )
+        """exp(x) over the sum of it along a dim. LayoutError for the batch, whose tensors do not mix."""
+        found = dim_of("softmax", dim, self.ndim)
+        if found == 0:
+            raise LayoutError("softmax: expected a dim behind the batch, got dim 0")
+        return self._of(OPERATIONS["softmax"](self.array, axis=axis_of(found, self.ragged_dim)))
+
+    def equal(self, other: Any) -> bool:
+        """Whether another nested tensor has the same lengths and elements."""
+        if not isinstance(other, Elementwise):
+            raise ArgumentError(f"equal: expected nested tensors, got {type(other).__name__}")
+        try:
+            return bool(apply("equal", (self, other)).array.all())
+        except (LayoutError, RuntimeCheckError):
+            return False
+
+    def __bool__(self) -> bool:
+        raise ArgumentError("expected one truth value, got a nested tensor (use equal, or any and all of values)")
 
     def _of(self: T, array: Any, ragged_dim: int | None = None) -> T:
         return self.__class__(array, self.ragged_dim if ragged_dim is None else ragged_dim)

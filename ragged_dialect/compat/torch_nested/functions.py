@@ -86,11 +86,11 @@ def torch_function(name: str, args: Any, kwargs: Any) -> Any:
     """What a function of torch does with nested tensors. ArgumentError for those that they do not have, and for
     options that these do not have."""
     options = {key: value for key, value in kwargs.items() if value is not None and key != "_stacklevel"}
-    ufunc = ufunc_name(name)
-    if ufunc is not None and not options:
-        return apply(ufunc, args)
     method = vars(NestedTensor).get(name) or vars(Elementwise).get(name)
     function = _FUNCTIONS.get(name) or (method if args and isinstance(args[0], Elementwise) else None)
+    ufunc = ufunc_name(name)
+    if function is None and ufunc is not None and not options:  # torch.equal is not NumPy's equal
+        return apply(ufunc, args)
     if function is None or name.startswith("_"):
         raise ArgumentError(f"torch.{name}: expected a function that nested tensors have, got another")
     try:

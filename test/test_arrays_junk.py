@@ -1,0 +1,176 @@
+"""Calls with arguments that make no sense give a result or a RaggedError that says so, outside and inside of jit."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from support.components import array
+from support.junk import Call, arrays, call, deep, inside_itself, junk
+from support.refusals import Refusal, refused
+
+import ragged_dialect as rg
+
+LEAKS = (rg.CompileError, rg.PassError, rg.VerifyError)
+"""What the compiler says of programs that should not have been made."""
+
+
+def _fault(run: Call) -> str | None:
+    """What is wrong with what a call raises, None where nothing is."""
+    try:
+        run()
+    except MemoryError:
+        return None
+    except Exception as error:
+        if not _is_own(error) or (isinstance(error, rg.RaggedError) and not isinstance(error, LEAKS)):
+            return None
+        return f"{type(error).__name__}: {str(error)[:200]}"
+    return None
+
+
+def _is_own(error: Exception) -> bool:
+    """Whether an error comes from this package, and not from what NumPy or Python check before they call it."""
+    frame = error.__traceback__
+    while frame is not None:
+        if "/ragged_dialect/" in frame.tb_frame.f_code.co_filename:
+            return True
+        frame = frame.tb_next
+    return False
+
+
+def _run(seed: int, count: int, first: Sequence[Any] | None = None) -> list[str]:
+    random_ = random.Random(seed)
+    found: list[str] = []
+    for _ in range(count):
+        text, run = call(random_, arrays() if first is None else first, junk())
+        fault = _fault(run)
+        found += [] if fault is None else [f"{text}\n    {fault}"]
+    return found
+
+
+def _run_traced(seed: int, count: int) -> list[str]:
+    """The calls inside one jit function, which never gets so far as to be compiled."""
+    found: list[str] = []
+
+    @rg.jit
+    def traced(*given: Any) -> Any:
+        found.extend(_run(seed, count, given))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        traced(*arrays())
+    return found
+
+
+def test_calls_with_junk() -> None:
+    assert not _run(0, 150)
+
+
+def test_calls_with_junk_in_jit() -> None:
+    assert not _run_traced(0, 400)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_many_calls_with_junk(seed: int) -> None:
+    found = _run(seed, 500) + _run_traced(seed, 2000)
+    assert not found, "\n".join(found)
+
+
+class Tree:
+    """A class that looks like a sparse matrix in rows."""
+
+    data, indptr = np.ones(3), np.array([0, 1, 3])
+
+    def __iter__(self) -> Any:
+        return iter([Tree()])
+
+
+LENGTHS = (3, 0, 5, 1)
+IDS = rg.from_lengths(np.zeros(3, np.int64), [1, 2])
+REFUSED: list[Refusal] = [
+    (lambda x: x + 2**70, ValueError,
+     "add: expected a number in [-2**63, 2**63), got 1180591620717411303424 (use a float)"),
+    (lambda x: x + 10**400, ValueError, "got one of 1329 bits (use a float)"),
+    (lambda x: rg.jit(lambda a: a * 2**63)(x), ValueError,
+     "expected a number in [-2**63, 2**63), got 9223372036854775808"),
+    (lambda x: x[2**70], ValueError, "expected a number in [-2**63, 2**63)"),
+    (lambda x: np.equal(x, None), TypeError, "equal: expected an array or a number, got NoneType (ask with `is`)"),
+    (lambda x: x + None, TypeError, "add: expected an array or a number, got NoneType"),
+    (lambda x: rg.select(x, IDS, axis=0), TypeError,
+     'select: expected one integer for index, got int64 of rank 2 and layout "dr" (take has'),
+    (lambda x: rg.select(np.ones((3, 2)), [0, 1], axis=0), TypeError, "got int64 of rank 1 (take has"),
+    (lambda x: rg.select(x, 1.5, axis=0), TypeError, "select: expected one integer for index, got float64 of rank 0"),
+    (lambda x: rg.ragged(Tree()), TypeError, "ragged: expected lists, got Tree (use from_offsets(x.data, x.indptr))"),
+    (lambda x: rg.ragged(inside_itself()), TypeError, "ragged: expected lists at most 64 deep, got deeper ones"),
+    (lambda x: rg.ragged(deep(5000)), TypeError, "ragged: expected lists at most 64 deep"),
+    (lambda x: rg.jit(lambda a: a)(deep(5000)), TypeError, "expected containers at most 100 deep, got deeper ones"),
+    (lambda x: rg.jit(lambda a: inside_itself())(x), TypeError, "expected containers at most 100 deep"),
+    (lambda x: rg.partition(x, None), TypeError, "partition: expected an array or a number for vector, got NoneType"),
+    (lambda x: rg.partition(x, [3.0, 6.0], lengths=True), TypeError,
+     "partition: expected integers of rank 1 or 2 for lengths, got float64 of rank 1"),
+    (lambda x: rg.partition(x, 3), TypeError,
+     "partition: expected integers of rank 1 or 2 for offsets, got int64 of rank 0"),
+    (lambda x: x.reshape((-1, 8)), TypeError, "reshape: expected a tuple of dense dims and one of their new extents"),
+    (lambda x: x.reshape(-1, 8), TypeError,
+     "reshape: expected a tuple of dense dims and one of their new extents, got other arguments "
+     "(x.reshape((2,), (-1, 8)) makes dim 2 two dims)"),
+    (lambda x: rg.from_offsets(None, [0]), TypeError, "expected an array or nested lists of numbers, got NoneType"),
+    (lambda x: rg.from_offsets(["a"], [0, 1]), TypeError,
+     "expected an array or nested lists of numbers, got list of <U1"),
+    (lambda x: rg.from_lengths([1, 2], [[1], [1, 2]]), TypeError,
+     "expected an array or nested lists of numbers, got list ("),
+    (lambda x: rg.from_row_ids([1.0], [0], "a"), TypeError, "from_row_ids: expected an integer for nrows, got str"),
+    (lambda x: rg.chunk(np.ones(3), 2), TypeError, "chunk: expected a ragged array, got ndarray"),
+    (lambda x: rg.like(None, 1), TypeError, "like: expected a ragged array, got NoneType"),
+    (lambda x: rg.boolean_mask(x, IDS), TypeError, "boolean_mask: expected a mask of booleans, got int64 of rank 2"),
+    (lambda x: rg.gather(x, IDS * 1.0), TypeError, "gather: expected indices of integers, got float64 of rank 2"),
+    (lambda x: rg.to_padded(rg.split(x, axis=1, factor=2)), ValueError, "to_padded: expected a layout without tiles"),
+    (lambda x: x.softmax(axis="a"), TypeError,
+     "softmax: expected an integer, a tuple of integers or None for axis, got str"),
+    (lambda x: x.var(ddof=1.5), TypeError, "var: expected an integer for ddof, got float"),
+    (lambda x: x.sum(keepdims=1), TypeError, "sum: expected a boolean for keepdims, got int"),
+    (lambda x: rg.layer_norm(x, eps="a"), TypeError, "layer_norm: expected a number for eps, got str"),
+    (lambda x: rg.erf(), TypeError, "erf: missing a required argument: 'x'"),
+    (lambda x: x[:, "a":], TypeError, "getitem: expected an integer for a bound, got str"),
+    (lambda x: x[:, :: 1.5], TypeError, "getitem: expected an integer for a step, got float"),
+    (lambda x: x.lengths_of("a"), TypeError, "lengths: expected an integer for dim, got str"),
+    (lambda x: x.__setitem__(0, 1), TypeError,
+     "expected no assignment to elements, got one (arrays are immutable: use rg.where)"),
+    (lambda x: np.array_split(x, 1.5), TypeError,
+     "np.array_split: expected a number of sections or a list of indices, got 1.5"),
+    (lambda x: rg.jit(3), TypeError, "jit: expected a function, got int"),
+    (lambda x: rg.jit(static="ab")(len), TypeError, "jit: expected a tuple of names for static, got str"),
+    (lambda x: rg.jit(static=(1,))(len), TypeError, "jit: expected names for static, got int"),
+    (lambda x: rg.jit(dynamic_dims="a")(len), TypeError, "jit: expected tuples of dims for dynamic_dims, got str"),
+    (lambda x: rg.jit(lambda a, n: a, static=("n",))(x, [1]), TypeError,
+     "expected what can be hashed for 'n', which is static, got list"),
+    (lambda x: rg.load_npz(None), TypeError, "load_npz: expected a path or an opened file, got NoneType"),
+    (lambda x: rg.save_npz(1, x), TypeError, "save_npz: expected a path or an opened file, got int"),
+]  # fmt: skip
+
+test_refused = refused(REFUSED, lambda: array(LENGTHS))
+
+
+def test_static_arguments_that_are_equal_and_different() -> None:
+    scaled = rg.jit(lambda x, n: x * n, static=("n",))
+    x = array(LENGTHS, dtype=np.int64)
+    assert [scaled(x, n).dtype for n in (1, 1.0, True)] == [np.int64, np.float64, np.int64]
+    assert [np.copysign(1, scaled(x.sum() * 0, n)) for n in (0.0, -0.0)] == [1, -1]
+    assert scaled.compilations == 5
+
+
+def test_a_softmax_of_a_dense_array() -> None:
+    x = np.arange(24, dtype=np.float32).reshape(3, 4, 2)
+    for axis in range(3):
+        expected = np.exp(x) / np.exp(x).sum(axis, keepdims=True)
+        np.testing.assert_allclose(rg.softmax(x, axis=axis), expected, 1e-5)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    narrow = rg.narrow(np.arange(8).reshape(2, 4), np.int64(1), np.int32(2))
+    assert narrow.tolist() == [[1, 2], [5, 6]]
+    assert rg.chunk(narrow, np.int64(2))[1].tolist() == [[5, 6]]

@@ -1,0 +1,166 @@
+"""Traced values outside of their function, and asked for what only a call knows."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from support.components import array, assert_components, components
+
+import ragged_dialect as rg
+
+LENGTHS = (3, 0, 5, 1)
+
+LEAKS = (
+    "print(repr(kept), str(scalar))",
+    "x + kept",
+    "x + scalar",
+    "np.exp(kept)",
+    "kept[0]",
+    "x[:, :scalar]",
+    "rg.jit(lambda y: y + kept)(x)",
+    "rg.jit(lambda y: kept * 2)(x)",
+    "rg.jit(lambda y: kept)(x)",
+    "rg.jit(lambda y: y + 1)(kept)",
+    "outer(x)",
+    "kept.value",
+    "kept.storage",
+    "with ThreadPoolExecutor() as pool: pool.submit(lambda: rg.jit(lambda y: y + kept)(x)).result()",
+)
+"""Uses of values that left their function. All but the first end in a TraceError."""
+
+_PROGRAM = """
+import gc, sys
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+import ragged_dialect as rg
+x = rg.from_lengths(np.arange(6.0), [2, 0, 4])
+left = []
+@rg.jit
+def leaking(x):
+    left.extend([x, x.sum()])
+    return x * 2
+leaking(x)
+kept, scalar = left
+outer = rg.jit(lambda x: rg.jit(lambda y: y + x)(np.ones((2, 3))))
+for use in sys.argv[1:]:
+    try:
+        exec(use)
+    except rg.TraceError as error:
+        name = "function" if "outer" in use else "leaking"
+        assert "expected a value of the function that is traced, got one that left the jit function '" in str(error)
+        assert f"'{name}' (return it from there)" in str(error), (use, error)
+    else:
+        assert use.startswith("print"), use
+kept = scalar = left[:] = ()
+gc.collect()
+assert leaking(x).tolist() == [[0, 2], [], [4, 6, 8, 10]]
+"""
+
+
+def test_values_that_left_their_function() -> None:
+    """In a process of its own, which they crashed."""
+    done = subprocess.run([sys.executable, "-c", _PROGRAM, *LEAKS], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "of jit function leaking" in done.stdout
+
+
+def test_the_outer_function_goes_on_after_an_inner_one() -> None:
+    inner = rg.jit(lambda y: y * 3)
+    x, y = array(LENGTHS), array(LENGTHS, seed=1)
+    made = rg.jit(lambda x: x + inner(y))(x)
+    assert_components(made, [a + 3 * b for a, b in zip(components(x), components(y), strict=True)])
+
+
+def test_static_leading_dims_unroll() -> None:
+    w = np.arange(6, dtype=np.float32).reshape(3, 2)
+
+    def columns(w: Any) -> Any:
+        a, b = np.transpose(w)
+        return a + b, sum(np.transpose(w)), [c * 2 for c in np.transpose(w)], len(np.transpose(w))
+
+    both, total, doubled, count = rg.jit(columns)(w)
+    np.testing.assert_array_equal(both, w.sum(1))
+    np.testing.assert_array_equal(total, w.sum(1))
+    np.testing.assert_array_equal(doubled, 2 * w.T)
+    assert count == 2
+
+
+def test_copies_are_the_value_itself() -> None:
+    x = array(LENGTHS)
+    assert_components(rg.jit(lambda x: copy.copy(x) + copy.deepcopy([x])[0])(x), [2 * c for c in components(x)])
+
+
+def test_what_is_known_of_a_traced_value() -> None:
+    def shown(x: Any) -> Any:
+        return repr(x), x.nlevels, list(x.ragged_dims), x.device, x.ndim, str(x.layout)
+
+    text = 'Tensor((?, ~, 4), float32, "dr|d", of jit function shown)'
+    assert rg.jit(shown)(array(LENGTHS)) == (text, 1, [1], "cpu", 3, "dr|d")
+
+
+ASKED: list[tuple[Callable[[Any], Any], str]] = [
+    (list, "got an iteration"),
+    (sum, "got an iteration"),
+    (lambda x: [c for c in x], "only calls know its extent"),
+    (lambda x: rg.ragged(x), "got an iteration"),
+    (lambda x: x.sum().__iter__(), "got an iteration"),
+    (len, "got its length"),
+    (lambda x: len(x.sum()), "got its length"),
+    (lambda x: 1.0 in x, "(use (x == number).any())"),
+    (lambda x: float(x.sum()), "got a number of Python"),
+    (lambda x: int(x.sum()), "got a number of Python"),
+    (lambda x: [1, 2][x.sum()], "got a number of Python"),
+    (lambda x: complex(x.sum()), "got a number of Python"),
+    (np.asarray, "got NumPy's array of it"),
+    (lambda x: np.asarray([x, x]), "got NumPy's array of it"),
+    (pickle.dumps, "got a pickle"),
+    (rg.empty_like, "got empty_like in jit function 'asked' (use np.zeros_like(x))"),
+    (lambda x: rg.like(x, np.zeros((9, 4))), "got like in jit function 'asked' (do it outside)"),
+    (lambda x: rg.from_offsets(x.sum(2), [0, 9]), "rg.partition for new structures"),
+    (lambda x: rg.from_lengths(np.zeros(9), x.sum(2)), "rg.partition for new structures"),
+    (lambda x: rg.narrow(np.zeros((4, 9)), 0, x.sum()), "rg.partition for new structures"),
+    (lambda x: x.values, "got values in jit function 'asked' (pass it as an argument"),
+    (lambda x: x.lengths, "np.ones_like(x).sum(axis=1)"),
+    (lambda x: x.unbind(), "pass them in a list"),
+    (lambda x: x.tolist(), "or return the array and ask outside"),
+]
+
+
+@pytest.mark.parametrize(("ask", "text"), ASKED)
+def test_what_only_calls_know(ask: Callable[[Any], Any], text: str) -> None:
+    def asked(x: Any) -> Any:
+        return ask(x)
+
+    with pytest.raises(rg.TraceError) as caught:
+        rg.jit(asked)(array(LENGTHS))
+    assert text in str(caught.value)
+
+
+def test_every_public_name() -> None:
+    """Of arrays, on a tracer: a value, or an error of the project."""
+    names = [name for name in dir(rg.RaggedArray) if not name.startswith("_")]
+
+    def ask(x: Any) -> list[str]:
+        refused: list[str] = []
+        for name in names:
+            try:
+                getattr(x, name)
+            except rg.TraceError:
+                refused.append(name)
+        return refused
+
+    refused = rg.jit(ask)(array(LENGTHS))
+    assert {"values", "offsets", "lengths", "to_arrow", "structure"} <= set(refused)
+    assert not {"shape", "dtype", "layout", "sum", "to_padded", "device"} & set(refused)
+
+
+def test_names_that_nothing_has() -> None:
+    with pytest.raises(AttributeError, match="traced values have no attribute 'foo'"):
+        rg.jit(lambda x: x.foo)(array(LENGTHS))
