@@ -103,13 +103,21 @@ def device_program(
         function = find_entry(module, entry)
         name = function.attributes["sym_name"].value
         key = cache.key([print_module(module, generic=True), name, check, *astuple(kernels), *options, *versions()])
-        stored = cache.load(key)
+        stored = _stored(key)
         if stored is not None:
-            return DeviceProgram.from_bytes(stored)
+            return stored
         keep_only(module, function)
         program = _lower(module, name, check, kernels, finish)
     cache.store(key, program.to_bytes())
     return program
+
+
+def _stored(key: str) -> DeviceProgram | None:
+    content = cache.load(key)
+    try:
+        return None if content is None else DeviceProgram.from_bytes(content)
+    except (ValueError, TypeError, LookupError, RecursionError):  # whole, but written by something else
+        return None
 
 
 def _lower(module: Any, name: str, check: bool, kernels: KernelOptions, finish: Finish) -> DeviceProgram:
