@@ -11,11 +11,11 @@ import importlib
 import importlib.util
 import os
 import sys
-import threading
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ragged_dialect import locks
 from ragged_dialect.foreign_llvm import own_llvm
 
 _REQUIRED = ("ir", "passmanager", "rewrite", "dialects.ext", "dialects.irdl", "dialects.linalg", "execution_engine")
@@ -116,7 +116,7 @@ def _process_attr(field: Any, attr: Any) -> Any:
 
 
 _patch()
-_load_lock = threading.Lock()
+_load_lock = locks.lock()
 
 DYNAMIC: int = ir.ShapedType.get_dynamic_size()
 

@@ -17,7 +17,7 @@ from ragged_dialect.arrays.program import Program
 from ragged_dialect.arrays.results import Result, Returned, plan_result
 from ragged_dialect.arrays.spec import BOOL, FLOAT, INT, Spec
 from ragged_dialect.arrays.tensor import Tensor
-from ragged_dialect.arrays.trace import Trace, tracing
+from ragged_dialect.arrays.trace import Trace, lock, tracing
 from ragged_dialect.arrays.tree import Tree, flatten, unflatten
 from ragged_dialect.errors import ArgumentError
 
@@ -131,7 +131,7 @@ class Operation:
             _check_hashable(self.name, parameters)
             raise
         if found is None:
-            found = self._programs[key] = self._build(given, parameters)
+            found = self._compiled(key, given, parameters)
         program, tree = found
         results = program(given if present else [g for g in given if g is not None])
         return results[0] if tree is None else unflatten(tree, results)
@@ -142,6 +142,15 @@ class Operation:
             return beside_ragged(made, [a.spec for a in arguments if type(a) is RaggedArray])
         return made
 
+    def _compiled(self, key: Any, arguments: Sequence[Any], parameters: dict[str, Any]) -> tuple[Program, Tree]:
+        """The program for a key, made by one of the threads that ask for it."""
+        with lock:
+            found = self._programs.get(key)
+            if found is None:
+                found = self._programs[key] = self._build(arguments, parameters)
+                self.compilations += 1
+        return found
+
     def _build(self, arguments: Sequence[Any], parameters: dict[str, Any]) -> tuple[Program, Tree]:
         present = [a is not None for a in arguments]
 
@@ -151,9 +160,7 @@ class Operation:
                 tensor.trace.inside_operation = True
             return self._body(*(next(given) if there else None for there in present), **parameters)
 
-        made = build(self.name, [a for a in arguments if a is not None], body)
-        self.compilations += 1
-        return made
+        return build(self.name, [a for a in arguments if a is not None], body)
 
     def inline(self, trace: Trace, arguments: Sequence[Any], parameters: dict[str, Any]) -> Any:
         """The operation as a part of the function that is being traced."""
