@@ -24,7 +24,7 @@ _DIGEST = 64
 _MOST = 1 << 28
 """Bytes of an entry that is kept."""
 
-_told: list[Untrusted] = []
+_told: list[str] = []
 """What the user was told, which happens once in a process."""
 
 
@@ -57,7 +57,7 @@ def load(name: str) -> bytes | None:
         check_folder(place)
         content = read_file(place / name, _MOST)
     except Untrusted as reason:
-        _tell(place, reason)
+        _tell(place, str(reason))
         return None
     except OSError:
         return None
@@ -72,7 +72,7 @@ def _digest(name: str, data: bytes) -> bytes:
     return hashlib.sha256(name.encode() + data).hexdigest().encode()
 
 
-def _tell(place: Path, reason: Untrusted) -> None:
+def _tell(place: Path, reason: str) -> None:
     if not _told:
         _told.append(reason)
         warnings.warn(f"compiled programs in {place} are not used: {reason}", RuntimeWarning, stacklevel=2)
@@ -89,7 +89,7 @@ def store(name: str, data: bytes) -> None:
         check_folder(place)
         handle, temporary = tempfile.mkstemp(dir=place, prefix=".new.")
     except Untrusted as reason:
-        _tell(place, reason)
+        _tell(place, str(reason))
         return
     except OSError:
         return
