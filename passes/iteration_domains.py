@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import Any, ClassVar, NamedTuple
 from weakref import WeakValueDictionary
 
+from ragged_dialect import locks
 from ragged_dialect.layout import Extent
 from ragged_dialect.shape import RaggedShape
 
@@ -27,7 +27,7 @@ class _Interned:
     __slots__ = ("__weakref__",)
 
     _known: ClassVar[WeakValueDictionary[tuple[Any, ...], Any]] = WeakValueDictionary()
-    _lock: ClassVar[Lock] = Lock()
+    _lock: ClassVar[Any] = locks.lock()
 
     def __new__(cls, *fields: Any) -> Any:
         key = (cls, *fields)

@@ -11,10 +11,12 @@ import importlib
 import importlib.util
 import os
 import sys
-import threading
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
+
+from ragged_dialect import locks
+from ragged_dialect.foreign_llvm import own_llvm
 
 _REQUIRED = ("ir", "passmanager", "rewrite", "dialects.ext", "dialects.irdl", "dialects.linalg", "execution_engine")
 _CANDIDATES = ("mlir", "torch_mlir")
@@ -29,11 +31,14 @@ class _LaterNumpy(types.ModuleType):
 
 
 def _import_ir(package: str) -> None:
-    stand_in = None if "numpy" in sys.modules or f"{package}.ir" in sys.modules else _LaterNumpy("numpy")
+    if f"{package}.ir" in sys.modules:
+        return
+    stand_in = None if "numpy" in sys.modules else _LaterNumpy("numpy")
     if stand_in is not None:
         sys.modules["numpy"] = stand_in
     try:
-        importlib.import_module(f"{package}.ir")
+        with own_llvm():
+            importlib.import_module(f"{package}.ir")
     finally:
         if sys.modules.get("numpy") is stand_in:
             del sys.modules["numpy"]
@@ -111,7 +116,7 @@ def _process_attr(field: Any, attr: Any) -> Any:
 
 
 _patch()
-_load_lock = threading.Lock()
+_load_lock = locks.lock()
 
 DYNAMIC: int = ir.ShapedType.get_dynamic_size()
 

@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Callable
 from typing import NoReturn
 
+from ragged_dialect.locks import unguarded
+
 
 def in_child(work: Callable[[], bytes], seconds: int | None = None) -> bytes | None:
     """What `work` returns in a forked child; None when the child died, used more than `seconds` of
@@ -29,7 +31,7 @@ def in_child(work: Callable[[], bytes], seconds: int | None = None) -> bytes | N
 
 
 def _fork() -> int:
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), unguarded():
         # Python warns of the locks that other threads may hold; the child takes none of them.
         warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
         return os.fork()

@@ -19,6 +19,7 @@ from ragged_dialect import compile
 from ragged_dialect.checks import Check
 from ragged_dialect.compiler import device
 from ragged_dialect.compiler.versions import versions
+from ragged_dialect.errors import CompileError
 from ragged_dialect.layout import Layout
 from ragged_dialect.runtime import cache
 from ragged_dialect.runtime.host_program import HostProgram
@@ -111,15 +112,16 @@ def test_folders(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGGED_CACHE_DIR", "/z")
     assert cache.folder() == Path("/z")
 
-    def no_home() -> Path:
-        raise RuntimeError
-
     monkeypatch.delenv("RAGGED_CACHE_DIR")
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setattr(Path, "home", no_home)
+    monkeypatch.setenv("XDG_CACHE_HOME", "y")
+    assert cache.folder() == Path("/home/x/.cache/ragged-dialect")
+    monkeypatch.setenv("HOME", "nowhere")
     assert cache.folder() is None
     cache.store("a", b"x")
     assert cache.load("a") is None
+    monkeypatch.setenv("RAGGED_CACHE_DIR", "z")
+    with pytest.raises(CompileError, match="expected an absolute path in RAGGED_CACHE_DIR, got 'z'"):
+        doubled()
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from ragged_dialect.arrays.program import Program
 from ragged_dialect.arrays.results import Result, Returned, plan_result
 from ragged_dialect.arrays.spec import BOOL, FLOAT, INT, Spec
 from ragged_dialect.arrays.tensor import Tensor
-from ragged_dialect.arrays.trace import Trace, tracing
+from ragged_dialect.arrays.trace import Trace, lock, tracing
 from ragged_dialect.arrays.tree import Tree, flatten, unflatten
 from ragged_dialect.errors import ArgumentError
 
@@ -150,7 +150,10 @@ class Operation:
         bound, rest = self._bound(arguments, parameters)
         if len(bound) == len(arguments) and list(rest) == list(parameters):
             check_call(self.name, self._signature, bound, rest)
-            self._programs[key] = self._build(given, parameters)
+            with lock:  # one of the threads that ask makes it
+                if key not in self._programs:
+                    self._programs[key] = self._build(given, parameters)
+                    self.compilations += 1
         return self(*bound, **rest)
 
     def _bound(
@@ -187,9 +190,7 @@ class Operation:
                 tensor.trace.inside_operation = True
             return self._body(*(next(given) if there else None for there in present), **parameters)
 
-        made = build(self.name, [a for a in arguments if a is not None], body)
-        self.compilations += 1
-        return made
+        return build(self.name, [a for a in arguments if a is not None], body)
 
     def inline(self, trace: Trace, arguments: Sequence[Any], parameters: dict[str, Any]) -> Any:
         """The operation as a part of the function that is being traced."""

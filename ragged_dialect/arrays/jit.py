@@ -16,6 +16,7 @@ from ragged_dialect.arrays.lowered import LoweredFunction, lower
 from ragged_dialect.arrays.program import Program
 from ragged_dialect.arrays.spec import FLOAT, INT, spec
 from ragged_dialect.arrays.tensor import Tensor
+from ragged_dialect.arrays.trace import lock
 from ragged_dialect.arrays.tree import Static, Tree, flatten, flatten_arguments, unflatten
 from ragged_dialect.errors import ArgumentError
 
@@ -91,8 +92,7 @@ class JitFunction:
         key = specs if simple else (specs, tree)
         found = self._programs.get(key)
         if found is None:
-            found = self._programs[key] = self._build(leaves, tree)
-            self.compilations += 1
+            found = self._compiled(key, leaves, tree)
         program, result = found
         results = program(leaves)
         return results[0] if result is None else unflatten(result, results)
@@ -148,6 +148,15 @@ class JitFunction:
             return self._function(*bound.args, **bound.kwargs)
 
         return body
+
+    def _compiled(self, key: Any, leaves: Sequence[Any], tree: _Arguments) -> tuple[Program, Tree]:
+        """The program for a key, made by one of the threads that ask for it."""
+        with lock:
+            found = self._programs.get(key)
+            if found is None:
+                found = self._programs[key] = self._build(leaves, tree)
+                self.compilations += 1
+        return found
 
     def _build(self, leaves: Sequence[Any], tree: _Arguments) -> tuple[Program, Tree]:
         return build(self._symbol, leaves, self._body(tree), self._target)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect import builders
+from ragged_dialect import builders, locks
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.arguments import check_word
 from ragged_dialect.arrays.axes import Axis, NestedAxis, Origin, PlainAxis, shape_of
@@ -26,7 +25,7 @@ from ragged_dialect.passes.ragged_insert_checks import RaggedInsertChecks
 from ragged_dialect.runtime.signature import dtype_name
 from ragged_dialect.types import storage_type, vector_type
 
-lock = threading.RLock()
+lock = locks.lock()
 """Held while a function is traced and compiled: the bindings' context is one for all threads."""
 
 

@@ -21,6 +21,13 @@ def object_code(llvm_ir: str, exported: frozenset[str], cpu: str = HOST) -> byte
     `exported` functions stay visible to the linker, the others become internal. `cpu` is one of
     CPUS. CompileError when it is not, when llvmlite is missing, and when LLVM refuses the IR."""
     binding = _llvmlite()
+    from ragged_dialect.ptx.backend import LOCK  # imports llvmlite
+
+    with LOCK:
+        return _object_code(binding, llvm_ir, exported, cpu)
+
+
+def _object_code(binding: Any, llvm_ir: str, exported: frozenset[str], cpu: str) -> bytes:
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     machine = _machine(binding, cpu)

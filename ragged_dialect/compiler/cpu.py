@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ragged_dialect._mlir import execution_engine, ir
@@ -13,6 +14,7 @@ from ragged_dialect.compiler.frontend import find_entry, functions, keep_only, l
 from ragged_dialect.compiler.memory import call_packed, link_memory, runner
 from ragged_dialect.compiler.signatures import signature_of
 from ragged_dialect.errors import CompileError
+from ragged_dialect.locks import once
 from ragged_dialect.lowering import pipelines
 from ragged_dialect.lowering.records import checks_of, labels_of
 from ragged_dialect.lowering.validity import require_valid
@@ -86,7 +88,13 @@ def _set_name(module: Any, function: Any, old: str, new: str) -> None:
 
 def compile_for_cpu(source: Any, entry: str | None, check: bool) -> CpuFunction:
     """A function of a program as a callable on NumPy arrays."""
-    return load_lowered(lower_for_cpu(source, entry, check))
+
+    def make() -> CpuFunction:
+        return load_lowered(lower_for_cpu(source, entry, check))
+
+    if isinstance(source, Path):
+        return once((source, source.read_bytes(), entry, check), make)
+    return once((source, entry, check), make) if isinstance(source, (str, bytes)) else make()
 
 
 def load_lowered(lowered: Lowered) -> CpuFunction:

@@ -13,6 +13,7 @@ from ragged_dialect.compiler.frontend import find_entry, functions, keep_only, l
 from ragged_dialect.compiler.signatures import signature_of
 from ragged_dialect.compiler.versions import versions
 from ragged_dialect.errors import CompileError
+from ragged_dialect.locks import once
 from ragged_dialect.lowering import pipelines
 from ragged_dialect.runtime import cache
 from ragged_dialect.runtime.host_loading import load_host_program
@@ -103,13 +104,25 @@ def device_program(
         function = find_entry(module, entry)
         name = function.attributes["sym_name"].value
         key = cache.key([print_module(module, generic=True), name, check, *astuple(kernels), *options, *versions()])
-        stored = cache.load(key)
-        if stored is not None:
-            return DeviceProgram.from_bytes(stored)
-        keep_only(module, function)
-        program = _lower(module, name, check, kernels, finish)
-    cache.store(key, program.to_bytes())
-    return program
+
+        def make() -> DeviceProgram:
+            stored = _stored(key)
+            if stored is not None:
+                return stored
+            keep_only(module, function)
+            program = _lower(module, name, check, kernels, finish)
+            cache.store(key, program.to_bytes())
+            return program
+
+        return once(key, make)
+
+
+def _stored(key: str) -> DeviceProgram | None:
+    content = cache.load(key)
+    try:
+        return None if content is None else DeviceProgram.from_bytes(content)
+    except (ValueError, TypeError, LookupError, RecursionError):  # whole, but written by something else
+        return None
 
 
 def _lower(module: Any, name: str, check: bool, kernels: KernelOptions, finish: Finish) -> DeviceProgram:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import threading
 from functools import cache
 
+from ragged_dialect import locks
 from ragged_dialect.emulator import blocks, checking, collectives, fibers, soft_float
 from ragged_dialect.emulator.context_switch import host_switch, switch_ir
 from ragged_dialect.emulator.jit import Code, provide
@@ -17,6 +17,11 @@ from ragged_dialect.ptx.backend import LOCK
 
 _EXPORTS = ("run_grid", "suspend", "check", "check_local", "check_divisor")
 _MAX_RANGES = MAX_ARGUMENTS + 512
+
+
+def _pages(size: int) -> mmap.mmap:
+    """Memory of this process alone: by default it would be one with that of forked children."""
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
 class Machine:
@@ -30,7 +35,7 @@ class Machine:
         for name in soft_float.NAMES:
             provide(name, self._code.address(name))
         self._memory: list[ctypes.Array[ctypes.c_uint64]] = []
-        self.lock = threading.Lock()
+        self.lock = locks.lock()
         self.run_grid = self._code.function("run_grid")
         self.state_address = self._words(State.stride // WORD)
         self.state = State(self.state_address)
@@ -53,7 +58,7 @@ class Machine:
         state.free_stacks = self._words(MAX_THREADS)
         state.frame_words = frame_words
         state.frame_return = return_word
-        self._stacks = mmap.mmap(-1, mmap.PAGESIZE)
+        self._stacks = _pages(mmap.PAGESIZE)
 
     def address(self, name: str) -> int:
         """The address of a function that kernels call."""
@@ -75,7 +80,7 @@ class Machine:
         state.warp_count = -(-state.thread_count // WARP)
         size = MAX_THREADS * (stack + STACK_GAP)
         if len(self._stacks) < size:
-            self._stacks = mmap.mmap(-1, size)
+            self._stacks = _pages(size)
         state.stack_size = stack
         state.stacks = ctypes.addressof(ctypes.c_char.from_buffer(self._stacks))
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
 
+from ragged_dialect import locks
 from ragged_dialect.errors import CompileError
 from ragged_dialect.ptx.targets import ptx_version
 
 TRIPLE = "nvptx64-nvidia-cuda"
 
 # LLVM's global context is not thread safe; whoever calls llvmlite holds this.
-LOCK = threading.RLock()
+LOCK = locks.lock()
+# llvmlite's own lock, held in every call of its library, also where an object is given up.
+locks.adopt(llvm.ffi.lib._lock._lock)  # pyright: ignore[reportPrivateUsage]
 
 
 @cache

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ragged_dialect import locks
 from ragged_dialect.checks import Check, raise_failed
 from ragged_dialect.errors import DeviceError, DeviceMemoryError, EmulatorError
 from ragged_dialect.runtime.arguments import Array, Converter, numpy_arrays
@@ -37,7 +37,7 @@ class EmulatedDevice:
         self._name = name
         self._emulator = emulator
         self._wide = Late(wide)
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
         self._constants = {name: _aligned(data) for name, data in program.constants.items()}
         self._checks: tuple[Check, ...] = program.checks
         self._status = np.zeros(STATUS_ENTRIES, np.int64)

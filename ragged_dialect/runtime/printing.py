@@ -4,11 +4,14 @@ printed at the end of a tensor."""
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 
-class _Printer:
+class _Printer(threading.local):
+    """Every thread that calls the program has its own tensor under way."""
+
     def __init__(self, labels: Sequence[str]) -> None:
         self.labels = list(labels)
         self.label = ""

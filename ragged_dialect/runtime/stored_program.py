@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from ragged_dialect.layout import Layout
 from ragged_dialect.runtime.host_program import HostProgram
 from ragged_dialect.runtime.signature import Group, Part, Signature, dtype_name, numpy_dtype
 from ragged_dialect.shape import RaggedShape
+
+_FORMAT = "ragged-dialect device program"
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class DeviceProgram:
         """As JSON, which `from_bytes` reads."""
         host = self.host
         data = {
+            "format": _FORMAT,
             "name": self.signature.name,
             "arguments": [_group_data(group) for group in self.signature.arguments],
             "results": [_group_data(group) for group in self.signature.results],
@@ -43,8 +46,11 @@ class DeviceProgram:
 
     @staticmethod
     def from_bytes(content: bytes) -> DeviceProgram:
-        """The program that `to_bytes` wrote."""
+        """The program that `to_bytes` wrote. ValueError for anything else."""
         data = json.loads(content)
+        if not isinstance(data, dict) or data.get("format") != _FORMAT:
+            raise ValueError("not a stored program")
+        data = cast("dict[str, Any]", data)
         host = HostProgram(
             data["source"],
             {name: _array(array) for name, array in data["constants"].items()},
