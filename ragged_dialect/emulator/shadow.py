@@ -82,7 +82,7 @@ def set_ranges(
 def _set_range(machine: Machine, number: int, base: int, size: int) -> Range:
     record = machine.range(number)
     record.base, record.size, record.shadow = base, size, 0
-    record.shared = record.status = record.read_only = 0
+    record.shared = record.status = record.read_only = record.stored = record.invariant = 0
     return record
 
 

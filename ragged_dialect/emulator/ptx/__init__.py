@@ -1,0 +1,5 @@
+"""Runs kernels as PTX text: what the driver of a GPU gets, after LLVM's optimiser."""
+
+from ragged_dialect.emulator.ptx.executor import PtxExecutor
+
+__all__ = ["PtxExecutor"]
