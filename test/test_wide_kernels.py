@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.fake_cupy import FakeCupy
+from ragged_dialect.emulator.cupy_stand_in import StandIn
 from support.gpu_programs import with_emulator
 from support.twice import BAD, GOOD, MESSAGE, TWICE
 
@@ -104,7 +104,7 @@ def test_a_module_that_changes(off: None, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_nothing_is_loaded_into_a_capture(off: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    cupy: FakeCupy = with_emulator(monkeypatch)
+    cupy: StandIn = with_emulator(monkeypatch)
     f = compile(TWICE, target="gpu")
     given = tuple(cupy.asarray(part, blocking=True) for part in GOOD)
     stream = cupy.stream(16)

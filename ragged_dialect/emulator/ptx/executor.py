@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ragged_dialect.emulator.arguments import Argument
 from ragged_dialect.emulator.emulator import Emulator, Size
+from ragged_dialect.emulator.ptx.arguments import unpacked
 from ragged_dialect.emulator.ptx.syntax import Kernel, parse
 from ragged_dialect.emulator.ptx.translation import translate_kernel
 from ragged_dialect.errors import EmulatorError
@@ -48,13 +48,13 @@ class PtxExecutor:
             raise EmulatorError(f"expected one of the kernels {', '.join(self._found) or '(none)'}, got {name}")
         return self._found[name]
 
-    def launch(self, kernel: str, grid: Size, block: Size, args: Sequence[Argument], *, status: Any = None) -> None:
-        """Run a kernel to its end, with C-contiguous arrays for pointers, and numbers. `status` is the
-        array through which threads tell each other to stop. EmulatorError for what does not fit, and
-        for the first fault found."""
-        self.kernel(kernel)
+    def launch(self, kernel: str, grid: Size, block: Size, args: Sequence[Any], *, status: Any = None) -> None:
+        """Run a kernel to its end. `args` are what CuPy would be given: C-contiguous arrays for pointers, and
+        numbers, of NumPy where their size matters. `status` is the array through which threads tell each
+        other to stop. EmulatorError for what does not fit, and for the first fault found."""
+        values = unpacked(self.kernel(kernel), args)
         emulator, constants = self._load(kernel)
-        emulator.launch(kernel, grid, block, [*args, *constants], status=status)
+        emulator.launch(kernel, grid, block, [*values, *constants], status=status)
 
     def _loaded(self, name: str) -> _Loaded:
         text, variables = translate_kernel(self._module, self._found[name])

@@ -1,4 +1,4 @@
-"""A module that stands for CuPy: arrays in host memory, and streams that run later.
+"""A module that stands for CuPy 13 and 14: arrays in host memory, and streams that run later.
 
 What a real GPU does in its own time waits in the queue of a stream here, until somebody waits for
 the stream: code that reads a result too early reads poison. Kernels are run by `launcher`.
@@ -196,17 +196,17 @@ class Module:
         return launch
 
 
-class FakeCupy(types.ModuleType):
-    """The module. `loader` makes of PTX what runs its kernels."""
+class StandIn(types.ModuleType):
+    """The module. `loader` makes of PTX what runs its kernels; `capability` is the device's."""
 
-    def __init__(self, loader: Callable[[str], Launcher]) -> None:
+    def __init__(self, loader: Callable[[str], Launcher], capability: str = "90") -> None:
         super().__init__("cupy")
         self.__version__ = "14.1.0"
         self.loader = loader
         self.loaded: list[bytes] = []
         self.launches: list[Any] = []
         self.refused: int | None = None
-        self.devices, self.device, self.capability, self.driver = 1, 0, "90", 13000
+        self.devices, self.device, self.capability, self.driver = 1, 0, capability, 13000
         self.free_bytes = 1 << 30
         self.pointers: dict[int, int] = {}
         self.ndarray = Array
