@@ -100,7 +100,7 @@ def test_functions_that_the_entry_does_not_reach() -> None:
 
 NO_BODY = "func.func private @g(f32) -> f32\n"
 REFUSED = [
-    (TWICE, {"target": "tpu"}, CompileError, "expected a target among cpu, gpu, emulator, auto, got 'tpu'"),
+    (TWICE, {"target": "tpu"}, CompileError, "expected a target among cpu, gpu, emulator, ptx-emulator, auto, got 'tpu'"),
     (TWICE, {"entry": "thrice"}, CompileError, "expected an entry among twice, got 'thrice'"),
     ("", {"entry": "f"}, CompileError, "expected an entry among no functions, got 'f'"),
     ("", {}, CompileError, "expected one public function or the name of an entry, got 0 functions"),

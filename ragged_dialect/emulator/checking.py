@@ -55,8 +55,6 @@ def check(state: State, at: int, size: int, access: int, number: int) -> None:
         if where.read_only:
             fail(state, READ_ONLY, at, size, access, range_number(state, where))
         where.stored = 1
-        if where.status:
-            state.stopping = 1
     if kind == INVARIANT_LOAD:
         where.invariant = 1
         kind = LOAD
@@ -135,7 +133,7 @@ def track(state: State, where: Range, at: int, size: int, kind: int, access: int
         if kind == STORE:
             granule.stores = own
             continue
-        if where.shared and granule.stores >> 32 < horizon and state.stopping == 0:
+        if where.shared and granule.stores >> 32 < horizon:
             fail(state, UNINITIALISED, at, size, access, range_number(state, where))
         if kind == LOAD:
             granule.loads = joined(state, granule.loads, own, horizon)

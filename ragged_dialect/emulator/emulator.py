@@ -66,7 +66,6 @@ class Emulator:
         """Run a kernel to its end. `args` are C-contiguous arrays for pointers, and numbers.
 
         `status`, one of the arrays, may be accessed in any order: it tells running threads to stop.
-        Once a thread stores to it, others may exit before a barrier.
 
         Raises EmulatorError for arguments that do not fit, and for the first fault found.
         """
@@ -113,7 +112,7 @@ class Emulator:
         state.order, state.random = self._order, int(self._random.integers(1, 1 << 63))
         state.entry = self._code.address(f"{PREFIX}entry.{kernel.name}")
         state.shared, state.shared_size = kernel.shared
-        state.strict, state.stopping, state.error = self._check, 0, NO_ERROR
+        state.strict, state.error = self._check, NO_ERROR
         (ctypes.c_uint64 * len(words)).from_address(self._machine.arguments)[:] = words
         self._machine.prepare_block(block, _STACK + (kernel.stack + 15) // 16 * 16)
 

@@ -115,7 +115,6 @@ class State(Struct):
     ranges: int
     range_count: int
     strict: int
-    stopping: int
     error: int
     error_address: int
     error_size: int
@@ -167,7 +166,6 @@ class Range(Struct):
     shadow: int
     shift: int
     shared: int
-    status: int
     read_only: int
     stored: int
     invariant: int
