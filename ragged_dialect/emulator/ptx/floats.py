@@ -130,7 +130,7 @@ def _unary(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None:
     elif match["op"] == "rsqrt":
         value = body.emit(f"fdiv {kind.llvm} 1.0, {_function(body, 'sqrt', kind, [a])}")
     elif match["op"] == "tanh":
-        value = body.call("tanhf", "float", ["float"], [a])
+        value = body.call("__nv_tanhf", "float", ["float"], [a])
     else:
         value = _function(body, _FUNCTIONS[match["op"]], kind, [a])
     _finish(body, operands[0], kind, value, flush, False)
