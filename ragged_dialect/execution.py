@@ -34,9 +34,9 @@ def compile(
     changed. `entry` may be left out when there is one public function.
 
     Targets: `cpu` takes and returns NumPy arrays, `emulator` too, but runs the GPU's kernels on the
-    CPU and watches them, `ptx-emulator` runs their PTX, what a driver would get, in the same way; `gpu` takes arrays on the device (or NumPy's, which are copied to it) and
-    returns CuPy arrays, queued on CuPy's current stream; `auto` is `gpu` where there is one, else
-    `cpu`. The result's `target` says which.
+    CPU and watches them; so does `ptx-emulator`, with their PTX, which is what a driver gets, launched as on
+    a GPU; `gpu` takes arrays on the device (or NumPy's, which are copied to it) and returns CuPy arrays,
+    queued on CuPy's current stream; `auto` is `gpu` where there is one, else `cpu`. The result's `target` says which.
 
     Without `check` run-time checks are left out, and invalid data is undefined behaviour. On the GPU a
     failed check is raised by a later call or by `synchronize()`; with `check="sync"` by the call

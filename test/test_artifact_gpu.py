@@ -12,12 +12,12 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from ragged_dialect.emulator.cupy_stand_in import StandIn
 from support.gpu_programs import HEADER, with_emulator
 
 from ragged_dialect import CompileError, compile
 from ragged_dialect.artifacts import gpu_module
 from ragged_dialect.artifacts.amalgamation import amalgamate
+from ragged_dialect.emulator.cupy_stand_in import StandIn
 from ragged_dialect.tools import ragged_compile
 
 F32 = np.float32

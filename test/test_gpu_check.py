@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ragged_dialect.emulator.cupy_stand_in import StandIn
 from support.gpu_programs import HEADER, emulator_loader, install
 
 from conftest import ROOT
+from ragged_dialect.emulator.cupy_stand_in import StandIn
 
 GPU = ("gpu_artifacts", "gpu_cases", "gpu_check", "gpu_problems", "gpu_report", "gpu_timing", "gpu_verify")
 BENCHMARKS = ("common", *GPU)

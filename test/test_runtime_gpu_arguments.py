@@ -7,11 +7,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from ragged_dialect.emulator.cupy_stand_in import Array, StandIn, UnownedMemory
 from support.gpu_programs import INDEX, LOADS, MATRIX, SCALE, function, on_device, one, with_python_kernels
 from test_host_program import LAUNCH, MEMORY, VIEWS
 
 from ragged_dialect import ArgumentError
+from ragged_dialect.emulator.cupy_stand_in import Array, StandIn, UnownedMemory
 from ragged_dialect.layout import Layout
 from ragged_dialect.runtime.signature import Group, Part, Signature
 from ragged_dialect.shape import RaggedShape

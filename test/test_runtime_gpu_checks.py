@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ragged_dialect.emulator.cupy_stand_in import StandIn
 from support.gpu_programs import BOUND, INDEX, SCALE, VECTOR, failed, function, on_device, with_python_kernels
 from test_host_program import CHECKED, KERNELS, LAUNCH
 
 import ragged_dialect
 from ragged_dialect import DeviceError, RuntimeCheckError
+from ragged_dialect.emulator.cupy_stand_in import StandIn
 from ragged_dialect.runtime.signature import Signature
 
 F32 = np.float32

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ragged_dialect.emulator.cupy_stand_in import StandIn
 from support.gpu_programs import install, python_loader, with_emulator
 from support.twice import BAD, GOOD, MESSAGE, TWICE, ZEROS
 
 import ragged_dialect
 from ragged_dialect import CompileError, DeviceError, RuntimeCheckError, compile
+from ragged_dialect.emulator.cupy_stand_in import StandIn
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ragged_dialect.emulator.cupy_stand_in import StandIn
 from support.gpu_programs import (
     BOUND,
     HEADER,
@@ -24,6 +23,7 @@ from support.host_programs import device
 from test_host_program import CHECKED, KERNELS, LAUNCH, MEMORY
 
 from ragged_dialect import DeviceError, EmulatorError, RuntimeCheckError
+from ragged_dialect.emulator.cupy_stand_in import StandIn
 from ragged_dialect.runtime.gpu_driver import cuda_of_ptx, device_arch
 from ragged_dialect.runtime.signature import Signature
 

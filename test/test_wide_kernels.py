@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ragged_dialect.emulator.cupy_stand_in import StandIn
 from support.gpu_programs import with_emulator
 from support.twice import BAD, GOOD, MESSAGE, TWICE
 
@@ -18,6 +17,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.asm.module import parse_module
 from ragged_dialect.compiler import device
 from ragged_dialect.dialect import context
+from ragged_dialect.emulator.cupy_stand_in import StandIn
 from ragged_dialect.runtime import narrow
 from ragged_dialect.runtime.narrow import Late
 from ragged_dialect.runtime.stored_program import DeviceProgram

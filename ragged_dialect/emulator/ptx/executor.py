@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ragged_dialect.emulator.emulator import Emulator, Size
+from ragged_dialect.emulator.jit import promoted
 from ragged_dialect.emulator.ptx.arguments import unpacked
 from ragged_dialect.emulator.ptx.syntax import Kernel, parse
 from ragged_dialect.emulator.ptx.translation import translate_kernel
 from ragged_dialect.errors import EmulatorError
+from ragged_dialect.ptx.backend import LOCK
 
 STATIC_SHARED = 48 * 1024
 """Bytes of shared variables that a block may have (CUDA C++ Programming Guide, technical specifications)."""
@@ -60,4 +62,6 @@ class PtxExecutor:
         text, variables = translate_kernel(self._module, self._found[name])
         constants = [np.frombuffer(v.initial or bytes(v.size), np.uint8) for v in variables]
         order, seed, packed = self._options
+        with LOCK:
+            text = promoted(text)
         return _Loaded(Emulator(text, order=order, seed=seed, packed=packed), constants)

@@ -226,7 +226,7 @@ _END = r"(?P<ftz>\.ftz)?(?P<sat>\.sat)?"
 _TABLE: tuple[tuple[str, Rule], ...] = (
     (rf"(?P<op>add|sub|mul)(?:\.rn)?{_END}\.(?P<type>{_ANY})", _binary),
     (rf"(?P<op>div)\.(?:rn|approx|full){_END}\.(?P<type>f32|f64)", _binary),
-    (rf"(?P<op>add|sub|fma)\.rn(?P<sat>\.sat)?\.f32\.(?P<type>f16|bf16)", _mixed),
+    (r"(?P<op>add|sub|fma)\.rn(?P<sat>\.sat)?\.f32\.(?P<type>f16|bf16)", _mixed),
     (rf"fma\.rn{_END}(?P<relu>\.relu)?\.(?P<type>{_ANY})", _fma),
     (rf"(?P<op>neg|abs)(?P<ftz>\.ftz)?\.(?P<type>{_SCALAR}|f16x2|bf16x2)", _unary),
     (r"(?P<op>rcp|sqrt|rsqrt|ex2|lg2|sin|cos|tanh)\.(?:rn|approx)(?P<ftz>\.ftz)?\.(?P<type>f32|f64)", _unary),
