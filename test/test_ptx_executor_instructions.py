@@ -335,6 +335,9 @@ def test_packed(kind: str, element: str) -> None:
         same(found[1::2].copy(), high.astype(a.dtype))
 
 
+ROUNDINGS = [("rzi", np.trunc), ("rni", np.rint), ("rmi", np.floor), ("rpi", np.ceil)]
+
+
 # 9.7.9.22: cvt
 @pytest.mark.parametrize("target", ["f16", "bf16", "f32", "f64"])
 @pytest.mark.parametrize("source", ["f16", "bf16", "f32", "f64"])
@@ -360,7 +363,7 @@ def test_integers_to_floats(source: str, target: str) -> None:
     assert [float(x) for x in found] == [float(nearest(Fraction(int(x)), target)) for x in a]
 
 
-@pytest.mark.parametrize(("mode", "reference"), [("rzi", np.trunc), ("rni", np.rint), ("rmi", np.floor), ("rpi", np.ceil)])
+@pytest.mark.parametrize(("mode", "reference"), ROUNDINGS)
 @pytest.mark.parametrize("target", ["s16", "u16", "s32", "u32", "s64", "u64"])
 @pytest.mark.parametrize("source", ["f16", "f32", "f64"])
 def test_floats_to_integers(source: str, target: str, mode: str, reference: Reference) -> None:
@@ -379,7 +382,7 @@ def test_floats_to_integers(source: str, target: str, mode: str, reference: Refe
         assert int(got) == want, (x, mode)
 
 
-@pytest.mark.parametrize(("mode", "reference"), [("rzi", np.trunc), ("rni", np.rint), ("rmi", np.floor), ("rpi", np.ceil)])
+@pytest.mark.parametrize(("mode", "reference"), ROUNDINGS)
 def test_rounding_to_integral_numbers(mode: str, reference: Reference) -> None:
     for kind in ("f32", "f64"):
         a = floats(kind)

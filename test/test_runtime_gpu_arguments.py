@@ -167,7 +167,8 @@ def test_arrays_refused(cupy: StandIn, make: Any, message: str) -> None:
 
 def test_an_array_over_freed_memory(cupy: StandIn) -> None:
     f = function(cupy, LAUNCH, SCALE)
-    x = Array(cupy, np.zeros((1, 2), F32), 0, UnownedMemory())
+    owner = cupy.empty((1, 2), F32)
+    x = Array(cupy, owner.host, 0, UnownedMemory())
     f(x, 1.0, False)
     cupy.pointers[x.data.ptr] = 0
     with pytest.raises(ArgumentError, match="got a host pointer or one that was freed"):

@@ -54,7 +54,7 @@ OPTIONS = [
     ({"target": "emulator", "arch": "sm_90"}, "expected no arch for target 'emulator', got 'sm_90'"),
     ({"check": "later"}, "expected True, False or 'sync' for check, got 'later'"),
     ({"sync": "maybe"}, "expected 'allow' or 'forbid' for sync, got 'maybe'"),
-    ({"target": "tpu"}, "expected a target among cpu, gpu, emulator, auto, got 'tpu'"),
+    ({"target": "tpu"}, "expected a target among cpu, gpu, emulator, ptx-emulator, auto, got 'tpu'"),
 ]
 
 

@@ -10,7 +10,7 @@ import math
 import types
 from collections.abc import Callable
 from itertools import count
-from typing import Any
+from typing import Any, Literal
 from weakref import WeakSet
 
 import numpy as np
@@ -215,7 +215,7 @@ class Array:
         """Another view of a contiguous array."""
         return self._view(self.host.reshape(shape))
 
-    def copy(self, order: str = "C") -> Array:
+    def copy(self, order: Literal["C", "F"] = "C") -> Array:
         """A copy."""
         return self._later(lambda: np.array(self.host, order=order))
 

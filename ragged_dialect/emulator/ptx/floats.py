@@ -89,7 +89,8 @@ def _fma(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None:
     """`.relu` makes negative results 0 and keeps a NaN canonical."""
     kind, flush = TYPES[match["type"]], bool(match["ftz"])
     values = _inputs(body, operands[1:], kind, flush)
-    value = _function(body, "fma", kind, values) if kind.bits > 16 and kind.llvm[0] != "<" else _narrow_fma(body, kind, values)
+    native = kind.name in ("f32", "f64")
+    value = _function(body, "fma", kind, values) if native else _narrow_fma(body, kind, values)
     if match["relu"]:
         value = _function(body, "maximum", kind, [value, _number(kind, "0.0")])
     _finish(body, operands[0], kind, value, flush, bool(match["sat"]))
@@ -102,7 +103,8 @@ def _narrow_fma(body: Body, kind: Type, values: list[str]) -> str:
         element, result = TYPES[kind.name[:-2]], "poison"
         for lane in range(2):
             taken = [body.emit(f"extractelement {kind.llvm} {value}, i32 {lane}") for value in values]
-            result = body.emit(f"insertelement {kind.llvm} {result}, {element.llvm} {_narrow_fma(body, element, taken)}, i32 {lane}")
+            part = _narrow_fma(body, element, taken)
+            result = body.emit(f"insertelement {kind.llvm} {result}, {element.llvm} {part}, i32 {lane}")
         return result
     a, b, c = (body.emit(f"fpext {kind.llvm} {value} to double") for value in values)
     product = body.emit(f"fmul double {a}, {b}")
@@ -179,7 +181,8 @@ def _convert_integers(body: Body, match: re.Match[str], operands: tuple[str, ...
 def _to_float(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None:
     target, source = TYPES[match["to"]], TYPES[match["from"]]
     value = body.value(operands[1], source)
-    body.set(operands[0], target, body.emit(f"{'s' if source.signed else 'u'}itofp {source.llvm} {value} to {target.llvm}"))
+    name = "sitofp" if source.signed else "uitofp"
+    body.set(operands[0], target, body.emit(f"{name} {source.llvm} {value} to {target.llvm}"))
 
 
 def _to_integer(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None:
@@ -204,7 +207,8 @@ def _convert_floats(body: Body, match: re.Match[str], operands: tuple[str, ...])
     if target.bits == source.bits:
         value = _function(body, _ROUNDINGS[match["round"]], source, [value]) if match["round"] else value
     else:
-        value = body.emit(f"{'fpext' if target.bits > source.bits else 'fptrunc'} {source.llvm} {value} to {target.llvm}")
+        name = "fpext" if target.bits > source.bits else "fptrunc"
+        value = body.emit(f"{name} {source.llvm} {value} to {target.llvm}")
     if match["relu"]:
         value = _function(body, "maximum", target, [value, "0.0"])
     _finish(body, operands[0], target, value, flush and target.name == "f32", bool(match["sat"]))
@@ -236,7 +240,10 @@ _TABLE: tuple[tuple[str, Rule], ...] = (
     (r"cvt\.(?P<to>[us](?:8|16|32|64))\.(?P<from>[us](?:8|16|32|64))", _convert_integers),
     (rf"cvt\.rn\.(?P<to>{_SCALAR})\.(?P<from>[us](?:8|16|32|64))", _to_float),
     (rf"cvt\.(?P<round>r[nzmp]i)(?P<ftz>\.ftz)?\.(?P<to>[us](?:8|16|32|64))\.(?P<from>{_SCALAR})", _to_integer),
-    (rf"cvt(?:\.rn|\.(?P<round>r[nzmp]i))?(?P<relu>\.relu)?{_END}\.(?P<to>{_SCALAR})\.(?P<from>{_SCALAR})", _convert_floats),
+    (
+        rf"cvt(?:\.rn|\.(?P<round>r[nzmp]i))?(?P<relu>\.relu)?{_END}\.(?P<to>{_SCALAR})\.(?P<from>{_SCALAR})",
+        _convert_floats,
+    ),
     (r"cvt\.rn(?P<relu>\.relu)?\.(?P<to>f16x2|bf16x2)\.f32", _pack),
 )
 RULES = tuple((re.compile(pattern), rule) for pattern, rule in _TABLE)

@@ -207,7 +207,8 @@ def _move(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None:
         found = "0"
         for position, part in enumerate(parts(source)):
             wide = body.emit(f"zext {narrow.llvm} {body.value(part, narrow)} to i{kind.bits}")
-            found = body.emit(f"or i{kind.bits} {found}, {body.emit(f'shl i{kind.bits} {wide}, {position * narrow.bits}')}")
+            placed = body.emit(f"shl i{kind.bits} {wide}, {position * narrow.bits}")
+            found = body.emit(f"or i{kind.bits} {found}, {placed}")
         body.set(target, TYPES[f"b{kind.bits}"], found)
     elif target.startswith("{"):
         value = body.value(source, TYPES[f"b{kind.bits}"])

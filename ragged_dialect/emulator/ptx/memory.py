@@ -13,12 +13,12 @@ from ragged_dialect.emulator.ptx.body import Body, Rule, block, parts
 from ragged_dialect.emulator.ptx.types import TYPES
 from ragged_dialect.errors import EmulatorError
 
-_SPACES = {"global": "ptr addrspace(1)", "shared": "ptr addrspace(3)", "local": "ptr", "const": "ptr addrspace(1)", "": "ptr"}
+_SPACES = {"global": "ptr addrspace(1)", "const": "ptr addrspace(1)", "shared": "ptr addrspace(3)", None: "ptr"}
 _TYPE = r"[bus](?:8|16|32|64)|f32|f64"
 _ATOMICS = {"add": "add", "and": "and", "or": "or", "xor": "xor", "exch": "xchg", "min": "min", "max": "max"}
 
 
-def _pointer(body: Body, space: str, operand: str) -> str:
+def _pointer(body: Body, space: str | None, operand: str) -> str:
     kind = _SPACES[space]
     return f"{kind} {body.emit(f'inttoptr i64 {body.address(operand)} to {kind}')}"
 
@@ -34,7 +34,8 @@ def _load(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None:
     size = kind.bits // 8 * len(targets)
     invariant = ", !invariant.load !0" if match["nc"] else ""
     volatile = "volatile " if match["volatile"] else ""
-    loaded = body.emit(f"load {volatile}{whole}, {_pointer(body, match['space'] or '', operands[1])}, align {size}{invariant}")
+    pointer = _pointer(body, match["space"], operands[1])
+    loaded = body.emit(f"load {volatile}{whole}, {pointer}, align {size}{invariant}")
     for position, target in enumerate(targets):
         part = loaded if len(targets) == 1 else body.emit(f"extractelement {whole} {loaded}, i32 {position}")
         if target != "_":
@@ -49,10 +50,12 @@ def _store(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None:
     if len(sources) > 1:
         stored = "poison"
         for position, source in enumerate(sources):
-            stored = body.emit(f"insertelement {whole} {stored}, {kind.llvm} {body.value(source, kind)}, i32 {position}")
+            part = body.value(source, kind)
+            stored = body.emit(f"insertelement {whole} {stored}, {kind.llvm} {part}, i32 {position}")
     size = kind.bits // 8 * len(sources)
     volatile = "volatile " if match["volatile"] else ""
-    body.run(f"store {volatile}{whole} {stored}, {_pointer(body, match['space'] or '', operands[0])}, align {size}")
+    pointer = _pointer(body, match["space"], operands[0])
+    body.run(f"store {volatile}{whole} {stored}, {pointer}, align {size}")
 
 
 def _count(match: re.Match[str], registers: list[str]) -> None:
@@ -80,7 +83,7 @@ def _atomic(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None
         operator = "u" + operator
     operator = "f" + operator if kind.float and operator != "xchg" else operator
     size = kind.bits // 8
-    pointer = _pointer(body, match["space"] or "", address)
+    pointer = _pointer(body, match["space"], address)
     old = body.emit(f"atomicrmw {operator} {pointer}, {kind.llvm} {body.value(values[0], kind)} seq_cst, align {size}")
     if target and target != "_":
         body.set(target, kind, old)
@@ -90,7 +93,7 @@ def _swap(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None:
     """`atom.cas`: the old value."""
     kind = TYPES[match["type"]]
     expected, new = (body.value(operand, kind) for operand in operands[2:])
-    pointer = _pointer(body, match["space"] or "", operands[1])
+    pointer = _pointer(body, match["space"], operands[1])
     pair = body.emit(
         f"cmpxchg {pointer}, {kind.llvm} {expected}, {kind.llvm} {new} seq_cst seq_cst, align {kind.bits // 8}"
     )
@@ -115,16 +118,21 @@ def _return(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None
     body.run(f"{body.label('after')}:")
 
 
+def _other_barrier(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> EmulatorError:
+    got = f"{match[0]} {', '.join(operands)}"
+    return EmulatorError(f"{body.kernel.name}: expected barrier 0 of all threads, got {got}")
+
+
 def _barrier(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None:
     if operands != ("0",):
-        raise EmulatorError(f"{body.kernel.name}: expected barrier 0 of all threads, got {match[0]} {', '.join(operands)}")
+        raise _other_barrier(body, match, operands)
     body.call("llvm.nvvm.barrier.cta.sync.aligned.all", "void", ["i32"], ["0"])
 
 
 def _barrier_reduction(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None:
     """`bar.red`: how many threads, whether all or any hold."""
     if operands[1] != "0" or len(operands) != 3:
-        raise EmulatorError(f"{body.kernel.name}: expected barrier 0 of all threads, got {', '.join(operands)}")
+        raise _other_barrier(body, match, operands)
     kind = "i32" if match[1] == "popc" else "i1"
     holds = body.value(operands[2].lstrip("!"), TYPES["pred"])
     if operands[2].startswith("!"):
@@ -169,16 +177,17 @@ def _active(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None
     body.set(operands[0], TYPES["b32"], body.call("llvm.nvvm.activemask", "i32", [], []))
 
 
-_SPACE = r"(?:\.(?P<space>global|shared|local|const)(?:::cta)?)?"
+_SPACE = r"(?:\.(?P<space>global|shared|const)(?:::cta)?)?"
 _ORDER = r"(?P<volatile>\.volatile|\.(?:relaxed|acquire|release)\.(?:cta|gpu|sys))?(?:\.weak)?"
+_SCOPE = r"(?:\.\w+\.(?:cta|gpu|sys))?"
 _CACHE = r"(?:\.L[12]::\w+|\.c[agsv])?"
 _SHAPE = rf"(?:\.v(?P<count>[248]))?\.(?P<type>{_TYPE})"
 _TABLE: tuple[tuple[str, Rule], ...] = (
     (rf"ld\.param\.(?P<type>{_TYPE})", _parameter),
     (rf"ld{_ORDER}{_SPACE}(?P<nc>\.nc)?{_CACHE}{_SHAPE}", _load),
     (rf"st{_ORDER}{_SPACE}{_CACHE}{_SHAPE}", _store),
-    (rf"(?P<op>atom|red)(?:\.\w+\.(?:cta|gpu|sys))?{_SPACE}\.(?P<name>{'|'.join(_ATOMICS)})\.(?P<type>{_TYPE})", _atomic),
-    (rf"atom(?:\.\w+\.(?:cta|gpu|sys))?{_SPACE}\.cas\.(?P<type>b32|b64)", _swap),
+    (rf"(?P<op>atom|red){_SCOPE}{_SPACE}\.(?P<name>{'|'.join(_ATOMICS)})\.(?P<type>{_TYPE})", _atomic),
+    (rf"atom{_SCOPE}{_SPACE}\.cas\.(?P<type>b32|b64)", _swap),
     (r"(?:membar\.\w+|fence\.\w+\.\w+)", _nothing),
     (r"cvta(?:\.to)?\.(?:global|shared|local)\.u64", _convert_address),
     (r"bra(?:\.uni)?", _branch),

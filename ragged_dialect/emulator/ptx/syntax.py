@@ -60,8 +60,8 @@ class Label(NamedTuple):
 
 @dataclass
 class Kernel:
-    """A kernel: parameters, registers (`%r` of `%r<9>`, or a name, to its type), variables, statements in order, and the
-    threads per block that it allows (0: any number)."""
+    """A kernel: parameters, registers (`%r` of `%r<9>`, or a name, to its type), variables, statements in
+    order, and the threads per block that it allows (0: any number)."""
 
     name: str
     parameters: list[Parameter]
