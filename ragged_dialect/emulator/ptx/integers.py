@@ -9,8 +9,10 @@ from ragged_dialect.emulator.ptx.types import TYPES, Type
 
 _INTEGER = r"[bus](?:16|32|64)"
 _OPERATORS = {"add": "add", "sub": "sub", "mul.lo": "mul", "and": "and", "or": "or", "xor": "xor"}
-_COMPARE = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
-_UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
+_INTEGER_COMPARE = {
+    **{name: name for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **{"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"},
+}
 # Ordered: false for a NaN. The second ones are true for a NaN.
 _FLOAT_COMPARE = {
     **{name: f"o{name}" for name in ("eq", "lt", "le", "gt", "ge")},
@@ -167,7 +169,7 @@ def _compare(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> Non
     if kind.float:
         found = body.emit(f"fcmp {_FLOAT_COMPARE[match[1]]} {kind.llvm} {a}, {b}")
     else:
-        name = _UNSIGNED.get(match[1], _COMPARE.get(match[1], ""))
+        name = _INTEGER_COMPARE[match[1]]
         prefix = "" if name in ("eq", "ne") else "s" if kind.signed else "u"
         found = body.emit(f"icmp {prefix}{name} {kind.llvm} {a}, {b}")
     results = [found, body.emit(f"xor i1 {found}, true")]
@@ -235,7 +237,8 @@ _TABLE: tuple[tuple[str, Rule], ...] = (
     (r"shf\.([lr])\.(wrap|clamp)\.b32", _funnel),
     (r"(popc|clz|brev)\.(b32|b64)", _count),
     (r"prmt\.b32", _permute),
-    (rf"setp\.(\w+)(?:\.(and|or|xor))?\.({_INTEGER}|{_FLOAT})", _compare),
+    (rf"setp\.({'|'.join(_INTEGER_COMPARE)})(?:\.(and|or|xor))?\.({_INTEGER})", _compare),
+    (rf"setp\.({'|'.join(_FLOAT_COMPARE)})(?:\.(and|or|xor))?\.({_FLOAT})", _compare),
     (rf"selp\.({_INTEGER}|{_FLOAT})", _select),
     (rf"mov\.({_INTEGER}|{_FLOAT})", _move),
 )
