@@ -12,6 +12,7 @@ from support.ptx_text import kernel
 from ragged_dialect.emulator.ptx import PtxExecutor
 from ragged_dialect.errors import EmulatorError, RuntimeCheckError
 
+HEADER = ".version 8.0\n.target sm_90\n.address_size 64\n"
 WRONG = "wrong results"
 ALIGNED = "expected an address aligned to"
 BEYOND = "expected an access to an argument"
@@ -31,10 +32,12 @@ FAULTS = {
     "threads that leave early": (SUM, BARRIER, r"setp.eq.u32 %p1, %tid.x, 5;\n@%p1 ret;\nbar.sync 0;\n", GONE),
     "mask of shuffles": (SUM, r"(shfl\.sync.*), -1;", r"\1, 65535;", MASK),
     "mask of votes": (SUM, r"(vote\.sync.*), -1;", r"\1, 1;", MASK),
-    "a parameter of 4 bytes": (SUM, r"\.param \.u64 (f_\d\w*_param_\d+)([,\n])", r".param .u32 \1\2", "expected 4 bytes for"),
+    "a parameter of 4 bytes": (SUM, r"\.param \.u64 (f_\d\w*_param_\d+)([,\n])", r".param .u32 \1\2",
+                              "expected 4 bytes for"),
     "a parameter too few": (SUM, r"\t\.param \.u64 \w+_param_1,\n", "", r"expected \d+ arguments, got"),
     "a number for a pointer": (SUM, r"\.u64 \.ptr \.align 16", ".u64", "got ndarray"),
-    "two pointers swapped": (CENTER, r"(\.ptr \.align 16) (\w+),(\s+\S+ \S+) (\.ptr \.align 16) (\w+)", r"\1 \5,\3 \4 \2", f"{WRONG}|{BEYOND}"),
+    "two pointers swapped": (CENTER, r"(\.ptr \.align 16) (\w+),(\s+\S+ \S+) (\.ptr \.align 16) (\w+)", r"\1 \5,\3 \4 \2",
+                              f"{WRONG}|{BEYOND}"),
     "offsets of half a word": (SUM, r"(shl\.b64 .*), 3;", r"\1, 2;", ALIGNED),
     "rows of another width": (SUM, r"(mad\.lo\.s64 .*), 24,", r"\1, 20,", f"{WRONG}|{ALIGNED}"),
     "loads beyond the end": (SUM, r"(ld\.global\.nc\S+ \t\S+), \[(%rd\d+)\]", r"\1, [\2+1048576]", BEYOND),
@@ -120,10 +123,10 @@ def test_a_register_that_was_never_written_shows() -> None:
     [
         (".version 8.0\n.target sm_90\n.address_size 32\n", "expected PTX with .target and .address_size 64"),
         ("", "expected PTX with .target"),
-        (".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\nret;\n", "expected } at the end of k"),
-        (".version 8.0\n.target sm_90\n.address_size 64\n.tex .u32 t;\n", "expected PTX that the executor knows"),
-        (".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\nret\n}\n", "expected"),
-        (".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .b8 x[3])\n{\nret;\n}\n", "scalar parameter"),
+        (f"{HEADER}.visible .entry k()\n{{\nret;\n", "expected } at the end of k"),
+        (f"{HEADER}.tex .u32 t;\n", "expected PTX that the executor knows"),
+        (f"{HEADER}.visible .entry k()\n{{\nret\n}}\n", "expected"),
+        (f"{HEADER}.visible .entry k(.param .b8 x[3])\n{{\nret;\n}}\n", "expected a scalar parameter"),
     ],
 )  # fmt: skip
 def test_other_text_is_refused(text: str, expected: str) -> None:
@@ -149,7 +152,7 @@ def test_a_kernel_that_is_not_there() -> None:
 )
 def test_numbers_are_passed_as_cupy_packs_them(value: object, expected: str) -> None:
     text = (
-        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u32 x)\n"
+        f"{HEADER}.visible .entry k(.param .u32 x)\n"
         "{\n.reg .b32 %r<2>;\nld.param.b32 %r1, [x];\nret;\n}\n"
     )
     PtxExecutor(text).launch("k", (1, 1, 1), (1, 1, 1), [np.int32(7)])
