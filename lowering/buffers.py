@@ -18,6 +18,8 @@ VIEWS = frozenset(
 )
 """Ops whose first operand and result are the same memory."""
 
+_READERS = frozenset(("memref.load", "memref.dim", "vector.load"))
+
 
 def is_buffer(value: Any) -> bool:
     """Whether a value is a memref."""
@@ -57,6 +59,18 @@ def is_allocation(value: Any) -> bool:
     """Whether a buffer is a fresh allocation."""
     op = defining_op(value)
     return op is not None and op.name == "memref.alloc"
+
+
+def only_read(value: Any) -> bool:
+    """Whether every use of a buffer, or of a view of it, reads elements or extents."""
+    for use in value.uses:
+        op = use.owner.operation
+        if op.name in VIEWS:
+            if not only_read(op.results[0]):
+                return False
+        elif op.name not in _READERS:
+            return False
+    return True
 
 
 def is_constant(value: Any) -> bool:

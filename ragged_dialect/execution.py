@@ -11,7 +11,7 @@ from ragged_dialect.runtime.program import DeviceFunction
 
 __all__ = ["TARGETS", "Lowered", "compile", "lower_for_cpu", "thread_count"]
 
-TARGETS = ("cpu", "gpu", "emulator", "auto")
+TARGETS = ("cpu", "gpu", "emulator", "ptx-emulator", "auto")
 _CHECKS = (True, False, "sync")
 _SYNC = ("allow", "forbid")
 
@@ -34,9 +34,9 @@ def compile(
     changed. `entry` may be left out when there is one public function.
 
     Targets: `cpu` takes and returns NumPy arrays, `emulator` too, but runs the GPU's kernels on the
-    CPU and watches them; `gpu` takes arrays on the device (or NumPy's, which are copied to it) and
-    returns CuPy arrays, queued on CuPy's current stream; `auto` is `gpu` where there is one, else
-    `cpu`. The result's `target` says which.
+    CPU and watches them; so does `ptx-emulator`, with their PTX, which is what a driver gets, launched as on
+    a GPU; `gpu` takes arrays on the device (or NumPy's, which are copied to it) and returns CuPy arrays,
+    queued on CuPy's current stream; `auto` is `gpu` where there is one, else `cpu`. The result's `target` says which.
 
     Without `check` run-time checks are left out, and invalid data is undefined behaviour. On the GPU a
     failed check is raised by a later call or by `synchronize()`; with `check="sync"` by the call
@@ -57,11 +57,20 @@ def compile(
         arch = arch if target == "gpu" else None
     if target == "cpu":
         return compile_for_cpu(source, entry, bool(check))
-    from ragged_dialect.compiler.device import KernelOptions, compile_for_emulator, compile_for_gpu
+    from ragged_dialect.compiler.device import (
+        KernelOptions,
+        compile_for_emulator,
+        compile_for_gpu,
+        compile_for_ptx_emulator,
+    )
+    from ragged_dialect.ptx.targets import DEFAULT_ARCH
 
     if target == "emulator":
         return compile_for_emulator(source, entry, bool(check), sync, KernelOptions(index_bits == 32, schedule))
-    return compile_for_gpu(source, entry, check, sync, KernelOptions(index_bits != 64, schedule), arch, fast_math)
+    narrow = KernelOptions(index_bits != 64, schedule)
+    if target == "ptx-emulator":
+        return compile_for_ptx_emulator(source, entry, bool(check), sync, narrow, arch or DEFAULT_ARCH, fast_math)
+    return compile_for_gpu(source, entry, check, sync, narrow, arch, fast_math)
 
 
 def _check_options(target: str, check: bool | str, arch: str | None, sync: str, index_bits: int | None) -> None:

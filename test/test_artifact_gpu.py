@@ -12,12 +12,12 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.fake_cupy import FakeCupy
 from support.gpu_programs import HEADER, with_emulator
 
 from ragged_dialect import CompileError, RangeError, compile
 from ragged_dialect.artifacts import gpu_module
 from ragged_dialect.artifacts.amalgamation import amalgamate
+from ragged_dialect.emulator.cupy_stand_in import StandIn
 from ragged_dialect.tools import ragged_compile
 
 F32 = np.float32
@@ -33,7 +33,7 @@ GOOD = (np.array([[0.1, 1], [2, 3], [4, 5]], F32), np.array([0, 1, 1, 3]))
 
 
 @pytest.fixture
-def cupy(monkeypatch: pytest.MonkeyPatch) -> FakeCupy:
+def cupy(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     """The fake with kernels that the emulator runs."""
     return with_emulator(monkeypatch)
 
@@ -58,7 +58,7 @@ def artifact(path: Path, source: str, **options: Any) -> Any:
     return imported(gpu_module.write(source, None, path / "made.py", arch="sm_90", **options))
 
 
-def test_results(tmp_path: Path, cupy: FakeCupy) -> None:
+def test_results(tmp_path: Path, cupy: StandIn) -> None:
     made = artifact(tmp_path, SOFT)
     (values, offsets), lengths = made.soft(GOOD, 2.5)
     expected = compile(SOFT, target="emulator")(GOOD, 2.5)
@@ -66,7 +66,7 @@ def test_results(tmp_path: Path, cupy: FakeCupy) -> None:
     assert (offsets.get().tolist(), lengths.get().tolist()) == ([0, 1, 1, 3], [1, 0, 2])
 
 
-def test_buffers_of_any_size(tmp_path: Path, cupy: FakeCupy) -> None:
+def test_buffers_of_any_size(tmp_path: Path, cupy: StandIn) -> None:
     """The file has the kernels with 64-bit indices too; they are loaded when a launch needs them."""
     made = artifact(tmp_path, SOFT)
     expected = made.soft(GOOD, 2.5)[0][0].get().tolist()
@@ -77,7 +77,7 @@ def test_buffers_of_any_size(tmp_path: Path, cupy: FakeCupy) -> None:
     assert [b"_i32" in ptx for ptx in cupy.loaded] == [True, False]
 
 
-def test_printing(tmp_path: Path, cupy: FakeCupy, capsys: pytest.CaptureFixture[str]) -> None:
+def test_printing(tmp_path: Path, cupy: StandIn, capsys: pytest.CaptureFixture[str]) -> None:
     text = f'func.func @f(%x: {X}) {{ ragged.print %x {{label = "x"}} : ({X}) -> () return }}'
     assert artifact(tmp_path, text).f(GOOD) is None
     out = capsys.readouterr().out
@@ -85,7 +85,7 @@ def test_printing(tmp_path: Path, cupy: FakeCupy, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out == out
 
 
-def test_errors(tmp_path: Path, cupy: FakeCupy) -> None:
+def test_errors(tmp_path: Path, cupy: StandIn) -> None:
     """The texts of the package, of classes of the module's own."""
     made = artifact(tmp_path, SOFT)
     function = compile(SOFT)
@@ -104,7 +104,7 @@ def test_errors(tmp_path: Path, cupy: FakeCupy) -> None:
     assert str(failure.value) == "argument 0: level 1, component 0: expected offsets[1] == 3, got 2"
 
 
-def test_an_index_out_of_range(tmp_path: Path, cupy: FakeCupy) -> None:
+def test_an_index_out_of_range(tmp_path: Path, cupy: StandIn) -> None:
     """One class for a kind of check, here as in the package."""
     text = f"""func.func @row(%x: {X}, %i: index) -> tensor<?x2xf32> {{
       %0 = ragged.select %x, %i {{dim = 0}} : ({X}, index) -> tensor<?x2xf32>
@@ -119,7 +119,7 @@ def test_an_index_out_of_range(tmp_path: Path, cupy: FakeCupy) -> None:
     assert issubclass(made.RangeError, RuntimeError)
 
 
-def test_checks_at_once_and_none(tmp_path: Path, cupy: FakeCupy) -> None:
+def test_checks_at_once_and_none(tmp_path: Path, cupy: StandIn) -> None:
     bad = (GOOD[0], np.array([0, 2]))
     made = artifact(tmp_path, SOFT, check="sync")
     assert "Every call waits for its checks." in made.__doc__
@@ -130,7 +130,7 @@ def test_checks_at_once_and_none(tmp_path: Path, cupy: FakeCupy) -> None:
     assert made.soft(bad, 1.0)[0][1].get().tolist() == [0, 2]
 
 
-def test_constants_and_bfloat16(tmp_path: Path, cupy: FakeCupy) -> None:
+def test_constants_and_bfloat16(tmp_path: Path, cupy: StandIn) -> None:
     text = """func.func @f(%a: bf16) -> (bf16, tensor<2xbf16>) {
       %0 = arith.constant dense<[1.5, -2.0]> : tensor<2xbf16>
       %1 = arith.mulf %a, %a : bf16
@@ -142,7 +142,7 @@ def test_constants_and_bfloat16(tmp_path: Path, cupy: FakeCupy) -> None:
         assert (number, constant.dtype, constant.get().tolist()) == (2.25, np.dtype(ml_dtypes.bfloat16), [1.5, -2])
 
 
-def test_the_file(tmp_path: Path, cupy: FakeCupy) -> None:
+def test_the_file(tmp_path: Path, cupy: StandIn) -> None:
     """Reads well from the top, and imports NumPy and what comes with Python."""
     text = gpu_module.write(SOFT, None, tmp_path / "soft.py", arch="sm_90").read_text()
     assert text.startswith(
@@ -171,7 +171,7 @@ def test_names_of_the_runtime_differ() -> None:
 
 
 @pytest.mark.parametrize("name", ["bind", "Signature", "np", "class", "synchronize", "my-name", "numpy_dtype"])
-def test_names_refused(tmp_path: Path, cupy: FakeCupy, name: str) -> None:
+def test_names_refused(tmp_path: Path, cupy: StandIn, name: str) -> None:
     with pytest.raises(CompileError) as error:
         artifact(tmp_path, f"func.func @{json.dumps(name)}(%a: f32) -> f32 {{ return %a : f32 }}")
     assert str(error.value) == f"expected an entry whose name is free in the Python module, got '{name}'"

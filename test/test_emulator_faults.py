@@ -339,18 +339,22 @@ report:
   br label %end
 
 work:
-  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
-  br label %end
+WAIT  br label %end
 
 end:"""
 
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_status_may_be_accessed_in_any_order(order: str) -> None:
-    """A thread that stops tells the others without synchronising, and leaves them at their barrier."""
-    status = np.zeros(1, np.int32)
-    text = by_hand("ptr %0", STOPPING, ["declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)"])
+    """A thread that stops tells the others without synchronising, but must not leave them at their barrier."""
+    status, barrier = np.zeros(1, np.int32), "llvm.nvvm.barrier.cta.sync.aligned.all"
+    text = by_hand("ptr %0", STOPPING.replace("WAIT", ""), [])
     Emulator(text, order=order).launch("k", (3, 1, 1), (64, 1, 1), [status], status=status)
     assert status[0] == 1
     status[:] = 0
     refused(text, "argument 0 of 4 bytes that races with", [status], 3, 64, order)
+    waiting = STOPPING.replace("WAIT", f"  call void @{barrier}(i32 0)\n")
+    with pytest.raises(EmulatorError, match="expected all threads of the block at barrier"):
+        Emulator(by_hand("ptr %0", waiting, [f"declare void @{barrier}(i32)"]), order=order).launch(
+            "k", (3, 1, 1), (64, 1, 1), [status], status=status
+        )

@@ -27,6 +27,7 @@ from ragged_dialect import (
 from ragged_dialect.asm.module import parse_module, print_module
 from ragged_dialect.checks import CHECK_KINDS
 from ragged_dialect.dialect import context
+from ragged_dialect.execution import TARGETS
 from ragged_dialect.runtime.cpu import CpuFunction
 
 F32 = np.float32
@@ -100,7 +101,7 @@ def test_functions_that_the_entry_does_not_reach() -> None:
 
 NO_BODY = "func.func private @g(f32) -> f32\n"
 REFUSED = [
-    (TWICE, {"target": "tpu"}, CompileError, "expected a target among cpu, gpu, emulator, auto, got 'tpu'"),
+    (TWICE, {"target": "tpu"}, CompileError, f"expected a target among {', '.join(TARGETS)}, got 'tpu'"),
     (TWICE, {"entry": "thrice"}, CompileError, "expected an entry among twice, got 'thrice'"),
     ("", {"entry": "f"}, CompileError, "expected an entry among no functions, got 'f'"),
     ("", {}, CompileError, "expected one public function or the name of an entry, got 0 functions"),

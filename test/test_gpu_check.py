@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.fake_cupy import FakeCupy
 from support.gpu_programs import HEADER, emulator_loader, install
 
 from conftest import ROOT
+from ragged_dialect.emulator.cupy_stand_in import StandIn
 
 GPU = ("gpu_artifacts", "gpu_cases", "gpu_check", "gpu_problems", "gpu_report", "gpu_timing", "gpu_verify")
 BENCHMARKS = ("common", *GPU)
@@ -23,10 +23,10 @@ MEMORY = 1 << 33
 
 
 @pytest.fixture
-def cupy(monkeypatch: pytest.MonkeyPatch) -> FakeCupy:
+def cupy(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     """The fake, with what only the check needs; a call takes a millisecond."""
     monkeypatch.setattr("ragged_dialect.ptx.emit", lambda text, arch, fast_math: HEADER + text)
-    cupy = FakeCupy(emulator_loader)
+    cupy = StandIn(emulator_loader)
     cupy.__version__, cupy.free_bytes = "14.0", MEMORY
     properties = {"name": b"Fake GPU", "totalGlobalMem": MEMORY}
     cupy.cuda.runtime.getDeviceProperties = lambda device: properties
@@ -75,7 +75,7 @@ def test_nothing_of_the_package_is_imported() -> None:
     ["segmented_sum", "row_gather", "recurrence"] + [pytest.param(name, marks=pytest.mark.slow) for name in SLOW],
 )
 def test_programs_agree(
-    name: str, cupy: FakeCupy, scripts: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, cupy: StandIn, scripts: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From the files to the report."""
     folder, out = built(scripts, tmp_path / "gpu", monkeypatch, name), tmp_path / "results"
@@ -96,7 +96,7 @@ def test_programs_agree(
 
 
 def test_an_error_is_found(
-    cupy: FakeCupy, scripts: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cupy: StandIn, scripts: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program that adds up what it should scale."""
     folder = built(scripts, tmp_path, monkeypatch, "scale")
@@ -116,7 +116,7 @@ def test_lengths(kind: str, rows: int, scripts: dict[str, Any]) -> None:
     assert len(lengths) > 1 or kind == "one" or rows < 128
 
 
-def wrong(scripts: dict[str, Any], cupy: FakeCupy, change: Any) -> str | None:
+def wrong(scripts: dict[str, Any], cupy: StandIn, change: Any) -> str | None:
     """What the check says of sums that somebody has changed."""
     problem = scripts["gpu_problems"].Problem.of("zipf", 500, 3)
     (case,) = [case for case in scripts["gpu_cases"].CASES if case.name == "segmented_sum"]
@@ -125,7 +125,7 @@ def wrong(scripts: dict[str, Any], cupy: FakeCupy, change: Any) -> str | None:
     return next(scripts["gpu_verify"].problems(case, problem, [result]), None)
 
 
-def test_what_differs(scripts: dict[str, Any], cupy: FakeCupy) -> None:
+def test_what_differs(scripts: dict[str, Any], cupy: StandIn) -> None:
     def poisoned(sums: Any) -> Any:
         sums[2, 3] = np.nan
         return sums
@@ -144,7 +144,7 @@ def test_what_differs(scripts: dict[str, Any], cupy: FakeCupy) -> None:
 
 
 def test_what_has_no_room_is_left_out(
-    cupy: FakeCupy, scripts: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cupy: StandIn, scripts: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = built(scripts, tmp_path, monkeypatch, "scale")
     cupy.cuda.Device = lambda: types.SimpleNamespace(compute_capability="90", mem_info=(1 << 20, 1 << 20))
@@ -159,7 +159,7 @@ def test_what_has_no_room_is_left_out(
     assert "left out: needs 8 MiB" in scripts["gpu_report"].markdown(results)
 
 
-def test_missing_program(cupy: FakeCupy, scripts: dict[str, Any], tmp_path: Path) -> None:
+def test_missing_program(cupy: StandIn, scripts: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"scale\.py: expected a program made by .*gpu_artifacts\.py, got none"):
         scripts["gpu_check"].main([str(tmp_path), "--only", "scale"])
 
@@ -170,7 +170,7 @@ def test_no_cupy(scripts: dict[str, Any], tmp_path: Path, monkeypatch: pytest.Mo
         scripts["gpu_check"].main([str(tmp_path)])
 
 
-def test_no_gpu(cupy: FakeCupy, scripts: dict[str, Any], tmp_path: Path) -> None:
+def test_no_gpu(cupy: StandIn, scripts: dict[str, Any], tmp_path: Path) -> None:
     cupy.devices = -1
     with pytest.raises(SystemExit, match="gpu_check: expected a GPU, got: cudaErrorNoDevice"):
         scripts["gpu_check"].main([str(tmp_path)])

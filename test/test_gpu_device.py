@@ -1,4 +1,4 @@
-"""On a GPU with the real CuPy: what the fake of `support/fake_cupy.py` takes for granted."""
+"""On a GPU with the real CuPy: what the fake of `ragged_dialect/emulator/cupy_stand_in.py` takes for granted."""
 
 from __future__ import annotations
 

@@ -7,11 +7,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.fake_cupy import Array, FakeCupy, UnownedMemory
 from support.gpu_programs import INDEX, LOADS, MATRIX, SCALE, function, on_device, one, with_python_kernels
 from test_host_program import LAUNCH, MEMORY, VIEWS
 
 from ragged_dialect import ArgumentError
+from ragged_dialect.emulator.cupy_stand_in import Array, StandIn, UnownedMemory
 from ragged_dialect.layout import Layout
 from ragged_dialect.runtime.signature import Group, Part, Signature
 from ragged_dialect.shape import RaggedShape
@@ -44,12 +44,12 @@ class Foreign:
 
 
 @pytest.fixture
-def cupy(monkeypatch: pytest.MonkeyPatch) -> FakeCupy:
+def cupy(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     """The fake, as the module cupy."""
     return with_python_kernels(monkeypatch)
 
 
-def test_numpy_arguments_are_copied(cupy: FakeCupy) -> None:
+def test_numpy_arguments_are_copied(cupy: StandIn) -> None:
     f = function(cupy, LAUNCH, SCALE)
     x = np.asfortranarray(np.arange(6, dtype=F32).reshape(3, 2))
     y = f(x, 2, False)
@@ -58,7 +58,7 @@ def test_numpy_arguments_are_copied(cupy: FakeCupy) -> None:
     assert y.get().tolist() == [[0, 4], [8, 12], [16, 20]]
 
 
-def test_arrays_of_other_libraries_are_not_copied(cupy: FakeCupy) -> None:
+def test_arrays_of_other_libraries_are_not_copied(cupy: StandIn) -> None:
     f = function(cupy, LAUNCH, SCALE)
     x = on_device(cupy, np.ones((2, 2), F32))
 
@@ -71,7 +71,7 @@ def test_arrays_of_other_libraries_are_not_copied(cupy: FakeCupy) -> None:
         assert type(cupy.launches[-2][3][0]) is Array
 
 
-def test_layouts_in_memory(cupy: FakeCupy) -> None:
+def test_layouts_in_memory(cupy: StandIn) -> None:
     """What is not contiguous, or not aligned as kernels expect, is copied on the device."""
     f = function(cupy, LAUNCH, SCALE)
     wide = on_device(cupy, np.arange(12, dtype=F32).reshape(3, 4))
@@ -82,7 +82,7 @@ def test_layouts_in_memory(cupy: FakeCupy) -> None:
         assert y.get().tolist() == given.host.tolist()
 
 
-def test_results_share_no_memory(cupy: FakeCupy) -> None:
+def test_results_share_no_memory(cupy: StandIn) -> None:
     text = """func.func @f(%x: memref<?x2xf32>) -> (memref<?x2xf32>, memref<?x2xf32>) {
       return %x, %x : memref<?x2xf32>, memref<?x2xf32>
     }"""
@@ -93,7 +93,7 @@ def test_results_share_no_memory(cupy: FakeCupy) -> None:
     assert a.get().tolist() == b.get().tolist() == x.host.tolist()
 
 
-def test_views_of_arguments_are_copied(cupy: FakeCupy) -> None:
+def test_views_of_arguments_are_copied(cupy: StandIn) -> None:
     views = (MATRIX, one(F32, (None,)), one(F32, (None, 1, 2)))
     f = function(cupy, VIEWS, Signature("f", (MATRIX, INDEX, INDEX), views, False))
     x = on_device(cupy, np.arange(4, dtype=F32).reshape(2, 2))
@@ -102,7 +102,7 @@ def test_views_of_arguments_are_copied(cupy: FakeCupy) -> None:
     assert len({id(r.data.mem) for r in (x, *results)}) == 4
 
 
-def test_memory_on_the_device(cupy: FakeCupy) -> None:
+def test_memory_on_the_device(cupy: StandIn) -> None:
     """Loads wait; constants stay the program's."""
     f = function(cupy, MEMORY, LOADS)
     for _ in range(2):
@@ -114,7 +114,7 @@ def test_memory_on_the_device(cupy: FakeCupy) -> None:
         cupy.cuda.current.run()
 
 
-def test_bfloat16_by_value(cupy: FakeCupy) -> None:
+def test_bfloat16_by_value(cupy: StandIn) -> None:
     """CuPy passes no bfloat16, so its bits go."""
     text = """module attributes {gpu.container_module} {
       func.func @f(%a: bf16) {
@@ -156,7 +156,7 @@ BAD_ARRAYS = [
 
 
 @pytest.mark.parametrize(("make", "message"), BAD_ARRAYS)
-def test_arrays_refused(cupy: FakeCupy, make: Any, message: str) -> None:
+def test_arrays_refused(cupy: StandIn, make: Any, message: str) -> None:
     """7 is memory of the host, 8 was freed."""
     cupy.pointers.update({7: 1, 8: 0})
     f = function(cupy, LAUNCH, SCALE)
@@ -165,9 +165,10 @@ def test_arrays_refused(cupy: FakeCupy, make: Any, message: str) -> None:
     assert str(error.value) == f"f: argument 0: {message}"
 
 
-def test_an_array_over_freed_memory(cupy: FakeCupy) -> None:
+def test_an_array_over_freed_memory(cupy: StandIn) -> None:
     f = function(cupy, LAUNCH, SCALE)
-    x = Array(cupy, np.zeros((1, 2), F32), 0, UnownedMemory())
+    owner = cupy.empty((1, 2), F32)
+    x = Array(cupy, owner.host, 0, UnownedMemory())
     f(x, 1.0, False)
     cupy.pointers[x.data.ptr] = 0
     with pytest.raises(ArgumentError, match="got a host pointer or one that was freed"):
@@ -175,7 +176,7 @@ def test_an_array_over_freed_memory(cupy: FakeCupy) -> None:
     f(Foreign(np.zeros((0, 2), F32), 0), 1.0, False)  # nothing is nowhere
 
 
-def test_bfloat16_needs_a_new_cupy(cupy: FakeCupy) -> None:
+def test_bfloat16_needs_a_new_cupy(cupy: StandIn) -> None:
     f = function(cupy, LAUNCH, SCALE)
     cupy.__version__ = "13.6.0"
     with pytest.raises(ArgumentError) as error:
@@ -183,7 +184,7 @@ def test_bfloat16_needs_a_new_cupy(cupy: FakeCupy) -> None:
     assert str(error.value) == "f: argument 0: expected CuPy 14 or newer for bfloat16, got CuPy 13.6.0"
 
 
-def test_index_vectors_are_widened(cupy: FakeCupy) -> None:
+def test_index_vectors_are_widened(cupy: StandIn) -> None:
     shape = RaggedShape(Layout.parse("dr"), (None, None))
     parts = (Part("values", np.dtype(F32), (None,)), Part("offsets1", np.dtype(I64), (None,), vector=True))
     text = """func.func @f(%v: memref<?xf32>, %o: memref<?xi64>) -> (memref<?xf32>, memref<?xi64>) {

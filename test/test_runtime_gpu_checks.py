@@ -9,24 +9,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.fake_cupy import FakeCupy
 from support.gpu_programs import BOUND, INDEX, SCALE, VECTOR, failed, function, on_device, with_python_kernels
 from test_host_program import CHECKED, KERNELS, LAUNCH
 
 import ragged_dialect
 from ragged_dialect import DeviceError, RangeError
+from ragged_dialect.emulator.cupy_stand_in import StandIn
 from ragged_dialect.runtime.signature import Signature
 
 F32 = np.float32
 
 
 @pytest.fixture
-def cupy(monkeypatch: pytest.MonkeyPatch) -> FakeCupy:
+def cupy(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     """The fake, as the module cupy."""
     return with_python_kernels(monkeypatch)
 
 
-def test_launches_are_queued(cupy: FakeCupy) -> None:
+def test_launches_are_queued(cupy: StandIn) -> None:
     """No wait, no allocation but buffers; arguments as kernels take them."""
     f = function(cupy, LAUNCH, SCALE)
     x = on_device(cupy, np.arange(600, dtype=F32).reshape(300, 2))
@@ -42,7 +42,7 @@ def test_launches_are_queued(cupy: FakeCupy) -> None:
     assert [type(a) for a in args[2:]] == [int, F32, np.bool_]
 
 
-def test_a_failed_check_is_raised_by_a_later_call(cupy: FakeCupy) -> None:
+def test_a_failed_check_is_raised_by_a_later_call(cupy: StandIn) -> None:
     """Once the device is known to have come to it; then all is good again."""
     f = function(cupy, CHECKED, BOUND)
     assert [f(5), f(1), f(7)] == [5, 1, 7]
@@ -57,7 +57,7 @@ def test_a_failed_check_is_raised_by_a_later_call(cupy: FakeCupy) -> None:
     assert cupy.cuda.current.waits == 0
 
 
-def test_another_function_raises_it(cupy: FakeCupy) -> None:
+def test_another_function_raises_it(cupy: StandIn) -> None:
     f, g = function(cupy, CHECKED, BOUND), function(cupy, LAUNCH, SCALE)
     f(5)
     cupy.cuda.current.run()
@@ -66,7 +66,7 @@ def test_another_function_raises_it(cupy: FakeCupy) -> None:
     assert str(error.value) == failed(5)
 
 
-def test_synchronize(cupy: FakeCupy) -> None:
+def test_synchronize(cupy: StandIn) -> None:
     f = function(cupy, CHECKED, BOUND)
     f(1)
     ragged_dialect.synchronize()
@@ -84,7 +84,7 @@ def test_synchronize_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "cupy" not in sys.modules
 
 
-def test_checks_at_once(cupy: FakeCupy) -> None:
+def test_checks_at_once(cupy: StandIn) -> None:
     f = function(cupy, CHECKED, BOUND, sync=True)
     with pytest.raises(RangeError) as error:
         f(5)
@@ -92,7 +92,7 @@ def test_checks_at_once(cupy: FakeCupy) -> None:
     assert f(1) == 1
 
 
-def test_streams_have_their_own_status(cupy: FakeCupy) -> None:
+def test_streams_have_their_own_status(cupy: StandIn) -> None:
     f = function(cupy, CHECKED, BOUND)
     one, two = cupy.stream(16), cupy.stream(32)
     for stream, index in ((one, 5), (two, 1)):
@@ -120,7 +120,7 @@ module attributes {gpu.container_module, ragged.checks = [["index", "ragged.sele
 }"""
 
 
-def test_a_load_raises_a_failure_before_it(cupy: FakeCupy) -> None:
+def test_a_load_raises_a_failure_before_it(cupy: StandIn) -> None:
     f = function(cupy, READS, Signature("f", (VECTOR, INDEX), (INDEX,), False))
     x = on_device(cupy, [7, 8])
     assert f(x, 1) == 8
@@ -129,7 +129,7 @@ def test_a_load_raises_a_failure_before_it(cupy: FakeCupy) -> None:
     assert str(error.value) == failed(2)
 
 
-def test_graphs(cupy: FakeCupy) -> None:
+def test_graphs(cupy: StandIn) -> None:
     """Nothing waits for or asks a stream that is captured; `synchronize` sees what the graph did."""
     f = function(cupy, CHECKED, BOUND)
     stream = cupy.stream(16)
@@ -151,7 +151,7 @@ def test_graphs(cupy: FakeCupy) -> None:
     assert str(failure.value) == failed(5)
 
 
-def test_overhead_of_a_launch(cupy: FakeCupy) -> None:
+def test_overhead_of_a_launch(cupy: StandIn) -> None:
     """What the runtime adds to a launch, without CuPy: far below the 15 us that are allowed."""
     launches = 20
     lines = "\n".join(
@@ -165,7 +165,7 @@ def test_overhead_of_a_launch(cupy: FakeCupy) -> None:
     assert best / launches < 15e-6
 
 
-def _seconds(f: Any, cupy: FakeCupy) -> float:
+def _seconds(f: Any, cupy: StandIn) -> float:
     gc.disable()
     start = time.perf_counter()
     f(3)

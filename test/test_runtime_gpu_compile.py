@@ -7,22 +7,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.fake_cupy import FakeCupy
 from support.gpu_programs import install, python_loader, with_emulator
 from support.twice import BAD, GOOD, MESSAGE, TWICE, ZEROS
 
 import ragged_dialect
 from ragged_dialect import CompileError, DeviceError, RuntimeCheckError, compile
+from ragged_dialect.emulator.cupy_stand_in import StandIn
 
 
 @pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch) -> FakeCupy:
+def gpu(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     """The fake, with kernels that the emulator runs."""
     return with_emulator(monkeypatch)
 
 
 @pytest.mark.parametrize("target", ["gpu", "auto"])
-def test_compile(gpu: FakeCupy, target: str) -> None:
+def test_compile(gpu: StandIn, target: str) -> None:
     f = compile(TWICE, target=target)
     assert f.target == "gpu"
     values, offsets = f(GOOD)
@@ -40,7 +40,7 @@ def test_compile_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(error.value).startswith("expected CuPy to run on a GPU, got: ")
     assert str(error.value).endswith("; pip install cupy-cuda12x or cupy-cuda13x")
     assert compile(TWICE, target="auto", arch="sm_90").target == "cpu"
-    cupy = install(monkeypatch, FakeCupy(python_loader({})))
+    cupy = install(monkeypatch, StandIn(python_loader({})))
     for devices, reason in ((0, "no device"), (-1, "cudaErrorNoDevice: no CUDA-capable device is detected")):
         cupy.devices = devices
         with pytest.raises(DeviceError) as error:
@@ -54,7 +54,7 @@ OPTIONS = [
     ({"target": "emulator", "arch": "sm_90"}, "expected no arch for target 'emulator', got 'sm_90'"),
     ({"check": "later"}, "expected True, False or 'sync' for check, got 'later'"),
     ({"sync": "maybe"}, "expected 'allow' or 'forbid' for sync, got 'maybe'"),
-    ({"target": "tpu"}, "expected a target among cpu, gpu, emulator, auto, got 'tpu'"),
+    ({"target": "tpu"}, "expected a target among cpu, gpu, emulator, ptx-emulator, auto, got 'tpu'"),
 ]
 
 
@@ -81,7 +81,7 @@ def test_programs_that_wait_can_be_refused() -> None:
 
 
 @pytest.mark.parametrize("target", ["gpu", "emulator"])
-def test_a_division_by_zero(gpu: FakeCupy, target: str) -> None:
+def test_a_division_by_zero(gpu: StandIn, target: str) -> None:
     """In a program without kernels."""
     text = "func.func @f(%a: i64, %b: i64) -> i64 {\n %0 = arith.divsi %a, %b : i64\n return %0 : i64\n}"
     f = compile(text, target=target)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.fake_cupy import FakeCupy
 from support.gpu_programs import (
     BOUND,
     HEADER,
@@ -24,6 +23,7 @@ from support.host_programs import device
 from test_host_program import CHECKED, KERNELS, LAUNCH, MEMORY
 
 from ragged_dialect import DeviceError, EmulatorError, RuntimeCheckError
+from ragged_dialect.emulator.cupy_stand_in import StandIn
 from ragged_dialect.runtime.gpu_driver import cuda_of_ptx, device_arch
 from ragged_dialect.runtime.signature import Signature
 
@@ -31,12 +31,12 @@ F32 = np.float32
 
 
 @pytest.fixture
-def cupy(monkeypatch: pytest.MonkeyPatch) -> FakeCupy:
+def cupy(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     """The fake, as the module cupy."""
     return with_python_kernels(monkeypatch)
 
 
-def test_another_device(cupy: FakeCupy) -> None:
+def test_another_device(cupy: StandIn) -> None:
     f = function(cupy, CHECKED, BOUND)
     cupy.device = 1
     with pytest.raises(DeviceError) as error:
@@ -44,7 +44,7 @@ def test_another_device(cupy: FakeCupy) -> None:
     assert str(error.value) == "f: expected the current device to be 0, for which it was compiled, got 1"
 
 
-def test_out_of_memory(cupy: FakeCupy) -> None:
+def test_out_of_memory(cupy: StandIn) -> None:
     f = function(cupy, LAUNCH, SCALE)
     x = on_device(cupy, np.zeros((100, 2), F32))
     cupy.free_bytes = 100
@@ -71,7 +71,7 @@ module attributes {gpu.container_module, ragged.checks = [["index", "ragged.sele
 }"""
 
 
-def test_a_failed_check_explains_a_size(cupy: FakeCupy) -> None:
+def test_a_failed_check_explains_a_size(cupy: StandIn) -> None:
     """Of a buffer that there is no memory for; a negative one is no size."""
     signature = Signature("f", (INDEX,), (VECTOR,), False)
     f = function(cupy, SIZED, signature)
@@ -87,7 +87,7 @@ def test_a_failed_check_explains_a_size(cupy: FakeCupy) -> None:
 
 
 @pytest.mark.parametrize("index", [3, -1])
-def test_an_index_out_of_bounds(cupy: FakeCupy, index: int) -> None:
+def test_an_index_out_of_bounds(cupy: StandIn, index: int) -> None:
     f = function(cupy, MEMORY, LOADS)
     with pytest.raises(DeviceError) as error:
         f(on_device(cupy, [3, 1, 2]), index)
@@ -98,7 +98,7 @@ def test_an_index_out_of_bounds(cupy: FakeCupy, index: int) -> None:
     assert str(fault.value) == str(error.value)
 
 
-def test_a_fault_on_the_device(cupy: FakeCupy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_on_the_device(cupy: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     f = function(cupy, CHECKED, BOUND, sync=True)
 
     def fault() -> None:
@@ -113,7 +113,7 @@ def test_a_fault_on_the_device(cupy: FakeCupy, monkeypatch: pytest.MonkeyPatch) 
     )
 
 
-def test_a_grid_that_is_too_large(cupy: FakeCupy) -> None:
+def test_a_grid_that_is_too_large(cupy: StandIn) -> None:
     text = "module attributes {gpu.container_module} { func.func @f(%n: index) { %c1 = arith.constant 1 : index " + (
         "gpu.launch_func @kernels::@one blocks in (%c1, %n, %c1) threads in (%c1, %c1, %c1) args(%n : index) return }"
     )
@@ -152,7 +152,7 @@ PTX = [
 
 
 @pytest.mark.parametrize(("ptx", "machine", "message"), PTX)
-def test_code_refused(cupy: FakeCupy, ptx: str, machine: dict[str, Any], message: str) -> None:
+def test_code_refused(cupy: StandIn, ptx: str, machine: dict[str, Any], message: str) -> None:
     for name, value in machine.items():
         setattr(cupy, name, value)
     with pytest.raises(DeviceError) as error:
@@ -169,7 +169,7 @@ def test_cuda_of_ptx(ptx: str, cuda: int) -> None:
     assert cuda_of_ptx(ptx) == cuda
 
 
-def test_arch_of_a_device(cupy: FakeCupy) -> None:
+def test_arch_of_a_device(cupy: StandIn) -> None:
     known = ["sm_80", "sm_86", "sm_90", "sm_90a", "sm_100", "sm_120"]
     for capability, arch in [("80", "sm_80"), ("89", "sm_86"), ("90", "sm_90"), ("103", "sm_100"), ("121", "sm_120")]:
         cupy.capability = capability

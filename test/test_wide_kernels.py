@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.fake_cupy import FakeCupy
 from support.gpu_programs import with_emulator
 from support.twice import BAD, GOOD, MESSAGE, TWICE
 
@@ -18,6 +17,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.asm.module import parse_module
 from ragged_dialect.compiler import device
 from ragged_dialect.dialect import context
+from ragged_dialect.emulator.cupy_stand_in import StandIn
 from ragged_dialect.runtime import narrow
 from ragged_dialect.runtime.narrow import Late
 from ragged_dialect.runtime.stored_program import DeviceProgram
@@ -104,7 +104,7 @@ def test_a_module_that_changes(off: None, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_nothing_is_loaded_into_a_capture(off: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    cupy: FakeCupy = with_emulator(monkeypatch)
+    cupy: StandIn = with_emulator(monkeypatch)
     f = compile(TWICE, target="gpu")
     given = tuple(cupy.asarray(part, blocking=True) for part in GOOD)
     stream = cupy.stream(16)

@@ -6,6 +6,7 @@ from typing import Any
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.buffers import is_buffer
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.block_body import BlockBody
@@ -18,8 +19,11 @@ from ragged_dialect.lowering.gpu.temporaries import Temporaries
 from ragged_dialect.lowering.nested import captures, find_ops, remap
 
 FEWER_RESIDENT = 768
-"""Threads that shall fit on a multiprocessor where a body has several reductions: ptxas unrolls their
-loops together, and would spill with the registers that are left otherwise."""
+"""Threads that shall fit on a multiprocessor where a body has several reductions, whose loops ptxas unrolls
+together, or short elements, of which an access of 128 bits has 8 and more: with the registers that are left
+otherwise ptxas spills (10 of 450 modules of the schedule programs, 4 to 52 bytes)."""
+
+_SHORT_BITS = 16
 
 
 def serial(forall: Any, module: Any, name: str, guards: Guards, threads: int, unroll: int) -> None:
@@ -36,7 +40,7 @@ def schedule(forall: Any, module: Any, name: str, guards: Guards, threads: int, 
     several = sum(bool(generic.reductions) for generic in generics_in(forall)) > 1
     with forall.location:
         kernel.open()
-        if several:
+        if several or _has_short_elements(forall):
             kernel.keep_resident(FEWER_RESIDENT)
         counts = counts_of(forall)
         with ir.InsertionPoint(forall):
@@ -89,3 +93,10 @@ def _move(body: Any, kernel: Kernel, indices: list[Any], inside: dict[Any, Any])
         allocs += find_ops(op, "memref.alloc", "memref.alloca")
         op.operation.move_before(end)
     return allocs
+
+
+def _has_short_elements(forall: Any) -> bool:
+    """Whether a reduction reads elements of 2 to 16 bits."""
+    reductions = [generic for generic in generics_in(forall) if generic.reductions]
+    widths = [x.type.element_type.width for generic in reductions for x in generic.op.operands if is_buffer(x)]
+    return any(1 < width <= _SHORT_BITS for width in widths)

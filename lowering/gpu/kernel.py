@@ -12,7 +12,7 @@ from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, arith, gpu, ir, memref, scf
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.buffers import VIEWS, defining_op, is_buffer, is_constant, may_overlap
+from ragged_dialect.lowering.buffers import VIEWS, defining_op, is_buffer, is_constant, may_overlap, only_read
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.gpu.shared_memory import SHARED_BYTES, shared_size
 from ragged_dialect.lowering.gpu.status import Guards
@@ -20,7 +20,8 @@ from ragged_dialect.lowering.nested import clone
 from ragged_dialect.passes.base import PassFailure
 
 ALIGNMENT = 16
-"""Bytes that the first element of every buffer is aligned to; launchers check it."""
+"""Bytes that the first element of every buffer is aligned to, for accesses of 128 bits; launchers check it. In
+shared memory LLVM takes it for granted, and PTX declares it only where it is written."""
 
 REGISTERS_FOR = 1024
 """Threads that shall fit on a multiprocessor: less, and ptxas keeps too few loads in flight."""
@@ -113,8 +114,7 @@ class Kernel:
             if not _is_identity(buffer.type):
                 raise PassFailure(self.module, f"expected whole buffers on the host, got {buffer.type}")
             type_ = ir.MemRefType.get([], buffer.type.element_type)
-            align = {"llvm.align": ir.IntegerAttr.get(emit.i64(), ALIGNMENT)}
-            self.inside[key] = self._parameter(buffer, type_, align)
+            self.inside[key] = self._parameter(buffer, type_, {"llvm.align": _aligned()["llvm.align"]})
         return self.inside[key]
 
     def scalar(self, host: Any) -> Any:
@@ -159,8 +159,9 @@ class Kernel:
     def workgroup(self, type_: Any) -> Any:
         """A buffer in shared memory, of which it takes some. Only once all parameters are known."""
         self.shared_left -= shared_size(type_)
-        count = self.op.attributes["workgroup_attributions"].value
-        self.op.attributes["workgroup_attributions"] = ir.IntegerAttr.get(emit.i64(), count + 1)
+        count = self.op.attributes["workgroup_attributions"].value + 1
+        self.op.attributes["workgroup_attributions"] = ir.IntegerAttr.get(emit.i64(), count)
+        self.op.attributes["workgroup_attrib_attrs"] = ir.ArrayAttr.get([_aligned()] * count)
         shared = ir.MemRefType.get(
             type_.shape, type_.element_type, None, ir.Attribute.parse("#gpu.address_space<workgroup>")
         )
@@ -169,15 +170,19 @@ class Kernel:
     # Closing ----------------------------------------------------------------------------------------
 
     def close(self, grid: Mixed, launch: Any) -> None:
-        """Give the function its type, and launch it before `launch`."""
+        """Give the function its type, and launch it before `launch`.
+
+        Only what is read is `noalias`: LLVM holds that no barrier changes such memory, and a thread would
+        not see what another has stored to the status record or to scratch."""
         self._drop_unused()
         types = [p.type for p in self.parameters]
         self.op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
         buffers = [p.host for p in self.parameters if is_buffer(p.host)]
         alone = not may_overlap(buffers)
         attributes: list[Any] = []
-        for p in self.parameters:
-            extra = {"llvm.noalias": ir.UnitAttr.get()} if alone and is_buffer(p.host) else {}
+        for p, argument in zip(self.parameters, self.op.regions[0].blocks[0].arguments, strict=False):
+            read = alone and is_buffer(p.host) and only_read(argument)
+            extra = {"llvm.noalias": ir.UnitAttr.get()} if read else {}
             attributes.append(ir.DictAttr.get({**p.attributes, **extra}))
         if attributes:
             self.op.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
@@ -198,6 +203,10 @@ class Kernel:
             if next(iter(entry.arguments[k].uses), None) is None:
                 entry.erase_argument(k)
                 del self.parameters[k]
+
+
+def _aligned() -> Any:
+    return ir.DictAttr.get({"llvm.align": ir.IntegerAttr.get(emit.i64(), ALIGNMENT)})
 
 
 def _scalar_key(host: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
@@ -74,6 +75,24 @@ def compile_for_gpu(
     program, wide = build(source, kernels), _wide_kernels(build, source, kernels)
     _check_sync(program, sync)
     device = CupyDevice(cupy, program.signature.name, program.kernels, program.host, check == "sync", wide)
+    return DeviceFunction(program.signature, load_host_program(program.host.source), device)
+
+
+def compile_for_ptx_emulator(
+    source: Any, entry: str | None, check: bool, sync: str, kernels: KernelOptions, arch: str, fast_math: bool
+) -> DeviceFunction:
+    """A function on NumPy arrays whose kernels run as PTX text, launched as on a GPU."""
+    from ragged_dialect.emulator.cupy_stand_in import StandIn
+    from ragged_dialect.emulator.ptx import loader
+    from ragged_dialect.runtime.gpu import HostedDevice
+
+    def build(source: Any, kernels: KernelOptions) -> DeviceProgram:
+        return ptx_program(source, entry, check, arch, fast_math, kernels)
+
+    program, wide = build(source, kernels), _wide_kernels(build, source, kernels)
+    _check_sync(program, sync)
+    cupy = StandIn(loader(), re.sub(r"\D", "", arch))
+    device = HostedDevice(cupy, program.signature.name, program.kernels, program.host, check, wide)
     return DeviceFunction(program.signature, load_host_program(program.host.source), device)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ragged_dialect.emulator.ir_text import leading_operand, leading_type, split_list, type_size
-from ragged_dialect.emulator.state import ATOMIC, ATOMIC_LOAD, LOAD, STORE
+from ragged_dialect.emulator.state import ATOMIC, ATOMIC_LOAD, INVARIANT_LOAD, LOAD, STORE
 from ragged_dialect.errors import EmulatorError
 
 
@@ -49,7 +49,8 @@ def accesses(found: Instruction) -> list[Access]:
     parts = split_list(words)
     alignment = _alignment(parts)
     if found.opcode == "load":
-        kind = ATOMIC_LOAD if shared else LOAD
+        plain = INVARIANT_LOAD if any(part.startswith("!invariant.load ") for part in parts) else LOAD
+        kind = ATOMIC_LOAD if shared else plain
         return [Access(kind, type_size(parts[0]), alignment, *_pointer(parts[1]))]
     if found.opcode == "store":
         size = type_size(leading_type(parts[0]))

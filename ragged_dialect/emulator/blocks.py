@@ -121,7 +121,7 @@ def release_barrier(state: State) -> int:
     """Let the block pass its barrier; 1 when it cannot."""
     if at_one_barrier(state) == 0:
         return blame(state, DEADLOCK, first_thread(state, 1), 0)
-    if state.live < state.thread_count and state.strict and state.stopping == 0:
+    if state.live < state.thread_count and state.strict:
         return blame(state, EXITED_AT_BARRIER, first_thread(state, 1), 0)
     state.epoch += 1
     state.waiting_at_barrier = 0

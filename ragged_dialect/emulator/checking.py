@@ -13,12 +13,14 @@ from ragged_dialect.emulator.fibers import suspend, warp_at
 from ragged_dialect.emulator.state import (
     ATOMIC,
     FAILED,
+    INVARIANT_LOAD,
     LOAD,
     LOCAL_RANGE,
     MISALIGNED,
     OUT_OF_BOUNDS,
     RACE,
     READ_ONLY,
+    SHARED_RANGES,
     STORE,
     UNINITIALISED,
     ZERO_DIVISOR,
@@ -41,7 +43,8 @@ WARP_EPOCH = 0x7FFFF << WARP_EPOCH_AT
 
 def check(state: State, at: int, size: int, access: int, number: int) -> None:
     """Check an access of `size` bytes: `access` is what it does, plus 256 times the alignment it
-    needs less one; `number` is the range it must lie in, counted from 1, or 0 where any may do."""
+    needs less one; `number` is the range it must lie in, counted from 1, or 0 where any may do, or
+    stands for those of a state space."""
     where = Range(find_range(state, at, size, number))
     if address(where) == 0:
         fail(state, OUT_OF_BOUNDS, at, size, access, number)
@@ -51,10 +54,12 @@ def check(state: State, at: int, size: int, access: int, number: int) -> None:
     if kind == STORE or kind == ATOMIC:
         if where.read_only:
             fail(state, READ_ONLY, at, size, access, range_number(state, where))
-        if where.status:
-            state.stopping = 1
+        where.stored = 1
+    if kind == INVARIANT_LOAD:
+        where.invariant = 1
+        kind = LOAD
     if where.shadow:
-        track(state, where, at, size, access)
+        track(state, where, at, size, kind, access)
 
 
 def check_local(state: State, at: int, size: int, access: int, base: int, total: int) -> None:
@@ -98,17 +103,19 @@ def contains(where: Range, at: int, size: int) -> int:
 
 def find_range(state: State, at: int, size: int, number: int) -> int:
     """Address of the range that holds an access, 0 where there is none."""
-    if number:
+    if number and number < LOCAL_RANGE:
         known = state.ranges + (number - 1) * Range.stride
         return known if contains(Range(known), at, size) else 0
     for i in range(state.range_count):
         candidate = state.ranges + i * Range.stride
+        if number and Range(candidate).shared != (number == SHARED_RANGES):
+            continue
         if contains(Range(candidate), at, size):
             return candidate
     return 0
 
 
-def track(state: State, where: Range, at: int, size: int, access: int) -> None:
+def track(state: State, where: Range, at: int, size: int, kind: int, access: int) -> None:
     """Look for races with earlier accesses to the same bytes, and note this one."""
     offset = at - where.base
     last = offset + size - 1 >> where.shift
@@ -116,7 +123,6 @@ def track(state: State, where: Range, at: int, size: int, access: int) -> None:
     warp = Warp(warp_at(state, thread.index // 32))
     own = state.epoch << 32 | (warp.epoch << WARP_EPOCH_AT & WARP_EPOCH) | thread.index
     horizon = state.block_epoch if where.shared else state.launch_epoch
-    kind = access & 255
     for i in range(offset >> where.shift, last + 1):
         granule = Granule(where.shadow + i * Granule.stride)
         other = race(state, granule, own, horizon, kind)
@@ -127,7 +133,7 @@ def track(state: State, where: Range, at: int, size: int, access: int) -> None:
         if kind == STORE:
             granule.stores = own
             continue
-        if where.shared and granule.stores >> 32 < horizon and state.stopping == 0:
+        if where.shared and granule.stores >> 32 < horizon:
             fail(state, UNINITIALISED, at, size, access, range_number(state, where))
         if kind == LOAD:
             granule.loads = joined(state, granule.loads, own, horizon)

@@ -203,8 +203,6 @@ def shuffle(state: State, first: int, group: int, kind: int) -> int:
         if source == 32:
             source = lane
         if group >> source & 1 == 0:
-            if state.stopping == 0:
-                return blame(state, INACTIVE_LANE, address(thread), source)
-            source = lane
+            return blame(state, INACTIVE_LANE, address(thread), source)
         thread.result = Thread(thread_at(state, first + source)).a
     return 0

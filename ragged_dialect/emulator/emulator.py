@@ -33,19 +33,22 @@ class Emulator:
 
     `llvm_ir` is LLVM IR for NVPTX, before optimisation. `check` looks for out-of-bounds and
     misaligned accesses, races, and reads of uninitialised shared memory. `order` is that of threads
-    and blocks: `random` (from `seed`, another one for every launch), `forward` or `reverse`.
+    and blocks: `random` (from `seed`, another one for every launch), `forward` or `reverse`. Shared
+    variables are no better aligned than they are declared, or `packed` in the order of declaration.
 
     Raises EmulatorError for IR that does not parse or that the emulator cannot run.
     """
 
-    def __init__(self, llvm_ir: str, *, check: bool = True, order: str = "random", seed: int = 0) -> None:
+    def __init__(
+        self, llvm_ir: str, *, check: bool = True, order: str = "random", seed: int = 0, packed: bool = False
+    ) -> None:
         if order not in _ORDERS:
             raise EmulatorError(f"expected an order among {', '.join(_ORDERS)}, got {order!r}")
         self._machine: Machine = machine()
         names = ("suspend", "check", "check_local", "check_divisor")
         addresses = Addresses(self._machine.state_address, *(self._machine.address(name) for name in names))
         with LOCK:
-            self._program = Program(llvm_ir, addresses, self._machine.arguments, check)
+            self._program = Program(llvm_ir, addresses, self._machine.arguments, check, packed)
             self._code = Code(self._program.text, level=0 if check else 1)
         self._check = check
         self._order = _ORDERS[order]
@@ -63,7 +66,6 @@ class Emulator:
         """Run a kernel to its end. `args` are C-contiguous arrays for pointers, and numbers.
 
         `status`, one of the arrays, may be accessed in any order: it tells running threads to stop.
-        Once a thread stores to it, others may exit before a barrier.
 
         Raises EmulatorError for arguments that do not fit, and for the first fault found.
         """
@@ -81,7 +83,21 @@ class Emulator:
                 self._shadow.restart(self._machine)
                 set_ranges(self._machine, self._shadow, self._program, found, buffers(args), number)
             self._run(found, count)
+            self._check_invariant(found, args)
             self._shadow.shrink()
+
+    def _check_invariant(self, kernel: Kernel, args: Sequence[Argument]) -> None:
+        """What is loaded as if it never changed (`ld.global.nc`) must not be stored to by the launch."""
+        first = len(self._program.shared) + 1
+        found = [(buffer, self._machine.range(first + buffer.number)) for buffer in buffers(args)]
+        stored = [buffer for buffer, record in found if record.stored]
+        for buffer, record in found:
+            for other in stored if record.invariant else ():
+                if buffer.address < other.address + other.size and other.address < buffer.address + buffer.size:
+                    raise EmulatorError(
+                        f"kernel {kernel.name}: expected argument {buffer.number} not to change, as it is loaded"
+                        f" by invariant loads, got stores to argument {other.number}"
+                    )
 
     def _kernel(self, name: str) -> Kernel:
         kernels = self._program.kernels
@@ -96,7 +112,7 @@ class Emulator:
         state.order, state.random = self._order, int(self._random.integers(1, 1 << 63))
         state.entry = self._code.address(f"{PREFIX}entry.{kernel.name}")
         state.shared, state.shared_size = kernel.shared
-        state.strict, state.stopping, state.error = self._check, 0, NO_ERROR
+        state.strict, state.error = self._check, NO_ERROR
         (ctypes.c_uint64 * len(words)).from_address(self._machine.arguments)[:] = words
         self._machine.prepare_block(block, _STACK + (kernel.stack + 15) // 16 * 16)
 

@@ -15,7 +15,7 @@ from ragged_dialect.emulator.definitions import Addresses
 from ragged_dialect.emulator.intrinsics import is_collective
 from ragged_dialect.emulator.ir_text import leading_type, split_list
 from ragged_dialect.emulator.origins import ARGUMENT, GLOBAL, LOCAL, Origin, Origins, operands_of_call
-from ragged_dialect.emulator.state import ATOMIC, ATOMIC_LOAD, LOAD, STORE
+from ragged_dialect.emulator.state import ATOMIC, ATOMIC_LOAD, GLOBAL_RANGES, LOAD, SHARED_RANGES, STORE
 from ragged_dialect.errors import EmulatorError
 
 MAX_GRANULE = 8
@@ -28,6 +28,7 @@ _PLAIN = frozenset(
 )
 _MEMORY = frozenset(("load", "store", "atomicrmw", "cmpxchg"))
 _DIVISIONS = frozenset(("udiv", "sdiv", "urem", "srem"))
+_SPACES = {"ptr addrspace(1)": GLOBAL_RANGES, "ptr addrspace(3)": SHARED_RANGES}
 _HINTS = re.compile(r"llvm\.(assume|lifetime\.\w+|dbg\.\w+|experimental\.noalias\.scope\.decl|prefetch)\b")
 _COPIES = re.compile(r"llvm\.(memcpy|memmove|memset)\.")
 _BEFORE_TYPE = re.compile(
@@ -165,12 +166,12 @@ class _Body:
         elif origin is not None and origin.kind == LOCAL:
             self._check_local(arguments, f"ptr {origin.key}", self._origins.local_sizes[origin.key])
         else:
-            self._emit_check(self._machine.check, f"{arguments}, i64 {self._range(origin)}")
+            self._emit_check(self._machine.check, f"{arguments}, i64 {self._range(access, origin)}")
 
-    def _range(self, origin: Origin | None) -> int:
+    def _range(self, access: Access, origin: Origin | None) -> int:
         """The number of the range of a buffer: shared ones come first, then the arguments."""
         if origin is None:
-            return 0
+            return _SPACES.get(access.pointer_type, 0)
         if origin.kind == ARGUMENT:
             return len(self._globals.ranges) + 1 + int(origin.key)
         return self._globals.ranges[origin.key]

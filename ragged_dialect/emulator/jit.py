@@ -54,10 +54,17 @@ class Code:
         return ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64)(self.address(name))
 
 
-def _optimize(module: Any, machine: Any) -> None:
+def promoted(text: str) -> str:
+    """LLVM IR with the slots on the stack, whose addresses nothing takes, as values; the caller holds LLVM's lock."""
+    module = llvm.parse_assembly(text)
+    _optimize(module, _target_machine(0), ("sroa",))
+    return str(module)
+
+
+def _optimize(module: Any, machine: Any, names: tuple[str, ...] = _PASSES) -> None:
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
     passes = llvm.create_new_module_pass_manager()
-    for name in _PASSES:
+    for name in names:
         getattr(passes, f"add_{name}_pass")()
     passes.run(module, builder)
 

@@ -70,13 +70,13 @@ class Program:
     Raises EmulatorError for IR that does not parse and for what the emulator cannot run.
     """
 
-    def __init__(self, llvm_ir: str, machine: Addresses, arguments: int, check: bool) -> None:
+    def __init__(self, llvm_ir: str, machine: Addresses, arguments: int, check: bool, packed: bool = False) -> None:
         self._machine = machine
         self._arguments = arguments
         module = _parse(llvm_ir)
         text = str(module)
         functions = _functions(module, text)
-        self._shared_memory, addresses = _place_shared(module)
+        self._shared_memory, addresses = _place_shared(module, packed)
         self._sizes = {name: type_size(kind) for name, kind in _globals(module) if name not in addresses}
         order = {name: number for number, name in enumerate(addresses, 1)}
         defined = frozenset(function.name for function in functions)
@@ -171,9 +171,10 @@ def _globals(module: Any) -> Iterable[tuple[str, str]]:
     return ((variable.name, str(variable.global_value_type)) for variable in module.global_variables)
 
 
-def _place_shared(module: Any) -> tuple[Any, dict[str, int]]:
+def _place_shared(module: Any, packed: bool) -> tuple[Any, dict[str, int]]:
     """Memory for all shared variables, and their addresses in it. Nothing is better aligned than its
-    declaration asks for, so that a kernel that relies on luck is found out."""
+    declaration asks for, so that a kernel that relies on luck is found out; or `packed`, in the order of
+    declaration, from an address that is a multiple of `_RED_ZONE`."""
     shared = list[tuple[str, int, int]]()
     for variable in module.global_variables:
         declaration = str(variable)
@@ -186,10 +187,11 @@ def _place_shared(module: Any) -> tuple[Any, dict[str, int]]:
         shared.append((variable.name, type_size(kind), int(match[1]) if match else natural_alignment(kind)))
     memory: Any = np.empty(sum(size + 3 * _RED_ZONE for _, size, _ in shared) + _RED_ZONE, np.uint8)
     addresses, at = dict[str, int](), memory.ctypes.data
+    at += -at % _RED_ZONE
     for name, size, alignment in shared:
-        at += -at % _RED_ZONE + alignment % _RED_ZONE
+        at += -at % alignment if packed else -at % _RED_ZONE + alignment % _RED_ZONE
         addresses[name] = at
-        at += size + _RED_ZONE
+        at += size if packed else size + _RED_ZONE
     return memory, addresses
 
 

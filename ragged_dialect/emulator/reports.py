@@ -17,6 +17,12 @@ _ACCESSES = {
     codes.STORE: "a store",
     codes.ATOMIC: "an atomic access",
     codes.ATOMIC_LOAD: "an atomic load",
+    codes.INVARIANT_LOAD: "a load",
+}
+_SPACES = {
+    0: "an argument or to shared memory",
+    codes.GLOBAL_RANGES: "an argument",
+    codes.SHARED_RANGES: "shared memory",
 }
 
 
@@ -67,7 +73,7 @@ class Report:
         number = self._state.error_range
         kind = _ACCESSES[self._state.error_access & 255]
         size = f"{kind} of {self._state.error_size} bytes"
-        if number == 0:
+        if number in _SPACES:
             return f"{size} at address {self._state.error_address:#x}"
         base = self._state.error_base if number == codes.LOCAL_RANGE else self._machine.range(number).base
         offset = self._state.error_address - base
@@ -75,8 +81,8 @@ class Report:
 
     def _out_of_bounds(self) -> str:
         number = self._state.error_range
-        if number == 0:
-            return f"expected an access to an argument or to shared memory, got {self._access()}"
+        if number in _SPACES:
+            return f"expected an access to {_SPACES[number]}, got {self._access()}"
         return f"expected an access within {self._buffer(number)}, got {self._access()}"
 
     def _misaligned(self) -> str:

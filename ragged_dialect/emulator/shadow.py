@@ -69,7 +69,6 @@ def set_ranges(
     for buffer in found:
         record = _set_range(machine, first + buffer.number, buffer.address, buffer.size)
         record.read_only = buffer.read_only
-        record.status = buffer.number == status
     machine.state.range_count = first + len(kernel.parameters) - 1
     spans = _shared_spans(machine, program, kernel)
     for group in _groups([buffer for buffer in found if buffer.number != status and buffer.size]):
@@ -82,7 +81,7 @@ def set_ranges(
 def _set_range(machine: Machine, number: int, base: int, size: int) -> Range:
     record = machine.range(number)
     record.base, record.size, record.shadow = base, size, 0
-    record.shared = record.status = record.read_only = 0
+    record.shared = record.read_only = record.stored = record.invariant = 0
     return record
 
 

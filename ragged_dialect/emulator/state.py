@@ -45,6 +45,7 @@ LOAD = 0
 STORE = 1
 ATOMIC = 2
 ATOMIC_LOAD = 3
+INVARIANT_LOAD = 4
 
 # What went wrong.
 NO_ERROR = 0
@@ -61,6 +62,9 @@ ZERO_DIVISOR = 10
 
 # Stands for memory of the thread and constants, where the number of a range is asked for.
 LOCAL_RANGE = 1 << 32
+# Stand for any range of a state space.
+GLOBAL_RANGES = LOCAL_RANGE + 1
+SHARED_RANGES = LOCAL_RANGE + 2
 
 # Orders of threads and blocks.
 FORWARD = 0
@@ -111,7 +115,6 @@ class State(Struct):
     ranges: int
     range_count: int
     strict: int
-    stopping: int
     error: int
     error_address: int
     error_size: int
@@ -155,15 +158,17 @@ class Warp(Struct):
 
 class Range(Struct):
     """Memory a kernel may touch: an argument or a shared buffer. `shadow` is the address of its
-    granules (0: races are not looked for), a granule stands for `1 << shift` bytes."""
+    granules (0: races are not looked for), a granule stands for `1 << shift` bytes. `stored` and
+    `invariant` tell what the launch did: stores, and loads of what must not change."""
 
     base: int
     size: int
     shadow: int
     shift: int
     shared: int
-    status: int
     read_only: int
+    stored: int
+    invariant: int
 
 
 class Granule(Struct):

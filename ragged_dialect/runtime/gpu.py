@@ -149,3 +149,22 @@ class CupyDevice:
     def memory(self, buffer: Any) -> object:
         """CuPy's object for the allocation of a buffer."""
         return buffer.data.mem
+
+
+class HostedDevice(CupyDevice):
+    """A device of a stand-in for CuPy, whose arrays are in host memory: results are NumPy arrays, and a call
+    waits for them."""
+
+    target = "ptx-emulator"
+
+    def call(self, run: Callable[..., tuple[Any, ...]], flat: Sequence[Any]) -> tuple[Any, ...]:
+        """Run. RuntimeCheckError when a check failed."""
+        return tuple(value.get() if hasattr(value, "get") else value for value in super().call(run, flat))
+
+    def memory(self, buffer: Any) -> object:
+        """Results are copies."""
+        return buffer
+
+    def clone(self, buffer: Any) -> Any:
+        """A copy of a buffer of the device, or of a result."""
+        return buffer.copy() if isinstance(buffer, np.ndarray) else super().clone(buffer)

@@ -9,9 +9,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.fake_cupy import Array, FakeCupy, Launcher
 from support.host_programs import host_program
 
+from ragged_dialect.emulator.cupy_stand_in import Array, Launcher, StandIn
+from ragged_dialect.emulator.ptx import loader
 from ragged_dialect.runtime import gpu_status
 from ragged_dialect.runtime.gpu import CupyDevice
 from ragged_dialect.runtime.host_loading import load_host_program
@@ -73,30 +74,35 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") and not hasattr(value, "__array_interface__") else value
 
 
-def install(monkeypatch: pytest.MonkeyPatch, cupy: FakeCupy) -> FakeCupy:
+def install(monkeypatch: pytest.MonkeyPatch, cupy: StandIn) -> StandIn:
     """Make a fake the module cupy, with no failure left that a later call would raise."""
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     monkeypatch.setattr(gpu_status, "_pending", {})
     return cupy
 
 
-def with_python_kernels(monkeypatch: pytest.MonkeyPatch) -> FakeCupy:
+def with_python_kernels(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     """The fake as the module cupy, with `scale` as the kernel `twice` and `bound` as `check`."""
-    return install(monkeypatch, FakeCupy(python_loader({"twice": scale, "check": bound})))
+    return install(monkeypatch, StandIn(python_loader({"twice": scale, "check": bound})))
 
 
-def with_emulator(monkeypatch: pytest.MonkeyPatch) -> FakeCupy:
+def with_emulator(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     """The fake as the module cupy, with kernels that the emulator runs: `compile` puts LLVM IR where PTX goes."""
     monkeypatch.setattr("ragged_dialect.ptx.emit", lambda text, arch, fast_math: HEADER + text)
-    return install(monkeypatch, FakeCupy(emulator_loader))
+    return install(monkeypatch, StandIn(emulator_loader))
 
 
-def on_device(cupy: FakeCupy, data: Any) -> Array:
+def with_ptx(monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    """The stand-in as the module cupy, with kernels that run as PTX text."""
+    return install(monkeypatch, StandIn(loader()))
+
+
+def on_device(cupy: StandIn, data: Any) -> Array:
     """An array of the fake."""
     return cupy.asarray(np.asarray(data), blocking=True)
 
 
-def function(cupy: FakeCupy, text: str, signature: Signature, sync: bool = False, ptx: str = HEADER) -> DeviceFunction:
+def function(cupy: StandIn, text: str, signature: Signature, sync: bool = False, ptx: str = HEADER) -> DeviceFunction:
     """The host program of a module's text as a function on the fake GPU."""
     program = host_program(text)
     device = CupyDevice(cupy, signature.name, ptx, program, sync, lambda: ptx)

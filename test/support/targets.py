@@ -22,8 +22,14 @@ def compile_for(target: str) -> Compile:
     def compile(source: Any, entry: str | None = None, check: bool = True) -> Callable[..., Any]:
         if target != "gpu":
             return ragged_dialect.compile(source, entry, target, check)
-        function = ragged_dialect.compile(source, entry, target, "sync" if check else False)
-        return lambda *arguments: on_host(function(*arguments))
+        function = ragged_dialect.compile(source, entry, target, check)
+
+        def call(*arguments: Any) -> Any:
+            results = on_host(function(*arguments))
+            ragged_dialect.synchronize()
+            return results
+
+        return call
 
     return compile
 

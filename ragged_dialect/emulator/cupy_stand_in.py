@@ -1,4 +1,4 @@
-"""A module that stands for CuPy: arrays in host memory, and streams that run later.
+"""A module that stands for CuPy 13 and 14: arrays in host memory, and streams that run later.
 
 What a real GPU does in its own time waits in the queue of a stream here, until somebody waits for
 the stream: code that reads a result too early reads poison. Kernels are run by `launcher`.
@@ -9,12 +9,18 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Callable
-from typing import Any
+from itertools import count
+from typing import Any, Literal
+from weakref import WeakSet
 
 import numpy as np
 
 Launcher = Callable[[str, Any, Any, Any], None]
 POISON = 0xA5
+ALIGNMENT = 512
+"""Bytes that CuPy's pool aligns memory to."""
+REACH = 4096
+"""Bytes around every array that no other one has: what reaches beyond an array does not reach another."""
 
 
 class CUDARuntimeError(RuntimeError):
@@ -38,7 +44,38 @@ class UnownedMemory:
 
 
 class PooledMemory:
-    """Memory of the pool."""
+    """Memory of the pool: so many bytes from an address."""
+
+    def __init__(self, address: int, size: int) -> None:
+        self.address, self.size = address, size
+
+
+class PinnedMemory(bytearray):
+    """Memory of the host that copies need not stage."""
+
+    @property
+    def ptr(self) -> int:
+        """The address."""
+        return np.frombuffer(self, np.uint8).ctypes.data
+
+
+class Graph:
+    """Captured work."""
+
+    def __init__(self, work: list[Callable[[], None]]) -> None:
+        self.work = work
+
+    def launch(self, stream: Stream) -> None:
+        """Queue it."""
+        for part in self.work:
+            stream.add(part)
+
+
+class _Interface:
+    """Memory as NumPy asks for it."""
+
+    def __init__(self, interface: dict[str, Any]) -> None:
+        self.__array_interface__ = interface
 
 
 class Stream:
@@ -49,6 +86,28 @@ class Stream:
         self.queue: list[Callable[[], None]] = []
         self.capturing = False
         self.waits = 0
+
+    def begin_capture(self) -> None:
+        """Keep work for a graph from now on."""
+        assert self.ptr > 2, "the default stream cannot be captured"
+        assert not self.queue, "expected a stream that has come to its end"
+        self.capturing = True
+
+    def end_capture(self) -> Graph:
+        """What was kept."""
+        self.capturing = False
+        graph, self.queue = Graph(self.queue), []
+        return graph
+
+    def record(self) -> Event:
+        """An event behind what is queued."""
+        event = Event()
+        event.record(self)
+        return event
+
+    def wait_event(self, event: Event) -> None:
+        """What is queued from now on comes behind an event."""
+        self.add(lambda: None if event.done or event.stream is None else event.stream.run())
 
     def add(self, work: Callable[[], None]) -> None:
         """Queue work."""
@@ -83,10 +142,12 @@ class Event:
 
     def __init__(self, **_: Any) -> None:
         self.done = True
+        self.stream: Stream | None = None
 
     def record(self, stream: Stream) -> None:
         """Put the event behind what is queued."""
         self.done = False
+        self.stream = stream
 
         def reach() -> None:
             self.done = True
@@ -122,7 +183,7 @@ class Array:
 
     def __init__(self, cupy: Any, host: Any, device_id: int = 0, mem: Any = None) -> None:
         self.cupy, self.host = cupy, host
-        self.data = Pointer(cupy, host, device_id, mem or PooledMemory())
+        self.data = Pointer(cupy, host, device_id, mem)
         self.shape, self.ndim, self.size = host.shape, host.ndim, host.size
         self.dtype, self.nbytes, self.flags = host.dtype, host.nbytes, host.flags
 
@@ -154,7 +215,7 @@ class Array:
         """Another view of a contiguous array."""
         return self._view(self.host.reshape(shape))
 
-    def copy(self, order: str = "C") -> Array:
+    def copy(self, order: Literal["C", "F"] = "C") -> Array:
         """A copy."""
         return self._later(lambda: np.array(self.host, order=order))
 
@@ -196,19 +257,21 @@ class Module:
         return launch
 
 
-class FakeCupy(types.ModuleType):
-    """The module. `loader` makes of PTX what runs its kernels."""
+class StandIn(types.ModuleType):
+    """The module. `loader` makes of PTX what runs its kernels; `capability` is the device's."""
 
-    def __init__(self, loader: Callable[[str], Launcher]) -> None:
+    def __init__(self, loader: Callable[[str], Launcher], capability: str = "90") -> None:
         super().__init__("cupy")
         self.__version__ = "14.1.0"
         self.loader = loader
         self.loaded: list[bytes] = []
         self.launches: list[Any] = []
         self.refused: int | None = None
-        self.devices, self.device, self.capability, self.driver = 1, 0, "90", 13000
+        self.devices, self.device, self.capability, self.driver = 1, 0, capability, 13000
         self.free_bytes = 1 << 30
         self.pointers: dict[int, int] = {}
+        self._blocks: WeakSet[PooledMemory] = WeakSet()
+        self._streams = count(1)
         self.ndarray = Array
         self.cuda = self._cuda()
 
@@ -217,7 +280,7 @@ class FakeCupy(types.ModuleType):
             getDeviceCount=self._count,
             getDevice=lambda: self.device,
             driverGetVersion=lambda: self.driver,
-            pointerGetAttributes=lambda ptr: types.SimpleNamespace(type=self.pointers.get(ptr, 2)),
+            pointerGetAttributes=lambda ptr: types.SimpleNamespace(type=self._kind(ptr)),
             CUDARuntimeError=CUDARuntimeError,
         )
         cuda = types.SimpleNamespace(
@@ -227,7 +290,8 @@ class FakeCupy(types.ModuleType):
             function=types.SimpleNamespace(Module=lambda: Module(self)),
             Device=lambda: types.SimpleNamespace(compute_capability=self.capability),
             Event=Event,
-            alloc_pinned_memory=bytearray,
+            alloc_pinned_memory=PinnedMemory,
+            Stream=lambda **_: self.stream(16 * next(self._streams)),
             current=Stream(self, 0),
         )
         cuda.get_current_stream = lambda: cuda.current
@@ -238,6 +302,11 @@ class FakeCupy(types.ModuleType):
             raise CUDARuntimeError("cudaErrorNoDevice: no CUDA-capable device is detected")
         return self.devices
 
+    def _kind(self, pointer: int) -> int:
+        """Of memory: 0 where the driver does not know it, 2 on the device; or what `pointers` says."""
+        inside = any(b.address <= pointer < b.address + b.size for b in self._blocks)
+        return self.pointers.get(pointer, 2 if inside else 0)
+
     def stream(self, ptr: int) -> Stream:
         """A new stream."""
         return Stream(self, ptr)
@@ -247,9 +316,11 @@ class FakeCupy(types.ModuleType):
         size = math.prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
         if size > self.free_bytes:
             raise OutOfMemoryError(f"Out of memory allocating {size} bytes")
-        made = np.empty(shape, dtype)
-        made.reshape(-1).view(np.uint8)[...] = POISON
-        return Array(self, made)
+        raw = np.full(size + 2 * REACH, POISON, np.uint8)
+        start = REACH + -(raw.ctypes.data + REACH) % ALIGNMENT
+        memory = PooledMemory(raw.ctypes.data + start, size)
+        self._blocks.add(memory)
+        return Array(self, raw[start : start + size].view(dtype).reshape(shape), 0, memory)
 
     def zeros(self, shape: Any, dtype: Any) -> Array:
         """A new array of zeros."""
@@ -265,7 +336,8 @@ class FakeCupy(types.ModuleType):
             if blocking:
                 self.cuda.current.synchronize()
             return made
-        return Array(self, value.host, 0, UnownedMemory())
+        host = value.host if hasattr(value, "host") else np.asarray(_Interface(value.__cuda_array_interface__))
+        return Array(self, host, 0, UnownedMemory())
 
     def from_dlpack(self, value: Any) -> Array:
         """An array of something that speaks DLPack."""

@@ -1,0 +1,217 @@
+"""Reading PTX text: kernels, their parameters, variables and statements (PTX ISA, chapters 4 and 5).
+
+Reads the subset that compilers print: one directive, label or instruction per statement. What it does
+not know is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ragged_dialect.emulator.ptx.types import TYPES
+from ragged_dialect.errors import EmulatorError
+
+
+class Parameter(NamedTuple):
+    """A parameter of a kernel: its PTX type (`u64`), whether it is a pointer, and what that is aligned to."""
+
+    name: str
+    type: str
+    pointer: bool
+    alignment: int
+
+
+class Variable(NamedTuple):
+    """A variable in memory: state space, bytes, alignment, and the bytes it starts with (None: none given)."""
+
+    name: str
+    space: str
+    size: int
+    alignment: int
+    initial: bytes | None
+
+
+class Instruction(NamedTuple):
+    """An instruction: its guard (`%p1`, `!%p1` or empty), its opcode with modifiers, its operands."""
+
+    line: int
+    guard: str
+    name: str
+    operands: tuple[str, ...]
+
+    @property
+    def opcode(self) -> str:
+        """`ld` of `ld.global.v2.b32`."""
+        return self.name.split(".", 1)[0]
+
+    @property
+    def modifiers(self) -> tuple[str, ...]:
+        """`global`, `v2` and `b32` of `ld.global.v2.b32`."""
+        return tuple(self.name.split(".")[1:])
+
+
+class Label(NamedTuple):
+    """A place to branch to."""
+
+    name: str
+
+
+@dataclass
+class Kernel:
+    """A kernel: parameters, registers (`%r` of `%r<9>`, or a name, to its type), variables, statements in
+    order, and the threads per block that it allows (0: any number)."""
+
+    name: str
+    parameters: list[Parameter]
+    max_threads: int = 0
+    registers: dict[str, str] = field(default_factory=dict[str, str])
+    variables: list[Variable] = field(default_factory=list[Variable])
+    body: list[Instruction | Label] = field(default_factory=list["Instruction | Label"])
+
+
+@dataclass
+class Module:
+    """What a PTX file holds."""
+
+    target: str
+    variables: list[Variable]
+    kernels: list[Kernel]
+
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_HEADER = re.compile(r"\s*(\.version\s+[\d.]+|\.target\s+[^\n]+|\.address_size\s+\d+)\s*\n")
+_ENTRY = re.compile(r"(?:\.visible\s+)?\.entry\s+([\w$]+)\s*\((.*?)\)(.*)", re.S)
+_PARAMETER = re.compile(r"\.param\s+\.(\w+)(\s+\.ptr(?:\s+\.\w+)??(?:\s+\.align\s+(\d+))?)?\s+([\w$]+)", re.S)
+_BITS = re.compile(r"\.param\s+\.align\s+(\d+)\s+\.b8\s+([\w$]+)\[(\d+)\]")
+_VARIABLE = re.compile(
+    r"(?:\.visible\s+|\.weak\s+)?\.(shared|global|const|local)\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+([\w$]+)"
+    r"(?:\[(\d*)\])?\s*(?:=\s*(.*))?",
+    re.S,
+)
+_REGISTERS = re.compile(r"\.reg\s+\.(\w+)\s+(%?\w+)(?:<\d+>)?")
+_LABEL = re.compile(r"([\w$]+):")
+_BLANK = re.compile(r"\s*")
+_HEAD = re.compile(r"(?:\.visible\s+)?\.entry\b")
+_INSTRUCTION = re.compile(r"(?:@(!?%\w+)\s+)?([a-z][\w.:]*)\s*(.*)", re.S)
+
+
+def parse(text: str) -> Module:
+    """The module of a PTX text. EmulatorError for what the executor does not know."""
+    plain = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
+    header = {match[1].split()[0]: match[1].split()[1] for match in _HEADER.finditer(plain)}
+    if ".target" not in header or header.get(".address_size") != "64":
+        raise EmulatorError("expected PTX with .target and .address_size 64, got neither or another")
+    plain = _HEADER.sub(lambda match: "\n" * match[0].count("\n"), plain)
+    module = Module(header[".target"].rstrip(","), [], [])
+    _Reader(plain, module).read()
+    return module
+
+
+class _Reader:
+    def __init__(self, text: str, module: Module) -> None:
+        self._text = text
+        self._module = module
+        self._kernel: Kernel | None = None
+        self._at = 0
+        self._depth = 0
+
+    def read(self) -> None:
+        """Read the text to its end."""
+        while self._skip() < len(self._text):
+            if self._kernel is not None and self._text[self._at] in "{}":
+                self._scope(self._kernel, self._text[self._at])
+            elif self._kernel is not None and (label := _LABEL.match(self._text, self._at)):
+                self._kernel.body.append(Label(label[1]))
+                self._at = label.end()
+            elif self._kernel is None and (head := _HEAD.match(self._text, self._at)):
+                self._kernel = self._entry(self._take("{", head[0]))
+            else:
+                line = self._text.count("\n", 0, self._at) + 1
+                self._inside(self._take(";", "a statement"), line)
+        if self._kernel is not None:
+            raise EmulatorError(f"expected }} at the end of {self._kernel.name}, got the end of the text")
+
+    def _scope(self, kernel: Kernel, bracket: str) -> None:
+        """Scopes inside a kernel only name registers, once each way."""
+        self._at += 1
+        self._depth += 1 if bracket == "{" else -1
+        if self._depth < 0:
+            self._module.kernels.append(kernel)
+            self._kernel, self._depth = None, 0
+
+    def _skip(self) -> int:
+        """Go to what is no blank."""
+        match = _BLANK.match(self._text, self._at)
+        self._at = match.end() if match else self._at
+        return self._at
+
+    def _take(self, end: str, what: str) -> str:
+        """The text up to a character, which is passed."""
+        at = self._text.find(end, self._at)
+        if at < 0:
+            raise EmulatorError(f"expected {end} after {what.strip()}, got the end of the text")
+        found, self._at = self._text[self._at : at], at + 1
+        return found.strip()
+
+    def _inside(self, text: str, line: int) -> None:
+        kernel = self._kernel
+        if variable := _VARIABLE.fullmatch(text):
+            (kernel or self._module).variables.append(_variable(variable))
+        elif kernel is None:
+            raise self._unknown(text)
+        elif registers := _REGISTERS.fullmatch(text):
+            kernel.registers[registers[2]] = registers[1]
+        elif not text.startswith(".") and (found := _INSTRUCTION.fullmatch(text)):
+            kernel.body.append(Instruction(line, found[1] or "", found[2], _operands(found[3])))
+        elif text and not text.startswith(".pragma"):
+            raise self._unknown(text)
+
+    def _entry(self, text: str) -> Kernel:
+        match = _ENTRY.fullmatch(text)
+        if match is None or self._kernel is not None:
+            raise self._unknown(text)
+        parameters = [_parameter(part) for part in match[2].split(",") if part.strip()]
+        limit = re.search(r"\.(?:maxntid|reqntid)\s+([\d, ]+)", match[3])
+        threads = 1
+        for part in limit[1].split(",") if limit else ():
+            threads *= int(part)
+        return Kernel(match[1], parameters, threads if limit else 0)
+
+    def _unknown(self, text: str) -> EmulatorError:
+        return EmulatorError(f"expected PTX that the executor knows, got {' '.join(text.split())[:120]}")
+
+
+def _parameter(text: str) -> Parameter:
+    if (bits := _BITS.fullmatch(text.strip())) and bits[3] in ("1", "2", "4", "8"):
+        return Parameter(bits[2], f"b{8 * int(bits[3])}", False, int(bits[1]))
+    match = _PARAMETER.fullmatch(text.strip())
+    if match is None:
+        raise EmulatorError(f"expected a scalar parameter, got {text.strip()}")
+    return Parameter(match[4], match[1], match[2] is not None, int(match[3] or 1))
+
+
+def _variable(match: re.Match[str]) -> Variable:
+    space, alignment, kind, name, count, initial = match.groups()
+    if kind not in TYPES or count == "" or (initial is not None and TYPES[kind].float):
+        raise EmulatorError(f"expected a variable of a known type and size, got {match[0]}")
+    element = TYPES[kind].bits // 8
+    data = None
+    if initial is not None:
+        numbers = [int(part, 0) for part in initial.strip(" {}\n").split(",")]
+        data = b"".join((number % (1 << 8 * element)).to_bytes(element, "little") for number in numbers)
+        data = data.ljust(element * int(count or 1), b"\0")
+    return Variable(name, space, element * int(count or 1), int(alignment or element), data)
+
+
+def _operands(text: str) -> tuple[str, ...]:
+    """Operands at top-level commas: `{%r1, %r2}` and `[%rd1+8]` are one each."""
+    parts, depth, start = list[str](), 0, 0
+    for position, character in enumerate(text):
+        depth += (character in "{[(") - (character in "}])")
+        if character == "," and depth == 0:
+            parts.append(text[start:position].strip())
+            start = position + 1
+    last = text[start:].strip()
+    return tuple([*parts, last] if last else parts)

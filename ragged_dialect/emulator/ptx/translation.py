@@ -1,0 +1,63 @@
+"""PTX text as LLVM IR for the emulator.
+
+A kernel becomes a function of the same parameters. Variables of its own in `.global` and `.const` become
+further parameters, behind them: the launch gives them memory.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ragged_dialect.emulator.ptx import floats, integers, memory
+from ragged_dialect.emulator.ptx.body import Body, translate
+from ragged_dialect.emulator.ptx.syntax import Instruction, Kernel, Module, Variable
+from ragged_dialect.emulator.ptx.types import TYPES
+from ragged_dialect.errors import EmulatorError
+
+_RULES = (*integers.RULES, *floats.RULES, *memory.RULES)
+
+
+class Translation(NamedTuple):
+    """LLVM IR of a kernel, and the variables whose addresses it gets behind its parameters."""
+
+    text: str
+    constants: tuple[Variable, ...]
+
+
+def translate_kernel(module: Module, kernel: Kernel) -> Translation:
+    """Translate a kernel. EmulatorError for what the executor does not know."""
+    used = _used(module, kernel)
+    local = [v.name for v in used if v.space == "local"]
+    if local:
+        raise EmulatorError(f"{kernel.name}: expected a kernel without local memory, got {', '.join(local)}")
+    shared = [v for v in used if v.space == "shared"]
+    constants = tuple(v for v in used if v.space != "shared")
+    symbols = {v.name: f"ptrtoint (ptr addrspace(3) @{v.name} to i64)" for v in shared}
+    body = Body(kernel, symbols | {v.name: f"%p.{v.name}" for v in constants})
+    translate(body, _RULES)
+    globals_ = [
+        f"@{v.name} = internal addrspace(3) global [{v.size} x i8] undef, align {v.alignment}" for v in shared
+    ]
+    lines = [*sorted(body.declarations), *globals_, *_function(kernel, body, constants), "!0 = !{}"]
+    return Translation("\n".join(lines), constants)
+
+
+def _used(module: Module, kernel: Kernel) -> list[Variable]:
+    """The variables that a kernel names, in the order of declaration."""
+    text = " ".join(operand for found in kernel.body if isinstance(found, Instruction) for operand in found.operands)
+    names = set(re.findall(r"[\w$]+", text))
+    return [v for v in (*module.variables, *kernel.variables) if v.name in names]
+
+
+def _function(kernel: Kernel, body: Body, constants: tuple[Variable, ...]) -> list[str]:
+    pointers = [(p.name, p.alignment) for p in kernel.parameters if p.pointer]
+    pointers += [(v.name, v.alignment) for v in constants]
+    numbers = [(p.name, TYPES[p.type]) for p in kernel.parameters if not p.pointer]
+    kinds = {name: f"ptr align {alignment}" for name, alignment in pointers} | {n: k.llvm for n, k in numbers}
+    order = [*(p.name for p in kernel.parameters), *(v.name for v in constants)]
+    entry = [f"%p.{name} = ptrtoint ptr %q.{name} to i64" for name, _ in pointers]
+    entry += [f"%p.{name} = bitcast {kind.llvm} %q.{name} to i{kind.bits}" for name, kind in numbers]
+    limit = f' "nvvm.maxntid"="{kernel.max_threads}"' if kernel.max_threads else ""
+    head = f"define ptx_kernel void @{kernel.name}({', '.join(f'{kinds[name]} %q.{name}' for name in order)}){limit} {{"
+    return [head, "entry:", *entry, *body.slots, *body.lines, "}"]
