@@ -20,24 +20,23 @@ def run_tool(name: str, body: Callable[[], int]) -> int:
     """Exit code of a tool: 0, 1 with the user's error on stderr, 130 when interrupted."""
     _open_closed_streams()
     try:
-        code = body()
-        sys.stdout.flush()
+        try:
+            code = body()
+        except SystemExit as error:  # argparse: 2 on a wrong flag
+            code = SUCCESS if error.code in (None, 0) else FAILURE
+        _write_stream(b"")
         return code
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:  # whoever read the output has gone
-        _drop_output()
         return FAILURE
     except OSError as error:
-        _drop_output()
         place = error.filename2 or error.filename
         print(f"{name}: {f'{place}: ' if place else ''}{(error.strerror or str(error)).lower()}", file=sys.stderr)
     except ParseError as error:
         print(error, file=sys.stderr)
     except RaggedError as error:
         print(f"{name}: {error}", file=sys.stderr)
-    except SystemExit as error:  # argparse: 2 on a wrong flag
-        return SUCCESS if error.code in (None, 0) else FAILURE
     return FAILURE
 
 
@@ -52,11 +51,6 @@ def _open_closed_streams() -> None:
     sys.stdin = sys.stdin or open(0, closefd=False)
     sys.stdout = sys.stdout or open(1, "w", closefd=False)
     sys.stderr = sys.stderr or open(2, "w", closefd=False, errors="backslashreplace")
-
-
-def _drop_output() -> None:
-    """Keep the interpreter from writing at its end what could not be written before."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def read_input(path: str) -> bytes:
@@ -111,9 +105,10 @@ def _write_stream(payload: bytes) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(payload)
         sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        raise
     except OSError as error:
+        # Keep the interpreter from writing at its end what could not be written now.
+        with open(os.devnull, "wb") as nothing:
+            os.dup2(nothing.fileno(), sys.stdout.fileno())
         raise OSError(error.errno, error.strerror, "standard output") from None
 
 
