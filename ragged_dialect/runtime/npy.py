@@ -7,7 +7,7 @@ import os
 import stat
 from os import PathLike
 from tokenize import TokenError
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
@@ -19,14 +19,14 @@ _DAMAGES = (ValueError, SyntaxError, TypeError, KeyError, OverflowError, MemoryE
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
-def read_npy(file: BinaryIO, size: int) -> np.ndarray[Any, np.dtype[Any]]:
+def read_npy(file: IO[bytes], size: int) -> np.ndarray[Any, np.dtype[Any]]:
     """The array that a file of `size` bytes has from here on. ArgumentError where it has none, one of Python
     objects, or one of more bytes than are left."""
     start = file.tell()
     try:
         shape, fortran, dtype = _HEADERS[npy.read_magic(file)](file)
     except _DAMAGES as error:
-        raise ArgumentError(f"expected NumPy's header of an array, got a damaged one ({type(error).__name__})") from None
+        raise ArgumentError("expected NumPy's header of an array, got a damaged one") from error
     extents = [int(extent) for extent in shape]
     if dtype.hasobject or any(extent < 0 for extent in extents):
         raise ArgumentError(f"expected an array of numbers, got one of {dtype} and extents {extents}")
@@ -36,7 +36,8 @@ def read_npy(file: BinaryIO, size: int) -> np.ndarray[Any, np.dtype[Any]]:
     if bytes_ > left or addressed >= 2**63:
         raise ArgumentError(f"expected {bytes_} bytes for extents {extents} of {dtype}, got {left}")
     made = np.empty(extents, dtype, order="F" if fortran else "C")
-    _fill(file, memoryview(made.reshape(-1, order="A").view(np.uint8)) if bytes_ else memoryview(b""))
+    if bytes_:
+        _fill(file, made.reshape(-1, order="A").view(np.uint8).data)
     return made
 
 
@@ -49,7 +50,7 @@ def open_regular(path: str | PathLike[str]) -> BinaryIO:
     return open(path, "rb")
 
 
-def _fill(file: BinaryIO, memory: memoryview) -> None:
+def _fill(file: IO[bytes], memory: memoryview) -> None:
     while memory:
         count = file.readinto(memory)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
         if not count:
