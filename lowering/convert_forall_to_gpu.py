@@ -9,11 +9,11 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.gpu.schedules import GENERAL, SCHEDULE, SCHEDULES, Schedule
 from ragged_dialect.lowering.gpu.status import GATE, Guards, status_of
-from ragged_dialect.lowering.nested import find_ops, outermost
+from ragged_dialect.lowering.nested import find_ops, free_symbol, outermost
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 MODULE = "kernels"
-"""Name of the `gpu.module`."""
+"""Name of the `gpu.module`, where no function has it."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class ConvertForallToGpu(RaggedPass):
                 continue
             for number, forall in enumerate(outermost(function, "scf.forall")):
                 kernels = kernels or _gpu_module(op)
-                name = f"{function.operation.attributes['sym_name'].value}_{number}"
+                name = free_symbol(kernels, f"{function.operation.attributes['sym_name'].value}_{number}")
                 build = _schedule(forall).build
                 build(forall, kernels, name, _guards(op, function.operation, forall), self.threads, self.unroll)
 
@@ -73,7 +73,8 @@ def _guards(module: Any, function: Any, forall: Any) -> Guards:
 
 def _gpu_module(module: Any) -> Any:
     module.attributes["gpu.container_module"] = ir.UnitAttr.get()
+    name = ir.StringAttr.get(free_symbol(module, MODULE))
     with ir.InsertionPoint(module.regions[0].blocks[0]):
-        made = ir.Operation.create("gpu.module", attributes={"sym_name": ir.StringAttr.get(MODULE)}, regions=1)
+        made = ir.Operation.create("gpu.module", attributes={"sym_name": name}, regions=1)
         made.regions[0].blocks.append()
     return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain, count
 from typing import Any
 
 from ragged_dialect._mlir import ir
@@ -18,6 +19,13 @@ def ops_in(root: Any) -> list[Any]:
 
     root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found
+
+
+def free_symbol(module: Any, wanted: str) -> str:
+    """The wanted name, or one made of it, that no symbol of a module has."""
+    taken = ir.SymbolTable(module)
+    numbered = (f"{wanted}_{number}" for number in count(1))
+    return next(name for name in chain([wanted], numbered) if name not in taken)
 
 
 def find_ops(root: Any, *names: str) -> list[Any]:

@@ -10,7 +10,7 @@ from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.buffers import is_buffer, is_constant, may_overlap, root
 from ragged_dialect.lowering.convert_ragged_forall_to_loops import PARALLEL
 from ragged_dialect.lowering.emit import Mixed
-from ragged_dialect.lowering.nested import captures, remap
+from ragged_dialect.lowering.nested import captures, free_symbol, remap
 from ragged_dialect.passes.base import RaggedPass
 
 KERNEL = "ragged.kernel"
@@ -61,7 +61,7 @@ def _outline(module: Any, function: Any, loop: Any, number: int) -> None:
     body = loop.regions[0].blocks[0]
     captured = captures(body.operations, body.arguments)
     passed = [v for v in captured if not is_constant(v)]
-    name = f"{function.attributes['sym_name'].value}_kernel{number}"
+    name = free_symbol(module, f"{function.attributes['sym_name'].value}_kernel{number}")
     index = emit.index_type()
     type_ = ir.FunctionType.get([index, index, index, *(v.type for v in passed)], [])
     with ir.InsertionPoint(function), loop.location:

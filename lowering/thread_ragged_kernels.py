@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.lowering.loop_annotations import BRANCHES, settle
 from ragged_dialect.lowering.memory_runtime import CALL, DECLARATIONS, DECLARED, FAIL, declare
-from ragged_dialect.lowering.nested import find_ops
+from ragged_dialect.lowering.nested import find_ops, free_symbol
 from ragged_dialect.lowering.outline_ragged_loops import KERNEL
 from ragged_dialect.passes.base import RaggedPass
 
@@ -182,7 +182,8 @@ class ThreadRaggedKernels(RaggedPass):
         calls = _calls(op, kernels)
         for kernel in kernels.values():  # its task alone calls it: inlined there, nothing is left
             kernel.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
-        texts = [_RUNTIME, *(_task(name, kernel) for name, kernel in kernels.items())]
+        tasks = {name: free_symbol(op, f"{name}_task") for name in kernels}
+        texts = [_RUNTIME, *(_task(tasks[name], name, kernel) for name, kernel in kernels.items())]
         declared = "\n".join(_declaration(name, kernel) for name, kernel in kernels.items())
         made = ir.Module.parse(DECLARATIONS + declared + "\n".join(texts))
         declare(op)
@@ -193,7 +194,7 @@ class ThreadRaggedKernels(RaggedPass):
             body.append(inner)
         for call in calls:
             with ir.InsertionPoint(call), call.location:
-                _rewrite(call)
+                _rewrite(call, tasks[call.attributes["callee"].value])
             call.erase()
 
 
@@ -207,33 +208,37 @@ def _types(kernel: Any) -> list[str]:
     return [str(a.type) for a in kernel.regions[0].blocks[0].arguments]
 
 
+def _symbol(name: str) -> str:
+    """A symbol as MLIR reads it, quoted where it must be."""
+    return str(ir.FlatSymbolRefAttr.get(name))
+
+
 def _declaration(name: str, kernel: Any) -> str:
-    return f"llvm.func @{name}({', '.join(_types(kernel))})\n"
+    return f"llvm.func {_symbol(name)}({', '.join(_types(kernel))})\n"
 
 
 def _struct(types: list[str]) -> str:
     return f"!llvm.struct<({', '.join(types)})>"
 
 
-def _task(name: str, kernel: Any) -> str:
+def _task(task: str, name: str, kernel: Any) -> str:
     """A function (captures, lo, hi) that unpacks the captures and calls a kernel."""
     types = _types(kernel)
     struct = _struct(types[3:])
-    lines = [f"llvm.func internal @{name}_task(%captures: !llvm.ptr, %lo: i64, %hi: i64) {{"]
+    lines = [f"llvm.func internal {_symbol(task)}(%captures: !llvm.ptr, %lo: i64, %hi: i64) {{"]
     for k, type_ in enumerate(types[3:]):
         lines.append(f"  %p{k} = llvm.getelementptr %captures[0, {k}] : (!llvm.ptr) -> !llvm.ptr, {struct}")
         lines.append(f"  %v{k} = llvm.load %p{k} : !llvm.ptr -> {type_}")
     values = "".join(f", %v{k}" for k in range(len(types) - 3))
     lines.append("  %work = llvm.mlir.constant(0 : i64) : i64")
-    lines.append(f"  llvm.call @{name}(%lo, %hi, %work{values}) : ({', '.join(types)}) -> ()")
+    lines.append(f"  llvm.call {_symbol(name)}(%lo, %hi, %work{values}) : ({', '.join(types)}) -> ()")
     return "\n".join([*lines, "  llvm.return", "}"])
 
 
-def _rewrite(call: Any) -> None:
+def _rewrite(call: Any, task: str) -> None:
     pointer = ir.Type.parse("!llvm.ptr")
     i64 = ir.IntegerType.get_signless(64)
     _, count, work, *captures = call.operands
-    name = call.attributes["callee"].value
     struct = ir.Type.parse(_struct([str(v.type) for v in captures]))
     entry = call.parent.regions[0].blocks[0]
     with ir.InsertionPoint.at_block_begin(entry):
@@ -243,10 +248,10 @@ def _rewrite(call: Any) -> None:
     for k, value in enumerate(captures):
         place = llvm.getelementptr(pointer, storage, [], [0, k], struct, None)
         llvm.store(value, place)
-    task = llvm.mlir_addressof(pointer, f"{name}_task")
+    address = llvm.mlir_addressof(pointer, task)
     ir.Operation.create(
         "llvm.call",
-        operands=[task, storage, count, work],
+        operands=[address, storage, count, work],
         attributes={
             "callee": ir.FlatSymbolRefAttr.get("ragged_parallel_for"),
             "operandSegmentSizes": ir.DenseI32ArrayAttr.get([4, 0]),

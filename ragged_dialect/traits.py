@@ -10,7 +10,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import Extent
 from ragged_dialect.shape import RaggedShape
-from ragged_dialect.types import compatible, layout_of, shape_of, tensor_type
+from ragged_dialect.types import compatible, layout_of, shape_of, tensor_type, text_of
 
 _STRUCTURAL = frozenset({"operandSegmentSizes", "resultSegmentSizes"})
 
@@ -90,7 +90,7 @@ def string_attr(op: Any, name: str) -> str:
     attr = op.operation.attributes[name]
     if not isinstance(attr, ir.StringAttr):
         raise LayoutError(f"expected a string for '{name}', got {attr}")
-    return attr.value
+    return text_of(attr)
 
 
 def tensor_shape(value: Any) -> RaggedShape:

@@ -27,7 +27,15 @@ def layout_of(type_: Any) -> Layout | None:
         return None
     if not isinstance(encoding, LayoutAttr):
         raise LayoutError(f"expected a tensor with a #ragged.layout encoding or none, got {encoding}")
-    return Layout.parse(ir.StringAttr(encoding.text).value)
+    return Layout.parse(text_of(ir.StringAttr(encoding.text)))
+
+
+def text_of(attr: Any) -> str:
+    """Text of a string attribute. LayoutError when it is not UTF-8, which MLIR does not ask for."""
+    try:
+        return attr.value
+    except RuntimeError:
+        raise LayoutError(f"expected text in UTF-8, got {attr}") from None
 
 
 def is_ragged(type_: Any) -> bool:

@@ -16,7 +16,7 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.iteration import LINALG_OPS, analyze, signature
 from ragged_dialect.layout import Layout
 from ragged_dialect.tensor_rules import TENSOR_RULES
-from ragged_dialect.types import is_ragged, shape_of
+from ragged_dialect.types import is_ragged, shape_of, text_of
 
 ARGUMENT_FACTS = {"ragged.divisible_by": 1, "ragged.max_length": 0}
 """Facts a ragged function argument may carry, with their least value. They hold for the logical
@@ -84,7 +84,7 @@ class _Verifier:
         for region in op.regions:
             for block in region:
                 infos += [self._check_type(op, argument.type) for argument in block.arguments]
-        if name.endswith(".func"):
+        if name.endswith((".func", ".global")):
             self._visit_function(op)
         if name.startswith("ragged.") or name in _PASS_THROUGH:
             return
@@ -146,6 +146,9 @@ class _Verifier:
 
     def _visit_function(self, op: Any) -> None:
         attributes = op.attributes
+        error = _error_of(text_of, attributes["sym_name"]) if "sym_name" in attributes else None
+        if error is not None:
+            self.fail(op, error)
         if "function_type" not in attributes or not isinstance(attributes["function_type"], ir.TypeAttr):
             return
         type_ = attributes["function_type"].value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import os
 import pickle
 import zipfile
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from support.components import NESTED, array, nested
 
 import ragged_dialect as rg
+from ragged_dialect.arrays.convert import npz
 from ragged_dialect.arrays.convert.nesting import Offsets, Regular, from_levels
 from ragged_dialect.arrays.convert.pickled import restore
 from ragged_dialect.arrays.convert.stored import from_parts, to_parts
@@ -214,7 +216,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(rg.RuntimeCheckError, match=other):
         rg.load_npz(tmp_path / "text")
     np.savez(tmp_path / "objects.npz", format=np.array([None]))
-    with pytest.raises(rg.RuntimeCheckError, match=other + "Object arrays cannot be loaded"):
+    with pytest.raises(rg.RuntimeCheckError, match=other + "expected an array of numbers, got one of object"):
         rg.load_npz(tmp_path / "objects.npz")
     np.savez(tmp_path / "other.npz", values=V)
     with pytest.raises(
@@ -227,6 +229,64 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         rg.load_npz(tmp_path / "x.zip")
     with pytest.raises(FileNotFoundError):
         rg.load_npz(tmp_path / "nothing")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(rg.ArgumentError, match=r"expected a file, got a pipe or a device: .*pipe"):
+        rg.load_npz(tmp_path / "pipe")
+    with pytest.raises(rg.ArgumentError, match="load_npz: expected a path or a file opened for reading, got NoneType"):
+        rg.load_npz(None)  # pyright: ignore[reportArgumentType]
+
+
+def header(shape: str, descr: str = "'<f8'", size: int = 118) -> bytes:
+    """NumPy's header of an array, as text that may be anything."""
+    text = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}".ljust(size - 1) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+
+
+HEADERS = [
+    (header("(4611686018427387904,)"), r"expected 36893488147419103232 bytes for extents .* of float64, got 8"),
+    (header("(4611686018427387904, 0)"), "expected 0 bytes for extents"),
+    (header("(-1,)"), "expected an array of numbers, got one of float64 and extents"),
+    (header("(1,)", "'|O'"), "expected an array of numbers, got one of object"),
+    *(
+        (header(shape), "expected NumPy's header of an array, got a damaged one")
+        for shape in ("(1", "(1e5,)", "'a'", "")
+    ),
+    (header("(" * 5000 + ")" * 5000, size=12000), "expected NumPy's header of an array, got a damaged one"),
+    (header("(1,)", "'<x3'"), "expected NumPy's header of an array, got a damaged one"),
+    (b"\x93NUMPY\x03\x00", "expected NumPy's header of an array, got a damaged one"),
+]
+
+
+@pytest.mark.parametrize(("data", "text"), HEADERS)
+def test_damaged_headers_are_refused(data: bytes, text: str) -> None:
+    """Without memory for what they ask for."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("values.npy", data + bytes(8))
+    with pytest.raises(rg.RuntimeCheckError, match="load_npz: expected a file of save_npz.*" + text):
+        rg.load_npz(file)
+
+
+def test_a_file_that_ends_before_its_array() -> None:
+    with pytest.raises(rg.ArgumentError, match="expected 5 more bytes, got the end of the file"):
+        npz.read_npy(io.BytesIO(header("(1,)") + bytes(3)), 1000)
+
+
+def test_what_inflates_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("values.npy", header("(1000000,)") + bytes(8_000_000))
+    assert len(file.getvalue()) < 10_000
+    monkeypatch.setattr(npz, "read_npy", pytest.fail)
+    with pytest.raises(rg.RuntimeCheckError, match="load_npz: expected at most 8000000 bytes, got 8000128"):
+        rg.load_npz(file, max_bytes=8_000_000)
+    monkeypatch.setattr(npz, "_physical_memory", lambda: 100)
+    with pytest.raises(rg.RuntimeCheckError, match=r"got 8000128 \(raise max_bytes to load it\)"):
+        rg.load_npz(file)
+    with zipfile.ZipFile(file := io.BytesIO(), "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("values.npy", header("(1,)") + bytes(8))
+    with pytest.raises(rg.RuntimeCheckError, match=r"expected parts stored or deflated, got 'values.npy'"):
+        rg.load_npz(file, max_bytes=1000)
 
 
 def test_tiles_are_not_stored(tmp_path: Path) -> None:

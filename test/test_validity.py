@@ -16,7 +16,7 @@ class _Break:
 
     def run(self, module: Any, verify: bool) -> None:
         assert not verify
-        block = ir.SymbolTable(module.operation)["sum.program"].regions[0].blocks[0]
+        block = ir.SymbolTable(module.operation)["rg__sum"].regions[0].blocks[0]
         with ir.InsertionPoint.at_block_begin(block):
             ir.Operation.create("llvm.add", [ir.IntegerType.get_signless(32)], [block.arguments[0]] * 2)
 

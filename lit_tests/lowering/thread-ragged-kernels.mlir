@@ -23,3 +23,16 @@ llvm.func @f_kernel0(%lo: i64, %hi: i64, %work: i64, %p: !llvm.ptr) attributes {
 // CHECK: llvm.func internal @ragged_parallel_for
 // CHECK: llvm.func internal @f_kernel0_task(%[[Q:.*]]: !llvm.ptr, %[[LO:.*]]: i64, %[[HI:.*]]: i64)
 // CHECK: llvm.call @f_kernel0(%[[LO]], %[[HI]]
+
+// Names that are no bare identifiers, and one that is taken.
+// CHECK: llvm.func internal @"a b_task_1"(
+// CHECK: llvm.call @"a b"(
+llvm.func @g(%n: i64, %work: i64, %p: !llvm.ptr) {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  llvm.call @"a b"(%zero, %n, %work, %p) : (i64, i64, i64, !llvm.ptr) -> ()
+  llvm.return
+}
+llvm.func @"a b"(%lo: i64, %hi: i64, %work: i64, %p: !llvm.ptr) attributes {ragged.kernel} {
+  llvm.return
+}
+llvm.func @"a b_task"()

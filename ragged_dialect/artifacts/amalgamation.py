@@ -12,11 +12,12 @@ _PACKAGE = "ragged_dialect"
 
 
 class Amalgamation(NamedTuple):
-    """The imports and the code of several modules, and the names that the code defines."""
+    """The imports and the code of several modules, the names that the code defines, and those that are imported."""
 
     imports: str
     code: str
     names: frozenset[str]
+    imported: frozenset[str]
 
 
 def amalgamate(modules: Sequence[ModuleType]) -> Amalgamation:
@@ -31,7 +32,9 @@ def amalgamate(modules: Sequence[ModuleType]) -> Amalgamation:
     } - names
     pieces = ["\n".join(f"{name} = Any" for name in sorted(types))]
     pieces += [_kept(source, tree) for source, tree in zip(sources, trees, strict=True)]
-    return Amalgamation(_imports(nodes), "\n\n\n".join(pieces).strip(), frozenset(names | types))
+    aliases = [alias for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names]
+    imported = frozenset(alias.asname or alias.name.split(".")[0] for alias in aliases)
+    return Amalgamation(_imports(nodes), "\n\n\n".join(pieces).strip(), frozenset(names | types), imported)
 
 
 def _imports(nodes: Sequence[ast.stmt]) -> str:

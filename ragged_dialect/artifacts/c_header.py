@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragged_dialect.artifacts.c_interface import Parameter, c_type, describe_group, members
+from ragged_dialect.artifacts.c_interface import Parameter, c_name, c_type, describe_group, members
 from ragged_dialect.runtime.signature import Group, Part, Signature
 
 COLUMNS = 100
@@ -41,8 +41,8 @@ void {name}_free({name}_result *result);
 def header(signature: Signature, arguments: Sequence[Parameter]) -> str:
     """Text of the header, for C99 and C++: the struct of the results, the function, and what goes
     with it."""
-    name = signature.name
-    guard = f"RAGGED_{name.upper()}_H"
+    name = c_name(signature.name)
+    guard = f"RAGGED_{name}_H"
     pieces = [
         _ABOUT.format(name=name),
         f"#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>\n\n",
@@ -59,7 +59,7 @@ def header(signature: Signature, arguments: Sequence[Parameter]) -> str:
 
 def prototype(signature: Signature, arguments: Sequence[Parameter]) -> str:
     """Declaration of the C function, without a semicolon."""
-    name = signature.name
+    name = c_name(signature.name)
     declared = [d for argument in arguments for d in argument.declarations]
     if signature.results:
         declared.append(f"{name}_result *result")
@@ -70,17 +70,17 @@ def prototype(signature: Signature, arguments: Sequence[Parameter]) -> str:
 def _call_comment(signature: Signature, arguments: Sequence[Parameter]) -> str:
     listed = "".join(f"\n *   {argument.name}: {argument.description}" for argument in arguments)
     then = ", the latter two with nothing in the result" if signature.results else ""
-    return _CALL.format(name=signature.name, then=then, arguments=listed)
+    return _CALL.format(name=c_name(signature.name), then=then, arguments=listed)
 
 
 def _struct(signature: Signature) -> str:
-    lines = ["typedef struct {"]
+    name, lines = c_name(signature.name), ["typedef struct {"]
     for number, group in enumerate(signature.results):
         lines += _group(f"result{number}", group)
     count = sum(member.is_array for member in members(signature))
     if count:
-        lines.append(f"  void *memory[{count}]; /* of the arrays; belongs to {signature.name}_free */")
-    return "\n".join([*lines, f"}} {signature.name}_result;\n\n"])
+        lines.append(f"  void *memory[{count}]; /* of the arrays; belongs to {name}_free */")
+    return "\n".join([*lines, f"}} {name}_result;\n\n"])
 
 
 def _group(name: str, group: Group) -> list[str]:

@@ -6,27 +6,27 @@ by value, a ragged argument is its parts in order. Results are the members of on
 
 from __future__ import annotations
 
-import ctypes
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from ragged_dialect.errors import CompileError
 from ragged_dialect.runtime.signature import Group, Part, Signature
+from ragged_dialect.symbols import in_c_library, spell
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
-# What C99, C11 and C++20 reserve, and what headers define as macros everywhere.
+# What C99, C11 and C++20 reserve, what headers define as macros everywhere, and a function of the compiled program.
 _RESERVED = frozenset(
-    "NULL EOF assert errno alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t "
-    "char16_t char32_t class co_await co_return co_yield compl concept const const_cast consteval constexpr "
-    "constinit continue decltype default delete do double dynamic_cast else enum explicit export extern false "
-    "float for friend goto if inline int linux long mutable namespace new noexcept not not_eq nullptr operator or "
-    "or_eq private protected public register reinterpret_cast requires restrict return short signed sizeof static "
-    "static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename "
-    "union unix unsigned using virtual void volatile wchar_t while xor xor_eq".split()
+    "ragged_set_threads assert errno alignas alignof and and_eq asm auto bitand bitor bool break case catch char "
+    "class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype "
+    "default delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline int "
+    "linux long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register "
+    "reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast struct switch "
+    "template this thread_local throw true try typedef typeid typename union unix unsigned using virtual void "
+    "volatile wchar_t while xor xor_eq".split()
 )
 _TYPES = {
     "b1": "uint8_t", "i1": "int8_t", "i2": "int16_t", "i4": "int32_t", "i8": "int64_t",
@@ -36,13 +36,25 @@ _TYPES = {
 RESULT = "result"
 """Name of the parameter that the results are written to."""
 
+SUFFIXES = ("", "_error", "_set_threads", "_free")
+"""What the name of a function is followed by in the functions of its header."""
 
-def check_name(name: str) -> None:
-    """CompileError unless a C and a C++ program can have a function of this name."""
-    if not _IDENTIFIER.match(name) or name in _RESERVED:
-        raise CompileError(f"expected an entry whose name C can spell, got '{name}'")
-    if hasattr(ctypes.CDLL(None), name):
-        raise CompileError(f"expected an entry whose name the C library leaves free, got '{name}'")
+
+@cache
+def c_name(entry: str) -> str:
+    """What a function is called in C: its own name, or the mangled form (`symbols.py`) where C, C++ or the C
+    library has the name, or one that the header makes of it."""
+
+    def is_taken(name: str) -> bool:
+        return _is_reserved(name) or any(in_c_library(f"{name}{suffix}") for suffix in SUFFIXES)
+
+    return spell(entry, is_taken)
+
+
+def _is_reserved(name: str) -> bool:
+    """Whether a name is, or may be, a keyword, a type or a macro: headers have those that end in `_t`, and
+    those in capitals."""
+    return name in _RESERVED or name.endswith("_t") or (name.isupper() and len(name) > 1)
 
 
 def c_type(dtype: np.dtype[Any]) -> str:
@@ -97,8 +109,9 @@ def parameters(signature: Signature, names: Sequence[str | None] | None = None) 
     chosen = [own if name is None else name for own, name in zip(fallback, names, strict=True)]
     found = _parameters(signature, chosen)
     spelled = [d.split()[-1].lstrip("*") for p in found for d in p.declarations]
-    fits = all(_IDENTIFIER.match(name) and name not in _RESERVED for name in spelled)
-    if fits and len({*spelled, RESULT, signature.name}) == len(spelled) + 2:
+    fits = all(_IDENTIFIER.match(name) and not _is_reserved(name) for name in spelled)
+    own = {RESULT, c_name(signature.name), f"{c_name(signature.name)}_result"}
+    if fits and len({*spelled, *own}) == len(spelled) + len(own):
         return found
     return _parameters(signature, fallback)
 

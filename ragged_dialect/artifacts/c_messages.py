@@ -12,7 +12,7 @@ def explain(checks: Sequence[Check]) -> str:
     """A C function that turns a status record (check number from 1, case, component, two values)
     into the text that `Check.message` makes of it."""
     lines = [
-        "static int explain(const int64_t *status) {",
+        "static int _explain(const int64_t *status) {",
         "  const int64_t i = status[2], j = i + 1, a = status[3], b = status[4];",
         "  (void)i, (void)j, (void)a, (void)b;",
     ]
@@ -31,7 +31,7 @@ def _case(number: int, check: Check, case: int) -> list[str]:
 
 
 def _call(template: str) -> str:
-    """A call of `fail` that fills a text in, where `{name}` stands for an int64_t of that name."""
+    """A call of `_fail` that fills a text in, where `{name}` stands for an int64_t of that name."""
     pieces: list[str] = []
     values: list[str] = []
     for literal, name, _, _ in Formatter().parse(template):
@@ -39,7 +39,7 @@ def _call(template: str) -> str:
         if name is not None:
             pieces.append("%lld")
             values.append(f"(long long){name}")
-    return f"fail({', '.join([c_string(''.join(pieces)), *values])})"
+    return f"_fail({', '.join([c_string(''.join(pieces)), *values])})"
 
 
 def c_string(text: str) -> str:

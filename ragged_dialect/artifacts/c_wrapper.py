@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragged_dialect.artifacts.c_header import prototype
-from ragged_dialect.artifacts.c_interface import Member, Parameter, c_type, members, parameters
+from ragged_dialect.artifacts.c_interface import Member, Parameter, c_name, c_type, members, parameters
 from ragged_dialect.artifacts.c_messages import c_string, explain
 from ragged_dialect.artifacts.packed_entry import packed_name
 from ragged_dialect.checks import Check
@@ -19,12 +19,12 @@ from ragged_dialect.runtime.signature import Signature
 STATUS_ENTRIES = 5
 
 _HELPERS = r"""
-static __thread char message[512];
+static __thread char _message[512];
 
-static int fail(const char *format, ...) {
+static int _fail(const char *format, ...) {
   va_list values;
   va_start(values, format);
-  vsnprintf(message, sizeof message, format, values);
+  vsnprintf(_message, sizeof _message, format, values);
   va_end(values);
   return 1;
 }
@@ -32,30 +32,30 @@ static int fail(const char *format, ...) {
 /* What the compiled program calls for memory notes what a call holds, and frees it when there is none. */
 int64_t ragged_call(void (*function)(void **), void **slots);
 
-static int no_memory(const char *name, int64_t size) {
-  if (size == INT64_MAX) fail("%s: expected a buffer of less than 2**63 bytes, got a larger one", name);
-  else fail("%s: expected memory for %lld bytes, got none", name, (long long)size);
+static int _no_memory(const char *name, int64_t size) {
+  if (size == INT64_MAX) _fail("%s: expected a buffer of less than 2**63 bytes, got a larger one", name);
+  else _fail("%s: expected memory for %lld bytes, got none", name, (long long)size);
   return 2;
 }
 
 /* Fills a descriptor; 1 when data and sizes do not fit together. */
-static inline int describe(int64_t *memref, const void *data, int rank, const int64_t *sizes, const char *place) {
+static inline int _describe(int64_t *memref, const void *data, int rank, const int64_t *sizes, const char *place) {
   uint64_t stride = 1;
   memref[0] = memref[1] = (int64_t)(intptr_t)data;
   memref[2] = 0;
   for (int axis = rank - 1; axis >= 0; axis--) {
     if (sizes[axis] < 0)
-      return fail("%s: expected an extent of at least 0 on axis %d, got %lld", place, axis, (long long)sizes[axis]);
+      return _fail("%s: expected an extent of at least 0 on axis %d, got %lld", place, axis, (long long)sizes[axis]);
     memref[3 + axis] = sizes[axis];
     memref[3 + rank + axis] = (int64_t)stride;
     stride *= (uint64_t)sizes[axis];
   }
-  return data == NULL && stride != 0 ? fail("%s: expected an array, got NULL", place) : 0;
+  return data == NULL && stride != 0 ? _fail("%s: expected an array, got NULL", place) : 0;
 }
 
 /* Puts what a descriptor allocated into memory[at], as a copy if an earlier result has it; returns
  * the data, NULL when there is no memory for a copy. */
-static inline void *take(const int64_t *memref, int rank, size_t element, void **memory, int at) {
+static inline void *_take(const int64_t *memref, int rank, size_t element, void **memory, int at) {
   void *allocated = (void *)(intptr_t)memref[0];
   char *data = (char *)(intptr_t)memref[1] + memref[2] * (int64_t)element;
   for (int k = 0; k < at; k++) {
@@ -73,16 +73,16 @@ static inline void *take(const int64_t *memref, int rank, size_t element, void *
 def wrapper(signature: Signature, checks: Sequence[Check], include: str, threaded: bool) -> str:
     """Source of the functions that the header `include` declares. `threaded` tells whether the
     program has `ragged_set_threads`."""
-    name = signature.name
+    name = c_name(signature.name)
     arguments = parameters(signature)  # not by the source's names, which could be those of locals
     pieces = [
         f'#include "{include}"\n',
         *(f"#include <{header}>\n" for header in ("stdarg.h", "stdio.h", "stdlib.h", "string.h")),
-        f"\nvoid {packed_name(name)}(void **slots);\n",
+        f"\nvoid {packed_name(signature.name)}(void **slots);\n",
         "void ragged_set_threads(int64_t count);\n" if threaded else "",
         _HELPERS,
         f"\n{explain(checks)}" if signature.status else "",
-        f"\nconst char *{name}_error(void) {{ return message; }}\n",
+        f"\nconst char *{name}_error(void) {{ return _message; }}\n",
         f"\nvoid {name}_set_threads(int count) {{ {'ragged_set_threads(count)' if threaded else '(void)count'}; }}\n",
         _free(signature) if signature.results else "",
         _function(signature, arguments),
@@ -95,7 +95,8 @@ def _arrays(signature: Signature) -> int:
 
 
 def _free(signature: Signature) -> str:
-    lines = [f"void {signature.name}_free({signature.name}_result *result) {{", "  if (result == NULL) return;"]
+    name = c_name(signature.name)
+    lines = [f"void {name}_free({name}_result *result) {{", "  if (result == NULL) return;"]
     count = _arrays(signature)
     if count:
         lines.append(f"  for (int k = 0; k < {count}; k++) free(result->memory[k]);")
@@ -118,7 +119,7 @@ def _function(signature: Signature, arguments: Sequence[Parameter]) -> str:
         slots.insert(len(slots) if _is_direct(signature, returned) else 0, "&made")
     lines.append(f"  void *slots[] = {{{', '.join(slots) or 'NULL'}}};")
     lines.append(f"  const int64_t size = ragged_call({packed_name(signature.name)}, slots);")
-    lines.append(f"  if (size != 0) return no_memory({c_string(signature.name)}, size);")
+    lines.append(f"  if (size != 0) return _no_memory({c_string(signature.name)}, size);")
     return "\n".join([*lines, *_take_results(signature, returned), *_status(signature), "  return 0;", "}", ""])
 
 
@@ -133,13 +134,13 @@ def _argument(number: int, argument: Parameter) -> tuple[list[str], str]:
     if sizes is None:
         if part.extent:
             text = c_string(f"{argument.place}: expected an extent of at least 0, got %lld")
-            return [f"  if ({name} < 0) return fail({text}, (long long){name});"], f"&{name}"
+            return [f"  if ({name} < 0) return _fail({text}, (long long){name});"], f"&{name}"
         return [f"  {name} = {name} != 0;"] if part.dtype.kind == "b" else [], f"&{name}"
     made = f"memref_{number}"
     shape = f"(const int64_t[]){{{', '.join(sizes)}}}" if sizes else "NULL"
     return [
         f"  int64_t {made}[{3 + 2 * len(sizes)}];",
-        f"  if (describe({made}, {name}, {len(sizes)}, {shape}, {place})) return 1;",
+        f"  if (_describe({made}, {name}, {len(sizes)}, {shape}, {place})) return 1;",
     ], made
 
 
@@ -164,7 +165,7 @@ def _take_results(signature: Signature, returned: Sequence[Member]) -> list[str]
             lines.append(f"  {target} = {source};")
             continue
         element = f"sizeof *{target}.data"
-        lines.append(f"  {target}.data = take({source}, {len(shape)}, {element}, result->memory, {at});")
+        lines.append(f"  {target}.data = _take({source}, {len(shape)}, {element}, result->memory, {at});")
         if shape:
             lines.append(f"  memcpy({target}.sizes, {source} + 3, sizeof {target}.sizes);")
         at += 1
@@ -179,8 +180,8 @@ def _no_memory(signature: Signature, arrays: int) -> list[str]:
     return [
         f"  for (int k = 1; k < {arrays}; k++) {{",
         "    if (result->memory[k] != NULL) continue;",
-        f"    {signature.name}_free(result);",
-        f"    fail({text});",
+        f"    {c_name(signature.name)}_free(result);",
+        f"    _fail({text});",
         "    return 2;",
         "  }",
     ]
@@ -189,5 +190,5 @@ def _no_memory(signature: Signature, arrays: int) -> list[str]:
 def _status(signature: Signature) -> list[str]:
     if not signature.status:
         return []
-    clear = [f"    {signature.name}_free(result);"] if signature.results else []
-    return ["  if (made.status[0] != 0) {", *clear, "    return explain(made.status);", "  }"]
+    clear = [f"    {c_name(signature.name)}_free(result);"] if signature.results else []
+    return ["  if (made.status[0] != 0) {", *clear, "    return _explain(made.status);", "  }"]

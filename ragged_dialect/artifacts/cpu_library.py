@@ -11,7 +11,7 @@ from typing import Any
 
 from ragged_dialect.artifacts.argument_names import argument_names
 from ragged_dialect.artifacts.c_header import header
-from ragged_dialect.artifacts.c_interface import check_name, parameters
+from ragged_dialect.artifacts.c_interface import SUFFIXES, c_name, parameters
 from ragged_dialect.artifacts.c_wrapper import wrapper
 from ragged_dialect.artifacts.linker import c_compiler, link
 from ragged_dialect.artifacts.machine_code import HOST, object_code
@@ -20,9 +20,11 @@ from ragged_dialect.errors import CompileError
 from ragged_dialect.execution import Lowered, lower_for_cpu
 from ragged_dialect.lowering.math_library import required_libraries
 from ragged_dialect.lowering.memory_runtime import CALL, add_runtime
+from ragged_dialect.tools.cli import replace_all
 from ragged_dialect.tools.ragged_translate import to_llvmir
 
 _SET_THREADS = "ragged_set_threads"
+_LIBRARY, _HEADER = "library.so", "library.h"
 
 
 def write(source: Any, entry: str | None, output: Path, check: bool = True, cpu: str = HOST) -> list[Path]:
@@ -31,7 +33,8 @@ def write(source: Any, entry: str | None, output: Path, check: bool = True, cpu:
     `source`, `entry` and `check` are those of `ragged_dialect.compile`. `cpu` is the CPU the code is
     for: "host", or one of `machine_code.CPUS` for a library that runs elsewhere too. Returns the
     files written. VerifyError, PassError, or CompileError: for a program that cannot be a library,
-    and where llvmlite or a C compiler is missing. OSError when the files cannot be written.
+    and where llvmlite or a C compiler is missing. OSError when one of the files cannot be written: then
+    the other is not either.
     """
     if output.suffix != ".so":
         raise CompileError(f"expected an output that ends in .so, got '{output.name}'")
@@ -40,31 +43,29 @@ def write(source: Any, entry: str | None, output: Path, check: bool = True, cpu:
     c_compiler()
     lowered = lower_for_cpu(source, entry, check, "auto" if cpu == HOST else "none")
     name = lowered.signature.name
-    check_name(name)
     if lowered.labels:
         raise CompileError(f"{name}: expected a program without ragged.print for a library, got one that prints")
-    include = output.with_name(output.stem.removeprefix("lib") + ".h")
-    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.stem}.") as folder:
-        library, declarations = Path(folder, output.name), Path(folder, include.name)
-        _build(lowered, argument_names(lowered.locations, source), library, declarations, cpu)
-        os.replace(library, output)
-        os.replace(declarations, include)
+    include = output.with_name((output.stem.removeprefix("lib") or output.stem) + ".h")
+    with tempfile.TemporaryDirectory(dir=output.parent, prefix=".ragged.") as made:
+        folder = Path(made)
+        _build(lowered, argument_names(lowered.locations, source), folder, output.name, cpu)
+        replace_all([(folder / _HEADER, include), (folder / _LIBRARY, output)], folder)
     return [output, include]
 
 
-def _build(lowered: Lowered, names: list[str | None], library: Path, declarations: Path, cpu: str) -> None:
+def _build(lowered: Lowered, names: list[str | None], folder: Path, soname: str, cpu: str) -> None:
+    """Make library and header in a folder, under names that neither C nor the linker take for anything else."""
     signature = lowered.signature
     name = signature.name
     threaded = _SET_THREADS in _symbols(lowered.module)
     add_packed_entry(lowered.module, lowered.symbol, packed_name(name))
     add_runtime(lowered.module)
     code = object_code(_llvm_ir(lowered.module, name), frozenset((packed_name(name), _SET_THREADS, CALL)), cpu)
-    compiled, source = library.with_name("program.o"), library.with_name("wrapper.c")
-    compiled.write_bytes(code)
-    declarations.write_text(header(signature, parameters(signature, names)))
-    source.write_text(wrapper(signature, lowered.checks, declarations.name, threaded))
-    exported = [name, f"{name}_error", f"{name}_set_threads", *([f"{name}_free"] if signature.results else [])]
-    link([source, compiled], library, library.name, exported, required_libraries())
+    (folder / "program.o").write_bytes(code)
+    (folder / _HEADER).write_text(header(signature, parameters(signature, names)), encoding="utf-8")
+    (folder / "wrapper.c").write_text(wrapper(signature, lowered.checks, _HEADER, threaded), encoding="utf-8")
+    exported = [f"{c_name(name)}{suffix}" for suffix in SUFFIXES if suffix != "_free" or signature.results]
+    link(folder, ["wrapper.c", "program.o"], _LIBRARY, soname, exported, required_libraries())
 
 
 def _symbols(module: Any) -> set[str]:

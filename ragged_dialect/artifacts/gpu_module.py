@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect import checks, errors
-from ragged_dialect.artifacts.amalgamation import Amalgamation, amalgamate
+from ragged_dialect.artifacts.amalgamation import amalgamate
 from ragged_dialect.compiler.device import KernelOptions, ptx_program
-from ragged_dialect.errors import CompileError
 from ragged_dialect.runtime import (
     arguments,
     gpu,
@@ -27,6 +27,7 @@ from ragged_dialect.runtime import (
 )
 from ragged_dialect.runtime.signature import Group, Part, dtype_name
 from ragged_dialect.runtime.stored_program import DeviceProgram
+from ragged_dialect.symbols import spell
 from ragged_dialect.tools.cli import write_output
 
 RUNTIME = (
@@ -46,12 +47,13 @@ RUNTIME = (
 )
 """The modules a file carries, in the order of their imports."""
 
-_OWN_NAMES = frozenset({"bind", "SIGNATURE", "HOST", "PTX", "WIDE_PTX", "loaded", "cache"})
+_OWN_NAMES = frozenset({"bind", "SIGNATURE", "HOST", "PTX", "WIDE_PTX", "loaded", "cache", "bfloat16"})
+_TAKEN = _OWN_NAMES | set(dir(builtins)) | set(keyword.kwlist)
 
 _FILE = '''\
-"""{name}, compiled for {arch}. Needs NumPy and CuPy.
+"""{function}, compiled for {arch}. Needs NumPy and CuPy.
 
-{name}({arguments}) -> {results}
+{function}({arguments}) -> {results}
 
 Takes arrays on the device (of CuPy, PyTorch, JAX, or others that speak DLPack) without a copy, and
 NumPy arrays, which are copied to it. Results are CuPy arrays, queued on CuPy's current stream.{about_checks}
@@ -61,7 +63,7 @@ from __future__ import annotations
 
 {imports}
 
-__all__ = ["{name}", "synchronize"]
+__all__ = ["{function}", "synchronize"]
 
 {code}
 
@@ -97,7 +99,7 @@ def loaded() -> DeviceFunction:
     return DeviceFunction(SIGNATURE, bind, CupyDevice(require_cupy(), {name!r}, PTX, HOST, {sync}, lambda: WIDE_PTX))
 
 
-def {name}(*arguments: Any) -> Any:
+def {function}(*arguments: Any) -> Any:
     """Queue a call. ArgumentError, RuntimeCheckError or DeviceError, all of them RaggedError."""
     return loaded()(*arguments)
 '''
@@ -118,11 +120,11 @@ def write(
     fast_math: bool = False,
     schedule: str = "auto",
 ) -> Path:
-    """Write a module with a function of the entry's name to `output`.
+    """Write a module with a function to `output`. It is called as the entry, or has the mangled form of that
+    name (`symbols.py`) where it is none of Python's identifiers, or one that Python or the module has.
 
     The options are those of `ragged_dialect.compile`. VerifyError, PassError, or CompileError for a
-    program that cannot be lowered, an unknown arch, an entry whose name is not free in Python.
-    OSError when the file cannot be written."""
+    program that cannot be lowered, an unknown arch. OSError when the file cannot be written."""
     program, wide = (
         ptx_program(source, entry, bool(check), arch, fast_math, KernelOptions(narrow, schedule))
         for narrow in (True, False)
@@ -132,17 +134,16 @@ def write(
 
 
 def module_text(program: DeviceProgram, wide: str, arch: str, sync: bool) -> str:
-    """The text of the module; `wide` is the PTX of its kernels with 64-bit indices. CompileError for an
-    entry whose name is not free."""
+    """The text of the module; `wide` is the PTX of its kernels with 64-bit indices."""
     name, host = program.signature.name, program.host
     runtime = amalgamate(RUNTIME)
-    _check_name(name, runtime)
     groups = program.signature.arguments, program.signature.results
     imports = ["from functools import cache", *runtime.imports.splitlines()]
     if "bfloat16" in host.source:
         imports.append("from ml_dtypes import bfloat16")
     return _FILE.format(
         name=name,
+        function=spell(name, (runtime.names | runtime.imported | _TAKEN).__contains__),
         arch=arch,
         arguments=", ".join(_described(group) for group in groups[0]),
         results=", ".join(_described(group) for group in groups[1]) or "None",
@@ -160,12 +161,6 @@ def module_text(program: DeviceProgram, wide: str, arch: str, sync: bool) -> str
         bind=host.source,
         sync=sync,
     )
-
-
-def _check_name(name: str, runtime: Amalgamation) -> None:
-    taken = runtime.names | _OWN_NAMES | {"np", "math"}
-    if not name.isidentifier() or keyword.iskeyword(name) or name in taken:
-        raise CompileError(f"expected an entry whose name is free in the Python module, got '{name}'")
 
 
 def _listed(items: list[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from ragged_dialect.errors import CompileError
@@ -15,20 +16,24 @@ def c_compiler() -> str:
     found = shutil.which("cc")
     if found is None:
         raise CompileError("expected a C compiler 'cc' on the PATH, got none (install gcc or clang)")
-    return found
+    return str(Path(found).absolute())  # it runs in another folder
 
 
-def link(sources: Sequence[Path], output: Path, soname: str, exported: Sequence[str], libraries: Sequence[str]) -> None:
+def link(
+    folder: Path, sources: Sequence[str], output: str, soname: str, exported: Sequence[str], libraries: Sequence[str]
+) -> None:
     """Compile and link C sources and objects to a shared library that exports the given functions
-    only. CompileError with what the compiler says when it fails."""
-    script = output.with_suffix(".map")
-    script.write_text(f"{{ global: {' '.join(f'{name};' for name in exported)} local: *; }};\n")
+    only; both are files of `folder`. CompileError with what the compiler says when it fails."""
+    (folder / "exported.map").write_text(f"{{ global: {' '.join(f'{name};' for name in exported)} local: *; }};\n")
+    flags = ("-z", "defs", "-z", "noexecstack", f"-soname={soname}", "--version-script=exported.map")
     command = [
         *(c_compiler(), "-shared", "-fPIC", "-O2", "-std=gnu99", "-pthread"),
-        *(f"-Wl,{flag}" for flag in ("-z,defs", "-z,noexecstack", f"-soname,{soname}", f"--version-script={script}")),
-        *("-o", str(output), *map(str, sources)),
+        *chain.from_iterable(("-Xlinker", flag) for flag in flags),
+        *("-o", output, *sources),
         *("-Wl,--as-needed", *libraries, "-lm"),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    # Only the soname is spelled by the user, and nothing splits what -Xlinker passes on: neither that nor the
+    # folder's path can be taken for flags.
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
         raise CompileError(f"expected cc to link {soname}, got exit code {done.returncode}:\n{done.stderr.strip()}")

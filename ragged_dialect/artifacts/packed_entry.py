@@ -10,6 +10,7 @@ from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.lower_memory_bools import LowerMemoryBools
+from ragged_dialect.symbols import mangle
 
 _CIFACE = "_mlir_ciface_"
 _POINTER = "!llvm.ptr"
@@ -17,7 +18,7 @@ _POINTER = "!llvm.ptr"
 
 def packed_name(name: str) -> str:
     """Symbol of the packed entry of a function."""
-    return f"_mlir_packed_{name}"
+    return f"_mlir_packed_{mangle(name)}"
 
 
 def add_packed_entry(module: Any, name: str, symbol: str) -> None:

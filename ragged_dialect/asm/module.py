@@ -21,6 +21,7 @@ def parse_module(text: str | bytes, context: Any, filename: str = MEMORY) -> Any
     Locations of ops and block arguments are those of `text` in `filename`. ParseError (a
     VerifyError) with every diagnostic as `file:line:column: error: …` when it is refused.
     """
+    filename = filename.encode("utf-8", "backslashreplace").decode()  # names of files need not be UTF-8
     if is_bytecode(text):
         return _parse(text, context, Source("", filename))
     source = translate(decode(text, filename), filename)

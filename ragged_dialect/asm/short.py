@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 
+from ragged_dialect.asm.bounds import refuse
 from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
-from ragged_dialect.asm.scan import COMMENT, DEEPEST, STRING, Bracket, Name, Scanner, bad_dims, too_deep
+from ragged_dialect.asm.scan import COMMENT, STRING, Bracket, Name, Scanner
 from ragged_dialect.asm.source import MEMORY, Insertion, Source
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.segments import MIXED_OPS, segments
@@ -106,16 +107,11 @@ def to_generic(text: str) -> str:
 
 
 def translate(text: str, filename: str = MEMORY) -> Source:
-    """As `to_generic`, with the way back to the user's columns. ParseError also for what would end the process:
-    brackets nested so deep that MLIR's parser would overflow its stack, dims that are no integers."""
-    deep = too_deep(text)
-    if deep is not None:
-        message = f"expected brackets nested at most {DEEPEST} deep"
-        raise ParseError(Diagnostic(message, filename, *Source(text, filename).position(deep)))
-    dims = bad_dims(text)
-    if dims is not None:
-        message = f"expected a list of integers after '{dims[1]} ='"
-        raise ParseError(Diagnostic(message, filename, *Source(text, filename).position(dims[0])))
+    """As `to_generic`, with the way back to the user's columns. ParseError also for what MLIR's parser must not see."""
+    refused = refuse(text)
+    if refused is not None:
+        offset, message = refused
+        raise ParseError(Diagnostic(message, filename, *Source(text, filename).position(offset)))
     scanner = Scanner(text)
     insertions: list[Insertion] = []
     suspects: list[tuple[int, str]] = []

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ragged_dialect._mlir import execution_engine, ir
 from ragged_dialect.asm.locations import collect
 from ragged_dialect.checks import Check
-from ragged_dialect.compiler.frontend import find_entry, functions, keep_only, load_program
+from ragged_dialect.compiler.frontend import find_entry, functions, keep_only, load_program, mangle_symbols
 from ragged_dialect.compiler.memory import call_packed, link_memory, runner
 from ragged_dialect.compiler.signatures import signature_of
 from ragged_dialect.errors import CompileError
@@ -21,6 +21,7 @@ from ragged_dialect.lowering.validity import require_valid
 from ragged_dialect.runtime.cpu import CpuFunction
 from ragged_dialect.runtime.printing import register_printer
 from ragged_dialect.runtime.signature import Signature
+from ragged_dialect.symbols import mangle
 
 
 class Lowered(NamedTuple):
@@ -37,13 +38,7 @@ class Lowered(NamedTuple):
     @property
     def symbol(self) -> str:
         """Name of the entry in the module."""
-        return _symbol(self.signature.name)
-
-
-def _symbol(name: str) -> str:
-    """What a function is called in machine code, which is no name of C's: `exp` or `malloc` would take
-    the place of the library functions that the lowering calls."""
-    return f"{name}.program"
+        return mangle(self.signature.name)
 
 
 def lower_for_cpu(source: Any, entry: str | None = None, check: bool = True, isa: str = "auto") -> Lowered:
@@ -64,26 +59,13 @@ def lower_module(module: Any, check: bool = True, isa: str = "auto") -> Lowered:
         layouts, *rest = pipelines.cpu_pipeline(check, isa)
         layouts.run(module, verify=False)
         signature = signature_of(functions(module)[name])
-        _rename(module)
+        mangle_symbols(module)
         for stage in rest:
             stage.run(module, verify=False)
         require_valid(module, name)
     checks, labels = checks_of(module), labels_of(module)
     checked = Signature(signature.name, signature.arguments, signature.results, bool(checks))
     return Lowered(module, checked, checks, labels, locations)
-
-
-def _rename(module: Any) -> None:
-    found = functions(module)
-    for name in found:  # first away from all of them: one may have the new name of another
-        _set_name(module, found[name], name, f"{name}.renamed")
-    for name, function in found.items():
-        _set_name(module, function, f"{name}.renamed", _symbol(name))
-
-
-def _set_name(module: Any, function: Any, old: str, new: str) -> None:
-    ir.SymbolTable.set_symbol_name(function, new)
-    ir.SymbolTable.replace_all_symbol_uses(old, new, module.operation)
 
 
 def compile_for_cpu(source: Any, entry: str | None, check: bool) -> CpuFunction:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.module import print_module
-from ragged_dialect.compiler.frontend import find_entry, functions, keep_only, load_program
+from ragged_dialect.compiler.frontend import find_entry, functions, keep_only, load_program, mangle_symbols
 from ragged_dialect.compiler.signatures import signature_of
 from ragged_dialect.compiler.versions import versions
 from ragged_dialect.errors import CompileError
@@ -152,6 +152,7 @@ def _lower(module: Any, name: str, check: bool, kernels: KernelOptions, finish: 
     layouts, *rest = pipelines.gpu_pipeline(check, kernels.schedule)
     layouts.run(module, verify=False)
     signature = signature_of(functions(module)[name])
+    mangle_symbols(module)
     for stage in rest:
         stage.run(module, verify=False)
     narrow = narrow_names(module) if kernels.narrow else set[str]()

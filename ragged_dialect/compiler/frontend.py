@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from ragged_dialect.asm.module import copy_module, load_module
 from ragged_dialect.dialect import context as make_context
 from ragged_dialect.errors import CompileError
 from ragged_dialect.lowering import pipelines
+from ragged_dialect.symbols import mangle, spell
 
 
 def load_program(source: Any) -> Any:
@@ -59,7 +61,27 @@ def keep_only(module: Any, entry: Any) -> None:
     _check_calls(module)
 
 
+def mangle_symbols(module: Any, kept: Callable[[str], bool] | None = None) -> None:
+    """Give what a program defines names that neither machine code nor what the lowering adds can have:
+    `exp` or `malloc` would take the place of library functions, `llvm.x` is an intrinsic. Public
+    functions stay as they are called where `kept` says that they may."""
+    found = {
+        op.operation.attributes["sym_name"].value: op.operation
+        for op in module.body.operations
+        if op.operation.name in ("func.func", "memref.global") and not _is_declaration(op.operation)
+    }
+    for name in sorted(found, key=len, reverse=True):  # a new name is longer than the old: it is free by now
+        public = "sym_visibility" not in found[name].attributes
+        new = spell(name, lambda n: not kept(n)) if kept is not None and public else mangle(name)
+        if new != name:
+            ir.SymbolTable.set_symbol_name(found[name], new)
+            ir.SymbolTable.replace_all_symbol_uses(name, new, module.operation)
+
+
 def _is_declaration(function: Any) -> bool:
+    """Whether a function, or a global, is defined elsewhere."""
+    if function.name == "memref.global":
+        return "initial_value" not in function.attributes
     return len(function.regions[0].blocks) == 0
 
 

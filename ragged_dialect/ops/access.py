@@ -18,7 +18,7 @@ from ragged_dialect.traits import (
     tensor_shape,
     verifier,
 )
-from ragged_dialect.types import is_ragged, layout_of, vector_type
+from ragged_dialect.types import is_ragged, layout_of, text_of, vector_type
 
 
 def check_parts(op: Any, shape: RaggedShape, element: Any, operands: list[Any]) -> None:
@@ -211,6 +211,8 @@ class PrintOp(RaggedOp, name="print"):
         label = self.operation.attributes["label"] if "label" in self.operation.attributes else None
         if label is not None and not isinstance(label, ir.StringAttr):
             raise LayoutError(f"expected a string for 'label', got {label}")
+        if label is not None:
+            text_of(label)
 
 
 def attach_print_effects() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 
@@ -33,7 +34,8 @@ class _Printer(threading.local):
 
     def end(self) -> None:
         (value,) = self.stack.pop()
-        print(f"{self.label}: {value}" if self.label else str(value), flush=True)
+        with suppress(OSError):  # a callback cannot raise; what is still in the buffer fails again later
+            print(f"{self.label}: {value}" if self.label else str(value), flush=True)
 
 
 def printer(labels: Sequence[str]) -> dict[str, Callable[..., None]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ragged_dialect.asm.diagnostics import ParseError
@@ -17,24 +18,39 @@ STREAM = "-"
 
 def run_tool(name: str, body: Callable[[], int]) -> int:
     """Exit code of a tool: 0, 1 with the user's error on stderr, 130 when interrupted."""
+    _open_closed_streams()
     try:
-        return body()
+        try:
+            code = body()
+        except SystemExit as error:  # argparse: 2 on a wrong flag
+            code = SUCCESS if error.code in (None, 0) else FAILURE
+        _write_stream(b"")
+        return code
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read the output has gone; keep the interpreter from flushing into the closed pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # whoever read the output has gone
         return FAILURE
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        print(f"{name}: {place}{(error.strerror or str(error)).lower()}", file=sys.stderr)
+        place = error.filename2 or error.filename
+        print(f"{name}: {f'{place}: ' if place else ''}{(error.strerror or str(error)).lower()}", file=sys.stderr)
     except ParseError as error:
         print(error, file=sys.stderr)
     except RaggedError as error:
         print(f"{name}: {error}", file=sys.stderr)
-    except SystemExit as error:  # argparse: 2 on a wrong flag
-        return SUCCESS if error.code in (None, 0) else FAILURE
     return FAILURE
+
+
+def _open_closed_streams() -> None:
+    """A tool may be started with standard streams closed (`>&-`). The next file opened would have their
+    descriptors, and get what is printed; so they are open, to what reading and writing fail on."""
+    for descriptor, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, mode)  # the lowest that is free: this one
+    sys.stdin = sys.stdin or open(0, closefd=False)
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)
+    sys.stderr = sys.stderr or open(2, "w", closefd=False, errors="backslashreplace")
 
 
 def read_input(path: str) -> bytes:
@@ -46,9 +62,7 @@ def write_output(path: str, data: str | bytes) -> None:
     """Write a file as a whole or not at all; `-` is standard output."""
     payload = data.encode() if isinstance(data, str) else data
     if path == STREAM:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(payload)
-        sys.stdout.buffer.flush()
+        _write_stream(payload)
         return
     target = Path(path)
     if target.exists() and not target.is_file():  # a device or a pipe
@@ -59,7 +73,7 @@ def write_output(path: str, data: str | bytes) -> None:
     target = target.resolve()
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".ragged.")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(payload)
@@ -68,6 +82,34 @@ def write_output(path: str, data: str | bytes) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def replace_all(moves: Sequence[tuple[Path, Path]], folder: Path) -> None:
+    """Move files from a folder to others' places, all of them or none. OSError that names the place."""
+    done: list[tuple[Path, Path]] = []
+    try:
+        for number, (made, target) in enumerate(moves):
+            before = folder / f"before.{number}"
+            if target.is_file():
+                shutil.copy2(target, before)
+            os.replace(made, target)
+            done.append((before, target))
+    except BaseException:
+        for before, target in done:
+            before.replace(target) if before.exists() else target.unlink()
+        raise
+
+
+def _write_stream(payload: bytes) -> None:
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(payload)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        # Keep the interpreter from writing at its end what could not be written now.
+        with open(os.devnull, "wb") as nothing:
+            os.dup2(nothing.fileno(), sys.stdout.fileno())
+        raise OSError(error.errno, error.strerror, "standard output") from None
 
 
 def _mode(target: Path) -> int:

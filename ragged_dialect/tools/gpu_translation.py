@@ -34,8 +34,10 @@ def translate(module: Any, options: GpuOptions) -> str:
 
     targets.ptx_version(options.arch)
     if not has_kernels(module):
+        from ragged_dialect.compiler.frontend import mangle_symbols
         from ragged_dialect.lowering import pipelines
 
+        mangle_symbols(module, lambda name: True)
         for stage in pipelines.gpu_pipeline(options.check, options.schedule):
             stage.run(module)
     lowered = lowered_kernels(module, options.index_bits)

@@ -73,8 +73,11 @@ def to_llvmir(text: str | bytes, filename: str, check: bool = True) -> str:
 
 def _cpu_llvmir(module: Any, check: bool) -> str:
     if not all(op.operation.name.startswith("llvm.") for op in module.body.operations):
+        from ragged_dialect.compiler.frontend import mangle_symbols
         from ragged_dialect.lowering import pipelines
+        from ragged_dialect.symbols import in_c_library
 
+        mangle_symbols(module, lambda name: not in_c_library(name))
         for stage in pipelines.cpu_pipeline(check):
             stage.run(module)
     return _translate(module)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.runtime.npy import open_regular, read_npy
 from ragged_dialect.runtime.signature import Group, Part, Signature
+
+_ZIP = b"PK\x03\x04"
 
 
 def read_arguments(signature: Signature, inputs: Sequence[str]) -> list[Any]:
@@ -50,12 +53,13 @@ def _number(part: Part, text: str) -> Any:
 
 
 def _load(part: Part, path: str) -> Any:
-    try:
-        loaded = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, MemoryError, BadZipFile):
-        raise ArgumentError(f"{path}: expected an .npy file with an array of numbers") from None
-    if not isinstance(loaded, np.ndarray):
-        loaded.close()
-        raise ArgumentError(f"{path}: expected an .npy file with one array, got an .npz file")
+    with open_regular(path) as file:
+        if file.read(len(_ZIP)) == _ZIP:
+            raise ArgumentError(f"{path}: expected an .npy file with one array, got an .npz file")
+        file.seek(0)
+        try:
+            loaded = read_npy(file, os.fstat(file.fileno()).st_size)
+        except ArgumentError:
+            raise ArgumentError(f"{path}: expected an .npy file with an array of numbers") from None
     # NumPy's file format knows no bfloat16 and calls it two bytes.
     return loaded.view(part.dtype) if part.dtype.kind == "V" and loaded.dtype == np.dtype("V2") else loaded

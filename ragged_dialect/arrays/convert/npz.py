@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import io
+import os
+import struct
 import zipfile
 import zlib
 from os import PathLike
@@ -13,11 +14,12 @@ import numpy as np
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.convert.stored import from_parts, to_parts
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
+from ragged_dialect.runtime.npy import open_regular, read_npy
 
 File = str | PathLike[str] | BinaryIO
 
 # What zipfile, zlib and NumPy raise for bytes that are no such file.
-_DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, KeyError, RuntimeError, SyntaxError)
+_DAMAGES = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, KeyError, RuntimeError, ArgumentError)
 
 
 def save_npz(file: File, x: RaggedArray, *, compressed: bool = False) -> None:
@@ -35,15 +37,23 @@ def save_npz(file: File, x: RaggedArray, *, compressed: bool = False) -> None:
         write(opened, **parts)
 
 
-def load_npz(file: File) -> RaggedArray:
+def load_npz(file: File, *, max_bytes: int | None = None) -> RaggedArray:
     """The array of a file that `save_npz` wrote; nothing in it is executed.
 
-    RuntimeCheckError for another file, a damaged one (every part has a checksum), and a version that
-    this release does not read; OSError from the file system."""
+    RuntimeCheckError for another file, a damaged one (every part has a checksum), a version that this
+    release does not read, and one whose arrays have more than `max_bytes` (by default what this machine
+    has as memory): nothing of it is unpacked then. ArgumentError for what is no file, OSError from the
+    file system."""
+    if isinstance(file, (str, PathLike)):
+        with open_regular(file) as opened:
+            return load_npz(opened, max_bytes=max_bytes)
     _check_file("load_npz", file, "read")
     try:
         with zipfile.ZipFile(file) as archive:
-            parts = {name.removesuffix(".npy"): _part(archive.read(name)) for name in archive.namelist()}
+            _check_sizes(archive, _physical_memory() if max_bytes is None else max_bytes)
+            parts = {info.filename.removesuffix(".npy"): _part(archive, info) for info in archive.infolist()}
+    except RuntimeCheckError:
+        raise
     except _DAMAGES as error:
         text = f"load_npz: expected a file of save_npz, got a damaged or another one: {error}"
         raise RuntimeCheckError(text) from error
@@ -55,5 +65,23 @@ def _check_file(op: str, file: Any, method: str) -> None:
         raise ArgumentError(f"{op}: expected a path or an opened file, got {type(file).__name__}")
 
 
-def _part(data: bytes) -> Any:
-    return np.load(io.BytesIO(data), allow_pickle=False)
+def _check_sizes(archive: zipfile.ZipFile, most: int) -> None:
+    """Refuse what unpacks to more, and what NumPy does not pack with; zipfile unpacks no more than it says."""
+    total = sum(info.file_size for info in archive.infolist())
+    if total > most:
+        raise RuntimeCheckError(f"load_npz: expected at most {most} bytes, got {total} (raise max_bytes to load it)")
+    for info in archive.infolist():
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError(f"expected parts stored or deflated, got '{info.filename}'")
+
+
+def _physical_memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _part(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
+    with archive.open(info) as part:
+        array = read_npy(part, info.file_size)
+        while part.read(1 << 16):  # the checksum is compared at the end
+            pass
+    return array

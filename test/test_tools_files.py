@@ -1,0 +1,122 @@
+"""What the tools do with files and streams that are not what they seem."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.c_program import NO_CC
+
+from conftest import ROOT
+from ragged_dialect.artifacts.cpu_library import write
+from ragged_dialect.tools import ragged_compile, ragged_opt, ragged_run
+
+DOUBLE = """func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = arith.addf %x, %x : tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+"""
+PRINTS = "func.func @f(%x: tensor<?xf32>) { ragged.print %x : (tensor<?xf32>) -> () return }"
+
+
+@pytest.fixture(name="folder")
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with programs and an input."""
+    (tmp_path / "f.mlir").write_text(DOUBLE)
+    (tmp_path / "p.mlir").write_text(PRINTS)
+    np.save(tmp_path / "x.npy", np.ones(3, np.float32))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def shell(tool: str, line: str, folder: Path) -> tuple[int, str]:
+    """Exit code and errors of a tool in a process of its own."""
+    command = f"exec {sys.executable} -m ragged_dialect.tools.ragged_{tool} {line}"
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["sh", "-c", command], cwd=folder, env=env, stderr=subprocess.PIPE, text=True, check=False)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("tool", "line"),
+    [("opt", "f.mlir"), ("opt", "--help"), ("run", "p.mlir --input x.npy"), ("translate", "f.mlir")],
+)
+def test_closed_output(tool: str, line: str, folder: Path) -> None:
+    assert shell(tool, f"{line} >&-", folder) == (1, f"ragged-{tool}: standard output: bad file descriptor\n")
+
+
+def test_full_output(folder: Path) -> None:
+    text = "ragged-run: standard output: no space left on device\n"
+    assert shell("run", "p.mlir --input x.npy >/dev/full", folder) == (1, text)
+
+
+def test_all_streams_closed(folder: Path) -> None:
+    """What is printed to them does not get into the file that has their number."""
+    assert shell("opt", "f.mlir --mlir-timing -o out.mlir <&- >&- 2>&-", folder) == (0, "")
+    assert (folder / "out.mlir").read_text().startswith("module {\n")
+    assert "total" not in (folder / "out.mlir").read_text()
+
+
+def test_inputs_that_may_never_end(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(folder / "pipe")
+    for name in ("pipe", "/dev/zero"):
+        assert ragged_run.main(["f.mlir", "--input", name]) == 1
+        assert capsys.readouterr().err == f"ragged-run: expected a file, got a pipe or a device: {name}\n"
+
+
+def test_damaged_headers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = (folder / "x.npy").read_bytes()
+    for damaged in (data.replace(b"(3,)", b"(3, "), data.replace(b"(3,)", b"(9,)"), data[:-1]):
+        (folder / "bad.npy").write_bytes(damaged)
+        assert ragged_run.main(["f.mlir", "--input", "bad.npy"]) == 1
+        text = "ragged-run: bad.npy: expected an .npy file with an array of numbers\n"
+        assert capsys.readouterr().err == text
+
+
+def test_file_names_that_are_no_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = os.fsdecode(b"\xff.mlir")
+    (folder / name).write_text(DOUBLE)
+    assert ragged_opt.main([name, "--mlir-print-debuginfo"]) == 0
+    assert "udcff.mlir" in capsys.readouterr().out
+
+
+NAMES = [
+    "lib,-z,execstack.so",
+    'q"\n#error x\n".so',
+    "-Wl,x.so",
+    "@f.so",
+    "a,b/libx.so",
+    "n" * 252 + ".so",
+    "\udcff.so",
+]
+
+
+@pytest.mark.skipif(NO_CC is not None, reason=NO_CC or "")
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_libraries(name: str, folder: Path) -> None:
+    """They reach neither the linker as flags nor C as code."""
+    (folder / "a,b").mkdir()
+    files = write(DOUBLE, None, folder / name)
+    assert [file.name for file in files] == [Path(name).name, Path(name).stem.removeprefix("lib") + ".h"]
+    assert os.fsencode(Path(name).name) + b"\0" in files[0].read_bytes()
+    assert not list(folder.glob(".ragged.*"))
+
+
+@pytest.mark.skipif(NO_CC is not None, reason=NO_CC or "")
+def test_a_library_and_its_header_or_neither(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "f.h").mkdir()
+    before = sorted(folder.iterdir())
+    assert ragged_compile.main(["f.mlir", "-o", "libf.so"]) == 1
+    assert capsys.readouterr().err == "ragged-compile: f.h: is a directory\n"
+    assert sorted(folder.iterdir()) == before
+    (folder / "libg.so").mkdir()
+    (folder / "g.h").write_text("mine")
+    assert ragged_compile.main(["f.mlir", "-o", "libg.so"]) == 1
+    assert (folder / "g.h").read_text() == "mine"
+    (folder / "libg.so").rmdir()
+    assert ragged_compile.main(["f.mlir", "-o", "lib.so"]) == 0
+    assert (folder / "lib.h").is_file()
