@@ -12,7 +12,7 @@ from ragged_dialect.types import dense_type
 
 def check_body(op: Any) -> None:
     """Put a `cf.assert` in front of a linalg op for every one in its body."""
-    if not op.name.startswith("linalg.") or not op.results:
+    if not op.name.startswith("linalg.") or not op.results or not op.regions:
         return
     body = op.regions[0].blocks[0]
     for found in [inner.operation for inner in body.operations if inner.operation.name == "cf.assert"]:
