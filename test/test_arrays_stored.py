@@ -232,7 +232,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(rg.ArgumentError, match=r"expected a file, got a pipe or a device: .*pipe"):
         rg.load_npz(tmp_path / "pipe")
-    with pytest.raises(rg.ArgumentError, match="load_npz: expected a path or a file opened for reading, got NoneType"):
+    with pytest.raises(rg.ArgumentError, match="load_npz: expected a path or an opened file, got NoneType"):
         rg.load_npz(None)  # pyright: ignore[reportArgumentType]
 
 

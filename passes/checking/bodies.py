@@ -12,10 +12,9 @@ from ragged_dialect.types import dense_type
 
 def check_body(op: Any) -> None:
     """Put a `cf.assert` in front of a linalg op for every one in its body."""
-    blocks = [block for region in op.regions for block in region.blocks]  # linalg.softmax has none
-    if not op.name.startswith("linalg.") or not op.results or not blocks:
+    if not op.name.startswith("linalg.") or not op.results or not op.regions:
         return
-    (body,) = blocks
+    body = op.regions[0].blocks[0]
     for found in [inner.operation for inner in body.operations if inner.operation.name == "cf.assert"]:
         with ir.InsertionPoint(op), found.location:
             condition = _holds_everywhere(op, body, found.operands[0])

@@ -186,7 +186,9 @@ def _loop(before: str, inside: str, args: list[Any]) -> tuple[str, list[Any]]:
 HOISTED = {
     "structure": _loop("", f"{_MADE}\n    %x = arith.addi %y, %y : TYPE", [_GOOD[0], _WRONG, *_GOOD, 0]),
     "conformity": _loop(
-        _MADE, "%x = arith.addi %y, %z : TYPE", [*_GOOD, np.zeros(1, np.int32), np.array([0, 1, 1]), 0]
+        _MADE,
+        "%x = arith.addi %y, %z : TYPE",
+        [np.zeros(2**24, np.int32), np.array([0, 1, 2**24]), np.zeros(1, np.int32), np.array([0, 1, 1]), 0],
     ),
     "index": _loop(
         _MADE,

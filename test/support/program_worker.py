@@ -133,7 +133,7 @@ def _compare(text: str, got: Any, expected: Any) -> None:
         both = isinstance(got, RuntimeCheckError) and isinstance(expected, RuntimeCheckError)
         assert both, f"got {got}"
         return
-    types = re.match(r"func.func @f\(.*\)\s+-> \(?(.*?)\)? \{\n", text)
+    types = re.match(r"func.func @f\([^{]*\)\s+-> \(?([^{]*?)\)? \{\n", text)
     assert types is not None
     found = list(got) if len(expected) > 1 else [got]
     with ragged_dialect.dialect.context(), ir.Location.unknown():
