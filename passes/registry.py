@@ -106,6 +106,7 @@ _PACKAGES = {
         "hoist-ragged-allocas",
         "order-ragged-loops",
         "outline-ragged-loops",
+        "expand-ragged-floats",
         "expand-ragged-math",
         "protect-ragged-arguments",
         "ragged-map-parallel",
