@@ -95,6 +95,7 @@ _PACKAGES = {
         "ragged-fuse",
     ),
     "ragged_dialect.lowering": (
+        "cascade-ragged-sums",
         "collapse-ragged-loops",
         "convert-forall-to-gpu",
         "convert-ragged-to-scf",
