@@ -46,7 +46,7 @@ def loop_with_sums(
         found, pairs = emit.strided(first, step, end, carried[:count], body), carried[count:]
 
         def kept() -> list[Any]:
-            added = [add_to_pair(*pairs[2 * at : 2 * at + 2], found[k]) for at, k in enumerate(sums)]
+            added = [add_to_pair(pairs[2 * at], pairs[2 * at + 1], found[k]) for at, k in enumerate(sums)]
             new = [emit.constant(x.type, -0.0) if k in sums else x for k, x in enumerate(found)]
             return [*new, *(x for pair in added for x in pair)]
 
@@ -58,7 +58,7 @@ def loop_with_sums(
     parts = [found[k] for k in sums]
 
     def whole() -> list[Any]:
-        return [add_to_pair(*pairs[2 * at : 2 * at + 2], x)[0] for at, x in enumerate(parts)]
+        return [add_to_pair(pairs[2 * at], pairs[2 * at + 1], x)[0] for at, x in enumerate(parts)]
 
     long = arith.cmpi(_GT, arith.subi(high, low), size)
     totals = emit.choose(long, whole, lambda: parts, [x.type for x in parts])

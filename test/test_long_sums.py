@@ -27,30 +27,36 @@ def unfair(count: int, dtype: Any) -> Any:
 
 def assert_close(got: Any, terms: Any, axis: Any = None, dtype: Any = None) -> None:
     """A sum, or several, of terms along an axis, within the bound; `dtype` is that of the result."""
-    exact, size = terms.astype(np.longdouble).sum(axis), np.abs(terms.astype(np.longdouble)).sum(axis)
-    count = terms.size // max(1, exact.size)
+    rows = np.ascontiguousarray(np.moveaxis(terms, axis, -1) if axis is not None else terms.ravel())
+    exact, size = rows.astype(np.longdouble).sum(-1), np.abs(rows.astype(np.longdouble)).sum(-1)  # pairwise
+    count = rows.shape[-1]
     eps = float(ml_dtypes.finfo(dtype or terms.dtype).eps)
     error = np.abs(np.asarray(got).astype(np.longdouble).reshape(exact.shape) - exact)
     assert np.all(error <= 4 * eps * (log2(count) + 8) * size), float(np.max(error / (eps * size)))
 
 
-def sums(x: Any, y: Any, long: Any) -> Any:
-    """Of one component of numbers, of one of rows, of all, and along features."""
-    return [x.sum(1), x.sum(), y.sum(1), y.sum((1, 2)), y.sum(), long.sum(-1), x.mean(1), rg.logsumexp(x, axis=1)]
+def sums(x: Any, y: Any, long: Any, many: Any) -> Any:
+    """Of one component of numbers, of one of rows, of all, along features, and over components."""
+    parts = [x.sum(1), x.sum(), y.sum(1), y.sum((1, 2)), y.sum(), long.sum(-1), many.sum(0), many.sum((0, 1))]
+    return [*parts, x.mean(1), rg.logsumexp(x, axis=1)]
 
 
 def check_sums(dtype: Any, target: str, count: int = N) -> None:
     x, width = unfair(count, dtype), 8
     rows = np.repeat(x[:, None], width, 1)
     long = np.stack([x, x[::-1], x])
-    arguments = (rg.from_lengths(x, [count]), rg.from_lengths(rows, [count]), rg.from_lengths(long, [2, 1]))
-    one, all_, columns, both, every, features, mean, log = rg.jit(sums, target=target)(*arguments)
+    single = (rg.from_lengths(x, [count]), rg.from_lengths(rows, [count]), rg.from_lengths(long, [2, 1]))
+    many = rg.from_lengths(np.repeat(x, 2), np.full(count, 2))
+    found = rg.jit(sums, target=target)(*single, many)
+    one, all_, columns, both, every, features, across, total, mean, log = found
     assert_close(one, x)
     assert_close(all_, x)
     assert_close(columns, rows, 0)
     assert_close(both, rows)
     assert_close(every, rows)
     assert_close(features.values, long, 1)
+    assert_close(across, np.stack([x, x]), 1)
+    assert_close(total, np.stack([x, x]))
     assert_close(np.asarray(mean) * dtype.type(count), x)
     assert_close(np.exp(np.asarray(log, np.float64) - 1), np.exp(x.astype(np.float64) - 1), dtype=dtype)
 
