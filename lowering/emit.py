@@ -222,6 +222,16 @@ def for_loop(
     return list(loop.results)
 
 
+def strided(
+    low: Mixed, step: int, high: Mixed, inits: Sequence[Any], body: Callable[[Any, list[Any]], Sequence[Any]]
+) -> list[Any]:
+    """`scf.for` over low, low + step, …, as `for_loop`."""
+    loop = scf.ForOp(value(low), value(high), value(step), list(inits))
+    with ir.InsertionPoint(loop.body):
+        scf.yield_(list(body(loop.induction_variable, list(loop.inner_iter_args))))
+    return list(loop.results)
+
+
 def repeat(
     state: Sequence[Any], condition: Callable[[list[Any]], Any], body: Callable[[list[Any]], Sequence[Any]]
 ) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import inf
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import arith, ir, math
@@ -45,6 +46,15 @@ _LIBRARY = {
 # LLVM has these natively; f16 and bf16 go through f32, which rounds to the same result.
 _NATIVE = frozenset(("math.ceil", "math.floor", "math.fma", "math.round", "math.roundeven", "math.rsqrt",
                      "math.sqrt", "math.trunc"))  # fmt: skip
+_SMALLEST = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126, "f64": 2.0**-1022}
+_CLASSES: dict[str, Callable[[Number], Any]] = {
+    "math.isnan": lambda x: x.emitter.plain(arith.cmpf, arith.CmpFPredicate.UNO, x.value, x.value),
+    "math.isinf": lambda x: _size(x).compare("==", inf),
+    "math.isfinite": lambda x: _size(x).compare("<", inf),
+    "math.isnormal": lambda x: x.emitter.plain(
+        arith.andi, _size(x).compare("<", inf), _size(x).compare(">=", _SMALLEST[str(x.value.type)])
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,8 @@ class ExpandRaggedMath(RaggedPass):
     f32: exp, exp2, expm1, log, log2, log10, log1p, tanh, erf become straight-line arith ops; sin and
     cos too, with a library call behind a branch for |x| > 2**20; all at most 2 ulp on the full range.
     The other functions, and f64, become calls of f64 library functions (`llvm.call`) with vector
-    variants from libmvec. f16 and bf16 go through f32. Integer ops and what LLVM has natively stay.
+    variants from libmvec. f16 and bf16 go through f32. Tests such as isnan become comparisons. Integer
+    ops and what LLVM has natively stay.
 
     Works on scalars anywhere outside GPU modules: run it after elementwise ops on tensors became
     linalg or loops. After it, in this order where they occur: arith-expand{include-bf16=true} (the
@@ -115,6 +126,8 @@ def _expand(op: Any, library: MathLibrary) -> None:
         _replace(op, [_compute(f"math.{part}", op, emitter, library) for part in ("sin", "cos")])
     elif name == "math.clampf":
         _replace(op, [_clamp(emitter, *op.operands)])
+    elif name in _CLASSES:
+        _replace(op, [_CLASSES[name](emitter.number(op.operands[0]))])
     elif name in _LIBRARY or (name in _NATIVE and _width(op) == 16):
         if name == "math.fpowi" and _width(op) and op.operands[1].type.width > 32:
             return  # f64 cannot hold every exponent: convert-math-to-funcs multiplies
@@ -167,6 +180,10 @@ def _single(name: str, operands: list[Any], emitter: Emitter, library: MathLibra
     wide = [v if v.type == emitter.f64 else emitter.number(v).widen().value for v in operands]
     result = library.call(_LIBRARY[name], wide, emitter.ip, emitter.loc)
     return emitter.number(result).narrow(emitter.f32).value
+
+
+def _size(x: Number) -> Number:
+    return x.emitter.number(x.emitter.plain(math.absf, x.value))
 
 
 def _clamp(emitter: Emitter, value: Any, low: Any, high: Any) -> Any:

@@ -13,7 +13,8 @@ from typing import Any
 from ragged_dialect._mlir import arith, ir
 
 _ORDERED = {"==": arith.CmpFPredicate.OEQ, "<": arith.CmpFPredicate.OLT, "<=": arith.CmpFPredicate.OLE,
-            ">": arith.CmpFPredicate.OGT}  # fmt: skip
+            ">": arith.CmpFPredicate.OGT, ">=": arith.CmpFPredicate.OGE}  # fmt: skip
+_SIGNED = {"==": arith.CmpIPredicate.eq, "<": arith.CmpIPredicate.slt, ">": arith.CmpIPredicate.sgt}
 
 
 class Emitter:
@@ -44,6 +45,10 @@ class Emitter:
 
     def number(self, value: Any) -> Number:
         return Number(self, value)
+
+    def bits(self, value: int) -> Bits:
+        """A constant of 32 bits."""
+        return Bits(self, self.constant(ir.IntegerType.get_signless(32), value))
 
     def select(self, condition: Any, yes: Number | float, no: Number | float) -> Number:
         """`yes` where the i1 value `condition` holds, else `no`; at least one is a Number."""
@@ -157,10 +162,10 @@ class Bits:
         """Logical: zeros come in from the left."""
         return self._binary(arith.shrui, self, count)
 
-    def equals(self, other: int) -> Any:
-        """An i1 value."""
+    def compare(self, predicate: str, other: int) -> Any:
+        """An i1 value; the predicates are signed."""
         constant = self.emitter.constant(self.value.type, other)
-        return self.emitter.plain(arith.cmpi, arith.CmpIPredicate.eq, self.value, constant)
+        return self.emitter.plain(arith.cmpi, _SIGNED[predicate], self.value, constant)
 
     def low_half(self) -> Bits:
         """The low 32 bits of a 64-bit value."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ragged_dialect._mlir import ir, llvm
+from ragged_dialect.lowering.host_cpu import host_has
 from ragged_dialect.lowering.math_variants import PREFIX, masked_function, scalar_function, widened_function
 from ragged_dialect.passes.base import PassFailure
 
@@ -34,16 +35,13 @@ def _libmvec() -> Any:
         return None
 
 
-@cache
 def host_isa() -> str:
     """The widest entry of VECTOR_ISAS that this machine and its C library can run."""
     if _libmvec() is None:
         return "none"
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    flags = set(next((line for line in lines if line.startswith("flags")), "").split())
-    if {"avx512f", "avx512dq"} <= flags:
+    if host_has("avx512dq"):
         return "avx512"
-    return "avx2" if {"avx2", "fma"} <= flags else "sse"
+    return "avx2" if host_has("avx2") else "sse"
 
 
 def required_libraries() -> list[str]:

@@ -52,7 +52,7 @@ def _wide(u: Number, exact: Number | None, scale: float, exponent_scale: float) 
     biased = (bits - (_SQRT_HALF_BITS_F64 - (1024 << 52))) >> 52
     f = (bits - (biased << 52) + (1024 << 52)).as_float() - 1.0
     if exact is not None:
-        f = u.emitter.select(biased.equals(1024), exact, f)
+        f = u.emitter.select(biased.compare("==", 1024), exact, f)
     k = (biased + 0x4330000000000000).as_float() - (2.0**52 + 1024)
     s = f / (f + 2.0)
     square = s * s

@@ -37,7 +37,7 @@ def _reduced(x: Number, quarter_turns: int) -> Number:
     quadrant = t.bits().low_half()
     if quarter_turns:
         quadrant = quadrant + quarter_turns
-    value = emitter.select((quadrant & 1).equals(0), sine, cosine)
+    value = emitter.select((quadrant & 1).compare("==", 0), sine, cosine)
     return (value.bits() ^ ((quadrant & 2) << 30)).as_float()
 
 

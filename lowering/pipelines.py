@@ -9,6 +9,7 @@ for stage in pipelines.cpu_pipeline():
 
 from __future__ import annotations
 
+from ragged_dialect.lowering.expand_ragged_floats import has_halves
 from ragged_dialect.lowering.stage import Stage
 
 _LAYOUTS = Stage("layouts", "ragged-infer-layouts")
@@ -29,13 +30,20 @@ _BUFFER = Stage(
     "allow-return-allocs-from-loops=1},"
     "canonicalize,cse,canonicalize",
 )
-_LLVM = Stage(
-    "llvm",
-    "guard-ragged-allocs,convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-math-to-funcs,"
-    "convert-math-to-llvm,convert-math-to-libm,arith-expand{include-bf16=true},convert-arith-to-llvm,"
-    "convert-index-to-llvm,finalize-memref-to-llvm{use-generic-functions=true},convert-cf-to-llvm,"
-    "convert-func-to-llvm,reconcile-unrealized-casts,lower-memory-bools,canonicalize,cse,thread-ragged-kernels",
-)
+
+
+def _llvm(half: str) -> Stage:
+    # bf16 has no arithmetic of its own: what x86 has of it flushes subnormals.
+    short = "bf16,f16" if half == "soft" or (half == "auto" and not has_halves()) else "bf16"
+    return Stage(
+        "llvm",
+        "guard-ragged-allocs,convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-math-to-funcs,"
+        "convert-math-to-llvm,convert-math-to-libm,"
+        f"arith-emulate-unsupported-floats{{source-types={short} target-type=f32}},expand-ragged-floats{{half={half}}},"
+        "arith-expand{include-bf16=true},convert-arith-to-llvm,"
+        "convert-index-to-llvm,finalize-memref-to-llvm{use-generic-functions=true},convert-cf-to-llvm,"
+        "convert-func-to-llvm,reconcile-unrealized-casts,lower-memory-bools,canonicalize,cse,thread-ragged-kernels",
+    )
 
 
 def _loops(isa: str) -> Stage:
@@ -46,15 +54,15 @@ def _loops(isa: str) -> Stage:
         "buffer-deallocation-pipeline,convert-bufferization-to-memref,canonicalize,cse,convert-ragged-copies-to-linalg,"
         "func.func(linalg-generalize-named-ops),collapse-ragged-loops,order-ragged-loops,"
         "func.func(llvm-request-c-wrappers),outline-ragged-loops,"
-        f"hoist-ragged-allocas,func.func(convert-linalg-to-loops),expand-ragged-math{{isa={isa}}},"
+        f"hoist-ragged-allocas,func.func(convert-linalg-to-loops),cascade-ragged-sums,expand-ragged-math{{isa={isa}}},"
         "canonicalize,cse,func.func(loop-invariant-code-motion)",
     )
 
 
-def cpu_pipeline(check: bool = True, isa: str = "auto") -> tuple[Stage, ...]:
+def cpu_pipeline(check: bool = True, isa: str = "auto", half: str = "auto") -> tuple[Stage, ...]:
     """Ragged IR to the LLVM dialect (`ragged-to-llvm-pipeline`); `check` inserts run-time checks,
-    `isa` is that of `expand-ragged-math`."""
-    return (_LAYOUTS, *((_CHECK,) if check else ()), _RAGGED, _SCF, _DENSE, _BUFFER, _loops(isa), _LLVM)
+    `isa` is that of `expand-ragged-math`, `half` that of `expand-ragged-floats`."""
+    return (_LAYOUTS, *((_CHECK,) if check else ()), _RAGGED, _SCF, _DENSE, _BUFFER, _loops(isa), _llvm(half))
 
 
 # On a GPU a check that fails stops later kernels by itself, and temporaries of a component's size stay

@@ -95,6 +95,7 @@ _PACKAGES = {
         "ragged-fuse",
     ),
     "ragged_dialect.lowering": (
+        "cascade-ragged-sums",
         "collapse-ragged-loops",
         "convert-forall-to-gpu",
         "convert-ragged-to-scf",
@@ -107,6 +108,7 @@ _PACKAGES = {
         "hoist-ragged-allocas",
         "order-ragged-loops",
         "outline-ragged-loops",
+        "expand-ragged-floats",
         "expand-ragged-math",
         "protect-ragged-arguments",
         "ragged-map-parallel",

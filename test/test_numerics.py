@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cpu_features import MASKS, OLDEST, mask
 from support.matrix_program import MODES, Builder, Sample, samples, tensor_of, typed_shape
 from support.structures import AXES, DTYPES, LAYOUTS, Case, offsets_of, seeded
 from support.targets import TARGETS, compile_for
@@ -93,6 +94,7 @@ def compiled(name: str, layout: str, element: str, target: str) -> tuple[Builder
     builder = Builder(layout, False, element)
     PROGRAMS[name][0](builder)
     text = builder.text()
+    target, *_ = target.split()  # a level of the CPU is no target, but has programs of its own
     if target != "cpu":
         function = compile_for(target)(text)
         return builder, text, function, function
@@ -179,6 +181,23 @@ def test_every_element_type_on_one_layout(element: str, target: str) -> None:
         if element in elements and name != "functions":
             for mode in MODES:
                 check(name, "dr|d", element, mode, 3, target)
+
+
+OLDER = [
+    pytest.param(element, level, marks=() if level == OLDEST and element in ("f16", "bf16") else pytest.mark.slow)
+    for element in sorted(DTYPES)
+    for level in MASKS
+    if level != "host"
+]
+
+
+@pytest.mark.parametrize(("element", "level"), OLDER)
+def test_every_element_type_on_older_processors(element: str, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mask(level, monkeypatch)
+    for name, (_, elements) in PROGRAMS.items():
+        if element in elements:
+            for mode in MODES:
+                check(name, "dr|d", element, mode, 3, f"cpu {level}")
 
 
 @pytest.mark.slow

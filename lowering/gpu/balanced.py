@@ -17,6 +17,7 @@ from ragged_dialect.generic import generic
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.buffers import allocate, extent, range_view
 from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.exact_sums import SHORT
 from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
 from ragged_dialect.lowering.gpu import balanced_maps, general
 from ragged_dialect.lowering.gpu.balanced_component import ComponentCode, PlacedReduction, captured
@@ -39,7 +40,8 @@ from ragged_dialect.lowering.gpu.thread_loops import below
 
 TILES = 4096
 """Tiles that are enough to keep a device busy: where there would be more, they are larger instead, so
-that the second kernel never has much to do for one component."""
+that the second kernel never has much to do for one component. A thread adds no more than SHORT batches in a row,
+however."""
 
 LOADS = 8
 """Accesses that the piece of a group has at least: less, and finding it takes longer than reading it."""
@@ -116,7 +118,7 @@ class _Balanced:
             lanes = self._lanes(kernel, code)
             kernel.keep_resident(RESIDENT[_accumulated(self.reduction, lanes.width) > _FEW])
         with ir.InsertionPoint(self.forall):
-            plan = self._plan(lanes)
+            plan = self._plan(lanes, SHORT * self._batch(lanes, unroll) * lanes.rows)
         with ir.InsertionPoint(kernel.end):
             self._tile(kernel, code, lanes, storage, plan, unroll)
         with ir.InsertionPoint(self.forall):
@@ -142,11 +144,11 @@ class _Balanced:
         fits = _has_room(_accumulated(self.reduction, lanes.width), self.threads)
         return lanes if fits else replace(lanes, vector=None)
 
-    def _plan(self, lanes: Lanes) -> _Plan:
+    def _plan(self, lanes: Lanes, most: int) -> _Plan:
         (count,) = counts_of(self.forall)
         rows = reduce(emit.minimum, [extent(x, dim) for x, dim in host_rows(self.reduction.op, self.reduction.rows)])
         items = emit.add(rows, emit.maximum(count, 0))
-        size = emit.maximum(LOADS * lanes.rows, _ceildiv(items, lanes.groups * TILES))
+        size = emit.maximum(LOADS * lanes.rows, emit.minimum(_ceildiv(items, lanes.groups * TILES), most))
         tiles = _ceildiv(items, emit.mul(size, lanes.groups))
         carries = [self._scratch(tiles, out) for out in range(len(GenericOp(self.reduction.op).outs))]
         starts = allocate([tiles], emit.i64())

@@ -25,7 +25,7 @@ from ragged_dialect.lowering.gpu.kernel import Kernel
 from ragged_dialect.lowering.gpu.points import Payload, Point
 from ragged_dialect.lowering.gpu.shuffle import WARP
 from ragged_dialect.lowering.gpu.status import Guards
-from ragged_dialect.lowering.gpu.thread_loops import below, guarded, strided, with_index
+from ragged_dialect.lowering.gpu.thread_loops import below, guarded, with_index
 
 BATCHES = 2
 """Times that a thread has as many rows as it can have in flight, at least: fewer, and finding the components of a
@@ -119,7 +119,7 @@ class _MapKernel:
             self._points(components, points, inside)
             return []
 
-        strided(first, groups * self.unroll, emit.add(last, 1), [], batch)
+        emit.strided(first, groups * self.unroll, emit.add(last, 1), [], batch)
 
     def _points(self, components: list[Any], points: list[Point], inside: list[Any]) -> None:
         """Run the payload at points of components; what is not inside is not stored."""

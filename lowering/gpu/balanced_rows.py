@@ -15,7 +15,7 @@ from ragged_dialect.lowering.gpu.balanced_reduction import Follower, RowReductio
 from ragged_dialect.lowering.gpu.combiner import Combiner, fold_values
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.points import Payload, Point
-from ragged_dialect.lowering.gpu.thread_loops import strided, with_index
+from ragged_dialect.lowering.gpu.thread_loops import with_index
 
 _EQ, _LT, _LE, _GE = 0, 2, 3, 5
 _MIXED = 4
@@ -125,7 +125,7 @@ class RowWalk:
             self.finish(c, carried)
             return neutral
 
-        return strided(component, 1, piece.last_component, accumulators, end)
+        return emit.strided(component, 1, piece.last_component, accumulators, end)
 
     def _advance(self, piece: Piece, state: State, neutral: State) -> State:
         """Whole batches of one component, then some rows of whichever components."""
@@ -151,7 +151,7 @@ class RowWalk:
                 points = [self._point(emit.add(i, k * self.lanes.rows)) for k in range(self.batch)]
                 return fold_values(owners, self.lanes.width, payload.at(points, []), carried)
 
-            return end, strided(row, rows, end, accumulators, batch)
+            return end, emit.strided(row, rows, end, accumulators, batch)
 
     def _point(self, row: Any) -> Point:
         return with_index(self.at, self.lanes.loop, row)

@@ -7,13 +7,15 @@ from typing import Any
 
 from ragged_dialect._mlir import arith, memref
 from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.exact_sums import loop_with_sums
 from ragged_dialect.lowering.gpu.balanced_merge import MergedItems
 from ragged_dialect.lowering.gpu.balanced_rows import Piece, RowWalk, State
 from ragged_dialect.lowering.gpu.combine import Exchange
+from ragged_dialect.lowering.gpu.combiner import sums_of
 from ragged_dialect.lowering.gpu.points import affine_value
 from ragged_dialect.lowering.gpu.shuffle import WARP
 from ragged_dialect.lowering.gpu.slots import keep, load
-from ragged_dialect.lowering.gpu.thread_loops import conjunction, guarded, is_zero, strided
+from ragged_dialect.lowering.gpu.thread_loops import conjunction, guarded, is_zero
 
 _LT, _LE = 2, 3
 
@@ -99,7 +101,8 @@ class Tile:
             parts = [load(slot, at, x.type) for slot, x in zip(slots, open_, strict=True)]
             return self.walk.combined(parts, carried)
 
-        collected = strided(self.place.group_of(start), 1, self.place.group, self.walk.neutral(), step)
+        sums = sums_of(self.walk.owners(self.walk.original))
+        collected = loop_with_sums(self.place.group_of(start), 1, self.place.group, self.walk.neutral(), sums, step)
         self.walk.amend(component, collected)
 
     def _leave_open(self, open_: State, high: Any, carries: list[Any]) -> None:

@@ -13,7 +13,6 @@ from ragged_dialect.lowering.gpu.kernel import Kernel
 from ragged_dialect.lowering.gpu.shared_memory import EXCHANGE_BYTES
 from ragged_dialect.lowering.gpu.shuffle import WARP, shuffle_xor
 from ragged_dialect.lowering.gpu.slots import WIDE, Slots, keep, load
-from ragged_dialect.lowering.gpu.thread_loops import strided
 from ragged_dialect.lowering.loop_annotations import LOOP
 
 Apply = Callable[[Any, Any], Any]
@@ -78,7 +77,7 @@ class Exchange:
 
         (distance, count), *others = far
         if not others and count > _UNROLLED:
-            results = strided(distance, distance, distance * count, values, step)
+            results = emit.strided(distance, distance, distance * count, values, step)
             results[0].owner.attributes[LOOP] = ir.Attribute.parse(_NOT_UNROLLED)
             return results
         offsets = [0]

@@ -45,6 +45,11 @@ class Combiner:
     neutral: float | str
 
     @property
+    def is_sum(self) -> bool:
+        """Whether it adds floats."""
+        return self.ops[0].name == "arith.addf"
+
+    @property
     def takes_pairs(self) -> bool:
         """Whether elements may be combined with each other first. A maximum by comparison may not: it
         leaves NaN out as the element only."""
@@ -87,6 +92,11 @@ def fold_values(
             total = combiner.apply(part, total)
         folded.append(total)
     return folded
+
+
+def sums_of(owners: list[Combiner]) -> list[int]:
+    """The numbers of the accumulators that are sums of floats."""
+    return [k for k, combiner in enumerate(owners) if combiner.is_sum]
 
 
 def combiner_of(generic: GenericOp, out: int) -> Combiner | None:

@@ -9,7 +9,6 @@ from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.gpu.barriers import Access
 from ragged_dialect.lowering.gpu.combine import Exchange
 from ragged_dialect.lowering.gpu.combiner import folds, neutral_constant
-from ragged_dialect.lowering.gpu.thread_loops import strided
 from ragged_dialect.lowering.nested import clone, find_ops
 
 _AT_ONCE = 8
@@ -31,9 +30,9 @@ def emit_fold(loop: Any, thread: Any, exchange: Exchange) -> Any:
         turns = arith.divui(emit.maximum(emit.add(emit.sub(high, first), step - 1), 0), emit.value(step))
         batches = arith.divui(turns, emit.value(_AT_ONCE))
         middle = arith.addi(first, emit.mul(batches, step * _AT_ONCE))
-        carried = strided(first, step * _AT_ONCE, middle, carried, lambda i, c: _several(loop, i, step, c))
+        carried = emit.strided(first, step * _AT_ONCE, middle, carried, lambda i, c: _several(loop, i, step, c))
         first = middle
-    carried = strided(first, step, high, carried, lambda i, c: _iteration(loop, i, c))
+    carried = emit.strided(first, step, high, carried, lambda i, c: _iteration(loop, i, c))
     (whole,) = exchange.combine(carried, [apply], [(1, step)])
     return apply(whole, init)
 

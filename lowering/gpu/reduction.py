@@ -10,7 +10,7 @@ from ragged_dialect._mlir import ir, scf
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.gpu.barriers import Access, Barriers
 from ragged_dialect.lowering.gpu.combine import Exchange
-from ragged_dialect.lowering.gpu.combiner import Combiner, fold_values
+from ragged_dialect.lowering.gpu.combiner import Combiner, fold_values, sums_of
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.points import Payload, Point
 from ragged_dialect.lowering.gpu.shuffle import WARP
@@ -20,7 +20,6 @@ from ragged_dialect.lowering.gpu.thread_loops import (
     conjunction,
     guarded,
     is_zero,
-    strided,
     with_index,
 )
 
@@ -84,7 +83,7 @@ class Reduction:
                 self._nest(rest, with_index(point, loop, i), conditions)
                 return []
 
-            strided(loops.at[loop], count, loops.extents[loop], [], alone)
+            emit.strided(loops.at[loop], count, loops.extents[loop], [], alone)
         else:
             self._uniform(loop, count, rest, point, conditions)
 
@@ -103,7 +102,7 @@ class Reduction:
                 self.barriers.wait()
             return []
 
-        strided(0, count, self.loops.extents[loop], [], body)
+        emit.strided(0, count, self.loops.extents[loop], [], body)
 
     def _batch(self, loop: int, count: int, rest: list[int]) -> int:
         """Results of a thread whose elements are loaded before any of them is combined: where a warp
@@ -124,7 +123,7 @@ class Reduction:
             body(0, [])
         else:
             self.looped = True
-            strided(0, count * batch, extent, [], body)
+            emit.strided(0, count * batch, extent, [], body)
 
     def _points(self, points: list[Point], conditions: list[Any]) -> None:
         """Combine and store the results of some points, whose parts are all made first."""
@@ -165,15 +164,16 @@ class Reduction:
 
     def _reduce(self, order: list[int], point: Point, carried: list[Any]) -> list[Any]:
         loop, rest = order[0], order[1:]
+        owners = self._owners()
         if not rest:
-            return self.loops.batched(loop, self.unroll, point, carried, self._accumulate)
-        return strided(
-            self.loops.at[loop],
-            self.loops.step(loop),
-            self.loops.extents[loop],
-            carried,
-            lambda i, c: self._reduce(rest, with_index(point, loop, i), c),
-        )
+            return self.loops.batched(loop, self.unroll, point, carried, self._accumulate, sums_of(owners))
+
+        def body(i: Any, carried: list[Any]) -> list[Any]:
+            neutral = [c.identity() for c in owners]
+            parts = self._reduce(rest, with_index(point, loop, i), neutral)
+            return [c.apply(part, total) for c, part, total in zip(owners, parts, carried, strict=True)]
+
+        return self.loops.summed(loop, 1, self.loops.extents[loop], carried, body, sums_of(owners))
 
     def _accumulate(self, points: list[Point], carried: list[Any]) -> list[Any]:
         """Fold some points into the accumulators, as a tree."""

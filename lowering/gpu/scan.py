@@ -11,7 +11,7 @@ from ragged_dialect.lowering.gpu.barriers import Access
 from ragged_dialect.lowering.gpu.combine import Exchange
 from ragged_dialect.lowering.gpu.shuffle import WARP, shuffle_up
 from ragged_dialect.lowering.gpu.slots import keep, load
-from ragged_dialect.lowering.gpu.thread_loops import below, guarded, strided
+from ragged_dialect.lowering.gpu.thread_loops import below, guarded
 from ragged_dialect.lowering.nested import clone
 
 _PER_THREAD = 8
@@ -80,7 +80,7 @@ def emit_scan(scan: RunningSum, thread: Any, exchange: Exchange) -> Any:
         barriers.wait()
         return [arith.addi(carried[0], whole)]
 
-    (total,) = strided(low, threads * _PER_THREAD, high, [init], body)
+    (total,) = emit.strided(low, threads * _PER_THREAD, high, [init], body)
     # The last barrier of a loop that runs leaves nothing pending; one that runs no times leaves all that was.
     barriers.pending = before_loop
     return total

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir, scf
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering.exact_sums import SHORT, Body, loop_with_sums
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.points import Point
 from ragged_dialect.lowering.gpu.thread_shape import ThreadShape
@@ -42,16 +43,6 @@ def guarded(conditions: list[Any], body: Callable[[], None]) -> None:
     with ir.InsertionPoint(guard.then_block):
         body()
         scf.yield_([])
-
-
-def strided(
-    low: Mixed, step: int, high: Mixed, inits: list[Any], body: Callable[[Any, list[Any]], list[Any]]
-) -> list[Any]:
-    """`scf.for` over low, low + step, …"""
-    loop = scf.ForOp(emit.value(low), emit.value(high), emit.value(step), inits)
-    with ir.InsertionPoint(loop.body):
-        scf.yield_(body(loop.induction_variable, list(loop.inner_iter_args)))
-    return list(loop.results)
 
 
 class ThreadLoops:
@@ -118,7 +109,7 @@ class ThreadLoops:
                 self._nest(rest, with_index(point, loop, i), leaf, unroll)
                 return []
 
-            strided(self.at[loop], self.step(loop), self.extents[loop], [], body)
+            emit.strided(self.at[loop], self.step(loop), self.extents[loop], [], body)
 
     @staticmethod
     def _run(leaf: Callable[[list[Point]], None], points: list[Point]) -> list[Any]:
@@ -136,18 +127,29 @@ class ThreadLoops:
         point: Point,
         inits: list[Any],
         body: Callable[[list[Point], list[Any]], list[Any]],
+        sums: Sequence[int] = (),
     ) -> list[Any]:
-        """Run a loop with `unroll` points at once, then one by one what is left."""
+        """Run a loop with `unroll` points at once, then one by one what is left; `sums` are those of `summed`."""
         low, high, step = self.at[loop], self.extents[loop], self.step(loop)
         if unroll == 1 or not self._is_long(loop, unroll):
-            return strided(low, step, high, inits, lambda i, c: body([with_index(point, loop, i)], c))
+            return self.summed(loop, 1, high, inits, lambda i, c: body([with_index(point, loop, i)], c), sums)
         middle = self._batches_end(low, high, step, unroll)
 
         def several(i: Any, carried: list[Any]) -> list[Any]:
             return body([with_index(point, loop, emit.add(i, u * step)) for u in range(unroll)], carried)
 
-        carried = strided(low, unroll * step, middle, inits, several)
-        return strided(middle, step, high, carried, lambda i, c: body([with_index(point, loop, i)], c))
+        carried = self.summed(loop, unroll, middle, inits, several, sums)
+        return emit.strided(middle, step, high, carried, lambda i, c: body([with_index(point, loop, i)], c))
+
+    def summed(
+        self, loop: int, times: int, high: Mixed, inits: list[Any], body: Body, sums: Sequence[int]
+    ) -> list[Any]:
+        """This thread's iterations of a loop, `times` in one, up to `high`; what it carries by the numbers
+        `sums` is the sum of many values."""
+        low, step, extent = self.at[loop], times * self.step(loop), self.extents[loop]
+        if not sums or (isinstance(extent, int) and extent <= SHORT * step):
+            return emit.strided(low, step, high, inits, body)
+        return loop_with_sums(low, step, high, inits, sums, body)
 
     @staticmethod
     def _batches_end(low: Mixed, high: Mixed, step: int, unroll: int) -> Mixed:

@@ -9,10 +9,11 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.iteration import Access, Iteration
 from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.lowering import emit, vectors
-from ragged_dialect.lowering.combiners import combine, neutral
+from ragged_dialect.lowering.combiners import combine, is_float, neutral
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.empty import empty_parts
+from ragged_dialect.lowering.exact_sums import add_to_pair
 from ragged_dialect.lowering.nest import Payload, make_nest
 from ragged_dialect.lowering.nest_emit import lower_nest
 from ragged_dialect.lowering.parts import Parts
@@ -36,15 +37,15 @@ def dense_parts(ctx: Lowering, values: Any) -> Parts:
 
 
 def run_nest(
-    ctx: Lowering, sources: list[Parts], out: Parts, loops: list[list[int]], kinds: list[str], payload: Payload
+    ctx: Lowering, sources: list[Parts], outs: list[Parts], loops: list[list[int]], kinds: list[str], payload: Payload
 ) -> Parts:
-    """A nest with plain loop indices per operand, the out last."""
+    """A nest with plain loop indices per operand, the outs last; the first of its results."""
     accesses = tuple(
         Access(x.shape, tuple(own), tuple(ir.AffineDimExpr.get(k) for k in own))
-        for x, own in zip([*sources, out], loops, strict=True)
+        for x, own in zip([*sources, *outs], loops, strict=True)
     )
     it = Iteration(accesses, len(sources), tuple(kinds), ((),) * len(kinds))
-    return lower_nest(ctx, make_nest(it, [*sources, out], payload))[0]
+    return lower_nest(ctx, make_nest(it, [*sources, *outs], payload))[0]
 
 
 def lower_to_padded(ctx: Lowering, op: Any) -> None:
@@ -62,7 +63,7 @@ def lower_to_padded(ctx: Lowering, op: Any) -> None:
         source = _clipped(ctx, source, limits)
     rank = list(range(source.shape.rank))
     out = dense_parts(ctx, filled)
-    result = run_nest(ctx, [source], out, [rank, rank], ["parallel"] * len(rank), lambda a, i: [a[0]])
+    result = run_nest(ctx, [source], [out], [rank, rank], ["parallel"] * len(rank), lambda a, i: [a[0]])
     ctx.bind(op.results[0], result)
 
 
@@ -95,13 +96,13 @@ def lower_from_padded(ctx: Lowering, op: Any) -> None:
     init = emit.cast(emit.empty(sizes, type_.element_type), storage_type(shape, type_.element_type))
     out = Parts(ctx, shape, init, made, extents)
     rank = list(range(shape.rank))
-    result = run_nest(ctx, [source], out, [rank, rank], ["parallel"] * len(rank), lambda a, i: [a[0]])
+    result = run_nest(ctx, [source], [out], [rank, rank], ["parallel"] * len(rank), lambda a, i: [a[0]])
     ctx.bind(op.results[0], result)
 
 
 def lower_reduce_across(ctx: Lowering, op: Any) -> None:
     """ragged.reduce_across: one pass over the components, each into the rows that it has. Short
-    floats accumulate in f32 and are rounded once."""
+    floats accumulate in f32 and are rounded once; sums of floats are kept in pairs."""
     source, limit = ctx.parts(op.operands[0]), emit.to_index(op.operands[1])
     dim, kind = op.attributes["dim"].value, op.attributes["kind"].value
     axis, _ = source.layout.locate(dim)
@@ -110,21 +111,26 @@ def lower_reduce_across(ctx: Lowering, op: Any) -> None:
     wide = ir.F32Type.get() if isinstance(element, (ir.F16Type, ir.BF16Type)) else element
     kept = [d for d in range(source.shape.rank) if not first <= d < dim]
     sizes = [limit if k == axis else s for k, s in enumerate(source.storage_dims())]
-    filled = emit.fill(neutral(kind, wide), emit.empty(sizes, wide))
     shape = shape_of(op.results[0].type)
-    out = dense_parts(ctx, filled) if shape.layout.is_dense else _structured(ctx, source, shape, kept, filled)
+
+    def out() -> Parts:
+        filled = emit.fill(neutral(kind, wide), emit.empty(sizes, wide))
+        return dense_parts(ctx, filled) if shape.layout.is_dense else _structured(ctx, source, shape, kept, filled)
+
+    outs = [out(), out()] if kind == "sum" and is_float(wide) else [out()]
     kinds = ["parallel" if d in kept else "reduction" for d in range(source.shape.rank)]
 
     def payload(arguments: list[Any], index: Callable[[int], Any]) -> list[Any]:
         x = arguments[0] if wide == element else arith.extf(wide, arguments[0])
-        return [combine(kind, arguments[1], x)]
+        return list(add_to_pair(arguments[1], arguments[2], x)) if len(outs) > 1 else [combine(kind, arguments[1], x)]
 
-    result = run_nest(ctx, [source], out, [list(range(source.shape.rank)), kept], kinds, payload)
+    loops = [list(range(source.shape.rank)), *[kept] * len(outs)]
+    result = run_nest(ctx, [source], outs, loops, kinds, payload)
     if wide != element:
         narrow = result.replace(emit.empty(result.storage_dims(), element))
         rank = list(range(shape.rank))
         result = run_nest(
-            ctx, [result], narrow, [rank, rank], ["parallel"] * len(rank), lambda a, i: [arith.truncf(element, a[0])]
+            ctx, [result], [narrow], [rank, rank], ["parallel"] * len(rank), lambda a, i: [arith.truncf(element, a[0])]
         )
     ctx.bind(op.results[0], result)
 

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
+import numpy as np
+
 from ragged_dialect._mlir import arith
-from ragged_dialect.arrays.elements import compare, create, infinity, negated, select
+from ragged_dialect.arrays.elements import compare, convert, create, infinity, negated, select
 from ragged_dialect.arrays.ufunc_bodies import Body, Loop, register
 
 BODIES: dict[str, Body] = {}
 """Bodies by the ufunc's name."""
+
+
+_SINGLE = np.dtype(np.float32)
+
+
+def _in_single(body: Body) -> Body:
+    """A body whose short floats are computed in float32 and rounded once, as NumPy does."""
+
+    @wraps(body)
+    def made(loop: Loop, *x: Any) -> Any:
+        if not loop.is_float or loop.dtype.itemsize > 2:
+            return body(loop, *x)
+        results = body(Loop(_SINGLE, _SINGLE), *(convert(v, loop.dtype, _SINGLE) for v in x))
+        if isinstance(results, list):
+            return [convert(v, _SINGLE, loop.dtype) for v in results]
+        return convert(results, _SINGLE, loop.dtype)
+
+    return made
 
 
 def _nonzero_divisor(loop: Loop, b: Any) -> tuple[Any, Any]:
@@ -45,45 +66,55 @@ def fmod(loop: Loop, a: Any, b: Any) -> Any:
     return arith.remf(a, b) if loop.is_float else remainder_toward_zero(loop, a, b)
 
 
+def _divmod_floats(loop: Loop, a: Any, b: Any) -> tuple[Any, Any]:
+    """floor(a / b) and the remainder with the sign of b: the steps of NumPy's divmod."""
+    zero, one = loop.number(0), loop.number(1)
+    rest = arith.remf(a, b)
+    quotient = arith.divf(arith.subf(a, rest), b)
+    moved = arith.andi(
+        arith.xori(compare("lt", rest, zero), compare("lt", b, zero)),
+        compare("ne", rest, zero),
+    )
+    quotient = select(moved, arith.subf(quotient, one), quotient)
+    floor = create("math.floor", quotient)
+    rounded = select(compare("gt", arith.subf(quotient, floor), loop.number(0.5)), arith.addf(floor, one), floor)
+    plain = arith.divf(a, b)
+    rounded = select(compare("eq", quotient, zero), create("math.copysign", zero, plain), rounded)
+    signed = select(compare("eq", rest, zero), create("math.copysign", zero, b), rest)
+    return select(compare("eq", b, zero), plain, rounded), select(moved, arith.addf(rest, b), signed)
+
+
 @register(BODIES, "remainder")
+@_in_single
 def remainder(loop: Loop, a: Any, b: Any) -> Any:
     """The remainder with the sign of b; 0 for integers by 0, nan for floats."""
+    if loop.is_float:
+        return _divmod_floats(loop, a, b)[1]
     zero = loop.number(0)
-    rest = fmod(loop, a, b)
-    add = arith.addf if loop.is_float else arith.addi
+    rest = remainder_toward_zero(loop, a, b)
     opposite = arith.xori(compare("lt", rest, zero), compare("lt", b, zero))
-    moved = arith.andi(opposite, compare("ne", rest, zero))
-    if not loop.is_float:
-        moved = arith.andi(moved, compare("ne", b, zero))
-        return select(moved, add(rest, b), rest)
-    exact = create("math.copysign", zero, b)
-    return select(compare("eq", rest, zero), exact, select(moved, add(rest, b), rest))
+    moved = arith.andi(arith.andi(opposite, compare("ne", rest, zero)), compare("ne", b, zero))
+    return select(moved, arith.addi(rest, b), rest)
 
 
 @register(BODIES, "floor_divide")
+@_in_single
 def floor_divide(loop: Loop, a: Any, b: Any) -> Any:
     """The largest integer not above a / b; 0 for integers by 0."""
-    if not loop.is_float:
-        quotient, rest = divide_integers(loop, a, b), remainder_toward_zero(loop, a, b)
-        zero = loop.number(0)
-        below = arith.andi(compare("ne", rest, zero), arith.xori(compare("lt", a, zero), compare("lt", b, zero)))
-        below = arith.andi(below, compare("ne", b, zero))
-        return select(below, arith.subi(quotient, loop.number(1)), quotient)
-    rest = remainder(loop, a, b)
-    quotient = arith.divf(arith.subf(a, rest), b)
-    floor = create("math.floor", quotient)
-    rounded = select(
-        compare("gt", arith.subf(quotient, floor), loop.number(0.5)), arith.addf(floor, loop.number(1)), floor
-    )
-    plain = arith.divf(a, b)
-    rounded = select(compare("eq", quotient, loop.number(0)), create("math.copysign", loop.number(0), plain), rounded)
-    return select(compare("eq", b, loop.number(0)), plain, rounded)
+    if loop.is_float:
+        return _divmod_floats(loop, a, b)[0]
+    quotient, rest = divide_integers(loop, a, b), remainder_toward_zero(loop, a, b)
+    zero = loop.number(0)
+    below = arith.andi(compare("ne", rest, zero), arith.xori(compare("lt", a, zero), compare("lt", b, zero)))
+    below = arith.andi(below, compare("ne", b, zero))
+    return select(below, arith.subi(quotient, loop.number(1)), quotient)
 
 
 @register(BODIES, "divmod")
+@_in_single
 def divmod_(loop: Loop, a: Any, b: Any) -> list[Any]:
     """floor_divide and remainder."""
-    return [floor_divide(loop, a, b), remainder(loop, a, b)]
+    return list(_divmod_floats(loop, a, b)) if loop.is_float else [floor_divide(loop, a, b), remainder(loop, a, b)]
 
 
 @register(BODIES, "modf")

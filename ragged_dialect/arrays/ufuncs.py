@@ -61,7 +61,8 @@ def _check_constant(trace: Trace, number: Any, dtype: DType) -> None:
 def resolve(name: str, operands: Sequence[Tensor], count: int = 1) -> tuple[list[DType], list[DType]]:
     """The dtypes of NumPy's loop for operands: inputs and results. ArgumentError where it has none, or
     one of a dtype that programs do not have."""
-    given = [_python_type(x) if x.weak else x.dtype for x in operands]
+    short = next((x.dtype for x in operands if x.dtype.name == "bfloat16"), None)
+    given = [_python_type(x, short) if x.weak else x.dtype for x in operands]
     try:
         found = getattr(np, name).resolve_dtypes((*given, *[None] * count))
     except TypeError as error:
@@ -72,8 +73,10 @@ def resolve(name: str, operands: Sequence[Tensor], count: int = 1) -> tuple[list
     return list(found[: len(operands)]), list(found[len(operands) :])
 
 
-def _python_type(x: Tensor) -> Any:
-    return {"b": x.dtype, "i": int, "f": float}[x.dtype.kind]
+def _python_type(x: Tensor, short: DType | None) -> Any:
+    """The type of a number as NumPy resolves it. Beside bfloat16 a float has this type: NumPy, which does not know
+    it, would make it a float32."""
+    return {"b": x.dtype, "i": int, "f": short or float}[x.dtype.kind]
 
 
 def _make(name: str, results: int) -> Operation:

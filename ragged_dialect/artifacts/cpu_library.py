@@ -14,7 +14,7 @@ from ragged_dialect.artifacts.c_header import header
 from ragged_dialect.artifacts.c_interface import SUFFIXES, c_name, parameters
 from ragged_dialect.artifacts.c_wrapper import wrapper
 from ragged_dialect.artifacts.linker import c_compiler, link
-from ragged_dialect.artifacts.machine_code import HOST, object_code
+from ragged_dialect.artifacts.machine_code import HOST, halves_of, object_code
 from ragged_dialect.artifacts.packed_entry import add_packed_entry, packed_name
 from ragged_dialect.errors import CompileError
 from ragged_dialect.execution import Lowered, lower_for_cpu
@@ -41,7 +41,7 @@ def write(source: Any, entry: str | None, output: Path, check: bool = True, cpu:
     if not output.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(output))
     c_compiler()
-    lowered = lower_for_cpu(source, entry, check, "auto" if cpu == HOST else "none")
+    lowered = lower_for_cpu(source, entry, check, "auto" if cpu == HOST else "none", halves_of(cpu))
     name = lowered.signature.name
     if lowered.labels:
         raise CompileError(f"{name}: expected a program without ragged.print for a library, got one that prints")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect.errors import CompileError
+from ragged_dialect.lowering.expand_ragged_floats import BFLOAT_ROUNDING
+from ragged_dialect.lowering.host_cpu import is_x86, masked_features
 from ragged_dialect.ptx.llvm22 import to_llvm22
-from ragged_dialect.ptx.soft_float import BFLOAT_ROUNDING, ROUND_TO_BFLOAT
 
 HOST = "host"
 """The CPU of this machine, with all its features."""
@@ -31,11 +32,8 @@ def _object_code(binding: Any, llvm_ir: str, exported: frozenset[str], cpu: str)
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     machine = _machine(binding, cpu)
-    text = to_llvm22(llvm_ir)
-    if "bfloat" in text:
-        text += ROUND_TO_BFLOAT
     try:
-        module = binding.parse_assembly(text)
+        module = binding.parse_assembly(to_llvm22(llvm_ir))
         module.verify()
     except RuntimeError as error:
         raise CompileError(f"expected LLVM IR that llvmlite reads: {error}") from error
@@ -48,6 +46,13 @@ def _object_code(binding: Any, llvm_ir: str, exported: frozenset[str], cpu: str)
             function.linkage = "internal"
     _optimise(binding, module, machine)
     return machine.emit_object(module)
+
+
+def halves_of(cpu: str) -> str:
+    """The `half` of `expand-ragged-floats` for one of CPUS."""
+    if cpu == HOST or not is_x86():
+        return "auto"
+    return "native" if cpu in ("x86-64-v3", "x86-64-v4") else "soft"
 
 
 def _llvmlite() -> Any:
@@ -64,7 +69,8 @@ def _machine(binding: Any, cpu: str) -> Any:
     if cpu not in known:
         raise CompileError(f"expected a CPU among {', '.join(known)}, got '{cpu}'")
     if cpu == HOST:
-        name, features = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+        own = binding.get_host_cpu_features().flatten()
+        name, features = binding.get_host_cpu_name(), ",".join((own, *masked_features()))
     else:
         name, features = cpu, ""
     return target.create_target_machine(cpu=name, features=features, opt=3, reloc="pic", codemodel="small")

@@ -16,6 +16,7 @@ from ragged_dialect.compiler.signatures import signature_of
 from ragged_dialect.errors import CompileError
 from ragged_dialect.locks import once
 from ragged_dialect.lowering import pipelines
+from ragged_dialect.lowering.host_cpu import masked_features
 from ragged_dialect.lowering.records import checks_of, labels_of
 from ragged_dialect.lowering.validity import require_valid
 from ragged_dialect.runtime.cpu import CpuFunction
@@ -41,22 +42,24 @@ class Lowered(NamedTuple):
         return mangle(self.signature.name)
 
 
-def lower_for_cpu(source: Any, entry: str | None = None, check: bool = True, isa: str = "auto") -> Lowered:
-    """Lower a function of a program, given as to `compile`, for the CPU. `isa` is that of
-    `expand-ragged-math`. Raises VerifyError, CompileError or PassError."""
+def lower_for_cpu(
+    source: Any, entry: str | None = None, check: bool = True, isa: str = "auto", half: str = "auto"
+) -> Lowered:
+    """Lower a function of a program, given as to `compile`, for the CPU. `isa` and `half` are those of
+    `pipelines.cpu_pipeline`. Raises VerifyError, CompileError or PassError."""
     module = load_program(source)
     with module.context, ir.Location.unknown():
         keep_only(module, find_entry(module, entry))
-    return lower_module(module, check, isa)
+    return lower_module(module, check, isa, half)
 
 
-def lower_module(module: Any, check: bool = True, isa: str = "auto") -> Lowered:
+def lower_module(module: Any, check: bool = True, isa: str = "auto", half: str = "auto") -> Lowered:
     """Lower a module with one public function in place. It is trusted to be valid."""
     with module.context, ir.Location.unknown():
         function = find_entry(module, None)
         name = function.attributes["sym_name"].value
         locations = tuple(a.location for a in function.regions[0].blocks[0].arguments)
-        layouts, *rest = pipelines.cpu_pipeline(check, isa)
+        layouts, *rest = pipelines.cpu_pipeline(check, isa, half)
         layouts.run(module, verify=False)
         signature = signature_of(functions(module)[name])
         mangle_symbols(module)
@@ -95,14 +98,21 @@ def thread_count() -> int:
     return int(text)
 
 
-def _jit(lowered: Lowered) -> CpuFunction:
-    module, signature, checks, labels, _ = lowered
-    with collect(module.context) as diagnostics:
+def make_engine(lowered: Lowered) -> Any:
+    """A lowered program in an execution engine, which compiles it at the first look-up. CompileError when
+    LLVM refuses it."""
+    _mask_features(lowered.module)
+    with collect(lowered.module.context) as diagnostics:
         try:
-            engine = execution_engine.ExecutionEngine(module, opt_level=3, shared_libs=_libraries())
+            return execution_engine.ExecutionEngine(lowered.module, opt_level=3, shared_libs=_libraries())
         except RuntimeError as error:
             reasons = ", ".join(diagnostic.message for diagnostic in diagnostics)
-            raise CompileError(f"{signature.name}: {reasons or error}") from error
+            raise CompileError(f"{lowered.signature.name}: {reasons or error}") from error
+
+
+def _jit(lowered: Lowered) -> CpuFunction:
+    module, signature, checks, labels, _ = lowered
+    engine = make_engine(lowered)
     keep: list[Any] = [engine, register_printer(engine, labels)] if labels else [engine]
     link_memory(engine)
     engine.initialize()
@@ -112,6 +122,18 @@ def _jit(lowered: Lowered) -> CpuFunction:
     if "ragged_set_threads" in ir.SymbolTable(module.operation):
         _set_threads(engine, thread_count())
     return CpuFunction(signature, packed, checks, keep, runner())
+
+
+def _mask_features(module: Any) -> None:
+    """Let no function use what RAGGED_CPU_FEATURES takes away: the engine knows the host's CPU only."""
+    names = masked_features()
+    if not names:
+        return
+    quoted = ", ".join(f'"{name}"' for name in names)
+    features = ir.Attribute.parse(f"#llvm.target_features<[{quoted}]>")
+    for op in module.body.operations:
+        if op.operation.name == "llvm.func" and len(op.operation.regions[0].blocks):
+            op.attributes["target_features"] = features
 
 
 def _set_threads(engine: Any, count: int) -> None:

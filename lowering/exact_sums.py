@@ -1,0 +1,67 @@
+"""Sums whose error does not grow with their length: short ones in plain floats, and the sum of these in pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ragged_dialect._mlir import arith
+from ragged_dialect.lowering import emit
+
+SHORT = 64
+"""Numbers that may be added one after the other."""
+
+_LT, _GT, _ORDERED = 2, 4, 7
+
+Body = Callable[[Any, list[Any]], list[Any]]
+"""The body of a loop: its index and what it carries, to what it carries on."""
+
+
+def add_to_pair(high: Any, low: Any, x: Any) -> tuple[Any, Any]:
+    """(high, low) + x, where low is what rounding left out of high: Knuth's exact sum, then Dekker's
+    normalisation, as precise as twice the digits. Infinities and nan are what plain sums give."""
+    total = arith.addf(high, x)
+    rounded = arith.subf(total, high)
+    left = arith.addf(arith.subf(high, arith.subf(total, rounded)), arith.subf(x, rounded))
+    low = arith.addf(low, left)
+    # after an overflow the rest is inf - inf, and the total all there is
+    low = arith.select(arith.cmpf(_ORDERED, low, low), low, emit.constant(low.type, 0.0))
+    new = arith.addf(total, low)
+    return new, arith.subf(low, arith.subf(new, total))
+
+
+def loop_with_sums(
+    low: Any, step: int, high: Any, inits: Sequence[Any], sums: Sequence[int], body: Body, chunk: int = SHORT
+) -> list[Any]:
+    """`emit.strided` in chunks of iterations. `sums` are the numbers of what is carried that is a sum of floats: it is
+    kept in pairs from one chunk to the next."""
+    if not sums:
+        return emit.strided(low, step, high, inits, body)
+    count, size = len(inits), emit.value(chunk * step)
+    zeros = [emit.constant(inits[k].type, 0.0) for k in sums for _ in range(2)]
+    low, high = emit.value(low), emit.value(high)
+
+    def part(first: Any, carried: list[Any]) -> list[Any]:
+        end = arith.minsi(arith.addi(first, size), high)
+        found, pairs = emit.strided(first, step, end, carried[:count], body), carried[count:]
+
+        def kept() -> list[Any]:
+            added = [add_to_pair(pairs[2 * at], pairs[2 * at + 1], found[k]) for at, k in enumerate(sums)]
+            new = [emit.constant(x.type, -0.0) if k in sums else x for k, x in enumerate(found)]
+            return [*new, *(x for pair in added for x in pair)]
+
+        more = arith.cmpi(_LT, end, high)
+        return emit.choose(more, kept, lambda: [*found, *pairs], [x.type for x in carried])
+
+    done = emit.strided(low, chunk * step, high, [*inits, *zeros], part)
+    found, pairs = done[:count], done[count:]
+    parts = [found[k] for k in sums]
+
+    def whole() -> list[Any]:
+        return [add_to_pair(pairs[2 * at], pairs[2 * at + 1], x)[0] for at, x in enumerate(parts)]
+
+    long = arith.cmpi(_GT, arith.subi(high, low), size)
+    totals = emit.choose(long, whole, lambda: parts, [x.type for x in parts])
+    for k, total in zip(sums, totals, strict=True):
+        found[k] = total
+    return found

@@ -1,0 +1,125 @@
+"""`expand-ragged-floats`: roundings to and from short floats that processors lack, in integer arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.lowering.host_cpu import host_has, is_x86
+from ragged_dialect.lowering.math_emitter import Bits, Emitter, Number
+from ragged_dialect.lowering.nested import ops_in
+from ragged_dialect.passes.base import PassFailure, RaggedPass
+
+BFLOAT_ROUNDING = "__truncsfbf2"
+"""The function that LLVM calls to make a bf16 of an f32, even of a constant; C compilers bring it since GCC 13."""
+
+_ROUND_TO_BFLOAT = f"""
+func.func @{BFLOAT_ROUNDING}(%x: f32) -> bf16 {{
+  %y = arith.truncf %x : f32 to bf16
+  return %y : bf16
+}}"""
+
+HALVES = ("auto", "native", "soft")
+
+
+def has_halves() -> bool:
+    """Whether this machine converts between f16 and f32; without, LLVM calls functions by names that no
+    library has everywhere."""
+    return not is_x86() or host_has("f16c")
+
+
+@dataclass(frozen=True)
+class ExpandRaggedFloats(RaggedPass):
+    """Rewrite conversions of f16 for which LLVM would call a function that need not exist.
+
+    ```mlir
+    %y = arith.truncf %x : f64 to f16      // before
+    %b = arith.bitcast %x : f64 to i64     // after: rounded to odd, so that rounding twice is rounding once
+    …
+    %y = arith.truncf %odd : f32 to f16
+    ```
+
+    `half=soft` rewrites those between f32 and f16 too (x86 without F16C), `auto` does so where the host
+    needs it. A module with bf16 gets the function that LLVM rounds constants with.
+    Preconditions: scalars, outside GPU modules, after arith-emulate-unsupported-floats, which leaves no arithmetic of
+    the short types; its `contract` flags are removed here, as they let roundings be dropped. After it:
+    arith-expand{include-bf16=true}.
+    """
+
+    name: ClassVar[str] = "expand-ragged-floats"
+    half: str = "auto"
+
+    def run(self, op: Any) -> None:
+        if self.half not in HALVES:
+            raise PassFailure(op, f"expected half to be one of {', '.join(HALVES)}, got {self.half}")
+        soft = self.half == "soft" or (self.half == "auto" and not has_halves())
+        ops = ops_in(op)
+        if any(isinstance(r.type, ir.BF16Type) for inner in ops for r in inner.results):
+            op.regions[0].blocks[0].append(ir.Operation.parse(_ROUND_TO_BFLOAT))
+        for inner in ops:
+            if inner.name in ("arith.extf", "arith.truncf"):
+                _rewrite(inner, soft)
+
+
+def _rewrite(op: Any, soft: bool) -> None:
+    if "fastmath" in op.attributes:
+        del op.attributes["fastmath"]
+    value = _expanded(op, soft)
+    if value is not None:
+        op.results[0].replace_all_uses_with(value)
+        op.erase()
+
+
+def _expanded(op: Any, soft: bool) -> Any | None:
+    """The value of a conversion made by other ops; None where the processor has it."""
+    source, target = op.operands[0].type, op.results[0].type
+    emitter = Emitter(op)
+    x = emitter.number(op.operands[0])
+    if isinstance(target, ir.F16Type):
+        if source == emitter.f64:
+            x = _rounded_to_odd(x).narrow(emitter.f32)
+        elif not soft:
+            return None
+        return _to_half(x, target) if soft else x.narrow(target).value
+    if isinstance(source, ir.F16Type) and soft:
+        wide = _from_half(emitter, op.operands[0])
+        return wide.value if target == emitter.f32 else wide.widen().value
+    return None
+
+
+def _rounded_to_odd(x: Number) -> Number:
+    """An f64 cut to the bits of an f32, the last of them set if any that are cut off were."""
+    cut = (1 << 29) - 1
+    bits = x.bits()
+    return ((bits | (((bits & cut) + cut) & (cut + 1))) & (-1 - cut)).as_float()
+
+
+def _to_half(x: Number, kind: Any) -> Any:
+    """An f32 as f16. Below 2^-14 adding 0.5 leaves a half's mantissa, rounded, in the low bits; above,
+    half of a last bit is added, less one for ties to even, where the exponent changes its bias."""
+    emitter, bits = x.emitter, x.bits()
+    size = bits & 0x7FFFFFFF
+    small = (size.as_float() + 0.5).bits() - 0x3F000000
+    large = (size + ((size >> 13) & 1) + (0xC8000FFF - (1 << 32))) >> 13
+    nan = ((size >> 13) & 0x1FF) | 0x7E00
+    magnitude = _select(size, "<", 0x38800000, small, large)
+    magnitude = _select(size, ">", 0x477FFFFF, emitter.bits(0x7C00), magnitude)
+    magnitude = _select(size, ">", 0x7F800000, nan, magnitude)
+    short = emitter.plain(arith.trunci, ir.IntegerType.get_signless(16), (magnitude | ((bits >> 16) & 0x8000)).value)
+    return emitter.plain(arith.bitcast, kind, short)
+
+
+def _from_half(emitter: Emitter, value: Any) -> Number:
+    """An f16 as f32: the factor 2^112 moves the exponent to its place, subnormals too."""
+    short = emitter.plain(arith.bitcast, ir.IntegerType.get_signless(16), value)
+    bits = Bits(emitter, emitter.plain(arith.extui, ir.IntegerType.get_signless(32), short))
+    rest = (bits & 0x7FFF) << 13
+    finite = (rest.as_float() * 2.0**112).bits()
+    magnitude = _select(rest, ">", 0x0F7FFFFF, rest | 0x7F800000, finite)
+    return (magnitude | ((bits & 0x8000) << 16)).as_float()
+
+
+def _select(x: Bits, predicate: str, bound: int, yes: Bits, no: Bits) -> Bits:
+    """`yes` where the non-negative x compares so with a bound, else `no`."""
+    return Bits(x.emitter, x.emitter.plain(arith.select, x.compare(predicate, bound), yes.value, no.value))

@@ -1,0 +1,44 @@
+"""What the CPU of this machine has, less what RAGGED_CPU_FEATURES takes away."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from functools import cache
+from pathlib import Path
+
+from ragged_dialect.errors import CompileError
+
+_VARIABLE = "RAGGED_CPU_FEATURES"
+_MASKED = re.compile(r"-[a-z0-9._-]+")
+# LLVM's names of x86 features, each with those before it; a name without an entry takes nothing else with it.
+_CHAIN = ("sse3", "ssse3", "sse4.1", "sse4.2", "avx", "f16c", "fma", "avx2", "avx512f", "avx512dq")
+_IN_CPUINFO = {"sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2"}
+
+
+def masked_features() -> tuple[str, ...]:
+    """LLVM's names of the features that code must not use, each after a minus. CompileError when the
+    variable has anything else."""
+    names = tuple(filter(None, os.environ.get(_VARIABLE, "").split(",")))
+    for name in names:
+        if _MASKED.fullmatch(name) is None:
+            raise CompileError(f"expected {_VARIABLE} like '-avx512f,-fma', got '{name}'")
+    return names
+
+
+def host_has(feature: str) -> bool:
+    """Whether code may use a feature of `_CHAIN`."""
+    first = min((_CHAIN.index(n[1:]) for n in masked_features() if n[1:] in _CHAIN), default=len(_CHAIN))
+    return _CHAIN.index(feature) < first and _IN_CPUINFO.get(feature, feature) in _flags()
+
+
+def is_x86() -> bool:
+    """Whether this machine has the features of `_CHAIN` at all."""
+    return platform.machine() in ("x86_64", "AMD64", "i686")
+
+
+@cache
+def _flags() -> frozenset[str]:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return frozenset(next((line for line in lines if line.startswith("flags")), "").split())
