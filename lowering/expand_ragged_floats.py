@@ -55,11 +55,17 @@ class ExpandRaggedFloats(RaggedPass):
             raise PassFailure(op, f"expected half to be one of {', '.join(HALVES)}, got {self.half}")
         soft = self.half == "soft" or (self.half == "auto" and not has_halves())
         ops = ops_in(op)
-        if any(isinstance(r.type, ir.BF16Type) for inner in ops for r in inner.results):
+        if any(isinstance(value.type, ir.BF16Type) for inner in ops for value in _values(inner)):
             op.regions[0].blocks[0].append(ir.Operation.parse(_ROUND_TO_BFLOAT))
         for inner in ops:
             if inner.name in ("arith.extf", "arith.truncf"):
                 _rewrite(inner, soft)
+
+
+def _values(op: Any) -> list[Any]:
+    """What an op defines; a mere argument is rounded on its way too."""
+    blocks = [block for region in op.regions for block in region.blocks]
+    return [*op.results, *(argument for block in blocks for argument in block.arguments)]
 
 
 def _rewrite(op: Any, soft: bool) -> None:
