@@ -22,7 +22,7 @@ def _fault(run: Call) -> str | None:
     """What is wrong with what a call raises, None where nothing is."""
     try:
         run()
-    except MemoryError:
+    except (MemoryError, OSError):  # of files that are not there
         return None
     except Exception as error:
         if not _is_own(error) or (isinstance(error, rg.RaggedError) and not isinstance(error, LEAKS)):
@@ -74,9 +74,9 @@ def test_calls_with_junk_in_jit() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1, 9))
+@pytest.mark.parametrize("seed", range(1, 5))
 def test_many_calls_with_junk(seed: int) -> None:
-    found = _run(seed, 500) + _run_traced(seed, 2000)
+    found = _run(seed, 500) + _run_traced(seed, 1500)
     assert not found, "\n".join(found)
 
 
