@@ -124,6 +124,8 @@ REFUSED: list[Refusal] = [
     (lambda x: rg.from_lengths([1, 2], [[1], [1, 2]]), TypeError,
      "expected an array or nested lists of numbers, got list ("),
     (lambda x: rg.from_row_ids([1.0], [0], "a"), TypeError, "from_row_ids: expected an integer for nrows, got str"),
+    (lambda x: rg.to_padded(x, np.ones(2)), TypeError, "to_padded: expected a number, got float64 of rank 1"),
+    (lambda x: rg.to_padded(np.ones(2)), TypeError, "to_padded: expected a ragged array, got float64 of rank 1"),
     (lambda x: rg.chunk(np.ones(3), 2), TypeError, "chunk: expected a ragged array, got ndarray"),
     (lambda x: rg.like(None, 1), TypeError, "like: expected a ragged array, got NoneType"),
     (lambda x: rg.boolean_mask(x, IDS), TypeError, "boolean_mask: expected a mask of booleans, got int64 of rank 2"),
