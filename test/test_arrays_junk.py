@@ -142,6 +142,7 @@ REFUSED: list[Refusal] = [
     (lambda x: x.lengths_of("a"), TypeError, "lengths: expected an integer for dim, got str"),
     (lambda x: x.__setitem__(0, 1), TypeError,
      "expected no assignment to elements, got one (arrays are immutable: use rg.where)"),
+    (lambda x: np.full_like(x, np.inf, np.int64), TypeError, "np.full_like: expected a number that int64 holds, got inf"),
     (lambda x: np.array_split(x, 1.5), TypeError,
      "np.array_split: expected a number of sections or a list of indices, got 1.5"),
     (lambda x: rg.jit(3), TypeError, "jit: expected a function, got int"),
