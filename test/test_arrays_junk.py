@@ -22,7 +22,7 @@ def _fault(run: Call) -> str | None:
     """What is wrong with what a call raises, None where nothing is."""
     try:
         run()
-    except MemoryError:
+    except (MemoryError, OSError):  # of files that are not there
         return None
     except Exception as error:
         if not _is_own(error) or (isinstance(error, rg.RaggedError) and not isinstance(error, LEAKS)):
@@ -74,9 +74,9 @@ def test_calls_with_junk_in_jit() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1, 9))
+@pytest.mark.parametrize("seed", range(1, 5))
 def test_many_calls_with_junk(seed: int) -> None:
-    found = _run(seed, 500) + _run_traced(seed, 2000)
+    found = _run(seed, 500) + _run_traced(seed, 1500)
     assert not found, "\n".join(found)
 
 
@@ -124,6 +124,8 @@ REFUSED: list[Refusal] = [
     (lambda x: rg.from_lengths([1, 2], [[1], [1, 2]]), TypeError,
      "expected an array or nested lists of numbers, got list ("),
     (lambda x: rg.from_row_ids([1.0], [0], "a"), TypeError, "from_row_ids: expected an integer for nrows, got str"),
+    (lambda x: rg.to_padded(x, np.ones(2)), TypeError, "to_padded: expected a number, got float64 of rank 1"),
+    (lambda x: rg.to_padded(np.ones(2)), TypeError, "to_padded: expected a ragged array, got float64 of rank 1"),
     (lambda x: rg.chunk(np.ones(3), 2), TypeError, "chunk: expected a ragged array, got ndarray"),
     (lambda x: rg.like(None, 1), TypeError, "like: expected a ragged array, got NoneType"),
     (lambda x: rg.boolean_mask(x, IDS), TypeError, "boolean_mask: expected a mask of booleans, got int64 of rank 2"),
@@ -140,6 +142,8 @@ REFUSED: list[Refusal] = [
     (lambda x: x.lengths_of("a"), TypeError, "lengths: expected an integer for dim, got str"),
     (lambda x: x.__setitem__(0, 1), TypeError,
      "expected no assignment to elements, got one (arrays are immutable: use rg.where)"),
+    (lambda x: np.full_like(x, np.inf, np.int64), TypeError,
+     "np.full_like: expected a number that int64 holds, got inf"),
     (lambda x: np.array_split(x, 1.5), TypeError,
      "np.array_split: expected a number of sections or a list of indices, got 1.5"),
     (lambda x: rg.jit(3), TypeError, "jit: expected a function, got int"),

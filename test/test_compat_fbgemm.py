@@ -236,6 +236,21 @@ CASES: dict[str, tuple[type[RaggedError], str, Callable[[], Any]]] = {
         "expected 1 max_lengths, got 2",
         lambda: fbgemm.jagged_to_padded_dense(X, [OFFSETS], [3, 3]),
     ),
+    "kind of maximum": (
+        ArgumentError,
+        "jagged_to_padded_dense: expected an integer for max_lengths, got float",
+        lambda: fbgemm.jagged_to_padded_dense(X, [OFFSETS], [2.7]),  # pyright: ignore[reportArgumentType]
+    ),
+    "no values": (
+        ArgumentError,
+        "expected an array or nested lists of numbers, got NoneType",
+        lambda: fbgemm.jagged_to_padded_dense(None, [OFFSETS], [3]),
+    ),
+    "kind of limit": (
+        ArgumentError,
+        "jagged_softmax: expected an integer for max_L, got str",
+        lambda: fbgemm.jagged_softmax(X, OFFSETS, "a"),  # pyright: ignore[reportArgumentType]
+    ),
     "negative maximum": (
         RuntimeCheckError,
         "to_padded: level 1: expected at least 0, got -1",

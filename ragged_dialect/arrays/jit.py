@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 
@@ -235,9 +235,9 @@ def _checked_dims(dims: Any) -> Dims:
 
 
 def _static_names(static: Any) -> tuple[str, ...]:
-    if isinstance(static, str) or not isinstance(static, Iterable):
+    if not isinstance(static, (tuple, list, set, frozenset)):
         raise ArgumentError(f"jit: expected a tuple of names for static, got {type(static).__name__}")
-    names: tuple[Any, ...] = tuple(static)
+    names = tuple(cast("Iterable[Any]", static))
     for name in names:
         if not isinstance(name, str):
             raise ArgumentError(f"jit: expected names for static, got {type(name).__name__}")

@@ -16,12 +16,17 @@ DEVICE = re.compile(r"(cpu|cuda)(?::(\d+))?\Z")
 """What names a device: its kind, and the number of a GPU."""
 
 
+def spelled(given: Any) -> str:
+    """The text of what names a device or a dtype; of a list, which may hold itself, only its type."""
+    return type(given).__name__ if isinstance(given, (list, tuple, dict, set)) else str(given)
+
+
 def moved(x: RaggedArray, device: Any) -> RaggedArray:
     """The array with values and structure on `cpu`, `cuda` or `cuda:0`, a text or a `torch.device`; itself
     where it is there. ArgumentError for another device, DeviceError without CuPy."""
-    found = DEVICE.match(str(device))
+    found = DEVICE.match(spelled(device))
     if found is None:
-        raise ArgumentError(f"to: expected a device cpu or cuda, got {device}")
+        raise ArgumentError(f"to: expected a device cpu or cuda, got {spelled(device)}")
     kind, number = found.groups()
     if x.device.split(":")[0] == kind and (number is None or x.device in (kind, f"{kind}:{number}")):
         return x

@@ -29,6 +29,8 @@ from ragged_dialect.lowering import emit, vectors
 def _to_padded(x: Tensor, pad: Tensor, *maxima: Tensor, truncate: bool) -> Tensor:
     """A dense tensor with every ragged dim padded; see `to_padded`."""
     ragged = [d for d, c in enumerate(x.layout.letters) if c in RAGGED]
+    if x.is_dense:
+        raise ArgumentError(f"to_padded: expected a ragged array, got {x.described}")
     check_untiled("to_padded", x.layout)
     if truncate and not maxima:
         raise ArgumentError("to_padded: expected max_lengths with truncate, got none")

@@ -79,9 +79,11 @@ class Tensor(Operators):
 
     @property
     def scalar(self) -> Any:
-        """The MLIR scalar of a number or of a tensor of rank 0."""
+        """The MLIR scalar of a number or of a tensor of rank 0. ArgumentError for another tensor."""
         from ragged_dialect._mlir import tensor
 
+        if self.axes:
+            raise ArgumentError(f"{self.trace.op}: expected a number, got {self.described}")
         return self.value if self.weak else tensor.extract(self.value, [])
 
     @property

@@ -9,6 +9,7 @@ import numpy as np
 
 import ragged_dialect as rg
 from ragged_dialect.arrays import storage, validation
+from ragged_dialect.arrays.arguments import integer, listed
 from ragged_dialect.arrays.structure import Structure
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 
@@ -18,8 +19,7 @@ MAX_LEVELS = 5
 
 def check_offsets_list(op: str, offsets: Any) -> Sequence[Any]:
     """The list of offsets. ArgumentError for what is no list of 1 to 5 vectors."""
-    if not isinstance(offsets, (list, tuple)):
-        raise ArgumentError(f"{op}: expected a list of offsets, got {type(offsets).__name__}")
+    listed(op, "offsets", offsets)
     if not 1 <= len(offsets) <= MAX_LEVELS:
         raise ArgumentError(f"{op}: expected 1 to {MAX_LEVELS} offsets, got {len(offsets)}")
     return offsets
@@ -41,14 +41,16 @@ def jagged_to_padded_dense(
     RuntimeCheckError for offsets that do not fit, ArgumentError for another number of maxima."""
     op = "jagged_to_padded_dense"
     check_offsets_list(op, offsets)
-    if len(max_lengths) != len(offsets):
-        raise ArgumentError(f"{op}: expected {len(offsets)} max_lengths, got {len(max_lengths)}")
+    maxima = [integer(op, "max_lengths", limit) for limit in listed(op, "max_lengths", max_lengths)]
+    if len(maxima) != len(offsets):
+        raise ArgumentError(f"{op}: expected {len(offsets)} max_lengths, got {len(maxima)}")
     x = jagged(op, _up_to_the_end(values, offsets[-1]), offsets)
-    return rg.to_padded(x, padding_value, tuple(int(limit) for limit in max_lengths), truncate=True)
+    return rg.to_padded(x, padding_value, tuple(maxima), truncate=True)
 
 
 def _up_to_the_end(values: Any, offsets: Any) -> Any:
     last = storage.take(offsets)
+    values = values if storage.library(values) else storage.take(values)
     return values if last.ndim != 1 or not last.size else values[: max(0, int(last[-1]))]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 import ragged_dialect as rg
 from ragged_dialect.arrays import storage
+from ragged_dialect.arrays.arguments import integer
 from ragged_dialect.compat.fbgemm.converting import dense_to_jagged
 from ragged_dialect.errors import ArgumentError
 
@@ -56,6 +57,7 @@ def jagged_softmax(values: Any, x_offsets: Any, max_L: int) -> tuple[Any, Any]:
 
 def _cut(op: str, x: rg.RaggedArray, limit: int) -> rg.RaggedArray:
     """The first `limit` rows of every component: a view."""
+    limit = integer(op, "max_L", limit)
     if limit < 0:
         raise ArgumentError(f"{op}: expected max_L >= 0, got {limit}")
     return x if x.max_length <= limit else x[:, :limit]

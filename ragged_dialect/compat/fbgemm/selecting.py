@@ -6,6 +6,7 @@ from typing import Any
 
 import ragged_dialect as rg
 from ragged_dialect.arrays import storage, validation
+from ragged_dialect.arrays.arguments import integer
 from ragged_dialect.errors import ArgumentError, RangeError, RuntimeCheckError
 
 
@@ -21,6 +22,7 @@ def jagged_slice(x_values: Any, x_lengths: Any, start: Any, slice_length: int) -
     RangeError for a start that is negative or behind the end of its component."""
     op = "jagged_slice"
     x = rg.from_lengths(x_values, x_lengths)
+    slice_length = integer(op, "slice_length", slice_length)
     if slice_length < 0:
         raise ArgumentError(f"{op}: expected slice_length >= 0, got {slice_length}")
     begin = validation.index_vector(storage.take(start), f"{op}: start")

@@ -31,13 +31,13 @@ class Elementwise(NDArrayOperatorsMixin):
         """Shape of the elements of all tensors."""
         return self.array.buffer.shape
 
-    def with_array(self: T, array: RaggedArray) -> T:
+    def _of(self: T, array: RaggedArray) -> T:
         """A tensor of the same class."""
         made = self.__class__.__new__(self.__class__)
         made.array = array
         return made
 
-    def become(self: T, array: RaggedArray) -> T:
+    def _become(self: T, array: RaggedArray) -> T:
         """Take the values of a result in place. ArgumentError where they need another dtype or shape."""
         if array.layout != self.array.layout or array.buffer.shape != self.array.buffer.shape:
             raise ArgumentError(
@@ -58,8 +58,8 @@ class Elementwise(NDArrayOperatorsMixin):
         if out is not None:
             if len(out) != 1 or not isinstance(out[0], Elementwise):
                 raise ArgumentError(f"np.{ufunc.__name__}: expected one jagged tensor for out, got another")
-            return out[0].become(found)
-        return tuple(map(self.with_array, found)) if isinstance(found, tuple) else self.with_array(found)
+            return out[0]._become(found)
+        return tuple(map(self._of, found)) if isinstance(found, tuple) else self._of(found)
 
     def _operand(self, value: Any) -> Any:
         if isinstance(value, Elementwise):
@@ -75,50 +75,52 @@ class Elementwise(NDArrayOperatorsMixin):
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """PyTorch's functions of single rows; see `torch_functions`."""
-        return torch_functions.apply(cls, function, args, kwargs or {})
+        owner, target, found = torch_functions.applied(cls, function, args, kwargs or {})
+        made = like(owner.array, found)
+        return owner._of(made) if target is None else target._become(made)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         raise ArgumentError("expected a dense array, got a jagged tensor (use jdata or unbind)")
 
     def abs(self: T) -> T:
         """Absolute values."""
-        return self.with_array(UFUNCS["absolute"](self.array))
+        return self._of(UFUNCS["absolute"](self.array))
 
     def abs_(self: T) -> T:
         """Absolute values, in place."""
-        return self.become(UFUNCS["absolute"](self.array))
+        return self._become(UFUNCS["absolute"](self.array))
 
     def sqrt(self: T) -> T:
         """Square roots; nan of a negative number."""
-        return self.with_array(UFUNCS["sqrt"](self.array))
+        return self._of(UFUNCS["sqrt"](self.array))
 
     def sqrt_(self: T) -> T:
         """Square roots, in place. ArgumentError for integers."""
-        return self.become(UFUNCS["sqrt"](self.array))
+        return self._become(UFUNCS["sqrt"](self.array))
 
     def ceil(self: T) -> T:
         """The next integers above."""
-        return self.with_array(self._rounded("ceil"))
+        return self._of(self._rounded("ceil"))
 
     def ceil_(self: T) -> T:
         """The next integers above, in place."""
-        return self.become(self._rounded("ceil"))
+        return self._become(self._rounded("ceil"))
 
     def floor(self: T) -> T:
         """The next integers below."""
-        return self.with_array(self._rounded("floor"))
+        return self._of(self._rounded("floor"))
 
     def floor_(self: T) -> T:
         """The next integers below, in place."""
-        return self.become(self._rounded("floor"))
+        return self._become(self._rounded("floor"))
 
     def round(self: T, decimals: builtins.int = 0) -> T:
         """The nearest numbers of so many decimals, halves to the even one; tens and hundreds for negative."""
-        return self.with_array(self._rounded("rint", decimals))
+        return self._of(self._rounded("rint", decimals))
 
     def round_(self: T, decimals: builtins.int = 0) -> T:
         """As `round`, in place."""
-        return self.become(self._rounded("rint", decimals))
+        return self._become(self._rounded("rint", decimals))
 
     def _rounded(self, name: str, decimals: builtins.int = 0) -> RaggedArray:
         x, ufunc, decimals = self.array, UFUNCS[name], integer("round", "decimals", decimals)
@@ -131,7 +133,7 @@ class Elementwise(NDArrayOperatorsMixin):
 
     def type(self: T, dtype: Any) -> T:
         """The elements in a dtype of NumPy or PyTorch, or of a name."""
-        return self.with_array(self.array.astype(numpy_dtype(dtype)))
+        return self._of(self.array.astype(numpy_dtype(dtype)))
 
     def type_as(self: T, other: Any) -> T:
         """The elements in the dtype of another tensor."""
@@ -156,7 +158,7 @@ class Elementwise(NDArrayOperatorsMixin):
     def to(self: T, device_or_dtype: Any) -> T:
         """On a device (`cpu`, `cuda`, `cuda:0`), or in a dtype. DeviceError without CuPy or a GPU."""
         if is_device(device_or_dtype):
-            return self.with_array(self.array.to(device_or_dtype))
+            return self._of(self.array.to(device_or_dtype))
         return self.type(device_or_dtype)
 
     def cpu(self: T) -> T:

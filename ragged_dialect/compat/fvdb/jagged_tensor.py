@@ -161,7 +161,7 @@ class JaggedTensor(Elementwise):
 
     def detach(self) -> JaggedTensor:
         """Another tensor of the same data."""
-        return self.with_array(self.array)
+        return self._of(self.array)
 
     def clone(self) -> JaggedTensor:
         """Another tensor with a copy of the data; the structure, which never changes, is shared."""
@@ -169,7 +169,7 @@ class JaggedTensor(Elementwise):
 
     def jagged_like(self, data: Any) -> JaggedTensor:
         """A tensor of this structure with other data, [total, …]. RuntimeCheckError for another total."""
-        return self.with_array(like(self.array, data))
+        return self._of(like(self.array, data))
 
     # Lists -----------------------------------------------------------------------------------------
 
@@ -185,11 +185,11 @@ class JaggedTensor(Elementwise):
         if index is Ellipsis:
             return self
         if isinstance(index, Elementwise):
-            return self.with_array(shaping.picked(self.array, index.array))
+            return self._of(shaping.picked(self.array, index.array))
         if isinstance(index, slice):
             return JaggedTensor(impl=self.array[index])
         if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
-            return self.with_array(shaping.indexed(self.array, int(index)))
+            return self._of(shaping.indexed(self.array, int(index)))
         raise ArgumentError(f"expected an int, a slice, ... or a JaggedTensor as index, got {type(index).__name__}")
 
     def unbind(self) -> list[Any]:
@@ -200,43 +200,43 @@ class JaggedTensor(Elementwise):
     def jflatten(self, dim: int = 0) -> JaggedTensor:
         """Lists of lists as the list of all tensors (dim 0) or as one tensor per list (dim 1); a list as one
         tensor. AxisError for another dim."""
-        return self.with_array(shaping.flattened(self.array, dim))
+        return self._of(shaping.flattened(self.array, dim))
 
     def jreshape(self, lshape: Sequence[int] | Sequence[Sequence[int]]) -> JaggedTensor:
         """The elements in tensors of other lengths. RuntimeCheckError where they do not sum to the total."""
-        return self.with_array(shaping.regrouped(self.jdata, lshape))
+        return self._of(shaping.regrouped(self.jdata, lshape))
 
     def jreshape_as(self, other: JaggedTensor | Any) -> JaggedTensor:
         """The elements under the structure of another tensor; a dense one is a list of one."""
         target = other.array if isinstance(other, JaggedTensor) else making.of_tensor(other)
-        return self.with_array(like(target, self.jdata))
+        return self._of(like(target, self.jdata))
 
     def jsqueeze(self, dim: int | None = None) -> JaggedTensor:
         """Without dims of extent 1 of `jdata`, all of them or dim `dim`; dim 0, which is jagged, stays."""
-        return self.with_array(shaping.squeezed(self.array, dim))
+        return self._of(shaping.squeezed(self.array, dim))
 
     def rmask(self, mask: Any) -> JaggedTensor:
         """The elements where a mask of booleans, [total], is true; tensors stay, also when nothing is left."""
         taken = storage.take(mask)
         if taken.ndim != 1 or taken.dtype.kind != "b":
             raise ArgumentError(f"rmask: expected a vector of booleans, got {taken.dtype} of rank {taken.ndim}")
-        return self.with_array(self.array[like(self.array, mask)])
+        return self._of(self.array[like(self.array, mask)])
 
     # Reductions ------------------------------------------------------------------------------------
 
     def jsum(self, dim: int = 0, keepdim: bool = False) -> JaggedTensor:
         """Sum of each tensor along a dim of its elements. Along dim 0 one row is left, 0 for an empty tensor."""
-        return self.with_array(reducing.reduced(self.array, "sum", dim, keepdim))
+        return self._of(reducing.reduced(self.array, "sum", dim, keepdim))
 
     def jmax(self, dim: int = 0, keepdim: bool = False) -> list[JaggedTensor]:
         """Largest elements along a dim, and where they are within their tensor; -inf (or the least integer)
         at -1 for an empty one."""
-        return [self.with_array(reducing.reduced(self.array, name, dim, keepdim)) for name in ("max", "argmax")]
+        return [self._of(reducing.reduced(self.array, name, dim, keepdim)) for name in ("max", "argmax")]
 
     def jmin(self, dim: int = 0, keepdim: bool = False) -> list[JaggedTensor]:
         """Smallest elements along a dim, and where they are within their tensor; inf (or the greatest integer)
         at -1 for an empty one."""
-        return [self.with_array(reducing.reduced(self.array, name, dim, keepdim)) for name in ("min", "argmin")]
+        return [self._of(reducing.reduced(self.array, name, dim, keepdim)) for name in ("min", "argmin")]
 
     def __repr__(self) -> str:
         return repr(self.array).replace("RaggedArray(", "JaggedTensor(", 1)

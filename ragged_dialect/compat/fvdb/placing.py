@@ -6,24 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.arrays.moving import DEVICE
+from ragged_dialect.arrays.moving import DEVICE, spelled
 from ragged_dialect.arrays.spec import DType
 from ragged_dialect.errors import ArgumentError
 
 
 def is_device(given: Any) -> bool:
     """Whether a text, a torch.device or a dtype names a device."""
-    return DEVICE.match(str(given)) is not None
+    return DEVICE.match(spelled(given)) is not None
 
 
 def numpy_dtype(dtype: Any) -> DType:
     """The dtype that NumPy's or PyTorch's object, or a name, stands for. ArgumentError for another."""
-    name = str(dtype).removeprefix("torch.")
+    name = spelled(dtype).removeprefix("torch.")
     if name == "bfloat16":
         import ml_dtypes
 
         return np.dtype(ml_dtypes.bfloat16)
     try:
-        return np.dtype(name if str(dtype) != name else dtype)
-    except TypeError as error:
-        raise ArgumentError(f"expected a device or a dtype, got {dtype}") from error
+        return np.dtype(name if spelled(dtype) != name else dtype)
+    except Exception as error:  # a text that is no dtype may be a syntax error
+        raise ArgumentError(f"expected a device or a dtype, got {spelled(dtype)}") from error

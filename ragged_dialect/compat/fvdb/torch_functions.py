@@ -4,11 +4,10 @@ Others would mix tensors (a softmax, a sum or a sort along dim 0) or change how 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragged_dialect.arrays import storage
-from ragged_dialect.arrays.api import like
 from ragged_dialect.compat.fvdb.making import check_conform
 from ragged_dialect.errors import ArgumentError
 
@@ -28,8 +27,11 @@ REDUCTIONS = dict.fromkeys("sum mean prod amax amin argmax argmin all any var st
 _IN_PLACE = {"abs_": "abs", "relu_": "relu"}
 
 
-def apply(cls: type[Elementwise], function: Any, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """A function on the data. ArgumentError for one that is not on the list or sees several rows; RuntimeCheckError
+def applied(
+    cls: type[Elementwise], function: Any, args: Sequence[Any], named: Mapping[str, Any]
+) -> tuple[Elementwise, Elementwise | None, Any]:
+    """A function on the data: the tensor that has the structure of the result, the one that takes it where there is
+    one, and the data. ArgumentError for a function that is not on the list or sees several rows; RuntimeCheckError
     where structures differ."""
     given = getattr(function, "__name__", repr(function))
     name = _IN_PLACE.get(given, given)
@@ -49,19 +51,6 @@ def apply(cls: type[Elementwise], function: Any, args: Sequence[Any], named: Map
     if out is not None and not isinstance(out, cls):
         raise ArgumentError(f"torch.{name}: expected a jagged tensor for out, got {type(out).__name__}")
     target = owners[0] if name != given or options.get("inplace") else out
-    return _called(cls, function, args, options, owners[0], target)
-
-
-def _called(
-    cls: type[Elementwise],
-    function: Callable[..., Any],
-    args: Sequence[Any],
-    options: Mapping[str, Any],
-    owner: Elementwise,
-    target: Elementwise | None,
-) -> Any:
-    """The result of a call on the data, with the structure of `owner`; `target` takes it, where there is one: a
-    function in place gets a copy, since others may share the data."""
 
     def data(value: Any) -> Any:
         if not isinstance(value, cls):
@@ -69,11 +58,10 @@ def _called(
         values = value.array.values
         if value is not target:
             return values
-        return values.clone() if hasattr(values, "clone") else values.copy()
+        return values.clone() if hasattr(values, "clone") else values.copy()  # others may share the data
 
     found = function(*map(data, args), **{name: data(value) for name, value in options.items()})
-    made = like(owner.array, found)
-    return owner.with_array(made) if target is None else target.become(made)
+    return owners[0], target, found
 
 
 def _check_rows(name: str, operands: Sequence[Any], cls: type[Elementwise], rank: int) -> None:
