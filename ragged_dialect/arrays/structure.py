@@ -136,11 +136,14 @@ class Structure:
             found.append(int(lengths.max()) if lengths is not None and lengths.size else 0)
         return tuple(found)
 
-    @cached_property
+    @property
     def contiguous(self) -> Structure:
-        """The same lengths with windows made contiguous; itself without windows."""
-        if "w" not in self.letters:
-            return self
+        """The same lengths with windows made contiguous; itself without windows, which it does not keep: vectors
+        are freed with the last reference."""
+        return self._without_windows if "w" in self.letters else self
+
+    @cached_property
+    def _without_windows(self) -> Structure:
         if not self.letters.endswith("w") or self.letters.count("w") > 1:
             return self.compaction()[0]
         lengths = self.lengths(len(self.letters) - 1)
