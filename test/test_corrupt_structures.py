@@ -1,0 +1,45 @@
+"""Corrupt index vectors between guard pages are refused, right ones are computed with; nothing else is read."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from support.worker import Died, Worker
+
+AT_ONCE = 250
+SECONDS = 200
+FEW, MANY = 1000, 20_000
+LIMIT = 4 << 30
+"""Bytes of address space under which some of them run."""
+
+
+def _sweep(count: int, side: str, limited: bool) -> None:
+    environment = {"RAGGED_TEST_SIDE": side, "RAGGED_CACHE": "0", "RAGGED_NUM_THREADS": "1"}
+    worker = Worker("structure_worker.py", environment | ({"RAGGED_TEST_LIMIT": str(LIMIT)} if limited else {}))
+    start = int(os.environ.get("RAGGED_FUZZ_SEED", "0"))
+    failures: list[str] = []
+    try:
+        for number in range(count // AT_ONCE):
+            seed = f"{start} {side} {limited} {number}"
+            try:
+                wrong = worker.run([seed, AT_ONCE], SECONDS)
+            except Died as death:
+                wrong = str(death)
+            if wrong is not None:
+                failures.append(f"{seed}: {wrong}")
+    finally:
+        worker.stop()
+    assert not failures, "\n".join(failures)
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_some(side: str) -> None:
+    _sweep(FEW, side, limited=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limited", [False, True])
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_many(side: str, limited: bool) -> None:
+    _sweep(MANY // 4, side, limited)
