@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.exact_sums import SHORT, add_to_pair, loop_with_sums
+from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 from ragged_dialect.lowering.sum_nests import Sum, SumNest, induction_variable, static_count, sum_nests
 from ragged_dialect.passes.base import RaggedPass
 
 _CELLS = 512
 """Sums of a thread that have pairs at a time, on its stack."""
 
-_SGT = 4
+_EQ, _GT, _GE = 0, 4, 5
 
 
 @dataclass(frozen=True)
@@ -148,24 +149,34 @@ class _Cascade:
         return memref.alloca(ir.MemRefType.get(shape, one.element), [], [])
 
     def rewrite(self, loop: Any, chunk: int) -> None:
-        """Cut a loop of the nest. Where it is the outermost, short sums do not touch the pairs."""
+        """Cut a loop of the nest. Where it is the outermost, short sums do not touch the pairs, and the first and
+        the last chunk do what else is done before and after all of them."""
         low, high = list(loop.operands)[:2]
-        only, parallel = loop == self.top, self.nest.parallel
-        with ir.InsertionPoint(self.top):
-            long = arith.cmpi(_SGT, arith.subi(high, low), emit.value(chunk)) if only else None
-            _where(long, lambda: self._each(parallel, _Place.clear))
         outer = _chunks(loop, chunk, around=loop)
-        inside = [p for p in parallel if p in self.nest.loops[self.nest.loops.index(loop) :]]
-        with ir.InsertionPoint.at_block_terminator(outer.regions[0].blocks[0]):
-            _where(long, lambda: self._each(inside, _Place.keep))
-        with ir.InsertionPoint.after(outer if only else self.top):
-            _where(long, lambda: self._each(parallel, _Place.finish))
+        inside = [p for p in self.nest.parallel if p in self.nest.loops[self.nest.loops.index(loop) :]]
+        end = ir.InsertionPoint.at_block_terminator(outer.regions[0].blocks[0])
+        if loop == self.top:
+            with end:
+                first = arith.cmpi(_EQ, induction_variable(outer), low)
+                last = arith.cmpi(_GE, loop.operands[1], high)
+                several = scf.IfOp(arith.cmpi(_GT, arith.subi(high, low), emit.value(chunk)))
+                with ir.InsertionPoint(several.then_block):
+                    self._each(inside, lambda place: place.keep(first, last))
+                    scf.yield_([])
+            return
+        with ir.InsertionPoint(self.top):
+            self._each(self.nest.parallel, _Place.clear)
+        with end:
+            self._each(inside, _Place.keep)
+        with ir.InsertionPoint.after(self.top):
+            self._each(self.nest.parallel, _Place.finish)
 
     def _each(self, loops: list[Any], body: Callable[[_Place], None], ivs: dict[Any, Any] | None = None) -> None:
         """The body for every sum in a tile; these parallel loops are run anew, the others go on."""
         ivs = ivs or {}
         if loops:
             made = scf.ForOp(*list(loops[0].operands)[:3])
+            made.operation.attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
             with ir.InsertionPoint(made.body):
                 self._each(loops[1:], body, {**ivs, induction_variable(loops[0]): made.induction_variable})
                 scf.yield_([])
@@ -192,13 +203,19 @@ class _Place:
         for part in self.pair:
             memref.store(emit.constant(part.type.element_type, 0.0), part, self.at)
 
-    def keep(self) -> None:
-        """Add the sum of a chunk, and start the next one."""
+    def keep(self, first: Any = None, last: Any = None) -> None:
+        """Add the sum of a chunk, and start the next one. With conditions for the first and the last chunk, the pair
+        starts from nothing, and its sum is what is left."""
+        kind = self.buffer.type.element_type
+        zero, nothing = emit.constant(kind, 0.0), emit.constant(kind, -0.0)
         high, low = (memref.load(part, self.at) for part in self.pair)
+        if first is not None:
+            high, low = (arith.select(first, zero, part) for part in (high, low))
         added = add_to_pair(high, low, memref.load(self.buffer, self.indices))
         for value, part in zip(added, self.pair, strict=True):
             memref.store(value, part, self.at)
-        memref.store(emit.constant(self.buffer.type.element_type, -0.0), self.buffer, self.indices)
+        left = nothing if last is None else arith.select(last, added[0], nothing)
+        memref.store(left, self.buffer, self.indices)
 
     def finish(self) -> None:
         """The sum of all chunks."""
@@ -210,22 +227,13 @@ def _chunks(loop: Any, size: int, around: Any) -> Any:
     low, high = list(loop.operands)[:2]
     with ir.InsertionPoint(around):
         outer = scf.ForOp(low, high, emit.value(size))
+        outer.operation.attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
     with ir.InsertionPoint(outer.body):
         end = arith.minsi(arith.addi(outer.induction_variable, emit.value(size)), high)
         last = scf.YieldOp([])
     around.move_before(last.operation)
     loop.operands[0], loop.operands[1] = outer.induction_variable, end
     return outer.operation
-
-
-def _where(condition: Any | None, body: Callable[[], None]) -> None:
-    if condition is None:
-        body()
-        return
-    guard = scf.IfOp(condition)
-    with ir.InsertionPoint(guard.then_block):
-        body()
-        scf.yield_([])
 
 
 def _entry(op: Any) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ragged_dialect._mlir import arith
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.lowering import emit
+from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 
 SHORT = 64
 """Numbers that may be added one after the other."""
@@ -54,6 +55,7 @@ def loop_with_sums(
         return emit.choose(more, kept, lambda: [*found, *pairs], [x.type for x in carried])
 
     done = emit.strided(low, chunk * step, high, [*inits, *zeros], part)
+    done[0].owner.attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
     found, pairs = done[:count], done[count:]
     parts = [found[k] for k in sums]
 

@@ -9,6 +9,9 @@ BRANCHES = frozenset({"llvm.br", "llvm.cond_br"})
 LOOP = "llvm.loop_annotation"
 """Attribute of an `scf.for`. It survives the conversions as an attribute that translation does not read."""
 
+NOT_UNROLLED = "#llvm.loop_annotation<unroll = <disable = true>>"
+"""For loops with long bodies, or that run once for much other work: copies take time to compile."""
+
 _READ = LOOP.removeprefix("llvm.")
 
 

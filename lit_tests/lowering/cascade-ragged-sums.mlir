@@ -6,16 +6,17 @@
 // CHECK-SAME: (%[[X:.*]]: memref<?x8xf32>, %[[OUT:.*]]: memref<8xf32>, %[[N:.*]]: index)
 // CHECK-DAG: %[[HIGH:.*]] = memref.alloca() : memref<8xf32>
 // CHECK-DAG: %[[LOW:.*]] = memref.alloca() : memref<8xf32>
-// CHECK: %[[LONG:.*]] = arith.cmpi sgt
-// CHECK: scf.if %[[LONG]]
 // CHECK: scf.for %[[FIRST:.*]] = %{{.*}} to %[[N]] step %c64
 // CHECK: %[[END:.*]] = arith.minsi %{{.*}}, %[[N]]
 // CHECK: scf.for %{{.*}} = %[[FIRST]] to %[[END]]
 // CHECK: arith.addf %{{.*}} fastmath<reassoc> : f32
+// CHECK: %[[START:.*]] = arith.cmpi eq, %[[FIRST]]
+// CHECK: %[[LAST:.*]] = arith.cmpi sge, %[[END]], %[[N]]
+// CHECK: %[[LONG:.*]] = arith.cmpi sgt, %[[N]]
 // CHECK: scf.if %[[LONG]]
+// CHECK: arith.select %[[START]]
 // CHECK-COUNT-2: memref.store %{{.*}} : memref<8xf32>
-// CHECK: memref.store %{{.*}}, %[[OUT]]
-// CHECK: scf.if %[[LONG]]
+// CHECK: arith.select %[[LAST]]
 // CHECK: memref.store %{{.*}}, %[[OUT]]
 func.func @rows(%x: memref<?x8xf32>, %out: memref<8xf32>, %n: index) {
   %c0 = arith.constant 0 : index

@@ -13,13 +13,12 @@ from ragged_dialect.lowering.gpu.kernel import Kernel
 from ragged_dialect.lowering.gpu.shared_memory import EXCHANGE_BYTES
 from ragged_dialect.lowering.gpu.shuffle import WARP, shuffle_xor
 from ragged_dialect.lowering.gpu.slots import WIDE, Slots, keep, load
-from ragged_dialect.lowering.loop_annotations import LOOP
+from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 
 Apply = Callable[[Any, Any], Any]
 Group = tuple[int, int]
 """Distance and number of the threads that hold parts of one result."""
 
-_NOT_UNROLLED = "#llvm.loop_annotation<unroll = <disable = true>>"
 _UNROLLED = 8
 """Parts that are read without a loop: the warps of a block. Of more, the registers for all those that are
 loaded ahead would not do."""
@@ -78,7 +77,7 @@ class Exchange:
         (distance, count), *others = far
         if not others and count > _UNROLLED:
             results = emit.strided(distance, distance, distance * count, values, step)
-            results[0].owner.attributes[LOOP] = ir.Attribute.parse(_NOT_UNROLLED)
+            results[0].owner.attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
             return results
         offsets = [0]
         for distance, count in far:
