@@ -15,7 +15,7 @@ from ragged_dialect.tools import ragged_opt
 from ragged_dialect.tools.driver import split_chunks
 
 ROOT = Path(__file__).resolve().parent.parent
-FILES, ALL_FILES = 200, 2000
+FILES, ALL_FILES = 200, 20_000
 SECONDS = 20
 
 

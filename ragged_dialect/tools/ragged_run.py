@@ -29,7 +29,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--entry", metavar="NAME", help="the function (default: the only public one)")
     parser.add_argument("--input", action="append", default=[], dest="inputs", metavar="X", help="a file or a number")
     parser.add_argument(
-        "--target", default="cpu", help="where to run: cpu (default), gpu, emulator, or auto: gpu where there is one"
+        "--target",
+        default="cpu",
+        help="where to run: cpu (default), gpu, emulator, ptx-emulator, or auto: gpu where there is one",
     )
     parser.add_argument("--arch", metavar="sm_XY", help="what GPU code is made for (default: the device)")
     parser.add_argument("--schedule", default="auto", help="how GPU kernels are spread (default: auto)")
