@@ -32,7 +32,7 @@ FAULTS = {
     "threads that leave early": (SUM, BARRIER, r"setp.eq.u32 %p1, %tid.x, 5;\n@%p1 ret;\nbar.sync 0;\n", GONE),
     "mask of shuffles": (SUM, r"(shfl\.sync.*), -1;", r"\1, 65535;", MASK),
     "mask of votes": (SUM, r"(vote\.sync.*), -1;", r"\1, 1;", MASK),
-    "a parameter of 4 bytes": (SUM, r"\.param \.u64 (f_\d\w*_param_\d+)([,\n])", r".param .u32 \1\2",
+    "a parameter of 4 bytes": (SUM, r"\.param \.u64 (\w+_param_\d+)([,\n])", r".param .u32 \1\2",
                               "expected 4 bytes for"),
     "a parameter too few": (SUM, r"\t\.param \.u64 \w+_param_1,\n", "", r"expected \d+ arguments, got"),
     "a number for a pointer": (SUM, r"\.u64 \.ptr \.align 16", ".u64", "got ndarray"),
