@@ -44,8 +44,7 @@ class SumNest:
     sums: list[Sum]
 
     def is_regular(self) -> bool:
-        """Whether the parallel loops index every sum, and have bounds from outside, and nothing else touches the
-        buffers."""
+        """Whether the parallel loops index every sum, and have bounds from outside, and every sum has a buffer."""
         top = self.loops[0]
         known = {induction_variable(loop) for loop in self.parallel}
         indices = [index for one in self.sums for index in one.indices]
@@ -54,10 +53,7 @@ class SumNest:
             return False
         if not all(x in known or is_outside(x, top) for x in [*indices, *bounds]):
             return False
-        own = {op for one in self.sums for op in (one.load, one.store)}
-        roots = {root(one.buffer) for one in self.sums}
-        others = [x for op in ops_in(top) if op not in own for x in op.operands if is_buffer(x)]
-        return len(roots) == len(self.sums) and not any(root(x) in roots for x in others)
+        return len({root(one.buffer) for one in self.sums}) == len(self.sums)
 
     def only_leads_to(self, loop: Any) -> bool:
         """Whether nothing around a loop, in the nest, would have to be done once only."""
@@ -106,7 +102,7 @@ def _nest_of(leaf: Any, sums: list[Sum]) -> SumNest:
     loops: list[Any] = []
     loop = leaf
     while loop.name == "scf.for" and not list(loop.results) and constant_int(loop.operands[2]) == 1:
-        if not all(is_outside(one.buffer, loop) for one in sums):
+        if not _does_nothing_else(loop, sums):
             break
         loops.insert(0, loop)
         loop = loop.parent
@@ -114,3 +110,11 @@ def _nest_of(leaf: Any, sums: list[Sum]) -> SumNest:
     while loops and loops[0] in parallel:
         parallel.remove(loops.pop(0))
     return SumNest(loops, parallel, sums)
+
+
+def _does_nothing_else(loop: Any, sums: list[Sum]) -> bool:
+    """Whether the sums, in buffers from outside of a loop, are all that the loop does with these."""
+    own = {op for one in sums for op in (one.load, one.store)}
+    roots = {root(one.buffer) for one in sums}
+    others = (x for op in ops_in(loop) if op not in own for x in op.operands if is_buffer(x))
+    return all(is_outside(one.buffer, loop) for one in sums) and not any(root(x) in roots for x in others)
