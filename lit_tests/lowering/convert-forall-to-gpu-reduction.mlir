@@ -36,7 +36,7 @@ func.func @row(%n: index, %x: memref<?x8xf32>, %y: memref<?xf32>) {
 // All threads share a component: five shuffles in a warp, one step through shared memory across the
 // four warps. The fill before it is where the sum starts, and nothing is stored for it.
 // CHECK: gpu.func @component_0
-// CHECK-SAME: workgroup(%[[PARTS:.*]] : memref<128xf32, #gpu.address_space<workgroup>>)
+// CHECK-SAME: workgroup(%[[PARTS:.*]] : memref<128xf32, #gpu.address_space<workgroup>> {llvm.align = 16 : i64})
 // CHECK: %[[START:.*]] = arith.constant 1.000000e+00
 // CHECK-NOT: memref.store
 // CHECK-COUNT-5: gpu.shuffle xor

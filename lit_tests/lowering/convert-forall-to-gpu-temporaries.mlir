@@ -63,7 +63,7 @@ func.func @storage(%n: index, %o: memref<?xindex>, %x: memref<?xf32>) {
 }
 
 // CHECK: gpu.func @small_0
-// CHECK-SAME: workgroup(%[[T:.*]] : memref<16xf32, #gpu.address_space<workgroup>>)
+// CHECK-SAME: workgroup(%[[T:.*]] : memref<16xf32, #gpu.address_space<workgroup>> {llvm.align = 16 : i64})
 // CHECK: memref.store %{{.*}}, %[[T]][%c0]
 // CHECK: gpu.barrier
 // CHECK: memref.load %[[T]][%c0]

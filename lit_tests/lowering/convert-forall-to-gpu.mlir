@@ -28,7 +28,7 @@ func.func @f(%n: index, %m: index, %x: memref<?xindex>, %status: memref<5xi64>) 
 }
 
 // CHECK: gpu.module @kernels
-// CHECK: gpu.func @f_0(%[[STATUS:.*]]: memref<i64> {llvm.align = 16 : i64, llvm.noalias}, %{{.*}}: index, %{{.*}}: memref<index> {llvm.align = 16 : i64, llvm.noalias}, %[[M:.*]]: index)
+// CHECK: gpu.func @f_0(%[[STATUS:.*]]: memref<i64> {llvm.align = 16 : i64, llvm.noalias}, %{{.*}}: index, %{{.*}}: memref<index> {llvm.align = 16 : i64}, %[[M:.*]]: index)
 // CHECK-SAME: known_block_size = array<i32: 64, 1, 1>
 // CHECK: %[[FAILED:.*]] = memref.load %[[STATUS]][]
 // CHECK: %[[FINE:.*]] = arith.cmpi eq, %[[FAILED]], %c0_i64

@@ -10,7 +10,7 @@
 // NUMBER: ragged-run: expected a number of type int64, got 'x'
 // CHECK: ragged-run: ragged.partition: level 1, component 1: expected offsets[2] >= offsets[1], got 5 < 6
 // FILE: ragged-run-invalid.mlir: expected an .npy file with an array of numbers
-// TARGET: ragged-run: expected a target among cpu, gpu, emulator, auto, got 'tpu'
+// TARGET: ragged-run: expected a target among cpu, gpu, emulator, ptx-emulator, auto, got 'tpu'
 func.func @f(%first: i64) -> tensor<2x?xi32, #ragged.layout<"dr">> {
   %values = arith.constant dense<[7, 8, 9, 10, 11]> : tensor<5xi32>
   %zero = arith.constant 0 : i64
