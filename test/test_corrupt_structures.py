@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from support.worker import Died, Worker
+from support.worker import Worker, answers
 
 AT_ONCE = 250
 SECONDS = 200
@@ -17,19 +17,9 @@ LIMIT = 4 << 30
 def _sweep(count: int, side: str, limited: bool) -> None:
     environment = {"RAGGED_TEST_SIDE": side, "RAGGED_CACHE": "0", "RAGGED_NUM_THREADS": "1"}
     worker = Worker("structure_worker.py", environment | ({"RAGGED_TEST_LIMIT": str(LIMIT)} if limited else {}))
-    start = int(os.environ.get("RAGGED_FUZZ_SEED", "0"))
-    failures: list[str] = []
-    try:
-        for number in range(count // AT_ONCE):
-            seed = f"{start} {side} {limited} {number}"
-            try:
-                wrong = worker.run([seed, AT_ONCE], SECONDS)
-            except Died as death:
-                wrong = str(death)
-            if wrong is not None:
-                failures.append(f"{seed}: {wrong}")
-    finally:
-        worker.stop()
+    start = os.environ.get("RAGGED_FUZZ_SEED", "0")
+    tasks = [[f"{start} {side} {limited} {number}", AT_ONCE] for number in range(count // AT_ONCE)]
+    failures = answers(worker, tasks, SECONDS)
     assert not failures, "\n".join(failures)
 
 

@@ -7,7 +7,7 @@ import os
 
 import pytest
 from support.flow_programs import HOISTED
-from support.worker import Died, Worker
+from support.worker import Worker, answers
 
 FEW, MANY = 6, 1500
 SECONDS = 300
@@ -18,18 +18,8 @@ FREED = {"MALLOC_PERTURB_": "165", "RAGGED_CACHE": "0"}
 def _sweep(target: str, count: int) -> None:
     """Every other program has its ops moved."""
     start = int(os.environ.get("RAGGED_FUZZ_SEED", "0"))
-    worker = Worker("program_worker.py", FREED)
-    failures: list[str] = []
-    try:
-        for seed in range(start, start + count):
-            try:
-                wrong = worker.run([seed, target, bool(seed % 2)], SECONDS)
-            except Died as death:
-                wrong = str(death)
-            if wrong is not None:
-                failures.append(f"seed {seed}: {wrong}")
-    finally:
-        worker.stop()
+    tasks = [[seed, target, bool(seed % 2)] for seed in range(start, start + count)]
+    failures = answers(Worker("program_worker.py", FREED), tasks, SECONDS)
     assert not failures, "\n".join(failures)
 
 

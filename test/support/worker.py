@@ -7,6 +7,7 @@ import os
 import select
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -61,3 +62,19 @@ class Worker:
         process.kill()
         process.communicate()
         return process.returncode
+
+
+def answers(worker: Worker, tasks: Iterable[Any], seconds: float) -> list[str]:
+    """What a worker says of tasks of which it has something to say, or how it died; it is stopped at the end."""
+    found: list[str] = []
+    try:
+        for task in tasks:
+            try:
+                wrong = worker.run(task, seconds)
+            except Died as death:
+                wrong = str(death)
+            if wrong is not None:
+                found.append(f"{task}: {wrong}")
+    finally:
+        worker.stop()
+    return found
