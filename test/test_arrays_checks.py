@@ -124,3 +124,10 @@ def test_what_depends_on_data_is_checked() -> None:
     lowered = rg.jit(lambda x, o: rg.partition(x, o).sum(1)).lower(np.ones((9, 2)), np.array([0, 9]))
     assert lowered.stages["ragged"].count("ragged.assert") == 1
     assert 'op = "partition"' in lowered.source
+
+
+def test_leading_levels_of_one_array_conform_with_it() -> None:
+    """What was computed along an axis keeps its leading levels, and meets it again."""
+    x = rg.partition(rg.from_lengths(np.ones((6, 2), np.float32), [1, 2, 1, 2]), np.array([0, 2, 4]), axis=0)
+    f = rg.jit(lambda x: x - x.sum(2)[:, :, None] + x.max(2)[:, :, None])
+    np.testing.assert_array_equal(f(x).values, (x - x.sum(2)[:, :, None] + x.max(2)[:, :, None]).values)

@@ -217,9 +217,10 @@ class Trace:
             return a
         if a.origin is not None and b.origin is not None and a.letters.startswith(b.letters) and not a.origin.derived:
             levels = len(b.letters)
-            prefix = Origin(a.origin.leaf, a.origin.dim, str(levels))
-            self.guard(Conform(self.op, prefix, b.origin))
-            b.same = _prefix(self, a, levels)
+            first = _prefix(self, a, levels).root
+            if first is not b:
+                self.guard(Conform(self.op, Origin(a.origin.leaf, a.origin.dim, str(levels)), b.origin))
+                b.same = first
             return a
         self._assert_conform(a, b)
         return a
