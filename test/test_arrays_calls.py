@@ -16,8 +16,10 @@ from ragged_dialect.arrays.operators import OPERATIONS, Operators
 X = array((3, 0, 2))
 W = np.arange(4, dtype=np.float32)
 
-METHODS = sorted(name for name in vars(Operators) if name in OPERATIONS and name != "transpose")
-"""`transpose` takes its axes one by one, as NumPy's method."""
+AS_NUMPY = {"transpose", "reshape"}
+"""Methods that take axes and extents one by one, as NumPy's."""
+
+METHODS = sorted(name for name in vars(Operators) if name in OPERATIONS and name not in AS_NUMPY)
 
 
 def named(function: Any) -> list[tuple[str, Any, Any]]:
@@ -68,7 +70,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "one of two": (lambda: rg.matmul(X), "matmul: missing a required argument: 'y'"),
     "another name": (lambda: rg.softmax(X, dim=1), "softmax: got an unexpected keyword argument 'dim'"),
     "twice": (lambda: rg.merge(X, 0, axis=0), "merge: multiple values for argument 'axis'"),
-    "a list": (lambda: rg.softmax(X, [1]), "softmax: expected a number, a tuple or text for axis, got list"),
+    "a list": (lambda: rg.softmax(X, [1]), "softmax: expected an integer, a tuple of integers or None for axis, got"),
     "of many": (lambda: rg.einsum("bld->b", X, axis=1), "unexpected keyword argument 'axis'"),
 }  # fmt: skip
 
