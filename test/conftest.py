@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 import zlib
 from collections.abc import Iterator
 from functools import cache
@@ -70,15 +71,24 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     reason = _skip_reason(item)
     if reason is not None:
         pytest.skip(reason)
+    if item.get_closest_marker("gpu") and not _has_gpu():
+        sys.modules["cupy"] = _stand_in()
 
 
-@pytest.fixture(autouse=True)
-def stand_in(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there is no GPU, tests that want one run on a stand-in for CuPy, whose kernels are PTX text."""
-    if request.node.get_closest_marker("gpu") and not _has_gpu():
-        from support.gpu_programs import with_ptx
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Other tests have no CuPy again."""
+    if item.get_closest_marker("gpu") and not _has_gpu():
+        sys.modules.pop("cupy", None)
 
-        with_ptx(monkeypatch)
+
+@cache
+def _stand_in() -> Any:
+    """For tests that want a GPU where there is none: CuPy, with kernels that run as PTX text. One for all of them, as
+    functions may be compiled by fixtures."""
+    from ragged_dialect.emulator.cupy_stand_in import StandIn
+    from ragged_dialect.emulator.ptx import loader
+
+    return StandIn(loader())
 
 
 @pytest.fixture

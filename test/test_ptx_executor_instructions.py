@@ -41,6 +41,13 @@ def shifted(a: int, n: int, kind: str) -> int:
     return a >> min(n, TYPES[kind].bits)
 
 
+def extracted(a: int, start: int, length: int) -> int:
+    """`a` has as many copies of its sign as are asked for."""
+    start, length = start & 255, length & 255
+    field = a >> start & (1 << length) - 1
+    return field - (1 << length) if a < 0 and length and field >> length - 1 else field
+
+
 def permuted(a: int, b: int, s: int) -> int:
     data, result = (b << 32 | a).to_bytes(8, "little"), 0
     for k in range(4):
@@ -67,6 +74,7 @@ for kind in ("s16", "u16", "s32", "u32", "s64", "u64"):
         (f"setp.ge.{kind} %d, %a, %b", t2, "pred", lambda a, b: a >= b),
         (f"setp.eq.{kind} %d, %a, %b", t2, "pred", lambda a, b: a == b),
         (f"setp.ne.{kind} %d, %a, %b", t2, "pred", lambda a, b: a != b),
+        *([(f"bfe.{kind} %d, %a, %b, %c", f"{kind} u32 u32", kind, extracted)] if wide > 16 and kind[0] == "u" else []),
         (f"shr.{kind} %d, %a, %b", f"{kind} u32", kind, lambda a, n, k=kind: shifted(a, n, k)),
     ]
     if wide < 64:

@@ -12,7 +12,6 @@ import pytest
 from support.host_programs import host_program
 
 from ragged_dialect.emulator.cupy_stand_in import Array, Launcher, StandIn
-from ragged_dialect.emulator.ptx import loader
 from ragged_dialect.runtime import gpu_status
 from ragged_dialect.runtime.gpu import CupyDevice
 from ragged_dialect.runtime.host_loading import load_host_program
@@ -90,11 +89,6 @@ def with_emulator(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     """The fake as the module cupy, with kernels that the emulator runs: `compile` puts LLVM IR where PTX goes."""
     monkeypatch.setattr("ragged_dialect.ptx.emit", lambda text, arch, fast_math: HEADER + text)
     return install(monkeypatch, StandIn(emulator_loader))
-
-
-def with_ptx(monkeypatch: pytest.MonkeyPatch) -> StandIn:
-    """The stand-in as the module cupy, with kernels that run as PTX text."""
-    return install(monkeypatch, StandIn(loader()))
 
 
 def on_device(cupy: StandIn, data: Any) -> Array:

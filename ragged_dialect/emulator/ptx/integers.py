@@ -126,6 +126,20 @@ def _funnel(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None
     body.set(operands[0], word, body.emit(f"trunc i64 {shifted} to i32"))
 
 
+def _extract(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None:
+    """`bfe`: `len` bits from `pos` on, each 8 bits of a number; beyond the top zeros, or copies of the sign."""
+    kind, wide = TYPES[match[1]], "i512"
+    a = body.emit(f"{'sext' if kind.signed else 'zext'} {kind.llvm} {body.value(operands[1], kind)} to {wide}")
+    start, length = (body.emit(f"and i32 {body.value(operand, TYPES['u32'])}, 255") for operand in operands[2:])
+    low = body.emit(f"lshr {wide} {a}, {body.emit(f'zext i32 {start} to {wide}')}")
+    unused = body.emit(f"sub {wide} 512, {body.emit(f'zext i32 {length} to {wide}')}")
+    top = body.emit(f"shl {wide} {low}, {unused}")
+    field = body.emit(f"{'ashr' if kind.signed else 'lshr'} {wide} {top}, {unused}")
+    empty = body.emit(f"icmp eq i32 {length}, 0")
+    cut = body.emit(f"trunc {wide} {field} to {kind.llvm}")
+    body.set(operands[0], kind, body.emit(f"select i1 {empty}, {kind.llvm} 0, {kind.llvm} {cut}"))
+
+
 def _count(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None:
     """Results of `popc` and `clz` have 32 bits; `brev` keeps the type."""
     kind = TYPES[match[2]]
@@ -235,6 +249,7 @@ _TABLE: tuple[tuple[str, Rule], ...] = (
     (rf"(not|neg|abs)\.({_INTEGER})", _unary),
     (rf"(shl|shr)\.({_INTEGER})", _shift),
     (r"shf\.([lr])\.(wrap|clamp)\.b32", _funnel),
+    (r"bfe\.([us](?:32|64))", _extract),
     (r"(popc|clz|brev)\.(b32|b64)", _count),
     (r"prmt\.b32", _permute),
     (rf"setp\.({'|'.join(_INTEGER_COMPARE)})(?:\.(and|or|xor))?\.({_INTEGER})", _compare),
