@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 from support.c_program import NO_CC
@@ -81,26 +80,6 @@ def test_what_cc_says(tmp_path: Path) -> None:
     source.write_text("int f(void) { return g(); }\n")
     with pytest.raises(CompileError, match=r"(?s)^expected cc to link libf.so, got exit code 1:\n.*\bg\b"):
         link(tmp_path, ["bad.c"], "libf.so", "libf.so", ["f"], [])
-
-
-def test_rounding_to_bfloat16_without_an_instruction(tmp_path: Path) -> None:
-    """Ties to even, infinities and NaN, as ml_dtypes does it."""
-    exact = np.array([1.0, 3.0e38, np.inf, -np.inf, np.nan, 1e-40, -0.0], F32)
-    patterns = np.concatenate([exact.view(np.uint32) + k for k in (0, 0x7FFF, 0x8000, 0x8001, 0x18000)])
-    given = patterns.view(F32)
-    code = "define void @f(ptr %x, ptr %y) {\n  %a = load float, ptr %x\n  %b = fptrunc float %a to bfloat\n"
-    code += "  store bfloat %b, ptr %y\n  ret void\n}\n"
-    (tmp_path / "f.o").write_bytes(machine_code.object_code(code, frozenset("f"), "generic"))
-    (tmp_path / "g.c").write_text("void f(void *, void *);\nvoid g(void *x, void *y) { f(x, y); }\n")
-    link(tmp_path, ["f.o", "g.c"], "libg.so", "libg.so", ["g"], [])
-    function = ctypes.CDLL(str(tmp_path / "libg.so")).g
-    got = np.zeros(given.shape, ml_dtypes.bfloat16)
-    for k in range(given.size):
-        function(ctypes.c_void_p(given[k:].ctypes.data), ctypes.c_void_p(got[k:].ctypes.data))
-    with np.errstate(all="ignore"):
-        wanted = given.astype(ml_dtypes.bfloat16)
-    assert np.array_equal(np.isnan(got.astype(F32)), np.isnan(given))
-    assert np.array_equal(got[~np.isnan(given)].view(np.uint16), wanted[~np.isnan(given)].view(np.uint16))
 
 
 def test_texts_of_all_checks(tmp_path: Path) -> None:
