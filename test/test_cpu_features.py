@@ -18,9 +18,11 @@ from support.run_pass import transform
 from ragged_dialect import compile
 from ragged_dialect._mlir import ir
 from ragged_dialect.compiler.cpu import load_lowered, lower_for_cpu, make_engine
+from ragged_dialect.compiler.memory import link_memory
 from ragged_dialect.errors import CompileError, PassError
 from ragged_dialect.lowering import host_cpu
 from ragged_dialect.lowering.math_library import host_isa, required_libraries
+from ragged_dialect.lowering.memory_runtime import DECLARED
 from ragged_dialect.lowering.stage import Stage
 
 FLOATS = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
@@ -86,10 +88,11 @@ def missing(text: str, folder: Path) -> set[str]:
     lowered = lower_for_cpu(text)
     with lowered.module.context, ir.Location.unknown():
         engine = make_engine(lowered)
+        link_memory(engine)
         engine.initialize()
         engine.raw_lookup("_mlir_ciface_" + lowered.symbol)
         engine.dump_to_object_file(str(folder / "f.o"))
-    found = undefined_symbols((folder / "f.o").read_bytes())
+    found = undefined_symbols((folder / "f.o").read_bytes()) - {*DECLARED}  # the engine is told where these are
     libraries = [ctypes.CDLL(name) for name in ("libc.so.6", "libm.so.6", *required_libraries())]
     return {name for name in found if not any(hasattr(library, name) for library in libraries)}
 
