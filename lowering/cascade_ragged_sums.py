@@ -199,9 +199,11 @@ class _Place:
     at: list[Any]
 
     def clear(self) -> None:
-        """Start from nothing."""
-        for part in self.pair:
-            memref.store(emit.constant(part.type.element_type, 0.0), part, self.at)
+        """Start from what the buffer holds, which stays where there is nothing to add."""
+        kind = self.buffer.type.element_type
+        memref.store(memref.load(self.buffer, self.indices), self.pair[0], self.at)
+        memref.store(emit.constant(kind, 0.0), self.pair[1], self.at)
+        memref.store(emit.constant(kind, -0.0), self.buffer, self.indices)
 
     def keep(self, first: Any = None, last: Any = None) -> None:
         """Add the sum of a chunk, and start the next one. With conditions for the first and the last chunk, the pair

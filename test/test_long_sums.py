@@ -177,3 +177,15 @@ def test_threads_do_not_change_the_bits(width: tuple[int, ...], monkeypatch: pyt
         sum_, mean, var = rg.jit(lambda v: [v.sum(1), v.mean(1), v.var(1)])(x)
         found.append(sum_.tobytes() + mean.tobytes() + var.tobytes())
     assert found[0] == found[1]
+
+
+def test_without_terms_the_outs_stay() -> None:
+    """Also where a loop around the others has no iteration."""
+    x = 'tensor<?x?x?x?xf32, #ragged.layout<"dr|dr">>'
+    text = f"""func.func @f(%x: {x}, %b: tensor<?xf32>) -> tensor<?xf32> {{
+      %0 = linalg.reduce {{ arith.addf }} ins(%x : {x}) outs(%b : tensor<?xf32>) dimensions = [1, 2, 3]
+      return %0 : tensor<?xf32>
+    }}"""
+    none, one = np.array([0, 0, 0]), np.array([0])
+    given = (np.zeros((0, 0), np.float32), none, one)
+    assert compile(text)(given, np.array([5, 6], np.float32)).tolist() == [5, 6]
