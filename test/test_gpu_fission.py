@@ -14,6 +14,7 @@ from support.schedules import schedules_of
 import ragged_dialect
 from ragged_dialect.lowering.gpu import blocks_or_pieces
 from ragged_dialect.runtime.emulated import EmulatedDevice
+from ragged_dialect.symbols import mangle
 
 _SOFTMAX = """
 #l = #ragged.layout<"dr|d">
@@ -225,5 +226,5 @@ def test_the_data_picks(lengths: Sequence[int], pieces: bool, blocks: int, monke
     x, offsets = problem(lengths, 8, np.float32)
     y, _ = ragged_dialect.compile(_SOFTMAX.format(t="f32"), target="emulator")((x, offsets))
     assert [int(gate[0]) for gate in gates] == ([1, 0] if pieces else [0, 1])
-    assert sum(grid for name, grid in grids.items() if name.startswith("f_3")) == blocks
+    assert sum(grid for name, grid in grids.items() if name.startswith(mangle("f_3"))) == blocks
     np.testing.assert_allclose(np.asarray(y), softmaxes(x, offsets), rtol=2e-5, atol=1e-6)
