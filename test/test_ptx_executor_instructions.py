@@ -326,16 +326,26 @@ def test_mixed_precision(kind: str) -> None:
     assert [float(x) for x in found] == [float(nearest(e, "f32")) for e in exact]
 
 
-# 9.7.4: packed halves
-@pytest.mark.parametrize(("kind", "element"), [("f16x2", "f16"), ("bf16x2", "bf16")])
+def test_flush_to_zero_of_halves() -> None:
+    tiny = np.array([2**-15, -(2**-15), 2**-14, 1], np.float16)
+    found = run("add.ftz.f16 %d, %a, %b", ["f16"] * 2, "f16", tiny, -0.0 * np.ones(4, np.float16))
+    same(found, np.array([0, -0.0, 2**-14, 1], np.float16))
+    found = run("mul.ftz.f16x2 %d, %a, %b", ["f16x2"] * 2, "f16x2", tiny.view(np.uint32), np.full(2, 0x3C003C00, "u4"))
+    same(found.view(np.float16), np.array([0, -0.0, 2**-14, 1], np.float16))
+
+
+# 9.7.3 (f32x2, PTX 8.6), 9.7.4: packed floats
+@pytest.mark.parametrize(("kind", "element"), [("f16x2", "f16"), ("bf16x2", "bf16"), ("f32x2", "f32")])
 def test_packed(kind: str, element: str) -> None:
     a, b, c = (finite(floats(element, 100, seed))[:100] for seed in range(3))
-    packed = [x.view(np.uint32) for x in (a, b, c)]
+    packed = [x.view(np.uint64 if element == "f32" else np.uint32) for x in (a, b, c)]
     for name in ("add", "sub", "mul"):
         found = run(f"{name}.{kind} %d, %a, %b", [kind] * 2, kind, *packed[:2]).view(a.dtype)
         same(found, run(f"{name}.{element} %d, %a, %b", [element] * 2, element, a, b))
     found = run(f"fma.rn.{kind} %d, %a, %b, %c", [kind] * 3, kind, *packed).view(a.dtype)
     same(found, run(f"fma.rn.{element} %d, %a, %b, %c", [element] * 3, element, a, b, c))
+    if element == "f32":
+        return
     high, low = floats("f32", 100), floats("f32", 100, 1)
     found = run(f"cvt.rn.{kind}.f32 %d, %a, %b", ["f32", "f32"], kind, high, low).view(a.dtype)
     with np.errstate(all="ignore"):

@@ -20,7 +20,7 @@ import threading
 import traceback
 import warnings
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from support.matrix_generic import elementwise_cells, generic_cells
 from support.matrix_linalg import linalg_cells
 from support.matrix_program import Builder, Sample, Value, samples, typed_shape
 from support.matrix_structure import Build, ragged_cells, structure_cells
+from support.ptx_sweep import variants
 from support.structures import LAYOUTS, assert_same
 from support.targets import compile_for
 
@@ -44,6 +45,8 @@ from ragged_dialect.reference import RaggedValue, run
 COLUMNS = ("d|d", *sorted(LAYOUTS, key=lambda text: (text.replace("|d", ""), len(text))))
 TIMEOUT = 120
 RTOL, ATOL = 2e-5, 1e-6
+EVERY_PTX = "every PTX"
+"""A target: all that `support.ptx_sweep` makes of a program."""
 
 Key = tuple[str, str, str]
 
@@ -107,13 +110,13 @@ def run_cell(key: Key, target: str = "cpu", placed: Callable[[Any], Any] = tuple
     text = builder.text()
     try:
         with _quiet():
-            function = compile_for(target)(text)
+            functions = dict(variants(text)) if target == EVERY_PTX else {target: compile_for(target)(text)}
     except VerifyError as error:
         return _refusal(key, error, text)
     except Exception as error:
         return Outcome(key, "failed", f"compile: {type(error).__name__}: {error}\n{text}")
     try:
-        return Outcome(key, *_compare(builder, lambda *args: function(*placed(args)), text, seed_of(key) % 9973))
+        return Outcome(key, *_compare(builder, functions, placed, text, seed_of(key) % 9973))
     except Exception:
         return Outcome(key, "failed", f"{traceback.format_exc(limit=-3)}\n{text}")
 
@@ -125,7 +128,9 @@ def _refusal(key: Key, error: VerifyError, text: str) -> Outcome:
     return Outcome(key, "refused", message) if good else Outcome(key, "failed", f"text: {error}\n{text}")
 
 
-def _compare(builder: Builder, function: Any, text: str, seed: int) -> tuple[str, str]:
+def _compare(
+    builder: Builder, functions: Mapping[str, Any], placed: Callable[[Any], Any], text: str, seed: int
+) -> tuple[str, str]:
     module = parse_module(text, context())
     if "ragged.annotate" in text:
         run_pipeline(module, parse_pipeline("ragged-infer-layouts", module.context))
@@ -133,15 +138,15 @@ def _compare(builder: Builder, function: Any, text: str, seed: int) -> tuple[str
     for sample in samples(builder.shape, builder.element, seed):
         arguments = builder.arguments(sample)
         wanted, error = _attempt(lambda args=arguments: run(module, "f", args))
-        got, failure = _attempt(lambda args=arguments: function(*args))
-        if error != failure:
-            return "failed", f"{sample.mode}: expected {error or 'no error'}, got {failure or 'no error'}\n{text}"
-        if error is not None:
-            continue
-        right += 1
-        problem = _difference(builder, got, wanted)
-        if problem:
-            return "failed", f"{sample.mode}: {problem}\narguments {arguments}\n{text}"
+        for name, function in functions.items():
+            got, failure = _attempt(lambda args=arguments, function=function: function(*placed(args)))
+            if error != failure:
+                said = f"expected {error or 'no error'}, got {failure or 'no error'}"
+                return "failed", f"{name}, {sample.mode}: {said}\n{text}"
+            problem = "" if error is not None else _difference(builder, got, wanted)
+            if problem:
+                return "failed", f"{name}, {sample.mode}: {problem}\narguments {arguments}\n{text}"
+        right += error is None
     return ("works", "") if right else ("failed", f"no structure without an error: {error}\n{text}")
 
 
@@ -292,12 +297,12 @@ def run_cells(wanted: Iterable[Key], processes: int = 2, target: str = "cpu", gu
     return [outcome for outcome in outcomes if outcome is not None]
 
 
-def sample_of(share: int, turn: int) -> list[Key]:
-    """One cell in `share` of every op, each turn others, so that every op and layout takes part."""
+def sample_of(share: int, first: int = 0) -> list[Key]:
+    """One cell in `share` of every op, spread over the layouts; from another `first` others."""
     by_op: dict[str, list[Key]] = {}
-    for key in keys():
+    for key in sorted(keys(), key=seed_of):
         by_op.setdefault(key[1], []).append(key)
-    return [key for cells in by_op.values() for key in cells[turn % min(share, len(cells)) :: share]]
+    return [key for cells in by_op.values() for key in cells[first % len(cells) :: share]]
 
 
-__all__ = ["COLUMNS", "Key", "Outcome", "Sample", "build_cell", "keys", "run_cell", "run_cells", "sample_of", "work"]
+__all__ = ["COLUMNS", "EVERY_PTX", "Key", "Outcome", "Sample", "build_cell", "keys", "run_cell", "run_cells", "sample_of", "work"]

@@ -14,7 +14,7 @@ from ragged_dialect.emulator.ptx.types import TYPES
 DTYPES: dict[str, Any] = {
     **{f"{k}{n}": np.dtype(f"{'i' if k == 's' else 'u'}{n // 8}") for k in "bus" for n in (8, 16, 32, 64)},
     **{"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64},
-    **{"f16x2": np.uint32, "bf16x2": np.uint32, "pred": np.uint8},
+    **{"f16x2": np.uint32, "bf16x2": np.uint32, "f32x2": np.uint64, "pred": np.uint8},
 }
 _REGISTERS = {1: "p", 8: "rs", 16: "rs", 32: "r", 64: "rd"}
 

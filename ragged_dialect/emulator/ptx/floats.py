@@ -13,8 +13,10 @@ from ragged_dialect.emulator.ptx.types import TYPES, Type
 
 _SCALAR = r"f16|bf16|f32|f64"
 _ANY = rf"{_SCALAR}|f16x2|bf16x2"
+_ARITHMETIC = rf"{_ANY}|f32x2"
 _OPERATORS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
-_SMALLEST = "0x3810000000000000"  # 2^-126, the least normal number of f32
+_SMALLEST = {"half": "0xH0400", "bfloat": "0xR0080", "float": "0x3810000000000000"}
+"""The least normal numbers: 2^-14 and 2^-126."""
 _LLVM_SUFFIX = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
 _ROUNDINGS = {"rni": "roundeven", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
 _FUNCTIONS = {"ex2": "exp2", "lg2": "log2", "sin": "sin", "cos": "cos", "sqrt": "sqrt"}
@@ -22,9 +24,7 @@ _FUNCTIONS = {"ex2": "exp2", "lg2": "log2", "sin": "sin", "cos": "cos", "sqrt": 
 
 def suffix(kind: Type) -> str:
     """How LLVM names a type in its functions."""
-    if kind.llvm[0] == "<":
-        return "v2" + _LLVM_SUFFIX[kind.llvm[5:-1]]
-    return _LLVM_SUFFIX[kind.llvm]
+    return ("v2" if kind.llvm[0] == "<" else "") + _LLVM_SUFFIX[_element(kind)]
 
 
 def _function(body: Body, name: str, kind: Type, values: list[str]) -> str:
@@ -33,7 +33,12 @@ def _function(body: Body, name: str, kind: Type, values: list[str]) -> str:
 
 def _number(kind: Type, value: str) -> str:
     """A constant of a type."""
-    return f"<{kind.llvm[5:-1]} {value}, {kind.llvm[5:-1]} {value}>" if kind.llvm[0] == "<" else value
+    return f"<{_element(kind)} {value}, {_element(kind)} {value}>" if kind.llvm[0] == "<" else value
+
+
+def _element(kind: Type) -> str:
+    """The LLVM type of a number, or of each of two."""
+    return kind.llvm[5:-1] if kind.llvm[0] == "<" else kind.llvm
 
 
 def _flushed(body: Body, flush: bool, kind: Type, value: str) -> str:
@@ -41,15 +46,19 @@ def _flushed(body: Body, flush: bool, kind: Type, value: str) -> str:
     if not flush:
         return value
     size = _function(body, "fabs", kind, [value])
-    small = body.emit(f"fcmp olt float {size}, {_SMALLEST}")
-    zero = _function(body, "copysign", kind, ["0.0", value])
-    return body.emit(f"select i1 {small}, float {zero}, float {value}")
+    small = body.emit(f"fcmp olt {kind.llvm} {size}, {_number(kind, _SMALLEST[_element(kind)])}")
+    zero = _function(body, "copysign", kind, [_number(kind, "0.0"), value])
+    return body.emit(f"select {_tests(kind)} {small}, {kind.llvm} {zero}, {kind.llvm} {value}")
+
+
+def _tests(kind: Type) -> str:
+    return "<2 x i1>" if kind.llvm[0] == "<" else "i1"
 
 
 def _saturated(body: Body, kind: Type, value: str) -> str:
     """`.sat`: clamped to [0, 1]; a NaN becomes +0."""
     zero, one = _number(kind, "0.0"), _number(kind, "1.0")
-    test = "<2 x i1>" if kind.llvm[0] == "<" else "i1"
+    test = _tests(kind)
     above = body.emit(f"fcmp ogt {kind.llvm} {value}, {zero}")
     value = body.emit(f"select {test} {above}, {kind.llvm} {value}, {kind.llvm} {zero}")
     below = body.emit(f"fcmp olt {kind.llvm} {value}, {one}")
@@ -89,7 +98,7 @@ def _fma(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None:
     """`.relu` makes negative results 0 and keeps a NaN canonical."""
     kind, flush = TYPES[match["type"]], bool(match["ftz"])
     values = _inputs(body, operands[1:], kind, flush)
-    native = kind.name in ("f32", "f64")
+    native = kind.name in ("f32", "f32x2", "f64")
     value = _function(body, "fma", kind, values) if native else _narrow_fma(body, kind, values)
     if match["relu"]:
         value = _function(body, "maximum", kind, [value, _number(kind, "0.0")])
@@ -228,11 +237,11 @@ def _pack(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None:
 
 _END = r"(?P<ftz>\.ftz)?(?P<sat>\.sat)?"
 _TABLE: tuple[tuple[str, Rule], ...] = (
-    (rf"(?P<op>add|sub|mul)(?:\.rn)?{_END}\.(?P<type>{_ANY})", _binary),
+    (rf"(?P<op>add|sub|mul)(?:\.rn)?{_END}\.(?P<type>{_ARITHMETIC})", _binary),
     (rf"(?P<op>div)\.(?:rn|approx|full){_END}\.(?P<type>f32|f64)", _binary),
     (r"(?P<op>add|sub|fma)\.rn(?P<sat>\.sat)?\.f32\.(?P<type>f16|bf16)", _mixed),
-    (rf"fma\.rn{_END}(?P<relu>\.relu)?\.(?P<type>{_ANY})", _fma),
-    (rf"(?P<op>neg|abs)(?P<ftz>\.ftz)?\.(?P<type>{_SCALAR}|f16x2|bf16x2)", _unary),
+    (rf"fma\.rn{_END}(?P<relu>\.relu)?\.(?P<type>{_ARITHMETIC})", _fma),
+    (rf"(?P<op>neg|abs)(?P<ftz>\.ftz)?\.(?P<type>{_ANY})", _unary),
     (r"(?P<op>rcp|sqrt|rsqrt|ex2|lg2|sin|cos|tanh)\.(?:rn|approx)(?P<ftz>\.ftz)?\.(?P<type>f32|f64)", _unary),
     (rf"(?P<op>min|max)(?P<ftz>\.ftz)?(?P<nan>\.NaN)?\.(?P<type>{_ANY})", _extremum),
     (r"copysign\.(?P<type>f32|f64)", _copysign),

@@ -28,6 +28,7 @@ _FLOATS = {
     "bf16": (16, "bfloat"),
     "f32": (32, "float"),
     "f64": (64, "double"),
+    "f32x2": (64, "<2 x float>"),
     "f16x2": (32, "<2 x half>"),
     "bf16x2": (32, "<2 x bfloat>"),
 }

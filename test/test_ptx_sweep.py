@@ -1,0 +1,132 @@
+"""Programs as every PTX text that they become, against NumPy: each schedule for every element type, kernels of mixed
+types, what examples and benchmarks run."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.ptx_sweep import variants
+from support.schedule_programs import DTYPES, FLOATS, PROGRAMS
+from support.softmax_programs import softmax_of
+
+NUMPY = {"f16": "float16", "bf16": ml_dtypes.bfloat16, "f32": "float32", "f64": "float64"}
+NUMPY |= {name: f"int{name[1:]}" for name in DTYPES if name not in FLOATS}
+
+LENGTHS = {
+    "none": [],
+    "empty": [0, 0, 0],
+    "some": [3, 0, 0, 40, 1, 7],
+    "one huge": [0, 1, 6000, 2],
+    "many": [k % 3 for k in range(4500)],
+}
+"""Components; in the last more than any number of them that a choice depends on, but of a few rows."""
+
+WIDTHS = (1, 6, 33, 64)
+PAIRS_AT_MOST = 100
+"""Rows of a component that pairs are made of: the emulator runs some million threads a second."""
+
+MIXED = (("f16", "f32"), ("bf16", "f32"), ("i8", "f32"), ("i8", "f64"), ("f32", "f64"), ("f64", "f32"))
+MIXED_WIDTHS = (2, 3, 4, 5, 6, 7, 10, 12, 20, 22, 33, 36, 66, 100)
+QUICK = (("f16", "f32", 6), ("i8", "f64", 20))
+
+
+def dtype_of(name: str) -> Any:
+    """What NumPy has for an element type."""
+    return np.dtype(NUMPY[name])
+
+
+def per_component(x: Any, offsets: Any, function: Callable[[Any], Any], empty: Sequence[int]) -> Any:
+    """A function of every component, one after the other."""
+    parts = [function(x[a:b]) for a, b in pairwise(offsets)]
+    return np.concatenate(parts) if parts else np.empty(empty, x.dtype)
+
+
+def problem(name: str, dtype: Any, width: int, lengths: Sequence[int]) -> tuple[tuple[Any, ...], Any]:
+    """Arguments of a schedule program, and its result. Numbers are small: sums are exact in every type."""
+    rng = np.random.default_rng([width, len(lengths)])
+    lengths = [min(n, PAIRS_AT_MOST) for n in lengths] if name == "pairs" else list(lengths)
+    offsets = np.cumsum([0, *lengths])
+    x = rng.integers(-1, 2, (offsets[-1], width)).astype(dtype)
+    match name:
+        case "scale":
+            return (x, offsets, dtype.type(2)), x * dtype.type(2) + x
+        case "row_center":
+            return (x, offsets), x - x.sum(1, keepdims=True, dtype=dtype)
+        case "segment_center":
+            centered = per_component(x, offsets, lambda part: part - part.sum(0, dtype=dtype), x.shape)
+            return (x, offsets), centered
+        case "segmented_sum":
+            sums = per_component(x, offsets, lambda part: part.sum(0, keepdims=True, dtype=dtype), (0, width))
+            return (x, offsets), sums
+        case "row_gather":
+            ids = rng.integers(0, max(len(x), 1), 2 * len(x))
+            return (x, offsets, ids), x[ids]
+        case "from_padded":
+            longest = max(lengths, default=0)
+            padded = rng.integers(-1, 2, (len(lengths), longest, width)).astype(dtype)
+            rows = [padded[k, :n] for k, n in enumerate(lengths)]
+            return (padded, offsets), np.concatenate(rows) if rows else x
+        case "pairs":
+            return (x, offsets), per_component(x, offsets, lambda part: (part @ part.T).ravel(), (0,))
+        case "recurrence":
+            out = np.zeros(len(x), dtype)
+            for k in range(len(x)):
+                out[k] = x[k, 0] - (out[k - 1] if k else dtype.type(0))
+            return (np.ascontiguousarray(x[:, 0]), dtype.type(-1)), out
+    raise AssertionError(name)
+
+
+def every_schedule() -> list[Any]:
+    """Program, element type, width; one per program is quick."""
+    quick = {(name, DTYPES[k % len(DTYPES)], 6) for k, name in enumerate(PROGRAMS)}
+    return [
+        pytest.param(*case, marks=() if case in quick else pytest.mark.slow)
+        for name in PROGRAMS
+        for dtype in DTYPES
+        for width in WIDTHS
+        if (case := (name, dtype, width)) and (name != "recurrence" or width == WIDTHS[1])
+    ]
+
+
+@pytest.mark.parametrize(("name", "dtype", "width"), every_schedule())
+def test_schedules(name: str, dtype: str, width: int) -> None:
+    for variant, function in variants(PROGRAMS[name].text(dtype, width)):
+        for kind, lengths in LENGTHS.items():
+            arguments, expected = problem(name, dtype_of(dtype), width, lengths)
+            found = function(*arguments)
+            values = found[0] if isinstance(found, tuple) else found
+            np.testing.assert_array_equal(values, expected, err_msg=f"{variant}, {kind}")
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide", "width"),
+    [
+        pytest.param(*case, width, marks=() if (*case, width) in QUICK else pytest.mark.slow)
+        for case in MIXED
+        for width in MIXED_WIDTHS
+    ],
+)
+def test_mixed_types(narrow: str, wide: str, width: int) -> None:
+    """A softmax whose maxima are of one type and whose sums are of another."""
+    rng = np.random.default_rng(width)
+    for variant, function in variants(softmax_of(narrow, wide, width)):
+        for kind, lengths in LENGTHS.items():
+            offsets = np.cumsum([0, *lengths])
+            x = rng.integers(-3, 4, (offsets[-1], width)).astype(dtype_of(narrow))
+            expected = per_component(x.astype(np.float64), offsets, softmax, x.shape)
+            found = function(x, offsets)[0]
+            np.testing.assert_allclose(found, expected, rtol=2e-5, atol=1e-7, err_msg=f"{variant}, {kind}")
+
+
+def softmax(part: Any) -> Any:
+    """Of the rows of a component."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        powers = np.exp(part - part.max(0, initial=-np.inf))
+        return powers / powers.sum(0)
