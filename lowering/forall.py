@@ -21,14 +21,12 @@ from ragged_dialect.lowering.parts import Range
 
 @dataclass
 class Slot:
-    """A shared out: its initial tensor, the storage range of an iteration, the tensor of that
-    range as it is now in the body, and where each forall index sits among the value's dims (None
-    where the forall runs over dims that were collapsed)."""
+    """A shared out: its initial tensor, the storage range of an iteration, and the tensor of that
+    range as it is now in the body."""
 
     init: Any
     ranges: list[Range]
     current: Any
-    places: tuple[int, ...] | None
 
 
 class OpenForall:
@@ -48,11 +46,11 @@ class OpenForall:
         self.block = self._draft.regions[0].blocks.append(*[emit.index_type()] * len(counts))
         self.ivs = list(self.block.arguments)
 
-    def add(self, init: Any, ranges: list[Range], places: tuple[int, ...] | None) -> int:
+    def add(self, init: Any, ranges: list[Range]) -> int:
         """Add a shared out; the insertion point is in the body. Returns its slot."""
         argument = self.block.add_argument(init.type, ir.Location.current)
         part = emit.extract_slice(argument, [r[0] for r in ranges], [r[1] for r in ranges], [True] * len(ranges))
-        self.slots.append(Slot(init, ranges, part, places))
+        self.slots.append(Slot(init, ranges, part))
         return len(self.slots) - 1
 
     def on_close(self, callback: Callable[[], None]) -> None:

@@ -88,26 +88,33 @@ class _Emitter:
         forall = self.forall = self.ctx.forall
         self.ivs = dict(zip(self.batch, forall.ivs, strict=True))
         with ir.InsertionPoint(forall.block), self.ctx.scope(forall.known):
-            self.slots = [self._add_out(out, whole) for out, whole in zip(self.nest.outs, self.structures, strict=True)]
+            self.slots = [self._add_out(out) for out in self.nest.outs]
             carried = self._loops([forall.slots[s].current for s in self.slots])
         for slot, tensor in zip(self.slots, carried, strict=True):
             forall.slots[slot].current = tensor
-        return [Pending(forall, slot, forall.slots[slot].init) for slot in self.slots]
+        return [
+            Pending(forall, slot, forall.slots[slot].init, self._places(out, whole))
+            for slot, out, whole in zip(self.slots, self.nest.outs, self.structures, strict=True)
+        ]
+
+    def _places(self, out: Operand, whole: Parts | None) -> tuple[int, ...] | None:
+        """Where the forall's indices are among the dims of an out; nowhere where dims were collapsed."""
+        assert out.parts is not None
+        kept = whole is not None and whole.shape == out.parts.shape
+        return tuple(out.uses(loop)[0] for loop in self.batch) if kept else None
 
     def _fits(self, forall: OpenForall, counts: list[Mixed]) -> bool:
         reads = any(op.parts is not None and op.parts.pending is not None for op in self.nest.operands)
         return reads or counts == forall.counts
 
-    def _add_out(self, out: Operand, whole: Parts | None) -> int:
+    def _add_out(self, out: Operand) -> int:
         """A shared out of the forall. One that starts filled with a scalar is filled part by part,
         in the iteration that uses the part."""
         assert out.parts is not None
         assert self.forall is not None
-        kept = whole is not None and whole.shape == out.parts.shape
-        places = tuple(out.uses(loop)[0] for loop in self.batch) if kept else None
         init = out.parts.values
         filled = fill_of(init)
-        slot = self.forall.add(init if filled is None else filled[1], self._outer_ranges(out), places)
+        slot = self.forall.add(init if filled is None else filled[1], self._outer_ranges(out))
         if filled is not None:
             part = self.forall.slots[slot]
             part.current = emit.fill(filled[0], part.current)

@@ -141,10 +141,10 @@ def joined_loops(ctx: Lowering, nest: Nest) -> list[int] | None:
     for operand in reads:
         assert operand.parts is not None
         assert operand.parts.pending is not None
-        slot = forall.slots[operand.parts.pending.slot]
-        if slot.places is None:
+        places = operand.parts.pending.places
+        if places is None:
             return None
-        found = [operand.loops[place] for place in slot.places]
+        found = [operand.loops[place] for place in places]
         if any(loop is None for loop in found) or (loops is not None and found != loops):
             return None
         loops = [loop for loop in found if loop is not None]

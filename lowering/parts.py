@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragged_dialect._mlir import DYNAMIC
@@ -19,12 +19,21 @@ Range = tuple[Mixed, Mixed]
 
 
 class Pending:
-    """The result of a forall that is still open: `resolve` closes it and returns the tensor."""
+    """The result of a forall that is still open: `resolve` closes it and returns the tensor. `places` says which of
+    the value's dims the forall's indices run over; None where it is none of them."""
 
-    def __init__(self, forall: Any, slot: int, init: Any) -> None:
+    def __init__(self, forall: Any, slot: int, init: Any, places: tuple[int, ...] | None) -> None:
         self.forall = forall
         self.slot = slot
         self.init = init
+        self.places = places
+
+    def viewed(self, move: Callable[[int], int | None]) -> Pending:
+        """The same of a view, whose dims `move` finds; None for one that is another now."""
+        moved = [move(place) for place in self.places or ()]
+        places = tuple(place for place in moved if place is not None)
+        whole = self.places is not None and len(places) == len(moved)
+        return Pending(self.forall, self.slot, self.init, places if whole else None)
 
     def resolve(self) -> Any:
         """The whole result as a tensor of the enclosing block."""

@@ -24,7 +24,7 @@ def fill_runs(
     forall = OpenForall(ctx, [count])
     with ir.InsertionPoint(forall.block), ctx.scope():
         i = forall.ivs[0]
-        slot = forall.slots[forall.add(into, place(i), None)]
+        slot = forall.slots[forall.add(into, place(i))]
         slot.current = made(i, slot.current)
     forall.close()
     return forall.result(0)

@@ -3,14 +3,14 @@ storage; and the split, which moves nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering import emit, vectors
 from ragged_dialect.lowering.emit import Mixed
-from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.lowering.parts import Parts, Pending
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import dense_type
 
@@ -47,7 +47,28 @@ def with_shape(
             if shape.has_extent_part(to):
                 known[to] = parts.extent(dim)
     needed = {dim: known[dim] for dim in range(shape.rank) if shape.has_extent_part(dim)}
-    return Parts(parts.ctx, shape, parts.held if values is None else values, made, needed, windows)
+    held = parts.held if values is None else values
+    if isinstance(held, Pending):
+        held = held.viewed(lambda dim: _same_level(parts, shape, dim, moved, {at for _, at in new}))
+    return Parts(parts.ctx, shape, held, made, needed, windows)
+
+
+def _same_level(
+    parts: Parts, shape: RaggedShape, dim: int, moved: Callable[[int], int | None], new: Set[int]
+) -> int | None:
+    """The dim of a view that has the same indices, and the same storage under each of them, as a leading dense dim
+    of a value. Not one that was merged with the level below, or split, or partitioned."""
+    to = moved(dim)
+    if to is None:
+        return None
+    axis, at = parts.layout.locate(dim)
+    if shape.layout.locate(to) != (axis, at) or any(moved(dim - k) != to - k for k in range(1, at + 1)):
+        return None
+    below, now_below = (at + 1 < len(layout.axes[axis]) for layout in (parts.layout, shape.layout))
+    if not below or not now_below:
+        return to if below == now_below else None
+    next_level = moved(dim + 1)
+    return to if next_level == to + 1 or (next_level is None and to + 1 in new) else None
 
 
 def shifted(dim: int, by: int) -> Callable[[int], int | None]:

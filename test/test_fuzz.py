@@ -15,7 +15,7 @@ from ragged_dialect.tools import ragged_opt
 from ragged_dialect.tools.driver import split_chunks
 
 ROOT = Path(__file__).resolve().parent.parent
-FILES, ALL_FILES = 200, 20_000
+FILES, ALL_FILES, EACH = 200, 20_000, 1000
 SECONDS = 20
 
 
@@ -38,28 +38,37 @@ def _bad(answer: dict[str, object]) -> bool:
     return answer["code"] not in (0, 1) or silent or "Traceback" in text or "internal error" in text
 
 
-def test_mutated_files(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    everything = request.config.getoption("--slow") or os.environ.get("RAGGED_TEST_ALL") == "1"
+def _sweep(folder: Path, first: int, count: int) -> None:
+    """Mutated files by their numbers, every other one through a pass or pipeline."""
     seeds = _seeds()
     if not seeds:
         pytest.fail("expected seed files in lit_tests")
-    rng = random.Random(int(os.environ.get("RAGGED_FUZZ_SEED", "0")))
+    rng = random.Random(int(os.environ.get("RAGGED_FUZZ_SEED", "0")) + first)
     names = [*registry.names(), *registry.pipelines()]
     worker = Worker("fuzz_worker.py")
     failures = []
     try:
-        for number in range(ALL_FILES if everything else FILES):
-            file = tmp_path / f"{number}.mlir"
+        for number in range(first, first + count):
+            file = folder / f"{number}.mlir"
             file.write_text(mutate(rng, seeds), encoding="utf-8")
             passes = [f"--{rng.choice(names)}"] if number % 2 else []
             answer = _run(worker, [str(file), *passes, "-o", os.devnull])
             if _bad(answer):
-                kept = tmp_path / f"failed-{number}.mlir"
-                os.replace(file, kept)
-                failures.append(f"{answer['code']} on {' '.join(passes)} {kept}: {answer['stderr']}")
+                failures.append(f"{answer['code']} on {' '.join(passes)}: {answer['stderr']}\n{file.read_text()}")
+            file.unlink()
     finally:
         worker.stop()
     assert not failures, "\n".join(failures)
+
+
+def test_mutated_files(tmp_path: Path) -> None:
+    _sweep(tmp_path, 0, FILES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, ALL_FILES, EACH))
+def test_many_mutated_files(first: int, tmp_path: Path) -> None:
+    _sweep(tmp_path, first, EACH)
 
 
 def test_mutated_bytecode(tmp_path: Path) -> None:

@@ -11,7 +11,17 @@ import sys
 from types import ModuleType
 
 import pytest
-from support.matrix import COLUMNS, EVERY_PTX, Outcome, build_cell, keys, run_cell, run_cells, sample_of, worker_environment
+from support.matrix import (
+    COLUMNS,
+    EVERY_PTX,
+    Outcome,
+    build_cell,
+    keys,
+    run_cell,
+    run_cells,
+    sample_of,
+    worker_environment,
+)
 
 from conftest import ROOT
 from ragged_dialect.emulator.cupy_stand_in import StandIn

@@ -305,4 +305,16 @@ def sample_of(share: int, first: int = 0) -> list[Key]:
     return [key for cells in by_op.values() for key in cells[first % len(cells) :: share]]
 
 
-__all__ = ["COLUMNS", "EVERY_PTX", "Key", "Outcome", "Sample", "build_cell", "keys", "run_cell", "run_cells", "sample_of", "work"]
+__all__ = [
+    "COLUMNS",
+    "EVERY_PTX",
+    "Key",
+    "Outcome",
+    "Sample",
+    "build_cell",
+    "keys",
+    "run_cell",
+    "run_cells",
+    "sample_of",
+    "work",
+]

@@ -1,8 +1,9 @@
 """Compiles and runs one random program after another in one process, and compares with the reference.
 
-Reads lines of JSON, `[seed, target, moved]`, or the name of a program of `HOISTED` and a number of
+Reads lines of JSON, `[seed, target, moved, optimised]`, or the name of a program of `HOISTED` and a number of
 iterations in place of a seed; answers each with a line: null, or what is wrong. With
-`moved` passes of MLIR that move ops are put between all passes that come before the checks are lowered.
+`moved` passes of MLIR that move ops are put between all passes that come before the checks are lowered; LLVM
+does not optimise unless `optimised`, which takes half of the time.
 Erasing an op that is in use, which crashes later or never, is an error here.
 """
 
@@ -22,6 +23,7 @@ from support.structures import assert_same
 
 import ragged_dialect
 from ragged_dialect._mlir import ir
+from ragged_dialect.compiler.cpu import execution_engine
 from ragged_dialect.errors import RuntimeCheckError
 from ragged_dialect.lowering import pipelines
 from ragged_dialect.lowering.stage import Stage
@@ -94,8 +96,13 @@ def _outcome(call: Any) -> Any:
         return error
 
 
-def answer(which: int | list[Any], target: str, moves: bool) -> str | None:
+_Engine = execution_engine.ExecutionEngine
+
+
+def answer(which: int | list[Any], target: str, moves: bool, optimised: bool) -> str | None:
     """What is wrong with a program, None if nothing is."""
+    engine = _Engine if optimised else lambda module, **options: _Engine(module, **{**options, "opt_level": 0})
+    execution_engine.ExecutionEngine = engine
     if isinstance(which, list):
         name, count = which
         text, args = HOISTED[name]
