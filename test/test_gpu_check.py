@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 from support.gpu_programs import HEADER, emulator_loader, install
+from support.ptx_sweep import ARCHS
 
 from conftest import ROOT
 from ragged_dialect.emulator.cupy_stand_in import StandIn
+from ragged_dialect.emulator.ptx import loader
 
 GPU = ("gpu_artifacts", "gpu_cases", "gpu_check", "gpu_problems", "gpu_report", "gpu_timing", "gpu_verify")
 BENCHMARKS = ("common", *GPU)
@@ -24,17 +26,21 @@ MEMORY = 1 << 33
 
 @pytest.fixture
 def cupy(monkeypatch: pytest.MonkeyPatch) -> StandIn:
-    """The fake, with what only the check needs; a call takes a millisecond."""
+    """The fake, whose PTX is the LLVM IR that it comes from."""
     monkeypatch.setattr("ragged_dialect.ptx.emit", lambda text, arch, fast_math: HEADER + text)
-    cupy = StandIn(emulator_loader)
+    return install(monkeypatch, with_properties(StandIn(emulator_loader)))
+
+
+def with_properties(cupy: StandIn, capability: str = "90") -> StandIn:
+    """A fake with what only the check needs; a call takes a millisecond."""
     cupy.__version__, cupy.free_bytes = "14.0", MEMORY
     properties = {"name": b"Fake GPU", "totalGlobalMem": MEMORY}
     cupy.cuda.runtime.getDeviceProperties = lambda device: properties
     cupy.cuda.runtime.runtimeGetVersion = lambda: 13000
     cupy.cuda.get_elapsed_time = lambda start, end: 1.0
-    cupy.cuda.Device = lambda: types.SimpleNamespace(compute_capability="90", mem_info=(MEMORY, MEMORY))
+    cupy.cuda.Device = lambda: types.SimpleNamespace(compute_capability=capability, mem_info=(MEMORY, MEMORY))
     cupy.get_default_memory_pool = lambda: types.SimpleNamespace(free_all_blocks=lambda: None)
-    return install(monkeypatch, cupy)
+    return cupy
 
 
 @pytest.fixture
@@ -51,11 +57,13 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return found
 
 
-def built(scripts: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch, *names: str) -> Path:
+def built(
+    scripts: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch, *names: str, arch: str = "sm_90"
+) -> Path:
     """A folder with some of the programs."""
     chosen = [path for path in scripts["gpu_artifacts"].sources() if path.stem in names]
     monkeypatch.setattr(scripts["gpu_artifacts"], "sources", lambda: chosen)
-    scripts["gpu_artifacts"].build(folder, "sm_90")
+    scripts["gpu_artifacts"].build(folder, arch)
     return folder
 
 
@@ -93,6 +101,19 @@ def test_programs_agree(
     assert table.read_text().startswith("# Fake GPU, 20")
     assert "; a launch by CuPy alone takes unknown time of the host." in table.read_text()
     assert " comparisons with NumPy agreed, 0 did not, 0 were left out." in table.read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["segmented_sum", "row_gather", "recurrence", "component_bias", *SLOW])
+def test_programs_agree_as_ptx(
+    name: str, scripts: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for arch in ARCHS:
+        folder = built(scripts, tmp_path / arch, monkeypatch, name, arch=arch)
+        for strict in (False, True):
+            install(monkeypatch, with_properties(StandIn(loader(strict)), arch.removeprefix("sm_")))
+            given = [str(folder), "--only", name, "--rows", "0", "1", "70", "3000", "--timed-rows", "40"]
+            assert scripts["gpu_check"].main([*given, "--repetitions", "1"]) == 0, (arch, strict)
 
 
 def test_an_error_is_found(

@@ -15,6 +15,9 @@ from support.ptx_sweep import variants
 from support.schedule_programs import DTYPES, FLOATS, PROGRAMS
 from support.softmax_programs import softmax_of
 
+import ragged_dialect as rg
+from ragged_dialect.reference import run
+
 NUMPY = {"f16": "float16", "bf16": ml_dtypes.bfloat16, "f32": "float32", "f64": "float64"}
 NUMPY |= {name: f"int{name[1:]}" for name in DTYPES if name not in FLOATS}
 
@@ -31,9 +34,19 @@ WIDTHS = (1, 6, 33, 64)
 PAIRS_AT_MOST = 100
 """Rows of a component that pairs are made of: the emulator runs some million threads a second."""
 
+LONG, SHORT = (
+    rg.from_lengths(np.random.default_rng(n).standard_normal((sum(lengths), 4)).astype("f4"), lengths)
+    for n, lengths in enumerate(([3, 1, 5, 40, 0, 2], [2, 4, 0, 3, 1, 70]))
+)
+
 MIXED = (("f16", "f32"), ("bf16", "f32"), ("i8", "f32"), ("i8", "f64"), ("f32", "f64"), ("f64", "f32"))
 MIXED_WIDTHS = (2, 3, 4, 5, 6, 7, 10, 12, 20, 22, 33, 36, 66, 100)
-QUICK = (("f16", "f32", 6), ("i8", "f64", 20))
+QUICK = (("f16", "f32", 6),)
+
+
+def structures(variant: str) -> list[tuple[str, list[int]]]:
+    """Those of a variant. Which choice is taken does not depend on where shared variables are."""
+    return [(kind, lengths) for kind, lengths in LENGTHS.items() if kind != "many" or "packed" in variant]
 
 
 def dtype_of(name: str) -> Any:
@@ -83,8 +96,8 @@ def problem(name: str, dtype: Any, width: int, lengths: Sequence[int]) -> tuple[
 
 
 def every_schedule() -> list[Any]:
-    """Program, element type, width; one per program is quick."""
-    quick = {(name, DTYPES[k % len(DTYPES)], 6) for k, name in enumerate(PROGRAMS)}
+    """Program, element type, width; a few are quick."""
+    quick = {("scale", "f16", 6), ("segment_center", "f32", 6), ("segmented_sum", "i8", 33), ("recurrence", "i64", 6)}
     return [
         pytest.param(*case, marks=() if case in quick else pytest.mark.slow)
         for name in PROGRAMS
@@ -97,7 +110,7 @@ def every_schedule() -> list[Any]:
 @pytest.mark.parametrize(("name", "dtype", "width"), every_schedule())
 def test_schedules(name: str, dtype: str, width: int) -> None:
     for variant, function in variants(PROGRAMS[name].text(dtype, width)):
-        for kind, lengths in LENGTHS.items():
+        for kind, lengths in structures(variant):
             arguments, expected = problem(name, dtype_of(dtype), width, lengths)
             found = function(*arguments)
             values = found[0] if isinstance(found, tuple) else found
@@ -116,7 +129,7 @@ def test_mixed_types(narrow: str, wide: str, width: int) -> None:
     """A softmax whose maxima are of one type and whose sums are of another."""
     rng = np.random.default_rng(width)
     for variant, function in variants(softmax_of(narrow, wide, width)):
-        for kind, lengths in LENGTHS.items():
+        for kind, lengths in structures(variant):
             offsets = np.cumsum([0, *lengths])
             x = rng.integers(-3, 4, (offsets[-1], width)).astype(dtype_of(narrow))
             expected = per_component(x.astype(np.float64), offsets, softmax, x.shape)
@@ -130,3 +143,28 @@ def softmax(part: Any) -> Any:
         warnings.simplefilter("ignore")
         powers = np.exp(part - part.max(0, initial=-np.inf))
         return powers / powers.sum(0)
+
+
+ARRAYS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
+    "softmax": (lambda x, y: rg.softmax(np.exp(x) + 1, axis=1), [LONG, SHORT]),
+    "statistics": (lambda x, y: (x.mean(1), x.argmax(1), x.sum(), x.sum(0), x.var(1), x.max((1, 2))), [LONG, SHORT]),
+    "indices": (lambda x, y: (x[:, ::-1], x[1:4] * 1, x[x[..., 0] > 0], x.cumsum(1)), [LONG, SHORT]),
+    "both": (lambda x, y: (rg.concat([x, y], axis=1), rg.attention(x, y, y), rg.transposed_matmul(x, x)), [LONG, SHORT]),
+    "padded": (lambda x, y: (x.to_padded(0), rg.softmax(x, axis=2), y.merge(0) * 2), [LONG, SHORT]),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ARRAYS)
+def test_arrays(name: str) -> None:
+    function, arguments = ARRAYS[name]
+    source = rg.jit(function).lower(*arguments).source
+    given = [part for x in arguments for part in (x.offsets, x.values)]
+    wanted = run(source, "rg_function", given)
+    for variant, compiled in variants(source):
+        found = compiled(*given)
+        results = list(found) if len(wanted) > 1 else [found]
+        for got, expected in zip(results, wanted, strict=True):
+            pairs = zip(got, expected, strict=True) if isinstance(expected, tuple) else [(got, expected)]
+            for a, b in pairs:
+                np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5, err_msg=variant)

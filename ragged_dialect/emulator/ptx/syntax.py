@@ -116,6 +116,7 @@ class _Reader:
         self._kernel: Kernel | None = None
         self._at = 0
         self._depth = 0
+        self._line, self._counted = 1, 0
 
     def read(self) -> None:
         """Read the text to its end."""
@@ -128,10 +129,15 @@ class _Reader:
             elif self._kernel is None and (head := _HEAD.match(self._text, self._at)):
                 self._kernel = self._entry(self._take("{", head[0]))
             else:
-                line = self._text.count("\n", 0, self._at) + 1
+                line = self._line_here()
                 self._inside(self._take(";", "a statement"), line)
         if self._kernel is not None:
             raise EmulatorError(f"expected }} at the end of {self._kernel.name}, got the end of the text")
+
+    def _line_here(self) -> int:
+        self._line += self._text.count("\n", self._counted, self._at)
+        self._counted = self._at
+        return self._line
 
     def _scope(self, kernel: Kernel, bracket: str) -> None:
         """Scopes inside a kernel only name registers, once each way."""
