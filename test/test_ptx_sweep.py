@@ -145,21 +145,20 @@ def softmax(part: Any) -> Any:
         return powers / powers.sum(0)
 
 
-ARRAYS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
-    "softmax": (lambda x, y: rg.softmax(np.exp(x) + 1, axis=1), [LONG, SHORT]),
-    "statistics": (lambda x, y: (x.mean(1), x.argmax(1), x.sum(), x.sum(0), x.var(1), x.max((1, 2))), [LONG, SHORT]),
-    "indices": (lambda x, y: (x[:, ::-1], x[1:4] * 1, x[x[..., 0] > 0], x.cumsum(1)), [LONG, SHORT]),
-    "both": (lambda x, y: (rg.concat([x, y], axis=1), rg.attention(x, y, y), rg.transposed_matmul(x, x)), [LONG, SHORT]),
-    "padded": (lambda x, y: (x.to_padded(0), rg.softmax(x, axis=2), y.merge(0) * 2), [LONG, SHORT]),
+ARRAYS: dict[str, Callable[[Any, Any], Any]] = {
+    "softmax": lambda x, y: rg.softmax(np.exp(x) + 1, axis=1),
+    "statistics": lambda x, y: (x.mean(1), x.argmax(1), x.sum(), x.sum(0), y.var(1), x.max((1, 2))),
+    "indices": lambda x, y: (x[:, ::-1], x[1:4] * 1, x[x[..., 0] > 0], y.cumsum(1)),
+    "both": lambda x, y: (rg.concat([x, y], axis=1), rg.attention(x, y, y), rg.transposed_matmul(x, x)),
+    "padded": lambda x, y: (x.to_padded(0), rg.softmax(x, axis=2), y.merge(0) * 2),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ARRAYS)
 def test_arrays(name: str) -> None:
-    function, arguments = ARRAYS[name]
-    source = rg.jit(function).lower(*arguments).source
-    given = [part for x in arguments for part in (x.offsets, x.values)]
+    source = rg.jit(ARRAYS[name]).lower(LONG, SHORT).source
+    given = [part for x in (LONG, SHORT) for part in (x.offsets, x.values)]
     wanted = run(source, "rg_function", given)
     for variant, compiled in variants(source):
         found = compiled(*given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,14 @@ _BLOCK_LIMITS = (1024, 1024, 64)
 Size = tuple[int, int, int]
 
 
+@lru_cache(maxsize=256)
+def _compiled(llvm_ir: str, addresses: Addresses, arguments: int, check: bool, packed: bool) -> tuple[Program, Code]:
+    """Machine code for the host. Programs have kernels in common: of checks, of index vectors, and those that are
+    the same for several architectures."""
+    program = Program(llvm_ir, addresses, arguments, check, packed)
+    return program, Code(program.text, level=0 if check else 1)
+
+
 class Emulator:
     """The kernels of one module.
 
@@ -48,8 +57,7 @@ class Emulator:
         names = ("suspend", "check", "check_local", "check_divisor")
         addresses = Addresses(self._machine.state_address, *(self._machine.address(name) for name in names))
         with LOCK:
-            self._program = Program(llvm_ir, addresses, self._machine.arguments, check, packed)
-            self._code = Code(self._program.text, level=0 if check else 1)
+            self._program, self._code = _compiled(llvm_ir, addresses, self._machine.arguments, check, packed)
         self._check = check
         self._order = _ORDERS[order]
         self._random = np.random.default_rng(seed)

@@ -64,4 +64,4 @@ class PtxExecutor:
         order, seed, packed = self._options
         with LOCK:
             text = promoted(text)
-        return _Loaded(Emulator(text, order=order, seed=seed, packed=packed), constants)
+        return _Loaded(Emulator(text, order=order, seed=seed, packed=packed and "addrspace(3)" in text), constants)
