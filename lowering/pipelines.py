@@ -25,7 +25,7 @@ _SCF = Stage(
 _DENSE = Stage("dense", "convert-ragged-selects-to-scf,func.func(convert-elementwise-to-linalg),canonicalize,cse")
 _BUFFER = Stage(
     "bufferize",
-    "unshare-ragged-empties,empty-tensor-to-alloc-tensor,"
+    "replace-empty-reshapes,unshare-ragged-empties,empty-tensor-to-alloc-tensor,"
     "one-shot-bufferize{bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map "
     "allow-return-allocs-from-loops=1},"
     "canonicalize,cse,canonicalize",

@@ -112,6 +112,7 @@ _PACKAGES = {
         "expand-ragged-math",
         "protect-ragged-arguments",
         "ragged-map-parallel",
+        "replace-empty-reshapes",
         "thread-ragged-kernels",
         "expand-kernel-math",
         "check-nvvm-kernels",
