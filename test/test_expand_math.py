@@ -142,6 +142,7 @@ def test_refuses_unknown_instruction_sets() -> None:
         expand(one("exp", "f32"), "avx")
 
 
+@pytest.mark.slow
 def test_coefficients_are_what_the_script_derives(root: Path) -> None:
     script = runpy.run_path(str(root / "benchmarks" / "math_coefficients.py"), run_name="math_coefficients")
     modules = (math_exponential, math_logarithm, math_trigonometry, math_erf)

@@ -45,6 +45,7 @@ FAULTS = {
     "stores beyond the end": (SUM, r"(st\.global\S+ \t)\[(%rd\d+)\]", r"\1[\2+1048576]", BEYOND),
     "stores before the start": (CENTER, r"(st\.global\S+ \t)\[(%rd\d+)\]", r"\1[\2+-64]", f"{BEYOND}|{WRONG}"),
     "vectors a word off": (SUM, r"(ld\.global\.nc\.v\d\S+ \t\{[^}]*\}), \[(%rd\d+)\]", r"\1, [\2+4]", ALIGNED),
+    "device memory never stored": (SUM, r"\t(?:@\S+ )?st\.global\S+ .*\n", "", "expected memory that was written"),
     "shared memory never stored": (SUM, r"\t(?:@\S+ )?st\.shared\S+ .*\n", "", UNWRITTEN),
     "shared memory beyond the end": (SUM, r"(ld\.shared\S+ \t.*)\[(%rd\d+)\]", r"\1[\2+65536]", OUTSIDE),
     "shared memory taken for global": (SUM, r"ld\.shared", "ld.global", BEYOND),

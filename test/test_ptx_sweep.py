@@ -3,14 +3,17 @@ types, what examples and benchmarks run."""
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from support.matrix import keys
 from support.ptx_sweep import variants
 from support.schedule_programs import DTYPES, FLOATS, PROGRAMS
 from support.softmax_programs import softmax_of
@@ -95,6 +98,14 @@ def problem(name: str, dtype: Any, width: int, lengths: Sequence[int]) -> tuple[
     raise AssertionError(name)
 
 
+def test_what_has_run_is_documented(root: Path) -> None:
+    page = (root / "docs" / "emulator.md").read_text()
+    table = re.findall(r"^\| .* \| (\d+) \|$", page, re.M)
+    benchmarks = len(list((root / "benchmarks" / "gpu").glob("*.mlir"))) + 2
+    counts = [len(every_schedule()), len(MIXED) * len(MIXED_WIDTHS), benchmarks, 1, len(keys()), len(ARRAYS)]
+    assert [int(count) for count in table] == counts
+
+
 def every_schedule() -> list[Any]:
     """Program, element type, width; a few are quick."""
     quick = {("scale", "f16", 6), ("segment_center", "f32", 6), ("segmented_sum", "i8", 33), ("recurrence", "i64", 6)}
@@ -154,12 +165,9 @@ ARRAYS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ARRAYS)
-def test_arrays(name: str) -> None:
-    source = rg.jit(ARRAYS[name]).lower(LONG, SHORT).source
-    given = [part for x in (LONG, SHORT) for part in (x.offsets, x.values)]
-    wanted = run(source, "rg_function", given)
+def as_interpreted(source: str, entry: str, given: Sequence[Any]) -> None:
+    """Whether every text of a program gives what the reference interpreter does."""
+    wanted = run(source, entry, given)
     for variant, compiled in variants(source):
         found = compiled(*given)
         results = list(found) if len(wanted) > 1 else [found]
@@ -167,3 +175,17 @@ def test_arrays(name: str) -> None:
             pairs = zip(got, expected, strict=True) if isinstance(expected, tuple) else [(got, expected)]
             for a, b in pairs:
                 np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5, err_msg=variant)
+
+
+@pytest.mark.slow
+def test_expert_reshuffle(root: Path) -> None:
+    tokens = np.arange(1600, dtype=np.float32).reshape(2, 100, 8)
+    offsets = np.array([[0, 30, 30, 70, 100], [0, 25, 60, 85, 100]])
+    as_interpreted((root / "examples" / "expert_reshuffle.mlir").read_text(), "expert_reshuffle", [tokens, offsets])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ARRAYS)
+def test_arrays(name: str) -> None:
+    source = rg.jit(ARRAYS[name]).lower(LONG, SHORT).source
+    as_interpreted(source, "rg_function", [part for x in (LONG, SHORT) for part in (x.offsets, x.values)])

@@ -26,9 +26,9 @@ from support.matrix import (
 from conftest import ROOT
 from ragged_dialect.emulator.cupy_stand_in import StandIn
 
-SHARE = {"cpu": 16, "emulator": 48, "gpu": 48}
+SHARE = {"cpu": 32, "emulator": 64, "gpu": 64}
 """The quick run takes one cell in so many of every op. Compiling for a GPU takes longer."""
-GUARDED_SHARE = 128
+GUARDED_SHARE = 192
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ from ragged_dialect.emulator.state import (
     Thread,
     Warp,
 )
-from ragged_dialect.emulator.words import address, load64
+from ragged_dialect.emulator.words import address, fill, load64, load_bytes
 
 THREAD_BITS = 0x3FF
 WARP_OF_THREAD = 0x3E0
@@ -58,8 +58,24 @@ def check(state: State, at: int, size: int, access: int, number: int) -> None:
     if kind == INVARIANT_LOAD:
         where.invariant = 1
         kind = LOAD
+    if where.written:
+        follow(state, where, at, size, kind, access)
     if where.shadow:
         track(state, where, at, size, kind, access)
+
+
+def follow(state: State, where: Range, at: int, size: int, kind: int, access: int) -> None:
+    """Note what a store writes; what others read must have been written, by whomever."""
+    start = where.written + at - where.base
+    if kind == STORE:
+        fill(start, 255, size)
+        return
+    for i in range(0, size + 7 >> 3):
+        mask = 0xFFFFFFFFFFFFFFFF
+        if size - 8 * i < 8:
+            mask = (1 << 8 * (size - 8 * i)) - 1
+        if load_bytes(start + 8 * i) & mask != mask:
+            fail(state, UNINITIALISED, at, size, access, range_number(state, where))
 
 
 def check_local(state: State, at: int, size: int, access: int, base: int, total: int) -> None:

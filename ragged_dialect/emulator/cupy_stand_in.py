@@ -15,6 +15,8 @@ from weakref import WeakSet
 
 import numpy as np
 
+from ragged_dialect.emulator.written import Block
+
 Launcher = Callable[[str, Any, Any, Any], None]
 POISON = 0xA5
 ALIGNMENT = 512
@@ -43,11 +45,8 @@ class UnownedMemory:
     """Memory that someone else owns."""
 
 
-class PooledMemory:
+class PooledMemory(Block):
     """Memory of the pool: so many bytes from an address."""
-
-    def __init__(self, address: int, size: int) -> None:
-        self.address, self.size = address, size
 
 
 class PinnedMemory(bytearray):
@@ -168,14 +167,23 @@ class Pointer:
 
     def memset_async(self, value: int, size: int, stream: Stream) -> None:
         """Set bytes."""
-        stream.add(lambda: self.host.reshape(-1).view(np.uint8).__setitem__(slice(size), value))
+        at = self._bytes()
+        stream.add(lambda: at.__setitem__(slice(size), value))
+        stream.add(lambda: self._mark(size))
 
     def copy_from_device_async(self, source: Pointer, size: int) -> None:
         """Copy bytes."""
-        target = self.host.reshape(-1).view(np.uint8)
-        self.cupy.cuda.current.add(
-            lambda: target.__setitem__(slice(size), source.host.reshape(-1).view(np.uint8)[:size])
-        )
+        target, given = self._bytes(), source._bytes()
+        self.cupy.cuda.current.add(lambda: target.__setitem__(slice(size), given[:size]))
+        self.cupy.cuda.current.add(lambda: self._mark(size))
+
+    def _bytes(self) -> Any:
+        return self.host.reshape(-1).view(np.uint8)
+
+    def _mark(self, size: int) -> None:
+        if isinstance(self.mem, PooledMemory):
+            start = self.ptr - self.mem.address
+            self.mem.written[start : start + size] = 0xFF
 
 
 class Array:
@@ -209,7 +217,15 @@ class Array:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         source = value.host if isinstance(value, Array) else value
-        self.cupy.cuda.current.add(lambda: self.host.__setitem__(index, source))
+        self.cupy.cuda.current.add(lambda: self.store(index, source))
+
+    def store(self, index: Any, value: Any) -> None:
+        """Store, when the stream has got there."""
+        self.host[index] = value
+        if isinstance(self.data.mem, PooledMemory) and self.size:
+            start, item = self.data.ptr - self.data.mem.address, self.dtype.itemsize
+            written = np.ndarray(self.shape, f"V{item}", self.data.mem.written, start, self.host.strides)
+            written[index] = np.void(b"\xff" * item)
 
     def reshape(self, shape: tuple[int, ...]) -> Array:
         """Another view of a contiguous array."""
@@ -229,7 +245,7 @@ class Array:
 
     def _later(self, make: Callable[[], Any], dtype: Any = None) -> Array:
         made = self.cupy.empty(self.shape, dtype or self.dtype)
-        self.cupy.cuda.current.add(lambda: made.host.__setitem__(..., make()))
+        self.cupy.cuda.current.add(lambda: made.store(..., make()))
         return made
 
 
@@ -304,7 +320,7 @@ class StandIn(types.ModuleType):
 
     def _kind(self, pointer: int) -> int:
         """Of memory: 0 where the driver does not know it, 2 on the device; or what `pointers` says."""
-        inside = any(b.address <= pointer < b.address + b.size for b in self._blocks)
+        inside = any(block.holds(pointer) for block in self._blocks)
         return self.pointers.get(pointer, 2 if inside else 0)
 
     def stream(self, ptr: int) -> Stream:
@@ -332,7 +348,7 @@ class StandIn(types.ModuleType):
         """An array of NumPy, or of something with an interface."""
         if isinstance(value, np.ndarray):
             made = self.empty(value.shape, value.dtype)
-            self.cuda.current.add(lambda: made.host.__setitem__(..., value))
+            self.cuda.current.add(lambda: made.store(..., value))
             if blocking:
                 self.cuda.current.synchronize()
             return made

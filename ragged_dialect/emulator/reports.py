@@ -98,7 +98,9 @@ class Report:
 
     def _uninitialised(self) -> str:
         buffer = self._buffer(self._state.error_range)
-        return f"expected shared memory that the block has written, got {self._access()} of {buffer}"
+        shared = self._machine.range(self._state.error_range).shared
+        what = "shared memory that the block has written" if shared else "memory that was written"
+        return f"expected {what}, got {self._access()} of {buffer}"
 
     def _race(self) -> str:
         other = ("a store", "a load", "an atomic access")[self._state.error_other]

@@ -13,6 +13,7 @@ from ragged_dialect.emulator.machine import Machine
 from ragged_dialect.emulator.program import Kernel, Program
 from ragged_dialect.emulator.state import Granule, Range
 from ragged_dialect.emulator.words import WORD
+from ragged_dialect.emulator.written import written_map
 from ragged_dialect.errors import EmulatorError
 
 _KEPT_BYTES = 1 << 28
@@ -69,6 +70,7 @@ def set_ranges(
     for buffer in found:
         record = _set_range(machine, first + buffer.number, buffer.address, buffer.size)
         record.read_only = buffer.read_only
+        record.written = written_map(buffer.address)
     machine.state.range_count = first + len(kernel.parameters) - 1
     spans = _shared_spans(machine, program, kernel)
     for group in _groups([buffer for buffer in found if buffer.number != status and buffer.size]):
@@ -81,7 +83,7 @@ def set_ranges(
 def _set_range(machine: Machine, number: int, base: int, size: int) -> Range:
     record = machine.range(number)
     record.base, record.size, record.shadow = base, size, 0
-    record.shared = record.read_only = record.stored = record.invariant = 0
+    record.shared = record.read_only = record.stored = record.invariant = record.written = 0
     return record
 
 

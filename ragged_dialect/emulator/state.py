@@ -158,8 +158,9 @@ class Warp(Struct):
 
 class Range(Struct):
     """Memory a kernel may touch: an argument or a shared buffer. `shadow` is the address of its
-    granules (0: races are not looked for), a granule stands for `1 << shift` bytes. `stored` and
-    `invariant` tell what the launch did: stores, and loads of what must not change."""
+    granules (0: races are not looked for), a granule stands for `1 << shift` bytes. `written` is the address
+    of its bytes in a map of what was ever written (0: nobody keeps count). `stored` and `invariant` tell what
+    the launch did: stores, and loads of what must not change."""
 
     base: int
     size: int
@@ -169,6 +170,7 @@ class Range(Struct):
     read_only: int
     stored: int
     invariant: int
+    written: int
 
 
 class Granule(Struct):

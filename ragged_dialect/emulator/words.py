@@ -58,6 +58,11 @@ def load64(at: int) -> int:
     raise NotImplementedError(at)
 
 
+def load_bytes(at: int) -> int:
+    """The eight bytes at an address, which need not be aligned."""
+    raise NotImplementedError(at)
+
+
 def store64(at: int, value: int) -> None:
     """Store a word at an address."""
     raise NotImplementedError(at, value)
@@ -88,6 +93,7 @@ INSTRUCTIONS: dict[str, str] = {
     "address": "{r} = add i64 {0}, 0",
     "load32": "{r}.p = inttoptr i64 {0} to ptr\n{r}.w = load i32, ptr {r}.p\n{r} = zext i32 {r}.w to i64",
     "load64": "{r}.p = inttoptr i64 {0} to ptr\n{r} = load i64, ptr {r}.p",
+    "load_bytes": "{r}.p = inttoptr i64 {0} to ptr\n{r} = load i64, ptr {r}.p, align 1",
     "store64": "{r}.p = inttoptr i64 {0} to ptr\nstore i64 {1}, ptr {r}.p",
     "fill": "{r}.p = inttoptr i64 {0} to ptr\n{r}.b = trunc i64 {1} to i8\n"
     "call void @llvm.memset.p0.i64(ptr {r}.p, i8 {r}.b, i64 {2}, i1 false)",
