@@ -21,8 +21,10 @@ from support.softmax_programs import softmax_of
 import ragged_dialect as rg
 from ragged_dialect.reference import run
 
-NUMPY = {"f16": "float16", "bf16": ml_dtypes.bfloat16, "f32": "float32", "f64": "float64"}
-NUMPY |= {name: f"int{name[1:]}" for name in DTYPES if name not in FLOATS}
+NUMPY: dict[str, Any] = {
+    **{"f16": "float16", "bf16": ml_dtypes.bfloat16, "f32": "float32", "f64": "float64"},
+    **{name: f"int{name[1:]}" for name in DTYPES if name not in FLOATS},
+}
 
 LENGTHS = {
     "none": [],
@@ -95,7 +97,8 @@ def problem(name: str, dtype: Any, width: int, lengths: Sequence[int]) -> tuple[
             for k in range(len(x)):
                 out[k] = x[k, 0] - (out[k - 1] if k else dtype.type(0))
             return (np.ascontiguousarray(x[:, 0]), dtype.type(-1)), out
-    raise AssertionError(name)
+        case _:
+            raise AssertionError(name)
 
 
 def test_what_has_run_is_documented(root: Path) -> None:

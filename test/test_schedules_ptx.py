@@ -11,16 +11,25 @@ from typing import Any
 import pytest
 from support.schedule_programs import DTYPES, PROGRAMS, assembled, lowered, main_kernels
 
+from conftest import ROOT
+from ragged_dialect.compiler.device import KernelOptions, ptx_program
 from ragged_dialect.lowering.gpu.schedules import SCHEDULES
 from ragged_dialect.ptx.assembler import KernelReport, check
 from ragged_dialect.ptx.sass import Loop
+from ragged_dialect.ptx.targets import PTX_VERSIONS
 from ragged_dialect.ptx.tools import find_tool
 
 ARCHS = ("sm_80", "sm_90", "sm_100")
 QUICK = ("f32", "sm_90")
 
+ODD = (6, 33)
+"""Numbers of features that no access of 16 bytes divides."""
+
 REGISTERS = {"flat": 64, "row": 80, "gather": 64, "segment": 80, "balanced": 80, "general": 80, "serial": 40}
 """The most a kernel of a schedule may take: 1024 threads fit on a multiprocessor, of balanced 768."""
+
+LONG_REGISTERS = {"segment": 128, "general": 128}
+"""The most where a reduction has elements of 64 bits: 512 threads fit."""
 
 DIVISIONS = {"balanced": 3}
 """Divisions by an i64 that is not constant, which ptxas has a function for; one per kernel start each."""
@@ -76,12 +85,6 @@ class TestEveryKernel:
         assert PROGRAMS[name].schedule in lowered(name, dtype).schedules.values()
         assert assembled(name, dtype, arch).keys() == lowered(name, dtype).schedules.keys()
 
-    def test_nothing_is_spilled(self, name: str, dtype: str, arch: str) -> None:
-        for kernel, report in assembled(name, dtype, arch).items():
-            assert (report.spill_stores, report.spill_loads, report.stack) == (0, 0, 0), kernel
-            assert report.sass is not None
-            assert report.sass.local == 0, kernel
-
     def test_no_calls_no_fences_no_warnings(self, name: str, dtype: str, arch: str) -> None:
         kinds = lowered(name, dtype).schedules
         for kernel, report in assembled(name, dtype, arch).items():
@@ -93,7 +96,30 @@ class TestEveryKernel:
     def test_registers(self, name: str, dtype: str, arch: str) -> None:
         kinds = lowered(name, dtype).schedules
         for kernel, report in assembled(name, dtype, arch).items():
-            assert report.registers <= REGISTERS[kinds[kernel]], (kernel, kinds[kernel])
+            limit = LONG_REGISTERS if dtype in ("f64", "i64") else REGISTERS
+            assert report.registers <= limit.get(kinds[kernel], REGISTERS[kinds[kernel]]), (kernel, kinds[kernel])
+
+
+@pytest.mark.parametrize("width", [64, *(pytest.param(width, marks=pytest.mark.slow) for width in ODD)])
+@pytest.mark.parametrize(("name", "dtype", "arch"), cases(list(PROGRAMS)))
+def test_nothing_is_spilled(name: str, dtype: str, arch: str, width: int) -> None:
+    for narrow in (False, True):
+        for kernel, report in assembled(name, dtype, arch, width, narrow).items():
+            assert (report.spill_stores, report.spill_loads, report.stack) == (0, 0, 0), kernel
+            assert report.warnings == (), kernel
+            assert report.sass is not None
+            assert report.sass.local == 0, kernel
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arch", sorted(PTX_VERSIONS))
+@pytest.mark.parametrize("path", sorted(ROOT.glob("benchmarks/gpu/*.mlir")), ids=lambda path: path.stem)
+def test_no_architecture_spills(path: Path, arch: str) -> None:
+    for narrow in (False, True):
+        program = ptx_program(path.read_text(), None, True, arch, kernels=KernelOptions(narrow))
+        for report in check(program.kernels, arch):
+            assert (report.spill_stores, report.spill_loads, report.stack) == (0, 0, 0), report.name
+            assert report.warnings == (), report.name
 
 
 @pytest.mark.parametrize(("name", "dtype", "arch"), cases([n for n in PROGRAMS if PROGRAMS[n].schedule in WIDE]))

@@ -12,18 +12,18 @@ from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.block_body import BlockBody
 from ragged_dialect.lowering.gpu.fills import fold_fills
 from ragged_dialect.lowering.gpu.generic_op import generics_in
-from ragged_dialect.lowering.gpu.kernel import WIDE, Kernel
+from ragged_dialect.lowering.gpu.kernel import REGISTERS_FOR, WIDE, Kernel
 from ragged_dialect.lowering.gpu.reuse import keep_local
+from ragged_dialect.lowering.gpu.shared_memory import byte_size
 from ragged_dialect.lowering.gpu.status import Guards
 from ragged_dialect.lowering.gpu.temporaries import Temporaries
 from ragged_dialect.lowering.nested import captures, find_ops, remap
 
-FEWER_RESIDENT = 768
+FEWER_RESIDENT, LONG_RESIDENT = 768, 512
 """Threads that shall fit on a multiprocessor where a body has several reductions, whose loops ptxas unrolls
-together, or short elements, of which an access of 128 bits has 8 and more: with the registers that are left
-otherwise ptxas spills (10 of 450 modules of the schedule programs, 4 to 52 bytes)."""
-
-_SHORT_BITS = 16
+together, or reduces short elements, of which an access of 128 bits has 8 and more; and where it reduces
+elements of 64 bits. With the registers that are left for REGISTERS_FOR threads ptxas spills (4 to 52 bytes in 16
+of 1,300 kernels of the schedule programs)."""
 
 
 def serial(forall: Any, module: Any, name: str, guards: Guards, threads: int, unroll: int) -> None:
@@ -37,11 +37,9 @@ def schedule(forall: Any, module: Any, name: str, guards: Guards, threads: int, 
     kernel = Kernel(name, threads, module, guards)
     keep_local(forall)
     body = forall.regions[0].blocks[0]
-    several = sum(bool(generic.reductions) for generic in generics_in(forall)) > 1
     with forall.location:
         kernel.open()
-        if several or _has_short_elements(forall):
-            kernel.keep_resident(FEWER_RESIDENT)
+        kernel.keep_resident(_resident(forall))
         counts = counts_of(forall)
         with ir.InsertionPoint(forall):
             grid = emit.product(counts)
@@ -95,8 +93,11 @@ def _move(body: Any, kernel: Kernel, indices: list[Any], inside: dict[Any, Any])
     return allocs
 
 
-def _has_short_elements(forall: Any) -> bool:
-    """Whether a reduction reads elements of 2 to 16 bits."""
+def _resident(forall: Any) -> int:
+    """Threads that shall fit on a multiprocessor."""
     reductions = [generic for generic in generics_in(forall) if generic.reductions]
-    widths = [x.type.element_type.width for generic in reductions for x in generic.op.operands if is_buffer(x)]
-    return any(1 < width <= _SHORT_BITS for width in widths)
+    buffers = [x for generic in reductions for x in generic.op.operands if is_buffer(x)]
+    sizes = [byte_size(x.type.element_type) for x in buffers if x.type.element_type != ir.IntegerType.get_signless(1)]
+    if max(sizes, default=0) > 4:
+        return LONG_RESIDENT
+    return FEWER_RESIDENT if len(reductions) > 1 or min(sizes, default=4) < 4 else REGISTERS_FOR

@@ -174,11 +174,11 @@ class Lowered:
 
 
 @cache
-def lowered(name: str, dtype: str, width: int = 64) -> Lowered:
-    """A program's kernels."""
+def lowered(name: str, dtype: str, width: int = 64, narrow: bool = False) -> Lowered:
+    """A program's kernels, with 64-bit indices or (`narrow`) with 32-bit ones where they may have them."""
     from ragged_dialect.asm.module import load_module
     from ragged_dialect.dialect import context
-    from ragged_dialect.lowering.gpu.translate import kernels_to_llvm
+    from ragged_dialect.lowering.gpu.translate import kernels_to_llvm, narrow_kernels_to_llvm
     from ragged_dialect.lowering.pipelines import gpu_pipeline
 
     module: Any = load_module(PROGRAMS[name].text(dtype, width), context(), name)
@@ -187,15 +187,15 @@ def lowered(name: str, dtype: str, width: int = 64) -> Lowered:
         stage.run(module)
         if stage.name == "map":
             named = re.findall(r'ragged\.schedule = "(\w+)"', str(module))
-    llvm_ir = kernels_to_llvm(module)
+    llvm_ir = (narrow_kernels_to_llvm if narrow else kernels_to_llvm)(module)
     kernels = re.findall(r"^define ptx_kernel void @(\w+)\(", llvm_ir, re.M)
     return Lowered(llvm_ir, {kernel: named[int(kernel.split("_")[1])] for kernel in kernels})
 
 
 @cache
-def assembled(name: str, dtype: str, arch: str, width: int = 64) -> dict[str, KernelReport]:
+def assembled(name: str, dtype: str, arch: str, width: int = 64, narrow: bool = False) -> dict[str, KernelReport]:
     """What ptxas makes of a program's kernels, by their names."""
-    reports = check(emit(lowered(name, dtype, width).llvm_ir, arch), arch)
+    reports = check(emit(lowered(name, dtype, width, narrow).llvm_ir, arch), arch)
     return {report.name: report for report in reports}
 
 
