@@ -145,6 +145,7 @@ def access_cells(shape: RaggedShape) -> Iterator[Entry]:
         for name in ("total", "max_length"):
             yield f"ragged.{name}", f"level {level}", _read(name, level, "index")
     yield "ragged.print", "", lambda b: b.lines.append(f'ragged.print {b.x.name} {{label = "x"}} : ({b.x.type}) -> ()')
+    yield "ragged.guard", "", _unary("guard", "", lambda s: s)
 
 
 def _storage(shape: RaggedShape) -> RaggedShape:
