@@ -322,7 +322,7 @@ def _lowered(op: Any) -> Callable[[_State, Any], list[Any]]:
 
 
 def _guard(state: _State, block: Any, op: Any, status: list[Any], held: frozenset[Any]) -> None:
-    """Everything after `op` moves into an scf.if that runs when the status is good; `op` goes."""
+    """Everything after `op` moves into an scf.if that runs when the status is good; `op` is erased."""
     operations = list(block.operations)
     at = next(k for k, o in enumerate(operations) if o.operation == op)
     rest = operations[at + 1 :]

@@ -13,7 +13,7 @@ from ragged_dialect.passes.base import RaggedPass
 
 @dataclass(frozen=True)
 class ConvertRaggedCopiesToLinalg(RaggedPass):
-    """Turn `memref.copy` into `linalg.copy`; copies of a buffer onto itself go.
+    """Turn `memref.copy` into `linalg.copy`; copies of a buffer onto itself are removed.
 
     ```mlir
     memref.copy %a, %b : memref<?xf32> to memref<?xf32, strided<[1], offset: ?>>

@@ -168,7 +168,7 @@ def slice_operands(offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> tuple[li
 
 
 def extract_slice(x: Any, offsets: Sequence[Mixed], sizes: Sequence[Mixed], kept: Sequence[bool]) -> Any:
-    """`tensor.extract_slice` with unit strides; axes that are not kept have size 1 and go."""
+    """`tensor.extract_slice` with unit strides; axes that are not kept have size 1 and are dropped."""
     operands, attributes, groups = slice_operands(offsets, sizes)
     shape = tuple(s for s, keep in zip(static(sizes), kept, strict=True) if keep)
     if not operands and list(attributes["static_sizes"]) == list(x.type.shape) and all(kept):

@@ -37,7 +37,7 @@ class LowerLibdeviceCalls(RaggedPass):
     ```
 
     libdevice is then needed for true functions only, and square roots are correctly rounded:
-    libdevice's own is not, unless it is told. Declarations that nothing calls go. Runs after
+    libdevice's own is not, unless it is told. Declarations that nothing calls are removed. Runs after
     convert-gpu-to-nvvm, which turns the intrinsics into the calls.
     """
 

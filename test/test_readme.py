@@ -1,15 +1,25 @@
-"""README's Python runs as it is written."""
+"""The Python of README and of the page of stages runs as it is written, and their links lead somewhere."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from conftest import ROOT
 from ragged_dialect import RuntimeCheckError
 
-BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+LONGEST = 130
+
+
+def blocks(page: str) -> list[str]:
+    """The Python on a page."""
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
+
+
+BLOCKS = blocks("README.md")
 
 
 def _run(block: str) -> None:
@@ -20,8 +30,18 @@ def _run(block: str) -> None:
     assert str(raised.value) == expected.strip()
 
 
-def test_there_are_examples() -> None:
-    assert len(BLOCKS) >= 3
+def test_it_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= LONGEST
+    assert len(BLOCKS) == 2
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = page.read_text()
+    targets = [link.split("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
+    assert not [target for target in targets if target and not (page.parent / target).exists()]
+    if page.name == "README.md":
+        assert {f"docs/{other.name}" for other in PAGES if other.parent.name == "docs"} <= set(targets)
 
 
 def test_the_first_example(capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,7 +57,8 @@ def test_the_same_in_mlir(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_stages_print(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(ROOT)
-    exec(compile(BLOCKS[2], "README.md", "exec"), {})
+    (block,) = blocks("docs/stages.md")
+    exec(compile(block, "stages.md", "exec"), {})
     printed = capsys.readouterr().out
     assert "scf.forall" in printed
     assert "llvm.func" in printed

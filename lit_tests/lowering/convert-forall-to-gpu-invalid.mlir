@@ -24,7 +24,7 @@ func.func @op(%x: memref<4xf32>, %y: memref<4xf32>) {
 func.func @temporary(%x: memref<4xindex>) {
   scf.forall (%b) in (4) {
     %n = memref.load %x[%b] : memref<4xindex>
-    // expected-error@below {{expected a temporary of a size that the host knows or a slice of a result has, got neither}}
+    // expected-error@below {{expected a temporary of a size that is known at launch or that a slice of a result has, got neither}}
     %t = memref.alloc(%n) : memref<?xindex>
     memref.store %n, %t[%b] : memref<?xindex>
   }

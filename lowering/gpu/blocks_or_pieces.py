@@ -3,7 +3,7 @@
 A block per component reads a component once from far away and from cache after that, but one that is much
 longer than the others keeps a block busy while all else waits, and blocks for short ones have more to do with
 starting than with their rows. Balanced pieces do not care, but read the rows again for each of them. How many
-rows and components there are the host knows; how long the longest component is only the data tells: a kernel
+rows and components there are is known at launch; how long the longest component is only the data tells: a kernel
 looks, and the kernels of the other way return at once. Nobody waits for the answer.
 
 The bounds are estimates by a model: a block reads 20 bytes a nanosecond, takes some microseconds when it has

@@ -1,4 +1,4 @@
-"""Fills that only say where a reduction starts: the scalar goes to the reduction, the fill goes."""
+"""Fills that only say where a reduction starts: the scalar becomes part of the reduction, the fill is removed."""
 
 from __future__ import annotations
 

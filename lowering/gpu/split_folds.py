@@ -56,7 +56,7 @@ def _loops(op: Any) -> Generator[Any]:
 
 def _tiles(loop: Any, forall: Any, written: set[Any]) -> VectorTiles | None:
     """The tiles of a loop that may run before the forall, and where something in it keeps it from running: all that
-    it needs the host knows, and so that it reads within bounds. None of others."""
+    it needs is known at launch, and so that it reads within bounds. None of others."""
     loads = find_ops(loop, "memref.load")
     if not all(is_known(x, forall) for x in captures([loop])) or any(root(x.operands[0]) in written for x in loads):
         return None

@@ -1,7 +1,7 @@
 """Where buffers that a device body allocates live.
 
 In this order: shared memory, when the size is static and fits; global scratch with one slot per
-block, when the host knows the size; global scratch of storage size, when the size is that of a
+block, when the size is known at launch; global scratch of storage size, when the size is that of a
 slice of a result (a component): the block uses the same slice of the scratch. Blocks write disjoint
 slices of their results; what they read may overlap.
 """
@@ -79,7 +79,7 @@ class Temporaries:
             storage = self._storage(*buffer)
             if storage is not None:
                 return Slice(size, storage, start)
-        message = "expected a temporary of a size that the host knows or a slice of a result has, got neither"
+        message = "expected a temporary of a size that is known at launch or that a slice of a result has, got neither"
         raise PassFailure(alloc, message)
 
     def _storage(self, whole: Any, dim: int) -> Mixed | None:

@@ -117,7 +117,7 @@ def on_host(x: Any, forall: Any) -> Mixed:
 
 
 def _conditions(loop: Any, forall: Any) -> list[Any]:
-    """What the host knows of the conditions for a loop to run."""
+    """What is known at launch of the conditions for a loop to run."""
     found: list[Any] = []
     inner, outer = loop, loop.parent.operation
     while outer != forall:

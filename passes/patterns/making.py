@@ -1,4 +1,4 @@
-"""Empties take their structure from its root; facts join; annotations that say nothing go."""
+"""Empties take their structure from its root; facts join; annotations that say nothing are removed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ragged_dialect.types import is_ragged, is_tensor
 
 def empty_of_root(op: Any, rewriter: Rewriter) -> bool:
     """empty(like: y) -> empty(like: x), where y has its structure from x. Equal likes become one,
-    likes that no level comes from go."""
+    likes that no level comes from are removed."""
     values = list(op.operands)
     likes = [v for v in values if is_tensor(v.type)]
     extents = values[len(likes) :]
@@ -91,7 +91,7 @@ def order_assumes(op: Any, rewriter: Rewriter) -> bool:
 
 
 def assume_of_nothing(op: Any, rewriter: Rewriter) -> bool:
-    """Facts that always hold, or hold of the static extent, are dropped; an assume without facts goes."""
+    """Facts that always hold, or hold of the static extent, are dropped; an assume without facts is removed."""
     facts, level = _facts(op), int_attr(op, "level")
     kept = _open_facts(facts, shape(op.operands[0]).shape[level])
     if kept == facts:

@@ -99,13 +99,13 @@ def _last_bit(loop: Loop) -> Any:
 
 @register(BODIES, "left_shift")
 def left_shift(loop: Loop, a: Any, b: Any) -> Any:
-    """a times 2 to the b; 0 where all bits go."""
+    """a times 2 to the b; 0 where all bits are shifted out."""
     inside = arith.andi(compare("ge", b, loop.number(0)), compare("le", b, _last_bit(loop)))
     return select(inside, arith.shli(a, select(inside, b, loop.number(0))), loop.number(0))
 
 
 @register(BODIES, "right_shift")
 def right_shift(loop: Loop, a: Any, b: Any) -> Any:
-    """a by 2 to the b, rounded down; the sign where all bits go."""
+    """a by 2 to the b, rounded down; the sign where all bits are shifted out."""
     inside = arith.andi(compare("ge", b, loop.number(0)), compare("le", b, _last_bit(loop)))
     return arith.shrsi(a, select(inside, b, _last_bit(loop)))

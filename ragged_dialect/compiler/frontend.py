@@ -50,7 +50,7 @@ def find_entry(module: Any, name: str | None) -> Any:
 
 
 def keep_only(module: Any, entry: Any) -> None:
-    """Functions that the entry does not reach go; the others become private, which says that only
+    """Functions that the entry does not reach are removed; the others become private, which says that only
     the entry checks its arguments. CompileError for a call of a function without a body."""
     for function in functions(module).values():
         if function != entry:
