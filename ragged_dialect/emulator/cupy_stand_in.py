@@ -199,6 +199,11 @@ class Array:
     def __cuda_array_interface__(self) -> dict[str, Any]:
         return {"data": (self.data.ptr, False), "shape": self.shape, "typestr": self.dtype.str, "version": 3}
 
+    @property
+    def device(self) -> Device:
+        """Where it is."""
+        return Device(self.cupy, self.data.device_id)
+
     def __getitem__(self, index: Any) -> Array:
         return self._view(self.host[(*index, ...) if isinstance(index, tuple) else index])
 
@@ -243,10 +248,31 @@ class Array:
         """The same memory."""
         return kind(self.cupy, self.host, self.data.device_id, self.data.mem)
 
+    def __sub__(self, other: Array) -> Array:
+        """Differences of equal shapes."""
+        return self._later(lambda: self.host - other.host)
+
     def _later(self, make: Callable[[], Any], dtype: Any = None) -> Array:
         made = self.cupy.empty(self.shape, dtype or self.dtype)
         self.cupy.cuda.current.add(lambda: made.store(..., make()))
         return made
+
+
+class Device:
+    """A device by its number, current in a `with`."""
+
+    def __init__(self, cupy: Any, number: int) -> None:
+        self.cupy, self.id = cupy, number
+        self.compute_capability = cupy.capability
+
+    def __enter__(self) -> Device:
+        if not 0 <= self.id < self.cupy.devices:
+            raise CUDARuntimeError("cudaErrorInvalidDevice: invalid device ordinal")
+        self.before, self.cupy.device = self.cupy.device, self.id
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.cupy.device = self.before
 
 
 class Module:
@@ -304,7 +330,7 @@ class StandIn(types.ModuleType):
             driver=types.SimpleNamespace(CUDADriverError=CUDADriverError),
             memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError, UnownedMemory=UnownedMemory),
             function=types.SimpleNamespace(Module=lambda: Module(self)),
-            Device=lambda: types.SimpleNamespace(compute_capability=self.capability),
+            Device=lambda number=None: Device(self, self.device if number is None else number),
             Event=Event,
             alloc_pinned_memory=PinnedMemory,
             Stream=lambda **_: self.stream(16 * next(self._streams)),
@@ -336,7 +362,7 @@ class StandIn(types.ModuleType):
         start = REACH + -(raw.ctypes.data + REACH) % ALIGNMENT
         memory = PooledMemory(raw.ctypes.data + start, size)
         self._blocks.add(memory)
-        return Array(self, raw[start : start + size].view(dtype).reshape(shape), 0, memory)
+        return Array(self, raw[start : start + size].view(dtype).reshape(shape), self.device, memory)
 
     def zeros(self, shape: Any, dtype: Any) -> Array:
         """A new array of zeros."""
