@@ -26,7 +26,7 @@ from support.matrix import (
 from conftest import ROOT
 from ragged_dialect.emulator.cupy_stand_in import StandIn
 
-SHARE = {"cpu": 32, "emulator": 64, "gpu": 64}
+SHARE = {"cpu": 48, "emulator": 96, "gpu": 96}
 """The quick run takes one cell in so many of every op. Compiling for a GPU takes longer."""
 GUARDED_SHARE = 192
 
