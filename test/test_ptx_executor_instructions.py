@@ -334,6 +334,18 @@ def test_flush_to_zero_of_halves() -> None:
     same(found.view(np.float16), np.array([0, -0.0, 2**-14, 1], np.float16))
 
 
+# 9.7.3.14, 9.7.3.17: the gross approximations of f64
+@pytest.mark.parametrize(("name", "reference"), [("rcp", lambda x: 1 / x), ("rsqrt", lambda x: 1 / np.sqrt(x))])
+def test_gross_approximations(name: str, reference: Reference) -> None:
+    a = np.concatenate([np.abs(finite(floats("f64"))), [5e-324, 0, np.inf, 1, 3]])
+    found = run(f"{name}.approx.ftz.f64 %d, %a", ["f64"], "f64", a)
+    with np.errstate(all="ignore"):
+        wanted = reference(np.where(a < 2.0**-1022, 0, a))
+    wanted = np.where(wanted < 2.0**-1022, 0, wanted)
+    np.testing.assert_allclose(found, wanted, rtol=2**-20)
+    assert not (found.view(np.uint64) & 0xFFFFFFFF).any()
+
+
 # 9.7.3 (f32x2, PTX 8.6), 9.7.4: packed floats
 @pytest.mark.parametrize(("kind", "element"), [("f16x2", "f16"), ("bf16x2", "bf16"), ("f32x2", "f32")])
 def test_packed(kind: str, element: str) -> None:

@@ -15,8 +15,13 @@ _SCALAR = r"f16|bf16|f32|f64"
 _ANY = rf"{_SCALAR}|f16x2|bf16x2"
 _ARITHMETIC = rf"{_ANY}|f32x2"
 _OPERATORS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
-_SMALLEST = {"half": "0xH0400", "bfloat": "0xR0080", "float": "0x3810000000000000"}
-"""The least normal numbers: 2^-14 and 2^-126."""
+_SMALLEST = {
+    "half": "0xH0400",
+    "bfloat": "0xR0080",
+    "float": "0x3810000000000000",
+    "double": "0x0010000000000000",
+}
+"""The least normal numbers: 2^-14, 2^-126 and 2^-1022."""
 _LLVM_SUFFIX = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
 _ROUNDINGS = {"rni": "roundeven", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
 _FUNCTIONS = {"ex2": "exp2", "lg2": "log2", "sin": "sin", "cos": "cos", "sqrt": "sqrt"}
@@ -147,6 +152,16 @@ def _unary(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None:
     _finish(body, operands[0], kind, value, flush, False)
 
 
+def _high_half(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None:
+    """`rcp.approx.ftz.f64`, `rsqrt.approx.ftz.f64`: the lower 32 bits are 0."""
+    kind = TYPES["f64"]
+    (a,) = _inputs(body, operands[1:], kind, True)
+    root = _function(body, "sqrt", kind, [a]) if match["op"] == "rsqrt" else a
+    quotient = _flushed(body, True, kind, body.emit(f"fdiv double 1.0, {root}"))
+    bits = body.emit(f"and i64 {body.emit(f'bitcast double {quotient} to i64')}, -4294967296")
+    body.set(operands[0], kind, body.emit(f"bitcast i64 {bits} to double"))
+
+
 def _extremum(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None:
     """Without `.NaN` the other operand where one is a NaN; -0 is below +0."""
     kind, flush = TYPES[match["type"]], bool(match["ftz"])
@@ -242,6 +257,7 @@ _TABLE: tuple[tuple[str, Rule], ...] = (
     (r"(?P<op>add|sub|fma)\.rn(?P<sat>\.sat)?\.f32\.(?P<type>f16|bf16)", _mixed),
     (rf"fma\.rn{_END}(?P<relu>\.relu)?\.(?P<type>{_ARITHMETIC})", _fma),
     (rf"(?P<op>neg|abs)(?P<ftz>\.ftz)?\.(?P<type>{_ANY})", _unary),
+    (r"(?P<op>rcp|rsqrt)\.approx\.ftz\.f64", _high_half),
     (r"(?P<op>rcp|sqrt|rsqrt|ex2|lg2|sin|cos|tanh)\.(?:rn|approx)(?P<ftz>\.ftz)?\.(?P<type>f32|f64)", _unary),
     (rf"(?P<op>min|max)(?P<ftz>\.ftz)?(?P<nan>\.NaN)?\.(?P<type>{_ANY})", _extremum),
     (r"copysign\.(?P<type>f32|f64)", _copysign),
