@@ -16,7 +16,7 @@ import pytest
 from support.matrix import keys
 from support.ptx_sweep import variants
 from support.schedule_programs import DTYPES, FLOATS, PROGRAMS
-from support.softmax_programs import softmax_of
+from support.softmax_programs import MIXED, softmax_of
 
 import ragged_dialect as rg
 from ragged_dialect.reference import run
@@ -44,7 +44,6 @@ LONG, SHORT = (
     for n, lengths in enumerate(([3, 1, 5, 40, 0, 2], [2, 4, 0, 3, 1, 70]))
 )
 
-MIXED = (("f16", "f32"), ("bf16", "f32"), ("i8", "f32"), ("i8", "f64"), ("f32", "f64"), ("f64", "f32"))
 MIXED_WIDTHS = (2, 3, 4, 5, 6, 7, 10, 12, 20, 22, 33, 36, 66, 100)
 QUICK = (("f16", "f32", 6),)
 

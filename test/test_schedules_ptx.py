@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support.schedule_programs import DTYPES, PROGRAMS, assembled, lowered, main_kernels
+from support.softmax_programs import MIXED, softmax_of
 
 from conftest import ROOT
 from ragged_dialect.compiler.device import KernelOptions, ptx_program
@@ -25,10 +26,14 @@ QUICK = ("f32", "sm_90")
 ODD = (6, 33)
 """Numbers of features that no access of 16 bytes divides."""
 
+SPILLED = 24
+"""Bytes that a softmax in f64 over 100 features spills: two reductions with exponentials in one body take more than
+128 registers (docs/ptx.md)."""
+
 REGISTERS = {"flat": 64, "row": 80, "gather": 64, "segment": 80, "balanced": 80, "general": 80, "serial": 40}
 """The most a kernel of a schedule may take: 1024 threads fit on a multiprocessor, of balanced 768."""
 
-LONG_REGISTERS = {"segment": 128, "general": 128}
+LONG_REGISTERS = {"segment": 128, "general": 128, "balanced": 128}
 """The most where a reduction has elements of 64 bits: 512 threads fit."""
 
 DIVISIONS = {"balanced": 3}
@@ -109,6 +114,19 @@ def test_nothing_is_spilled(name: str, dtype: str, arch: str, width: int) -> Non
             assert report.warnings == (), kernel
             assert report.sass is not None
             assert report.sass.local == 0, kernel
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("width", [6, 64, 100])
+@pytest.mark.parametrize(("given", "made"), MIXED)
+def test_mixed_types_spill_what_is_listed(given: str, made: str, width: int, arch: str) -> None:
+    limit = SPILLED if (made, width) == ("f64", 100) else 0
+    for narrow in (False, True):
+        program = ptx_program(softmax_of(given, made, width), None, True, arch, kernels=KernelOptions(narrow))
+        for report in check(program.kernels, arch):
+            assert max(report.spill_stores, report.spill_loads) <= limit, report.name
+            assert report.warnings == (), report.name
 
 
 @pytest.mark.slow

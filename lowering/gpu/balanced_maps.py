@@ -12,7 +12,7 @@ from typing import Any
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.buffers import extent
+from ragged_dialect.lowering.buffers import extent, is_buffer
 from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu import general
@@ -21,11 +21,14 @@ from ragged_dialect.lowering.gpu.balanced_lanes import Lanes
 from ragged_dialect.lowering.gpu.balanced_map_match import MappedComponents, RowMap
 from ragged_dialect.lowering.gpu.balanced_search import ended, ended_by_warp
 from ragged_dialect.lowering.gpu.component_rows import host_rows
-from ragged_dialect.lowering.gpu.kernel import Kernel
+from ragged_dialect.lowering.gpu.general import FEWER_RESIDENT, LONG_RESIDENT
+from ragged_dialect.lowering.gpu.kernel import REGISTER_BYTES, REGISTERS, REGISTERS_FOR, Kernel
 from ragged_dialect.lowering.gpu.points import Payload, Point
+from ragged_dialect.lowering.gpu.shared_memory import byte_size
 from ragged_dialect.lowering.gpu.shuffle import WARP
 from ragged_dialect.lowering.gpu.status import Guards
 from ragged_dialect.lowering.gpu.thread_loops import below, guarded, with_index
+from ragged_dialect.lowering.nested import ops_in
 
 BATCHES = 2
 """Times that a thread has as many rows as it can have in flight, at least: fewer, and finding the components of a
@@ -46,8 +49,17 @@ def schedule(found: MappedComponents, module: Any, name: str, guards: Guards, th
             suffix = f"_{number}" if number else ""
             kernel = Kernel(name + suffix, threads, module, guards)
             kernel.open()
+            kernel.keep_resident(_resident(row_map.op))
             _MapKernel(found, row_map, kernel, unroll).lower()
     forall.erase()
+
+
+def _resident(op: Any) -> int:
+    """Threads that shall fit on a multiprocessor: divisions and functions take registers for every row in flight."""
+    longest = max((byte_size(x.type.element_type) for x in op.operands if is_buffer(x)), default=0)
+    if not any(inner.name == "arith.divf" or inner.name.startswith("math.") for inner in ops_in(op)):
+        return REGISTERS_FOR
+    return LONG_RESIDENT if longest > REGISTER_BYTES else FEWER_RESIDENT
 
 
 class _MapKernel:
@@ -57,13 +69,18 @@ class _MapKernel:
         self.row_map = row_map
         self.forall = found.forall
         self.kernel = kernel
-        self.unroll = unroll
         with ir.InsertionPoint(kernel.end):
             used = captured(found, [row_map.op], [found.low, found.high, *row_map.extents.values()])
             self.code = ComponentCode(found, {x: kernel.value(x, self.forall) for x in used})
             extents = {d: n if isinstance(n, int) else kernel.scalar(n) for d, n in row_map.extents.items()}
             with self.code.placed(row_map.op, emit.value(0)) as placed:
                 self.lanes = Lanes.of(placed, row_map.loop, extents, kernel.threads, wide_rows=False)
+            self.unroll = min(unroll, max(1, REGISTERS // self._registers()))
+
+    def _registers(self) -> int:
+        """What the values of a row take of a thread's registers: of short elements beside long ones there are many."""
+        buffers = [x.type.element_type for x in self.row_map.op.operands if is_buffer(x)]
+        return max(1, self.lanes.width * sum(map(byte_size, buffers)) // REGISTER_BYTES)
 
     def lower(self) -> None:
         """Emit kernel and launch before the forall."""

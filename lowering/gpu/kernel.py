@@ -26,6 +26,9 @@ shared memory LLVM takes it for granted, and PTX declares it only where it is wr
 REGISTERS_FOR = 1024
 """Threads that shall fit on a multiprocessor: less, and ptxas keeps too few loads in flight."""
 
+REGISTERS, REGISTER_BYTES = 65_536 // REGISTERS_FOR, 4
+"""Registers that a thread has then (CUDA C++ Programming Guide: 64 K on a multiprocessor, of 32 bits each)."""
+
 WIDE = "ragged.wide"
 """Attribute of a kernel, and of a forall that becomes one, that needs 64-bit indices whatever the extents: it checks
 index vectors, which may hold anything."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+MIXED = (("f16", "f32"), ("bf16", "f32"), ("i8", "f32"), ("i8", "f64"), ("f32", "f64"), ("f64", "f32"))
+"""Element types that are read and computed in."""
+
 _LOWEST = {"f16": "0xFC00", "bf16": "0xFF80", "f32": "0xFF800000", "f64": "0xFFF0000000000000", "i8": "-128"}
 
 _TEXT = """
