@@ -37,7 +37,7 @@ def with_shape(
         to = moved(dim)
         if to is not None and kind in _VECTORS[shape.layout.letter(to)]:
             made[kind, to] = vector
-            if dim in parts.windows:
+            if dim in parts.windows and not any(at == to for _, at in new):
                 windows[to] = parts.windows[dim]
     made.update(new)
     known = dict(extents or {})
@@ -49,17 +49,18 @@ def with_shape(
     needed = {dim: known[dim] for dim in range(shape.rank) if shape.has_extent_part(dim)}
     held = parts.held if values is None else values
     if isinstance(held, Pending):
-        held = held.viewed(lambda dim: _same_level(parts, shape, dim, moved, {at for _, at in new}))
+        changed = set(extents or {})
+        held = held.viewed(lambda dim: _same_level(parts, shape, dim, moved, {at for _, at in new}, changed))
     return Parts(parts.ctx, shape, held, made, needed, windows)
 
 
 def _same_level(
-    parts: Parts, shape: RaggedShape, dim: int, moved: Callable[[int], int | None], new: Set[int]
+    parts: Parts, shape: RaggedShape, dim: int, moved: Callable[[int], int | None], new: Set[int], changed: Set[int]
 ) -> int | None:
-    """The dim of a view that has the same indices, and the same storage under each of them, as a leading dense dim
-    of a value. Not one that was merged with the level below, or split, or partitioned."""
+    """The dim of a view that has the same indices, and storage of the same under each of them, as a leading dense dim
+    of a value. Not one that was merged with the level below, split, partitioned or sliced (`changed` extents)."""
     to = moved(dim)
-    if to is None:
+    if to is None or to in changed:
         return None
     axis, at = parts.layout.locate(dim)
     if shape.layout.locate(to) != (axis, at) or any(moved(dim - k) != to - k for k in range(1, at + 1)):

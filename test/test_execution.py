@@ -213,33 +213,6 @@ def test_rows_without_features(compile: Compile) -> None:
     assert compile(NO_FEATURES)((np.zeros((5, 0), np.float32), np.array([0, 2, 5]))).shape == (0,)
 
 
-OTHER_COMPONENTS = """
-#pairs = #ragged.layout<"dr|dr">
-#all = affine_map<(b, i, c, j) -> (b, i, c, j)>
-#each = affine_map<(b, i, c, j) -> (b, c)>
-func.func @f(%x: tensor<?x?x?x?xf32, #pairs>, %bias: tensor<?x?xf32>) -> tensor<?x?x?xf32, #ragged.layout<"dr|d">> {
-  %e = ragged.empty %x : (tensor<?x?x?x?xf32, #pairs>) -> tensor<?x?x?x?xf32, #pairs>
-  %y = linalg.generic {indexing_maps = [#all, #each, #all],
-      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
-      ins(%x, %bias : tensor<?x?x?x?xf32, #pairs>, tensor<?x?xf32>) outs(%e : tensor<?x?x?x?xf32, #pairs>) {
-  ^bb0(%a: f32, %b: f32, %o: f32):
-    %s = arith.addf %a, %b : f32
-    linalg.yield %s : f32
-  } -> tensor<?x?x?x?xf32, #pairs>
-  %m = ragged.merge %y {dim = 2} : (tensor<?x?x?x?xf32, #pairs>) -> tensor<?x?x?xf32, #ragged.layout<"dr|d">>
-  %r = arith.negf %m : tensor<?x?x?xf32, #ragged.layout<"dr|d">>
-  return %r : tensor<?x?x?xf32, #ragged.layout<"dr|d">>
-}
-"""
-
-
-def test_a_view_has_other_components(compile: Compile) -> None:
-    """What runs over merged rows does not run with the loop over the components they were in."""
-    x, bias = np.arange(16, dtype=np.float32).reshape(2, 8), np.array([[1, 2], [3, 4]], np.float32)
-    values, _ = compile(OTHER_COMPONENTS)((x, np.array([0, 1, 2]), np.array([0, 5, 8])), bias)
-    np.testing.assert_array_equal(values, -(x + np.repeat(bias, [5, 3], axis=1)))
-
-
 def test_layouts_are_inferred_before_the_signature(compile: Compile) -> None:
     text = f"""
     func.func @f(%x: tensor<?x?xf32>) -> {X} {{

@@ -1,0 +1,97 @@
+"""Views of what a loop over components makes: what reads them joins the loop only where its indices mean the same."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pytest
+from support.targets import Compile
+
+from ragged_dialect.reference import run
+
+MERGED = """
+#pairs = #ragged.layout<"dr|dr">
+#all = affine_map<(b, i, c, j) -> (b, i, c, j)>
+#each = affine_map<(b, i, c, j) -> (b, c)>
+func.func @f(%x: tensor<?x?x?x?xi32, #pairs>, %bias: tensor<?x?xi32>) -> tensor<?x?x?xi32, #ragged.layout<"dr|d">> {
+  %e = ragged.empty %x : (tensor<?x?x?x?xi32, #pairs>) -> tensor<?x?x?x?xi32, #pairs>
+  %y = linalg.generic {indexing_maps = [#all, #each, #all],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%x, %bias : tensor<?x?x?x?xi32, #pairs>, tensor<?x?xi32>) outs(%e : tensor<?x?x?x?xi32, #pairs>) {
+  ^bb0(%a: i32, %b: i32, %o: i32):
+    %s = arith.addi %a, %b : i32
+    linalg.yield %s : i32
+  } -> tensor<?x?x?x?xi32, #pairs>
+  %m = ragged.merge %y {dim = 2} : (tensor<?x?x?x?xi32, #pairs>) -> tensor<?x?x?xi32, #ragged.layout<"dr|d">>
+  %r = arith.muli %m, %m : tensor<?x?x?xi32, #ragged.layout<"dr|d">>
+  return %r : tensor<?x?x?xi32, #ragged.layout<"dr|d">>
+}
+"""
+SLICED = """
+#l = #ragged.layout<"ddr">
+#w = #ragged.layout<"ddw">
+#all = affine_map<(a, b, i) -> (a, b, i)>
+#each = affine_map<(a, b, i) -> (a)>
+func.func @f(%x: tensor<2x4x?xi32, #l>, %bias: tensor<2xi32>, %lo: index, %hi: index) -> tensor<2x?x?xi32, #w> {
+  %e = ragged.empty %x : (tensor<2x4x?xi32, #l>) -> tensor<2x4x?xi32, #l>
+  %y = linalg.generic {indexing_maps = [#all, #each, #all], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %bias : tensor<2x4x?xi32, #l>, tensor<2xi32>) outs(%e : tensor<2x4x?xi32, #l>) {
+  ^bb0(%a: i32, %b: i32, %o: i32):
+    %s = arith.addi %a, %b : i32
+    linalg.yield %s : i32
+  } -> tensor<2x4x?xi32, #l>
+  %s = ragged.slice %y, %lo, %hi {dim = 1} : (tensor<2x4x?xi32, #l>, index, index) -> tensor<2x?x?xi32, #w>
+  %r = arith.muli %s, %s : tensor<2x?x?xi32, #w>
+  return %r : tensor<2x?x?xi32, #w>
+}
+"""
+SCALED = """
+#w = #ragged.layout<"dw|d">
+#flat = #ragged.layout<"dw">
+#r = #ragged.layout<"dr">
+#all = affine_map<(b, i, d) -> (b, i, d)>
+#each = affine_map<(b, i, d) -> (b, d)>
+func.func @f(%x: tensor<?x?x2xi32, #w>, %bias: tensor<?x2xi32>) -> tensor<?x?xi32, #r> {
+  %e = ragged.empty %x : (tensor<?x?x2xi32, #w>) -> tensor<?x?x2xi32, #w>
+  %y = linalg.generic {indexing_maps = [#all, #each, #all], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %bias : tensor<?x?x2xi32, #w>, tensor<?x2xi32>) outs(%e : tensor<?x?x2xi32, #w>) {
+  ^bb0(%a: i32, %b: i32, %o: i32):
+    %s = arith.addi %a, %b : i32
+    linalg.yield %s : i32
+  } -> tensor<?x?x2xi32, #w>
+  %m = ragged.merge %y {dim = 1} : (tensor<?x?x2xi32, #w>) -> tensor<?x?xi32, #flat>
+  %c = ragged.concat %m, %m {dim = 1} : (tensor<?x?xi32, #flat>, tensor<?x?xi32, #flat>) -> tensor<?x?xi32, #r>
+  return %c : tensor<?x?xi32, #r>
+}
+"""
+NUMBERS = np.arange(16, dtype=np.int32)
+PAIRS = (NUMBERS.reshape(2, 8), np.array([0, 1, 2]), np.array([0, 5, 8]))
+EIGHT = (NUMBERS, np.array([0, 3, 3, 5, 6, 6, 10, 15, 16]))
+WINDOWS = (NUMBERS.reshape(8, 2), np.array([1, 4]), np.array([2, 3]))
+
+CASES: dict[str, tuple[str, list[Any]]] = {
+    "components that were merged": (MERGED, [PAIRS, np.array([[1, 2], [3, 4]], np.int32)]),
+    "a range of a batch dim": (SLICED, [EIGHT, np.array([7, 9], np.int32), 1, 3]),
+    "no components": (SLICED, [EIGHT, np.array([7, 9], np.int32), 2, 2]),
+    "windows merged with features": (SCALED, [WINDOWS, np.array([[1, 2], [3, 4]], np.int32)]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_views(case: str, compile: Compile) -> None:
+    text, arguments = CASES[case]
+    (expected,) = run(text, "f", arguments)
+    found = compile(text)(*arguments)
+    assert shown(found) == shown(expected)
+
+
+def shown(parts: Any) -> list[Any]:
+    """The elements that windows or components hold, and how many each."""
+    values, *vectors = parts
+    if len(vectors) == 1:
+        return [values.tolist(), np.diff(vectors[0]).tolist()]
+    starts, lengths = vectors[:2]
+    rows = chain.from_iterable(range(a, a + n) for a, n in zip(starts, lengths, strict=True))
+    return [values[list(rows)].tolist(), lengths.tolist()]
