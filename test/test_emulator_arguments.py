@@ -90,6 +90,25 @@ def test_unknown_order() -> None:
         Emulator(lowered(FLOATS, COPY), order="any")
 
 
+COUNTER = """
+@count = internal global i32 0
+define ptx_kernel void @k(ptr %x) {
+  %old = load i32, ptr @count
+  %new = add i32 %old, 1
+  store i32 %new, ptr @count
+  store i32 %new, ptr %x
+  ret void
+}
+"""
+
+
+def test_variables_are_an_emulator_s_own() -> None:
+    for _ in range(2):
+        x = np.zeros(1, np.int32)
+        Emulator(COUNTER, check=False).launch("k", (1, 1, 1), (1, 1, 1), [x])
+        assert x.tolist() == [1]
+
+
 DYNAMIC = "@sm = external addrspace(3) global [0 x i8], align 16"
 RECURSIVE = "define internal void @f() {\n  call void @f()\n  ret void\n}"
 

@@ -65,9 +65,9 @@ def check(state: State, at: int, size: int, access: int, number: int) -> None:
 
 
 def follow(state: State, where: Range, at: int, size: int, kind: int, access: int) -> None:
-    """Note what a store writes; what others read must have been written, by whomever."""
+    """Note what a store writes; what loads read must have been written, by whomever. Atomic accesses may be either."""
     start = where.written + at - where.base
-    if kind == STORE:
+    if kind == STORE or kind == ATOMIC:
         fill(start, 255, size)
         return
     for i in range(0, size + 7 >> 3):

@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from ragged_dialect.emulator.written import Block
+from ragged_dialect.emulator.written import Block, written_from
 
 Launcher = Callable[[str, Any, Any, Any], None]
 POISON = 0xA5
@@ -181,9 +181,9 @@ class Pointer:
         return self.host.reshape(-1).view(np.uint8)
 
     def _mark(self, size: int) -> None:
-        if isinstance(self.mem, PooledMemory):
-            start = self.ptr - self.mem.address
-            self.mem.written[start : start + size] = 0xFF
+        found = written_from(self.ptr)
+        if found is not None:
+            found[:size] = 0xFF
 
 
 class Array:
@@ -227,9 +227,9 @@ class Array:
     def store(self, index: Any, value: Any) -> None:
         """Store, when the stream has got there."""
         self.host[index] = value
-        if isinstance(self.data.mem, PooledMemory) and self.size:
-            start, item = self.data.ptr - self.data.mem.address, self.dtype.itemsize
-            written = np.ndarray(self.shape, f"V{item}", self.data.mem.written, start, self.host.strides)
+        found, item = written_from(self.data.ptr) if self.size else None, self.dtype.itemsize
+        if found is not None:
+            written = np.ndarray(self.shape, f"V{item}", found, 0, self.host.strides)
             written[index] = np.void(b"\xff" * item)
 
     def reshape(self, shape: tuple[int, ...]) -> Array:
@@ -378,6 +378,8 @@ class StandIn(types.ModuleType):
             if blocking:
                 self.cuda.current.synchronize()
             return made
+        if type(value) is Array:
+            return value
         host = value.host if hasattr(value, "host") else np.asarray(_Interface(value.__cuda_array_interface__))
         return Array(self, host, 0, UnownedMemory())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -23,18 +24,29 @@ from ragged_dialect.ptx.backend import LOCK
 
 _ORDERS = {"forward": FORWARD, "reverse": REVERSE, "random": RANDOM}
 _STACK = 1 << 16
+_VARIABLE = re.compile(r"^@[^=]+=(?!.*addrspace\(3\)).*\bglobal\b", re.M)
 _GRID_LIMITS = ((1 << 31) - 1, 65535, 65535)
 _BLOCK_LIMITS = (1024, 1024, 64)
 
 Size = tuple[int, int, int]
 
 
-@lru_cache(maxsize=256)
 def _compiled(llvm_ir: str, addresses: Addresses, arguments: int, check: bool, packed: bool) -> tuple[Program, Code]:
-    """Machine code for the host. Programs have kernels in common: of checks, of index vectors, and those that are
-    the same for several architectures."""
+    """Machine code for the host, of an emulator's own where kernels have variables that keep what is stored."""
+    make = _compiled_anew if _VARIABLE.search(llvm_ir) else _compiled_once
+    return make(llvm_ir, addresses, arguments, check, packed)
+
+
+def _compiled_anew(
+    llvm_ir: str, addresses: Addresses, arguments: int, check: bool, packed: bool
+) -> tuple[Program, Code]:
     program = Program(llvm_ir, addresses, arguments, check, packed)
     return program, Code(program.text, level=0 if check else 1)
+
+
+_compiled_once = lru_cache(maxsize=256)(_compiled_anew)
+"""Programs have kernels in common: of checks, of index vectors, and those that are the same for several
+architectures."""
 
 
 class Emulator:

@@ -164,8 +164,8 @@ def _parse(llvm_ir: str) -> Any:
         module.verify()
     except RuntimeError as error:
         raise EmulatorError(f"expected LLVM IR, got text that LLVM refuses: {error}") from None
-    for variable in module.global_variables:
-        variable.name = re.sub(r"[^\w.-]", "_", variable.name)  # which LLVM prints without quotes, and keeps unique
+    for variable in module.global_variables:  # so that LLVM prints them without quotes; it keeps them unique
+        variable.name = re.sub(r"[^\w.-]", "_", variable.name, flags=re.ASCII)
     return module
 
 

@@ -31,9 +31,15 @@ class Block:
 _BLOCKS: WeakSet[Block] = WeakSet()
 
 
-def written_map(address: int) -> int:
-    """Where the map of an address is; 0 where nobody keeps count."""
+def written_from(address: int) -> Any:
+    """The map from an address to the end of its block; None where nobody keeps count."""
     for block in list(_BLOCKS):
         if block.holds(address):
-            return block.written.ctypes.data + address - block.address
-    return 0
+            return block.written[address - block.address :]
+    return None
+
+
+def written_map(address: int) -> int:
+    """Where the map of an address is; 0 where nobody keeps count."""
+    found = written_from(address)
+    return 0 if found is None else found.ctypes.data

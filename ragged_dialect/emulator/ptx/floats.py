@@ -1,7 +1,7 @@
 """Floating-point instructions (PTX ISA 9.7.3 to 9.7.4, mixed precision 9.7.5) and conversions (9.7.9.21).
 
-Approximate instructions are exact here. Where no rounding is written, a GPU may contract a product and
-a sum into one `fma`; here they are never contracted.
+Approximate instructions are exact here, but for the gross ones of f64. Where no rounding is written, a GPU may
+contract a product and a sum into one `fma`; here they are never contracted.
 """
 
 from __future__ import annotations
@@ -153,9 +153,10 @@ def _unary(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None:
 
 
 def _high_half(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> None:
-    """`rcp.approx.ftz.f64`, `rsqrt.approx.ftz.f64`: the lower 32 bits are 0."""
+    """`rcp.approx.ftz.f64`, `rsqrt.approx.ftz.f64`: of the upper 32 bits, to 32 bits; the lower ones are 0."""
     kind = TYPES["f64"]
-    (a,) = _inputs(body, operands[1:], kind, True)
+    upper = body.emit(f"and i64 {body.value(operands[1], TYPES['b64'])}, -4294967296")
+    a = _flushed(body, True, kind, body.emit(f"bitcast i64 {upper} to double"))
     root = _function(body, "sqrt", kind, [a]) if match["op"] == "rsqrt" else a
     quotient = _flushed(body, True, kind, body.emit(f"fdiv double 1.0, {root}"))
     bits = body.emit(f"and i64 {body.emit(f'bitcast double {quotient} to i64')}, -4294967296")
