@@ -6,9 +6,9 @@ from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.check_conditions import evaluate
-from ragged_dialect.lowering.nested import find_ops
 
 
 def settle(module: Any) -> None:
@@ -20,7 +20,7 @@ def settle(module: Any) -> None:
             op.results[0].replace_all_uses_with(op.operands[0])
         elif not op.parent.name.startswith("linalg."):
             with ir.InsertionPoint(op), op.location:
-                condition = arith.index_castui(emit.index_type(), op.operands[0])
+                condition = arith.index_castui(build.index_type(), op.operands[0])
                 builders.assert_valid([condition], "holds", f"cf.assert: {op.attributes['msg'].value}", 0)
         op.erase()
 

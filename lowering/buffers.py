@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.iteration import expr_uses
-from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.emit import Mixed
-from ragged_dialect.lowering.nested import ops_in
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.types import is_tensor
 
@@ -109,13 +109,13 @@ def extent(x: Any, dim: int) -> Mixed:
     if op is not None and op.name == "memref.subview" and len(op.attributes["static_sizes"]) == len(x.type.shape):
         return starts_and_sizes(op)[1][dim]
     if op is not None and op.name == "memref.collapse_shape":
-        return emit.product(extent(op.operands[0], k.value) for k in op.attributes["reassociation"][dim])
-    return memref.dim(x, emit.value(dim))
+        return build.product(extent(op.operands[0], k.value) for k in op.attributes["reassociation"][dim])
+    return memref.dim(x, build.value(dim))
 
 
 def subview(x: Any, starts: Sequence[Mixed], sizes: Sequence[Mixed], drop_first: bool = False) -> Any:
     """`memref.subview` with unit strides; the first axis, of size 1, goes when asked."""
-    operands, attributes, groups = emit.slice_operands(starts, sizes)
+    operands, attributes, groups = shapes.slice_operands(starts, sizes)
     attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, *groups])
     strides, offset = x.type.get_strides_and_offset()
     if not all(_is_zero(start) for start in starts):
@@ -133,7 +133,9 @@ def range_view(x: Any, dim: int, low: Mixed, size: Mixed) -> Any:
     """A range of one dim of a buffer, as a view."""
     shape = list(enumerate(x.type.shape))
     starts = [low if k == dim else 0 for k, _ in shape]
-    return subview(x, starts, [size if k == dim else s if s != DYNAMIC else emit.value(extent(x, k)) for k, s in shape])
+    return subview(
+        x, starts, [size if k == dim else s if s != DYNAMIC else build.value(extent(x, k)) for k, s in shape]
+    )
 
 
 def touches(op: Any, buffer: Any) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import arith, ir, memref, scf
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
 from ragged_dialect.lowering.exact_sums import SHORT, add_to_pair, loop_with_sums
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 from ragged_dialect.lowering.sum_nests import Sum, SumNest, induction_variable, static_count, sum_nests
@@ -15,8 +15,6 @@ from ragged_dialect.passes.base import RaggedPass
 
 _CELLS = 512
 """Sums of a thread that have pairs at a time, on its stack."""
-
-_EQ, _GT, _GE = 0, 4, 5
 
 
 @dataclass(frozen=True)
@@ -157,9 +155,9 @@ class _Cascade:
         end = ir.InsertionPoint.at_block_terminator(outer.regions[0].blocks[0])
         if loop == self.top:
             with end:
-                first = arith.cmpi(_EQ, induction_variable(outer), low)
-                last = arith.cmpi(_GE, loop.operands[1], high)
-                several = scf.IfOp(arith.cmpi(_GT, arith.subi(high, low), emit.value(chunk)))
+                first = build.equal(induction_variable(outer), low)
+                last = build.at_least(loop.operands[1], high)
+                several = scf.IfOp(build.more(arith.subi(high, low), chunk))
                 with ir.InsertionPoint(several.then_block):
                     self._each(inside, lambda place: place.keep(first, last))
                     scf.yield_([])
@@ -182,7 +180,7 @@ class _Cascade:
                 scf.yield_([])
             return
         at = [
-            emit.sub(ivs.get(induction_variable(loop), induction_variable(loop)), self.bases[loop])
+            build.sub(ivs.get(induction_variable(loop), induction_variable(loop)), self.bases[loop])
             for loop in self.nest.parallel
         ]
         for one, pair in zip(self.nest.sums, self.pairs, strict=True):
@@ -202,14 +200,14 @@ class _Place:
         """Start from what the buffer holds, which stays where there is nothing to add."""
         kind = self.buffer.type.element_type
         memref.store(memref.load(self.buffer, self.indices), self.pair[0], self.at)
-        memref.store(emit.constant(kind, 0.0), self.pair[1], self.at)
-        memref.store(emit.constant(kind, -0.0), self.buffer, self.indices)
+        memref.store(build.constant(kind, 0.0), self.pair[1], self.at)
+        memref.store(build.constant(kind, -0.0), self.buffer, self.indices)
 
     def keep(self, first: Any = None, last: Any = None) -> None:
         """Add the sum of a chunk, and start the next one. With conditions for the first and the last chunk, the pair
         starts from nothing, and its sum is what is left."""
         kind = self.buffer.type.element_type
-        zero, nothing = emit.constant(kind, 0.0), emit.constant(kind, -0.0)
+        zero, nothing = build.constant(kind, 0.0), build.constant(kind, -0.0)
         high, low = (memref.load(part, self.at) for part in self.pair)
         if first is not None:
             high, low = (arith.select(first, zero, part) for part in (high, low))
@@ -228,10 +226,10 @@ def _chunks(loop: Any, size: int, around: Any) -> Any:
     """Let a loop run in chunks, each of which is done by all of `around`; the loop over chunks."""
     low, high = list(loop.operands)[:2]
     with ir.InsertionPoint(around):
-        outer = scf.ForOp(low, high, emit.value(size))
+        outer = scf.ForOp(low, high, build.value(size))
         outer.operation.attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
     with ir.InsertionPoint(outer.body):
-        end = arith.minsi(arith.addi(outer.induction_variable, emit.value(size)), high)
+        end = arith.minsi(arith.addi(outer.induction_variable, build.value(size)), high)
         last = scf.YieldOp([])
     around.move_before(last.operation)
     loop.operands[0], loop.operands[1] = outer.induction_variable, end

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
 
 _FLOAT = {"sum": "addf", "prod": "mulf", "max": "maximumf", "min": "minimumf"}
 _INTEGER = {"sum": "addi", "prod": "muli", "max": "maxsi", "min": "minsi"}
@@ -28,8 +28,8 @@ def combine(kind: str, a: Any, b: Any) -> Any:
 def neutral(kind: str, type_: Any) -> Any:
     """The value that changes nothing: 0, 1, and the extremes of the type."""
     if is_float(type_):
-        return emit.constant(type_, {"sum": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf")}[kind])
+        return build.constant(type_, {"sum": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf")}[kind])
     if type_.width == 1:
-        return emit.constant(type_, {"sum": 0, "prod": 1, "max": 0, "min": 1}[kind])
+        return build.constant(type_, {"sum": 0, "prod": 1, "max": 0, "min": 1}[kind])
     low = -(1 << (type_.width - 1))
-    return emit.constant(type_, {"sum": 0, "prod": 1, "max": low, "min": -low - 1}[kind])
+    return build.constant(type_, {"sum": 0, "prod": 1, "max": low, "min": -low - 1}[kind])

@@ -6,8 +6,8 @@ from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from typing import Any
 
+from ragged_dialect.ir import shapes
 from ragged_dialect.layout import Layout
-from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import shape_of
@@ -71,7 +71,7 @@ class Lowering:
             self._replace_dense(old, parts)
 
     def _replace_dense(self, old: Any, parts: Parts) -> None:
-        new = emit.cast(parts.values, old.type)
+        new = shapes.cast(parts.values, old.type)
         parts.held = new
         old.replace_all_uses_with(new)
 

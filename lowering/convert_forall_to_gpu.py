@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.walk import find_ops, free_symbol, outermost
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.gpu.schedules import GENERAL, SCHEDULE, SCHEDULES, Schedule
 from ragged_dialect.lowering.gpu.status import GATE, Guards, status_of
-from ragged_dialect.lowering.nested import find_ops, free_symbol, outermost
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 MODULE = "kernels"

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import arith, func, ir
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
 from ragged_dialect.lowering.asserts import description, evaluate_assert, settle, statement
-from ragged_dialect.lowering.check_conditions import compare
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.verify import verify_ragged
 
@@ -50,7 +49,7 @@ class ConvertRaggedChecksToCalls(RaggedPass):
         if checks:
             op.attributes["ragged.checks"] = ir.ArrayAttr.get(checks)
             with ir.InsertionPoint.at_block_begin(op.regions[0].blocks[0]):
-                func.FuncOp(REPORT, ([emit.i64()] * STATUS, []), visibility="private")
+                func.FuncOp(REPORT, ([build.i64()] * STATUS, []), visibility="private")
         if not verify_ragged(op, strict=True):
             raise PassFailure(op, "expected no ragged type or op from here on, got those named above")
 
@@ -73,6 +72,6 @@ def _lower_block(block: Any, checks: list[Any], held: frozenset[Any]) -> None:
 def _report(op: Any, checks: list[Any]) -> None:
     record = evaluate_assert(op)
     checks.append(description(op))
-    failed = compare("sge", record[0], 0)
-    number = arith.select(failed, emit.constant(emit.i64(), len(checks)), emit.constant(emit.i64(), 0))
-    func.call([], REPORT, [number, *(emit.to_i64(x) for x in record)])
+    failed = build.at_least(record[0], 0)
+    number = arith.select(failed, build.constant(build.i64(), len(checks)), build.constant(build.i64(), 0))
+    func.call([], REPORT, [number, *(build.to_i64(x) for x in record)])

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, scf
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build, clone, shapes
 from ragged_dialect.lowering.asserts import description, evaluate_assert, settle, statement
-from ragged_dialect.lowering.check_conditions import compare
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.types import is_tensor
 from ragged_dialect.verify import verify_ragged
@@ -99,7 +98,7 @@ def _has_checks(op: Any, checked: set[str]) -> bool:
 
 def _lower_function(state: _State, function: Any) -> None:
     type_ = ir.TypeAttr(function.attributes["function_type"]).value
-    status = [emit.i64()] * STATUS
+    status = [build.i64()] * STATUS
     function.attributes["function_type"] = ir.TypeAttr.get(
         ir.FunctionType.get(list(type_.inputs), [*status, *type_.results])
     )
@@ -171,8 +170,8 @@ def _lower_check(state: _State, op: Any, before: list[Any] | None) -> list[Any]:
     with ir.InsertionPoint(op), op.location:
         if before is None:
             return _evaluate(state, op)
-        fine = arith.cmpi(0, before[0], emit.constant(emit.i64(), 0))
-        guard = scf.IfOp(fine, [emit.i64()] * STATUS, has_else=True)
+        fine = build.equal(before[0], 0)
+        guard = scf.IfOp(fine, [build.i64()] * STATUS, has_else=True)
         with ir.InsertionPoint(guard.then_block):
             scf.yield_(_evaluate(state, op))
         with ir.InsertionPoint(guard.else_block):
@@ -182,9 +181,9 @@ def _lower_check(state: _State, op: Any, before: list[Any] | None) -> list[Any]:
 
 def _evaluate(state: _State, op: Any) -> list[Any]:
     record = evaluate_assert(op)
-    failed = compare("sge", record[0], 0)
-    number = arith.select(failed, emit.constant(emit.i64(), state.number(op)), emit.constant(emit.i64(), 0))
-    return [number, *(emit.to_i64(x) for x in record)]
+    failed = build.at_least(record[0], 0)
+    number = arith.select(failed, build.constant(build.i64(), state.number(op)), build.constant(build.i64(), 0))
+    return [number, *(build.to_i64(x) for x in record)]
 
 
 def _finish(block: Any, status: list[Any]) -> None:
@@ -192,7 +191,7 @@ def _finish(block: Any, status: list[Any]) -> None:
     terminator = _terminator(block)
     with ir.InsertionPoint(terminator), terminator.location:
         ir.Operation.create(
-            terminator.name, operands=[*status, *terminator.operands], attributes=emit.copy_attributes(terminator)
+            terminator.name, operands=[*status, *terminator.operands], attributes=clone.copy_attributes(terminator)
         )
     terminator.erase()
 
@@ -201,9 +200,9 @@ def _with_status(op: Any, operands: list[Any], regions: int) -> Any:
     """The op with status results in front, in place; returns the new op."""
     made = ir.Operation.create(
         op.name,
-        results=[*[emit.i64()] * STATUS, *(r.type for r in op.results)],
+        results=[*[build.i64()] * STATUS, *(r.type for r in op.results)],
         operands=operands,
-        attributes=emit.copy_attributes(op),
+        attributes=clone.copy_attributes(op),
         regions=regions,
     )
     for old, new in zip(op.results, list(made.results)[STATUS:], strict=True):
@@ -267,7 +266,7 @@ def _lower_while(state: _State, op: Any) -> list[Any]:
 
 def _good() -> list[Any]:
     """The status of no failure."""
-    return [emit.constant(emit.i64(), 0)] * STATUS
+    return [build.constant(build.i64(), 0)] * STATUS
 
 
 def _with_carried_status(source: Any, target: Any, at: int) -> tuple[Any, list[Any]]:
@@ -275,7 +274,7 @@ def _with_carried_status(source: Any, target: Any, at: int) -> tuple[Any, list[A
     old block holds uses the new arguments."""
     old = list(source.blocks[0].arguments)
     types = [a.type for a in old]
-    block = target.blocks.append(*types[:at], *[emit.i64()] * STATUS, *types[at:])
+    block = target.blocks.append(*types[:at], *[build.i64()] * STATUS, *types[at:])
     new = list(block.arguments)
     status = new[at : at + STATUS]
     for argument, replacement in zip(old, [*new[:at], *new[at + STATUS :]], strict=True):
@@ -286,8 +285,8 @@ def _with_carried_status(source: Any, target: Any, at: int) -> tuple[Any, list[A
 def _run_while_good(state: _State, source: Any, status: list[Any], otherwise: list[Any]) -> Any:
     """The ops of a region in an scf.if that gives their status and what they yield, or the status at
     hand and `otherwise`."""
-    fine = arith.cmpi(0, status[0], emit.constant(emit.i64(), 0))
-    guard = scf.IfOp(fine, [*[emit.i64()] * STATUS, *(v.type for v in otherwise)], has_else=True)
+    fine = build.equal(status[0], 0)
+    guard = scf.IfOp(fine, [*[build.i64()] * STATUS, *(v.type for v in otherwise)], has_else=True)
     _move(source.blocks[0], guard.then_block)
     with ir.InsertionPoint(guard.else_block):
         scf.yield_([*status, *otherwise])
@@ -327,9 +326,9 @@ def _guard(state: _State, block: Any, op: Any, status: list[Any], held: frozense
     at = next(k for k, o in enumerate(operations) if o.operation == op)
     rest = operations[at + 1 :]
     terminator = rest[-1].operation
-    types = [*[emit.i64()] * STATUS, *(v.type for v in terminator.operands)]
+    types = [*[build.i64()] * STATUS, *(v.type for v in terminator.operands)]
     with ir.InsertionPoint(op), op.location:
-        fine = arith.cmpi(0, status[0], emit.constant(emit.i64(), 0))
+        fine = build.equal(status[0], 0)
         guard = scf.IfOp(fine, types, has_else=True)
     for inner in rest[:-1]:
         inner.operation.detach_from_parent()
@@ -339,7 +338,7 @@ def _guard(state: _State, block: Any, op: Any, status: list[Any], held: frozense
     with ir.InsertionPoint(guard.else_block), terminator.location:
         scf.yield_([*status, *(_nothing(v.type, status[0]) for v in terminator.operands)])
     with ir.InsertionPoint(terminator), terminator.location:
-        ir.Operation.create(terminator.name, operands=list(guard.results), attributes=emit.copy_attributes(terminator))
+        ir.Operation.create(terminator.name, operands=list(guard.results), attributes=clone.copy_attributes(terminator))
     terminator.erase()
     op.erase()
     _lower_block(state, guard.then_block, status, held)
@@ -351,6 +350,6 @@ def _nothing(type_: Any, failure: Any) -> Any:
     The extents are 0 in a way that no folder sees (the number of a failed check is above 0): with a
     static shape the two branches would have buffers of different types, and results be copied."""
     if not is_tensor(type_):
-        return emit.constant(type_, 0)
-    zero = emit.minimum(emit.to_index(failure), 0)
-    return emit.empty([zero if s == DYNAMIC else s for s in type_.shape], type_.element_type)
+        return build.constant(type_, 0)
+    zero = build.minimum(build.to_index(failure), 0)
+    return shapes.empty([zero if s == DYNAMIC else s for s in type_.shape], type_.element_type)

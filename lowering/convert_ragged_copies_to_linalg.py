@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.nested import find_ops
+from ragged_dialect.ir import shapes
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
 
@@ -32,5 +32,5 @@ class ConvertRaggedCopiesToLinalg(RaggedPass):
             source, target = copy.operands
             if source != target:
                 with ir.InsertionPoint(copy), copy.location:
-                    emit.copy(source, target)
+                    shapes.copy(source, target)
             copy.erase()

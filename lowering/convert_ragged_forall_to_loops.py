@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref, scf
 from ragged_dialect.generic import indexing_maps, iterator_kinds
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import plain_dim, range_view, require_buffers
 from ragged_dialect.lowering.forall_bounds import counts_of
-from ragged_dialect.lowering.nested import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
 PARALLEL = "ragged.parallel"
@@ -63,15 +63,15 @@ def _convert_block(block: Any, parallel: bool, chunk: int) -> None:
 
 def _convert_forall(op: Any, parallel: bool, chunk: int) -> None:
     counts = counts_of(op)
-    loop = scf.ForOp(emit.value(0), emit.value(emit.product(counts)), emit.value(1))
+    loop = scf.ForOp(build.value(0), build.value(build.product(counts)), build.value(1))
     if parallel:
         loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
     source = op.regions[0].blocks[0]
     with ir.InsertionPoint(loop.body):
         rest, indices = loop.induction_variable, []
         for count in reversed(counts[1:]):
-            outer = emit.divide(rest, count)
-            indices.insert(0, emit.sub(rest, emit.mul(outer, count)))
+            outer = build.divide(rest, count)
+            indices.insert(0, build.sub(rest, build.mul(outer, count)))
             rest = outer
         indices.insert(0, rest)
         for old, new in zip(source.arguments, indices, strict=True):
@@ -99,13 +99,13 @@ def _cut(op: Any, chunk: int) -> None:
     if not found or (static and static[0] * _inner(operands[-1], uses[-1]) <= chunk):
         return
     x, u = found[-1]
-    extent = static[0] if static else memref.dim(x, emit.value(u))
+    extent = static[0] if static else memref.dim(x, build.value(u))
     rows = max(1, chunk // _inner(operands[-1], uses[-1]))
-    loop = scf.ForOp(emit.value(0), emit.value(emit.ceildiv(extent, rows)), emit.value(1))
+    loop = scf.ForOp(build.value(0), build.value(build.ceildiv(extent, rows)), build.value(1))
     loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
     with ir.InsertionPoint(loop.body):
-        low = emit.mul(loop.induction_variable, rows)
-        size = emit.minimum(rows, emit.sub(extent, low))
+        low = build.mul(loop.induction_variable, rows)
+        size = build.minimum(rows, build.sub(extent, low))
         views = [x if u is None or u < 0 else range_view(x, u, low, size) for x, u in zip(operands, uses, strict=True)]
         scf.yield_([])
     op.move_before(list(loop.body.operations)[-1].operation)

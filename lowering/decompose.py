@@ -10,7 +10,7 @@ from typing import Any
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.generic import generic
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build, shapes
 from ragged_dialect.lowering.combiners import neutral
 from ragged_dialect.sources import Source
 from ragged_dialect.types import DYNAMIC, shape_of, tensor_type
@@ -22,7 +22,7 @@ def empty_without(x: Any, dim: int, element: Any) -> Any:
     kept = [d for d in range(len(x.type.shape)) if d != dim]
     result = tensor_type(shape, element)
     if shape.layout.is_dense:
-        return emit.empty([_extent(x, d) for d in kept], element)
+        return shapes.empty([_extent(x, d) for d in kept], element)
     likes = [None if shape.layout.is_plain(new) else Source(0, old) for new, old in enumerate(kept)]
     extents = [_extent(x, old) for new, old in enumerate(kept) if likes[new] is None and shape.shape[new] is None]
     return builders.empty([x], result, likes, extents)
@@ -31,7 +31,7 @@ def empty_without(x: Any, dim: int, element: Any) -> Any:
 def _extent(x: Any, dim: int) -> Any:
     """Extent of a dense dim; of the outer part of a split plain dim the number of tiles."""
     size = x.type.shape[dim]
-    return size if size != DYNAMIC else emit.dim(x, dim)
+    return size if size != DYNAMIC else shapes.dim(x, dim)
 
 
 def decompose_softmax(op: Any, recompute: bool) -> None:
@@ -102,7 +102,7 @@ class _Softmax:
         return arith.extf(self.wide, x) if x.type != self.wide else x
 
     def _filled(self, kind: str) -> Any:
-        return emit.fill(neutral(kind, self.wide), empty_without(self.source, self.dim, self.wide))
+        return shapes.fill(neutral(kind, self.wide), empty_without(self.source, self.dim, self.wide))
 
     def _power(self, x: Any, top: Any) -> Any:
         return math.exp(arith.subf(self._widened(x), top))
@@ -120,7 +120,7 @@ class _Softmax:
         return self._reduced([self.source], [self._filled("max")], list(self.maps), larger)[0]
 
     def _inverse(self, total: Any) -> Any:
-        one, small = emit.constant(self.wide, 1.0), ir.AffineMap.get_identity(self.rank - 1)
+        one, small = build.constant(self.wide, 1.0), ir.AffineMap.get_identity(self.rank - 1)
         out = empty_without(self.source, self.dim, self.wide)
         kinds = ["parallel"] * (self.rank - 1)
         return generic([total], [out], [small, small], kinds, lambda a: [arith.divf(one, a[0])]).result
@@ -139,6 +139,6 @@ def empty_like(x: Any, element: Any) -> Any:
     """An uninitialised tensor of another element type with the structure of `x`."""
     shape = shape_of(x.type)
     if shape.layout.is_dense:
-        return emit.empty([_extent(x, d) for d in range(shape.rank)], element)
+        return shapes.empty([_extent(x, d) for d in range(shape.rank)], element)
     extents = [_extent(x, d) for d in range(shape.rank) if shape.layout.is_plain(d) and shape.shape[d] is None]
     return builders.empty([x], tensor_type(shape, element), None, extents)

@@ -7,10 +7,11 @@ from typing import Any
 
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.generic import generic, loop_index
+from ragged_dialect.ir import build, flow, shapes
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED, Layout
-from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.lowering import vectors
 from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.making import own_axis, own_starts
 from ragged_dialect.lowering.parts import Parts, Range
 from ragged_dialect.lowering.runs import fill_runs
@@ -58,7 +59,7 @@ class _Empty:
         for dim, source in enumerate(self.sources):
             static = self.shape.shape[dim]
             if source is None:
-                dense[dim] = emit.to_index(next(own)) if static is None else static
+                dense[dim] = build.to_index(next(own)) if static is None else static
             elif self.shape.layout.letter(dim) == "d":
                 dense[dim] = self.likes[source.like].extent(source.level) if static is None else static
         return dense
@@ -70,7 +71,7 @@ class _Empty:
             self.dense[layout.dims(axis)[0]] if letters == "d" else self._axis(axis)
             for axis, letters in enumerate(layout.axes)
         ]
-        self.made.held = emit.cast(emit.empty(sizes, element), storage_type(self.shape, element))
+        self.made.held = shapes.cast(shapes.empty(sizes, element), storage_type(self.shape, element))
         return self.made
 
     def _axis(self, axis: int) -> Mixed:
@@ -80,7 +81,7 @@ class _Empty:
             like, like_axis = same
             dropped = self._dropped_tiles(like, like_axis, axis)
             if self.shape.layout.axes[axis].rstrip("t") == "d":
-                return emit.ceildiv(like.storage_dim(like_axis), dropped)
+                return build.ceildiv(like.storage_dim(like_axis), dropped)
             if dropped == 1:
                 return self._head(like, like_axis, axis)
         return self._walk(axis)
@@ -176,46 +177,46 @@ class _Empty:
             like, source, above = self._above(axis, dim, fixed)
             like_axis, _ = like.layout.locate(source.level)
             elements = like.component(source.level, like.position(like_axis, above))[1]
-            return emit.ceildiv(elements, like.shape.factor(source.level) // self.shape.factor(dim))
+            return build.ceildiv(elements, like.shape.factor(source.level) // self.shape.factor(dim))
 
         letters = self.shape.layout.axes[axis][:levels]
         ragged = [k for k, letter in enumerate(letters) if letter in RAGGED]
         if "t" not in letters and not ragged:
             sizes = [self.dense[d] for d in self.shape.layout.dims(axis)[:levels]]
-            return vectors.generate(emit.product(sizes), lambda i: length(_digits(i, sizes)))
+            return vectors.generate(build.product(sizes), lambda i: length(_digits(i, sizes)))
         if "t" not in letters and len(ragged) == 1:
             return self._lengths_below(axis, ragged[0], levels, length)
-        count = self._visit(axis, levels, [emit.value(0)], lambda _, state: [emit.add(state[0], 1)])[0]
-        init = emit.cast(emit.empty([count], emit.i64()), vector_type())
+        count = self._visit(axis, levels, [build.value(0)], lambda _, state: [build.add(state[0], 1)])[0]
+        init = shapes.cast(shapes.empty([count], build.i64()), vector_type())
 
         def store(fixed: list[Mixed], state: list[Any]) -> list[Any]:
-            return [emit.add(state[0], 1), tensor.insert(emit.to_i64(length(fixed)), state[1], [state[0]])]
+            return [build.add(state[0], 1), tensor.insert(build.to_i64(length(fixed)), state[1], [state[0]])]
 
-        return self._visit(axis, levels, [emit.value(0), init], store)[1]
+        return self._visit(axis, levels, [build.value(0), init], store)[1]
 
     def _lengths_below(self, axis: int, at: int, levels: int, length: Callable[[list[Mixed]], Mixed]) -> Any:
         """`length` of the tuples of some levels, of which only the one `at` is ragged: those under every index
         tuple above that, in parallel."""
         dims = self.shape.layout.dims(axis)
         above, below = [self.dense[d] for d in dims[:at]], [self.dense[d] for d in dims[at + 1 : levels]]
-        inner = emit.product(below)
+        inner = build.product(below)
         offsets = self.made.windows.get(dims[at], self.made.vectors.get(("offsets", dims[at])))
         like = self._same_levels(axis, at)
         elements = vectors.last(offsets) if like is None else positions(like, self._source(dims[at]).level)
 
         def place(q: Any) -> list[Range]:
-            low = emit.load(offsets, q)
-            return [(emit.mul(low, inner), emit.mul(emit.sub(emit.load(offsets, emit.add(q, 1)), low), inner))]
+            low = shapes.load(offsets, q)
+            return [(build.mul(low, inner), build.mul(build.sub(shapes.load(offsets, build.add(q, 1)), low), inner))]
 
         def lengths(q: Any, run: Any) -> Any:
             def element(_: list[Any]) -> list[Any]:
                 with self.ctx.scope():
-                    return [emit.to_i64(length([*_digits(q, above), *_digits(loop_index(0), [0, *below])]))]
+                    return [build.to_i64(length([*_digits(q, above), *_digits(loop_index(0), [0, *below])]))]
 
             return generic([], [run], [ir.AffineMap.get_identity(1)], ["parallel"], element).result
 
-        into = emit.cast(emit.empty([emit.value(emit.mul(elements, inner))], emit.i64()), vector_type())
-        return fill_runs(self.ctx, emit.product(above), into, place, lengths)
+        into = shapes.cast(shapes.empty([build.value(build.mul(elements, inner))], build.i64()), vector_type())
+        return fill_runs(self.ctx, build.product(above), into, place, lengths)
 
     def _extent(self, axis: int, dim: int, fixed: list[Mixed]) -> Mixed:
         if self.shape.layout.letter(dim) == "d":
@@ -237,7 +238,7 @@ class _Empty:
                 with self.ctx.scope():
                     return visit([*fixed, i], carried)
 
-            return emit.for_loop(self._extent(axis, dims[len(fixed)], fixed), state, inner)
+            return flow.for_loop(self._extent(axis, dims[len(fixed)], fixed), state, inner)
 
         return visit([], inits)
 
@@ -246,8 +247,8 @@ def _digits(number: Any, sizes: Sequence[Mixed]) -> list[Mixed]:
     """The index tuple of a place among tuples of some sizes, of which the first one does not count."""
     digits: list[Mixed] = []
     for size in reversed(sizes[1:]):
-        rest = emit.divide(number, emit.maximum(size, 1))
-        digits.insert(0, emit.sub(number, emit.mul(rest, size)))
+        rest = build.divide(number, build.maximum(size, 1))
+        digits.insert(0, build.sub(number, build.mul(rest, size)))
         number = rest
     return [number, *digits]
 

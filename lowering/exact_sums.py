@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build, flow
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 
 SHORT = 64
 """Numbers that may be added one after the other."""
 
-_LT, _GT, _ORDERED = 2, 4, 7
 
 Body = Callable[[Any, list[Any]], list[Any]]
 """The body of a loop: its index and what it carries, to what it carries on."""
@@ -26,7 +25,7 @@ def add_to_pair(high: Any, low: Any, x: Any) -> tuple[Any, Any]:
     left = arith.addf(arith.subf(high, arith.subf(total, rounded)), arith.subf(x, rounded))
     low = arith.addf(low, left)
     # after an overflow the rest is inf - inf, and the total all there is
-    low = arith.select(arith.cmpf(_ORDERED, low, low), low, emit.constant(low.type, 0.0))
+    low = arith.select(arith.cmpf(arith.CmpFPredicate.ORD, low, low), low, build.constant(low.type, 0.0))
     new = arith.addf(total, low)
     return new, arith.subf(low, arith.subf(new, total))
 
@@ -34,27 +33,27 @@ def add_to_pair(high: Any, low: Any, x: Any) -> tuple[Any, Any]:
 def loop_with_sums(
     low: Any, step: int, high: Any, inits: Sequence[Any], sums: Sequence[int], body: Body, chunk: int = SHORT
 ) -> list[Any]:
-    """`emit.strided` in chunks of iterations. `sums` are the numbers of what is carried that is a sum of floats: it is
+    """`flow.strided` in chunks of iterations. `sums` are the numbers of what is carried that is a sum of floats: it is
     kept in pairs from one chunk to the next."""
     if not sums:
-        return emit.strided(low, step, high, inits, body)
-    count, size = len(inits), emit.value(chunk * step)
-    zeros = [emit.constant(inits[k].type, 0.0) for k in sums for _ in range(2)]
-    low, high = emit.value(low), emit.value(high)
+        return flow.strided(low, step, high, inits, body)
+    count, size = len(inits), build.value(chunk * step)
+    zeros = [build.constant(inits[k].type, 0.0) for k in sums for _ in range(2)]
+    low, high = build.value(low), build.value(high)
 
     def part(first: Any, carried: list[Any]) -> list[Any]:
         end = arith.minsi(arith.addi(first, size), high)
-        found, pairs = emit.strided(first, step, end, carried[:count], body), carried[count:]
+        found, pairs = flow.strided(first, step, end, carried[:count], body), carried[count:]
 
         def kept() -> list[Any]:
             added = [add_to_pair(pairs[2 * at], pairs[2 * at + 1], found[k]) for at, k in enumerate(sums)]
-            new = [emit.constant(x.type, -0.0) if k in sums else x for k, x in enumerate(found)]
+            new = [build.constant(x.type, -0.0) if k in sums else x for k, x in enumerate(found)]
             return [*new, *(x for pair in added for x in pair)]
 
-        more = arith.cmpi(_LT, end, high)
-        return emit.choose(more, kept, lambda: [*found, *pairs], [x.type for x in carried])
+        more = build.less(end, high)
+        return flow.choose(more, kept, lambda: [*found, *pairs], [x.type for x in carried])
 
-    done = emit.strided(low, chunk * step, high, [*inits, *zeros], part)
+    done = flow.strided(low, chunk * step, high, [*inits, *zeros], part)
     done[0].owner.attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
     found, pairs = done[:count], done[count:]
     parts = [found[k] for k in sums]
@@ -62,8 +61,8 @@ def loop_with_sums(
     def whole() -> list[Any]:
         return [add_to_pair(pairs[2 * at], pairs[2 * at + 1], x)[0] for at, x in enumerate(parts)]
 
-    long = arith.cmpi(_GT, arith.subi(high, low), size)
-    totals = emit.choose(long, whole, lambda: parts, [x.type for x in parts])
+    long = build.more(arith.subi(high, low), size)
+    totals = flow.choose(long, whole, lambda: parts, [x.type for x in parts])
     for k, total in zip(sums, totals, strict=True):
         found[k] = total
     return found

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import arith, ir
+from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering.host_cpu import host_has, is_x86
 from ragged_dialect.lowering.math_emitter import Bits, Emitter, Number
-from ragged_dialect.lowering.nested import ops_in
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 BFLOAT_ROUNDING = "__truncsfbf2"

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.forall_bounds import attributes, dynamic
 from ragged_dialect.lowering.parts import Range
 
@@ -43,13 +43,13 @@ class OpenForall:
         self._draft = ir.Operation.create(
             "scf.forall", attributes=attributes(self.counts, 0), operands=dynamic(self.counts), regions=1
         )
-        self.block = self._draft.regions[0].blocks.append(*[emit.index_type()] * len(counts))
+        self.block = self._draft.regions[0].blocks.append(*[build.index_type()] * len(counts))
         self.ivs = list(self.block.arguments)
 
     def add(self, init: Any, ranges: list[Range]) -> int:
         """Add a shared out; the insertion point is in the body. Returns its slot."""
         argument = self.block.add_argument(init.type, ir.Location.current)
-        part = emit.extract_slice(argument, [r[0] for r in ranges], [r[1] for r in ranges], [True] * len(ranges))
+        part = shapes.extract_slice(argument, [r[0] for r in ranges], [r[1] for r in ranges], [True] * len(ranges))
         self.slots.append(Slot(init, ranges, part))
         return len(self.slots) - 1
 
@@ -81,7 +81,7 @@ class OpenForall:
             with ir.InsertionPoint(inner):
                 for slot, argument in zip(self.slots, arguments, strict=True):
                     offsets, sizes = [r[0] for r in slot.ranges], [r[1] for r in slot.ranges]
-                    emit.insert_slice(slot.current, argument, offsets, sizes, parallel=True)
+                    shapes.insert_slice(slot.current, argument, offsets, sizes, parallel=True)
         self.block.append_to(final.regions[0])
         self._draft.erase()
         self._results = list(final.results)

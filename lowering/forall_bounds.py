@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir
-from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
 
 
 def dynamic(counts: Sequence[Mixed]) -> list[Any]:
@@ -36,7 +36,7 @@ def counts_of(forall: Any) -> list[Mixed]:
 def forall_over(count: Mixed) -> Any:
     """An empty `scf.forall` from 0 to count, without outs."""
     forall = ir.Operation.create("scf.forall", operands=dynamic([count]), attributes=attributes([count], 0), regions=1)
-    block = forall.regions[0].blocks.append(emit.index_type())
+    block = forall.regions[0].blocks.append(build.index_type())
     with ir.InsertionPoint(block):
         terminator = ir.Operation.create("scf.forall.in_parallel", regions=1)
         terminator.regions[0].blocks.append()

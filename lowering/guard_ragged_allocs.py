@@ -7,12 +7,11 @@ from math import prod
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, llvm, scf
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.memory_runtime import FAIL, TOO_LARGE, declare
-from ragged_dialect.lowering.nested import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
-_UNSIGNED_GREATER = 8
 _SLACK = 4096
 """Bytes that an allocation may ask for beside its elements, to align them."""
 
@@ -54,7 +53,7 @@ def _guard(allocation: Any) -> None:
         return
     guard = scf.IfOp(_more_than(extents, most))
     with ir.InsertionPoint(guard.then_block):
-        size = llvm.mlir_constant(ir.IntegerAttr.get(emit.i64(), TOO_LARGE))
+        size = llvm.mlir_constant(ir.IntegerAttr.get(build.i64(), TOO_LARGE))
         ir.Operation.create(
             "llvm.call",
             operands=[size],
@@ -76,7 +75,7 @@ def _more_than(extents: list[Any], most: int) -> Any:
     """Whether a product of extents, as unsigned numbers, is more than a number."""
     if len(extents) < 2:
         return _above(extents[0] if extents else 1, most)
-    low, *rest = (arith.maxui(extent, emit.value(1)) for extent in extents)
+    low, *rest = (arith.maxui(extent, build.value(1)) for extent in extents)
     over = None
     for factor in rest:
         low, high = arith.mului_extended(low, factor)
@@ -86,4 +85,4 @@ def _more_than(extents: list[Any], most: int) -> Any:
 
 
 def _above(a: Any, b: int) -> Any:
-    return arith.cmpi(_UNSIGNED_GREATER, emit.value(a), emit.value(b))
+    return build.above(a, b)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.lowering import vectors
 from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.parts import Parts, Range
 from ragged_dialect.lowering.runs import fill_runs
 from ragged_dialect.lowering.views import outer_count
@@ -22,8 +23,8 @@ def concat_plain(ctx: Lowering, operands: list[Parts], dim: int, shape: RaggedSh
     axis, _ = operands[0].layout.locate(dim)
     sizes = operands[0].storage_dims()
     sizes[axis] = _sum([operand.storage_dim(axis) for operand in operands])
-    into = _side_by_side([x.values for x in operands], emit.empty(sizes, operands[0].element), axis)
-    made = operands[0].replace(emit.cast(into, storage_type(shape, operands[0].element)))
+    into = _side_by_side([x.values for x in operands], shapes.empty(sizes, operands[0].element), axis)
+    made = operands[0].replace(shapes.cast(into, storage_type(shape, operands[0].element)))
     return Parts(ctx, shape, made.held, made.vectors, made.extents)
 
 
@@ -47,21 +48,21 @@ def concat_runs(ctx: Lowering, operands: list[Parts], dim: int) -> Parts:
             made.vectors["offsets", level] = vectors.scan(runs.lengths(level))
     sizes = first.storage_dims()
     sizes[axis] = _sum([x.storage_dim(axis) for x in operands])
-    into = emit.cast(emit.empty(sizes, first.element), storage_type(shape, first.element))
+    into = shapes.cast(shapes.empty(sizes, first.element), storage_type(shape, first.element))
     made.held = runs.copy([x.values for x in operands], into, dims.stop, axis)
     return made
 
 
 def _sum(sizes: list[Mixed]) -> Mixed:
-    return reduce(emit.add, sizes)
+    return reduce(build.add, sizes)
 
 
 def _side_by_side(sources: list[Any], into: Any, axis: int) -> Any:
     low: Mixed = 0
     for source in sources:
-        sizes = [emit.dim(source, k) for k in range(len(source.type.shape))]
-        into = emit.insert_slice(source, into, [low if k == axis else 0 for k in range(len(sizes))], sizes)
-        low = emit.add(low, sizes[axis])
+        sizes = [shapes.dim(source, k) for k in range(len(source.type.shape))]
+        into = shapes.insert_slice(source, into, [low if k == axis else 0 for k in range(len(sizes))], sizes)
+        low = build.add(low, sizes[axis])
     return into
 
 
@@ -78,10 +79,10 @@ class _Runs:
         found = [vectors.element_lengths(x, level) for x in self.operands]
         if level == self.dim:
             return vectors.generate(
-                emit.dim(found[0], 0), lambda i: emit.value(_sum([emit.load(vector, i) for vector in found]))
+                shapes.dim(found[0], 0), lambda i: build.value(_sum([shapes.load(vector, i) for vector in found]))
             )
-        size = emit.value(_sum([emit.dim(vector, 0) for vector in found]))
-        into = emit.cast(emit.empty([size], emit.i64()), vector_type())
+        size = build.value(_sum([shapes.dim(vector, 0) for vector in found]))
+        into = shapes.cast(shapes.empty([size], build.i64()), vector_type())
         return self.copy(found, into, level, 0)
 
     def copy(self, sources: list[Any], into: Any, level: int, axis: int) -> Any:
@@ -105,14 +106,14 @@ class _Runs:
         """Where the run of an operand under a position goes: behind the runs of earlier positions, and
         those of earlier operands under this one."""
         runs = [x.run(self.dim, level, q) for x in self.operands]
-        low = _sum([low if k >= number else emit.add(low, size) for k, (low, size) in enumerate(runs)])
+        low = _sum([low if k >= number else build.add(low, size) for k, (low, size) in enumerate(runs)])
         return low, runs[number][1]
 
 
 def _along(axis: int, x: Any, run: Range) -> list[Range]:
     """A range along one axis, and all there is along the others."""
-    return [run if k == axis else (0, emit.dim(x, k)) for k in range(len(x.type.shape))]
+    return [run if k == axis else (0, shapes.dim(x, k)) for k in range(len(x.type.shape))]
 
 
 def _slice(x: Any, ranges: list[Range]) -> Any:
-    return emit.extract_slice(x, [low for low, _ in ranges], [size for _, size in ranges], [True] * len(ranges))
+    return shapes.extract_slice(x, [low for low, _ in ranges], [size for _, size in ranges], [True] * len(ranges))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.iteration import Access, Iteration
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.lowering import vectors
 from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.nest import make_nest
 from ragged_dialect.lowering.nest_emit import lower_nest
 from ragged_dialect.lowering.parts import Parts
@@ -25,8 +26,8 @@ def contiguous_like(ctx: Lowering, like: Parts, element: Any) -> Parts:
     for axis in range(like.layout.storage_rank):
         if "w" in like.layout.axes[axis]:
             sizes[axis] = own_axis(ctx, like, axis, new, windows)
-    values = emit.empty(sizes, element)
-    values = emit.cast(values, storage_type(like.shape, element))
+    values = shapes.empty(sizes, element)
+    values = shapes.cast(values, storage_type(like.shape, element))
     return Parts(ctx, like.shape, values, new, dict(like.extents), windows)
 
 
@@ -52,7 +53,7 @@ def own_axis(ctx: Lowering, like: Parts, axis: int, new: dict[tuple[str, int], A
 
 def own_starts(offsets: Any) -> Any:
     """The starts of contiguous components."""
-    return vectors.section(offsets, 0, emit.sub(emit.dim(offsets, 0), 1))
+    return vectors.section(offsets, 0, build.sub(shapes.dim(offsets, 0), 1))
 
 
 def _stored_lengths(like: Parts, axis: int, at: int, dim: int) -> Any:

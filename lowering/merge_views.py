@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ragged_dialect.lowering import emit, vectors
-from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.lowering import vectors
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.lowering.views import append, collapse_storage, dropping, outer_count, positions, with_shape
 from ragged_dialect.merging import merge_rule
@@ -21,7 +22,7 @@ def merge_parts(parts: Parts, dim: int) -> Parts:
 def _merge_batch(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     extents: dict[int, Mixed] = {}
     if shape.has_extent_part(dim):
-        extents[dim] = emit.mul(parts.extent(dim), parts.extent(dim + 1))
+        extents[dim] = build.mul(parts.extent(dim), parts.extent(dim + 1))
     return with_shape(parts, shape, dropping(dim + 1), {}, extents)
 
 
@@ -41,8 +42,8 @@ def _merge_components(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
 def _merge_rows(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     offsets = parts.vectors["offsets", dim + 1]
     inner = parts.extent(dim)
-    outer = emit.divide(parts.parents(dim + 1), inner) if _above_zero(inner) else outer_count(parts, dim)
-    merged = vectors.generate(emit.add(outer, 1), lambda i: emit.load(offsets, emit.mul(i, inner)))
+    outer = build.divide(parts.parents(dim + 1), inner) if _above_zero(inner) else outer_count(parts, dim)
+    merged = vectors.generate(build.add(outer, 1), lambda i: shapes.load(offsets, build.mul(i, inner)))
     return with_shape(
         parts, shape, lambda old: None if old in (dim, dim + 1) else old - (old > dim), {("offsets", dim): merged}
     )
@@ -60,12 +61,12 @@ def _merge_levels(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
         merged = vectors.gather(inner, parts.vectors["offsets", dim])
         return with_shape(parts, shape, keep, {("offsets", dim): merged})
     starts, lengths = parts.vectors["starts", dim], parts.vectors["lengths", dim]
-    count = emit.dim(starts, 0)
+    count = shapes.dim(starts, 0)
 
     def length(i: Any) -> Any:
-        low = emit.load(starts, i)
-        high = emit.load(inner, emit.add(low, emit.load(lengths, i)))
-        return emit.sub(high, emit.load(inner, low))
+        low = shapes.load(starts, i)
+        high = shapes.load(inner, build.add(low, shapes.load(lengths, i)))
+        return build.sub(high, shapes.load(inner, low))
 
     new = {("starts", dim): vectors.gather(inner, starts), ("lengths", dim): vectors.generate(count, length)}
     return with_shape(parts, shape, keep, new)
@@ -91,7 +92,7 @@ def _merge_untile(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     extents: dict[int, Mixed] = {}
     if shape.has_extent_part(dim) and shape.layout.letter(dim) == "d":
         axis, _ = parts.layout.locate(dim)
-        extents[dim] = emit.ceildiv(parts.storage_dim(axis), shape.factor(dim))
+        extents[dim] = build.ceildiv(parts.storage_dim(axis), shape.factor(dim))
     return with_shape(parts, shape, dropping(dim + 1), {}, extents)
 
 
@@ -129,15 +130,15 @@ def _tile_rows(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     axis, _ = parts.layout.locate(dim)
     rows, length = parts.storage_dim(axis), parts.storage_dim(axis + 1)
     factor = parts.shape.factor(dim + 1)
-    tiles = emit.ceildiv(length, factor)
-    count = emit.mul(rows, tiles)
+    tiles = build.ceildiv(length, factor)
+    count = build.mul(rows, tiles)
 
     def start(i: Any) -> Any:
-        row = emit.minimum(rows, emit.divide(i, emit.maximum(tiles, 1)))
-        tile = emit.sub(i, emit.mul(row, tiles))
-        return emit.add(emit.mul(row, length), emit.mul(tile, factor))
+        row = build.minimum(rows, build.divide(i, build.maximum(tiles, 1)))
+        tile = build.sub(i, build.mul(row, tiles))
+        return build.add(build.mul(row, length), build.mul(tile, factor))
 
-    offsets = vectors.generate(emit.add(count, 1), start)
+    offsets = vectors.generate(build.add(count, 1), start)
     values = collapse_storage(parts, axis)
     moved = lambda old: None if old in (dim, dim + 1, dim + 2) else old - (old > dim)  # noqa: E731
     return with_shape(parts, shape, moved, {("offsets", dim + 1): offsets}, values=values)

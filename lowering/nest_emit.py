@@ -11,10 +11,10 @@ from typing import Any
 
 from ragged_dialect._mlir import affine, ir
 from ragged_dialect.generic import generic, loop_index
+from ragged_dialect.ir import build, flow, shapes
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.iteration import expr_uses
-from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.expressions import composed, without_constant
 from ragged_dialect.lowering.forall import OpenForall
 from ragged_dialect.lowering.nest import Nest, Operand
@@ -117,7 +117,7 @@ class _Emitter:
         slot = self.forall.add(init if filled is None else filled[1], self._outer_ranges(out))
         if filled is not None:
             part = self.forall.slots[slot]
-            part.current = emit.fill(filled[0], part.current)
+            part.current = shapes.fill(filled[0], part.current)
         return slot
 
     def _outer_ranges(self, operand: Operand) -> list[Range]:
@@ -144,7 +144,7 @@ class _Emitter:
             with self.ctx.scope():
                 return self._loops(inner, depth + 1)
 
-        return emit.for_loop(count, carried, body)
+        return flow.for_loop(count, carried, body)
 
     def _fixed(self, operand: Operand, dim: int) -> list[Mixed]:
         """Indices of the levels above a dim in its axis."""
@@ -179,7 +179,7 @@ class _Emitter:
         targets = [self._view(out, sizes, tensor) for out, tensor in zip(self.nest.outs, carried, strict=True)]
         results = self._generic([v.tensor for v in views], [t.tensor for t in targets], [*views, *targets])
         return [
-            result if target.whole else emit.insert_slice(result, tensor, target.offsets, target.sizes)
+            result if target.whole else shapes.insert_slice(result, tensor, target.offsets, target.sizes)
             for tensor, target, result in zip(carried, targets, results, strict=True)
         ]
 
@@ -205,7 +205,7 @@ class _Emitter:
             tensor = parts.values if tensor is None else tensor
             bases = [(0, None)] * parts.layout.storage_rank
         ranges, kept, exprs = self._axes(operand, sizes)
-        offsets = [emit.sub(low, base[0]) for (low, _), base in zip(ranges, bases, strict=True)]
+        offsets = [build.sub(low, base[0]) for (low, _), base in zip(ranges, bases, strict=True)]
         extents = [size for _, size in ranges]
         whole = all(kept) and all(
             isinstance(o, int) and o == 0 and (base[1] is size or (isinstance(size, int) and base[1] == size))
@@ -214,7 +214,7 @@ class _Emitter:
         whole = whole or (
             all(kept) and self.forall is None and not self.serial and self._covers(parts, offsets, extents)
         )
-        view = tensor if whole else emit.extract_slice(tensor, offsets, extents, kept)
+        view = tensor if whole else shapes.extract_slice(tensor, offsets, extents, kept)
         return _View(view, exprs, offsets, extents, whole)
 
     def _covers(self, parts: Parts, offsets: list[Mixed], sizes: list[Mixed]) -> bool:
@@ -264,7 +264,7 @@ class _Emitter:
             return 0, extent, True, self._renumber(expr)
         low = self._evaluate(expr)
         rest = without_constant(self._renumber(expr), len(self.inner))
-        return low, emit.sub(extent, low), True, rest
+        return low, build.sub(extent, low), True, rest
 
     def _renumber(self, expr: Any) -> Any:
         """An expression over the inner loops; outer ones count as 0."""
@@ -276,7 +276,7 @@ class _Emitter:
         count = max([*self.nest.kinds, 0]) + 1
         outer = list(self.ivs)
         made = composed(expr, count, len(outer), lambda k: outer.index(k) if k in self.ivs else None)
-        return affine.apply(ir.AffineMap.get(len(outer), 0, [made]), [emit.value(self.ivs[k]) for k in outer])
+        return affine.apply(ir.AffineMap.get(len(outer), 0, [made]), [build.value(self.ivs[k]) for k in outer])
 
     def _generic(self, ins: list[Any], outs: list[Any], views: list[_View]) -> list[Any]:
         rank = len(self.inner)
@@ -287,7 +287,7 @@ class _Emitter:
 
     def _index(self, loop: int) -> Any:
         """Index of a loop, inside the payload."""
-        return emit.value(self.ivs[loop]) if loop in self.ivs else loop_index(self.inner.index(loop))
+        return build.value(self.ivs[loop]) if loop in self.ivs else loop_index(self.inner.index(loop))
 
 
 @dataclass

@@ -7,9 +7,9 @@ Loops that index a level with levels below it in its axis are *explicit*: batch 
 
 from __future__ import annotations
 
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.expressions import is_separable
 from ragged_dialect.lowering.forall import OpenForall
 from ragged_dialect.lowering.merge_views import merge_parts

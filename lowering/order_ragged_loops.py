@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps, iterator_kinds
-from ragged_dialect.lowering.nested import find_ops
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
 _SUMS = frozenset({"arith.addf", "arith.mulf"})

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, func, ir, memref, scf
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.clone import remap
+from ragged_dialect.ir.walk import captures, free_symbol
 from ragged_dialect.lowering.buffers import is_buffer, is_constant, may_overlap, root
 from ragged_dialect.lowering.convert_ragged_forall_to_loops import PARALLEL
-from ragged_dialect.lowering.emit import Mixed
-from ragged_dialect.lowering.nested import captures, free_symbol, remap
 from ragged_dialect.passes.base import RaggedPass
 
 KERNEL = "ragged.kernel"
@@ -62,7 +63,7 @@ def _outline(module: Any, function: Any, loop: Any, number: int) -> None:
     captured = captures(body.operations, body.arguments)
     passed = [v for v in captured if not is_constant(v)]
     name = free_symbol(module, f"{function.attributes['sym_name'].value}_kernel{number}")
-    index = emit.index_type()
+    index = build.index_type()
     type_ = ir.FunctionType.get([index, index, index, *(v.type for v in passed)], [])
     with ir.InsertionPoint(function), loop.location:
         kernel = func.FuncOp(name, type_, visibility="private")
@@ -75,12 +76,12 @@ def _outline(module: Any, function: Any, loop: Any, number: int) -> None:
         for value in captured:
             if is_constant(value):
                 mapping[value] = value.owner.operation.clone().operation.results[0]
-        made = scf.ForOp(arguments[0], arguments[1], emit.value(1))
+        made = scf.ForOp(arguments[0], arguments[1], build.value(1))
         func.return_([])
     _move_body(loop, made, mapping)
     with ir.InsertionPoint(loop), loop.location:
         work = _work(passed)
-        func.call([], name, [loop.operands[0], loop.operands[1], emit.value(work), *passed])
+        func.call([], name, [loop.operands[0], loop.operands[1], build.value(work), *passed])
     loop.erase()
 
 
@@ -112,6 +113,6 @@ def _work(passed: list[Any]) -> Mixed:
     for value in passed:
         if is_buffer(value):
             shape = enumerate(value.type.shape)
-            size = emit.product(memref.dim(value, emit.value(k)) if s == DYNAMIC else s for k, s in shape)
-            total = emit.add(total, size)
+            size = build.product(memref.dim(value, build.value(k)) if s == DYNAMIC else s for k, s in shape)
+            total = build.add(total, size)
     return total

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ragged_dialect._mlir import tensor
-from ragged_dialect.lowering import emit, vectors
-from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.ir import build, flow, shapes
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.lowering import vectors
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.lowering.views import append, collapse_storage, outer_count, positions, with_shape
 from ragged_dialect.shape import RaggedShape
@@ -17,12 +18,12 @@ def partition_parts(parts: Parts, dim: int, vector: Any, count: int | None, leng
     """`ragged.partition` by a vector of rank 1 or rows of rank 2, any integer type."""
     rank = len(vector.type.shape)
     shape = parts.shape.partition(dim, rank, count)
-    vector = emit.as_vector(vector)
+    vector = shapes.as_vector(vector)
     if rank == 1:
         offsets = vectors.scan(vector) if lengths else vector
         return with_shape(parts, shape, _from(dim, 1), {("offsets", dim + 1): offsets})
-    columns = emit.dim(vector, 1)
-    per_row = columns if lengths else emit.sub(columns, 1)
+    columns = shapes.dim(vector, 1)
+    per_row = columns if lengths else build.sub(columns, 1)
     extents: dict[int, Mixed] = {}
     if shape.has_extent_part(dim):
         extents[dim] = per_row
@@ -43,21 +44,21 @@ def _from(dim: int, by: int) -> Callable[[int], int | None]:
 def _row_offset(vector: Any, lengths: bool, row: Any, column: Any) -> Any:
     """Start of a part of a row, relative to the row."""
     if not lengths:
-        return emit.to_index(tensor.extract(vector, [emit.value(row), emit.value(column)]))
+        return build.to_index(tensor.extract(vector, [build.value(row), build.value(column)]))
 
     def body(k: Any, state: list[Any]) -> list[Any]:
-        return [emit.add(state[0], emit.to_index(tensor.extract(vector, [emit.value(row), k])))]
+        return [build.add(state[0], build.to_index(tensor.extract(vector, [build.value(row), k])))]
 
-    return emit.for_loop(column, [emit.value(0)], body)[0]
+    return flow.for_loop(column, [build.value(0)], body)[0]
 
 
 def _rows_vector(rows: Mixed, per_row: Mixed, entry: Callable[[Any, Any], Any]) -> Any:
     """A vector over (row, part): entry(row, part)."""
-    size = emit.mul(rows, per_row)
+    size = build.mul(rows, per_row)
 
     def body(i: Any) -> Any:
-        row = emit.divide(i, emit.maximum(per_row, 1))
-        return entry(row, emit.sub(i, emit.mul(row, per_row)))
+        row = build.divide(i, build.maximum(per_row, 1))
+        return entry(row, build.sub(i, build.mul(row, per_row)))
 
     return vectors.generate(size, body)
 
@@ -68,13 +69,13 @@ def _absolute(parts: Parts, dim: int, vector: Any, lengths: bool, per_row: Mixed
         base = vectors.element_starts(parts, dim)
         rows: Mixed = parts.parents(dim)
         end = positions(parts, dim)
-        start = lambda row: emit.load(base, row)  # noqa: E731
+        start = lambda row: shapes.load(base, row)  # noqa: E731
     else:
         rows = outer_count(parts, dim)
         extent = parts.extent(dim)
-        end = emit.mul(rows, extent)
-        start = lambda row: emit.mul(row, extent)  # noqa: E731
-    starts = _rows_vector(rows, per_row, lambda r, c: emit.add(start(r), _row_offset(vector, lengths, r, c)))
+        end = build.mul(rows, extent)
+        start = lambda row: build.mul(row, extent)  # noqa: E731
+    starts = _rows_vector(rows, per_row, lambda r, c: build.add(start(r), _row_offset(vector, lengths, r, c)))
     return append(starts, end)
 
 
@@ -85,8 +86,10 @@ def _partition_rows(
     rows, length = parts.storage_dim(axis - 1), parts.storage_dim(axis)
     if shape.has_extent_part(dim - 1):
         extents[dim - 1] = rows
-    starts = _rows_vector(rows, per_row, lambda r, c: emit.add(emit.mul(r, length), _row_offset(vector, lengths, r, c)))
-    offsets = append(starts, emit.mul(rows, length))
+    starts = _rows_vector(
+        rows, per_row, lambda r, c: build.add(build.mul(r, length), _row_offset(vector, lengths, r, c))
+    )
+    offsets = append(starts, build.mul(rows, length))
     values = collapse_storage(parts, axis - 1)
     return with_shape(parts, shape, _from(dim, 1), {("offsets", dim + 1): offsets}, extents, values)
 
@@ -98,13 +101,13 @@ def _partition_window(
     rows = parts.parents(dim)
 
     def start(row: Any, column: Any) -> Any:
-        return emit.add(emit.load(base, row), _row_offset(vector, lengths, row, column))
+        return build.add(shapes.load(base, row), _row_offset(vector, lengths, row, column))
 
     def length(row: Any, column: Any) -> Any:
         if lengths:
-            return emit.to_index(tensor.extract(vector, [emit.value(row), emit.value(column)]))
-        after = _row_offset(vector, lengths, row, emit.add(column, 1))
-        return emit.sub(after, _row_offset(vector, lengths, row, column))
+            return build.to_index(tensor.extract(vector, [build.value(row), build.value(column)]))
+        after = _row_offset(vector, lengths, row, build.add(column, 1))
+        return build.sub(after, _row_offset(vector, lengths, row, column))
 
     new = {
         ("starts", dim + 1): _rows_vector(rows, per_row, start),

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragged_dialect._mlir import DYNAMIC
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import storage_type
 
@@ -100,9 +100,9 @@ class Parts:
         out: list[Any] = []
         for part in self.shape.parts():
             if part.kind == "values":
-                out.append(emit.cast(self.values, storage_type(self.shape, self.element)))
+                out.append(shapes.cast(self.values, storage_type(self.shape, self.element)))
             elif part.kind == "extent":
-                out.append(emit.value(self.extents[part.dim]))
+                out.append(build.value(self.extents[part.dim]))
             else:
                 out.append(self.vectors[part.kind, part.dim])
         return out
@@ -129,7 +129,7 @@ class Parts:
         size = tensor.type.shape[axis]
         if size != DYNAMIC:
             return size
-        return self.ctx.memo(("dim", tensor, axis), lambda: emit.dim(tensor, axis))
+        return self.ctx.memo(("dim", tensor, axis), lambda: shapes.dim(tensor, axis))
 
     def storage_dims(self) -> list[Mixed]:
         """Extents of the storage."""
@@ -147,14 +147,14 @@ class Parts:
 
     def vector_size(self, vector: Any) -> Mixed:
         """Number of entries of an index vector."""
-        return self.ctx.memo(("dim", vector, 0), lambda: emit.dim(vector, 0))
+        return self.ctx.memo(("dim", vector, 0), lambda: shapes.dim(vector, 0))
 
     def parents(self, dim: int) -> Mixed:
         """Number of parent positions of a ragged level: the components it has."""
         if self.layout.letter(dim) == "w":
             return self.vector_size(self.vectors["starts", dim])
         offsets = self.vectors["offsets", dim]
-        return self.ctx.memo(("parents", offsets), lambda: emit.sub(self.vector_size(offsets), 1))
+        return self.ctx.memo(("parents", offsets), lambda: build.sub(self.vector_size(offsets), 1))
 
     def component(self, dim: int, q: Mixed) -> Range:
         """(start, length in elements) of the component at parent position `q` of a ragged level."""
@@ -162,8 +162,8 @@ class Parts:
             offsets = self.windows[dim] if dim in self.windows else self.vectors["offsets", dim]
             return self.ctx.memo(("component", offsets, q), lambda: _between(offsets, q))
         starts, lengths = self.vectors["starts", dim], self.vectors["lengths", dim]
-        start = self.ctx.memo(("load", starts, q), lambda: emit.load(starts, q))
-        return start, self.ctx.memo(("load", lengths, q), lambda: emit.load(lengths, q))
+        start = self.ctx.memo(("load", starts, q), lambda: shapes.load(starts, q))
+        return start, self.ctx.memo(("load", lengths, q), lambda: shapes.load(lengths, q))
 
     # Index arithmetic --------------------------------------------------------------------------
 
@@ -173,9 +173,9 @@ class Parts:
         dims = self.layout.dims(axis)
         for dim, index in zip(dims, fixed, strict=False):
             if self.layout.letter(dim) in RAGGED:
-                q = emit.add(self.component(dim, q)[0], index)
+                q = build.add(self.component(dim, q)[0], index)
             else:
-                q = emit.add(emit.mul(q, 0 if dim == dims[0] else self.extent(dim)), index)
+                q = build.add(build.mul(q, 0 if dim == dims[0] else self.extent(dim)), index)
         return q
 
     def body_levels(self, axis: int) -> int:
@@ -193,7 +193,7 @@ class Parts:
             start, length = 0, self.storage_dim(axis)
         before: Mixed = 0
         for dim, index in list(zip(dims, fixed, strict=False))[outer:]:
-            before = emit.add(before, emit.mul(index, self.shape.factor(dim)))
+            before = build.add(before, build.mul(index, self.shape.factor(dim)))
         return start, length, before
 
     def loop_extent(self, dim: int, fixed: Sequence[Mixed]) -> Mixed:
@@ -203,10 +203,10 @@ class Parts:
         if letter == "t":
             _, length, before = self._elements(axis, fixed[:at])
             size = self.shape.shape[dim]
-            return emit.minimum(size, emit.ceildiv(emit.sub(length, before), self.shape.factor(dim)))
+            return build.minimum(size, build.ceildiv(build.sub(length, before), self.shape.factor(dim)))
         if self.layout.is_split_outer(dim):
             _, length, _ = self._elements(axis, fixed[:at])
-            return emit.ceildiv(length, self.shape.factor(dim))
+            return build.ceildiv(length, self.shape.factor(dim))
         if letter in RAGGED:
             return self.component(dim, self.position(axis, fixed[:at]))[1]
         return self.extent(dim)
@@ -222,8 +222,8 @@ class Parts:
             return 0, self.storage_dim(axis)
         if k >= body and "t" in letters:
             start, length, before = self._elements(axis, fixed)
-            size = emit.minimum(self.shape.factor(dims[k - 1]), emit.sub(length, before))
-            return emit.add(start, before), size
+            size = build.minimum(self.shape.factor(dims[k - 1]), build.sub(length, before))
+            return build.add(start, before), size
         q = self.position(axis, fixed)
         if k == body:
             return q, 1
@@ -243,15 +243,15 @@ class Parts:
     def _descend(self, dim: int, low: Mixed, size: Mixed) -> Range:
         if self.layout.letter(dim) == "d":
             extent = self.extent(dim)
-            return emit.mul(low, extent), emit.mul(size, extent)
+            return build.mul(low, extent), build.mul(size, extent)
         if isinstance(size, int) and size == 1:
             return self.component(dim, low)
         offsets = self.windows[dim] if dim in self.windows else self.vectors["offsets", dim]
-        start = self.ctx.memo(("load", offsets, low), lambda: emit.load(offsets, low))
-        stop = emit.load(offsets, emit.add(low, size))
-        return start, emit.sub(stop, start)
+        start = self.ctx.memo(("load", offsets, low), lambda: shapes.load(offsets, low))
+        stop = shapes.load(offsets, build.add(low, size))
+        return start, build.sub(stop, start)
 
 
 def _between(offsets: Any, q: Mixed) -> Range:
-    start = emit.load(offsets, q)
-    return start, emit.sub(emit.load(offsets, emit.add(q, 1)), start)
+    start = shapes.load(offsets, q)
+    return start, build.sub(shapes.load(offsets, build.add(q, 1)), start)

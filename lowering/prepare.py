@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering.decompose import decompose_softmax
-from ragged_dialect.lowering.nested import ops_in
 from ragged_dialect.lowering.widen import needs_widening, widen_reduction
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.walk import captures, outermost
 from ragged_dialect.lowering.buffers import VIEWS, require_buffers
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.blocks_or_pieces import both_ways
@@ -18,7 +19,6 @@ from ragged_dialect.lowering.gpu.split_folds import split_folds
 from ragged_dialect.lowering.gpu.split_reduction import split, split_loop
 from ragged_dialect.lowering.gpu.split_scans import split_scan
 from ragged_dialect.lowering.gpu.status import status_of
-from ragged_dialect.lowering.nested import captures, outermost
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 _CROSSED = VIEWS | {"memref.alloc", "memref.dim"}

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.nested import find_ops
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
 
@@ -42,5 +42,5 @@ def _empty(reshape: Any) -> Any:
     """A tensor of the type and the extents of a collapse."""
     (source,), type_ = reshape.operands, reshape.results[0].type
     groups: Sequence[Any] = [list(group) for group in reshape.attributes["reassociation"]]
-    sizes = [emit.product(emit.dim(source, axis.value) for axis in group) for group in groups]
-    return emit.cast(emit.empty(sizes, type_.element_type), type_)
+    sizes = [build.product(shapes.dim(source, axis.value) for axis in group) for group in groups]
+    return shapes.cast(shapes.empty(sizes, type_.element_type), type_)

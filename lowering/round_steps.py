@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.lowering.nested import find_ops
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.types import is_tensor
 
 

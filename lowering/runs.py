@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.forall import OpenForall
 from ragged_dialect.lowering.parts import Range
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir, scf, tensor
+from ragged_dialect._mlir import ir, scf, tensor
 from ragged_dialect.generic import generic, loop_index
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import emit, vectors
-from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering import vectors
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.lowering.views import dropping, expand, outer_count, positions, with_shape
 from ragged_dialect.shape import RaggedShape
@@ -38,7 +39,7 @@ def _cut(parts: Parts, axis: int, low: Mixed, size: Mixed, keep: bool = True) ->
     dims = parts.storage_dims()
     offsets = [low if k == axis else 0 for k in range(len(dims))]
     sizes = [size if k == axis else d for k, d in enumerate(dims)]
-    return emit.extract_slice(x, offsets, sizes, [keep or k != axis for k in range(len(dims))])
+    return shapes.extract_slice(x, offsets, sizes, [keep or k != axis for k in range(len(dims))])
 
 
 def _select_plain(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Parts:
@@ -57,7 +58,7 @@ def parts_under(parts: Parts, axis: int, dim: int, index: Any) -> tuple[Mixed, M
     below = dim + 1
     if parts.layout.letter(below) == "d":
         extent = parts.extent(below)
-        return emit.mul(index, extent), extent, below
+        return build.mul(index, extent), extent, below
     low, size = parts.component(below, index)
     return low, size, below
 
@@ -86,14 +87,14 @@ def _rebased(
         target = moved(below)
         if letter == "d":
             extent = parts.extent(below)
-            low, size = emit.mul(low, extent), emit.mul(size, extent)
+            low, size = build.mul(low, extent), build.mul(size, extent)
         elif letter == "r" and not whole:
             offsets = parts.vectors["offsets", below]
-            base = emit.load(offsets, low)
-            end = emit.load(offsets, emit.add(low, size))
+            base = shapes.load(offsets, low)
+            end = shapes.load(offsets, build.add(low, size))
             if target is not None:
-                new["offsets", target] = vectors.section(offsets, low, emit.add(size, 1), base)
-            low, size = base, emit.sub(end, base)
+                new["offsets", target] = vectors.section(offsets, low, build.add(size, 1), base)
+            low, size = base, build.sub(end, base)
         elif letter == "w" and not whole:
             for kind in ("starts", "lengths"):
                 if target is not None:
@@ -119,7 +120,7 @@ def _window_below(parts: Parts, dim: int) -> tuple[int, Any, Any]:
 
 
 def _batch_below(parts: Parts, dim: int, level: int) -> Mixed:
-    return emit.product(parts.extent(d) for d in range(dim + 1, level))
+    return build.product(parts.extent(d) for d in range(dim + 1, level))
 
 
 def _select_batch(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Parts:
@@ -129,11 +130,11 @@ def _select_batch(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Par
     groups = outer_count(parts, dim)
 
     def source(i: Any) -> Any:
-        group = emit.divide(i, emit.maximum(inner, 1))
-        rest = emit.sub(i, emit.mul(group, inner))
-        return emit.add(emit.mul(emit.add(emit.mul(group, extent), index), inner), rest)
+        group = build.divide(i, build.maximum(inner, 1))
+        rest = build.sub(i, build.mul(group, inner))
+        return build.add(build.mul(build.add(build.mul(group, extent), index), inner), rest)
 
-    return _windows(parts, dim, level, shape, emit.mul(groups, inner), source, starts, lengths)
+    return _windows(parts, dim, level, shape, build.mul(groups, inner), source, starts, lengths)
 
 
 def _below_window(parts: Parts, dim: int) -> bool:
@@ -155,9 +156,9 @@ def _guarded(inside: Any, type_: Any, then: Callable[[], Any], other: Callable[[
 def _load_within(vector: Any, at: Mixed, guard: bool) -> Any:
     """An entry of a vector; with `guard` 0 for an index past its end."""
     if not guard:
-        return emit.load(vector, at)
-    inside = arith.cmpi(arith.CmpIPredicate.slt, emit.value(at), emit.value(emit.dim(vector, 0)))
-    return _guarded(inside, emit.index_type(), lambda: emit.load(vector, at), lambda: emit.value(0))
+        return shapes.load(vector, at)
+    inside = build.less(at, shapes.dim(vector, 0))
+    return _guarded(inside, build.index_type(), lambda: shapes.load(vector, at), lambda: build.value(0))
 
 
 def _windows(
@@ -190,12 +191,12 @@ def _select_outer(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Par
     level, starts, lengths = _window_below(parts, dim)
     inner = _batch_below(parts, dim, level)
     own = vectors.element_starts(parts, dim)
-    count = emit.mul(parts.parents(dim), inner)
+    count = build.mul(parts.parents(dim), inner)
 
     def source(i: Any) -> Any:
-        parent = emit.divide(i, emit.maximum(inner, 1))
-        rest = emit.sub(i, emit.mul(parent, inner))
-        return emit.add(emit.mul(emit.add(emit.load(own, parent), index), inner), rest)
+        parent = build.divide(i, build.maximum(inner, 1))
+        rest = build.sub(i, build.mul(parent, inner))
+        return build.add(build.mul(build.add(shapes.load(own, parent), index), inner), rest)
 
     return _windows(parts, dim, level, shape, count, source, starts, lengths)
 
@@ -210,17 +211,17 @@ def _select_rows(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Part
     def element(_: list[Any]) -> list[Any]:
         with parts.ctx.scope():
             start, length = parts.component(dim, loop_index(axis))
-            row = emit.value(emit.add(start, index))
-            inside = arith.cmpi(arith.CmpIPredicate.slt, emit.value(index), emit.value(length))
+            row = build.value(build.add(start, index))
+            inside = build.less(index, length)
 
         def gathered() -> Any:
             return tensor.extract(source, [row if k == axis else loop_index(k) for k in range(rank)])
 
         if not guard:
             return [gathered()]
-        return [_guarded(inside, parts.element, gathered, lambda: emit.constant(parts.element, 0))]
+        return [_guarded(inside, parts.element, gathered, lambda: build.constant(parts.element, 0))]
 
-    rows = emit.empty(sizes, parts.element)
+    rows = shapes.empty(sizes, parts.element)
     made = generic([], [rows], [ir.AffineMap.get_identity(rank)], ["parallel"] * rank, element).result
     return _spread(parts, dim, axis, at, shape, made)
 
@@ -257,8 +258,8 @@ def slice_parts(parts: Parts, dim: int, lo: Any, hi: Any) -> Parts:
     letters = parts.layout.axes[axis]
     if letters[at] in RAGGED:
         return _slice_ragged(parts, dim, lo, hi, shape)
-    lo, hi = emit.to_index(lo), emit.to_index(hi)
-    size = emit.sub(hi, lo)
+    lo, hi = build.to_index(lo), build.to_index(hi)
+    size = build.sub(hi, lo)
     if letters == "d":
         return with_shape(parts, shape, lambda old: old, {}, values=_cut(parts, axis, lo, size))
     if at == 0:
@@ -269,19 +270,19 @@ def slice_parts(parts: Parts, dim: int, lo: Any, hi: Any) -> Parts:
 def _bound(x: Any) -> Callable[[Any], Any]:
     """A bound per component: a scalar for all, or an entry of a vector."""
     if is_tensor(x.type):
-        vector = emit.as_vector(x)
-        return lambda i: emit.load(vector, i)
-    scalar = emit.to_index(x)
+        vector = shapes.as_vector(x)
+        return lambda i: shapes.load(vector, i)
+    scalar = build.to_index(x)
     return lambda i: scalar
 
 
 def _slice_ragged(parts: Parts, dim: int, lo: Any, hi: Any, shape: RaggedShape) -> Parts:
     low, high = _bound(lo), _bound(hi)
     starts = vectors.element_starts(parts, dim)
-    count = emit.dim(starts, 0)
+    count = shapes.dim(starts, 0)
     new = {
-        ("starts", dim): vectors.generate(count, lambda i: emit.add(emit.load(starts, i), low(i))),
-        ("lengths", dim): vectors.generate(count, lambda i: emit.sub(high(i), low(i))),
+        ("starts", dim): vectors.generate(count, lambda i: build.add(shapes.load(starts, i), low(i))),
+        ("lengths", dim): vectors.generate(count, lambda i: build.sub(high(i), low(i))),
     }
     moved = lambda old: old  # noqa: E731
     made = with_shape(parts, shape, moved, new)
@@ -294,17 +295,17 @@ def _slice_batch(parts: Parts, dim: int, lo: Any, size: Any, shape: RaggedShape)
     level, starts, lengths = _window_below(parts, dim)
     inner, extent = _batch_below(parts, dim, level), parts.extent(dim)
     groups = outer_count(parts, dim)
-    per_group = emit.mul(size, inner)
+    per_group = build.mul(size, inner)
 
     def source(i: Any) -> Any:
-        group = emit.divide(i, emit.maximum(per_group, 1))
-        rest = emit.sub(i, emit.mul(group, per_group))
-        return emit.add(emit.mul(emit.add(emit.mul(group, extent), lo), inner), rest)
+        group = build.divide(i, build.maximum(per_group, 1))
+        rest = build.sub(i, build.mul(group, per_group))
+        return build.add(build.mul(build.add(build.mul(group, extent), lo), inner), rest)
 
-    count = emit.mul(groups, per_group)
+    count = build.mul(groups, per_group)
     new = {
-        ("starts", level): vectors.generate(count, lambda i: emit.load(starts, source(i))),
-        ("lengths", level): vectors.generate(count, lambda i: emit.load(lengths, source(i))),
+        ("starts", level): vectors.generate(count, lambda i: shapes.load(starts, source(i))),
+        ("lengths", level): vectors.generate(count, lambda i: shapes.load(lengths, source(i))),
     }
     made = with_shape(parts, shape, lambda old: None if old == level else old, new, {dim: size})
     return made

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ragged_dialect.ir.walk import find_ops, is_outside, ops_in
 from ragged_dialect.lowering.buffers import defining_op, is_buffer, root
-from ragged_dialect.lowering.nested import find_ops, is_outside, ops_in
 from ragged_dialect.passes.matching import constant_int
 
 _HARMLESS = ("memref.load", "memref.dim", "scf.for", "scf.yield")

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir, llvm
+from ragged_dialect.ir.walk import find_ops, free_symbol
 from ragged_dialect.lowering.loop_annotations import BRANCHES, settle
 from ragged_dialect.lowering.memory_runtime import CALL, DECLARATIONS, DECLARED, FAIL, declare
-from ragged_dialect.lowering.nested import find_ops, free_symbol
 from ragged_dialect.lowering.outline_ragged_loops import KERNEL
 from ragged_dialect.passes.base import RaggedPass
 

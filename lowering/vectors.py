@@ -11,59 +11,59 @@ from typing import Any
 
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.generic import generic, loop_index
+from ragged_dialect.ir import build, flow, shapes
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.types import vector_type
 
 
 def generate(size: Mixed, body: Callable[[Any], Any]) -> Any:
     """`tensor<?xi64>` of a size with element i = body(i), an index."""
-    init = emit.cast(emit.empty([emit.value(size)], emit.i64()), vector_type())
+    init = shapes.cast(shapes.empty([build.value(size)], build.i64()), vector_type())
     identity = ir.AffineMap.get_identity(1)
-    return generic([], [init], [identity], ["parallel"], lambda _: [emit.to_i64(body(loop_index(0)))]).result
+    return generic([], [init], [identity], ["parallel"], lambda _: [build.to_i64(body(loop_index(0)))]).result
 
 
 def scan(lengths: Any) -> Any:
     """Offsets of lengths: exclusive prefix sums with the total at the end."""
-    count = emit.dim(lengths, 0)
-    init = emit.cast(emit.empty([emit.value(emit.add(count, 1))], emit.i64()), vector_type())
-    init = tensor.insert(emit.constant(emit.i64(), 0), init, [emit.value(0)])
+    count = shapes.dim(lengths, 0)
+    init = shapes.cast(shapes.empty([build.value(build.add(count, 1))], build.i64()), vector_type())
+    init = tensor.insert(build.constant(build.i64(), 0), init, [build.value(0)])
 
     def body(i: Any, carried: list[Any]) -> list[Any]:
         total = arith.addi(carried[0], tensor.extract(lengths, [i]))
-        return [total, tensor.insert(total, carried[1], [emit.add(i, 1)])]
+        return [total, tensor.insert(total, carried[1], [build.add(i, 1)])]
 
-    return emit.for_loop(count, [emit.constant(emit.i64(), 0), init], body, "scan")[1]
+    return flow.for_loop(count, [build.constant(build.i64(), 0), init], body, "scan")[1]
 
 
 def last(offsets: Any) -> Any:
     """The last entry of an offsets vector: the total."""
-    return emit.load(offsets, emit.sub(emit.dim(offsets, 0), 1))
+    return shapes.load(offsets, build.sub(shapes.dim(offsets, 0), 1))
 
 
 def differences(offsets: Any) -> Any:
     """Lengths of offsets."""
-    size = emit.sub(emit.dim(offsets, 0), 1)
-    return generate(size, lambda i: emit.sub(emit.load(offsets, emit.add(i, 1)), emit.load(offsets, i)))
+    size = build.sub(shapes.dim(offsets, 0), 1)
+    return generate(size, lambda i: build.sub(shapes.load(offsets, build.add(i, 1)), shapes.load(offsets, i)))
 
 
 def gather(vector: Any, at: Any) -> Any:
     """vector[at[i]]."""
-    return generate(emit.dim(at, 0), lambda i: emit.load(vector, emit.load(at, i)))
+    return generate(shapes.dim(at, 0), lambda i: shapes.load(vector, shapes.load(at, i)))
 
 
 def scale(vector: Any, factor: Mixed) -> Any:
     """vector[i] * factor."""
     if isinstance(factor, int) and factor == 1:
         return vector
-    return generate(emit.dim(vector, 0), lambda i: emit.mul(emit.load(vector, i), factor))
+    return generate(shapes.dim(vector, 0), lambda i: build.mul(shapes.load(vector, i), factor))
 
 
 def section(vector: Any, low: Mixed, size: Mixed, base: Any = None) -> Any:
     """vector[low + i] - base for i below size."""
-    return generate(size, lambda i: emit.sub(emit.load(vector, emit.add(low, i)), 0 if base is None else base))
+    return generate(size, lambda i: build.sub(shapes.load(vector, build.add(low, i)), 0 if base is None else base))
 
 
 def walk(
@@ -85,7 +85,7 @@ def walk(
             with parts.ctx.scope():
                 return visit([*fixed, i], state)
 
-        return emit.for_loop(count, list(carried), inner)
+        return flow.for_loop(count, list(carried), inner)
 
     return visit([], list(inits))
 
@@ -97,28 +97,28 @@ def count_tuples(parts: Parts, axis: int, levels: int) -> Mixed:
     if set(letters) <= {"d"}:
         # only the one dense dim of an axis can be the outer part of a split
         split = parts.layout.is_split_outer
-        return emit.product(parts.loop_extent(d, []) if split(d) else parts.extent(d) for d in dims[:levels])
+        return build.product(parts.loop_extent(d, []) if split(d) else parts.extent(d) for d in dims[:levels])
     if set(letters) <= {"d", "r"} and levels < len(dims) and "t" not in parts.layout.axes[axis][: levels + 1]:
         if parts.layout.letter(dims[levels]) in RAGGED:
             return parts.parents(dims[levels])
 
     def body(_: list[Mixed], state: list[Any]) -> list[Any]:
-        return [emit.add(state[0], 1)]
+        return [build.add(state[0], 1)]
 
-    return walk(parts, axis, levels, [emit.value(0)], body)[0]
+    return walk(parts, axis, levels, [build.value(0)], body)[0]
 
 
 def per_tuple(parts: Parts, axis: int, levels: int, element: Callable[[list[Mixed]], Mixed]) -> Any:
     """A vector with one entry per index tuple of the first `levels` levels, in logical order."""
     size = count_tuples(parts, axis, levels)
-    init = emit.cast(emit.empty([emit.value(size)], emit.i64()), vector_type())
+    init = shapes.cast(shapes.empty([build.value(size)], build.i64()), vector_type())
 
     def body(fixed: list[Mixed], state: list[Any]) -> list[Any]:
         count, vector = state
-        vector = tensor.insert(emit.to_i64(element(fixed)), vector, [count])
-        return [emit.add(count, 1), vector]
+        vector = tensor.insert(build.to_i64(element(fixed)), vector, [count])
+        return [build.add(count, 1), vector]
 
-    return walk(parts, axis, levels, [emit.value(0), init], body)[1]
+    return walk(parts, axis, levels, [build.value(0), init], body)[1]
 
 
 def logical_lengths(parts: Parts, dim: int) -> Any:
@@ -130,7 +130,7 @@ def logical_lengths(parts: Parts, dim: int) -> Any:
         factor = parts.shape.factor(dim)
         if factor == 1:
             return lengths
-        return generate(emit.dim(lengths, 0), lambda i: emit.ceildiv(emit.load(lengths, i), factor))
+        return generate(shapes.dim(lengths, 0), lambda i: build.ceildiv(shapes.load(lengths, i), factor))
     return per_tuple(parts, axis, at, lambda fixed: parts.loop_extent(dim, fixed))
 
 
@@ -147,23 +147,23 @@ def element_starts(parts: Parts, dim: int) -> Any:
     if parts.layout.letter(dim) == "w":
         return parts.vectors["starts", dim]
     offsets = parts.vectors["offsets", dim]
-    return section(offsets, 0, emit.sub(emit.dim(offsets, 0), 1))
+    return section(offsets, 0, build.sub(shapes.dim(offsets, 0), 1))
 
 
 def reduce_vector(vector: Any, init: int, combine: Callable[[Any, Any], Any], fold: str) -> Any:
-    """Fold a vector into one index; `fold` names the combiner as `emit.FOLD` does."""
+    """Fold a vector into one index; `fold` names the combiner as `flow.FOLD` does."""
 
     def body(i: Any, state: list[Any]) -> list[Any]:
-        return [combine(state[0], emit.load(vector, i))]
+        return [combine(state[0], shapes.load(vector, i))]
 
-    return emit.for_loop(emit.dim(vector, 0), [emit.value(init)], body, fold)[0]
+    return flow.for_loop(shapes.dim(vector, 0), [build.value(init)], body, fold)[0]
 
 
 def total(vector: Any) -> Any:
     """Sum of a vector."""
-    return reduce_vector(vector, 0, emit.add, "addi")
+    return reduce_vector(vector, 0, build.add, "addi")
 
 
 def largest(vector: Any) -> Any:
     """Maximum of a vector, 0 when it is empty."""
-    return reduce_vector(vector, 0, emit.maximum, "maxsi")
+    return reduce_vector(vector, 0, build.maximum, "maxsi")

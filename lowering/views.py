@@ -7,9 +7,10 @@ from collections.abc import Callable, Set
 from typing import Any
 
 from ragged_dialect._mlir import ir, tensor
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import emit, vectors
-from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.lowering import vectors
 from ragged_dialect.lowering.parts import Parts, Pending
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import dense_type
@@ -110,7 +111,7 @@ def expand(x: Any, groups: list[list[int]], sizes: list[Mixed]) -> Any:
     dyn = ir.ShapedType.get_dynamic_size()
     i64 = ir.IntegerType.get_signless(64)
     reassociation = ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, k) for k in g]) for g in groups])
-    result = dense_type(emit.static(sizes), x.type.element_type)
+    result = dense_type(shapes.static(sizes), x.type.element_type)
     source = dense_type(
         tuple(
             None if any(not isinstance(sizes[k], int) for k in g) else _product([sizes[k] for k in g]) for g in groups
@@ -120,7 +121,7 @@ def expand(x: Any, groups: list[list[int]], sizes: list[Mixed]) -> Any:
     return ir.Operation.create(
         "tensor.expand_shape",
         results=[result],
-        operands=[emit.cast(x, source), *dynamic],
+        operands=[shapes.cast(x, source), *dynamic],
         attributes={
             "reassociation": reassociation,
             "static_output_shape": ir.DenseI64ArrayAttr.get([s if isinstance(s, int) else dyn for s in sizes]),
@@ -147,8 +148,8 @@ def positions(parts: Parts, dim: int) -> Mixed:
     if letters[at] == "r":
         return vectors.last(parts.vectors["offsets", dim])
     below = next(k for k in range(at + 1, len(letters)) if letters[k] in RAGGED)
-    inner = emit.product(parts.extent(dim + k) for k in range(1, below - at))
-    return emit.divide(parts.parents(dim + below - at), emit.maximum(inner, 1))
+    inner = build.product(parts.extent(dim + k) for k in range(1, below - at))
+    return build.divide(parts.parents(dim + below - at), build.maximum(inner, 1))
 
 
 def outer_count(parts: Parts, dim: int) -> Mixed:
@@ -162,15 +163,15 @@ def outer_count(parts: Parts, dim: int) -> Mixed:
     if ragged:
         start = ragged[-1] + 1
         count = positions(parts, first + ragged[-1])
-    return emit.product([count, *(parts.extent(first + k) for k in range(start, at))])
+    return build.product([count, *(parts.extent(first + k) for k in range(start, at))])
 
 
 def append(vector: Any, element: Mixed) -> Any:
     """A vector with one more entry."""
-    size = emit.dim(vector, 0)
-    init = emit.cast(emit.empty([emit.value(emit.add(size, 1))], emit.i64()), vector.type)
-    grown = emit.insert_slice(vector, init, [0], [size])
-    return tensor.insert(emit.to_i64(element), grown, [emit.value(size)])
+    size = shapes.dim(vector, 0)
+    init = shapes.cast(shapes.empty([build.value(build.add(size, 1))], build.i64()), vector.type)
+    grown = shapes.insert_slice(vector, init, [0], [size])
+    return tensor.insert(build.to_i64(element), grown, [build.value(size)])
 
 
 def split_parts(parts: Parts, dim: int, factor: int) -> Parts:
@@ -178,5 +179,5 @@ def split_parts(parts: Parts, dim: int, factor: int) -> Parts:
     shape = parts.shape.split(dim, factor)
     extents: dict[int, Mixed] = {}
     if parts.layout.letter(dim) == "d" and shape.has_extent_part(dim):
-        extents[dim] = emit.ceildiv(parts.extent(dim), factor)
+        extents[dim] = build.ceildiv(parts.extent(dim), factor)
     return with_shape(parts, shape, shifted(dim, 1), {}, extents)

@@ -15,9 +15,9 @@ from ragged_dialect.passes.structure_keys import structural_source, whole_value
 from ragged_dialect.segments import segments
 from ragged_dialect.types import is_ragged, shape_of
 
-_STRUCTURAL = frozenset(
-    f"ragged.{name}" for name in ("assert_conform", "empty", "lengths", "max_length", "total")
-) | {"tensor.dim"}
+_STRUCTURAL = frozenset(f"ragged.{name}" for name in ("assert_conform", "empty", "lengths", "max_length", "total")) | {
+    "tensor.dim"
+}
 _REACH = 64
 """How many ops two nests that become one may be apart."""
 

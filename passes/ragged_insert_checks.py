@@ -100,7 +100,6 @@ class RaggedInsertChecks(RaggedPass):
                 if letter in RAGGED:
                     check_facts(emit, argument, level, divisor, None, high)
 
-
     def _visit(self, emit: Emitter, block: Any, moves: bool) -> None:
         """Check the ops of a block; with `moves` those that have checks might be moved over them."""
         for op in list(block.operations):

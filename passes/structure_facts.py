@@ -116,4 +116,3 @@ def _evaluate(kind: str, n: list[int], factor: int) -> bool:
         "range": lambda: 0 <= n[0] <= n[1] <= n[2],
     }
     return kind in tests and tests[kind]()
-

@@ -278,4 +278,3 @@ def _check_parents(it: Iteration, loop: int, uses: tuple[Use, ...]) -> None:
 
 def _letter(it: Iteration, use: Use) -> str:
     return it.accesses[use.operand].shape.layout.letter(use.dim)
-

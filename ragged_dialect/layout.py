@@ -45,9 +45,7 @@ class Layout:
         for axis in layout.axes:
             _check_axis(axis, text)
         if layout.is_dense:
-            raise LayoutError(
-                f'expected a layout with a ragged or tiled axis, got "{text}" (drop the layout)'
-            )
+            raise LayoutError(f'expected a layout with a ragged or tiled axis, got "{text}" (drop the layout)')
         return layout
 
     @staticmethod

@@ -58,7 +58,7 @@ def _check_axis(likes: list[RaggedShape], sources: list[Source | None], result: 
         if source is None and letters == "d":
             continue
         if source is None:
-            raise LayoutError(f'expected [like, level] for dim {dim} of layout "{result.layout}" in \'from\', got -1')
+            raise LayoutError(f"expected [like, level] for dim {dim} of layout \"{result.layout}\" in 'from', got -1")
         like = likes[source.like]
         got = like.layout.letter(source.level)
         if got != letter:

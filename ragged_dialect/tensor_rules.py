@@ -127,7 +127,7 @@ def check_reassociation(op: Any) -> None:
             if split or (expands and not source.layout.is_plain(number)):
                 at = number if expands else split[0]
                 raise LayoutError(
-                    f'expected plain dense dims to {"expand" if expands else "collapse"}, got dim {at} of layout '
+                    f"expected plain dense dims to {'expand' if expands else 'collapse'}, got dim {at} of layout "
                     f'"{source.layout}" (use ragged.{"split" if expands else "merge"})'
                 )
             axes.append("d")

@@ -165,7 +165,8 @@ def test_a_copy_is_a_module_of_its_own(made: Any) -> None:
 def test_a_copy_is_verified(made: Any) -> None:
     """Modules that were built op by op need not have been."""
     module = ir.Module.parse(
-        'func.func private @f() -> tensor<?x4xf32, #ragged.layout<"drr">>', made  # two dims for three letters
+        'func.func private @f() -> tensor<?x4xf32, #ragged.layout<"drr">>',
+        made,  # two dims for three letters
     )
     with pytest.raises(ParseError, match="expected "):
         copy_module(module)

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from ragged_dialect._mlir import DYNAMIC, ir
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
+from ragged_dialect.ir.clone import clone
+from ragged_dialect.ir.walk import captures, find_ops, ops_in
 from ragged_dialect.lowering.buffers import range_view, subview, touches
 from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
 from ragged_dialect.lowering.gpu.generic_op import GenericOp, generics_in
-from ragged_dialect.lowering.nested import captures, clone, find_ops, ops_in
 
 PROGRAM = """
 func.func @f(%n: index, %c: i1, %x: memref<8x4xf32>, %v: memref<2x4xf32, strided<[4, 1], offset: 8>>,
@@ -65,7 +66,7 @@ def test_finding(function: Any) -> None:
 def test_a_copy_has_what_is_known_inside_too(function: Any) -> None:
     n, c, _, _, y = function.regions[0].blocks[0].arguments
     add, branch = find_ops(function, "arith.addi")[0], find_ops(function, "scf.if")[0]
-    known = {n: emit.value(7)}
+    known = {n: build.value(7)}
     copied = clone(add, known)
     assert list(copied.operands) == [known[n]] * 2
     assert known[add.results[0]] == copied.results[0]
@@ -106,7 +107,7 @@ def test_bounds(function: Any) -> None:
 
 def test_products(function: Any) -> None:
     n = function.regions[0].blocks[0].arguments[0]
-    assert emit.product([]) == 1
-    assert emit.product([2, 1, 3]) == 6
-    assert emit.product([1, n]) == n
-    assert emit.product([n, 0]) == 0
+    assert build.product([]) == 1
+    assert build.product([2, 1, 3]) == 6
+    assert build.product([1, n]) == n
+    assert build.product([n, 0]) == 0

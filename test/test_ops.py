@@ -68,7 +68,7 @@ ATTRIBUTES = [
     'dim = "x", level = [], factor = unit, kind = 1 : i64, op = 2 : i64, lhs = 1 : i64, rhs = "x", from = [[]]',
     'kind = "offsets", op = "f", level = 1 : i64, from = [[0, 0], [0, 1]]',
     'dim = 1 : i64, kind = "sum", from = [[0, 0], -1]',
-    "lhs = array<i64: 0>, rhs = array<i64: 7>, op = \"f\"",
+    'lhs = array<i64: 0>, rhs = array<i64: 7>, op = "f"',
 ]
 
 

@@ -153,10 +153,7 @@ def test_a_kernel_that_is_not_there() -> None:
     ],
 )
 def test_numbers_are_passed_as_cupy_packs_them(value: object, expected: str) -> None:
-    text = (
-        f"{HEADER}.visible .entry k(.param .u32 x)\n"
-        "{\n.reg .b32 %r<2>;\nld.param.b32 %r1, [x];\nret;\n}\n"
-    )
+    text = f"{HEADER}.visible .entry k(.param .u32 x)\n{{\n.reg .b32 %r<2>;\nld.param.b32 %r1, [x];\nret;\n}}\n"
     PtxExecutor(text).launch("k", (1, 1, 1), (1, 1, 1), [np.int32(7)])
     with pytest.raises(EmulatorError, match=re.escape(expected)):
         PtxExecutor(text).launch("k", (1, 1, 1), (1, 1, 1), [value])

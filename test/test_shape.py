@@ -168,9 +168,7 @@ def test_structure_op(op: Op, layout: str, extents: str, new_layout: str, new_ex
 
 SPLIT_DIM = 'expected dim {} of layout "{}" without tiles, got a split dim (merge it first)'
 TILED_AXIS = 'expected dim {} of layout "{}" in an axis without tiles, got a tiled axis (merge it first)'
-ACROSS = (
-    'expected every level of axis "{}" below dim {} to be reduced too, got dim {} kept (use ragged.reduce_across)'
-)
+ACROSS = 'expected every level of axis "{}" below dim {} to be reduced too, got dim {} kept (use ragged.reduce_across)'
 
 REFUSED = [
     (partition(1, 1, 2), "ddr", "3x2x?", "expected offsets of rank 2 for batch dim 1, got rank 1"),

@@ -14,9 +14,9 @@ from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.generic import generic
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.buffers import allocate, extent, range_view
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.exact_sums import SHORT
 from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
 from ragged_dialect.lowering.gpu import balanced_maps, general
@@ -51,7 +51,6 @@ RESIDENT = (768, 512)
 walk has many values at hand, and with twice the accesses of other schedules in flight fewer threads
 will do."""
 
-_LT = 2
 _BATCH = 2
 _FEW = 32
 _VALUES = 40
@@ -114,7 +113,7 @@ class _Balanced:
         kernel.open()
         with ir.InsertionPoint(kernel.end):
             code = self._code(kernel)
-            storage = reduce(emit.minimum, code.widen(self.reduction))
+            storage = reduce(build.minimum, code.widen(self.reduction))
             lanes = self._lanes(kernel, code)
             kernel.keep_resident(RESIDENT[_accumulated(self.reduction, lanes.width) > _FEW])
         with ir.InsertionPoint(self.forall):
@@ -122,7 +121,7 @@ class _Balanced:
         with ir.InsertionPoint(kernel.end):
             self._tile(kernel, code, lanes, storage, plan, unroll)
         with ir.InsertionPoint(self.forall):
-            grid = emit.mul(plan.tiles, plan.chunks)
+            grid = build.mul(plan.tiles, plan.chunks)
         kernel.close(grid, self.forall)
         with ir.InsertionPoint(self.forall):
             carrying = self._carrying(plan, lanes)
@@ -139,19 +138,19 @@ class _Balanced:
 
     def _lanes(self, kernel: Kernel, code: ComponentCode) -> Lanes:
         extents = {d: n if isinstance(n, int) else kernel.scalar(n) for d, n in self.reduction.extents.items()}
-        with code.placed(self.reduction.op, emit.value(0)) as placed:
+        with code.placed(self.reduction.op, build.value(0)) as placed:
             lanes = Lanes.of(placed, self.reduction.loop, extents, self.threads, wide_rows=True)
         fits = _has_room(_accumulated(self.reduction, lanes.width), self.threads)
         return lanes if fits else replace(lanes, vector=None)
 
     def _plan(self, lanes: Lanes, most: int) -> _Plan:
         (count,) = counts_of(self.forall)
-        rows = reduce(emit.minimum, [extent(x, dim) for x, dim in host_rows(self.reduction.op, self.reduction.rows)])
-        items = emit.add(rows, emit.maximum(count, 0))
-        size = emit.maximum(LOADS * lanes.rows, emit.minimum(_ceildiv(items, lanes.groups * TILES), most))
-        tiles = _ceildiv(items, emit.mul(size, lanes.groups))
+        rows = reduce(build.minimum, [extent(x, dim) for x, dim in host_rows(self.reduction.op, self.reduction.rows)])
+        items = build.add(rows, build.maximum(count, 0))
+        size = build.maximum(LOADS * lanes.rows, build.minimum(_ceildiv(items, lanes.groups * TILES), most))
+        tiles = _ceildiv(items, build.mul(size, lanes.groups))
         carries = [self._scratch(tiles, out) for out in range(len(GenericOp(self.reduction.op).outs))]
-        starts = allocate([tiles], emit.i64())
+        starts = allocate([tiles], build.i64())
         return _Plan(count, items, tiles, size, lanes.chunks(self.reduction.extents), starts, carries)
 
     def _scratch(self, tiles: Mixed, out: int) -> Any:
@@ -168,14 +167,14 @@ class _Balanced:
         thread, block = general.hardware_id("gpu.thread_id"), general.hardware_id("gpu.block_id")
         one = isinstance(plan.chunks, int) and plan.chunks == 1
         tile, chunk = (block, 0) if one else (arith.divui(block, chunks), arith.remui(block, chunks))
-        group = arith.divui(thread, emit.value(lanes.lanes))
-        point, conditions = lanes.position(arith.remui(thread, emit.value(lanes.lanes)), chunk)
+        group = arith.divui(thread, build.value(lanes.lanes))
+        point, conditions = lanes.position(arith.remui(thread, build.value(lanes.lanes)), chunk)
         if lanes.lanes * lanes.groups < self.threads:
             conditions.append(below(group, lanes.groups))
-        first = arith.muli(tile, arith.muli(size, emit.value(lanes.groups)))
+        first = arith.muli(tile, arith.muli(size, build.value(lanes.groups)))
         walk = RowWalk(code, self.reduction, lanes, point, storage, self._batch(lanes, unroll))
         exchange = Exchange(kernel, thread, Barriers(self.threads))
-        place = Place(tile, thread, emit.add(emit.mul(chunk, self.threads), thread), group, first, size, total)
+        place = Place(tile, thread, build.add(build.mul(chunk, self.threads), thread), group, first, size, total)
         Tile(walk, MergedItems(code, count), exchange, place, conditions).emit(starts, carries)
 
     def _batch(self, lanes: Lanes, unroll: int) -> int:
@@ -197,15 +196,15 @@ class _Balanced:
         tile = body.arguments[0]
         code = ComponentCode(self.found, {})
         with ir.InsertionPoint(list(body.operations)[-1]):
-            component = emit.to_index(memref.load(plan.starts, [tile]))
-            there = scf.IfOp(arith.cmpi(_LT, component, emit.value(plan.count)))
+            component = build.to_index(memref.load(plan.starts, [tile]))
+            there = scf.IfOp(build.less(component, plan.count))
             with ir.InsertionPoint(there.then_block):
-                items = MergedItems(code, emit.value(plan.count))
-                size = emit.value(emit.mul(plan.size, lanes.groups))
+                items = MergedItems(code, build.value(plan.count))
+                size = build.value(build.mul(plan.size, lanes.groups))
                 first = arith.muli(tile, size)
                 start = items.start(component)
-                before = arith.cmpi(_LT, start, first)
-                ends = arith.cmpi(_LT, items.end(component), arith.addi(first, size))
+                before = build.less(start, first)
+                ends = build.less(items.end(component), arith.addi(first, size))
                 crossing = scf.IfOp(arith.andi(before, ends))
                 with ir.InsertionPoint(crossing.then_block):
                     self._add(code, component, arith.divui(start, size), tile, plan.carries)
@@ -248,8 +247,8 @@ def _has_room(accumulated: int, threads: int) -> bool:
 
 
 def _ceildiv(a: Mixed, b: Mixed) -> Mixed:
-    return emit.divide(emit.sub(emit.add(a, b), 1), b)
+    return build.divide(build.sub(build.add(a, b), 1), b)
 
 
 def _inside(kernel: Kernel, x: Mixed) -> Any:
-    return emit.value(x if isinstance(x, int) else kernel.scalar(x))
+    return build.value(x if isinstance(x, int) else kernel.scalar(x))

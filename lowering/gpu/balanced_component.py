@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
+from ragged_dialect.ir.clone import clone
+from ragged_dialect.ir.walk import captures
 from ragged_dialect.lowering.buffers import defining_op, extent
 from ragged_dialect.lowering.gpu.balanced_reduction import RowReduction
 from ragged_dialect.lowering.gpu.combiner import Combiner, combiner_of
 from ragged_dialect.lowering.gpu.component_rows import Components
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
-from ragged_dialect.lowering.nested import captures, clone
 
 Known = dict[Any, Any]
 """Values of a body and what stands for them elsewhere."""
@@ -64,8 +65,8 @@ class ComponentCode:
         for k, dim in reduction.rows.items():
             view = operands[k]
             source = self.value(defining_op(view).operands[0], {})
-            counts.append(emit.value(extent(source, dim)))
-            self.whole[view] = self.value(view, {self.found.low: emit.value(0), self.found.length: counts[-1]})
+            counts.append(build.value(extent(source, dim)))
+            self.whole[view] = self.value(view, {self.found.low: build.value(0), self.found.length: counts[-1]})
         return counts
 
     @contextmanager

@@ -7,8 +7,8 @@ from math import prod
 from typing import Any
 
 from ragged_dialect._mlir import arith
-from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.points import Point
 from ragged_dialect.lowering.gpu.shuffle import WARP
@@ -62,7 +62,7 @@ class Lanes:
 
     def _steps(self, loop: int, extent: Mixed) -> Mixed:
         """Positions of lanes along a loop."""
-        return emit.divide(extent, self.width) if self.order and loop == self.order[-1] else extent
+        return build.divide(extent, self.width) if self.order and loop == self.order[-1] else extent
 
     def _static(self) -> int | None:
         """How many positions there are, when that is known."""
@@ -86,24 +86,24 @@ class Lanes:
     def chunks(self, extents: dict[int, Mixed]) -> Mixed:
         """Parts of the features, at least one, given the extents of the parallel loops at the insertion
         point."""
-        total = emit.product(self._steps(d, n) for d, n in extents.items())
-        return emit.maximum(emit.ceildiv(total, self.lanes), 1)
+        total = build.product(self._steps(d, n) for d, n in extents.items())
+        return build.maximum(build.ceildiv(total, self.lanes), 1)
 
     def position(self, lane: Any, chunk: Any) -> tuple[Point, list[Any]]:
         """The features of a lane, as a point whose row is 0, and conditions for having any."""
         point: Point = [0] * (len(self.order) + 1)
         total = self._static()
         exact = total is not None and total > 0 and total % self.lanes == 0
-        rest: Any = emit.add(emit.mul(chunk, self.lanes), lane)
+        rest: Any = build.add(build.mul(chunk, self.lanes), lane)
         for d in reversed(self.order[1:]):
             steps = self._steps(d, self.extents[d])
-            point[d] = arith.remui(emit.value(rest), emit.value(steps))
-            rest = arith.divui(emit.value(rest), emit.value(steps))
+            point[d] = arith.remui(build.value(rest), build.value(steps))
+            rest = arith.divui(build.value(rest), build.value(steps))
         conditions: list[Any] = []
         if self.order:
             first = self.order[0]
             point[first] = rest
             if not exact:
-                conditions.append(below(emit.value(rest), self._steps(first, self.extents[first])))
-            point[self.order[-1]] = emit.mul(point[self.order[-1]], self.width)
+                conditions.append(below(build.value(rest), self._steps(first, self.extents[first])))
+            point[self.order[-1]] = build.mul(point[self.order[-1]], self.width)
         return point, conditions

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.buffers import is_buffer, root
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.gpu.component_rows import Components, RowMatcher, is_free, plain_generics
 
 

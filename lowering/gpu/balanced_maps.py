@@ -11,9 +11,10 @@ from functools import reduce
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering.buffers import extent, is_buffer
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu import general
 from ragged_dialect.lowering.gpu.balanced_component import ComponentCode, captured
@@ -28,7 +29,6 @@ from ragged_dialect.lowering.gpu.shared_memory import byte_size
 from ragged_dialect.lowering.gpu.shuffle import WARP
 from ragged_dialect.lowering.gpu.status import Guards
 from ragged_dialect.lowering.gpu.thread_loops import below, guarded, with_index
-from ragged_dialect.lowering.nested import ops_in
 
 BATCHES = 2
 """Times that a thread has as many rows as it can have in flight, at least: fewer, and finding the components of a
@@ -37,8 +37,6 @@ tile takes longer than the work on them."""
 TILES = 1 << 16
 """Tiles that are enough: where there would be more, they are larger instead, so that blocks behind a closed gate
 are gone in no time."""
-
-_LE = 3
 
 
 def schedule(found: MappedComponents, module: Any, name: str, guards: Guards, threads: int, unroll: int) -> None:
@@ -73,7 +71,7 @@ class _MapKernel:
             used = captured(found, [row_map.op], [found.low, found.high, *row_map.extents.values()])
             self.code = ComponentCode(found, {x: kernel.value(x, self.forall) for x in used})
             extents = {d: n if isinstance(n, int) else kernel.scalar(n) for d, n in row_map.extents.items()}
-            with self.code.placed(row_map.op, emit.value(0)) as placed:
+            with self.code.placed(row_map.op, build.value(0)) as placed:
                 self.lanes = Lanes.of(placed, row_map.loop, extents, kernel.threads, wide_rows=False)
             self.unroll = min(unroll, max(1, REGISTERS // self._registers()))
 
@@ -85,11 +83,11 @@ class _MapKernel:
     def lower(self) -> None:
         """Emit kernel and launch before the forall."""
         with ir.InsertionPoint(self.forall):
-            stored = reduce(emit.minimum, [extent(x, dim) for x, dim in host_rows(self.row_map.op, self.row_map.rows)])
+            stored = reduce(build.minimum, [extent(x, dim) for x, dim in host_rows(self.row_map.op, self.row_map.rows)])
             chunks = self.lanes.chunks(self.row_map.extents)
             step = self.lanes.groups * self.unroll
-            size = emit.mul(emit.maximum(emit.ceildiv(stored, step * TILES), BATCHES), step)
-            grid = emit.mul(emit.divide(emit.sub(emit.add(stored, size), 1), size), chunks)
+            size = build.mul(build.maximum(build.ceildiv(stored, step * TILES), BATCHES), step)
+            grid = build.mul(build.divide(build.sub(build.add(stored, size), 1), size), chunks)
             (count,) = counts_of(self.forall)
         with ir.InsertionPoint(self.kernel.end):
             self._tile(self._inside(count), self._inside(size), self._inside(chunks))
@@ -101,42 +99,42 @@ class _MapKernel:
     def _tile(self, count: Mixed, size: Mixed, chunks: Mixed) -> None:
         """`size` rows per tile, `chunks` blocks for the features of a tile."""
         thread, block = general.hardware_id("gpu.thread_id"), general.hardware_id("gpu.block_id")
-        tile, chunk = emit.divide(block, chunks), 0 if chunks == 1 else arith.remui(block, emit.value(chunks))
-        lanes = emit.value(self.lanes.lanes)
+        tile, chunk = build.divide(block, chunks), 0 if chunks == 1 else arith.remui(block, build.value(chunks))
+        lanes = build.value(self.lanes.lanes)
         group = arith.divui(thread, lanes)
         point, conditions = self.lanes.position(arith.remui(thread, lanes), chunk)
         if self.lanes.lanes * self.lanes.groups < self.kernel.threads:
             conditions.append(below(group, self.lanes.groups))
-        components = emit.value(count)
-        first = emit.add(self.code.low(emit.value(0)), emit.mul(tile, size))
-        last = emit.sub(emit.minimum(emit.add(first, size), self.code.low(components)), 1)
+        components = build.value(count)
+        first = build.add(self.code.low(build.value(0)), build.mul(tile, size))
+        last = build.sub(build.minimum(build.add(first, size), self.code.low(components)), 1)
 
         def work() -> None:
             # a row belongs to the component that follows those that end at it or before
-            after = [emit.add(row, 1) for row in (first, last)]
-            low, high = ended_by_warp(self.code.high, components, after, arith.remui(thread, emit.value(WARP)))
-            guarded(conditions, lambda: self._rows(point, emit.add(first, group), last, low, high))
+            after = [build.add(row, 1) for row in (first, last)]
+            low, high = ended_by_warp(self.code.high, components, after, arith.remui(thread, build.value(WARP)))
+            guarded(conditions, lambda: self._rows(point, build.add(first, group), last, low, high))
 
-        guarded([arith.cmpi(_LE, emit.value(first), emit.value(last))], work)
+        guarded([build.at_most(first, last)], work)
 
     def _rows(self, point: Point, first: Mixed, last: Any, low: Any, high: Any) -> None:
         """The rows of a thread, from `first` on, up to `last`, whose components are from `low` to `high`."""
         groups, loop = self.lanes.groups, self.lanes.loop
 
         def batch(row: Any, _: list[Any]) -> list[Any]:
-            rows = [emit.value(emit.add(row, k * groups)) for k in range(self.unroll)]
-            inside = [None, *(arith.cmpi(_LE, row, last) for row in rows[1:])]
+            rows = [build.value(build.add(row, k * groups)) for k in range(self.unroll)]
+            inside = [None, *(build.at_most(row, last) for row in rows[1:])]
             # Past the last row it is read again: all is loaded before anything is stored.
-            rows = [rows[0], *(emit.minimum(row, last) for row in rows[1:])]
-            components = ended(self.code.high, [emit.add(row, 1) for row in rows], low, high)
+            rows = [rows[0], *(build.minimum(row, last) for row in rows[1:])]
+            components = ended(self.code.high, [build.add(row, 1) for row in rows], low, high)
             points = [
-                with_index(point, loop, emit.sub(row, self.code.low(component)))
+                with_index(point, loop, build.sub(row, self.code.low(component)))
                 for row, component in zip(rows, components, strict=True)
             ]
             self._points(components, points, inside)
             return []
 
-        emit.strided(first, groups * self.unroll, emit.add(last, 1), [], batch)
+        flow.strided(first, groups * self.unroll, build.add(last, 1), [], batch)
 
     def _points(self, components: list[Any], points: list[Point], inside: list[Any]) -> None:
         """Run the payload at points of components; what is not inside is not stored."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import arith
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
 from ragged_dialect.lowering.gpu.balanced_component import ComponentCode
 from ragged_dialect.lowering.gpu.balanced_search import ended, ended_by_warp
 
@@ -22,7 +22,7 @@ class MergedItems:
     def __init__(self, code: ComponentCode, count: Any) -> None:
         self.code = code
         self.count = count
-        self.base = code.low(emit.value(0))
+        self.base = code.low(build.value(0))
         self.rows_end = code.low(count)
 
     def start(self, component: Any) -> Any:
@@ -35,7 +35,7 @@ class MergedItems:
 
     def row(self, item: Any, component: Any) -> Any:
         """The first row from an item on, given how many components end before it."""
-        return emit.minimum(arith.addi(self.base, arith.subi(item, component)), self.rows_end)
+        return build.minimum(arith.addi(self.base, arith.subi(item, component)), self.rows_end)
 
     def ended(self, items: list[Any], low: Any, high: Any) -> list[Any]:
         """How many components end before each item, known to be from `low` to `high`."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.buffers import is_buffer, root
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.gpu.combiner import combiner_of
 from ragged_dialect.lowering.gpu.component_rows import RowMatcher, is_free, is_row_of_component
 from ragged_dialect.lowering.gpu.generic_op import GenericOp

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect._mlir import arith
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build, flow
 from ragged_dialect.lowering.gpu.balanced_component import ComponentCode, PlacedReduction
 from ragged_dialect.lowering.gpu.balanced_lanes import Lanes
 from ragged_dialect.lowering.gpu.balanced_reduction import Follower, RowReduction
@@ -17,7 +17,6 @@ from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.points import Payload, Point
 from ragged_dialect.lowering.gpu.thread_loops import with_index
 
-_EQ, _LT, _LE, _GE = 0, 2, 3, 5
 _MIXED = 4
 """Rows that are read at once where components end: the code has each of them."""
 
@@ -117,41 +116,41 @@ class RowWalk:
         state = [piece.row, piece.component, high, *neutral]
 
         def more(state: State) -> Any:
-            return arith.cmpi(_LT, state[0], piece.last_row)
+            return build.less(state[0], piece.last_row)
 
-        _, component, _, *accumulators = emit.repeat(state, more, lambda s: self._advance(piece, s, neutral))
+        _, component, _, *accumulators = flow.repeat(state, more, lambda s: self._advance(piece, s, neutral))
 
         def end(c: Any, carried: State) -> State:
             self.finish(c, carried)
             return neutral
 
-        return emit.strided(component, 1, piece.last_component, accumulators, end)
+        return flow.strided(component, 1, piece.last_component, accumulators, end)
 
     def _advance(self, piece: Piece, state: State, neutral: State) -> State:
         """Whole batches of one component, then some rows of whichever components."""
         row, component, high, *accumulators = state
-        row, accumulators = self._stretch(row, emit.minimum(high, piece.last_row), component, accumulators)
+        row, accumulators = self._stretch(row, build.minimum(high, piece.last_row), component, accumulators)
         state = [row, component, high, *accumulators]
         types = [x.type for x in state]
-        left = arith.cmpi(_LT, row, piece.last_row)
-        return emit.choose(left, lambda: self._rows(piece, state, neutral), lambda: state, types)
+        left = build.less(row, piece.last_row)
+        return flow.choose(left, lambda: self._rows(piece, state, neutral), lambda: state, types)
 
     def _stretch(self, row: Any, stop: Any, component: Any, accumulators: State) -> tuple[Any, State]:
         """Batches of one component's rows, as many as there are before `stop`."""
         rows = self.batch * self.lanes.rows
         left = arith.subi(stop, row)
         if self.lanes.rows > 1:
-            aligned = arith.cmpi(_EQ, arith.remui(row, emit.value(self.lanes.rows)), emit.value(0))
-            left = arith.select(aligned, left, emit.value(0))
-        end = arith.addi(row, arith.muli(arith.divui(left, emit.value(rows)), emit.value(rows)))
+            aligned = build.equal(arith.remui(row, build.value(self.lanes.rows)), 0)
+            left = arith.select(aligned, left, build.value(0))
+        end = arith.addi(row, arith.muli(arith.divui(left, build.value(rows)), build.value(rows)))
         with self._placed(component) as placed:
             payload, owners = self._payload(placed), self.owners(placed)
 
             def batch(i: Any, carried: State) -> State:
-                points = [self._point(emit.add(i, k * self.lanes.rows)) for k in range(self.batch)]
+                points = [self._point(build.add(i, k * self.lanes.rows)) for k in range(self.batch)]
                 return fold_values(owners, self.lanes.width, payload.at(points, []), carried)
 
-            return end, emit.strided(row, rows, end, accumulators, batch)
+            return end, flow.strided(row, rows, end, accumulators, batch)
 
     def _point(self, row: Any) -> Point:
         return with_index(self.at, self.lanes.loop, row)
@@ -162,26 +161,26 @@ class RowWalk:
         """The next rows."""
         row, *state = state
         if self.lanes.rows == 1:
-            stop = emit.minimum(emit.add(row, self.mixed), piece.last_row)
-            last = arith.subi(stop, emit.value(1))
-            elements = self._load([row, *(emit.minimum(emit.add(row, k), last) for k in range(1, self.mixed))], True)
+            stop = build.minimum(build.add(row, self.mixed), piece.last_row)
+            last = arith.subi(stop, build.value(1))
+            elements = self._load([row, *(build.minimum(build.add(row, k), last) for k in range(1, self.mixed))], True)
             state = self._row(row, elements[0], state, neutral)
             return [stop, *self._each(row, row, stop, elements, 1, state, neutral)]
-        start = arith.subi(row, arith.remui(row, emit.value(self.mixed)))
-        whole = arith.cmpi(_LE, emit.add(start, self.mixed), self.storage)
+        start = arith.subi(row, arith.remui(row, build.value(self.mixed)))
+        whole = build.at_most(build.add(start, self.mixed), self.storage)
         types = [row.type, *(x.type for x in state)]
-        return emit.choose(
+        return flow.choose(
             whole,
             lambda: self._aligned(piece, start, [row, *state], neutral),
-            lambda: [emit.add(row, 1), *self._row(row, self._load([row], False)[0], state, neutral)],
+            lambda: [build.add(row, 1), *self._row(row, self._load([row], False)[0], state, neutral)],
             types,
         )
 
     def _aligned(self, piece: Piece, start: Any, state: State, neutral: State) -> State:
         """The rows up to a multiple of their number, read as wide as the rows before them allow."""
         row, *state = state
-        stop = emit.minimum(emit.add(start, self.mixed), piece.last_row)
-        wide = self._load([emit.add(start, k) for k in range(0, self.mixed, self.lanes.rows)], True)
+        stop = build.minimum(build.add(start, self.mixed), piece.last_row)
+        wide = self._load([build.add(start, k) for k in range(0, self.mixed, self.lanes.rows)], True)
         lanes = range(self.lanes.rows)
         elements = [{k: [x[lane]] for k, x in found.items()} for found in wide for lane in lanes]
         return [stop, *self._each(start, row, stop, elements, 0, state, neutral)]
@@ -191,11 +190,11 @@ class RowWalk:
     ) -> State:
         """Rows from `start` on, of which those count that are from `low` to `stop`."""
         for k, loaded in enumerate(elements[first:], first):
-            here = emit.add(start, k)
-            inside = arith.cmpi(_LT, here, stop)
+            here = build.add(start, k)
+            inside = build.less(here, stop)
             if self.lanes.rows > 1:
-                inside = arith.andi(inside, arith.cmpi(_GE, here, low))
-            state = emit.choose(
+                inside = arith.andi(inside, build.at_least(here, low))
+            state = flow.choose(
                 inside,
                 lambda here=here, loaded=loaded, state=state: self._row(here, loaded, state, neutral),
                 lambda state=state: state,
@@ -205,7 +204,7 @@ class RowWalk:
 
     def _load(self, rows: list[Any], wide: bool) -> list[Elements]:
         """Elements of the operands with rows, at some rows."""
-        with self._placed(emit.value(0)) as placed:
+        with self._placed(build.value(0)) as placed:
             payload = self._payload(placed, wide)
             return [{k: payload.load(k, self._point(row)) for k in self.read} for row in rows]
 
@@ -213,15 +212,15 @@ class RowWalk:
         """End the components before a row, then add it to its own."""
 
         def ended(state: State) -> Any:
-            return arith.cmpi(_LE, state[1], row)
+            return build.at_most(state[1], row)
 
         def end(state: State) -> State:
             component, _, *accumulators = state
             self.finish(component, accumulators)
-            following = arith.addi(component, emit.value(1))
+            following = arith.addi(component, build.value(1))
             return [following, self.code.high(following), *neutral]
 
-        component, high, *accumulators = emit.repeat(state, ended, end)
+        component, high, *accumulators = flow.repeat(state, ended, end)
         with self._placed(component) as placed:
             payload = self._payload(placed, self.lanes.rows == 1)
             point, generic = self._point(row), placed.generic

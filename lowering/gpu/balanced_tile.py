@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect._mlir import arith, memref
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build, flow
 from ragged_dialect.lowering.exact_sums import loop_with_sums
 from ragged_dialect.lowering.gpu.balanced_merge import MergedItems
 from ragged_dialect.lowering.gpu.balanced_rows import Piece, RowWalk, State
@@ -16,8 +16,6 @@ from ragged_dialect.lowering.gpu.points import affine_value
 from ragged_dialect.lowering.gpu.shuffle import WARP
 from ragged_dialect.lowering.gpu.slots import keep, load
 from ragged_dialect.lowering.gpu.thread_loops import conjunction, guarded, is_zero
-
-_LT, _LE = 2, 3
 
 
 @dataclass(frozen=True)
@@ -35,11 +33,11 @@ class Place:
 
     def item(self, group: Any) -> Any:
         """The first item of a group's piece; for the one after the last group, where the last one ends."""
-        return arith.minsi(arith.addi(self.first, arith.muli(emit.value(group), self.size)), self.total)
+        return arith.minsi(arith.addi(self.first, arith.muli(build.value(group), self.size)), self.total)
 
     def group_of(self, item: Any) -> Any:
         """The group that has an item; the first one for items of earlier tiles."""
-        return arith.divui(emit.maximum(arith.subi(item, self.first), 0), self.size)
+        return arith.divui(build.maximum(arith.subi(item, self.first), 0), self.size)
 
 
 @dataclass(frozen=True)
@@ -57,10 +55,10 @@ class Tile:
         store which component is open at the start, and for every out what this tile's end leaves
         open."""
         place, groups = self.place, self.walk.lanes.groups
-        lane = arith.remui(place.thread, emit.value(WARP))
+        lane = arith.remui(place.thread, build.value(WARP))
         low, high = self.items.ended_by_warp([place.item(0), place.item(groups)], lane)
-        guarded([is_zero(place.number)], lambda: memref.store(emit.to_i64(low), starts, [place.tile]))
-        begin, end = place.item(place.group), place.item(arith.addi(place.group, emit.value(1)))
+        guarded([is_zero(place.number)], lambda: memref.store(build.to_i64(low), starts, [place.tile]))
+        begin, end = place.item(place.group), place.item(arith.addi(place.group, build.value(1)))
         component, last = self.items.ended([begin, end], low, high)
         piece = Piece(self.items.row(begin, component), component, self.items.row(end, last), last)
         open_ = self._guarded_walk(piece)
@@ -70,12 +68,12 @@ class Tile:
 
     def _guarded_walk(self, piece: Piece) -> State:
         def walk() -> State:
-            place = emit.minimum(piece.component, arith.subi(self.items.count, emit.value(1)))
+            place = build.minimum(piece.component, arith.subi(self.items.count, build.value(1)))
             return self.walk.walk(piece, self.items.code.high(place))
 
         neutral = self.walk.neutral()
-        busy = conjunction([arith.cmpi(_LT, emit.value(0), self.items.count), *self.conditions])
-        return emit.choose(busy, walk, lambda: neutral, [x.type for x in neutral])
+        busy = conjunction([build.less(0, self.items.count), *self.conditions])
+        return flow.choose(busy, walk, lambda: neutral, [x.type for x in neutral])
 
     def _pass_on(self, piece: Piece, begin: Any, open_: State) -> None:
         """Groups in which a component ends that earlier ones have left open add what those have."""
@@ -83,21 +81,21 @@ class Tile:
         for value, slot in zip(open_, slots, strict=True):
             keep(value, slot, self.exchange.thread)
         self.exchange.barriers.wait()
-        ends = arith.cmpi(_LT, piece.component, piece.last_component)
-        later = arith.cmpi(_LT, emit.value(0), self.place.group)
+        ends = build.less(piece.component, piece.last_component)
+        later = build.less(0, self.place.group)
 
         def add() -> None:
             start = self.items.start(piece.component)
-            guarded([arith.cmpi(_LT, start, begin)], lambda: self._collect(piece.component, start, open_, slots))
+            guarded([build.less(start, begin)], lambda: self._collect(piece.component, start, open_, slots))
 
         guarded([ends, later, *self.conditions], add)
 
     def _collect(self, component: Any, start: Any, open_: State, slots: list[Any]) -> None:
         lanes = self.walk.lanes.lanes
-        back = arith.subi(self.place.thread, arith.muli(self.place.group, emit.value(lanes)))
+        back = arith.subi(self.place.thread, arith.muli(self.place.group, build.value(lanes)))
 
         def step(group: Any, carried: State) -> State:
-            at = arith.addi(back, arith.muli(group, emit.value(lanes)))
+            at = arith.addi(back, arith.muli(group, build.value(lanes)))
             parts = [load(slot, at, x.type) for slot, x in zip(slots, open_, strict=True)]
             return self.walk.combined(parts, carried)
 
@@ -109,9 +107,9 @@ class Tile:
         """Store what the groups since the last component's start have: all of it for the component
         that is open at the end."""
         lanes = self.walk.lanes
-        known = emit.minimum(high, self.items.count)
+        known = build.minimum(high, self.items.count)
         since = self.place.group_of(self.items.start(known))
-        mine = conjunction([arith.cmpi(_LE, since, self.place.group), *self.conditions])
+        mine = conjunction([build.at_most(since, self.place.group), *self.conditions])
         parts = [arith.select(mine, x, y) for x, y in zip(open_, self.walk.neutral(), strict=True)]
         owners = self.walk.owners(self.walk.original)
         if lanes.groups > 1:
@@ -126,6 +124,6 @@ class Tile:
                 point = list(self.walk.at)
                 if self.walk.lanes.order:
                     loop = self.walk.lanes.order[-1]
-                    point[loop] = emit.add(point[loop], lane)
-                indices = [emit.value(affine_value(e, point)) for e in generic.maps[generic.n_inputs + out].results]
+                    point[loop] = build.add(point[loop], lane)
+                indices = [build.value(affine_value(e, point)) for e in generic.maps[generic.n_inputs + out].results]
                 memref.store(part, buffer, [self.place.tile, *indices])

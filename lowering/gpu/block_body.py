@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import ir, scf
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import flow
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import root
 from ragged_dialect.lowering.gpu.barriers import Access, Barriers
 from ragged_dialect.lowering.gpu.combine import Exchange
@@ -16,7 +17,6 @@ from ragged_dialect.lowering.gpu.generic_op import generics_in
 from ragged_dialect.lowering.gpu.kernel import Kernel
 from ragged_dialect.lowering.gpu.scan import RunningSum, emit_scan
 from ragged_dialect.lowering.gpu.thread_loops import is_zero
-from ragged_dialect.lowering.nested import find_ops
 from ragged_dialect.passes.base import PassFailure
 
 _SCALAR = ("arith.", "math.", "memref.subview", "memref.cast", "memref.reinterpret_cast", "memref.dim")
@@ -50,7 +50,7 @@ class BlockBody:
                 self.barriers.before([Access.of(op.operands[0], False)])
         elif op.name == "memref.store":
             self._store(op)
-        elif op.name == "scf.for" and emit.FOLD in op.attributes and self.kernel.threads > 1:
+        elif op.name == "scf.for" and flow.FOLD in op.attributes and self.kernel.threads > 1:
             self._fold(op)
         elif op.name in ("scf.for", "scf.if", "scf.while"):
             self._control(op)
@@ -92,7 +92,7 @@ class BlockBody:
 
     def _fold(self, op: Any) -> None:
         """A loop that folds into one index, or into running sums."""
-        if op.attributes[emit.FOLD].value == "scan":
+        if op.attributes[flow.FOLD].value == "scan":
             self._scan(op)
             return
         with ir.InsertionPoint(op):

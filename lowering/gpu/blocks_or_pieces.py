@@ -17,9 +17,11 @@ from functools import reduce
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref, scf
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.clone import remap
+from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.lowering.buffers import allocate, extent, is_allocation, is_buffer
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
 from ragged_dialect.lowering.gpu import balanced
 from ragged_dialect.lowering.gpu.balanced_component import ComponentCode
@@ -30,7 +32,6 @@ from ragged_dialect.lowering.gpu.component_rows import host_rows
 from ragged_dialect.lowering.gpu.fission import fission
 from ragged_dialect.lowering.gpu.shared_memory import byte_size
 from ragged_dialect.lowering.gpu.status import GATE
-from ragged_dialect.lowering.nested import captures, ops_in, remap
 
 LONG = 1 << 18
 """Bytes that a block has done before kernels that look for other work have started."""
@@ -47,8 +48,6 @@ SHORT = (1 << 10, 1 << 12)
 """Rows of a mean component, but at least and at most so many bytes, below which a block takes longer to start
 than to read: 16 bytes for each of its threads, of which there are 64 to 256."""
 
-_SLT, _SGT = 2, 4
-
 
 @dataclass(frozen=True)
 class _Sizes:
@@ -63,9 +62,9 @@ class _Sizes:
         """The sizes of components, at the insertion point."""
         (count,) = counts_of(found.forall)
         operands = [(x, dim) for work in found.work for x, dim in host_rows(work.op, work.rows)]
-        rows = reduce(emit.minimum, [extent(x, dim) for x, dim in operands])
-        width = reduce(emit.maximum, [_row_bytes(x, dim) for x, dim in operands])
-        return _Sizes(count, rows, emit.maximum(width, 1))
+        rows = reduce(build.minimum, [extent(x, dim) for x, dim in operands])
+        width = reduce(build.maximum, [_row_bytes(x, dim) for x, dim in operands])
+        return _Sizes(count, rows, build.maximum(width, 1))
 
     @property
     def are_small(self) -> bool:
@@ -74,22 +73,22 @@ class _Sizes:
 
     def are_many(self) -> Any:
         """Whether a device does not have a block for every component at once."""
-        return arith.cmpi(_SGT, emit.value(self.count), emit.value(MANY))
+        return build.more(self.count, MANY)
 
     def are_large(self) -> Any:
         """Whether a block may take long, were all rows in one component."""
-        return arith.cmpi(_SGT, emit.value(emit.mul(self.rows, self.width)), emit.value(LONG))
+        return build.more(build.mul(self.rows, self.width), LONG)
 
     def are_short(self) -> Any:
         """Whether the mean component is too short for a block."""
-        short = emit.minimum(emit.maximum(emit.mul(self.width, BRIEF), SHORT[0]), SHORT[1])
-        least = emit.value(emit.mul(self.count, short))
-        return arith.cmpi(_SLT, emit.value(emit.mul(self.rows, self.width)), least)
+        short = build.minimum(build.maximum(build.mul(self.width, BRIEF), SHORT[0]), SHORT[1])
+        least = build.value(build.mul(self.count, short))
+        return build.less(build.mul(self.rows, self.width), least)
 
     def most(self) -> Mixed:
         """Rows that a block does while the device does the others."""
-        alone = emit.divide(LONG, self.width)
-        return emit.maximum(emit.maximum(alone, 1), emit.ceildiv(self.rows, SHARE))
+        alone = build.divide(LONG, self.width)
+        return build.maximum(build.maximum(alone, 1), build.ceildiv(self.rows, SHARE))
 
 
 def both_ways(forall: Any, number: int) -> tuple[Any, Any, list[Any]] | None:
@@ -115,7 +114,7 @@ def both_ways(forall: Any, number: int) -> tuple[Any, Any, list[Any]] | None:
         short = arith.andi(many, sizes.are_short())
         gates = [_gate(number), _gate(number + 1)]
         picking = _picking(found, sizes, short, gates)
-        blocks = _recounted(forall, arith.select(short, emit.value(0), emit.value(sizes.count)))
+        blocks = _recounted(forall, arith.select(short, build.value(0), build.value(sizes.count)))
         some = scf.IfOp(arith.ori(many, sizes.are_large()))
         with ir.InsertionPoint(some.then_block):
             last = scf.YieldOp([])
@@ -139,18 +138,18 @@ def _own_buffers(forall: Any) -> list[Any]:
 def _row_bytes(x: Any, dim: int) -> Mixed:
     """Bytes of a buffer's row along a dim."""
     others = [extent(x, d) for d in range(len(x.type.shape)) if d != dim]
-    return emit.mul(emit.product(others), byte_size(x.type.element_type))
+    return build.mul(build.product(others), byte_size(x.type.element_type))
 
 
 def _gate(number: int) -> Any:
-    buffer = allocate([1], emit.i64())
-    buffer.owner.attributes[GATE] = ir.IntegerAttr.get(emit.i64(), number)
+    buffer = allocate([1], build.i64())
+    buffer.owner.attributes[GATE] = ir.IntegerAttr.get(build.i64(), number)
     return buffer
 
 
 def _pass_gate(foralls: list[Any], number: int) -> None:
     for forall in foralls:
-        forall.attributes[GATE] = ir.IntegerAttr.get(emit.i64(), number)
+        forall.attributes[GATE] = ir.IntegerAttr.get(build.i64(), number)
 
 
 def _recounted(forall: Any, count: Any) -> Any:
@@ -169,23 +168,23 @@ def _picking(found: ReducedComponents | MappedComponents, sizes: _Sizes, short: 
     """A forall of one iteration that opens one of the gates. Of every `most` rows it looks at the component of
     the first one: a component of more rows than that has one of these."""
     code = ComponentCode(found, {})
-    most = emit.value(sizes.most())
-    places = emit.minimum(emit.add(emit.divide(sizes.rows, most), 1), emit.mul(sizes.count, SHARE + 1))
-    places = arith.select(short, emit.value(0), emit.value(places))
-    allowed = arith.select(short, emit.value(-1), most)
-    count = emit.value(sizes.count)
+    most = build.value(sizes.most())
+    places = build.minimum(build.add(build.divide(sizes.rows, most), 1), build.mul(sizes.count, SHARE + 1))
+    places = arith.select(short, build.value(0), build.value(places))
+    allowed = arith.select(short, build.value(-1), most)
+    count = build.value(sizes.count)
     forall = forall_over(1)
     with ir.InsertionPoint(list(forall.regions[0].blocks[0].operations)[-1]):
-        last = arith.subi(count, emit.value(1))
+        last = arith.subi(count, build.value(1))
 
         def longer(k: Any, carried: list[Any]) -> list[Any]:
-            row = emit.add(code.low(emit.value(0)), emit.mul(k, most))
-            (component,) = ended(code.high, [emit.add(row, 1)], emit.value(0), last)
-            return [emit.maximum(carried[0], emit.sub(code.high(component), code.low(component)))]
+            row = build.add(code.low(build.value(0)), build.mul(k, most))
+            (component,) = ended(code.high, [build.add(row, 1)], build.value(0), last)
+            return [build.maximum(carried[0], build.sub(code.high(component), code.low(component)))]
 
-        (longest,) = emit.for_loop(places, [emit.value(0)], longer, "maxsi", few=True)
-        skewed = arith.cmpi(_SGT, longest, allowed)
-        closed, opened = (emit.constant(emit.i64(), number) for number in (1, 0))
-        memref.store(arith.select(skewed, closed, opened), gates[0], [emit.value(0)])
-        memref.store(arith.select(skewed, opened, closed), gates[1], [emit.value(0)])
+        (longest,) = flow.for_loop(places, [build.value(0)], longer, "maxsi", few=True)
+        skewed = build.more(longest, allowed)
+        closed, opened = (build.constant(build.i64(), number) for number in (1, 0))
+        memref.store(arith.select(skewed, closed, opened), gates[0], [build.value(0)])
+        memref.store(arith.select(skewed, opened, closed), gates[1], [build.value(0)])
     return forall

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build, flow
 from ragged_dialect.lowering.gpu.barriers import Access, Barriers
 from ragged_dialect.lowering.gpu.kernel import Kernel
 from ragged_dialect.lowering.gpu.shared_memory import EXCHANGE_BYTES
@@ -71,12 +71,12 @@ class Exchange:
         first of a group read parts too, of no use to them, inside the buffer."""
 
         def step(offset: Any, values: list[Any]) -> list[Any]:
-            at = arith.remui(arith.addi(self.thread, emit.value(offset)), emit.value(self.kernel.threads))
+            at = arith.remui(arith.addi(self.thread, build.value(offset)), build.value(self.kernel.threads))
             return [f(v, load(slot, at, v.type)) for v, f, slot in zip(values, apply, slots, strict=True)]
 
         (distance, count), *others = far
         if not others and count > _UNROLLED:
-            results = emit.strided(distance, distance, distance * count, values, step)
+            results = flow.strided(distance, distance, distance * count, values, step)
             results[0].owner.attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
             return results
         offsets = [0]

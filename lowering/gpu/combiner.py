@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
+from ragged_dialect.ir.clone import clone
 from ragged_dialect.lowering.buffers import defining_op
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
-from ragged_dialect.lowering.nested import clone
 
 _NEUTRAL: dict[str, float | str] = {
     "arith.addf": -0.0,
@@ -70,10 +70,10 @@ class Combiner:
 def neutral_constant(type_: Any, neutral: float | str) -> Any:
     """A neutral element: a number, or the lowest, highest or all-ones value of an integer type."""
     if not isinstance(neutral, str):
-        return emit.constant(type_, neutral)
+        return build.constant(type_, neutral)
     width = 64 if isinstance(type_, ir.IndexType) else type_.width
     low = -(1 << (width - 1))
-    return emit.constant(type_, {"lowest": low, "highest": -low - 1, "ones": -1}[neutral])
+    return build.constant(type_, {"lowest": low, "highest": -low - 1, "ones": -1}[neutral])
 
 
 def fold_values(
@@ -154,12 +154,12 @@ def _only_yielded(combiner: Combiner) -> bool:
 
 
 def folds(name: str) -> tuple[Callable[[Any, Any], Any], float | str]:
-    """What combines two indices, and the neutral element, of an `emit.FOLD`; a search is the smallest unsigned
+    """What combines two indices, and the neutral element, of an `flow.FOLD`; a search is the smallest unsigned
     index."""
     known: dict[str, tuple[Callable[[Any, Any], Any], float | str]] = {
         "search": (arith.minui, "ones"),
         "addi": (arith.addi, 0),
-        "add_unsigned": (emit.add_unsigned, 0),
+        "add_unsigned": (build.add_unsigned, 0),
         "maxsi": (arith.maxsi, "lowest"),
     }
     return known[name]

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.walk import find_ops, is_outside, ops_in
 from ragged_dialect.lowering.buffers import VIEWS, defining_op, is_buffer, is_constant, region, root, starts_and_sizes
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
-from ragged_dialect.lowering.nested import find_ops, is_outside, ops_in
 
 _ADDRESSING = VIEWS | {"memref.load", "memref.dim"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ragged_dialect.lowering.nested import ops_in
+from ragged_dialect.ir.walk import ops_in
 
 
 def gpu_modules(module: Any) -> list[Any]:

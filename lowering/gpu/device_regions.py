@@ -11,12 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.clone import clone, remap
+from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer
 from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.status import keep_report
-from ragged_dialect.lowering.nested import captures, clone, ops_in, remap
 
 SERIAL = "ragged.serial"
 """Attribute of a forall of one iteration whose body one thread runs."""
@@ -191,12 +192,12 @@ class Regions:
 
 def _slot(type_: Any) -> Any:
     """A buffer for one scalar; indices are kept as i64."""
-    element = emit.i64() if isinstance(type_, ir.IndexType) else type_
+    element = build.i64() if isinstance(type_, ir.IndexType) else type_
     return memref.alloc(ir.MemRefType.get([], element), [], [])
 
 
 def _store(value: Any, slot: Any) -> None:
-    memref.store(emit.to_i64(value) if isinstance(value.type, ir.IndexType) else value, slot, [])
+    memref.store(build.to_i64(value) if isinstance(value.type, ir.IndexType) else value, slot, [])
 
 
 def _forall_of_one(serial: bool) -> Any:
@@ -244,7 +245,7 @@ def _is_scalar_code(op: Any) -> bool:
 
 def _needs_block(op: Any) -> bool:
     """Whether the threads of a block share the work of an op."""
-    return _walk_any(op, lambda o: o.name == "linalg.generic" or (o.name == "scf.for" and emit.FOLD in o.attributes))
+    return _walk_any(op, lambda o: o.name == "linalg.generic" or (o.name == "scf.for" and flow.FOLD in o.attributes))
 
 
 def _is_serial(op: Any) -> bool:

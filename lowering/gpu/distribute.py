@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import flow
 from ragged_dialect.lowering.buffers import is_buffer, root
 from ragged_dialect.lowering.gpu.barriers import Access, Barriers, Signature
 from ragged_dialect.lowering.gpu.combine import Exchange
@@ -79,7 +79,7 @@ class Distributor:
             self._serially(generic, payload, inner, rest, stored)
             return []
 
-        emit.for_loop(generic.extent(loop), [], body)
+        flow.for_loop(generic.extent(loop), [], body)
 
     def _accesses(self, generic: GenericOp, loops: ThreadLoops, combiners: dict[int, Combiner]) -> list[Access]:
         found: list[Access] = []

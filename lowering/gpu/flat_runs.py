@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, scf
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import defining_op, is_buffer, plain_dim, range_view, region, root
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.thread_shape import fast_loop
-from ragged_dialect.lowering.nested import find_ops
 
 _ASSUMED = 64
 """Extent that a dynamic inner loop is taken to have."""
@@ -109,9 +109,9 @@ def tile(run: list[Cut], elements: int) -> Any:
         rows = min(_rows(cut, elements) for cut in run)
         size = run[0].generic.extent(run[0].loop)
         rows = min(rows, max(size, 1)) if isinstance(size, int) else rows
-        forall = forall_over(emit.ceildiv(size, rows))
+        forall = forall_over(build.ceildiv(size, rows))
     with ir.InsertionPoint(_end(forall)), last.location:
-        low = emit.mul(forall.regions[0].blocks[0].arguments[0], rows)
+        low = build.mul(forall.regions[0].blocks[0].arguments[0], rows)
         place(run, low, rows, size)
     for cut in run:
         cut.generic.op.erase()
@@ -125,14 +125,14 @@ def place(run: list[Cut], low: Mixed, rows: int, extent: Mixed, given: dict[int,
     if isinstance(extent, int) and extent % rows == 0:
         _place(run, low, rows, given)
     elif any(cut.generic.reductions or fast_loop(cut.generic) == cut.loop for cut in run):
-        whole = arith.cmpi(3, emit.add(emit.value(low), rows), emit.value(extent))
+        whole = build.at_most(build.add(build.value(low), rows), extent)
         choice = scf.IfOp(whole, [], has_else=True)
         for block, part in ((choice.then_block, rows), (choice.else_block, None)):
             with ir.InsertionPoint(block):
-                _place(run, low, part if part is not None else emit.sub(extent, low), given)
+                _place(run, low, part if part is not None else build.sub(extent, low), given)
                 scf.yield_([])
     else:
-        _place(run, low, emit.minimum(rows, emit.sub(extent, low)), given)
+        _place(run, low, build.minimum(rows, build.sub(extent, low)), given)
 
 
 def _place(run: list[Cut], low: Mixed, size: Mixed, given: dict[int, Any] | None) -> None:
@@ -178,5 +178,5 @@ def _shift_index(op: Any, loop: int | None, low: Mixed) -> None:
         following = list(index.block.operations)
         place = next(k for k, o in enumerate(following) if o.operation == index)
         with ir.InsertionPoint(following[place + 1]), index.location:
-            shifted = arith.addi(index.results[0], emit.value(low))
+            shifted = arith.addi(index.results[0], build.value(low))
         index.results[0].replace_all_uses_except(shifted, shifted.owner.operation)

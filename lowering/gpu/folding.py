@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import arith
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.clone import clone
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.gpu.barriers import Access
 from ragged_dialect.lowering.gpu.combine import Exchange
 from ragged_dialect.lowering.gpu.combiner import folds, neutral_constant
-from ragged_dialect.lowering.nested import clone, find_ops
 
 _AT_ONCE = 8
 """Iterations of a thread whose loads are in flight together: one block has the loop to itself."""
 
 
 def emit_fold(loop: Any, thread: Any, exchange: Exchange) -> Any:
-    """Emit a loop marked `emit.FOLD` before itself; its result, in every thread."""
-    apply, neutral = folds(loop.attributes[emit.FOLD].value)
+    """Emit a loop marked `flow.FOLD` before itself; its result, in every thread."""
+    apply, neutral = folds(loop.attributes[flow.FOLD].value)
     low, high, _, init = loop.operands
     exchange.barriers.before([Access.of(load.operands[0], False) for load in find_ops(loop, "memref.load")])
 
@@ -26,13 +27,13 @@ def emit_fold(loop: Any, thread: Any, exchange: Exchange) -> Any:
     step = exchange.kernel.threads
     first = arith.addi(low, thread)
     carried = [start]
-    if emit.FEW not in loop.attributes:
-        turns = arith.divui(emit.maximum(emit.add(emit.sub(high, first), step - 1), 0), emit.value(step))
-        batches = arith.divui(turns, emit.value(_AT_ONCE))
-        middle = arith.addi(first, emit.mul(batches, step * _AT_ONCE))
-        carried = emit.strided(first, step * _AT_ONCE, middle, carried, lambda i, c: _several(loop, i, step, c))
+    if flow.FEW not in loop.attributes:
+        turns = arith.divui(build.maximum(build.add(build.sub(high, first), step - 1), 0), build.value(step))
+        batches = arith.divui(turns, build.value(_AT_ONCE))
+        middle = arith.addi(first, build.mul(batches, step * _AT_ONCE))
+        carried = flow.strided(first, step * _AT_ONCE, middle, carried, lambda i, c: _several(loop, i, step, c))
         first = middle
-    carried = emit.strided(first, step, high, carried, lambda i, c: _iteration(loop, i, c))
+    carried = flow.strided(first, step, high, carried, lambda i, c: _iteration(loop, i, c))
     (whole,) = exchange.combine(carried, [apply], [(1, step)])
     return apply(whole, init)
 
@@ -40,7 +41,7 @@ def emit_fold(loop: Any, thread: Any, exchange: Exchange) -> Any:
 def _several(loop: Any, i: Any, step: int, carried: list[Any]) -> list[Any]:
     """Some iterations that a thread does one after the other."""
     for k in range(_AT_ONCE):
-        carried = _iteration(loop, emit.add(i, k * step), carried)
+        carried = _iteration(loop, build.add(i, k * step), carried)
     return carried
 
 

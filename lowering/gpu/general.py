@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.clone import remap
+from ragged_dialect.ir.walk import captures, find_ops
 from ragged_dialect.lowering.buffers import is_buffer
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.block_body import BlockBody
 from ragged_dialect.lowering.gpu.fills import fold_fills
@@ -17,7 +19,6 @@ from ragged_dialect.lowering.gpu.reuse import keep_local
 from ragged_dialect.lowering.gpu.shared_memory import byte_size
 from ragged_dialect.lowering.gpu.status import Guards
 from ragged_dialect.lowering.gpu.temporaries import Temporaries
-from ragged_dialect.lowering.nested import captures, find_ops, remap
 
 FEWER_RESIDENT, LONG_RESIDENT = 768, 512
 """Threads that shall fit on a multiprocessor where a body has several reductions, whose loops ptxas unrolls
@@ -42,9 +43,9 @@ def schedule(forall: Any, module: Any, name: str, guards: Guards, threads: int, 
         kernel.keep_resident(_resident(forall))
         counts = counts_of(forall)
         with ir.InsertionPoint(forall):
-            grid = emit.product(counts)
+            grid = build.product(counts)
         with ir.InsertionPoint(kernel.end):
-            thread = hardware_id("gpu.thread_id") if kernel.threads > 1 else emit.value(0)
+            thread = hardware_id("gpu.thread_id") if kernel.threads > 1 else build.value(0)
             block = hardware_id("gpu.block_id")
             outside = captures(list(body.operations)[:-1], body.arguments)
             inside = {x: kernel.value(x, forall) for x in outside}
@@ -65,7 +66,7 @@ def schedule(forall: Any, module: Any, name: str, guards: Guards, threads: int, 
 def hardware_id(name: str) -> Any:
     """The thread's or block's number, by the op's name."""
     return ir.Operation.create(
-        name, results=[emit.index_type()], attributes={"dimension": ir.Attribute.parse("#gpu<dim x>")}
+        name, results=[build.index_type()], attributes={"dimension": ir.Attribute.parse("#gpu<dim x>")}
     ).results[0]
 
 
@@ -74,7 +75,7 @@ def _indices(kernel: Kernel, counts: list[Mixed], block: Any) -> list[Any]:
     indices: list[Any] = []
     rest = block
     for count in reversed(counts[1:]):
-        inside = emit.value(count if isinstance(count, int) else kernel.scalar(count))
+        inside = build.value(count if isinstance(count, int) else kernel.scalar(count))
         indices.insert(0, arith.remui(rest, inside))
         rest = arith.divui(rest, inside)
     return [rest, *indices]

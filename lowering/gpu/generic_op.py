@@ -8,9 +8,9 @@ from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.generic import indexing_maps, iterator_kinds
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import extent, is_buffer, plain_dim
-from ragged_dialect.lowering.emit import Mixed
-from ragged_dialect.lowering.nested import find_ops
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragged_dialect._mlir import DYNAMIC, arith, gpu, ir, memref, scf
-from ragged_dialect.lowering import emit
+from ragged_dialect._mlir import DYNAMIC, gpu, ir, memref, scf
+from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.clone import clone
 from ragged_dialect.lowering.buffers import VIEWS, defining_op, is_buffer, is_constant, may_overlap, only_read
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.gpu.shared_memory import SHARED_BYTES, shared_size
 from ragged_dialect.lowering.gpu.status import Guards
-from ragged_dialect.lowering.nested import clone
 from ragged_dialect.passes.base import PassFailure
 
 ALIGNMENT = 16
@@ -71,7 +71,7 @@ class Kernel:
                     "function_type": ir.TypeAttr.get(ir.FunctionType.get([], [])),
                     "sym_name": ir.StringAttr.get(self.name),
                     "kernel": ir.UnitAttr.get(),
-                    "workgroup_attributions": ir.IntegerAttr.get(emit.i64(), 0),
+                    "workgroup_attributions": ir.IntegerAttr.get(build.i64(), 0),
                     "known_block_size": ir.DenseI32ArrayAttr.get([self.threads, 1, 1]),
                 },
                 regions=1,
@@ -93,7 +93,7 @@ class Kernel:
         """What follows runs when the first entry of a buffer is 0."""
         with ir.InsertionPoint(self.end):
             first = memref.load(self.pointer(buffer), [])
-            guard = scf.IfOp(arith.cmpi(0, first, emit.constant(emit.i64(), 0)))
+            guard = scf.IfOp(build.equal(first, 0))
             with ir.InsertionPoint(guard.then_block):
                 scf.yield_([])
         self.body = guard.then_block
@@ -139,8 +139,8 @@ class Kernel:
         key = ("dim", buffer, dim)
         if key not in self.inside:
             with ir.InsertionPoint(launch):
-                host = memref.dim(buffer, emit.value(dim))
-            self.inside[key] = self._parameter(host, emit.index_type(), {})
+                host = memref.dim(buffer, build.value(dim))
+            self.inside[key] = self._parameter(host, build.index_type(), {})
         return self.inside[key]
 
     def value(self, host: Any, launch: Any) -> Any:
@@ -163,7 +163,7 @@ class Kernel:
         """A buffer in shared memory, of which it takes some. Only once all parameters are known."""
         self.shared_left -= shared_size(type_)
         count = self.op.attributes["workgroup_attributions"].value + 1
-        self.op.attributes["workgroup_attributions"] = ir.IntegerAttr.get(emit.i64(), count)
+        self.op.attributes["workgroup_attributions"] = ir.IntegerAttr.get(build.i64(), count)
         self.op.attributes["workgroup_attrib_attrs"] = ir.ArrayAttr.get([_aligned()] * count)
         shared = ir.MemRefType.get(
             type_.shape, type_.element_type, None, ir.Attribute.parse("#gpu.address_space<workgroup>")
@@ -191,11 +191,11 @@ class Kernel:
             self.op.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
         with ir.InsertionPoint(launch):
             passed = [_pointer_of(p.host) if is_buffer(p.host) else p.host for p in self.parameters]
-            one = emit.value(1)
+            one = build.value(1)
             gpu.LaunchFuncOp(
                 [self.module.attributes["sym_name"].value, self.name],
-                (emit.value(grid), one, one),
-                (emit.value(self.threads), one, one),
+                (build.value(grid), one, one),
+                (build.value(self.threads), one, one),
                 passed,
             )
 
@@ -209,7 +209,7 @@ class Kernel:
 
 
 def _aligned() -> Any:
-    return ir.DictAttr.get({"llvm.align": ir.IntegerAttr.get(emit.i64(), ALIGNMENT)})
+    return ir.DictAttr.get({"llvm.align": ir.IntegerAttr.get(build.i64(), ALIGNMENT)})
 
 
 def _scalar_key(host: Any) -> Any:
@@ -250,7 +250,7 @@ def whole_view(pointer: Any, sizes: list[Mixed], element: Any) -> Any:
         return pointer
     strides: list[Mixed] = [1]
     for size in reversed(sizes[1:]):
-        strides.insert(0, emit.mul(strides[0], size))
+        strides.insert(0, build.mul(strides[0], size))
     dyn_sizes = [s for s in sizes if not isinstance(s, int)]
     dyn_strides = [s for s in strides if not isinstance(s, int)]
     shape = [s if isinstance(s, int) else DYNAMIC for s in sizes]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import ir, scf
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import VIEWS, root
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.device_regions import SERIAL
 from ragged_dialect.lowering.gpu.status import is_good
-from ragged_dialect.lowering.nested import find_ops
 
 _BETWEEN = VIEWS | {"memref.alloc", "memref.dim"}
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.clone import clone
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import is_buffer
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.vector_access import BYTES, VectorAccess
-from ragged_dialect.lowering.nested import clone, find_ops
 
 Point = list[Mixed]
 """One index per loop."""
@@ -81,12 +82,12 @@ class Payload:
         if self.vector is None:
             return [point]
         loop = self.vector.loop
-        return [[*point[:loop], emit.add(point[loop], lane), *point[loop + 1 :]] for lane in range(self.vector.width)]
+        return [[*point[:loop], build.add(point[loop], lane), *point[loop + 1 :]] for lane in range(self.vector.width)]
 
     @staticmethod
     def _alignment(type_: Any) -> dict[str, Any]:
         size = min(BYTES, type_.shape[0] * type_.element_type.width // 8)
-        return {"alignment": ir.IntegerAttr.get(emit.i64(), size)}
+        return {"alignment": ir.IntegerAttr.get(build.i64(), size)}
 
     def _loads(self, point: Point, stored: list[int]) -> list[list[Any] | None]:
         outs = {self.generic.n_inputs + out for out in stored}
@@ -97,7 +98,7 @@ class Payload:
         return [self.load(k, point) if want else None for k, want in enumerate(wanted)]
 
     def _indices(self, k: int, point: Point) -> list[Any]:
-        return [emit.value(affine_value(e, point)) for e in self.generic.maps[k].results]
+        return [build.value(affine_value(e, point)) for e in self.generic.maps[k].results]
 
     def _evaluate(self, point: Point, values: list[Any]) -> Callable[[Any], Any]:
         known = {a: v for a, v in zip(self.generic.block.arguments, values, strict=True) if v is not None}
@@ -119,11 +120,11 @@ def _extract(vector: Any, lane: int) -> Any:
 def _copy(op: Any, known: dict[Any, Any], point: Point) -> None:
     """Copy an op of the payload to the insertion point, with what is in its regions."""
     if op.name == "linalg.index":
-        known[op.results[0]] = emit.value(point[op.attributes["dim"].value])
+        known[op.results[0]] = build.value(point[op.attributes["dim"].value])
         return
     for index in find_ops(clone(op, known), "linalg.index"):
         with ir.InsertionPoint(index):
-            index.results[0].replace_all_uses_with(emit.value(point[index.attributes["dim"].value]))
+            index.results[0].replace_all_uses_with(build.value(point[index.attributes["dim"].value]))
 
 
 def affine_value(expr: Any, point: Point) -> Mixed:
@@ -134,12 +135,12 @@ def affine_value(expr: Any, point: Point) -> Mixed:
         return expr.value
     a, b = affine_value(expr.lhs, point), affine_value(expr.rhs, point)
     if isinstance(expr, ir.AffineAddExpr):
-        return emit.add(a, b)
+        return build.add(a, b)
     if isinstance(expr, ir.AffineMulExpr):
-        return emit.mul(a, b)
+        return build.mul(a, b)
     operation = {
         ir.AffineModExpr: arith.remui,
         ir.AffineFloorDivExpr: arith.divui,
         ir.AffineCeilDivExpr: arith.ceildivui,
     }[type(expr)]
-    return operation(emit.value(a), emit.value(b))
+    return operation(build.value(a), build.value(b))

@@ -7,7 +7,7 @@ from math import gcd
 from typing import Any
 
 from ragged_dialect._mlir import ir, scf
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build, flow
 from ragged_dialect.lowering.gpu.barriers import Access, Barriers
 from ragged_dialect.lowering.gpu.combine import Exchange
 from ragged_dialect.lowering.gpu.combiner import Combiner, fold_values, sums_of
@@ -75,7 +75,7 @@ class Reduction:
         loop, rest = parallel[0], parallel[1:]
         loops, count = self.loops, self.loops.step(parallel[0])
         if loops.fits(loop):
-            more = [] if loops.exact(loop) else [below(emit.value(loops.at[loop]), loops.extents[loop])]
+            more = [] if loops.exact(loop) else [below(build.value(loops.at[loop]), loops.extents[loop])]
             self._nest(rest, with_index(point, loop, loops.at[loop]), conditions + more)
         elif not self.groups:
 
@@ -83,7 +83,7 @@ class Reduction:
                 self._nest(rest, with_index(point, loop, i), conditions)
                 return []
 
-            emit.strided(loops.at[loop], count, loops.extents[loop], [], alone)
+            flow.strided(loops.at[loop], count, loops.extents[loop], [], alone)
         else:
             self._uniform(loop, count, rest, point, conditions)
 
@@ -96,13 +96,13 @@ class Reduction:
         self.looped = True
 
         def body(base: Any, _: list[Any]) -> list[Any]:
-            i = emit.add(base, self.loops.at[loop])
-            self._nest(rest, with_index(point, loop, i), [*conditions, below(emit.value(i), self.loops.extents[loop])])
+            i = build.add(base, self.loops.at[loop])
+            self._nest(rest, with_index(point, loop, i), [*conditions, below(build.value(i), self.loops.extents[loop])])
             if self.across_warps:
                 self.barriers.wait()
             return []
 
-        emit.strided(0, count, self.loops.extents[loop], [], body)
+        flow.strided(0, count, self.loops.extents[loop], [], body)
 
     def _batch(self, loop: int, count: int, rest: list[int]) -> int:
         """Results of a thread whose elements are loaded before any of them is combined: where a warp
@@ -114,8 +114,8 @@ class Reduction:
 
     def _in_batches(self, loop: int, count: int, batch: int, point: Point, conditions: list[Any]) -> None:
         def body(base: Any, _: list[Any]) -> list[Any]:
-            first = emit.add(base, self.loops.at[loop])
-            self._points([with_index(point, loop, emit.add(first, k * count)) for k in range(batch)], conditions)
+            first = build.add(base, self.loops.at[loop])
+            self._points([with_index(point, loop, build.add(first, k * count)) for k in range(batch)], conditions)
             return []
 
         extent = self.loops.extents[loop]
@@ -123,7 +123,7 @@ class Reduction:
             body(0, [])
         else:
             self.looped = True
-            emit.strided(0, count * batch, extent, [], body)
+            flow.strided(0, count * batch, extent, [], body)
 
     def _points(self, points: list[Point], conditions: list[Any]) -> None:
         """Combine and store the results of some points, whose parts are all made first."""

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir, scf
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.clone import clone
 from ragged_dialect.lowering.gpu.barriers import Access
 from ragged_dialect.lowering.gpu.combine import Exchange
 from ragged_dialect.lowering.gpu.shuffle import WARP, shuffle_up
 from ragged_dialect.lowering.gpu.slots import keep, load
 from ragged_dialect.lowering.gpu.thread_loops import below, guarded
-from ragged_dialect.lowering.nested import clone
 
 _PER_THREAD = 8
 """Consecutive elements of a thread: less, and most of the time goes into barriers."""
@@ -70,8 +70,8 @@ def emit_scan(scan: RunningSum, thread: Any, exchange: Exchange) -> Any:
     before_loop = barriers.pending[:-1]
 
     def body(base: Any, carried: list[Any]) -> list[Any]:
-        first = emit.add(base, emit.mul(thread, _PER_THREAD))
-        places = [emit.value(emit.add(first, k)) for k in range(_PER_THREAD)]
+        first = build.add(base, build.mul(thread, _PER_THREAD))
+        places = [build.value(build.add(first, k)) for k in range(_PER_THREAD)]
         sums = _prefixes([_guarded(scan, i, high, init.type) for i in places])
         before, whole = _across(sums[-1], thread, totals, exchange)
         start = arith.addi(carried[0], before)
@@ -80,7 +80,7 @@ def emit_scan(scan: RunningSum, thread: Any, exchange: Exchange) -> Any:
         barriers.wait()
         return [arith.addi(carried[0], whole)]
 
-    (total,) = emit.strided(low, threads * _PER_THREAD, high, [init], body)
+    (total,) = flow.strided(low, threads * _PER_THREAD, high, [init], body)
     # The last barrier of a loop that runs leaves nothing pending; one that runs no times leaves all that was.
     barriers.pending = before_loop
     return total
@@ -92,7 +92,7 @@ def _guarded(scan: RunningSum, i: Any, high: Any, type_: Any) -> Any:
     with ir.InsertionPoint(inside.then_block):
         scf.yield_([scan.elements(i)])
     with ir.InsertionPoint(inside.else_block):
-        scf.yield_([emit.constant(type_, 0)])
+        scf.yield_([build.constant(type_, 0)])
     return inside.results[0]
 
 
@@ -105,20 +105,20 @@ def _prefixes(elements: list[Any]) -> list[Any]:
 
 def _across(own: Any, thread: Any, totals: Any, exchange: Exchange) -> tuple[Any, Any]:
     """Sum over the threads before this one, and over all."""
-    lane = arith.remui(thread, emit.value(WARP))
-    warp = arith.divui(thread, emit.value(WARP))
-    zero = emit.constant(own.type, 0)
+    lane = arith.remui(thread, build.value(WARP))
+    warp = arith.divui(thread, build.value(WARP))
+    zero = build.constant(own.type, 0)
     upto = own
     for distance in (1, 2, 4, 8, 16):
         other = shuffle_up(upto, distance)
         upto = arith.addi(upto, arith.select(below(lane, distance), zero, other))
-    last = arith.cmpi(0, lane, emit.value(WARP - 1))
+    last = build.equal(lane, WARP - 1)
     guarded([last], lambda: keep(upto, totals, warp))
     exchange.barriers.wait()
     before, whole = arith.subi(upto, own), zero
     for k in range(exchange.kernel.threads // WARP):
-        part = load(totals, emit.value(k), own.type)
-        earlier = arith.cmpi(8, warp, emit.value(k))
+        part = load(totals, build.value(k), own.type)
+        earlier = build.above(warp, k)
         before = arith.addi(before, arith.select(earlier, part, zero))
         whole = arith.addi(whole, part)
     return before, whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
 
 WARP = 32
 
@@ -45,7 +45,7 @@ def _shuffle(value: Any, distance: int, mode: str) -> Any:
 def to_words(value: Any) -> list[Any]:
     """A scalar as i32 words, low first."""
     if isinstance(value.type, ir.IndexType):
-        value = emit.to_i64(value)
+        value = build.to_i64(value)
     if not isinstance(value.type, ir.IntegerType):
         value = arith.bitcast(ir.IntegerType.get_signless(value.type.width), value)
     width = value.type.width
@@ -53,14 +53,14 @@ def to_words(value: Any) -> list[Any]:
         return [arith.extui(_i32(), value)]
     if width == 32:
         return [value]
-    high = arith.shrui(value, emit.constant(value.type, 32))
+    high = arith.shrui(value, build.constant(value.type, 32))
     return [arith.trunci(_i32(), value), arith.trunci(_i32(), high)]
 
 
 def from_words(words: list[Any], type_: Any) -> Any:
     """The scalar of a type from its words."""
     if isinstance(type_, ir.IndexType):
-        return emit.to_index(from_words(words, emit.i64()))
+        return build.to_index(from_words(words, build.i64()))
     if not isinstance(type_, ir.IntegerType):
         integer = from_words(words, ir.IntegerType.get_signless(type_.width))
         return arith.bitcast(type_, integer)
@@ -69,4 +69,4 @@ def from_words(words: list[Any], type_: Any) -> Any:
     if type_.width == 32:
         return words[0]
     low, high = (arith.extui(type_, word) for word in words)
-    return arith.ori(arith.shli(high, emit.constant(type_, 32)), low)
+    return arith.ori(arith.shli(high, build.constant(type_, 32)), low)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
 from ragged_dialect.lowering.gpu.kernel import Kernel
 from ragged_dialect.lowering.gpu.shared_memory import byte_size, shared_size
 from ragged_dialect.lowering.gpu.shuffle import WARP
@@ -41,7 +41,7 @@ class Slots:
     def _free(self, type_: Any, taken: list[Any]) -> Any:
         """A slot that is not taken: of a type, or else one that holds any value; None when all are taken
         and there is no room."""
-        element = emit.i64() if isinstance(type_, ir.IndexType) else type_
+        element = build.i64() if isinstance(type_, ir.IndexType) else type_
         free = [buffer for buffer in self.buffers if buffer not in taken]
         alike = [buffer for buffer in free if buffer.type.element_type == element]
         if alike:
@@ -49,7 +49,7 @@ class Slots:
         made = self._slot(element)
         if made is not None:
             return made
-        return next(filter(_is_wide, free), None) or self._slot(emit.i64())
+        return next(filter(_is_wide, free), None) or self._slot(build.i64())
 
     def _slot(self, element: Any) -> Any:
         made = self._make(element, self.kernel.threads)
@@ -85,7 +85,7 @@ def _with_type(value: Any, type_: Any) -> Any:
         return value
     bits = _to_bits(value)
     if isinstance(type_, ir.IndexType):
-        return emit.to_index(bits)
+        return build.to_index(bits)
     if type_.width < bits.type.width:
         bits = arith.trunci(ir.IntegerType.get_signless(type_.width), bits)
     return bits if bits.type == type_ else arith.bitcast(type_, bits)
@@ -94,7 +94,7 @@ def _with_type(value: Any, type_: Any) -> Any:
 def _to_bits(value: Any) -> Any:
     """The bits of a value, the lowest ones of an i64."""
     if isinstance(value.type, ir.IndexType):
-        return emit.to_i64(value)
+        return build.to_i64(value)
     if not isinstance(value.type, ir.IntegerType):
         value = arith.bitcast(ir.IntegerType.get_signless(value.type.width), value)
-    return value if value.type == emit.i64() else arith.extui(emit.i64(), value)
+    return value if value.type == build.i64() else arith.extui(build.i64(), value)

@@ -10,17 +10,15 @@ from collections.abc import Generator
 from functools import reduce
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir, memref, scf
-from ragged_dialect.lowering import emit
+from ragged_dialect._mlir import ir, memref, scf
+from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.walk import captures, find_ops, is_outside
 from ragged_dialect.lowering.buffers import defining_op, extent, root
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.combiner import folds, neutral_constant
 from ragged_dialect.lowering.gpu.thread_loops import below
 from ragged_dialect.lowering.gpu.vector_tiles import VectorTiles, is_known, is_number, on_host, with_bounds
-from ragged_dialect.lowering.nested import captures, find_ops, is_outside
-
-_SLT = 2
 
 
 def split_folds(forall: Any) -> Any:
@@ -33,7 +31,7 @@ def split_folds(forall: Any) -> Any:
     with ir.InsertionPoint(forall), forall.location:
         known = [{x: on_host(x, forall) for x in captures([loop])} for loop, _ in tiled]
         parts = [tiles.room() for _, tiles in tiled]
-        made = forall_over(reduce(emit.maximum, [tiles.count for _, tiles in tiled]))
+        made = forall_over(reduce(build.maximum, [tiles.count for _, tiles in tiled]))
     block = made.regions[0].blocks[0]
     with ir.InsertionPoint(list(block.operations)[-1]), forall.location:
         for (loop, tiles), outside, part in zip(tiled, known, parts, strict=True):
@@ -50,7 +48,7 @@ def _loops(op: Any) -> Generator[Any]:
             for inner in [o.operation for o in block.operations]:
                 if inner.name == "scf.if":
                     yield from _loops(inner)
-                elif emit.FOLD in inner.attributes and inner.attributes[emit.FOLD].value != "scan":
+                elif flow.FOLD in inner.attributes and inner.attributes[flow.FOLD].value != "scan":
                     yield inner
 
 
@@ -66,7 +64,7 @@ def _tiles(loop: Any, forall: Any, written: set[Any]) -> VectorTiles | None:
         if any(most is None for _, _, most in highest):
             return None
         extents = [(most, extent(on_host(load.operands[0], forall), dim)) for load, dim, most in highest]
-        bounds = [arith.cmpi(_SLT, emit.value(most), emit.value(size)) for most, size in extents]
+        bounds = [build.less(most, size) for most, size in extents]
     return VectorTiles.of(loop, forall, bounds)
 
 
@@ -77,38 +75,38 @@ def _highest(x: Any, loop: Any, forall: Any) -> Mixed | None:
         owner = x.owner.owner.operation
         counts = owner.name == "scf.for" and x == x.owner.arguments[0] and not is_outside(x, loop)
         low, high = owner.operands[:2] if counts else (None, None)
-        return emit.sub(on_host(high, forall), 1) if counts and is_number(low) and is_known(high, forall) else None
+        return build.sub(on_host(high, forall), 1) if counts and is_number(low) and is_known(high, forall) else None
     if is_number(x):
         return on_host(x, forall)
     if defining_op(x).name != "arith.addi":
         return None
     parts = [_highest(part, loop, forall) for part in defining_op(x).operands]
-    return None if any(part is None for part in parts) else emit.add(*parts)
+    return None if any(part is None for part in parts) else build.add(*parts)
 
 
 def _part(loop: Any, tiles: VectorTiles, outside: dict[Any, Mixed], tile: Any, parts: Any) -> None:
     """What a tile makes of a loop, if that has so many; `outside` has the values that the loop needs."""
     there = scf.IfOp(below(tile, tiles.count))
     with ir.InsertionPoint(there.then_block):
-        known = {x: emit.value(found) for x, found in outside.items()}
-        init = neutral_constant(loop.results[0].type, folds(loop.attributes[emit.FOLD].value)[1])
+        known = {x: build.value(found) for x, found in outside.items()}
+        init = neutral_constant(loop.results[0].type, folds(loop.attributes[flow.FOLD].value)[1])
         part = with_bounds(loop, tiles.bounds(tile), init, known)
-        part.attributes[emit.FEW] = ir.UnitAttr.get()
-        memref.store(emit.to_i64(part.results[0]), parts, [tile])
+        part.attributes[flow.FEW] = ir.UnitAttr.get()
+        memref.store(build.to_i64(part.results[0]), parts, [tile])
         scf.yield_([])
 
 
 def _combine(loop: Any, tiles: VectorTiles, parts: Any) -> None:
     """Fold the parts where there are some, instead of running the loop."""
-    kind = loop.attributes[emit.FOLD].value
+    kind = loop.attributes[flow.FOLD].value
     apply, _ = folds(kind)
     result, init = loop.results[0], loop.operands[3]
 
     def folded() -> Any:
         def body(i: Any, carried: list[Any]) -> list[Any]:
-            return [apply(carried[0], emit.to_index(memref.load(parts, [i])))]
+            return [apply(carried[0], build.to_index(memref.load(parts, [i])))]
 
-        return emit.for_loop(tiles.count, [init], body, kind, few=True)[0]
+        return flow.for_loop(tiles.count, [init], body, kind, few=True)[0]
 
     with ir.InsertionPoint(loop), loop.location:
         made = tiles.choose(folded, lambda: loop.clone().operation.results[0], result.type)

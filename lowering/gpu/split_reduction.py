@@ -8,7 +8,7 @@ from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import generic as make_generic
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
 from ragged_dialect.lowering.buffers import allocate, subview
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.combiner import Combiner, combiner_of
@@ -51,13 +51,13 @@ def split(op: Any, loop: int, elements: int) -> list[Any]:
     with ir.InsertionPoint(op), op.location:
         rows = max(1, _TILES * elements // _inner(generic, loop))
         extent = generic.extent(loop)
-        tiles = emit.ceildiv(extent, rows)
+        tiles = build.ceildiv(extent, rows)
         parts = [allocate([tiles, *out.type.shape], out.type.element_type) for out in generic.outs]
         forall = forall_over(tiles)
         block = forall.regions[0].blocks[0]
         with ir.InsertionPoint(list(block.operations)[-1]):
             tile = block.arguments[0]
-            low = emit.mul(tile, rows)
+            low = build.mul(tile, rows)
             targets = [_part(part, tile) for part in parts]
             for combiner, target in zip(combiners, targets, strict=True):
                 assert combiner is not None

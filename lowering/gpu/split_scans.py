@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import root
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.scan import RunningSum
 from ragged_dialect.lowering.gpu.vector_tiles import VectorTiles, with_bounds
-from ragged_dialect.lowering.nested import find_ops
 
 
 def split_scan(forall: Any) -> list[Any]:
@@ -32,12 +32,12 @@ def split_scan(forall: Any) -> list[Any]:
 def _scan_of(forall: Any) -> Any:
     """The loop of a forall, where it is one of running sums of i64 and there is nothing else."""
     *ops, _ = [op.operation for op in forall.regions[0].blocks[0].operations]
-    if len(ops) != 1 or emit.FOLD not in ops[0].attributes or ops[0].attributes[emit.FOLD].value != "scan":
+    if len(ops) != 1 or flow.FOLD not in ops[0].attributes or ops[0].attributes[flow.FOLD].value != "scan":
         return None
     (loop,) = ops
     written = {root(store.operands[1]) for store in find_ops(loop, "memref.store")}
     reads = {root(load.operands[0]) for load in find_ops(loop, "memref.load")}
-    plain = RunningSum.of(loop) is not None and loop.results[0].type == emit.i64() and not written & reads
+    plain = RunningSum.of(loop) is not None and loop.results[0].type == build.i64() and not written & reads
     return loop if plain and next(iter(loop.results[0].uses), None) is None else None
 
 
@@ -47,37 +47,37 @@ def _sums(loop: Any, tiles: VectorTiles, sums: Any) -> Any:
     block = forall.regions[0].blocks[0]
     with ir.InsertionPoint(list(block.operations)[-1]):
         tile = block.arguments[0]
-        part = with_bounds(loop, tiles.bounds(tile), emit.constant(emit.i64(), 0), {})
+        part = with_bounds(loop, tiles.bounds(tile), build.constant(build.i64(), 0), {})
         for store in find_ops(part, "memref.store"):
             store.erase()
-        part.attributes[emit.FOLD] = ir.StringAttr.get("addi")
-        part.attributes[emit.FEW] = ir.UnitAttr.get()
+        part.attributes[flow.FOLD] = ir.StringAttr.get("addi")
+        part.attributes[flow.FEW] = ir.UnitAttr.get()
         memref.store(part.results[0], sums, [tile])
     return forall
 
 
 def _starts(loop: Any, tiles: VectorTiles, sums: Any, starts: Any) -> Any:
     """A forall of one iteration that has the sum before each tile."""
-    forall = forall_over(arith.minsi(tiles.count, emit.value(1)))
+    forall = forall_over(arith.minsi(tiles.count, build.value(1)))
     with ir.InsertionPoint(list(forall.regions[0].blocks[0].operations)[-1]):
-        memref.store(loop.operands[3], starts, [emit.value(0)])
+        memref.store(loop.operands[3], starts, [build.value(0)])
 
         def body(tile: Any, carried: list[Any]) -> list[Any]:
             total = arith.addi(carried[0], memref.load(sums, [tile]))
-            memref.store(total, starts, [emit.value(emit.add(tile, 1))])
+            memref.store(total, starts, [build.value(build.add(tile, 1))])
             return [total]
 
-        emit.for_loop(tiles.count, [loop.operands[3]], body, "scan")
+        flow.for_loop(tiles.count, [loop.operands[3]], body, "scan")
     return forall
 
 
 def _tiles(loop: Any, tiles: VectorTiles, starts: Any) -> Any:
     """A forall over tiles, or over one that is all, that does a part of the loop."""
     step = tiles.step()
-    forall = forall_over(arith.maxsi(tiles.count, emit.value(1)))
+    forall = forall_over(arith.maxsi(tiles.count, build.value(1)))
     block = forall.regions[0].blocks[0]
     with ir.InsertionPoint(list(block.operations)[-1]):
         tile = block.arguments[0]
-        init = tiles.choose(lambda: memref.load(starts, [tile]), lambda: loop.operands[3], emit.i64())
+        init = tiles.choose(lambda: memref.load(starts, [tile]), lambda: loop.operands[3], build.i64())
         with_bounds(loop, tiles.bounds(tile, step), init, {})
     return forall

@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref, scf
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
 
 GATE = "ragged.gate"
 """Attribute of a forall and of the buffer that is the gate of its kernels: their number."""
-
-_EQ = 0
-_SGT = 4
 
 
 @dataclass(frozen=True)
@@ -38,14 +35,14 @@ def status_of(module: Any, function: Any) -> Any:
 
 def is_good(status: Any) -> Any:
     """Whether no check has failed."""
-    return arith.cmpi(_EQ, memref.load(status, [emit.value(0)]), emit.constant(emit.i64(), 0))
+    return build.equal(memref.load(status, [build.value(0)]), 0)
 
 
 def keep_report(status: Any, record: list[Any]) -> None:
     """Store a record of five i64 when its number is above 0 and none was kept before."""
-    failed = arith.cmpi(_SGT, record[0], emit.constant(emit.i64(), 0))
+    failed = build.more(record[0], 0)
     guard = scf.IfOp(arith.andi(failed, is_good(status)))
     with ir.InsertionPoint(guard.then_block):
         for k, entry in reversed(list(enumerate(record))):
-            memref.store(entry, status, [emit.value(k)])
+            memref.store(entry, status, [build.value(k)])
         scf.yield_([])

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer, starts_and_sizes, subview
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.gpu.kernel import Kernel
 from ragged_dialect.lowering.gpu.shared_memory import EXCHANGE_BYTES, shared_size
-from ragged_dialect.lowering.nested import find_ops
 from ragged_dialect.passes.base import PassFailure
 
 
@@ -91,7 +91,7 @@ class Temporaries:
         if size != DYNAMIC:
             return size
         with ir.InsertionPoint(self.launch):
-            return memref.dim(host, emit.value(dim))
+            return memref.dim(host, build.value(dim))
 
     def _replace(self, alloc: Any, buffer: Any) -> None:
         old = alloc.results[0]

@@ -6,24 +6,22 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir, scf
-from ragged_dialect.lowering import emit
-from ragged_dialect.lowering.emit import Mixed
+from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.exact_sums import SHORT, Body, loop_with_sums
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.points import Point
 from ragged_dialect.lowering.gpu.thread_shape import ThreadShape
 
-_EQ, _ULT = 0, 6
-
 
 def below(a: Any, b: Mixed) -> Any:
     """Whether an index is below another, unsigned."""
-    return arith.cmpi(_ULT, a, emit.value(b))
+    return build.below(a, b)
 
 
 def is_zero(a: Any) -> Any:
     """Whether an index is 0."""
-    return arith.cmpi(_EQ, a, emit.value(0))
+    return build.equal(a, 0)
 
 
 def conjunction(conditions: list[Any]) -> Any:
@@ -61,10 +59,10 @@ class ThreadLoops:
         count, stride = self.threads.shape[loop], self.threads.stride[loop]
         if count == 1:
             return 0
-        position = self.thread if stride == 1 else arith.divui(self.thread, emit.value(stride))
+        position = self.thread if stride == 1 else arith.divui(self.thread, build.value(stride))
         if stride * count != self.block:
-            position = arith.remui(position, emit.value(count))
-        return emit.mul(position, self.threads.width(loop))
+            position = arith.remui(position, build.value(count))
+        return build.mul(position, self.threads.width(loop))
 
     def step(self, loop: int) -> int:
         """Iterations of a loop that the threads along it have at a time."""
@@ -97,7 +95,7 @@ class ThreadLoops:
         loop, rest = order[0], order[1:]
         if self.fits(loop):
             inner = with_index(point, loop, self.at[loop])
-            conditions = [] if self.exact(loop) else [below(emit.value(self.at[loop]), self.extents[loop])]
+            conditions = [] if self.exact(loop) else [below(build.value(self.at[loop]), self.extents[loop])]
             guarded(conditions, lambda: self._nest(rest, inner, leaf, unroll))
         elif unroll > 1 and all(self.exact(d) for d in rest) and self._is_long(loop, unroll):
             for d in rest:
@@ -109,7 +107,7 @@ class ThreadLoops:
                 self._nest(rest, with_index(point, loop, i), leaf, unroll)
                 return []
 
-            emit.strided(self.at[loop], self.step(loop), self.extents[loop], [], body)
+            flow.strided(self.at[loop], self.step(loop), self.extents[loop], [], body)
 
     @staticmethod
     def _run(leaf: Callable[[list[Point]], None], points: list[Point]) -> list[Any]:
@@ -136,10 +134,10 @@ class ThreadLoops:
         middle = self._batches_end(low, high, step, unroll)
 
         def several(i: Any, carried: list[Any]) -> list[Any]:
-            return body([with_index(point, loop, emit.add(i, u * step)) for u in range(unroll)], carried)
+            return body([with_index(point, loop, build.add(i, u * step)) for u in range(unroll)], carried)
 
         carried = self.summed(loop, unroll, middle, inits, several, sums)
-        return emit.strided(middle, step, high, carried, lambda i, c: body([with_index(point, loop, i)], c))
+        return flow.strided(middle, step, high, carried, lambda i, c: body([with_index(point, loop, i)], c))
 
     def summed(
         self, loop: int, times: int, high: Mixed, inits: list[Any], body: Body, sums: Sequence[int]
@@ -148,16 +146,16 @@ class ThreadLoops:
         `sums` is the sum of many values."""
         low, step, extent = self.at[loop], times * self.step(loop), self.extents[loop]
         if not sums or (isinstance(extent, int) and extent <= SHORT * step):
-            return emit.strided(low, step, high, inits, body)
+            return flow.strided(low, step, high, inits, body)
         return loop_with_sums(low, step, high, inits, sums, body)
 
     @staticmethod
     def _batches_end(low: Mixed, high: Mixed, step: int, unroll: int) -> Mixed:
         """Where whole batches end for this thread."""
-        left = emit.maximum(emit.add(emit.sub(high, low), step - 1), 0)
-        mine = arith.divui(emit.value(left), emit.value(step))
-        batches = arith.divui(mine, emit.value(unroll))
-        return emit.add(low, emit.mul(batches, unroll * step))
+        left = build.maximum(build.add(build.sub(high, low), step - 1), 0)
+        mine = arith.divui(build.value(left), build.value(step))
+        batches = arith.divui(mine, build.value(unroll))
+        return build.add(low, build.mul(batches, unroll * step))
 
 
 def with_index(point: Point, loop: int, i: Mixed) -> Point:

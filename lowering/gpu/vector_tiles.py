@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.clone import clone
+from ragged_dialect.ir.walk import is_outside
 from ragged_dialect.lowering.buffers import allocate, defining_op
-from ragged_dialect.lowering.emit import Mixed
-from ragged_dialect.lowering.nested import clone, is_outside
 
 LONG = 1 << 14
 """Iterations that one block does in the time that two more launches take."""
@@ -26,8 +27,6 @@ _SAFE = frozenset(
     f"arith.{name}" for name in "constant addi subi muli minsi maxsi index_cast cmpi andi ori xori select".split()
 )
 """Ops that the host may do though something around them keeps the device from it: no quotients."""
-
-_SGT = 4
 
 
 @dataclass(frozen=True)
@@ -49,38 +48,38 @@ class VectorTiles:
             return None
         with ir.InsertionPoint(forall):
             low, high = (on_host(x, forall) for x in bounds)
-            size = emit.sub(high, low)
+            size = build.sub(high, low)
             if isinstance(size, int) and size <= LONG:
                 return None
-            long = arith.cmpi(_SGT, emit.value(size), emit.value(LONG))
+            long = build.more(size, LONG)
             for condition in [*conditions, *_conditions(loop, forall)]:
                 long = arith.andi(long, condition)
-            count = arith.select(long, emit.value(emit.ceildiv(size, TILE)), emit.value(0))
+            count = arith.select(long, build.value(build.ceildiv(size, TILE)), build.value(0))
         return VectorTiles(low, high, count, TILE)
 
     @property
     def size(self) -> Mixed:
         """How many iterations there are."""
-        return emit.sub(self.high, self.low)
+        return build.sub(self.high, self.low)
 
     def room(self, more: int = 0) -> Any:
         """A vector of an i64 per tile, and some more."""
-        return allocate([emit.add(self.count, more)], emit.i64())
+        return allocate([build.add(self.count, more)], build.i64())
 
     def choose(self, tiled: Callable[[], Any], whole: Callable[[], Any], type_: Any) -> Any:
         """One value where the loop is done in tiles, another elsewhere."""
-        used = arith.cmpi(_SGT, self.count, emit.value(0))
-        return emit.choose(used, lambda: [tiled()], lambda: [whole()], [type_])[0]
+        used = build.more(self.count, 0)
+        return flow.choose(used, lambda: [tiled()], lambda: [whole()], [type_])[0]
 
     def step(self) -> Any:
         """Iterations of a tile; all of them where there are no tiles."""
-        return self.choose(lambda: emit.value(self.tile), lambda: emit.value(self.size), emit.index_type())
+        return self.choose(lambda: build.value(self.tile), lambda: build.value(self.size), build.index_type())
 
     def bounds(self, number: Any, step: Any = None) -> tuple[Any, Any]:
         """Where a tile starts and ends; `step` is given where there may be none."""
         step = self.tile if step is None else step
-        first = emit.add(self.low, emit.mul(number, step))
-        return emit.value(first), emit.value(emit.minimum(emit.add(first, step), self.high))
+        first = build.add(self.low, build.mul(number, step))
+        return build.value(first), build.value(build.minimum(build.add(first, step), self.high))
 
 
 def with_bounds(loop: Any, bounds: tuple[Any, Any], init: Any, known: dict[Any, Any]) -> Any:
@@ -113,7 +112,7 @@ def on_host(x: Any, forall: Any) -> Mixed:
     if op is None or is_outside(x, forall):
         return x
     operands = {y: on_host(y, forall) for y in op.operands}
-    return clone(op, {y: emit.value(found) for y, found in operands.items()}).results[0]
+    return clone(op, {y: build.value(found) for y, found in operands.items()}).results[0]
 
 
 def _conditions(loop: Any, forall: Any) -> list[Any]:
@@ -124,6 +123,6 @@ def _conditions(loop: Any, forall: Any) -> list[Any]:
         if outer.name == "scf.if" and is_known(outer.operands[0], forall):
             condition = on_host(outer.operands[0], forall)
             runs = inner.block == outer.regions[0].blocks[0]
-            found.append(condition if runs else arith.xori(condition, emit.constant(condition.type, -1)))
+            found.append(condition if runs else arith.xori(condition, build.constant(condition.type, -1)))
         inner, outer = outer, outer.parent.operation
     return found

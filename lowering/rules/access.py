@@ -7,10 +7,11 @@ from typing import Any
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir, tensor
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.ir import build, clone, shapes
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import Layout
-from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.lowering import vectors
 from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.parts import Parts, Range
 from ragged_dialect.lowering.runs import fill_runs
 from ragged_dialect.shape import RaggedShape
@@ -22,7 +23,7 @@ def _level(op: Any) -> int:
 
 
 def _replace(op: Any, value: Any) -> None:
-    op.results[0].replace_all_uses_with(emit.cast(value, op.results[0].type) if is_tensor(value.type) else value)
+    op.results[0].replace_all_uses_with(shapes.cast(value, op.results[0].type) if is_tensor(value.type) else value)
 
 
 def lower_assemble(ctx: Lowering, op: Any) -> None:
@@ -30,8 +31,8 @@ def lower_assemble(ctx: Lowering, op: Any) -> None:
     type_ = op.results[0].type
     shape = shape_of(type_)
     values, *rest = op.operands
-    flat = [emit.cast(values, storage_type(shape, type_.element_type))]
-    flat += [emit.as_vector(v) if is_tensor(v.type) else emit.to_index(v) for v in rest]
+    flat = [shapes.cast(values, storage_type(shape, type_.element_type))]
+    flat += [shapes.as_vector(v) if is_tensor(v.type) else build.to_index(v) for v in rest]
     ctx.bind(op.results[0], Parts.of_flat(ctx, shape, flat))
 
 
@@ -62,15 +63,15 @@ def lower_row_ids(ctx: Lowering, op: Any) -> None:
     lengths = _element_counts(parts, _level(op))
     offsets = vectors.scan(lengths)
     known = _known_total(parts, _level(op))
-    size = vectors.last(offsets) if known is None else emit.value(known)
+    size = vectors.last(offsets) if known is None else build.value(known)
 
     def place(q: Any) -> list[Range]:
-        start = emit.load(offsets, q)
-        return [(start, emit.sub(emit.load(offsets, emit.add(q, 1)), start))]
+        start = shapes.load(offsets, q)
+        return [(start, build.sub(shapes.load(offsets, build.add(q, 1)), start))]
 
-    ids = emit.cast(emit.empty([size], emit.i64()), lengths.type)
-    count = emit.dim(lengths, 0)
-    _replace(op, fill_runs(ctx, count, ids, place, lambda q, run: emit.fill(emit.to_i64(q), run)))
+    ids = shapes.cast(shapes.empty([size], build.i64()), lengths.type)
+    count = shapes.dim(lengths, 0)
+    _replace(op, fill_runs(ctx, count, ids, place, lambda q, run: shapes.fill(build.to_i64(q), run)))
 
 
 def _element_counts(parts: Parts, dim: int) -> Any:
@@ -83,7 +84,7 @@ def _element_counts(parts: Parts, dim: int) -> Any:
 
 def lower_total(ctx: Lowering, op: Any) -> None:
     """ragged.total."""
-    _replace(op, emit.value(level_total(ctx.parts(op.operands[0]), _level(op))))
+    _replace(op, build.value(level_total(ctx.parts(op.operands[0]), _level(op))))
 
 
 def level_total(parts: Parts, dim: int) -> Mixed:
@@ -143,14 +144,14 @@ def lower_dim(ctx: Lowering, op: Any) -> None:
     """tensor.dim of a dense level."""
     owner = op.operands[1].owner
     index = ir.IntegerAttr(owner.attributes["value"]).value
-    _replace(op, emit.value(ctx.parts(op.operands[0]).extent(index)))
+    _replace(op, build.value(ctx.parts(op.operands[0]).extent(index)))
 
 
 def lower_cast(ctx: Lowering, op: Any) -> None:
     """tensor.cast between static and dynamic dense extents."""
     source, type_ = ctx.parts(op.operands[0]), op.results[0].type
     shape = shape_of(type_)
-    values = emit.cast(source.values, storage_type(shape, type_.element_type))
+    values = shapes.cast(source.values, storage_type(shape, type_.element_type))
     extents = {d: source.extent(d) for d in range(shape.rank) if shape.has_extent_part(d)}
     ctx.bind(op.results[0], Parts(ctx, shape, values, source.vectors, extents, source.windows))
 
@@ -167,7 +168,7 @@ def extract_element(parts: Parts, indices: list[Any]) -> Any:
         for axis in range(parts.layout.storage_rank):
             fixed = [indices[d] for d in parts.layout.dims(axis)]
             low, _ = parts.axis_range(axis, fixed) if len(fixed) > 1 else (fixed[0], 1)
-            places.append(emit.value(low))
+            places.append(build.value(low))
         return tensor.extract(parts.values, places)
 
 
@@ -226,7 +227,7 @@ def lower_reshape(ctx: Lowering, op: Any) -> None:
     collapsing = op.name == "tensor.collapse_shape"
     wide = parts.layout if collapsing else shape.layout
     groups = _storage_groups(op, wide)
-    attributes = emit.copy_attributes(op)
+    attributes = clone.copy_attributes(op)
     i64 = ir.IntegerType.get_signless(64)
     attributes["reassociation"] = ir.ArrayAttr.get(
         [ir.ArrayAttr.get([ir.IntegerAttr.get(i64, k) for k in group]) for group in groups]

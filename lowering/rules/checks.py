@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect import builders
-from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.lowering import vectors
 from ragged_dialect.lowering.asserts import factor_of
 from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.types import is_tensor
 
@@ -16,7 +17,7 @@ from ragged_dialect.types import is_tensor
 def lower_assert_valid(ctx: Lowering, op: Any) -> None:
     """ragged.assert_valid: its operands are dense; vectors widen to i64."""
     ctx.close()
-    data = [emit.as_vector(v) if is_tensor(v.type) else emit.to_index(v) for v in op.operands]
+    data = [shapes.as_vector(v) if is_tensor(v.type) else build.to_index(v) for v in op.operands]
     attributes = op.attributes
     kind, name, level = (attributes[key].value for key in ("kind", "op", "level"))
     builders.assert_valid(data, kind, name, level, factor_of(op))
@@ -31,7 +32,7 @@ def lower_assert_conform(ctx: Lowering, op: Any) -> None:
     x, y = pairs[-1]
     name = op.attributes["op"].value
     if a.layout.letter(x) == "d" and b.layout.letter(y) == "d" and not _split(a, x) and not _split(b, y):
-        builders.assert_valid([emit.value(a.extent(x)), emit.value(b.extent(y))], "conform", name, x)
+        builders.assert_valid([build.value(a.extent(x)), build.value(b.extent(y))], "conform", name, x)
         return
     left = vectors.logical_lengths(a, x)
     builders.assert_valid([left, _aligned(a, b, x, y, pairs[:-1])], "conform", name, x)

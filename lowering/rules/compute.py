@@ -9,14 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir import shapes
+from ragged_dialect.ir.clone import clone, copy_attributes
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.iteration import analyze
 from ragged_dialect.layout import Layout
-from ragged_dialect.lowering import emit
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.making import contiguous_like, own_windows
 from ragged_dialect.lowering.nest import make_nest
 from ragged_dialect.lowering.nest_emit import lower_nest
-from ragged_dialect.lowering.nested import clone, find_ops
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.lowering.rules.access import extract_element
 from ragged_dialect.shape import RaggedShape
@@ -38,8 +39,8 @@ def lower_elementwise(ctx: Lowering, op: Any) -> None:
     values = [x.values if isinstance(x, Parts) else x for x in operands]
     shape = RaggedShape(Layout.dense(like.layout.storage_rank), shape_of(like.type).shape)
     result = dense_type(shape.shape, element)
-    values = [emit.cast(v, dense_type(shape.shape, v.type.element_type)) if is_tensor(v.type) else v for v in values]
-    made = ir.Operation.create(op.name, results=[result], operands=values, attributes=emit.copy_attributes(op))
+    values = [shapes.cast(v, dense_type(shape.shape, v.type.element_type)) if is_tensor(v.type) else v for v in values]
+    made = ir.Operation.create(op.name, results=[result], operands=values, attributes=copy_attributes(op))
     ctx.bind(op.results[0], typed(like.replace(made.result), op.results[0].type))
 
 
@@ -65,7 +66,7 @@ def _select_whole(ctx: Lowering, op: Any) -> None:
 def _elementwise_nest(ctx: Lowering, op: Any, operands: list[Any], like: Parts, element: Any) -> None:
     tensors = [x for x in operands if isinstance(x, Parts)]
     out = contiguous_like(ctx, typed(like, op.results[0].type), element)
-    attributes = emit.copy_attributes(op)
+    attributes = copy_attributes(op)
 
     def payload(arguments: list[Any], index: Any) -> list[Any]:
         given = iter(arguments[: len(tensors)])

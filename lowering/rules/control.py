@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import clone
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.types import flat_types, is_ragged, shape_of
@@ -83,7 +83,7 @@ def lower_func(ctx: Lowering, op: Any, process: Process) -> None:
             process(block)
         return
     expanded = ir.FunctionType.get(expand_types(type_.inputs), expand_types(type_.results))
-    attributes = emit.copy_attributes(op)
+    attributes = clone.copy_attributes(op)
     attributes["function_type"] = ir.TypeAttr.get(expanded)
     _expand_attrs(attributes, "arg_attrs", type_.inputs)
     _expand_attrs(attributes, "res_attrs", type_.results)
@@ -105,7 +105,7 @@ def _expand_attrs(attributes: dict[str, Any], name: str, types: Any) -> None:
 def lower_terminator(ctx: Lowering, op: Any, process: Process) -> None:
     """func.return, scf.yield and scf.condition."""
     ctx.close()
-    ir.Operation.create(op.name, operands=expand(ctx, op.operands), attributes=emit.copy_attributes(op))
+    ir.Operation.create(op.name, operands=expand(ctx, op.operands), attributes=clone.copy_attributes(op))
     ctx.erase_later(op)
 
 
@@ -116,7 +116,7 @@ def lower_expanded(ctx: Lowering, op: Any, process: Process) -> None:
         op.name,
         results=expand_types([r.type for r in op.results]),
         operands=expand(ctx, op.operands),
-        attributes=emit.copy_attributes(op),
+        attributes=clone.copy_attributes(op),
         regions=len(op.regions),
     )
     for source, target in zip(op.regions, made.regions, strict=True):

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir
+from ragged_dialect.ir import build, flow, shapes
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.iteration import Access, Iteration
 from ragged_dialect.layout import RAGGED, Layout
-from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.lowering import vectors
 from ragged_dialect.lowering.combiners import combine, is_float, neutral
 from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.emit import Mixed
 from ragged_dialect.lowering.empty import empty_parts
 from ragged_dialect.lowering.exact_sums import add_to_pair
 from ragged_dialect.lowering.nest import Payload, make_nest
@@ -51,14 +52,14 @@ def run_nest(
 def lower_to_padded(ctx: Lowering, op: Any) -> None:
     """ragged.to_padded: fill, then copy every component."""
     source = ctx.parts(op.operands[0])
-    pad, maxima = op.operands[1], [emit.to_index(v) for v in list(op.operands)[2:]]
+    pad, maxima = op.operands[1], [build.to_index(v) for v in list(op.operands)[2:]]
     ragged = [d for d, c in enumerate(source.layout.letters) if c in RAGGED]
     if not maxima:
         maxima = [vectors.largest(vectors.logical_lengths(source, d)) for d in ragged]
     limits = dict(zip(ragged, maxima, strict=True))
     sizes = [limits[d] if d in limits else source.extent(d) for d in range(source.shape.rank)]
-    init = emit.empty(sizes, source.element)
-    filled = emit.fill(pad, init)
+    init = shapes.empty(sizes, source.element)
+    filled = shapes.fill(pad, init)
     if "truncate" in op.attributes:
         source = _clipped(ctx, source, limits)
     rank = list(range(source.shape.rank))
@@ -74,7 +75,8 @@ def _clipped(ctx: Lowering, source: Parts, limits: dict[int, Mixed]) -> Parts:
         lengths = vectors.element_lengths(source, dim)
         new["starts", dim] = vectors.element_starts(source, dim)
         new["lengths", dim] = vectors.generate(
-            emit.dim(lengths, 0), lambda i, lengths=lengths, limit=limit: emit.minimum(emit.load(lengths, i), limit)
+            shapes.dim(lengths, 0),
+            lambda i, lengths=lengths, limit=limit: build.minimum(shapes.load(lengths, i), limit),
         )
     layout = Layout(tuple(axis.replace("r", "w") for axis in source.layout.axes))
     return Parts(ctx, RaggedShape(layout, source.shape.shape), source.held, new, source.extents)
@@ -87,13 +89,13 @@ def lower_from_padded(ctx: Lowering, op: Any) -> None:
     shape = shape_of(type_)
     source = ctx.parts(dense)
     levels = [d for d, c in enumerate(shape.layout.letters) if c == "r"]
-    made: dict[tuple[str, int], Any] = {("offsets", d): emit.as_vector(v) for d, v in zip(levels, given, strict=True)}
+    made: dict[tuple[str, int], Any] = {("offsets", d): shapes.as_vector(v) for d, v in zip(levels, given, strict=True)}
     extents = {d: source.extent(d) for d in range(shape.rank) if shape.has_extent_part(d)}
     sizes: list[Mixed] = []
     for axis, letters in enumerate(shape.layout.axes):
         last = shape.layout.dims(axis)[-1]
         sizes.append(source.extent(last) if letters == "d" else vectors.last(made["offsets", last]))
-    init = emit.cast(emit.empty(sizes, type_.element_type), storage_type(shape, type_.element_type))
+    init = shapes.cast(shapes.empty(sizes, type_.element_type), storage_type(shape, type_.element_type))
     out = Parts(ctx, shape, init, made, extents)
     rank = list(range(shape.rank))
     result = run_nest(ctx, [source], [out], [rank, rank], ["parallel"] * len(rank), lambda a, i: [a[0]])
@@ -103,7 +105,7 @@ def lower_from_padded(ctx: Lowering, op: Any) -> None:
 def lower_reduce_across(ctx: Lowering, op: Any) -> None:
     """ragged.reduce_across: one pass over the components, each into the rows that it has. Short
     floats accumulate in f32 and are rounded once; sums of floats are kept in pairs."""
-    source, limit = ctx.parts(op.operands[0]), emit.to_index(op.operands[1])
+    source, limit = ctx.parts(op.operands[0]), build.to_index(op.operands[1])
     dim, kind = op.attributes["dim"].value, op.attributes["kind"].value
     axis, _ = source.layout.locate(dim)
     first = source.layout.dims(axis)[0]
@@ -114,7 +116,7 @@ def lower_reduce_across(ctx: Lowering, op: Any) -> None:
     shape = shape_of(op.results[0].type)
 
     def out() -> Parts:
-        filled = emit.fill(neutral(kind, wide), emit.empty(sizes, wide))
+        filled = shapes.fill(neutral(kind, wide), shapes.empty(sizes, wide))
         return dense_parts(ctx, filled) if shape.layout.is_dense else _structured(ctx, source, shape, kept, filled)
 
     outs = [out(), out()] if kind == "sum" and is_float(wide) else [out()]
@@ -127,7 +129,7 @@ def lower_reduce_across(ctx: Lowering, op: Any) -> None:
     loops = [list(range(source.shape.rank)), *[kept] * len(outs)]
     result = run_nest(ctx, [source], outs, loops, kinds, payload)
     if wide != element:
-        narrow = result.replace(emit.empty(result.storage_dims(), element))
+        narrow = result.replace(shapes.empty(result.storage_dims(), element))
         rank = list(range(shape.rank))
         result = run_nest(
             ctx, [result], [narrow], [rank, rank], ["parallel"] * len(rank), lambda a, i: [arith.truncf(element, a[0])]
@@ -142,7 +144,7 @@ def _structured(ctx: Lowering, source: Parts, shape: RaggedShape, kept: list[int
         (kind, to[d]): v for (kind, d), v in source.vectors.items() if d in to and shape.layout.letter(to[d]) in RAGGED
     }
     extents = {to[d]: source.extent(d) for d in kept if shape.has_extent_part(to[d])}
-    values = emit.cast(values, storage_type(shape, values.type.element_type))
+    values = shapes.cast(values, storage_type(shape, values.type.element_type))
     return Parts(ctx, shape, values, found, extents)
 
 
@@ -151,7 +153,7 @@ def lower_print(ctx: Lowering, op: Any) -> None:
     parts = ctx.parts(op.operands[0])
     label = op.attributes["label"].value if "label" in op.attributes else ""
     call = _Printer(op)
-    call("begin", [emit.constant(emit.i64(), call.label(label))])
+    call("begin", [build.constant(build.i64(), call.label(label))])
     _print_dims(ctx, parts, call, [])
     call("end", [])
 
@@ -170,7 +172,7 @@ def _print_dims(ctx: Lowering, parts: Parts, call: _Printer, fixed: list[Mixed])
         return []
 
     above = fixed[dim - at :]
-    emit.for_loop(parts.loop_extent(dim, above), [], body)
+    flow.for_loop(parts.loop_extent(dim, above), [], body)
     call("close", [])
 
 
@@ -193,12 +195,12 @@ class _Printer:
     def element(self, x: Any) -> None:
         """Print a scalar."""
         if isinstance(x.type, ir.IndexType):
-            x = emit.to_i64(x)
+            x = build.to_i64(x)
         if isinstance(x.type, ir.IntegerType):
             if x.type.width == 1:
-                self("bool", [arith.extui(emit.i64(), x)])
+                self("bool", [arith.extui(build.i64(), x)])
             else:
-                self("int", [x if x.type.width == 64 else arith.extsi(emit.i64(), x)])
+                self("int", [x if x.type.width == 64 else arith.extsi(build.i64(), x)])
             return
         double = ir.F64Type.get()
         self("float", [x if x.type == double else arith.extf(double, x)])

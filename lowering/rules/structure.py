@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.joining import concat_plain, concat_runs
 from ragged_dialect.lowering.making import contiguous_like, copy_into
@@ -46,7 +46,7 @@ def lower_split(ctx: Lowering, op: Any) -> None:
 
 def lower_select(ctx: Lowering, op: Any) -> None:
     """ragged.select."""
-    _bind(ctx, op, select_parts(ctx.parts(op.operands[0]), _dim(op), emit.to_index(op.operands[1])))
+    _bind(ctx, op, select_parts(ctx.parts(op.operands[0]), _dim(op), build.to_index(op.operands[1])))
 
 
 def lower_slice(ctx: Lowering, op: Any) -> None:

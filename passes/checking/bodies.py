@@ -7,6 +7,7 @@ from typing import Any
 
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.generic import generic, indexing_maps
+from ragged_dialect.ir import build
 from ragged_dialect.types import dense_type
 
 
@@ -40,7 +41,7 @@ def _holds_everywhere(op: Any, body: Any, condition: Any) -> Any:
     rank = maps[0].n_dims
     scalar = ir.AffineMap.get(rank, 0, [])
     made = generic(list(op.operands), [start], [*maps, scalar], ["reduction"] * rank, payload)
-    return arith.cmpi(arith.CmpIPredicate.ne, tensor.extract(made.result, []), arith.constant(i64, 0))
+    return build.unequal(tensor.extract(made.result, []), arith.constant(i64, 0))
 
 
 def _needed(body: Any, value: Any) -> list[Any]:

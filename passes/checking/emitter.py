@@ -283,4 +283,3 @@ def _entry(vector: Any, at: Any) -> Any:
 def is_vector(value: Any) -> bool:
     """Whether an operand is an index vector rather than a scalar."""
     return isinstance(value.type, ir.RankedTensorType)
-

@@ -146,9 +146,7 @@ def _assume(emit: Emitter, op: Any) -> None:
     )
 
 
-def check_facts(
-    emit: Emitter, x: Any, level: int, divisor: int | None, low: int | None, high: int | None
-) -> None:
+def check_facts(emit: Emitter, x: Any, level: int, divisor: int | None, low: int | None, high: int | None) -> None:
     """Facts claimed of the lengths of a level, or of the extent of a dense one."""
     dense = shape_of(x.type).layout.letter(level) == "d"
     for kind, factor in (("divides", divisor), ("at_least", low), ("at_most", high)):

@@ -9,7 +9,7 @@ from ragged_dialect.arrays.axes import NestedAxis, Origin, PlainAxis
 from ragged_dialect.arrays.guards import Covers, EqualExtents
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.errors import RuntimeCheckError
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
 
 Level = tuple[Tensor, int]
 """A dim of a tensor."""
@@ -35,7 +35,7 @@ def _origin(level: Level) -> Origin | None:
 
 def _value(level: Level) -> Any:
     x, dim = level
-    return emit.value(x.extent(dim))
+    return build.value(x.extent(dim))
 
 
 def _check(expected: Level, given: Level, dim: int) -> None:

@@ -21,8 +21,8 @@ from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.ufuncs import UFUNCS
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.generic import loop_index
+from ragged_dialect.ir import shapes
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import emit
 from ragged_dialect.types import dense_type
 
 Loops = list[int | None]
@@ -153,7 +153,7 @@ def _with_extent(mask: Tensor, dim: int, extent: int) -> Tensor:
     if mask.shape[dim] is not None:
         equal_extents((Tensor(mask.trace, mask.value, mask.dtype, tuple(axes)), dim), (mask, dim), dim)
         return mask
-    storage = emit.cast(mask.storage, dense_type(shape_of(axes).storage_shape(), mask.storage.type.element_type))
+    storage = shapes.cast(mask.storage, dense_type(shape_of(axes).storage_shape(), mask.storage.type.element_type))
     return mask.trace.assembled(storage, axes, mask.dtype)
 
 

@@ -22,24 +22,27 @@ from ragged_dialect.arrays.rearranging import pick_each, rearranged, relaid
 from ragged_dialect.arrays.structures import contiguous, prefix
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.ir import build, shapes
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.lowering import vectors
 
 
 def stepped(x: Tensor, dim: int, start: Any, stop: Any, step: int) -> Tensor:
     """Every `step`-th element, or inner list, of every component of a ragged dim, as Python slices."""
     x = contiguous(x)
     lengths = component_lengths(x, dim)
-    count = emit.dim(lengths, 0)
-    first = vectors.generate(count, lambda q: slice_bounds(emit.load(lengths, q), start, stop, step)[0])
-    offsets = vectors.scan(vectors.generate(count, lambda q: slice_bounds(emit.load(lengths, q), start, stop, step)[1]))
+    count = shapes.dim(lengths, 0)
+    first = vectors.generate(count, lambda q: slice_bounds(shapes.load(lengths, q), start, stop, step)[0])
+    offsets = vectors.scan(
+        vectors.generate(count, lambda q: slice_bounds(shapes.load(lengths, q), start, stop, step)[1])
+    )
     made = relaid(x, dim, offsets)
     ids, starts = row_ids(x, made), component_starts(x, dim)
 
     def position(k: Any) -> Any:
-        q = emit.load(ids, k)
-        within = emit.sub(k, emit.load(offsets, q))
-        return emit.add(emit.add(emit.load(starts, q), emit.load(first, q)), emit.mul(within, step))
+        q = shapes.load(ids, k)
+        within = build.sub(k, shapes.load(offsets, q))
+        return build.add(build.add(shapes.load(starts, q), shapes.load(first, q)), build.mul(within, step))
 
     return rearranged(x, dim, vectors.generate(vectors.last(offsets), position), made)
 
@@ -87,15 +90,17 @@ def gather(x: Tensor, index: Tensor) -> Tensor:
     if set(theirs.letters[:level]) != {"d"}:
         x.trace.conform(prefix(x.trace, axis, level), prefix(x.trace, theirs, level))
     lengths, starts = component_lengths(x, level), component_starts(x, level)
-    sizes = [emit.dim(lengths, 0), emit.sub(emit.dim(theirs.vectors[-1], 0), 1)]
-    builders.assert_valid([emit.value(sizes[1]), emit.value(sizes[0])], "equal", x.trace.op, level - 1)
+    sizes = [shapes.dim(lengths, 0), build.sub(shapes.dim(theirs.vectors[-1], 0), 1)]
+    builders.assert_valid([build.value(sizes[1]), build.value(sizes[0])], "equal", x.trace.op, level - 1)
     ids = row_ids(index, theirs)
-    given = emit.as_vector(index.storage)
-    count = emit.dim(given, 0)
-    at = vectors.generate(count, lambda k: wrapped(emit.load(given, k), emit.load(lengths, emit.load(ids, k))))
+    given = shapes.as_vector(index.storage)
+    count = shapes.dim(given, 0)
+    at = vectors.generate(count, lambda k: wrapped(shapes.load(given, k), shapes.load(lengths, shapes.load(ids, k))))
     bounds = vectors.gather(lengths, ids)
     builders.assert_valid([at, bounds], "index", x.trace.op, level)
-    positions = vectors.generate(count, lambda k: emit.add(emit.load(starts, emit.load(ids, k)), emit.load(at, k)))
+    positions = vectors.generate(
+        count, lambda k: build.add(shapes.load(starts, shapes.load(ids, k)), shapes.load(at, k))
+    )
     return rearranged(x, level, positions, relaid(x, level, theirs.vectors[-1]))
 
 
@@ -108,6 +113,6 @@ def _gather_matrix(x: Tensor, index: Tensor) -> Tensor:
     batch_extent((index, 0), (x, 0), 0)
 
     def at(b: Any, k: Any) -> Any:
-        return emit.to_index(tensor.extract(index.storage, [b, k]))
+        return build.to_index(tensor.extract(index.storage, [b, k]))
 
     return pick_each(x, 1, at, index.extent(1), index.shape[1])

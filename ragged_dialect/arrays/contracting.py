@@ -17,8 +17,8 @@ from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import Trace
 from ragged_dialect.arrays.ufuncs import astype, resolve
 from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.ir import shapes
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import emit
 
 
 def contract(trace: Trace, operands: Sequence[Tensor], names: Sequence[str], result: str) -> Tensor:
@@ -37,7 +37,7 @@ def contract(trace: Trace, operands: Sequence[Tensor], names: Sequence[str], res
     dtype = operands[0].dtype if len(operands) == 1 else resolve("multiply", operands)[1][0]
     inner = wide(dtype)
     zero = elements.constant(inner, 0)
-    init = emit.fill(zero, empty(trace, axes, [levels[c] for c in result], inner))
+    init = shapes.fill(zero, empty(trace, axes, [levels[c] for c in result], inner))
     pairs = [(x, [loops.index(c) for c in own]) for x, own in zip(operands, names, strict=True)]
     reduced = frozenset(k for k, c in enumerate(loops) if c not in result)
 

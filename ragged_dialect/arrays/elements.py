@@ -9,7 +9,7 @@ import numpy as np
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.spec import DType
 from ragged_dialect.arrays.trace import element_type
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
 
 BOOL = np.dtype(np.bool_)
 
@@ -21,7 +21,7 @@ def kind(dtype: DType) -> str:
 
 def constant(dtype: DType, number: Any) -> Any:
     """A scalar constant."""
-    return emit.constant(element_type(dtype), number)
+    return build.constant(element_type(dtype), number)
 
 
 def create(name: str, *operands: Any, result: Any = None) -> Any:

@@ -156,9 +156,7 @@ class Operation:
                     self.compilations += 1
         return self(*bound, **rest)
 
-    def _bound(
-        self, arguments: Sequence[Any], parameters: Mapping[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _bound(self, arguments: Sequence[Any], parameters: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments and parameters as the body takes them. ArgumentError for those that it does not have."""
         try:
             bound = self.__signature__.bind(*arguments, **parameters)

@@ -15,8 +15,9 @@ from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import element_type
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import loop_index
+from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.lowering import vectors
 from ragged_dialect.types import dense_type
 
 
@@ -54,7 +55,7 @@ def explicit_extents(x: Tensor, number: int) -> list[Any]:
     first = x.layout.dims(number)[0]
     gives = axis.letters[1] in RAGGED
     return [
-        emit.value(x.extent(first + at)) if c == "d" and not (gives and at == 0) else extent
+        build.value(x.extent(first + at)) if c == "d" and not (gives and at == 0) else extent
         for at, (c, extent) in enumerate(zip(axis.letters, axis.extents, strict=True))
     ]
 
@@ -71,13 +72,13 @@ def component_lengths(x: Tensor, dim: int) -> Any:
 
 def wrapped(index: Any, extent: Any) -> Any:
     """An index that counts from the end when it is negative."""
-    negative = compare("lt", index, emit.value(0))
-    return select(negative, emit.add(index, extent), index)
+    negative = compare("lt", index, build.value(0))
+    return select(negative, build.add(index, extent), index)
 
 
 def clamped(bound: Any, extent: Any) -> Any:
     """A bound of a slice as Python reads it: from the end when negative, moved into [0, extent]."""
-    return emit.minimum(emit.maximum(wrapped(bound, extent), 0), extent)
+    return build.minimum(build.maximum(wrapped(bound, extent), 0), extent)
 
 
 def take_components(x: Tensor, at: Any) -> Tensor:
@@ -87,21 +88,22 @@ def take_components(x: Tensor, at: Any) -> Tensor:
     level = next(k for k, c in enumerate(axis.letters) if c in RAGGED)
     inner: Any = 1
     for dim in range(1, level):
-        inner = emit.mul(inner, x.extent(dim))
-    count = emit.dim(at, 0)
+        inner = build.mul(inner, x.extent(dim))
+    count = shapes.dim(at, 0)
     starts, lengths = component_starts(x, level), component_lengths(x, level)
     if level > 1:
         at = vectors.generate(
-            emit.mul(count, inner),
-            lambda i: emit.add(
-                emit.mul(emit.load(at, arith.divui(i, emit.value(inner))), inner), arith.remui(i, emit.value(inner))
+            build.mul(count, inner),
+            lambda i: build.add(
+                build.mul(shapes.load(at, arith.divui(i, build.value(inner))), inner),
+                arith.remui(i, build.value(inner)),
             ),
         )
     made = window(x, level, vectors.gather(starts, at), vectors.gather(lengths, at))
     if level > 1:
         taken = made.axes[0]
         assert isinstance(taken, NestedAxis)
-        taken.extents[0] = emit.value(count)
+        taken.extents[0] = build.value(count)
         made = with_axis(made, 0, taken)
     return made
 
@@ -109,20 +111,20 @@ def take_components(x: Tensor, at: Any) -> Tensor:
 def take_rows(x: Tensor, number: int, at: Any, axis: Axis) -> Tensor:
     """Storage rows along an axis at positions `at`, under an axis of their own: a copy."""
     sizes = x.storage_sizes()
-    sizes[number] = emit.dim(at, 0)
+    sizes[number] = shapes.dim(at, 0)
     rank = len(sizes)
     source = x.storage
     element = element_type(x.dtype)
     axes = [*x.axes[:number], axis, *x.axes[number + 1 :]]
     static = shape_of(axes).storage_shape()
-    init = emit.cast(
-        emit.empty([s if e is None else e for s, e in zip(sizes, static, strict=True)], element),
+    init = shapes.cast(
+        shapes.empty([s if e is None else e for s, e in zip(sizes, static, strict=True)], element),
         dense_type(static, element),
     )
 
     def body(_: list[Any]) -> list[Any]:
         indices = [loop_index(k) for k in range(rank)]
-        indices[number] = emit.load(at, indices[number])
+        indices[number] = shapes.load(at, indices[number])
         return [tensor.extract(source, indices)]
 
     op = generic.generic([], [init], [ir.AffineMap.get_identity(rank)], ["parallel"] * rank, body)
@@ -139,19 +141,19 @@ def slice_bounds(extent: Any, start: Any, stop: Any, step: int) -> tuple[Any, An
     if step > 0:
         low = 0 if start is None else clamped(start, extent)
         high = extent if stop is None else clamped(stop, extent)
-        span = emit.maximum(emit.sub(high, low), 0)
-        return low, emit.ceildiv(span, step)
-    last = emit.sub(extent, 1)
-    low = last if start is None else emit.minimum(emit.maximum(wrapped(start, extent), -1), last)
-    high = -1 if stop is None else emit.minimum(emit.maximum(wrapped(stop, extent), -1), last)
-    span = emit.maximum(emit.sub(low, high), 0)
-    return low, emit.ceildiv(span, -step)
+        span = build.maximum(build.sub(high, low), 0)
+        return low, build.ceildiv(span, step)
+    last = build.sub(extent, 1)
+    low = last if start is None else build.minimum(build.maximum(wrapped(start, extent), -1), last)
+    high = -1 if stop is None else build.minimum(build.maximum(wrapped(stop, extent), -1), last)
+    span = build.maximum(build.sub(low, high), 0)
+    return low, build.ceildiv(span, -step)
 
 
 def kept_rows(mask: Any) -> tuple[Any, Any]:
     """Of a vector of booleans: how many are true before each position (one entry more), and the
     positions of those that are."""
-    size = emit.dim(mask, 0)
+    size = shapes.dim(mask, 0)
     flags = vectors.generate(size, lambda i: arith.index_castui(ir.IndexType.get(), tensor.extract(mask, [i])))
     before = vectors.scan(flags)
     return before, vectors.generate(vectors.last(before), lambda k: _first_above(before, size, k))
@@ -162,10 +164,10 @@ def _first_above(before: Any, size: Any, k: Any) -> Any:
 
     def step(_: Any, state: list[Any]) -> list[Any]:
         low, high = state
-        middle = arith.divui(emit.add(low, high), emit.value(2))
-        above = compare("gt", emit.load(before, emit.add(middle, 1)), k)
+        middle = arith.divui(build.add(low, high), build.value(2))
+        above = compare("gt", shapes.load(before, build.add(middle, 1)), k)
         open_ = compare("lt", low, high)
-        moved = select(above, low, emit.add(middle, 1))
+        moved = select(above, low, build.add(middle, 1))
         return [select(open_, moved, low), select(arith.andi(open_, above), middle, high)]
 
-    return emit.for_loop(64, [emit.value(0), emit.sub(emit.value(size), 1)], step)[0]
+    return flow.for_loop(64, [build.value(0), build.sub(build.value(size), 1)], step)[0]

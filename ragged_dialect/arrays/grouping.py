@@ -18,8 +18,9 @@ from ragged_dialect.arrays.axes import NestedAxis
 from ragged_dialect.arrays.gathering import take_rows
 from ragged_dialect.arrays.structures import prefix
 from ragged_dialect.arrays.tensor import Tensor
+from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.lowering import vectors
 from ragged_dialect.types import vector_type
 
 INT64 = np.dtype(np.int64)
@@ -58,8 +59,8 @@ class Grouped:
         levels = _Levels(self.source, move.number, axis)
         last = len(axis.letters) - 1
         levels.prepare(last)
-        size = emit.dim(move.order, 0)
-        at = vectors.generate(size, lambda k: levels.indices(last, emit.load(move.order, k))[dim - first])
+        size = shapes.dim(move.order, 0)
+        at = vectors.generate(size, lambda k: levels.indices(last, shapes.load(move.order, k))[dim - first])
         made = self.value.trace.assembled(at, [self.value.axes[move.number]], INT64)
         return made, self.value.layout.dims(move.number)
 
@@ -104,7 +105,7 @@ class _Levels:
         self.trace = x.trace
         self.letters = axis.letters
         first = x.layout.dims(number)[0]
-        self.extents = [emit.value(x.extent(first + k)) if c == "d" else None for k, c in enumerate(axis.letters)]
+        self.extents = [build.value(x.extent(first + k)) if c == "d" else None for k, c in enumerate(axis.letters)]
         self.offsets = [
             axis.vectors[axis.letters[:k].count("r")] if c == "r" else None for k, c in enumerate(axis.letters)
         ]
@@ -114,7 +115,7 @@ class _Levels:
         """How many positions a level has."""
         if self.letters[level] == "r":
             return vectors.last(self.offsets[level])
-        return self.extents[0] if level == 0 else emit.mul(self.count(level - 1), self.extents[level])
+        return self.extents[0] if level == 0 else build.mul(self.count(level - 1), self.extents[level])
 
     def rows(self, level: int) -> Any:
         """The parent of every position of a ragged level."""
@@ -134,8 +135,8 @@ class _Levels:
         found: list[Any] = []
         for at in range(level, 0, -1):
             if self.letters[at] == "r":
-                row = emit.load(self.rows(at), position)
-                found.append(emit.sub(position, emit.load(self.offsets[at], row)))
+                row = shapes.load(self.rows(at), position)
+                found.append(build.sub(position, shapes.load(self.offsets[at], row)))
                 position = row
             else:
                 found.append(arith.remui(position, self.extents[at]))
@@ -162,7 +163,7 @@ class _Kept:
         self.letters += "d"
         self.levels.append(level)
         self.extents.append(extent)
-        self.count = extent if self.count is None else emit.mul(self.count, extent)
+        self.count = extent if self.count is None else build.mul(self.count, extent)
 
     def add_ragged(self, level: int, offsets: Any) -> None:
         """A ragged level."""
@@ -177,9 +178,9 @@ class _Kept:
         at: Any = 0
         own = iter(self.vectors)
         for letter, level, extent in zip(self.letters, self.levels, self.extents, strict=True):
-            at = emit.load(next(own), at) if letter == "r" else emit.mul(at, extent)
-            at = emit.add(at, indices[level])
-        return emit.value(at)
+            at = shapes.load(next(own), at) if letter == "r" else build.mul(at, extent)
+            at = build.add(at, indices[level])
+        return build.value(at)
 
 
 def _regrouped(levels: _Levels, gone: frozenset[int]) -> tuple[NestedAxis, Any, Any]:
@@ -188,7 +189,7 @@ def _regrouped(levels: _Levels, gone: frozenset[int]) -> tuple[NestedAxis, Any, 
     last = len(levels.letters) - 1
     total = levels.count(last)
     keys = _keys(levels, last, kept)
-    counts = _folded(keys, total, kept.count, lambda old, _: emit.add(old, 1))
+    counts = _folded(keys, total, kept.count, lambda old, _: build.add(old, 1))
     offsets = vectors.scan(counts)
     order, slots = _sorted(keys, total, offsets)
     letters = f"{kept.letters}r"
@@ -216,7 +217,7 @@ def _kept(levels: _Levels, gone: frozenset[int]) -> _Kept:
 def _longest(levels: _Levels, level: int, kept: _Kept) -> Any:
     lengths, parents = levels.lengths(level), levels.count(level - 1)
     keys = _keys(levels, level - 1, kept)
-    return _folded(keys, parents, kept.count, lambda old, at: emit.maximum(old, emit.load(lengths, at)))
+    return _folded(keys, parents, kept.count, lambda old, at: build.maximum(old, shapes.load(lengths, at)))
 
 
 def _keys(levels: _Levels, level: int, kept: _Kept) -> Any:
@@ -229,13 +230,13 @@ def _folded(keys: Any, total: Any, count: Any, fold: Any) -> Any:
     """A vector of `count` numbers, from 0 on; position i changes number `keys[i]`."""
 
     def body(at: Any, state: list[Any]) -> list[Any]:
-        key = emit.load(keys, at)
-        made = fold(emit.load(state[0], key), at)
-        return [tensor.insert(emit.to_i64(made), state[0], [key])]
+        key = shapes.load(keys, at)
+        made = fold(shapes.load(state[0], key), at)
+        return [tensor.insert(build.to_i64(made), state[0], [key])]
 
-    empty = emit.empty([emit.value(count)], emit.i64())
-    init = emit.cast(emit.fill(emit.constant(emit.i64(), 0), empty), vector_type())
-    return emit.for_loop(total, [init], body)[0]
+    empty = shapes.empty([build.value(count)], build.i64())
+    init = shapes.cast(shapes.fill(build.constant(build.i64(), 0), empty), vector_type())
+    return flow.for_loop(total, [init], body)[0]
 
 
 def _sorted(keys: Any, total: Any, offsets: Any) -> tuple[Any, Any]:
@@ -243,11 +244,11 @@ def _sorted(keys: Any, total: Any, offsets: Any) -> tuple[Any, Any]:
 
     def body(at: Any, state: list[Any]) -> list[Any]:
         ends, order, slots = state
-        key = emit.load(keys, at)
-        slot = emit.load(ends, key)
-        ends = tensor.insert(emit.to_i64(emit.add(slot, 1)), ends, [key])
-        return [ends, tensor.insert(emit.to_i64(at), order, [slot]), tensor.insert(emit.to_i64(slot), slots, [at])]
+        key = shapes.load(keys, at)
+        slot = shapes.load(ends, key)
+        ends = tensor.insert(build.to_i64(build.add(slot, 1)), ends, [key])
+        return [ends, tensor.insert(build.to_i64(at), order, [slot]), tensor.insert(build.to_i64(slot), slots, [at])]
 
-    ends = vectors.section(offsets, 0, emit.sub(emit.dim(offsets, 0), 1))
-    rows = [emit.cast(emit.empty([emit.value(total)], emit.i64()), vector_type()) for _ in range(2)]
-    return tuple(emit.for_loop(total, [ends, *rows], body)[1:])
+    ends = vectors.section(offsets, 0, build.sub(shapes.dim(offsets, 0), 1))
+    rows = [shapes.cast(shapes.empty([build.value(total)], build.i64()), vector_type()) for _ in range(2)]
+    return tuple(flow.for_loop(total, [ends, *rows], body)[1:])

@@ -38,8 +38,9 @@ from ragged_dialect.arrays.structures import contiguous
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import known
 from ragged_dialect.errors import ArgumentError, AxisError, LayoutError
+from ragged_dialect.ir import build, shapes
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.lowering import vectors
 
 INT64 = np.dtype(np.int64)
 
@@ -122,7 +123,7 @@ def _getitem(x: Tensor, *leaves: Tensor, pattern: tuple[Any, ...]) -> Tensor:
 
 def _index(number: Tensor) -> Any:
     """A number as an MLIR value of type index."""
-    return emit.to_index(convert(number.scalar, number.dtype, INT64))
+    return build.to_index(convert(number.scalar, number.dtype, INT64))
 
 
 def pick(x: Tensor, dim: int, index: Any) -> Tensor:
@@ -136,13 +137,13 @@ def pick(x: Tensor, dim: int, index: Any) -> Tensor:
 def _pick_rows(x: Tensor, dim: int, index: Any) -> Tensor:
     """One row of every component: the first of windows that begin there."""
     lengths, starts = component_lengths(x, dim), component_starts(x, dim)
-    count = emit.dim(lengths, 0)
-    at = vectors.generate(count, lambda q: wrapped(index, emit.load(lengths, q)))
+    count = shapes.dim(lengths, 0)
+    at = vectors.generate(count, lambda q: wrapped(index, shapes.load(lengths, q)))
     builders.assert_valid([at, lengths], "index", x.trace.op, dim)
-    first = vectors.generate(count, lambda q: emit.add(emit.load(starts, q), emit.load(at, q)))
-    ones = vectors.generate(count, lambda _: emit.value(1))
+    first = vectors.generate(count, lambda q: build.add(shapes.load(starts, q), shapes.load(at, q)))
+    ones = vectors.generate(count, lambda _: build.value(1))
     shown = window(x, dim, first, ones)
-    return structured(shown, known(builders.select(shown.value, emit.value(0), dim)))
+    return structured(shown, known(builders.select(shown.value, build.value(0), dim)))
 
 
 def slice_dim(x: Tensor, dim: int, start: Any, stop: Any, step: int) -> Tensor:
@@ -151,21 +152,21 @@ def slice_dim(x: Tensor, dim: int, start: Any, stop: Any, step: int) -> Tensor:
         return x
     if x.layout.letter(dim) in RAGGED:
         return _slice_rows(x, dim, start, stop) if step == 1 else stepped(x, dim, start, stop, step)
-    extent = emit.value(x.extent(dim))
+    extent = build.value(x.extent(dim))
     if step != 1:
         low, size = slice_bounds(extent, start, stop, step)
-        return take(x, dim, vectors.generate(size, lambda i: emit.add(low, emit.mul(i, step))))
-    low = emit.value(0) if start is None else clamped(start, extent)
+        return take(x, dim, vectors.generate(size, lambda i: build.add(low, build.mul(i, step))))
+    low = build.value(0) if start is None else clamped(start, extent)
     high = extent if stop is None else clamped(stop, extent)
-    return structured(x, known(builders.slice(x.value, low, emit.maximum(low, high), dim)))
+    return structured(x, known(builders.slice(x.value, low, build.maximum(low, high), dim)))
 
 
 def _slice_rows(x: Tensor, dim: int, start: Any, stop: Any) -> Tensor:
     lengths, starts = component_lengths(x, dim), component_starts(x, dim)
-    count = emit.dim(lengths, 0)
-    low = vectors.generate(count, lambda q: emit.value(slice_bounds(emit.load(lengths, q), start, stop, 1)[0]))
-    size = vectors.generate(count, lambda q: slice_bounds(emit.load(lengths, q), start, stop, 1)[1])
-    first = vectors.generate(count, lambda q: emit.add(emit.load(starts, q), emit.load(low, q)))
+    count = shapes.dim(lengths, 0)
+    low = vectors.generate(count, lambda q: build.value(slice_bounds(shapes.load(lengths, q), start, stop, 1)[0]))
+    size = vectors.generate(count, lambda q: slice_bounds(shapes.load(lengths, q), start, stop, 1)[1])
+    first = vectors.generate(count, lambda q: build.add(shapes.load(starts, q), shapes.load(low, q)))
     return window(x, dim, first, size)
 
 
@@ -189,9 +190,9 @@ def _by_array(x: Tensor, dim: int, index: Tensor) -> tuple[Tensor, int]:
     if index.is_dense and index.ndim == 1 and x.layout.letter(dim) not in RAGGED:
         return take(x, dim, _checked(x, dim, index)), 1
     if index.is_dense and index.ndim == 1:
-        given = emit.as_vector(index.storage)
+        given = shapes.as_vector(index.storage)
         x = contiguous(x)
-        return pick_each(x, dim, lambda _, k: emit.load(given, k), emit.dim(given, 0), index.shape[0]), 1
+        return pick_each(x, dim, lambda _, k: shapes.load(given, k), shapes.dim(given, 0), index.shape[0]), 1
     if not index.is_dense and dim == 0:
         return gather(x, index), index.ndim
     raise LayoutError(
@@ -202,9 +203,9 @@ def _by_array(x: Tensor, dim: int, index: Tensor) -> tuple[Tensor, int]:
 
 def _checked(x: Tensor, dim: int, index: Tensor) -> Any:
     """A vector of indices of a dense dim, counted from the end where negative; checked when it runs."""
-    extent = emit.value(x.extent(dim))
-    given = emit.as_vector(index.storage)
-    at = vectors.generate(emit.dim(given, 0), lambda i: wrapped(emit.load(given, i), extent))
+    extent = build.value(x.extent(dim))
+    given = shapes.as_vector(index.storage)
+    at = vectors.generate(shapes.dim(given, 0), lambda i: wrapped(shapes.load(given, i), extent))
     builders.assert_valid([at, extent], "index", x.trace.op, dim)
     return at
 

@@ -18,8 +18,9 @@ from ragged_dialect.arrays.structures import contiguous, of_value, prefix
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.ufuncs import astype, resolve
 from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.ir import build, shapes
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.lowering import vectors
 
 
 @operation("concat")
@@ -59,8 +60,8 @@ def _beside_ragged(arrays: list[Tensor]) -> list[Tensor]:
 
 def _uniform(x: Tensor) -> Tensor:
     """A dense array [B, n, …] as B components of length n: a view."""
-    length = emit.value(x.extent(1))
-    offsets = vectors.generate(emit.add(emit.value(x.extent(0)), 1), lambda b: emit.mul(b, length))
+    length = build.value(x.extent(1))
+    offsets = vectors.generate(build.add(build.value(x.extent(0)), 1), lambda b: build.mul(b, length))
     groups = [[0, 1], *([k] for k in range(2, x.ndim))]
     return restored(x, groups, [NestedAxis("dr", [offsets], [None, None]), *x.axes[2:]], expand=False)
 
@@ -111,27 +112,27 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
 def _chunk(x: Tensor, *, chunks: int, axis: int, even: bool = False) -> tuple[Tensor, ...]:
     """Every component of a ragged dim cut in pieces: windows, views."""
     lengths, starts = component_lengths(x, axis), component_starts(x, axis)
-    count = emit.dim(lengths, 0)
+    count = shapes.dim(lengths, 0)
     bound = _even_bound if even else _bound
     pieces: list[Tensor] = []
     for number in range(chunks):
-        low = vectors.generate(count, lambda q, k=number: bound(emit.load(lengths, q), k, chunks))
-        high = vectors.generate(count, lambda q, k=number + 1: bound(emit.load(lengths, q), k, chunks))
-        first = vectors.generate(count, lambda q, low=low: emit.add(emit.load(starts, q), emit.load(low, q)))
-        size = vectors.generate(count, lambda q, a=low, b=high: emit.sub(emit.load(b, q), emit.load(a, q)))
+        low = vectors.generate(count, lambda q, k=number: bound(shapes.load(lengths, q), k, chunks))
+        high = vectors.generate(count, lambda q, k=number + 1: bound(shapes.load(lengths, q), k, chunks))
+        first = vectors.generate(count, lambda q, low=low: build.add(shapes.load(starts, q), shapes.load(low, q)))
+        size = vectors.generate(count, lambda q, a=low, b=high: build.sub(shapes.load(b, q), shapes.load(a, q)))
         pieces.append(window(x, axis, first, size))
     return tuple(pieces)
 
 
 def _bound(length: Any, number: int, chunks: int) -> Any:
     """Where piece `number` begins when all are ceil(length / chunks) long but the last ones."""
-    return emit.minimum(emit.mul(emit.ceildiv(length, chunks), number), length)
+    return build.minimum(build.mul(build.ceildiv(length, chunks), number), length)
 
 
 def _even_bound(length: Any, number: int, chunks: int) -> Any:
     """Where it begins when sizes differ by 1 at most, longer ones first."""
-    size, rest = arith.divui(length, emit.value(chunks)), arith.remui(length, emit.value(chunks))
-    return emit.add(emit.mul(size, number), emit.minimum(rest, number))
+    size, rest = arith.divui(length, build.value(chunks)), arith.remui(length, build.value(chunks))
+    return build.add(build.mul(size, number), build.minimum(rest, number))
 
 
 def chunk(x: Any, chunks: int, axis: int = 0) -> list[Any]:

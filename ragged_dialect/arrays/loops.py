@@ -12,7 +12,7 @@ from ragged_dialect.arrays.axes import Axis, shape_of
 from ragged_dialect.arrays.spec import DType
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import Trace, element_type
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build, shapes
 from ragged_dialect.sources import Source
 from ragged_dialect.types import tensor_type
 
@@ -44,8 +44,8 @@ def empty(trace: Trace, axes: Sequence[Axis], levels: Sequence[Level], dtype: DT
     shape = shape_of(axes)
     if shape.layout.is_dense:
         sizes = [e if e is not None else x.extent(dim) for e, (x, dim) in zip(shape.shape, levels, strict=True)]
-        made = emit.empty(sizes, element_type(dtype))
-        return emit.cast(made, tensor_type(shape, element_type(dtype)))
+        made = shapes.empty(sizes, element_type(dtype))
+        return shapes.cast(made, tensor_type(shape, element_type(dtype)))
     likes: list[Any] = []
     sources: list[Source | None] = []
     extents: list[Any] = []
@@ -53,7 +53,7 @@ def empty(trace: Trace, axes: Sequence[Axis], levels: Sequence[Level], dtype: DT
         if shape.layout.is_plain(dim):
             sources.append(None)
             if shape.shape[dim] is None:
-                extents.append(emit.value(x.extent(level)))
+                extents.append(build.value(x.extent(level)))
             continue
         if x.value not in likes:
             likes.append(x.value)

@@ -21,8 +21,9 @@ from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import known
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.generic import loop_index
+from ragged_dialect.ir import build, shapes
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.lowering import vectors
 
 
 @operation("to_padded")
@@ -38,7 +39,7 @@ def _to_padded(x: Tensor, pad: Tensor, *maxima: Tensor, truncate: bool) -> Tenso
         raise ArgumentError(f"to_padded: expected {len(ragged)} max_lengths, got {len(maxima)}")
     if pad.leaf is not None:
         x.trace.number_fits(pad.leaf, x.dtype)
-    limits = [emit.to_index(convert(m.scalar, m.dtype, INT64)) for m in maxima]
+    limits = [build.to_index(convert(m.scalar, m.dtype, INT64)) for m in maxima]
     filler = convert(pad.scalar, pad.dtype, x.dtype)
     return structured(x, builders.to_padded(x.value, filler, limits, truncate))
 
@@ -59,7 +60,7 @@ def _from_padded(dense: Tensor, lengths: Tensor | None, pad: Tensor | None, mask
         raise ArgumentError(f'from_padded: expected a dense array of rank 2 or more, got layout "{dense.layout}"')
     if mask is not None:
         return _by_mask(dense, mask)
-    vector = emit.as_vector(lengths.storage) if lengths is not None else _trimmed(dense, pad)
+    vector = shapes.as_vector(lengths.storage) if lengths is not None else _trimmed(dense, pad)
     if lengths is not None:
         if lengths.ndim != 1 or lengths.dtype.kind != "i" or not lengths.is_dense:
             raise ArgumentError("from_padded: expected a vector of integers for lengths, got another array")
@@ -76,7 +77,7 @@ def _trimmed(dense: Tensor, pad: Tensor | None) -> Any:
     filler = convert(pad.scalar, pad.dtype, dense.dtype)
 
     def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
-        here = arith.addi(emit.to_i64(loop_index(1)), elements.constant(INT64, 1))
+        here = arith.addi(build.to_i64(loop_index(1)), elements.constant(INT64, 1))
         different = compare("ne", given[0], filler)
         if elements.is_float(filler):  # nan pads nan
             different = arith.andi(
@@ -86,7 +87,7 @@ def _trimmed(dense: Tensor, pad: Tensor | None) -> Any:
 
     dims = frozenset(range(1, dense.ndim))
     (made,) = reduce(dense, dims, [(INT64, elements.constant(INT64, 0))], combine)
-    return emit.as_vector(made.value)
+    return shapes.as_vector(made.value)
 
 
 def _by_mask(dense: Tensor, mask: Tensor) -> Tensor:
@@ -97,9 +98,9 @@ def _by_mask(dense: Tensor, mask: Tensor) -> Tensor:
         equal_extents((dense, dim), (mask, dim), dim)
     flat = restored(mask, [[0, 1]], [PlainAxis(None)], expand=False).storage
     before, at = kept_rows(flat)
-    extent = emit.value(dense.extent(1))
-    size = emit.add(emit.value(dense.extent(0)), 1)
-    offsets = vectors.generate(size, lambda b: emit.load(before, emit.mul(b, extent)))
+    extent = build.value(dense.extent(1))
+    size = build.add(build.value(dense.extent(0)), 1)
+    offsets = vectors.generate(size, lambda b: shapes.load(before, build.mul(b, extent)))
     rest = [[k] for k in range(2, dense.ndim)]
     rows = restored(dense, [[0, 1], *rest], [PlainAxis(None), *dense.axes[2:]], expand=False)
     return take_rows(rows, 0, at, NestedAxis("dr", [offsets], [None, None]))

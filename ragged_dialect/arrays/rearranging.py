@@ -22,8 +22,9 @@ from ragged_dialect.arrays.structures import batch_axis, contiguous, prefix
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import element_type
 from ragged_dialect.generic import loop_index
+from ragged_dialect.ir import build, shapes
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import emit, vectors
+from ragged_dialect.lowering import vectors
 from ragged_dialect.types import dense_type
 
 Index = Callable[[Any, Any], Any]
@@ -49,25 +50,25 @@ def take_dense(x: Tensor, dim: int, at: Any) -> Tensor:
     """Indices `at` of a dense dim of a nested axis; the levels below become windows."""
     x = contiguous(x)
     number, level = x.place(dim)
-    axis, extent, count = x.axes[number], emit.value(x.extent(dim)), emit.dim(at, 0)
+    axis, extent, count = x.axes[number], build.value(x.extent(dim)), shapes.dim(at, 0)
     assert isinstance(axis, NestedAxis)
     parents: Any = 1
     for size in (size for _, size in _axes_above(x, number, level)):
-        parents = emit.mul(parents, size)
+        parents = build.mul(parents, size)
 
     def position(i: Any) -> Any:
-        parent = arith.divui(i, emit.value(count))
-        return emit.add(emit.mul(parent, extent), emit.load(at, arith.remui(i, emit.value(count))))
+        parent = arith.divui(i, build.value(count))
+        return build.add(build.mul(parent, extent), shapes.load(at, arith.remui(i, build.value(count))))
 
-    rows = vectors.generate(emit.mul(parents, count), position)
-    return _above_windows(x, dim, rows, _dense_head(x, number, level, emit.value(count)))
+    rows = vectors.generate(build.mul(parents, count), position)
+    return _above_windows(x, dim, rows, _dense_head(x, number, level, build.value(count)))
 
 
 def _dense_head(x: Tensor, number: int, level: int, count: Any) -> NestedAxis:
     """The levels above one, and a dense one of extent `count`."""
     axis, first = x.axes[number], x.layout.dims(number)[0]
     assert isinstance(axis, NestedAxis)
-    above = [emit.value(x.extent(first + k)) if c == "d" else None for k, c in enumerate(axis.letters[:level])]
+    above = [build.value(x.extent(first + k)) if c == "d" else None for k, c in enumerate(axis.letters[:level])]
     kept = axis.vectors[: axis.letters[:level].count("r")]
     return NestedAxis(f"{axis.letters[:level]}d", kept, [*above, count])
 
@@ -81,9 +82,9 @@ def _above_windows(x: Tensor, dim: int, at: Any, head: NestedAxis) -> Tensor:
     first = x.layout.dims(number)[0]
     inner: Any = 1
     for between in range(level + 1, lower):
-        inner = emit.mul(inner, x.extent(first + between))
+        inner = build.mul(inner, x.extent(first + between))
     if lower > level + 1:
-        at = _expanded(at, emit.value(inner))
+        at = _expanded(at, build.value(inner))
     windows = [
         vectors.gather(component_starts(x, first + lower), at),
         vectors.gather(component_lengths(x, first + lower), at),
@@ -98,9 +99,9 @@ def _expanded(at: Any, inner: Any) -> Any:
     """The positions of all elements of dense rows at positions `at`."""
 
     def position(i: Any) -> Any:
-        return emit.add(emit.mul(emit.load(at, arith.divui(i, inner)), inner), arith.remui(i, inner))
+        return build.add(build.mul(shapes.load(at, arith.divui(i, inner)), inner), arith.remui(i, inner))
 
-    return vectors.generate(emit.mul(emit.dim(at, 0), inner), position)
+    return vectors.generate(build.mul(shapes.dim(at, 0), inner), position)
 
 
 def pick_each(x: Tensor, dim: int, index: Index, count: Any, extent: int | None) -> Tensor:
@@ -108,18 +109,18 @@ def pick_each(x: Tensor, dim: int, index: Index, count: Any, extent: int | None)
     they are negative. IndexError, when it runs, for one that a component does not have."""
     number, level, axis = ragged_level(x, dim)
     lengths, starts = component_lengths(x, dim), component_starts(x, dim)
-    parents, count = emit.dim(lengths, 0), emit.value(count)
-    total = emit.mul(parents, count)
+    parents, count = shapes.dim(lengths, 0), build.value(count)
+    total = build.mul(parents, count)
 
     def parent(i: Any) -> Any:
         return arith.divui(i, count)
 
     at = vectors.generate(
-        total, lambda i: wrapped(index(parent(i), arith.remui(i, count)), emit.load(lengths, parent(i)))
+        total, lambda i: wrapped(index(parent(i), arith.remui(i, count)), shapes.load(lengths, parent(i)))
     )
-    bounds = vectors.generate(total, lambda i: emit.load(lengths, parent(i)))
+    bounds = vectors.generate(total, lambda i: shapes.load(lengths, parent(i)))
     builders.assert_valid([at, bounds], "index", x.trace.op, dim)
-    rows = vectors.generate(total, lambda i: emit.add(emit.load(starts, parent(i)), emit.load(at, i)))
+    rows = vectors.generate(total, lambda i: build.add(shapes.load(starts, parent(i)), shapes.load(at, i)))
     if level == len(axis.letters) - 1:
         return _matrices(x, dim, rows, count, extent)
     return _above_windows(x, dim, rows, _dense_head(x, number, level, count))
@@ -135,15 +136,15 @@ def _matrices(x: Tensor, dim: int, rows: Any, count: Any, extent: int | None) ->
     static = shape_of(axes).storage_shape()
     element, last = element_type(x.dtype), number + len(heads)
     mixed = [s if e is None else e for s, e in zip(sizes, static, strict=True)]
-    init = emit.cast(emit.empty(mixed, element), dense_type(static, element))
+    init = shapes.cast(shapes.empty(mixed, element), dense_type(static, element))
     source = x.storage
 
     def body(_: list[Any]) -> list[Any]:
         indices = [loop_index(k) for k in range(len(sizes))]
         at: Any = 0
         for k in range(number, last + 1):
-            at = emit.add(emit.mul(at, sizes[k]), indices[k])
-        indices[number : last + 1] = [emit.load(rows, at)]
+            at = build.add(build.mul(at, sizes[k]), indices[k])
+        indices[number : last + 1] = [shapes.load(rows, at)]
         return [tensor.extract(source, indices)]
 
     rank = len(sizes)
@@ -161,4 +162,4 @@ def _axes_above(x: Tensor, number: int, level: int) -> list[tuple[Axis, Any]]:
         own = prefix(x.trace, axis, ragged[-1] + 1)
         found.append((own, vectors.last(own.vectors[-1])))
     dense = range(ragged[-1] + 1 if ragged else 0, level)
-    return found + [(batch_axis(axis, k), emit.value(x.extent(first + k))) for k in dense]
+    return found + [(batch_axis(axis, k), build.value(x.extent(first + k))) for k in dense]

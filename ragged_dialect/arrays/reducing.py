@@ -13,8 +13,8 @@ from ragged_dialect.arrays.spec import DType
 from ragged_dialect.arrays.structures import batch_axis, contiguous, prefix
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.errors import AxisError
+from ragged_dialect.ir import shapes
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import emit
 
 AxisArgument = int | tuple[int, ...] | None
 Combine = Callable[[list[Any], list[Any]], Sequence[Any]]
@@ -84,7 +84,7 @@ def reduce(
     left = kept(x, dims)
     outs: list[tuple[Any, DType, Sequence[Axis], Sequence[int]]] = []
     for dtype, init in inits:
-        made = emit.fill(init, empty(x.trace, left.axes, left.levels(x), dtype))
+        made = shapes.fill(init, empty(x.trace, left.axes, left.levels(x), dtype))
         outs.append((made, dtype, left.axes, left.dims))
     loops = loops_of(x)
     operands: list[tuple[Tensor, Sequence[int | None]]] = [(x, range(x.ndim))]

@@ -10,7 +10,7 @@ from ragged_dialect.arrays.spec import Spec, spec
 from ragged_dialect.arrays.structure import Structure
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import Trace
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import build
 
 
 class Returned:
@@ -122,5 +122,5 @@ def _new_structure(tensor: Tensor, number: int, axis: NestedAxis, returned: Retu
         elif level == 0 and axis.letters[1] in "rw":
             extents.append((-1,))
         else:
-            extents.append((returned.add(emit.value(tensor.extent(first + level))),))
+            extents.append((returned.add(build.value(tensor.extent(first + level))),))
     return NewStructure(axis.letters, vectors, tuple(extents))

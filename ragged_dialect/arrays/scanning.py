@@ -21,8 +21,8 @@ from ragged_dialect.arrays.ufunc_bodies import Loop
 from ragged_dialect.arrays.ufuncs import BODIES, astype
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.generic import loop_index
+from ragged_dialect.ir import build, flow
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import emit
 
 SCANS: dict[str, Callable[[DType], DType]] = {
     "add": accumulator, "multiply": accumulator, "maximum": lambda dtype: dtype, "minimum": lambda dtype: dtype,
@@ -59,14 +59,14 @@ def _scanned(x: Tensor, dim: int, ufunc: str) -> Tensor:
     out = SCANS[ufunc](x.dtype)
     inner = wide(out)
     start = astype(x, dtype=inner) if x.dtype != inner else x
-    extent = builders.max_length(x.value, dim) if x.layout.letter(dim) in RAGGED else emit.value(x.extent(dim))
-    steps = arith.subi(emit.constant(emit.i64(), 64), elements.create("math.ctlz", emit.to_i64(extent)))
+    extent = builders.max_length(x.value, dim) if x.layout.letter(dim) in RAGGED else build.value(x.extent(dim))
+    steps = arith.subi(build.constant(build.i64(), 64), elements.create("math.ctlz", build.to_i64(extent)))
 
     def step(number: Any, state: list[Any]) -> list[Any]:
-        distance = arith.shli(emit.value(1), number)
+        distance = arith.shli(build.value(1), number)
         return [_pass(start, state[0], dim, distance, ufunc)]
 
-    value = emit.for_loop(emit.to_index(steps), [start.value], step)[0]
+    value = flow.for_loop(build.to_index(steps), [start.value], step)[0]
     made = Tensor(x.trace, value, inner, x.axes)
     return made if inner == out else astype(made, dtype=out)
 
@@ -80,7 +80,7 @@ def _pass(like: Tensor, value: Any, dim: int, distance: Any, ufunc: str) -> Any:
     def body(given: list[Any]) -> list[Any]:
         indices = [loop_index(k) for k in range(rank)]
         there = compare("ge", indices[dim], distance)
-        indices[dim] = select(there, emit.sub(indices[dim], distance), indices[dim])
+        indices[dim] = select(there, build.sub(indices[dim], distance), indices[dim])
         both = BODIES[ufunc](Loop(like.dtype, like.dtype), tensor.extract(value, indices), given[0])
         return [select(there, both, given[0])]
 

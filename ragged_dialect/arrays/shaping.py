@@ -18,8 +18,8 @@ from ragged_dialect.arrays.structures import contiguous, of_value
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import element_type
 from ragged_dialect.errors import ArgumentError, AxisError, LayoutError
+from ragged_dialect.ir import build, shapes
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import emit
 from ragged_dialect.types import dense_type
 
 
@@ -53,8 +53,8 @@ def _expanded_sizes(x: Tensor, groups: Sequence[Sequence[int]], static: list[int
             known *= sizes[k] if sizes[k] is not None else 1
         for k in group:
             if sizes[k] is None:
-                whole = emit.dim(x.storage, source)
-                sizes[k] = emit.divide(emit.value(whole), known) if known > 1 else emit.value(whole)
+                whole = shapes.dim(x.storage, source)
+                sizes[k] = build.divide(build.value(whole), known) if known > 1 else build.value(whole)
     return sizes
 
 
@@ -91,7 +91,7 @@ def _insert_level(x: Tensor, number: int, level: int) -> Tensor:
         for at, (letter, extent) in enumerate(zip(axis.letters, axis.extents, strict=True))
     ]
     letters = f"{axis.letters[:level]}d{axis.letters[level:]}"
-    made = NestedAxis(letters, axis.vectors, [*extents[:level], emit.value(1), *extents[level:]])
+    made = NestedAxis(letters, axis.vectors, [*extents[:level], build.value(1), *extents[level:]])
     return x.trace.assembled(x.storage, [*x.axes[:number], made, *x.axes[number + 1 :]], x.dtype)
 
 
@@ -213,7 +213,7 @@ def select(x: Tensor, index: Tensor, *, axis: int) -> Tensor:
     if index.dtype.kind != "i" or index.ndim:
         hint = "take has a vector of them, gather one for every component"
         raise ArgumentError(f"select: expected one integer for index, got {index.described} ({hint})")
-    at = emit.to_index(convert(index.scalar, index.dtype, np.dtype(np.int64)))
+    at = build.to_index(convert(index.scalar, index.dtype, np.dtype(np.int64)))
     return structured(x, builders.select(x.value, at, dim))
 
 

@@ -11,8 +11,8 @@ from ragged_dialect.arrays.axes import Axis, NestedAxis, Origin, PlainAxis
 from ragged_dialect.arrays.spec import DType
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import Trace
+from ragged_dialect.ir import build
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import emit
 from ragged_dialect.types import shape_of
 
 
@@ -45,7 +45,7 @@ def _read(value: Any, letters: str, first: int, shape: tuple[int | None, ...]) -
         if letter == "t":
             extents.append(shape[dim])
         else:
-            extents.append(None if letter != "d" or gives else tensor.dim(value, emit.value(dim)))
+            extents.append(None if letter != "d" or gives else tensor.dim(value, build.value(dim)))
     return NestedAxis(letters, vectors, extents)
 
 

@@ -11,8 +11,8 @@ from ragged_dialect.arrays.axes import Axis, NestedAxis, PlainAxis
 from ragged_dialect.arrays.operators import Operators
 from ragged_dialect.arrays.spec import DType
 from ragged_dialect.errors import ArgumentError, TraceError
+from ragged_dialect.ir import build, shapes
 from ragged_dialect.layout import RAGGED, Layout, Shape
-from ragged_dialect.lowering import emit
 
 if TYPE_CHECKING:
     from ragged_dialect.arrays.trace import Trace
@@ -105,13 +105,13 @@ class Tensor(Operators):
         number, level = self.place(dim)
         axis = self.axes[number]
         if isinstance(axis, PlainAxis):
-            return axis.extent if axis.extent is not None else emit.dim(self.storage, number)
+            return axis.extent if axis.extent is not None else shapes.dim(self.storage, number)
         found = axis.extents[level]
-        return found if found is not None else tensor.dim(self.value, emit.value(dim))
+        return found if found is not None else tensor.dim(self.value, build.value(dim))
 
     def storage_sizes(self) -> list[Any]:
         """Extents of the storage axes."""
-        return [emit.dim(self.storage, number) for number in range(len(self.axes))]
+        return [shapes.dim(self.storage, number) for number in range(len(self.axes))]
 
     def nested(self, dim: int) -> NestedAxis | None:
         """The nested axis of a dim, None for a plain one."""

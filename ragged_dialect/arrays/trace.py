@@ -20,8 +20,8 @@ from ragged_dialect.arrays.spec import DType, Spec
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.checks import CHECKED
 from ragged_dialect.errors import TraceError
+from ragged_dialect.ir import build, shapes
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import emit
 from ragged_dialect.passes.ragged_insert_checks import RaggedInsertChecks
 from ragged_dialect.runtime.signature import dtype_name
 from ragged_dialect.types import storage_type, vector_type
@@ -120,7 +120,7 @@ class Trace:
     def constant(self, number: Any, dtype: DType) -> Tensor:
         """A number that the traced code has. RuntimeCheckError for an integer of more than 64 bits."""
         check_word(self.op, number)
-        value = emit.constant(element_type(dtype), number)
+        value = build.constant(element_type(dtype), number)
         return Tensor(self, value, dtype, (), weak=True, constant=number)
 
     @property
@@ -176,7 +176,7 @@ class Trace:
         shape = shape_of(axes)
         if shape.layout.is_dense:
             return Tensor(self, storage, dtype, tuple(axes), storage=storage)
-        parts = [emit.cast(storage, storage_type(shape, storage.type.element_type))]
+        parts = [shapes.cast(storage, storage_type(shape, storage.type.element_type))]
         extents: list[Any] = []
         dim = 0
         for axis in axes:
@@ -184,7 +184,7 @@ class Trace:
                 parts += axis.vectors
                 extents += [e for at, e in enumerate(axis.extents) if shape.has_extent_part(dim + at)]
             dim += len(axis.letters)
-        value = known(builders.assemble([*parts, *map(emit.value, extents)], shape.layout, shape.shape))
+        value = known(builders.assemble([*parts, *map(build.value, extents)], shape.layout, shape.shape))
         return Tensor(self, value, dtype, tuple(axes), storage=storage)
 
     # Guards ----------------------------------------------------------------------------------------
@@ -236,8 +236,8 @@ class Trace:
     def nothing_of(self, axis: NestedAxis) -> Any:
         """A ragged value with the structure of an axis and no values that anybody reads."""
         last = axis.vectors[-1]  # offsets; the storage below a window is none that a check looks at
-        size = 0 if "w" in axis.letters else emit.load(last, emit.sub(emit.dim(last, 0), 1))
-        return self.assembled(emit.empty([size], ir.IntegerType.get_signless(1)), [axis], np.dtype(np.bool_)).value
+        size = 0 if "w" in axis.letters else shapes.load(last, build.sub(shapes.dim(last, 0), 1))
+        return self.assembled(shapes.empty([size], ir.IntegerType.get_signless(1)), [axis], np.dtype(np.bool_)).value
 
     def building(self) -> Any:
         """The insertion point of the function, as a context manager."""

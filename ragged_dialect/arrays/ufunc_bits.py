@@ -12,7 +12,7 @@ from ragged_dialect.arrays.spec import DType
 from ragged_dialect.arrays.trace import element_type
 from ragged_dialect.arrays.ufunc_bodies import Body, Loop, absolute, register
 from ragged_dialect.arrays.ufunc_division import divide_integers, remainder_toward_zero
-from ragged_dialect.lowering import emit
+from ragged_dialect.ir import flow
 
 BODIES: dict[str, Body] = {}
 """Bodies by the ufunc's name."""
@@ -32,7 +32,7 @@ def gcd(loop: Loop, a: Any, b: Any) -> Any:
         return [select(done, high, low), select(done, zero, remainder_toward_zero(loop, high, low))]
 
     state = [absolute(loop, a), absolute(loop, b)]
-    return absolute(loop, emit.for_loop(_EUCLID[loop.dtype.itemsize], state, step)[0])
+    return absolute(loop, flow.for_loop(_EUCLID[loop.dtype.itemsize], state, step)[0])
 
 
 @register(BODIES, "lcm")

@@ -305,9 +305,7 @@ def _try(state: State, op: Callable[[State, int], bool], dim: int) -> None:
 Ops = tuple[Callable[[State, int], bool], ...]
 
 
-def generate(
-    pick: Pick, layout: str | None = None, element: str = "f32", steps: int = 6, ops: Ops = OPS
-) -> Program:
+def generate(pick: Pick, layout: str | None = None, element: str = "f32", steps: int = 6, ops: Ops = OPS) -> Program:
     """A random program of `ops` over a tensor of `layout` (drawn, or dense, without)."""
     state = State(pick, element)
     start: Case = dense(pick, (None, 2), element)

@@ -168,4 +168,3 @@ class Elementwise(NDArrayOperatorsMixin):
     def cuda(self: T) -> T:
         """In the memory of the GPU. DeviceError without CuPy or a GPU."""
         return self.to("cuda")
-

@@ -20,9 +20,7 @@ def unpacked(kernel: Kernel, arguments: Sequence[Any]) -> list[Any]:
     EmulatorError for a wrong count, kind or size.
     """
     if len(arguments) != len(kernel.parameters):
-        raise EmulatorError(
-            f"kernel {kernel.name}: expected {len(kernel.parameters)} arguments, got {len(arguments)}"
-        )
+        raise EmulatorError(f"kernel {kernel.name}: expected {len(kernel.parameters)} arguments, got {len(arguments)}")
     return [
         _unpacked(f"kernel {kernel.name}, argument {number}", parameter, argument)
         for number, (parameter, argument) in enumerate(zip(kernel.parameters, arguments, strict=True))

@@ -145,9 +145,7 @@ def _shuffle(body: Body, match: re.Match[str], operands: tuple[str, ...]) -> Non
     word = TYPES["b32"]
     target, _, flag = operands[0].partition("|")
     a, b, clamp, mask = (body.value(operand, word) for operand in operands[1:])
-    pair = body.call(
-        f"llvm.nvvm.shfl.sync.{match[1]}.i32p", "{ i32, i1 }", ["i32"] * 4, [mask, a, b, clamp]
-    )
+    pair = body.call(f"llvm.nvvm.shfl.sync.{match[1]}.i32p", "{ i32, i1 }", ["i32"] * 4, [mask, a, b, clamp])
     body.set(target.strip(), word, body.emit(f"extractvalue {{ i32, i1 }} {pair}, 0"))
     if flag:
         body.set(flag.strip(), TYPES["pred"], body.emit(f"extractvalue {{ i32, i1 }} {pair}, 1"))

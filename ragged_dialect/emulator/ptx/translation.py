@@ -36,9 +36,7 @@ def translate_kernel(module: Module, kernel: Kernel) -> Translation:
     symbols = {v.name: f"ptrtoint (ptr addrspace(3) @{v.name} to i64)" for v in shared}
     body = Body(kernel, symbols | {v.name: f"%p.{v.name}" for v in constants})
     translate(body, _RULES)
-    globals_ = [
-        f"@{v.name} = internal addrspace(3) global [{v.size} x i8] undef, align {v.alignment}" for v in shared
-    ]
+    globals_ = [f"@{v.name} = internal addrspace(3) global [{v.size} x i8] undef, align {v.alignment}" for v in shared]
     lines = [*sorted(body.declarations), *globals_, *_function(kernel, body, constants), "!0 = !{}"]
     return Translation("\n".join(lines), constants)
 

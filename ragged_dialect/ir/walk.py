@@ -1,4 +1,4 @@
-"""Ops with what is inside their regions: finding some of them, what they capture, copying them."""
+"""Ops with what is inside their regions: finding some of them, what they capture."""
 
 from __future__ import annotations
 
@@ -19,13 +19,6 @@ def ops_in(root: Any) -> list[Any]:
 
     root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found
-
-
-def free_symbol(module: Any, wanted: str) -> str:
-    """The wanted name, or one made of it, that no symbol of a module has."""
-    taken = ir.SymbolTable(module)
-    numbered = (f"{wanted}_{number}" for number in count(1))
-    return next(name for name in chain([wanted], numbered) if name not in taken)
 
 
 def find_ops(root: Any, *names: str) -> list[Any]:
@@ -74,18 +67,8 @@ def captures(ops: Iterable[Any], arguments: Iterable[Any] = ()) -> list[Any]:
     return list(found)
 
 
-def remap(op: Any, mapping: dict[Any, Any]) -> None:
-    """Replace operands of an op and of what is inside it."""
-    for inner in ops_in(op):
-        for k, operand in enumerate(inner.operands):
-            if operand in mapping:
-                inner.operands[k] = mapping[operand]
-
-
-def clone(op: Any, known: dict[Any, Any]) -> Any:
-    """A copy of an op at the insertion point, with what `known` has in place of operands, also inside
-    it; `known` has its results afterwards."""
-    copy = op.clone().operation
-    remap(copy, known)
-    known.update(zip(op.results, copy.results, strict=True))
-    return copy
+def free_symbol(module: Any, wanted: str) -> str:
+    """The wanted name, or one made of it, that no symbol of a module has."""
+    taken = ir.SymbolTable(module)
+    numbered = (f"{wanted}_{number}" for number in count(1))
+    return next(name for name in chain([wanted], numbered) if name not in taken)

@@ -1,0 +1,171 @@
+"""Constants, arithmetic and comparisons of indices, folded where all is known.
+
+`Mixed` is a Python int or an SSA value of type index; ints fold, so static sizes stay static.
+Everything is created at the current insertion point and location.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import Any
+
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.checks import HIGHEST
+
+Mixed = Any
+
+
+def i64() -> Any:
+    """The type of vector elements."""
+    return ir.IntegerType.get_signless(64)
+
+
+def index_type() -> Any:
+    """The index type."""
+    return ir.IndexType.get()
+
+
+def value(x: Mixed) -> Any:
+    """An SSA value of type index."""
+    return arith.constant(index_type(), x) if isinstance(x, int) else x
+
+
+def constant(type_: Any, number: float | int) -> Any:
+    """A scalar constant."""
+    if isinstance(type_, (ir.IntegerType, ir.IndexType)):
+        return arith.constant(type_, int(number))
+    return arith.ConstantOp(type_, ir.FloatAttr.get(type_, float(number))).result
+
+
+def add(a: Mixed, b: Mixed) -> Mixed:
+    """a + b."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    if isinstance(a, int) and a == 0:
+        return b
+    if isinstance(b, int) and b == 0:
+        return a
+    return arith.addi(value(a), value(b))
+
+
+def add_unsigned(a: Any, b: Any) -> Any:
+    """a + b of unsigned indices, 2**64 - 1 where that is too large; in any grouping the same."""
+    total = arith.addi(a, b)
+    return arith.select(below(total, a), value(-1), total)
+
+
+def capped(x: Any) -> Any:
+    """An unsigned index, 2**63 - 1 where a signed one does not hold it."""
+    return arith.select(less(x, 0), value(HIGHEST), x)
+
+
+def sub(a: Mixed, b: Mixed) -> Mixed:
+    """a - b."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a - b
+    if isinstance(b, int) and b == 0:
+        return a
+    return 0 if a is b else arith.subi(value(a), value(b))
+
+
+def mul(a: Mixed, b: Mixed) -> Mixed:
+    """a * b."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a * b
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, int) and x == 1:
+            return y
+        if isinstance(x, int) and x == 0:
+            return 0
+    return arith.muli(value(a), value(b))
+
+
+def product(factors: Iterable[Mixed]) -> Mixed:
+    """The product of some factors, 1 of none."""
+    return reduce(mul, factors, 1)
+
+
+def minimum(a: Mixed, b: Mixed) -> Mixed:
+    """The smaller of two indices."""
+    if isinstance(a, int) and isinstance(b, int):
+        return min(a, b)
+    return arith.minsi(value(a), value(b))
+
+
+def maximum(a: Mixed, b: Mixed) -> Mixed:
+    """The larger of two indices."""
+    if isinstance(a, int) and isinstance(b, int):
+        return max(a, b)
+    return arith.maxsi(value(a), value(b))
+
+
+def ceildiv(a: Mixed, b: int) -> Mixed:
+    """ceil(a / b) for a >= 0 and a static b >= 1."""
+    if b == 1:
+        return a
+    if isinstance(a, int):
+        return -(-a // b)
+    return arith.divui(arith.addi(a, value(b - 1)), value(b))
+
+
+def divide(a: Mixed, b: Mixed) -> Mixed:
+    """a / b where it divides; b above 0."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    return a if isinstance(b, int) and b == 1 else arith.divui(value(a), value(b))
+
+
+def to_index(x: Any) -> Any:
+    """An integer of any width as index."""
+    return x if isinstance(x.type, ir.IndexType) else arith.index_cast(index_type(), x)
+
+
+def to_i64(x: Mixed) -> Any:
+    """An index as i64."""
+    return arith.index_cast(i64(), value(x))
+
+
+def _compare(predicate: Any, a: Mixed, b: Mixed) -> Any:
+    type_ = next((x.type for x in (a, b) if not isinstance(x, int)), index_type())
+    return arith.cmpi(predicate, *(constant(type_, x) if isinstance(x, int) else x for x in (a, b)))
+
+
+def equal(a: Mixed, b: Mixed) -> Any:
+    """a == b, of integers of one type, as i1; Python ints are of the other's."""
+    return _compare(arith.CmpIPredicate.eq, a, b)
+
+
+def unequal(a: Mixed, b: Mixed) -> Any:
+    """a != b."""
+    return _compare(arith.CmpIPredicate.ne, a, b)
+
+
+def less(a: Mixed, b: Mixed) -> Any:
+    """a < b, signed."""
+    return _compare(arith.CmpIPredicate.slt, a, b)
+
+
+def at_most(a: Mixed, b: Mixed) -> Any:
+    """a <= b, signed."""
+    return _compare(arith.CmpIPredicate.sle, a, b)
+
+
+def more(a: Mixed, b: Mixed) -> Any:
+    """a > b, signed."""
+    return _compare(arith.CmpIPredicate.sgt, a, b)
+
+
+def at_least(a: Mixed, b: Mixed) -> Any:
+    """a >= b, signed."""
+    return _compare(arith.CmpIPredicate.sge, a, b)
+
+
+def below(a: Mixed, b: Mixed) -> Any:
+    """a < b, unsigned."""
+    return _compare(arith.CmpIPredicate.ult, a, b)
+
+
+def above(a: Mixed, b: Mixed) -> Any:
+    """a > b, unsigned."""
+    return _compare(arith.CmpIPredicate.ugt, a, b)

@@ -1,0 +1,75 @@
+"""Loops and branches of `scf`, with bodies as Python functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ragged_dialect._mlir import ir, scf
+from ragged_dialect.ir.build import Mixed, value
+
+FOLD = "ragged.fold"
+
+"""Attribute of an `scf.for` that may run on many threads: `search` (its one carried index becomes the
+first i that the body picks, -1 for none), `addi`, `add_unsigned` or `maxsi` (its carried index is folded so),
+`scan` (its carried sum is stored at every step)."""
+
+FEW = "ragged.few"
+
+"""Attribute beside FOLD: many threads have few iterations each, not worth having several of in flight."""
+
+
+def for_loop(
+    count: Mixed,
+    inits: Sequence[Any],
+    body: Callable[[Any, list[Any]], Sequence[Any]],
+    fold: str | None = None,
+    few: bool = False,
+) -> list[Any]:
+    """`scf.for` from 0 to count; `body(i, carried)` returns the next carried values. `fold` says
+    what the loop computes, see FOLD; `few` see FEW."""
+    loop = scf.ForOp(value(0), value(count), value(1), list(inits))
+    if fold is not None:
+        loop.operation.attributes[FOLD] = ir.StringAttr.get(fold)
+    if few:
+        loop.operation.attributes[FEW] = ir.UnitAttr.get()
+    with ir.InsertionPoint(loop.body):
+        scf.yield_(list(body(loop.induction_variable, list(loop.inner_iter_args))))
+    return list(loop.results)
+
+
+def strided(
+    low: Mixed, step: int, high: Mixed, inits: Sequence[Any], body: Callable[[Any, list[Any]], Sequence[Any]]
+) -> list[Any]:
+    """`scf.for` over low, low + step, …, as `for_loop`."""
+    loop = scf.ForOp(value(low), value(high), value(step), list(inits))
+    with ir.InsertionPoint(loop.body):
+        scf.yield_(list(body(loop.induction_variable, list(loop.inner_iter_args))))
+    return list(loop.results)
+
+
+def repeat(
+    state: Sequence[Any], condition: Callable[[list[Any]], Any], body: Callable[[list[Any]], Sequence[Any]]
+) -> list[Any]:
+    """`scf.while`: the state after the body has run as long as the condition holds."""
+    types = [x.type for x in state]
+    loop = scf.WhileOp(types, list(state))
+    before = loop.operation.regions[0].blocks.append(*types)
+    after = loop.operation.regions[1].blocks.append(*types)
+    with ir.InsertionPoint(before):
+        scf.ConditionOp(condition(list(before.arguments)), list(before.arguments))
+    with ir.InsertionPoint(after):
+        scf.yield_(list(body(list(after.arguments))))
+    return list(loop.results)
+
+
+def choose(
+    condition: Any, then: Callable[[], Sequence[Any]], otherwise: Callable[[], Sequence[Any]], types: Sequence[Any]
+) -> list[Any]:
+    """`scf.if`: the values of one of two bodies."""
+    choice = scf.IfOp(condition, list(types), has_else=True)
+    with ir.InsertionPoint(choice.then_block):
+        scf.yield_(list(then()))
+    with ir.InsertionPoint(choice.else_block):
+        scf.yield_(list(otherwise()))
+    return list(choice.results)

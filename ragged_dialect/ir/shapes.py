@@ -1,0 +1,117 @@
+"""Dense tensors: their extents, slices, casts and elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
+from ragged_dialect.ir.build import Mixed, i64, to_index, value
+from ragged_dialect.types import dense_type, vector_type
+
+
+def dim(x: Any, axis: int) -> Mixed:
+    """Extent of a dense tensor along an axis."""
+    size = x.type.shape[axis]
+    return tensor.dim(x, value(axis)) if size == DYNAMIC else size
+
+
+def load(vector: Any, at: Mixed) -> Any:
+    """Element of an index vector, as index."""
+    return to_index(tensor.extract(vector, [value(at)]))
+
+
+def empty(sizes: Sequence[Mixed], element: Any) -> Any:
+    """An uninitialised dense tensor."""
+    return tensor.empty(list(sizes), element)
+
+
+def static(sizes: Sequence[Mixed]) -> tuple[int | None, ...]:
+    """Static shape of mixed sizes."""
+    return tuple(s if isinstance(s, int) else None for s in sizes)
+
+
+def _split(items: Sequence[Mixed]) -> tuple[list[Any], Any]:
+    dynamic = [x for x in items if not isinstance(x, int)]
+    return dynamic, ir.DenseI64ArrayAttr.get([x if isinstance(x, int) else DYNAMIC for x in items])
+
+
+def slice_operands(offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> tuple[list[Any], dict[str, Any], list[int]]:
+    """Operands of a slice with unit strides, its attributes, and the sizes of its groups of operands."""
+    dyn_offsets, static_offsets = _split(offsets)
+    dyn_sizes, static_sizes = _split(sizes)
+    attributes = {
+        "static_offsets": static_offsets,
+        "static_sizes": static_sizes,
+        "static_strides": ir.DenseI64ArrayAttr.get([1] * len(sizes)),
+    }
+    return [*dyn_offsets, *dyn_sizes], attributes, [len(dyn_offsets), len(dyn_sizes), 0]
+
+
+def extract_slice(x: Any, offsets: Sequence[Mixed], sizes: Sequence[Mixed], kept: Sequence[bool]) -> Any:
+    """`tensor.extract_slice` with unit strides; axes that are not kept have size 1 and are dropped."""
+    operands, attributes, groups = slice_operands(offsets, sizes)
+    shape = tuple(s for s, keep in zip(static(sizes), kept, strict=True) if keep)
+    if not operands and list(attributes["static_sizes"]) == list(x.type.shape) and all(kept):
+        return x
+    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, *groups])
+    result = dense_type(shape, x.type.element_type)
+    return ir.Operation.create(
+        "tensor.extract_slice", results=[result], operands=[x, *operands], attributes=attributes
+    ).result
+
+
+def insert_slice(
+    source: Any, into: Any, offsets: Sequence[Mixed], sizes: Sequence[Mixed], parallel: bool = False
+) -> Any:
+    """`tensor.insert_slice` with unit strides, or the parallel form in a forall's terminator."""
+    operands, attributes, groups = slice_operands(offsets, sizes)
+    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, 1, *groups])
+    name = "tensor.parallel_insert_slice" if parallel else "tensor.insert_slice"
+    op = ir.Operation.create(
+        name, results=[] if parallel else [into.type], operands=[source, into, *operands], attributes=attributes
+    )
+    return None if parallel else op.result
+
+
+def cast(x: Any, type_: Any) -> Any:
+    """`tensor.cast` where the types differ."""
+    return x if x.type == type_ else tensor.cast(type_, x)
+
+
+def as_vector(x: Any) -> Any:
+    """An index vector of any integer type and static size as `tensor<?xi64>`."""
+    element = x.type.element_type
+    if element != i64():
+        rank = len(x.type.shape)
+        widened = dense_type(tuple(None if s == DYNAMIC else s for s in x.type.shape), i64())
+        x = (arith.index_cast if isinstance(element, ir.IndexType) else arith.extsi)(widened, x)
+        if rank != 1:
+            return x
+    return cast(x, vector_type()) if len(x.type.shape) == 1 else x
+
+
+def _named(name: str, source: Any, target: Any) -> Any:
+    """A named linalg op of one input and one out, whose body yields the input."""
+    element = target.type.element_type
+    op = ir.Operation.create(
+        name,
+        results=[target.type] if isinstance(target.type, ir.RankedTensorType) else [],
+        operands=[source, target],
+        attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1])},
+        regions=1,
+    )
+    block = op.regions[0].blocks.append(element, element)
+    with ir.InsertionPoint(block):
+        ir.Operation.create("linalg.yield", operands=[block.arguments[0]])
+    return op.result if len(op.results) else None
+
+
+def fill(scalar: Any, target: Any) -> Any:
+    """`linalg.fill` of a tensor or buffer; the filled tensor."""
+    return _named("linalg.fill", scalar, target)
+
+
+def copy(source: Any, target: Any) -> Any:
+    """`linalg.copy` into a tensor or buffer; the tensor copied to."""
+    return _named("linalg.copy", source, target)
