@@ -38,6 +38,7 @@ test-all: lint types lit
 
 lint: $(DEV_STAMP)
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 
 types: $(DEV_STAMP)
 	$(BIN)/pyright --pythonpath $(BIN)/python

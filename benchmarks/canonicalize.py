@@ -26,9 +26,7 @@ def cancelling(n: int) -> str:
     lines = [f"%0 = ragged.partition %x, %o {{dim = 0}} : (tensor<?xf32>, tensor<4xi64>) -> {RAGGED}"]
     for i in range(n // 2):
         lines.append(f"%m{i} = ragged.merge %{i} {{dim = 0}} : ({RAGGED}) -> tensor<?xf32>")
-        lines.append(
-            f"%{i + 1} = ragged.partition %m{i}, %o {{dim = 0}} : (tensor<?xf32>, tensor<4xi64>) -> {RAGGED}"
-        )
+        lines.append(f"%{i + 1} = ragged.partition %m{i}, %o {{dim = 0}} : (tensor<?xf32>, tensor<4xi64>) -> {RAGGED}")
     return _function("%x: tensor<?xf32>, %o: tensor<4xi64>", lines, f"%{n // 2}")
 
 
