@@ -16,13 +16,15 @@ _LAYOUTS = Stage("layouts", "ragged-infer-layouts")
 _CHECK = Stage("checks", "ragged-insert-checks")
 _RAGGED = Stage(
     "ragged",
+    "define-integer-divisions,"  # of scalars; those of tensors once they are loops
     "ragged-canonicalize,ragged-check-conform,ragged-simplify-splits,ragged-fuse,ragged-canonicalize",
 )
 _SCF = Stage(
     "scf",
     "convert-ragged-to-scf,canonicalize,cse,convert-ragged-checks-to-scf,protect-ragged-arguments,canonicalize,cse",
 )
-_DENSE = Stage("dense", "convert-ragged-selects-to-scf,func.func(convert-elementwise-to-linalg),canonicalize,cse")
+_LINALG = "convert-ragged-selects-to-scf,func.func(convert-elementwise-to-linalg),define-integer-divisions"
+_DENSE = Stage("dense", f"{_LINALG},canonicalize,cse")
 _BUFFER = Stage(
     "bufferize",
     "replace-empty-reshapes,unshare-ragged-empties,empty-tensor-to-alloc-tensor,"
@@ -73,7 +75,7 @@ _GPU_SCF = Stage(
     f"convert-ragged-to-scf{{recompute=true}},{_KEEP_OUTS},cse,convert-ragged-checks-to-calls,protect-ragged-arguments,"
     f"inline{{default-pipeline=cse}},symbol-dce,{_KEEP_OUTS},cse",
 )
-_GPU_DENSE = Stage("dense", f"convert-ragged-selects-to-scf,func.func(convert-elementwise-to-linalg),{_KEEP_OUTS},cse")
+_GPU_DENSE = Stage("dense", f"{_LINALG},{_KEEP_OUTS},cse")
 _GPU_LOOPS = Stage(
     "loops",
     "convert-ragged-copies-to-linalg,func.func(linalg-generalize-named-ops),collapse-ragged-loops{flat=true},"

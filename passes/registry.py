@@ -104,6 +104,7 @@ _PACKAGES = {
         "convert-ragged-copies-to-linalg",
         "convert-ragged-forall-to-loops",
         "convert-ragged-selects-to-scf",
+        "define-integer-divisions",
         "guard-ragged-allocs",
         "hoist-ragged-allocas",
         "order-ragged-loops",

@@ -72,31 +72,37 @@ def _unsigned(function: Callable[..., Data]) -> Callable[..., Data]:
     return _like(function, unsigned)
 
 
-def _nonzero(b: Data) -> None:
-    if np.any(np.asarray(b) == 0):
-        raise RaggedError("expected a divisor that is not 0, got 0")
+def _divided(function: Callable[[Data, Data], Data]) -> Callable[[Data, Data], Data]:
+    """A division that gives 0 for a divisor of 0: MLIR leaves it undefined."""
+
+    def run(a: Data, b: Data) -> Data:
+        zero = np.asarray(b) == 0
+        return np.where(zero, 0, function(a, np.where(zero, 1, b)))
+
+    return run
 
 
+@_divided
 def _floordiv(a: Data, b: Data) -> Data:
-    _nonzero(b)
     return np.floor_divide(a, b)
 
 
+@_divided
 def _ceildiv(a: Data, b: Data) -> Data:
-    _nonzero(b)
     quotient = np.floor_divide(a, b)
     return quotient + (np.multiply(quotient, b) != a)
 
 
+@_divided
 def _truncdiv(a: Data, b: Data) -> Data:
-    _nonzero(b)
     quotient = np.floor_divide(a, b)
     inexact = np.multiply(quotient, b) != a
     return quotient + (inexact & ((np.asarray(a) < 0) != (np.asarray(b) < 0)))
 
 
 def _truncrem(a: Data, b: Data) -> Data:
-    return a - _truncdiv(a, b) * b
+    """What is left of a; nothing by 0."""
+    return np.where(np.asarray(b) == 0, 0, a - _truncdiv(a, b) * b)
 
 
 def _shift(function: Callable[[Data, Data], Data]) -> Callable[..., Data]:

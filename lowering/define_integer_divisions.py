@@ -1,0 +1,81 @@
+"""`define-integer-divisions`: a result for divisors that MLIR leaves undefined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.ir import build
+from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.tensor_rules import constant_of
+
+_SIGNED = ("arith.divsi", "arith.ceildivsi", "arith.floordivsi", "arith.remsi")
+_UNSIGNED = ("arith.divui", "arith.ceildivui", "arith.remui")
+
+
+@dataclass(frozen=True)
+class DefineIntegerDivisions(RaggedPass):
+    """Let integers divided by 0 give 0, and the least integer divided by -1 itself, without a remainder.
+
+    ```mlir
+    %q = arith.divui %a, %b : i32
+    // becomes
+    %zero = arith.cmpi eq, %b, %c0 : i32
+    %safe = arith.select %zero, %c1, %b : i32
+    %r = arith.divui %a, %safe : i32
+    %q = arith.select %zero, %c0, %r : i32
+    ```
+
+    Where the processor divides, such a divisor would end the process. Divisions of whole tensors are left alone:
+    they are scalar ones once `convert-elementwise-to-linalg` has run. Divisors that are constants, or that this
+    pass has made, are left as they are.
+    """
+
+    name: ClassVar[str] = "define-integer-divisions"
+
+    def run(self, op: Any) -> None:
+        """Define the scalar divisions of a module."""
+        for division in find_ops(op, *_SIGNED, *_UNSIGNED):
+            type_ = division.results[0].type
+            if isinstance(type_, (ir.IntegerType, ir.IndexType)) and not _is_safe(division.operands[1]):
+                with ir.InsertionPoint(division), division.location:
+                    _define(division, division.name in _SIGNED)
+
+
+def _is_safe(divisor: Any) -> bool:
+    known = constant_of(divisor)
+    if known is not None:
+        return known not in (0, -1)
+    owner = divisor.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "arith.select":
+        return False
+    condition, one, given = owner.operation.operands
+    return constant_of(one) == 1 and any(given in test.operation.operands for test in _tests(condition))
+
+
+def _tests(condition: Any) -> list[Any]:
+    """The comparisons that a condition is, or is made of by `or`."""
+    owner = condition.owner
+    if isinstance(owner, ir.Block):
+        return []
+    if owner.operation.name == "arith.ori":
+        return [test for operand in owner.operation.operands for test in _tests(operand)]
+    return [owner] if owner.operation.name == "arith.cmpi" else []
+
+
+def _define(division: Any, signed: bool) -> None:
+    dividend, divisor = division.operands
+    zero = build.equal(divisor, 0)
+    minus = build.equal(divisor, -1) if signed else None
+    unsafe = zero if minus is None else arith.ori(zero, minus)
+    division.operands[1] = arith.select(unsafe, build.constant(divisor.type, 1), divisor)
+    if "rem" in division.name:  # by 1 there is none
+        return
+    result = division.results[0]
+    with ir.InsertionPoint.after(division):
+        nothing = build.constant(result.type, 0)
+        value = result if minus is None else arith.select(minus, arith.subi(nothing, dividend), result)
+        defined = arith.select(zero, nothing, value)
+    result.replace_all_uses_except(defined, [value.owner.operation, defined.owner.operation])

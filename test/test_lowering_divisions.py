@@ -1,0 +1,70 @@
+"""Integers divided by 0 and by -1: the same result on every target, in place of a dead process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support.targets import Compile
+
+from ragged_dialect.reference import run
+
+SIGNED = ("divsi", "ceildivsi", "floordivsi", "remsi")
+UNSIGNED = ("divui", "ceildivui", "remui")
+OFFSETS = np.array([0, 4, 4, 9])
+
+
+def operands(dtype: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Nine pairs with every kind of divisor."""
+    low = np.iinfo(dtype).min
+    return (
+        np.array([low, low, low, 7, 7, -7, 7, -7, 0], dtype),
+        np.array([0, -1, low, 0, -1, 2, -2, 0, 0], dtype),
+    )
+
+
+def quotient(name: str, a: int, b: int, bits: int) -> int:
+    """By Python's integers, as 64 bits; 0 for a divisor of 0."""
+    if name.endswith("ui"):
+        a, b = a % 2**bits, b % 2**bits
+    if b == 0:
+        return 0
+    exact = {"divsi": a // b if a % b == 0 or (a < 0) == (b < 0) else a // b + 1, "divui": a // b}
+    exact |= {"ceildivsi": -(-a // b), "ceildivui": -(-a // b), "floordivsi": a // b}
+    exact |= {"remsi": a - b * exact["divsi"], "remui": a % b}
+    return (exact[name] + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+
+
+@pytest.mark.parametrize("name", [*SIGNED, *UNSIGNED])
+@pytest.mark.parametrize("dtype", ["i8", "i32", "i64"])
+def test_tensors(name: str, dtype: str, compile: Compile) -> None:
+    kind = f"tensor<?x?x{dtype}, #w>"
+    text = f"""
+      #w = #ragged.layout<"dr">
+      func.func @f(%x: {kind}, %y: {kind}) -> {kind} {{
+        %0 = arith.{name} %x, %y : {kind}
+        return %0 : {kind}
+      }}"""
+    a, b = operands(dtype.replace("i", "int"))
+    expected = [quotient(name, int(x), int(y), a.dtype.itemsize * 8) for x, y in zip(a, b, strict=True)]
+    assert compile(text)((a, OFFSETS), (b, OFFSETS))[0].tolist() == expected
+    assert run(text, "f", [(a, OFFSETS), (b, OFFSETS)])[0][0].tolist() == expected
+
+
+@pytest.mark.parametrize("name", [*SIGNED, *UNSIGNED])
+def test_scalars(name: str, compile: Compile) -> None:
+    text = f"func.func @f(%x: i64, %y: i64) -> i64 {{ %0 = arith.{name} %x, %y : i64 return %0 : i64 }}"
+    function = compile(text)
+    for a, b in zip(*operands("int64"), strict=True):
+        assert function(int(a), int(b)) == quotient(name, int(a), int(b), 64)
+
+
+def test_powers(compile: Compile) -> None:
+    """MLIR expands a negative power of 0 to a division by 0."""
+    text = """func.func @f(%x: tensor<?xi64>, %y: tensor<?xi64>) -> tensor<?xi64> {
+      %0 = math.ipowi %x, %y : tensor<?xi64>
+      return %0 : tensor<?xi64>
+    }"""
+    base, exponent = np.array([0, 0, 1, -1, -1, 2, 3]), np.array([-1, -2, -5, -5, -4, -1, 4])
+    assert compile(text)(base, exponent).tolist()[1 * 2 :] == [1, -1, 1, 0, 81]
