@@ -12,6 +12,7 @@ from ragged_dialect.checks import CHECKED
 from ragged_dialect.iteration import is_compute, touches_ragged
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.checking import dense as of_dense
 from ragged_dialect.passes.checking.bodies import check_body
 from ragged_dialect.passes.checking.compute import check_compute
 from ragged_dialect.passes.checking.emitter import Emitter
@@ -43,24 +44,26 @@ class RaggedInsertChecks(RaggedPass):
     ops that make a structure (partition, assemble, from_padded, empty) and for arguments, and the
     dim of the operand for all others; of a compute op, the operand whose extent is refused.
     An index such as `i + k` of a compute op is compared with the extent as a whole, by the ends of its
-    loops. The body of a linalg op gets no checks: a `tensor.extract` in it is trusted. A `cf.assert`
-    in it is repeated in front of the op, for all of its elements at once. What holds for every input
-    gets no check. A function with the attribute `ragged.checked`, which the pass sets, is left alone,
-    so that running it twice changes nothing; so is an op with it, whose operands are known to be right.
+    loops. In the body of a linalg op a `cf.assert`, and the indices of a `tensor.extract` of a dense tensor,
+    are checked in front of the op, for all of its elements at once; a `tensor.extract` of a ragged one is
+    trusted there. What holds for every input gets no check. A function with the attribute `ragged.checked`,
+    which the pass sets, is left alone, so that running it twice changes nothing; so is an op with it, whose
+    operands are known to be right.
 
     MLIR's passes move ops without memory effects out of loops, over a check that stays. So what a
     checked op in a loop reads, or in a function that is called and may be inlined into one, goes
     through a `ragged.guard` behind its checks, until the checks are lowered.
 
-    Options: `arguments=false` trusts ragged arguments; with `names=true` a check has the name of the location of
-    its op, where that has one, instead of the op's. Runs on verified IR, before any
-    canonicalization and after `ragged-infer-layouts`: values whose layout is still to be inferred
-    would get no checks, so a `ragged.annotate` is refused, as are functions with several blocks.
+    Options: `arguments=false` trusts ragged arguments, `dense=false` ops on dense tensors alone; with
+    `names=true` a check has the name of the location of its op, where that has one, instead of the op's. Runs on
+    verified IR, before any canonicalization and after `ragged-infer-layouts`: values whose layout is still to be
+    inferred would get no checks, so a `ragged.annotate` is refused, as are functions with several blocks.
     """
 
     name: ClassVar[str] = "ragged-insert-checks"
     arguments: bool = True
     names: bool = False
+    dense: bool = True
 
     def run(self, op: Any) -> None:
         """Insert the checks of every function of a module."""
@@ -107,13 +110,15 @@ class RaggedInsertChecks(RaggedPass):
             if op.name == "ragged.annotate":
                 text = "expected layouts to be inferred, got ragged.annotate (run ragged-infer-layouts first)"
                 raise PassFailure(op, text)
-            emit.guard(op, name_of(op.location) if self.names else None)
+            # The terminator of a forall holds insertions and nothing else, which no pass moves.
+            inserts = op.name == "tensor.parallel_insert_slice"
+            emit.guard(op.parent if inserts else op, name_of(op.location) if self.names else op.name)
             emit.moves = moves
             if CHECKED not in op.attributes:
-                _check(emit, op)
-            if moves and emit.taken:
+                self._check(emit, op)
+                check_body(emit, op, self.dense)
+            if moves and emit.taken and not inserts:
                 _hold_back(op)
-            check_body(op)
             if op.name.startswith("linalg."):
                 continue
             for region in op.regions:
@@ -121,13 +126,19 @@ class RaggedInsertChecks(RaggedPass):
                     with emit.scope():
                         self._visit(emit, inner, moves or op.name != "scf.if")
 
+    def _check(self, emit: Emitter, op: Any) -> None:
+        ragged = op.name.startswith("ragged.") or touches_ragged(op)
+        if not ragged and not self.dense:
+            return
+        rule = (RULES if ragged else of_dense.RULES).get(op.name)
+        if rule is not None:
+            rule(emit, op)
+        elif _computes(op):
+            check_compute(emit, op)
 
-def _check(emit: Emitter, op: Any) -> None:
-    rule = RULES.get(op.name)
-    if rule is not None:
-        rule(emit, op)
-    elif is_compute(op) and touches_ragged(op) and not whole_value(op):
-        check_compute(emit, op)
+
+def _computes(op: Any) -> bool:
+    return (is_compute(op) or op.name.startswith("linalg.")) and not whole_value(op)
 
 
 def _integer(attr: Any) -> int | None:
@@ -139,7 +150,7 @@ def _hold_back(op: Any) -> None:
     nothing fuses into the op; what the others read is found with it."""
     numbers = [k for k, v in enumerate(op.operands) if _is_read(v)]
     if is_compute(op):
-        ragged = [k for k in numbers if is_ragged(op.operands[k].type)]
+        ragged = [k for k in numbers if is_ragged(op.operands[k].type)] or numbers
         numbers = [next((k for k in ragged if _is_outside(op.operands[k], op)), ragged[0])]
     with ir.InsertionPoint(op), op.location:
         for number in numbers:

@@ -78,9 +78,9 @@ def check_extract_slice(op: Any) -> None:
 
 
 def mixed(op: Any, what: str) -> list[Any]:
-    """Offsets, sizes or strides of an extract_slice: integers, and values where they are dynamic."""
+    """Offsets, sizes or strides of a slice, its last groups of operands: integers, values where they are dynamic."""
     segments = list(op.attributes["operandSegmentSizes"])
-    group = {"offsets": 1, "sizes": 2, "strides": 3}[what]
+    group = len(segments) - 3 + ("offsets", "sizes", "strides").index(what)
     first = sum(segments[:group])
     dynamic = iter(list(op.operands)[first : first + segments[group]])
     return [next(dynamic) if s == DYNAMIC else s for s in op.attributes[f"static_{what}"]]

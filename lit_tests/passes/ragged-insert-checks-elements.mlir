@@ -15,9 +15,11 @@ func.func @element(%x: tensor<?x?xf32, #r>, %i: index, %j: index) -> f32 {
   return %0 : f32
 }
 
-// Dense tensors are upstream's.
+// Dense tensors are asked for their extents.
 // CHECK-LABEL: func.func @dense
-// CHECK-NOT: ragged.assert_valid
+// CHECK-SAME: (%[[X:.*]]: tensor<?xf32>, %[[I:.*]]: index)
+// CHECK: %[[N:.*]] = tensor.dim %[[X]], %{{.*}} : tensor<?xf32>
+// CHECK: ragged.assert_valid %[[I]], %[[N]] {kind = "index", level = 0, op = "tensor.extract"}
 func.func @dense(%x: tensor<?xf32>, %i: index) -> f32 {
   %0 = tensor.extract %x[%i] : tensor<?xf32>
   return %0 : f32

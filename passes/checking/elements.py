@@ -7,14 +7,12 @@ from typing import Any
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.passes.checking.emitter import Emitter, Extent
 from ragged_dialect.shape import RaggedShape
-from ragged_dialect.types import is_ragged, shape_of
+from ragged_dialect.types import shape_of
 
 
 def check_extract(emit: Emitter, op: Any) -> None:
     """Indices in the order of the dims: each is looked up under those before it, which hold by then."""
     x, *indices = op.operands
-    if not is_ragged(x.type):
-        return
     shape = shape_of(x.type)
     for axis in range(shape.layout.storage_rank):
         dims = shape.layout.dims(axis)

@@ -55,6 +55,10 @@ class Emitter:
         self._name = name or op.name
         self.taken = False
 
+    def named(self, name: str) -> None:
+        """The checks that follow carry another name."""
+        self._name = name
+
     # Making ops once ---------------------------------------------------------------------------
 
     def once(self, key: Sequence[Any], operands: Sequence[Any], build: Callable[[], Any]) -> Any:
@@ -138,6 +142,10 @@ class Emitter:
             return -(-a // factor)
         return a if factor == 1 else self.binary(arith.CeilDivUIOp, a, factor)
 
+    def quotient(self, a: Extent, b: Extent) -> Extent:
+        """A non-negative scalar divided by one of at least 1, rounded up."""
+        return self.ceil(a, b) if isinstance(b, int) else self.binary(arith.CeilDivUIOp, a, b)
+
     def floor(self, a: Extent, factor: int) -> Extent:
         """A scalar divided by a static factor, rounded down."""
         return a // factor if isinstance(a, int) else self.binary(arith.FloorDivSIOp, a, factor)
@@ -153,9 +161,9 @@ class Emitter:
     def entry(self, vector: Any, at: Extent) -> Any:
         """An entry of a vector, as index; the place is known to be in it, by an earlier check if any."""
         place = self.index(at)
-        return self.once(("entry",), (vector, place), lambda: _entry(vector, self._behind(place)))
+        return self.once(("entry",), (vector, place), lambda: _entry(vector, self.behind(place)))
 
-    def _behind(self, value: Any) -> Any:
+    def behind(self, value: Any) -> Any:
         """A value for what must not run before the checks of the op so far."""
         return builders.guard(value) if self.moves and self.taken else value
 
@@ -173,8 +181,8 @@ class Emitter:
         return a + b if isinstance(a, int) and isinstance(b, int) else self.binary(arith.AddIOp, a, b)
 
     def number(self, value: Any) -> Extent:
-        """A scalar operand as an extent."""
-        known = constant_of(value)
+        """A scalar operand, or what is static of an op, as an extent."""
+        known = value if isinstance(value, int) else constant_of(value)
         return self.index(value) if known is None else known
 
     def sum(self, x: Any, level: int) -> Any:
@@ -261,7 +269,7 @@ class Emitter:
 
         def build() -> None:
             # The lengths of b are looked up where a has indices: the levels above are known to conform.
-            builders.assert_conform(self._behind(a), self._behind(b), pairs, name)
+            builders.assert_conform(self.behind(a), self.behind(b), pairs, name)
 
         self.once(("conform", name, tuple(pairs)), (a, b), build)
         self.taken = True

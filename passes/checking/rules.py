@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ragged_dialect.layout import RAGGED
+from ragged_dialect.passes.checking import dense as of_dense
 from ragged_dialect.passes.checking.elements import check_extract
 from ragged_dialect.passes.checking.emitter import Emitter, Extent, is_vector
 from ragged_dialect.passes.checking.structures import check_assemble, check_from_padded
@@ -225,15 +226,6 @@ def _empty_batches(
                 emit.equal(at, emit.extent(likes[source.like], level), expected)
 
 
-def _cast(emit: Emitter, op: Any) -> None:
-    x, result = op.operands[0], op.results[0].type
-    if not is_tensor(result):  # unranked
-        return
-    for dim, extent in enumerate(shape_of(result).shape):
-        if extent is not None and shape_of(result).layout.letter(dim) == "d":
-            emit.equal(dim, emit.extent(x, dim), extent)
-
-
 RULES: dict[str, Rule] = {
     "ragged.assemble": _assemble,
     "ragged.assume": _assume,
@@ -247,7 +239,9 @@ RULES: dict[str, Rule] = {
     "ragged.slice": _slice,
     "ragged.split": _split,
     "ragged.to_padded": _to_padded,
-    "tensor.cast": _cast,
+    "tensor.cast": of_dense.check_cast,
+    "tensor.expand_shape": of_dense.check_expand_shape,
     "tensor.extract": check_extract,
+    "tensor.extract_slice": of_dense.check_extract_slice,
 }
 """Rules by op name. Ops without a rule (compact, annotate, access ops, print) have nothing to check."""

@@ -259,7 +259,7 @@ class Trace:
         self.function.attributes["function_type"] = ir.TypeAttr.get(
             ir.FunctionType.get(inputs, [r.type for r in results])
         )
-        RaggedInsertChecks(names=True).run(self.module.operation)
+        RaggedInsertChecks(names=True, dense=False).run(self.module.operation)
 
 
 def _prefix(trace: Trace, axis: NestedAxis, levels: int) -> NestedAxis:

@@ -1,0 +1,92 @@
+// RUN: ragged-opt %s --ragged-insert-checks | FileCheck %s
+// RUN: ragged-opt %s --pass-pipeline='builtin.module(ragged-insert-checks{dense=false})' | FileCheck %s --check-prefix=TRUST
+
+// TRUST-NOT: ragged.assert_valid
+
+// Dense operands of one loop have one extent.
+// CHECK-LABEL: func.func @sum
+// CHECK-SAME: (%[[A:.*]]: tensor<?xf32>, %[[B:.*]]: tensor<?xf32>)
+// CHECK-DAG: %[[M:.*]] = tensor.dim %[[A]], %{{.*}} : tensor<?xf32>
+// CHECK-DAG: %[[N:.*]] = tensor.dim %[[B]], %{{.*}} : tensor<?xf32>
+// CHECK: ragged.assert_valid %[[N]], %[[M]] {kind = "equal", level = 0, op = "arith.addf"}
+// CHECK: arith.addf
+func.func @sum(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = arith.addf %a, %b : tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// CHECK-LABEL: func.func @one_extent
+// CHECK-NOT: ragged.assert_valid
+// CHECK: return
+func.func @one_extent(%a: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = arith.addf %a, %a : tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// CHECK-LABEL: func.func @slice
+// CHECK-SAME: (%[[X:.*]]: tensor<?x8xf32>, %[[K:.*]]: index, %[[SIZE:.*]]: index)
+// CHECK-DAG: %[[END:.*]] = arith.addi %[[K]], %[[SIZE]] : index
+// CHECK-DAG: %[[N:.*]] = tensor.dim %[[X]]
+// CHECK: ragged.assert_valid %[[K]], %[[END]], %[[N]] {kind = "range", level = 0, op = "tensor.extract_slice"}
+// CHECK-NOT: ragged.assert_valid
+// CHECK: tensor.extract_slice
+func.func @slice(%x: tensor<?x8xf32>, %k: index, %size: index) -> tensor<?x4xf32> {
+  %0 = tensor.extract_slice %x[%k, 2] [%size, 4] [1, 1] : tensor<?x8xf32> to tensor<?x4xf32>
+  return %0 : tensor<?x4xf32>
+}
+
+// CHECK-LABEL: func.func @strided
+// CHECK-SAME: (%{{.*}}: tensor<?xf32>, %[[K:.*]]: index, %[[SIZE:.*]]: index, %[[S:.*]]: index)
+// CHECK: ragged.assert_valid %[[S]] {factor = 1, kind = "at_least"
+// CHECK: ragged.assert_valid %[[K]], %[[N:.*]], %[[N]] {kind = "range"
+// CHECK: %[[REST:.*]] = arith.subi %[[N]], %[[K]]
+// CHECK: %[[MOST:.*]] = arith.ceildivui %[[REST]], %[[S]]
+// CHECK: ragged.assert_valid %{{.*}}, %[[SIZE]], %[[MOST]] {kind = "range"
+func.func @strided(%x: tensor<?xf32>, %k: index, %size: index, %s: index) -> tensor<?xf32> {
+  %0 = tensor.extract_slice %x[%k] [%size] [%s] : tensor<?xf32> to tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// What is inserted has the size of its place; a dim that it lacks has size 1.
+// CHECK-LABEL: func.func @insert
+// CHECK-SAME: (%[[ROW:.*]]: tensor<?xf32>, %[[INTO:.*]]: tensor<?x?xf32>, %[[K:.*]]: index, %[[SIZE:.*]]: index)
+// CHECK: kind = "range", level = 0, op = "tensor.insert_slice"
+// CHECK: kind = "range", level = 1, op = "tensor.insert_slice"
+// CHECK: %[[N:.*]] = tensor.dim %[[ROW]]
+// CHECK: ragged.assert_valid %[[N]], %[[SIZE]] {kind = "equal", level = 0
+func.func @insert(%row: tensor<?xf32>, %into: tensor<?x?xf32>, %k: index, %size: index) -> tensor<?x?xf32> {
+  %0 = tensor.insert_slice %row into %into[%k, 0] [1, %size] [1, 1] : tensor<?xf32> into tensor<?x?xf32>
+  return %0 : tensor<?x?xf32>
+}
+
+// A loop's terminator holds insertions alone: their checks stand before it.
+// CHECK-LABEL: func.func @parallel
+// CHECK: scf.forall
+// CHECK: kind = "range", level = 0, op = "tensor.parallel_insert_slice"
+// CHECK: scf.forall.in_parallel
+// CHECK-NOT: ragged.assert_valid
+func.func @parallel(%x: tensor<4xf32>, %n: index, %out: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = scf.forall (%i) in (%n) shared_outs(%o = %out) -> (tensor<?xf32>) {
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %x into %o[%i] [4] [1] : tensor<4xf32> into tensor<?xf32>
+    }
+  }
+  return %0 : tensor<?xf32>
+}
+
+// The largest index of a body is found before its loops run.
+// CHECK-LABEL: func.func @gather
+// CHECK-SAME: (%[[TABLE:.*]]: tensor<?xf32>, %[[IDS:.*]]: tensor<?xi32>
+// CHECK: %[[LARGEST:.*]]:2 = linalg.generic {{.*}} ins(%[[IDS]]
+// CHECK: arith.maxui
+// CHECK: tensor.extract %[[LARGEST]]#0[]
+// CHECK: ragged.assert_valid %{{.*}} {kind = "index", level = 0, op = "tensor.extract"}
+// CHECK: linalg.map
+func.func @gather(%table: tensor<?xf32>, %ids: tensor<?xi32>, %out: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = linalg.map ins(%ids : tensor<?xi32>) outs(%out : tensor<?xf32>) (%id: i32, %o: f32) {
+    %k = arith.index_cast %id : i32 to index
+    %v = tensor.extract %table[%k] : tensor<?xf32>
+    linalg.yield %v : f32
+  }
+  return %0 : tensor<?xf32>
+}
