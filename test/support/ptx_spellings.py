@@ -2,6 +2,7 @@
 
 A row: opcodes; modifiers in the order of the manual, those with `?` may be missing; operands. Of operands `T` is a
 register of the last type, `S` of the type before it, `W` one of twice the bits, `V` as many registers as `.v` says.
+Of `STATEMENTS` each operand is replaced by all `LOOKS`.
 """
 
 from __future__ import annotations
@@ -36,42 +37,42 @@ ROWS = (
     ("copysign", ("?ftz", TYPES), "T T T"),
     ("rcp sqrt rsqrt ex2 lg2 sin cos tanh", (ROUND, "?ftz", "?sat", TYPES), "T T"),
     ("testp", ("?finite|infinite|number|notanumber|normal", "?ftz", TYPES), "%p1 T"),
-    ("shl shr", ("?wrap|clamp", TYPES), "T T %b32_1"),
-    ("shf", ("?l|r", "?wrap|clamp", TYPES), "T T T %b32_1"),
-    ("bfe", (TYPES,), "T T %b32_1 %b32_2"),
-    ("popc clz", (TYPES,), "%b32_1 T"),
+    ("shl shr", ("?wrap|clamp", TYPES), "T T %r1"),
+    ("shf", ("?l|r", "?wrap|clamp", TYPES), "T T T %r1"),
+    ("bfe", (TYPES,), "T T %r1 %r2"),
+    ("popc clz", (TYPES,), "%r1 T"),
     ("brev", (TYPES,), "T T"),
-    ("prmt", ("?f4e|b4e|rc8", TYPES), "T T %b32_1 %b32_2"),
+    ("prmt", ("?f4e|b4e|rc8", TYPES), "T T %r1 %r2"),
     ("setp", (COMPARE, "?ftz", TYPES), "%p1 T T"),
     ("setp", ("eq|lo|leu|num", "?and|or|xor|not", "?ftz", TYPES), "%p1|%p2 T T !%p3"),
     ("selp", ("?ftz", TYPES), "T T T %p1"),
     ("mov", ("?ftz", TYPES), "T T"),
     ("mov", (TYPES,), "T %tid.x"),
     ("mov", (TYPES,), "T variable"),
-    ("mov", (TYPES,), "T {%b8_1,%b8_2}"),
-    ("mov", (TYPES,), "T {%b16_1,%b16_2}"),
-    ("mov", (TYPES,), "{%b16_1,%b16_2,%b16_3,_} T"),
-    ("mov", (TYPES,), "{_,%b32_2} T"),
+    ("mov", (TYPES,), "T {%rb1,%rb2}"),
+    ("mov", (TYPES,), "T {%rs1,%rs2}"),
+    ("mov", (TYPES,), "{%rs1,%rs2,%rs3,_} T"),
+    ("mov", (TYPES,), "{_,%r2} T"),
     ("cvt", (ROUND, "?relu", "?ftz", "?sat", f"{INTEGERS}|{FLOATS}", f"{INTEGERS}|{FLOATS}"), "S T"),
     ("cvt", ("?rn|rz|rna|rni", "?relu", "?ftz", "?sat", FLOATS, FLOATS), "S T T"),
-    ("ld", (ORDER, SPACE, "?nc", "?v2|v4|v8|v3", TYPES), "V [%b64_9]"),
-    ("ld", ("?volatile|relaxed.gpu", SPACE, "?ca|cg|cs|lu|cv|wb|wt", "?nc", SOME), "T [%b64_9]"),
+    ("ld", (ORDER, SPACE, "?nc", "?v2|v4|v8|v3", TYPES), "V [%rd9]"),
+    ("ld", ("?volatile|relaxed.gpu", SPACE, "?ca|cg|cs|lu|cv|wb|wt", "?nc", SOME), "T [%rd9]"),
     ("ld", ("?weak", SPACE, "?nc", "?L1::evict_normal|L1::evict_first|L1::evict_last|L1::no_allocate|L2::evict_last",
-            "?L2::64B|L2::128B|L2::256B|L3::64B", SOME), "T [%b64_9]"),
-    ("ld", ("param", TYPES), "T [k_param_0]"),
-    ("st", (ORDER, SPACE, "?nc", "?v2|v4|v8|v3", TYPES), "[%b64_9] V"),
-    ("st", ("?volatile|relaxed.gpu", SPACE, "?wb|cg|cs|wt|ca|cv", SOME), "[%b64_9] T"),
+            "?L2::64B|L2::128B|L2::256B|L3::64B", SOME), "T [%rd9]"),
+    ("ld", ("param", TYPES), "T [k_param_64]"),
+    ("st", (ORDER, SPACE, "?nc", "?v2|v4|v8|v3", TYPES), "[%rd9] V"),
+    ("st", ("?volatile|relaxed.gpu", SPACE, "?wb|cg|cs|wt|ca|cv", SOME), "[%rd9] T"),
     ("st", ("?weak", SPACE, "?L1::evict_normal|L1::evict_first|L1::evict_last|L1::no_allocate|L2::128B", SOME),
-     "[%b64_9] T"),
+     "[%rd9] T"),
     ("atom", ("?relaxed|acquire|release|acq_rel|volatile", "?cta|gpu|sys", "?global|shared|shared::cta|const",
-              "?add|and|or|xor|exch|min|max|inc", "?noftz", TYPES), "T [%b64_9] T"),
+              "?add|and|or|xor|exch|min|max|inc", "?noftz", TYPES), "T [%rd9] T"),
     ("atom", ("?relaxed|acquire|release|acq_rel", "?cta|gpu|sys", "?global|shared|const", "cas", TYPES),
-     "T [%b64_9] T T"),
+     "T [%rd9] T T"),
     ("red", ("?relaxed|acquire|release|acq_rel|volatile", "?cta|gpu|sys", "?global|shared|shared::cta|const",
-             "?add|and|or|xor|exch|min|max|inc", "?noftz", TYPES), "[%b64_9] T"),
+             "?add|and|or|xor|exch|min|max|inc", "?noftz", TYPES), "[%rd9] T"),
     ("membar", ("?cta|gl|sys|gpu",), ""),
     ("fence", ("?sc|acq_rel|acquire|release|proxy|mbarrier_init", "?cta|gpu|sys|gl|alias|async"), ""),
-    ("cvta", ("?to", "?global|shared|shared::cta|local|const|param", "u32|u64|s64|b64"), "%b64_1 %b64_2"),
+    ("cvta", ("?to", "?global|shared|shared::cta|local|const|param", "u32|u64|s64|b64"), "%rd1 %rd2"),
     ("bra", ("?uni|sync",), "L0"),
     ("ret exit", ("?uni",), ""),
     ("bar barrier", ("?sync|arrive|cta", "?aligned|sync"), "0"),
@@ -82,21 +83,72 @@ ROWS = (
     ("redux", ("?sync", "?add|min|max|and|or|xor", "?abs", "?NaN", TYPES), "T T -1"),
     ("activemask", (TYPES,), "T"),
 )  # fmt: skip
+STATEMENTS = (
+    "add.s32 %r1, %r2, %r3;",
+    "add.f32 %r1, %r2, %r3;",
+    "add.rn.f16 %rs1, %rs2, %rs3;",
+    "add.bf16x2 %r1, %r2, %r3;",
+    "add.f64 %rd1, %rd2, %rd3;",
+    "and.b32 %r1, %r2, %r3;",
+    "and.pred %p1, %p2, %p3;",
+    "mul.wide.u16 %r1, %rs2, %rs3;",
+    "shl.b64 %rd1, %rd2, %r3;",
+    "setp.lt.or.s64 %p1|%p2, %rd1, %rd2, %p3;",
+    "setp.gtu.bf16 %p1, %rs1, %rs2;",
+    "selp.f32 %r1, %r2, %r3, %p1;",
+    "mov.b16 %rs1, %rs2;",
+    "mov.u32 %r1, %r2;",
+    "mov.b64 %rd1, %rd2;",
+    "mov.f64 %rd1, %rd2;",
+    "mov.pred %p1, %p2;",
+    "cvt.u8.u32 %rs1, %r2;",
+    "cvt.rn.f32.u16 %r1, %rs2;",
+    "cvt.f64.f32 %rd1, %r2;",
+    "cvta.to.global.u64 %rd1, %rd2;",
+    "ld.global.b8 %rs1, [%rd2];",
+    "ld.global.f32 %r1, [%rd2];",
+    "st.global.u16 [%rd2], %rs1;",
+    "st.global.f64 [%rd2], %rd1;",
+    "atom.global.add.u32 %r1, [%rd2], %r3;",
+    "red.shared.add.f32 [%rd2], %r3;",
+    "shfl.sync.idx.b32 %r1|%p1, %r2, %r3, 31, -1;",
+    "vote.sync.ballot.b32 %r1, %p1, -1;",
+    "bar.red.popc.u32 %r1, 0, %p1;",
+    "redux.sync.add.s32 %r1, %r2, %r3;",
+    "bar.sync 0;",
+    "bra L0;",
+)
+LOOKS = (
+    *(f"%{kind}4" for kind in ("rb", "rs", "r", "rd", "si", "ud", "hf", "f", "fd", "hh")),
+    *("%p4", "!%p4", "%p4|%p5", "%p4|_", "_", "plain", "%none1", "0", "7", "-1", "5U", "0x10", "2147483648"),
+    *("0f3F800000", "0d3FF0000000000000", "%tid.x", "%laneid", "variable", "k_param_64", "L0", "{%rs4,%rs5}"),
+    *("{%r4,%r5}", "{%r4,%rd5}", "{%r4}", "[%rd4]", "[%rd4+8]", "[%rd4+-8]", "[%r4]"),
+    *("[%fd4]", "[variable]", "[variable+4]", "[16]", "[%tid.x]", "[L0]"),
+)
 AT_ONCE = 2000
 """Statements per kernel."""
 HEADER = """.version {version}
 .target {target}
 .address_size 64
 .visible .entry k(
-.param .b64 k_param_0
+.param .b8 k_param_8,
+.param .b16 k_param_16,
+.param .b32 k_param_32,
+.param .b64 k_param_64
 )
 {{
 .reg .pred %p<10>;
-.reg .b16 %b8_<10>;
-.reg .b16 %b16_<10>;
-.reg .b32 %b32_<10>;
-.reg .b64 %b64_<10>;
-.reg .b128 %b128_<10>;
+.reg .b16 %rb<10>;
+.reg .b16 %rs<10>;
+.reg .b32 %r<10>;
+.reg .b64 %rd<10>;
+.reg .s32 %si<10>;
+.reg .u64 %ud<10>;
+.reg .f16 %hf<10>;
+.reg .f32 %f<10>;
+.reg .f64 %fd<10>;
+.reg .f16x2 %hh<10>;
+.reg .b32 plain;
 .shared .align 8 .b8 variable[8];
 L0:
 """
@@ -104,7 +156,17 @@ L0:
 
 def spellings() -> list[str]:
     """Statements, each once."""
-    return list(dict.fromkeys(made for row in ROWS for made in _row(*row)))
+    return list(dict.fromkeys([*(made for row in ROWS for made in _row(*row)), *_replaced()]))
+
+
+def _replaced() -> Iterator[str]:
+    for statement in STATEMENTS:
+        name, _, text = statement.rstrip(";").partition(" ")
+        operands = text.split(", ")
+        yield f"{name} {', '.join(operands[:-1])};"
+        yield f"{name} {', '.join([*operands, operands[-1]])};"
+        for position, look in product(range(len(operands)), LOOKS):
+            yield f"{name} {', '.join([*operands[:position], look, *operands[position + 1 :]])};"
 
 
 def _row(opcodes: str, modifiers: Sequence[str], operands: str) -> Iterator[str]:
@@ -132,7 +194,7 @@ def register(kind: str, number: int, times: int = 1) -> str:
     if kind == "pred":
         return f"%p{number}"
     bits = {"f16x2": 32, "bf16x2": 32, "u16x2": 32, "s16x2": 32, "f32x2": 64}.get(kind) or int(kind.lstrip("busf"))
-    return f"%b{bits * times}_{number}"
+    return f"%{ {8: 'rb', 16: 'rs', 32: 'r', 64: 'rd'}.get(bits * times, 'none')}{number}"
 
 
 def module(statements: Sequence[str], target: str, version: str) -> str:
@@ -158,6 +220,6 @@ def _complaints(statements: Sequence[str], target: str, version: str, folder: Pa
     command = [require_tool("ptxas"), "-O0", f"-arch={target}", source, "-o", folder / "spellings.cubin"]
     done = subprocess.run(command, capture_output=True, text=True)
     first = HEADER.count("\n") + 1
-    lines = re.findall(r"line (\d+); (?:error|fatal) +: (.*)", done.stderr)
-    assert bool(lines) == bool(done.returncode), done.stderr[:2000]
-    return {statements[int(line) - first]: text for line, text in lines}
+    lines = [(int(line) - first, text) for line, text in re.findall(r"line (\d+); (?:error|fatal) +: (.*)", done.stderr)]
+    assert bool(lines) == bool(done.returncode) and all(line >= 0 for line, _ in lines), done.stderr[:2000]
+    return {statements[line]: text for line, text in lines}

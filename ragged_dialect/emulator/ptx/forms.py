@@ -21,12 +21,13 @@ from itertools import product
 from typing import NamedTuple
 
 from ragged_dialect.emulator.ptx.body import SPECIAL, Body, parts
-from ragged_dialect.emulator.ptx.syntax import Instruction, Module
+from ragged_dialect.emulator.ptx.syntax import Instruction, Kernel, Module
 from ragged_dialect.emulator.ptx.types import TYPES, Type
 from ragged_dialect.errors import EmulatorError
 
 _SOURCE, _NAME = r"!?%\w+|-?\d\w*", r"[A-Za-z_$][\w$]*"
-_SHAPES = {"d": r"%\w+", "d_": r"%\w+|_", "sreg": SPECIAL.pattern, "avar": _NAME, "label": _NAME, "0": "0"}
+_REGISTERS = {"d": r"%\w+", "d_": r"%\w+|_"}
+_SHAPES = {"sreg": SPECIAL.pattern, "avar": _NAME, "label": _NAME, "0": "0"}
 _MODIFIER = re.compile(r"\{\.([^}]+)\}|\.([^.{]+)")
 _OPERAND = re.compile(r"([\[{])?(\w+?)(?:\{(\|)\w\})?[\]}]?(?::(\w+))?")
 _WIDE = ("ld", "st", "cvt")
@@ -102,6 +103,13 @@ class Found(NamedTuple):
             case name:
                 return TYPES[name]
 
+    def elements(self, position: int) -> int:
+        """Of how many registers an operand is."""
+        counts = [int(modifier[1]) for modifier in self.modifiers if re.fullmatch(r"v\d", modifier)]
+        if self.form.operands[position].bracket != "{":
+            return 1
+        return counts[0] if counts else self.type.bits // self.kind(position).bits
+
     def values(self, body: Body, first: int = 1) -> list[str]:
         """The values of its operands from one on, those of a list one after the other."""
         return [
@@ -145,32 +153,58 @@ def _form(section: str, rule: Rule, notation: str, target: int, version: int) ->
 
 
 class Forms:
-    """What there is for a module, by its `.target` and `.version`."""
+    """What there is for a kernel of a module, by that one's `.target` and `.version`."""
 
-    def __init__(self, forms: dict[str, list[Form]], module: Module) -> None:
+    def __init__(self, forms: dict[str, list[Form]], module: Module, kernel: Kernel) -> None:
         self._forms = forms
         self._module = module
-        self._named: dict[str, list[Form]] = {}
+        self._registers = "".join(f"|{name}" for name in kernel.registers if not name.startswith("%"))
+        self._named: dict[str, list[tuple[Form, list[re.Pattern[str]]]]] = {}
 
     def find(self, instruction: Instruction) -> Found:
         """The form of an instruction. EmulatorError where PTX has none, or none that the executor knows, or that needs
         another `.target` or `.version`."""
-        name = instruction.name
+        name, operands = instruction.name, instruction.operands
         if name not in self._named:
-            self._named[name] = [f for f in self._forms.get(instruction.opcode, ()) if f.pattern.fullmatch(name)]
-        got = f"got {name} {', '.join(instruction.operands)}".rstrip()
-        if not (named := self._named[name]):
-            raise EmulatorError(f"expected a PTX instruction that the executor knows, {got}")
-        fitting = [f for f in named if _fits(Found(instruction, f))]
-        if not fitting:
-            raise EmulatorError(f"expected {' or '.join(dict.fromkeys(f.notation for f in named))}, {got}")
-        best = min(fitting, key=lambda f: (f.target, f.version))
-        if best.target > self._module.target:
-            raise EmulatorError(f"expected .target sm_{best.target} or newer for {name}, got sm_{self._module.target}")
-        if best.version > self._module.version:
-            least, given = (f"{v // 10}.{v % 10}" for v in (best.version, self._module.version))
-            raise EmulatorError(f"expected .version {least} or newer for {name}, got {given}")
-        return Found(instruction, best)
+            known = self._known(instruction)
+            self._named[name] = [(form, self._shapes(Found(instruction, form))) for form in known]
+        for form, shapes in self._named[name]:
+            if len(shapes) == len(operands) and all(s.fullmatch(o) for s, o in zip(shapes, operands, strict=True)):
+                return Found(instruction, form)
+        forms = dict.fromkeys(form.notation for form, _ in self._named[name])
+        raise EmulatorError(f"expected {' or '.join(forms)}, got {_written(instruction)}")
+
+    def _known(self, instruction: Instruction) -> list[Form]:
+        """The forms that have an instruction's name."""
+        name, module = instruction.name, self._module
+        named = [form for form in self._forms.get(instruction.opcode, ()) if form.pattern.fullmatch(name)]
+        if not named:
+            raise EmulatorError(f"expected a PTX instruction that the executor knows, got {_written(instruction)}")
+        target, version = min((form.target, form.version) for form in named)
+        if target > module.target:
+            raise EmulatorError(f"expected .target sm_{target} or newer for {name}, got sm_{module.target}")
+        if version > module.version:
+            raise EmulatorError(
+                f"expected .version {version / 10} or newer for {name}, got {module.version / 10}"
+            )
+        return [form for form in named if form.target <= module.target and form.version <= module.version]
+
+    def _shapes(self, found: Found) -> list[re.Pattern[str]]:
+        """What its operands look like."""
+        return [re.compile(self._shape(found, position)) for position in range(len(found.form.operands))]
+
+    def _shape(self, found: Found, position: int) -> str:
+        operand = found.form.operands[position]
+        plain = _SHAPES.get(operand.name) or f"{_REGISTERS.get(operand.name, _SOURCE)}{self._registers}"
+        if operand.bracket == "[":
+            return r"\[.*\]"
+        if operand.bracket == "{":
+            return r"\{\s*" + r"\s*,\s*".join([f"(?:{plain}|_)"] * found.elements(position)) + r"\s*\}"
+        return f"(?:{plain})" + (r"(?:\s*\|\s*(?:%\w+|_))?" if operand.pair else "")
+
+
+def _written(instruction: Instruction) -> str:
+    return f"{instruction.name} {', '.join(instruction.operands)}".rstrip()
 
 
 def by_opcode(forms: list[Form]) -> dict[str, list[Form]]:
@@ -180,26 +214,3 @@ def by_opcode(forms: list[Form]) -> dict[str, list[Form]]:
         for opcode in found.axes[0]:
             made.setdefault(opcode, []).append(found)
     return made
-
-
-def _fits(found: Found) -> bool:
-    """Whether operands are as many as the form's, each of its shape."""
-    wanted = found.form.operands
-    return len(wanted) == len(found.operands) and all(
-        re.fullmatch(_shape(found, position), operand) for position, operand in enumerate(found.operands)
-    )
-
-
-def _shape(found: Found, position: int) -> str:
-    operand = found.form.operands[position]
-    plain = _SHAPES.get(operand.name, _SOURCE)
-    if operand.bracket == "[":
-        return r"\[.*\]"
-    if operand.bracket == "{":
-        return r"\{\s*" + r"\s*,\s*".join([f"(?:{plain}|_)"] * _elements(found, position)) + r"\s*\}"
-    return rf"(?:{plain})" + (r"(?:\s*\|\s*(?:%\w+|_))?" if operand.pair else "")
-
-
-def _elements(found: Found, position: int) -> int:
-    counts = [int(m[1:]) for m in found.modifiers if re.fullmatch(r"v\d", m)]
-    return counts[0] if counts else found.type.bits // found.kind(position).bits

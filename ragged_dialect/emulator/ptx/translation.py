@@ -34,7 +34,7 @@ def translate_kernel(module: Module, kernel: Kernel) -> Translation:
     constants = tuple(v for v in used if v.space != "shared")
     symbols = {v.name: f"ptrtoint (ptr addrspace(3) @{v.name} to i64)" for v in shared}
     body = Body(kernel, symbols | {v.name: f"%p.{v.name}" for v in constants})
-    _translate(body, Forms(FORMS, module))
+    _translate(body, Forms(FORMS, module, kernel))
     globals_ = [
         f"@{v.name} = internal addrspace(3) global [{v.size} x i8] undef, align {v.alignment}" for v in shared
     ]
