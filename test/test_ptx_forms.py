@@ -11,7 +11,7 @@ from support.ptx_spellings import module, refused, register, spellings
 
 from ragged_dialect.emulator.ptx.forms import Form, Found
 from ragged_dialect.emulator.ptx.instructions import FORMS
-from ragged_dialect.emulator.ptx.syntax import Instruction, parse
+from ragged_dialect.emulator.ptx.syntax import Instruction, Label, parse
 from ragged_dialect.emulator.ptx.translation import translate_kernel
 from ragged_dialect.errors import EmulatorError
 from ragged_dialect.ptx.targets import PTX_VERSIONS
@@ -28,7 +28,7 @@ def taken(statements: list[str], target: str, version: str) -> list[str]:
     found = list[str]()
     for statement, instruction in zip(statements, instructions, strict=True):
         try:
-            translate_kernel(read, replace(kernel, body=[instruction]))
+            translate_kernel(read, replace(kernel, body=[Label("L0"), instruction]))
         except EmulatorError:
             continue
         found.append(statement)

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from ragged_dialect.emulator.ptx.syntax import Kernel
+from ragged_dialect.emulator.ptx.syntax import Kernel, Label
 from ragged_dialect.emulator.ptx.types import TYPES, Type
 from ragged_dialect.errors import EmulatorError
 
 SPECIAL = re.compile(r"%((?:tid|ntid|ctaid|nctaid)\.[xyz]|laneid|warpid|lanemask_(?:eq|lt|le|gt|ge))")
 """Registers that hold where a thread is (PTX ISA 10)."""
 _REGISTER = re.compile(r"(%[a-z]+)\d+")
-_ADDRESS = re.compile(r"\[([%\w$]+)(?:\+(-?\d+))?\]")
+_ADDRESS = re.compile(r"\[([%A-Za-z_$][\w$]*)(?:\+(-?\d+))?\]")
 _NUMBER = re.compile(r"-?(?:0x[0-9A-Fa-f]+|\d+)U?")
 _FLOAT_BITS = re.compile(r"0([fdFD])([0-9A-Fa-f]+)")
+
+
+class Placed(NamedTuple):
+    """A variable: its state space, and the i64 that is its address."""
+
+    space: str
+    address: str
 
 
 class Body:
@@ -22,14 +30,15 @@ class Body:
 
     A register is a slot on the stack, of its own bits: what an instruction reads it as is said by the
     instruction. A slot starts with bits that are unlikely to be right: a register read before it is
-    written is undefined in PTX. `symbols` are the addresses of variables and parameters by name.
+    written is undefined in PTX. `variables` are by name.
     """
 
-    def __init__(self, kernel: Kernel, symbols: dict[str, str]) -> None:
+    def __init__(self, kernel: Kernel, variables: dict[str, Placed]) -> None:
         self.kernel = kernel
         self.lines: list[str] = []
         self.declarations: set[str] = set()
-        self._symbols = symbols
+        self._variables = variables
+        self._labels = {statement.name for statement in kernel.body if isinstance(statement, Label)}
         self._slots: dict[str, int] = {}
         self._count = 0
 
@@ -88,11 +97,20 @@ class Body:
         assert match is not None
         return self.call(f"llvm.nvvm.read.ptx.sreg.{match[1].replace('_', '.')}", "i32", [], [])
 
-    def symbol(self, name: str) -> str:
-        """The i64 that is the address of a variable."""
-        if name not in self._symbols:
+    def variable(self, name: str, space: str | None = None) -> str:
+        """The i64 that is the address of a variable, which is to be in a state space or in any (None)."""
+        found = self._variables.get(name)
+        if found is None:
             raise EmulatorError(f"expected the name of a variable, got {name}")
-        return self._symbols[name]
+        if space not in (None, found.space):
+            raise EmulatorError(f"expected a variable in .{space}, got {name} in .{found.space}")
+        return found.address
+
+    def target(self, name: str) -> str:
+        """The LLVM block of a PTX label, which is to be one of the kernel's."""
+        if name not in self._labels:
+            raise EmulatorError(f"expected a label of {self.kernel.name}, got {name}")
+        return block(name)
 
     def _as(self, value: str, bits: int, kind: Type) -> str:
         """Bits as a value of a type; what is too wide is cut."""
@@ -111,12 +129,15 @@ class Body:
             value = self.emit(f"{'sext' if kind.signed else 'zext'} i{kind.bits} {value} to i{bits}")
         self.run(f"store i{bits} {value}, ptr %slot.{name}, align 8")
 
-    def address(self, operand: str) -> str:
-        """The i64 that `[%rd1+8]` or `[name+8]` stands for."""
+    def address(self, operand: str, space: str | None) -> str:
+        """The i64 that `[%rd1+8]` or `[name+8]` stands for, for an access to a state space or to any (None)."""
         match = _ADDRESS.fullmatch(operand)
         if match is None:
             raise EmulatorError(f"expected an address, got {operand}")
-        base = self.value(match[1], TYPES["b64"]) if match[1][0] in "%0123456789" else self.symbol(match[1])
+        if match[1] in self._variables:
+            base = self.variable(match[1], space)
+        else:
+            base = self.value(match[1], TYPES["u64"])
         return self.emit(f"add i64 {base}, {int(match[2])}") if match[2] else base
 
     def _register(self, operand: str, kind: Type, wide: bool) -> tuple[str, int]:
@@ -146,7 +167,7 @@ def _agree(declared: Type, kind: Type, wide: bool) -> bool:
 def _literal(operand: str, kind: Type) -> str:
     """A number as the integer of the type's bits: floats in hexadecimal, for floats of their size or untyped bits."""
     if match := _FLOAT_BITS.fullmatch(operand):
-        if (kind.float or kind.untyped) and kind.bits == len(match[2]) * 4:
+        if (kind.name in ("f32", "f64") or kind.untyped) and kind.bits == len(match[2]) * 4:
             return str(int(match[2], 16))
     elif kind.bits == 1:
         return str(int(int(operand.rstrip("U"), 0) != 0))

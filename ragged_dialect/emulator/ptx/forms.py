@@ -118,10 +118,6 @@ class Found(NamedTuple):
             for part in parts(self.operands[position])
         ]
 
-    def address(self, body: Body) -> str:
-        """The i64 that its `[a]` stands for."""
-        return body.address(next(o for o in self.operands if o.startswith("[")))
-
     def set(self, body: Body, *values: str) -> None:
         """Write its first operand, which may be a list, or a pair; nothing to `_`."""
         for target, value in zip(parts(self.operands[0]), values, strict=False):

@@ -114,7 +114,7 @@ FORMS = by_opcode([
     *forms("9.7.9.3", integers.address_of, "mov.b64|u64|s64 d, avar"),
     *forms("9.7.9.4", integers.pack, "mov.b32|b64 d, {a}:b16", "mov.b64 d, {a}:b32"),
     *forms("9.7.9.4", integers.unpack, "mov.b32|b64 {d}:b16, a", "mov.b64 {d}:b32, a"),
-    *forms("9.7.9.6", memory.shuffle, "shfl.sync.up|down|bfly|idx.b32 d{|p}, a, b, c, e"),
+    *forms("9.7.9.6", memory.shuffle, "shfl.sync.up|down|bfly|idx.b32 d{|p}, a, b, c, e:u32"),
     *forms("9.7.9.7", integers.permute, "prmt.b32 d, a, b, c"),
     *forms("9.7.9.8", memory.parameter, f"ld.param.{_ANY} d, [a]"),
     *forms("9.7.9.8", memory.load, *(f"{head}.{_ANY} d, [a]" for head in _LOADS)),
@@ -186,7 +186,7 @@ FORMS = by_opcode([
     *forms("9.7.12.6", memory.leave, "ret|exit"),
     *forms("9.7.13.1", memory.barrier, "bar.sync 0", "barrier.sync{.aligned} 0"),
     *forms("9.7.13.1", memory.barrier_reduction, "bar.red.popc.u32 d, 0, p:pred", "bar.red.and|or.pred d, 0, p"),
-    *forms("9.7.13.2", memory.warp_barrier, "bar.warp.sync a:b32"),
+    *forms("9.7.13.2", memory.warp_barrier, "bar.warp.sync a:u32"),
     *forms("9.7.13.4", memory.nothing, "membar.cta|gl|sys", "fence{.sc|acq_rel}.cta|gpu|sys"),
     *forms(
         "9.7.13.5",
@@ -203,9 +203,9 @@ FORMS = by_opcode([
         f"{_RED}.min|max.{_WORDS} [a], b",
         f"{_RED}.and|or|xor.b32|b64 [a], b",
     ),
-    *forms("9.7.13.9", memory.vote, "vote.sync.all|any|uni.pred d, a, b:b32", "vote.sync.ballot.b32 d, a:pred, b"),
+    *forms("9.7.13.9", memory.vote, "vote.sync.all|any|uni.pred d, a, b:u32", "vote.sync.ballot.b32 d, a:pred, b:u32"),
     *forms("9.7.13.11", memory.active, "activemask.b32 d"),
-    *forms("9.7.13.12", memory.reduction, "redux.sync.add|min|max.u32|s32 d, a, b:b32"),
-    *forms("9.7.13.12", memory.reduction, "redux.sync.and|or|xor.b32 d, a, b"),
+    *forms("9.7.13.12", memory.reduction, "redux.sync.add|min|max.u32|s32 d, a, b:u32"),
+    *forms("9.7.13.12", memory.reduction, "redux.sync.and|or|xor.b32 d, a, b:u32"),
 ])  # fmt: skip
 """By opcode."""

@@ -195,7 +195,7 @@ def special(body: Body, found: Found) -> None:
 
 def address_of(body: Body, found: Found) -> None:
     """`mov` of the address of a variable."""
-    found.set(body, body.symbol(found.operands[1]))
+    found.set(body, body.variable(found.operands[1]))
 
 
 def pack(body: Body, found: Found) -> None:

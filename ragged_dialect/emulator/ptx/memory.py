@@ -7,7 +7,7 @@ alignment: that of all bytes of the access.
 
 from __future__ import annotations
 
-from ragged_dialect.emulator.ptx.body import Body, block, parts
+from ragged_dialect.emulator.ptx.body import Body, parts
 from ragged_dialect.emulator.ptx.forms import Found
 from ragged_dialect.emulator.ptx.types import TYPES
 from ragged_dialect.errors import EmulatorError
@@ -17,8 +17,10 @@ _OPERATORS = {"exch": "xchg"}
 
 
 def _pointer(body: Body, found: Found) -> str:
-    kind = next((_SPACES[modifier] for modifier in found.modifiers if modifier in _SPACES), "ptr")
-    return f"{kind} {body.emit(f'inttoptr i64 {found.address(body)} to {kind}')}"
+    space = next((modifier for modifier in found.modifiers if modifier in _SPACES), None)
+    kind = _SPACES[space] if space else "ptr"
+    address = body.address(next(operand for operand in found.operands if operand.startswith("[")), space)
+    return f"{kind} {body.emit(f'inttoptr i64 {address} to {kind}')}"
 
 
 def _volatile(found: Found) -> str:
@@ -99,7 +101,7 @@ def same_address(body: Body, found: Found) -> None:
 
 def branch(body: Body, found: Found) -> None:
     """`bra`."""
-    body.run(f"br label %{block(found.operands[0])}")
+    body.run(f"br label %{body.target(found.operands[0])}")
     body.run(f"{body.label('after')}:")
 
 

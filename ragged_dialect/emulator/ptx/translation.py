@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ragged_dialect.emulator.ptx.body import Body, block
+from ragged_dialect.emulator.ptx.body import Body, Placed, block
 from ragged_dialect.emulator.ptx.forms import Forms
 from ragged_dialect.emulator.ptx.instructions import FORMS
 from ragged_dialect.emulator.ptx.syntax import Instruction, Kernel, Label, Module, Variable
@@ -32,8 +32,8 @@ def translate_kernel(module: Module, kernel: Kernel) -> Translation:
         raise EmulatorError(f"{kernel.name}: expected a kernel without local memory, got {', '.join(local)}")
     shared = [v for v in used if v.space == "shared"]
     constants = tuple(v for v in used if v.space != "shared")
-    symbols = {v.name: f"ptrtoint (ptr addrspace(3) @{v.name} to i64)" for v in shared}
-    body = Body(kernel, symbols | {v.name: f"%p.{v.name}" for v in constants})
+    placed = {v.name: Placed(v.space, f"ptrtoint (ptr addrspace(3) @{v.name} to i64)") for v in shared}
+    body = Body(kernel, placed | {v.name: Placed(v.space, f"%p.{v.name}") for v in constants})
     _translate(body, Forms(FORMS, module, kernel))
     globals_ = [
         f"@{v.name} = internal addrspace(3) global [{v.size} x i8] undef, align {v.alignment}" for v in shared
