@@ -21,6 +21,8 @@ TYPES = f"pred|{INTEGERS}|{FLOATS}|u16x2|s16x2"
 SOME = "b8|u16|b32|s32|u64|b64|f16|bf16|f32|f64|f16x2|f32x2|pred"
 ORDER = "?weak|volatile|relaxed.cta|relaxed.gpu|acquire.gpu|acquire.sys|release.gpu|release.cta|relaxed|gpu"
 SPACE = "?global|shared|shared::cta|const|local|param"
+SEMANTICS, SCOPE = "?relaxed|acquire|release|acq_rel|volatile", "?cta|gpu|sys"
+ATOMICS = "?add|and|or|xor|exch|min|max|inc"
 ROUND = "?rn|rz|rm|rp|rni|rzi|rmi|rpi|approx|full"
 COMPARE = "?eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan"
 ROWS = (
@@ -64,13 +66,11 @@ ROWS = (
     ("st", ("?volatile|relaxed.gpu", SPACE, "?wb|cg|cs|wt|ca|cv", SOME), "[%rd9] T"),
     ("st", ("?weak", SPACE, "?L1::evict_normal|L1::evict_first|L1::evict_last|L1::no_allocate|L2::128B", SOME),
      "[%rd9] T"),
-    ("atom red", ("?relaxed|acquire|release|acq_rel|volatile", "?cta|gpu|sys", "?global|shared|const", "?add|exch|min", SOME),
-     "[%rd9] T"),
-    ("atom red", ("?relaxed", "?gpu", "?global|shared", "?add|and|or|xor|exch|min|max|inc", "?noftz", TYPES), "[%rd9] T"),
-    ("atom", ("?relaxed|acquire|release|acq_rel|volatile", "?cta|gpu|sys", "?global|shared|const", "?add|exch|min", SOME),
-     "T [%rd9] T"),
-    ("atom", ("?relaxed", "?gpu", "?global|shared", "?add|and|or|xor|exch|min|max|inc", "?noftz", TYPES), "T [%rd9] T"),
-    ("atom", ("?relaxed|acquire|release|acq_rel", "?cta|gpu|sys", "?global|shared|const", "cas", SOME), "T [%rd9] T T"),
+    ("atom red", (SEMANTICS, SCOPE, "?global|shared|const", "?add|exch|min", SOME), "[%rd9] T"),
+    ("atom red", ("?relaxed", "?gpu", "?global|shared", ATOMICS, "?noftz", TYPES), "[%rd9] T"),
+    ("atom", (SEMANTICS, SCOPE, "?global|shared|const", "?add|exch|min", SOME), "T [%rd9] T"),
+    ("atom", ("?relaxed", "?gpu", "?global|shared", ATOMICS, "?noftz", TYPES), "T [%rd9] T"),
+    ("atom", (SEMANTICS, SCOPE, "?global|shared|const", "cas", SOME), "T [%rd9] T T"),
     ("membar", ("?cta|gl|sys|gpu",), ""),
     ("fence", ("?sc|acq_rel|acquire|release|proxy|mbarrier_init", "?cta|gpu|sys|gl|alias|async"), ""),
     ("cvta", ("?to", "?global|shared|shared::cta|local|const|param", "u32|u64|s64|b64"), "%rd1 %rd2"),
@@ -221,6 +221,7 @@ def _complaints(statements: Sequence[str], target: str, version: str, folder: Pa
     command = [require_tool("ptxas"), "-O0", f"-arch={target}", source, "-o", folder / "spellings.cubin"]
     done = subprocess.run(command, capture_output=True, text=True)
     first = HEADER.count("\n") + 1
-    lines = [(int(line) - first, text) for line, text in re.findall(r"line (\d+); (?:error|fatal) +: (.*)", done.stderr)]
-    assert bool(lines) == bool(done.returncode) and all(line >= 0 for line, _ in lines), done.stderr[:2000]
-    return {statements[line]: text for line, text in lines}
+    said = re.findall(r"line (\d+); (?:error|fatal) +: (.*)", done.stderr)
+    assert bool(said) == bool(done.returncode), done.stderr[:2000]
+    assert all(int(line) >= first for line, _ in said), done.stderr[:2000]
+    return {statements[int(line) - first]: text for line, text in said}

@@ -22,10 +22,27 @@ def integers(body: Body, found: Found) -> None:
 
 
 def to_float(body: Body, found: Found) -> None:
-    """An integer as the nearest float."""
-    name = "sitofp" if found.type.signed else "uitofp"
-    (value,) = found.values(body)
-    found.set(body, body.emit(f"{name} {found.type.llvm} {value} to {found.kind(0).llvm}"))
+    """An integer as the nearest float. The host makes bf16 from float or double: the integer is made to fit there."""
+    (value,), source, target = found.values(body), found.type, found.kind(0)
+    middle, digits = {32: ("float", 24), 64: ("double", 53)}.get(source.bits, ("float", 0))
+    if target.name != "bf16":
+        middle = target.llvm
+    elif digits:
+        value = _fitting(body, source, value, digits)
+    value = body.emit(f"{'sitofp' if source.signed else 'uitofp'} {source.llvm} {value} to {middle}")
+    found.set(body, value if middle == target.llvm else body.emit(f"fptrunc {middle} {value} to {target.llvm}"))
+
+
+def _fitting(body: Body, kind: Type, value: str, digits: int) -> str:
+    """An integer that needs more digits rounded to odd, which rounding to fewer digits later does not notice."""
+    unit = 1 << kind.bits - digits
+    rest = body.emit(f"and {kind.llvm} {value}, {unit - 1}")
+    lost = body.emit(f"icmp ne {kind.llvm} {rest}, 0")
+    odd = body.emit(f"select i1 {lost}, {kind.llvm} {unit}, {kind.llvm} 0")
+    rounded = body.emit(f"or {kind.llvm} {body.emit(f'xor {kind.llvm} {value}, {rest}')}, {odd}")
+    top = body.emit(f"{'ashr' if kind.signed else 'lshr'} {kind.llvm} {value}, {digits - 1}")
+    fits = body.emit(f"icmp ult {kind.llvm} {body.emit(f'add {kind.llvm} {top}, 1')}, 2")
+    return body.emit(f"select i1 {fits}, {kind.llvm} {value}, {kind.llvm} {rounded}")
 
 
 def to_integer(body: Body, found: Found) -> None:
