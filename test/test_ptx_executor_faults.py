@@ -29,7 +29,8 @@ FAULTS = {
     "alignment of shared memory 4": (SUM, r"\.shared \.align \d+", ".shared .align 4", ALIGNED),
     "no barriers": (SUM, BARRIER, "", f"{UNWRITTEN}|{ORDER}"),
     "barriers of half a block": (CENTER, BARRIER, "@%p1 bar.sync 0;\n", f"{GONE}|{UNWRITTEN}|{ORDER}"),
-    "threads that leave early": (SUM, BARRIER, r"setp.eq.u32 %p1, %tid.x, 5;\n@%p1 ret;\nbar.sync 0;\n", GONE),
+    "threads that leave early": (SUM, BARRIER, r"mov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 5;\n@%p1 ret;\n"
+                                "bar.sync 0;\n", GONE),
     "mask of shuffles": (SUM, r"(shfl\.sync.*), -1;", r"\1, 65535;", MASK),
     "mask of votes": (SUM, r"(vote\.sync.*), -1;", r"\1, 1;", MASK),
     "a parameter of 4 bytes": (SUM, r"\.param \.u64 (\w+_param_\d+)([,\n])", r".param .u32 \1\2",
@@ -102,7 +103,7 @@ def refused(instruction: str, expected: str, block: int = 4, grid: int = 1) -> N
         ("ld.shared.b32 %d, [%rd20]", OUTSIDE),
         ("ld.param.b32 %d, [k_param_0]", "expected a load of 64 bits of k_param_0"),
         ("st.global.b32 [%rd20], %a;\nld.global.nc.b32 %d, [%rd20]", "expected argument 0 not to change"),
-        ("bar.sync 1, 64", "expected barrier 0 of all threads"),
+        ("bar.sync 1, 64", "expected bar.sync 0, got bar.sync 1, 64"),
         ("mov.b64 %rd5, %rd20;\nst.global.b32 [%rd5+4], %a;\nmov.b32 %d, 0", ORDER),
     ],
 )

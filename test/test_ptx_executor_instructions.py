@@ -386,10 +386,13 @@ def test_conversions_of_floats(source: str, target: str) -> None:
         same(found[~fine | zero], a[~fine | zero].astype(DTYPES[target]))
 
 
-@pytest.mark.parametrize("target", ["f16", "f32", "f64"])
+@pytest.mark.parametrize("target", ["f16", "bf16", "f32", "f64"])
 @pytest.mark.parametrize("source", ["s16", "u16", "s32", "u32", "s64", "u64"])
 def test_integers_to_floats(source: str, target: str) -> None:
-    a = np.array(words(source, np.random.default_rng(0), 100), object)
+    halves = [257, 0x1010001, 0x1010000FF, 0x101000000000001, 0x1FEFFFFFFFFFFFFF]  # of bf16, or beside them
+    fitting = [n for n in halves if n < 1 << TYPES[source].bits - 1]
+    opposite = [-n for n in fitting] if TYPES[source].signed else []
+    a = np.array([*words(source, np.random.default_rng(0), 100), *fitting, *opposite], object)
     found = run(f"cvt.rn.{target}.{source} %d, %a", [source], target, a)
     assert [float(x) for x in found] == [float(nearest(Fraction(int(x)), target)) for x in a]
 

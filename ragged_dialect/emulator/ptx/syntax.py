@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ragged_dialect.emulator.ptx.types import TYPES
 from ragged_dialect.errors import EmulatorError
+from ragged_dialect.ptx.targets import PTX_VERSIONS
 
 
 class Parameter(NamedTuple):
@@ -73,9 +74,10 @@ class Kernel:
 
 @dataclass
 class Module:
-    """What a PTX file holds."""
+    """What a PTX file holds. `.target sm_90` is 90, `.version 8.7` is 87."""
 
-    target: str
+    target: int
+    version: int
     variables: list[Variable]
     kernels: list[Kernel]
 
@@ -104,9 +106,20 @@ def parse(text: str) -> Module:
     if ".target" not in header or header.get(".address_size") != "64":
         raise EmulatorError("expected PTX with .target and .address_size 64, got neither or another")
     plain = _HEADER.sub(lambda match: "\n" * match[0].count("\n"), plain)
-    module = Module(header[".target"].rstrip(","), [], [])
+    module = Module(*_machine(header[".target"].rstrip(","), header.get(".version", "none")), [], [])
     _Reader(plain, module).read()
     return module
+
+
+def _machine(target: str, version: str) -> tuple[int, int]:
+    """The numbers of `.target` and `.version`, where they fit (PTX ISA 11.1.1, 11.1.2)."""
+    least = PTX_VERSIONS.get(target)
+    if least is None:
+        raise EmulatorError(f"expected a .target among {', '.join(PTX_VERSIONS)}, got {target}")
+    number = int(version.replace(".", "")) if re.fullmatch(r"\d\.\d", version) else 0
+    if number < least:
+        raise EmulatorError(f"expected .version {least // 10}.{least % 10} or newer for {target}, got {version}")
+    return int(target[3:].rstrip("a")), number
 
 
 class _Reader:

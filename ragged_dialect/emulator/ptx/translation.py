@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ragged_dialect.emulator.ptx import floats, integers, memory
-from ragged_dialect.emulator.ptx.body import Body, translate
-from ragged_dialect.emulator.ptx.syntax import Instruction, Kernel, Module, Variable
+from ragged_dialect.emulator.ptx.body import Body, Placed, block
+from ragged_dialect.emulator.ptx.forms import Forms
+from ragged_dialect.emulator.ptx.instructions import FORMS
+from ragged_dialect.emulator.ptx.syntax import Instruction, Kernel, Label, Module, Variable
 from ragged_dialect.emulator.ptx.types import TYPES
 from ragged_dialect.errors import EmulatorError
-
-_RULES = (*integers.RULES, *floats.RULES, *memory.RULES)
 
 
 class Translation(NamedTuple):
@@ -33,12 +32,36 @@ def translate_kernel(module: Module, kernel: Kernel) -> Translation:
         raise EmulatorError(f"{kernel.name}: expected a kernel without local memory, got {', '.join(local)}")
     shared = [v for v in used if v.space == "shared"]
     constants = tuple(v for v in used if v.space != "shared")
-    symbols = {v.name: f"ptrtoint (ptr addrspace(3) @{v.name} to i64)" for v in shared}
-    body = Body(kernel, symbols | {v.name: f"%p.{v.name}" for v in constants})
-    translate(body, _RULES)
+    placed = {v.name: Placed(v.space, f"ptrtoint (ptr addrspace(3) @{v.name} to i64)") for v in shared}
+    body = Body(kernel, placed | {v.name: Placed(v.space, f"%p.{v.name}") for v in constants})
+    _translate(body, Forms(FORMS, module, kernel))
     globals_ = [f"@{v.name} = internal addrspace(3) global [{v.size} x i8] undef, align {v.alignment}" for v in shared]
     lines = [*sorted(body.declarations), *globals_, *_function(kernel, body, constants), "!0 = !{}"]
     return Translation("\n".join(lines), constants)
+
+
+def _translate(body: Body, forms: Forms) -> None:
+    for statement in body.kernel.body:
+        if isinstance(statement, Label):
+            body.begin(block(statement.name))
+            continue
+        try:
+            _guarded(body, statement, forms)
+        except EmulatorError as error:
+            raise EmulatorError(f"line {statement.line}: {error}") from None
+    body.run("unreachable")
+
+
+def _guarded(body: Body, statement: Instruction, forms: Forms) -> None:
+    found = forms.find(statement)
+    if not statement.guard:
+        found.form.rule(body, found)
+        return
+    inside, after = body.label("guarded"), body.label("after")
+    body.run(f"br i1 {body.value(statement.guard, TYPES['pred'])}, label %{inside}, label %{after}")
+    body.run(f"{inside}:")
+    found.form.rule(body, found)
+    body.begin(after)
 
 
 def _used(module: Module, kernel: Kernel) -> list[Variable]:

@@ -18,6 +18,11 @@ class Type(NamedTuple):
         return self.name[0] == "s"
 
     @property
+    def untyped(self) -> bool:
+        """Whether it is bits, of no sort."""
+        return self.name in ("b8", "b16", "b32", "b64")
+
+    @property
     def float(self) -> bool:
         """Whether it is a float, or two packed ones."""
         return self.llvm[0] != "i"
