@@ -160,7 +160,7 @@ thread.join()
 """
 
 
-@pytest.mark.parametrize(("target", "count"), [("cpu", 16), ("emulator", 8)])
+@pytest.mark.parametrize(("target", "count"), [("cpu", 8), ("emulator", 4)])
 def test_forks_during_compilation(target: str, count: int) -> None:
     """Children compile too, and disturb nobody."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "test")])}

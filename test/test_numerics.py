@@ -176,7 +176,9 @@ def test_kernels_compute_what_the_interpreter_computes(target: str, draws: Any) 
 
 
 @pytest.mark.parametrize("element", sorted(DTYPES))
-def test_every_element_type_on_one_layout(element: str, target: str) -> None:
+def test_every_element_type_on_one_layout(element: str, target: str, request: pytest.FixtureRequest) -> None:
+    if target != "cpu" and element not in ("bf16", "f32", "i64") and not request.config.getoption("--slow"):
+        pytest.skip("slow (run with --slow)")
     for name, (_, elements) in PROGRAMS.items():
         if element in elements and name != "functions":
             for mode in MODES:

@@ -9,7 +9,7 @@ import pytest
 from support.flow_programs import HOISTED
 from support.worker import Worker, answers
 
-FEW = 6
+FEW = 4
 MANY = {"cpu": 19_000, "emulator": 1_000}
 EACH = 500
 OPTIMISED = 8

@@ -184,6 +184,7 @@ def test_threads() -> None:
     assert results == [emit(text)] * 4
 
 
+@pytest.mark.slow
 def test_warm_latency() -> None:
     """Under 100 ms for one kernel; the best of several, as other processes share the machine."""
     times: list[float] = []

@@ -26,9 +26,9 @@ from support.matrix import (
 from conftest import ROOT
 from ragged_dialect.emulator.cupy_stand_in import StandIn
 
-SHARE = {"cpu": 48, "emulator": 96, "gpu": 96}
+SHARE = {"cpu": 72, "emulator": 144, "gpu": 144}
 """The quick run takes one cell in so many of every op. Compiling for a GPU takes longer."""
-GUARDED_SHARE = 192
+GUARDED_SHARE = 288
 
 
 @pytest.fixture(scope="module")
