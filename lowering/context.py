@@ -17,7 +17,9 @@ class Lowering:
     """Maps values of the ragged program to their parts, and remembers index values by key so that
     the same offset is loaded once per block."""
 
-    def __init__(self) -> None:
+    def __init__(self, exact: Callable[[Any], frozenset[int]] = lambda _: frozenset()) -> None:
+        """`exact` gives the tile dims of a value that are known to have no holes."""
+        self._exact = exact
         self.map: dict[Any, Parts] = {}
         self.scopes: list[dict[Hashable, Any]] = []
         self.forall: Any = None
@@ -62,6 +64,7 @@ class Lowering:
 
     def bind(self, old: Any, parts: Parts) -> None:
         """Set the parts of a value; the uses of a dense one are replaced once its tensor exists."""
+        parts = parts.without_holes(self._exact(old))
         self.map[old] = parts
         if not parts.layout.is_dense:
             return

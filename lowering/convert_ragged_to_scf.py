@@ -8,12 +8,15 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.iteration import is_compute, is_elementwise, touches_ragged
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.prepare import prepare
 from ragged_dialect.lowering.round_steps import round_in_steps
 from ragged_dialect.lowering.rules import access, checks, compute, control, making, structure
 from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.divisibility import Divisors
+from ragged_dialect.passes.rewriting import walk
 from ragged_dialect.types import is_ragged
 
 RULES: dict[str, Callable[[Lowering, Any], None]] = {
@@ -82,7 +85,7 @@ def _has_ragged_signature(op: Any) -> bool:
 
 
 def _lower_function(function: Any) -> None:
-    ctx = Lowering()
+    ctx = Lowering(_exact_tiles(function))
 
     def process(block: Any, operations: list[Any] | None = None) -> None:
         with ctx.scope():
@@ -95,6 +98,20 @@ def _lower_function(function: Any) -> None:
         control.lower_func(ctx, function, process)
     for op in reversed(ctx.dead):
         _erase(op)
+
+
+def _exact_tiles(function: Any) -> Callable[[Any], frozenset[int]]:
+    """What finds the tile dims without holes of a value, by what divides its lengths."""
+    if not find_ops(function, "ragged.split"):
+        return lambda _: frozenset()
+    known = Divisors()
+    found: dict[Any, frozenset[int]] = {}
+    for op in walk(function):
+        known.visit(op)
+        for result in op.results:
+            if is_ragged(result.type):
+                found[result] = known.exact_tiles(result)
+    return lambda value: found.get(value, frozenset())
 
 
 def _erase(op: Any) -> None:

@@ -46,6 +46,7 @@ class Parts:
     `vectors` maps (kind, dim) to `tensor<?xi64>`; `extents` maps dims of the extent parts to
     indices. `windows` holds, for window levels whose storage is contiguous and their own, the
     offsets (one more entry than starts): such a level can be indexed as if it were `r`.
+    `exact` are the tile dims that are known to have no holes.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Parts:
         vectors: dict[tuple[str, int], Any],
         extents: dict[int, Mixed],
         windows: dict[int, Any] | None = None,
+        exact: frozenset[int] = frozenset(),
     ) -> None:
         self.ctx = ctx
         self.shape = shape
@@ -63,6 +65,7 @@ class Parts:
         self.vectors = vectors
         self.extents = extents
         self.windows = windows or {}
+        self.exact = exact
 
     # Access ------------------------------------------------------------------------------------
 
@@ -121,7 +124,14 @@ class Parts:
 
     def replace(self, values: Any) -> Parts:
         """The same structure with other values."""
-        return Parts(self.ctx, self.shape, values, self.vectors, self.extents, self.windows)
+        return Parts(self.ctx, self.shape, values, self.vectors, self.extents, self.windows, self.exact)
+
+    def without_holes(self, exact: frozenset[int]) -> Parts:
+        """The same value, of which more is known."""
+        if exact <= self.exact:
+            return self
+        exact |= self.exact
+        return Parts(self.ctx, self.shape, self.held, self.vectors, self.extents, self.windows, exact)
 
     def storage_dim(self, axis: int) -> Mixed:
         """Extent of a storage axis."""
@@ -200,6 +210,8 @@ class Parts:
         """Extent of a level under the levels above it, whose indices `fixed` gives."""
         axis, at = self.layout.locate(dim)
         letter = self.layout.letter(dim)
+        if letter == "t" and dim in self.exact:
+            return self.shape.shape[dim]
         if letter == "t":
             _, length, before = self._elements(axis, fixed[:at])
             size = self.shape.shape[dim]
@@ -222,7 +234,9 @@ class Parts:
             return 0, self.storage_dim(axis)
         if k >= body and "t" in letters:
             start, length, before = self._elements(axis, fixed)
-            size = build.minimum(self.shape.factor(dims[k - 1]), build.sub(length, before))
+            size: Mixed = self.shape.factor(dims[k - 1])
+            if not self.exact.issuperset(dims[k:]):
+                size = build.minimum(size, build.sub(length, before))
             return build.add(start, before), size
         q = self.position(axis, fixed)
         if k == body:

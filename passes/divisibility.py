@@ -52,6 +52,12 @@ class Divisors:
             self._known[value] = tuple(_meet(a, b) for a, b in zip(known, unknown(value), strict=True))
         return self._known[value]
 
+    def exact_tiles(self, value: Any) -> frozenset[int]:
+        """The tile dims of a ragged value that have no holes."""
+        x = shape(value)
+        columns = zip(x.layout.letters, x.shape, self.of(value), strict=True)
+        return frozenset(dim for dim, (letter, size, known) in enumerate(columns) if letter == "t" and known == size)
+
     def visit(self, op: Any) -> None:
         """Note what is known of an op's results while its operands are known."""
         for result in op.results:

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from support.programs import Program, programs
 from support.rewrites import parse, results, rewritten
 
-from ragged_dialect.errors import PassError
 from ragged_dialect.passes.divisibility import Divisors
 from ragged_dialect.passes.ragged_canonicalize import RaggedCanonicalize
 from ragged_dialect.passes.ragged_simplify_splits import RaggedSimplifySplits
@@ -53,7 +52,7 @@ def test_fixed_length_and_constant_vector() -> None:
 def test_meaning_is_kept(program: Program) -> None:
     """The reference interpreter gives the same results before and after, alone and canonicalized."""
     wanted = repr(results(program.text, program.args))
-    for passes in ([RaggedSimplifySplits(vector_width=1)], [RaggedSimplifySplits(), RaggedCanonicalize()]):
+    for passes in ([RaggedSimplifySplits()], [RaggedSimplifySplits(), RaggedCanonicalize()]):
         assert repr(results(rewritten(program.text, *passes), program.args)) == wanted
 
 
@@ -78,9 +77,3 @@ def test_two_dims_mean_the_same(seed: int) -> None:
     after = rewritten(text, RaggedSimplifySplits())
     assert "ragged.split" not in after
     assert results(after, data) == results(text, data)
-
-
-def test_width_is_refused() -> None:
-    """A vector of nothing."""
-    with pytest.raises(PassError, match="expected a vector-width of at least 1, got 0"):
-        RaggedSimplifySplits(vector_width=0)

@@ -1,11 +1,9 @@
-// RUN: not ragged-opt %s --pass-pipeline='builtin.module(ragged-simplify-splits{vector-width=0})' 2>&1 | FileCheck %s
 // RUN: not ragged-opt %s --pass-pipeline='builtin.module(ragged-simplify-splits{expand=2})' 2>&1 | FileCheck %s --check-prefix=BOOL
 // RUN: not ragged-opt %s --pass-pipeline='builtin.module(ragged-simplify-splits{width=4})' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not ragged-opt %s --ragged-simplify-splits 2>&1 | FileCheck %s --check-prefix=INPUT
 
-// CHECK: expected a vector-width of at least 1, got 0
 // BOOL: expected true or false for 'expand', got '2'
-// UNKNOWN: expected an option of 'ragged-simplify-splits' (expand, vector-width), got 'width'
+// UNKNOWN: expected an option of 'ragged-simplify-splits' (expand), got 'width'
 
 // IR that does not verify never reaches the pass.
 // INPUT: 'ragged.split' op expected a factor of at least 1, got 0

@@ -10,6 +10,7 @@ from ragged_dialect.ir import clone
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.types import flat_types, is_ragged, shape_of
+from ragged_dialect.verify import ARGUMENT_FACTS
 
 Process = Callable[..., None]
 
@@ -98,7 +99,9 @@ def _expand_attrs(attributes: dict[str, Any], name: str, types: Any) -> None:
         return
     out: list[Any] = []
     for type_, attr in zip(types, attributes[name], strict=True):
-        out += [attr] + [ir.DictAttr.get({})] * (len(flat_types(type_)) - 1)
+        # What holds of the lengths of an argument is no attribute of its values.
+        kept = {named.name: named.attr for named in attr if not (is_ragged(type_) and named.name in ARGUMENT_FACTS)}
+        out += [ir.DictAttr.get(kept)] + [ir.DictAttr.get({})] * (len(flat_types(type_)) - 1)
     attributes[name] = ir.ArrayAttr.get(out)
 
 
