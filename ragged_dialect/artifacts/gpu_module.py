@@ -24,6 +24,7 @@ from ragged_dialect.runtime import (
     printing,
     program,
     signature,
+    status,
 )
 from ragged_dialect.runtime.signature import Group, Part, dtype_name
 from ragged_dialect.runtime.stored_program import DeviceProgram
@@ -33,6 +34,7 @@ from ragged_dialect.tools.cli import write_output
 RUNTIME = (
     errors,
     checks,
+    status,
     signature,
     arguments,
     host_numbers,

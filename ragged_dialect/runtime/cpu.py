@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ragged_dialect.checks import Check, raise_failed
+from ragged_dialect.checks import Check
 from ragged_dialect.runtime.arguments import Flattener
 from ragged_dialect.runtime.frames import Frame, FrameLayout
 from ragged_dialect.runtime.memory import explained, no_memory
 from ragged_dialect.runtime.prepared import PreparedCall
 from ragged_dialect.runtime.signature import Signature
+from ragged_dialect.runtime.status import raise_failed
 
 
 class CpuFunction:

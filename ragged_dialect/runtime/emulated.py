@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect import locks
-from ragged_dialect.checks import Check, raise_failed
+from ragged_dialect.checks import Check
 from ragged_dialect.errors import DeviceError, DeviceMemoryError, EmulatorError
 from ragged_dialect.runtime.arguments import Array, Converter, numpy_arrays
 from ragged_dialect.runtime.host_program import HostProgram
 from ragged_dialect.runtime.narrow import Late, launch_of
 from ragged_dialect.runtime.printing import printer
 from ragged_dialect.runtime.signature import Part
+from ragged_dialect.runtime.status import new_status, raise_failed
 
-STATUS_ENTRIES = 5
 ALIGNMENT = 16
 """Bytes that kernels may take every buffer to be aligned to."""
 
@@ -40,7 +40,7 @@ class EmulatedDevice:
         self._lock = locks.lock()
         self._constants = {name: _aligned(data) for name, data in program.constants.items()}
         self._checks: tuple[Check, ...] = program.checks
-        self._status = np.zeros(STATUS_ENTRIES, np.int64)
+        self._status = new_status()
         self.printer = printer(program.labels)
 
     def explained(self, error: Exception) -> DeviceError:
@@ -59,7 +59,7 @@ class EmulatedDevice:
     def _call(self, run: Callable[..., tuple[Any, ...]], flat: Sequence[Any]) -> tuple[Any, ...]:
         if not self._checks:
             return run(*flat)
-        self._status = np.zeros(STATUS_ENTRIES, np.int64)
+        self._status = new_status()
         try:
             results = run(*flat, self._status)
         except MemoryError:  # a size may be what a failed check warns of

@@ -18,8 +18,7 @@ import numpy as np
 from ragged_dialect.errors import AllocationError
 from ragged_dialect.runtime import memory
 from ragged_dialect.runtime.signature import Part, Signature, scalar_format
-
-STATUS_ENTRIES = 5
+from ragged_dialect.runtime.status import STATUS_ENTRIES
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

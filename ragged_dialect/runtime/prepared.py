@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ragged_dialect.checks import Check, raise_failed
-from ragged_dialect.runtime.frames import STATUS_ENTRIES, Frame, FrameLayout
+from ragged_dialect.checks import Check
+from ragged_dialect.runtime.frames import Frame, FrameLayout
 from ragged_dialect.runtime.memory import no_memory
 from ragged_dialect.runtime.signature import Signature
+from ragged_dialect.runtime.status import STATUS_ENTRIES, raise_failed
 
 
 class PreparedCall:
