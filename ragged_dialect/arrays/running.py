@@ -28,7 +28,7 @@ def cpu_run(trace: Trace) -> Run:
     from ragged_dialect.compiler.cpu import load_lowered, lower_module
 
     function = load_lowered(lower_module(trace.module, check=False))
-    call = function.prepared(trace.name)
+    call = function.packed.named(trace.name)
     packers = tuple(_packer(trace, wanted) for wanted in trace.wanted)
     places: list[tuple[int, int, int, DType]] = []
     at = 0
