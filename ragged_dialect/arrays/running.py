@@ -25,9 +25,10 @@ Run = Callable[[Leaves], list[Any]]
 
 def cpu_run(trace: Trace) -> Run:
     """Runs on the CPU: packed arguments in, a part per result out: a buffer or a number."""
-    from ragged_dialect.compiler.cpu import load_lowered, lower_module
+    from ragged_dialect.compiler.cpu import load_lowered, lower_for_cpu
+    from ragged_dialect.compiler.frontend import Program
 
-    function = load_lowered(lower_module(trace.module, check=False))
+    function = load_lowered(lower_for_cpu(Program(trace.module), check=False))
     call = function.packed.named(trace.name)
     packers = tuple(_packer(trace, wanted) for wanted in trace.wanted)
     places: list[tuple[int, int, int, DType]] = []
@@ -89,9 +90,10 @@ def _number_packer(op: str, wanted: int, text: str) -> Pack:
 
 def device_run(trace: Trace, target: str) -> Run:
     """Runs on a GPU or in the emulator: arrays in and out."""
+    from ragged_dialect.compiler.frontend import Program
     from ragged_dialect.execution import compile
 
-    function = compile(trace.module, target=target, check=False)
+    function = compile(Program(trace.module), target=target, check=False)
     wanted = tuple(trace.wanted)
 
     def run(leaves: Leaves) -> list[Any]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ragged_dialect import locks
 from ragged_dialect.checks import Check
+from ragged_dialect.device_model import ACCESS_BYTES
 from ragged_dialect.errors import DeviceError, DeviceMemoryError, EmulatorError
 from ragged_dialect.runtime.arguments import Array, Converter, numpy_arrays
 from ragged_dialect.runtime.host_program import HostProgram
@@ -16,9 +17,6 @@ from ragged_dialect.runtime.narrow import Late, launch_of
 from ragged_dialect.runtime.printing import printer
 from ragged_dialect.runtime.signature import Part
 from ragged_dialect.runtime.status import new_status, raise_failed
-
-ALIGNMENT = 16
-"""Bytes that kernels may take every buffer to be aligned to."""
 
 _POISON = 0xFF
 _FLOATS = frozenset({"f16", "bf16", "f32", "f64"})
@@ -49,7 +47,7 @@ class EmulatedDevice:
 
     def arrays(self, part: Part) -> Converter:
         """NumPy arrays; one that is not aligned as kernels expect is copied."""
-        return numpy_arrays(part, ALIGNMENT)
+        return numpy_arrays(part, ACCESS_BYTES)
 
     def call(self, run: Callable[..., tuple[Any, ...]], flat: Sequence[Any]) -> tuple[Any, ...]:
         """Run. RuntimeCheckError when a check failed. One call at a time: there is one emulator."""
@@ -134,7 +132,7 @@ class EmulatedDevice:
 
 
 def _aligned(data: Array) -> Array:
-    return data if data.ctypes.data % ALIGNMENT == 0 else data.copy()
+    return data if data.ctypes.data % ACCESS_BYTES == 0 else data.copy()
 
 
 def _plain(kind: str) -> Callable[[Any], Any]:
