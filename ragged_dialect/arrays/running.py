@@ -102,6 +102,7 @@ def device_run(trace: Trace, target: str) -> Run:
             if isinstance(item, Origin):
                 flat += structure_at(leaves, item).parts
             else:
+                check_word(trace.name, leaves[item])
                 flat.append(_array_of(leaves[item]))
         results = function(*flat)
         found = () if results is None else results if isinstance(results, tuple) else (results,)
