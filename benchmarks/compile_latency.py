@@ -24,7 +24,9 @@ from common import load
 from gpu_artifacts import sources
 
 from ragged_dialect.asm.module import load_module
-from ragged_dialect.compiler.device import KernelOptions, ptx_program
+from ragged_dialect.compiler.device import device_program
+from ragged_dialect.compiler.frontend import load_program
+from ragged_dialect.compiler.options import KernelOptions
 from ragged_dialect.dialect import context
 from ragged_dialect.lowering.gpu.translate import kernels_to_llvm, narrow_kernels_to_llvm, narrow_names
 from ragged_dialect.lowering.pipelines import gpu_pipeline
@@ -75,13 +77,13 @@ def warm(text: str, arch: str) -> Warm:
     translated = time.process_time()
     kernels = emit(llvm_ir, arch).count(".visible .entry")
     emitted = time.process_time()
-    whole, wide = (_whole(text, arch, KernelOptions(narrow)) for narrow in (True, False))
+    whole, wide = (_whole(text, KernelOptions(narrow=narrow, arch=arch)) for narrow in (True, False))
     return Warm(lowered - start, translated - lowered, emitted - translated, whole, wide, kernels)
 
 
-def _whole(text: str, arch: str, kernels: KernelOptions) -> float:
+def _whole(text: str, kernels: KernelOptions) -> float:
     start = time.process_time()
-    ptx_program(text, None, True, arch, kernels=kernels)
+    device_program(load_program(text), kernels)
     return time.process_time() - start
 
 

@@ -30,9 +30,12 @@ def factor_of(op: Any) -> int | None:
     return op.attributes["factor"].value if "factor" in op.attributes else None
 
 
-def evaluate_assert(op: Any) -> list[Any]:
-    """`evaluate` for a `ragged.assert_valid`."""
-    return evaluate(op.attributes["kind"].value, list(op.operands), factor_of(op))
+def record_of(op: Any, number: int) -> list[Any]:
+    """The status record (`runtime/status.py`) that an assert, the check of a number, leaves, as i64."""
+    record = evaluate(op.attributes["kind"].value, list(op.operands), factor_of(op))
+    failed = build.at_least(record[0], 0)
+    given = arith.select(failed, build.constant(build.i64(), number), build.constant(build.i64(), 0))
+    return [given, *(build.to_i64(x) for x in record)]
 
 
 def statement(op: Any) -> tuple[Any, ...]:

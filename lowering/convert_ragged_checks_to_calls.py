@@ -5,18 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import arith, func, ir
+from ragged_dialect._mlir import func, ir
 from ragged_dialect.ir import build
-from ragged_dialect.lowering.asserts import description, evaluate_assert, settle, statement
+from ragged_dialect.lowering.asserts import description, record_of, settle, statement
 from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.runtime.status import STATUS_ENTRIES
 from ragged_dialect.verify import verify_ragged
 
 REPORT = "ragged_report"
-"""Private function that takes a status record (check number, case, component, two values) and keeps
-it when the number is above 0 and no record was kept before."""
-
-STATUS = 5
-"""Entries of a status record."""
+"""Private function that takes a status record and keeps it when its number is above 0 and no record was kept before."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ class ConvertRaggedChecksToCalls(RaggedPass):
         if checks:
             op.attributes["ragged.checks"] = ir.ArrayAttr.get(checks)
             with ir.InsertionPoint.at_block_begin(op.regions[0].blocks[0]):
-                func.FuncOp(REPORT, ([build.i64()] * STATUS, []), visibility="private")
+                func.FuncOp(REPORT, ([build.i64()] * STATUS_ENTRIES, []), visibility="private")
         if not verify_ragged(op, strict=True):
             raise PassFailure(op, "expected no ragged type or op from here on, got those named above")
 
@@ -70,8 +67,5 @@ def _lower_block(block: Any, checks: list[Any], held: frozenset[Any]) -> None:
 
 
 def _report(op: Any, checks: list[Any]) -> None:
-    record = evaluate_assert(op)
     checks.append(description(op))
-    failed = build.at_least(record[0], 0)
-    number = arith.select(failed, build.constant(build.i64(), len(checks)), build.constant(build.i64(), 0))
-    func.call([], REPORT, [number, *(build.to_i64(x) for x in record)])
+    func.call([], REPORT, record_of(op, len(checks)))

@@ -6,15 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import DYNAMIC, arith, ir, scf
+from ragged_dialect._mlir import DYNAMIC, ir, scf
 from ragged_dialect.ir import build, clone, shapes
-from ragged_dialect.lowering.asserts import description, evaluate_assert, settle, statement
+from ragged_dialect.lowering.asserts import description, record_of, settle, statement
 from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.runtime.status import STATUS_ENTRIES
 from ragged_dialect.types import is_tensor
 from ragged_dialect.verify import verify_ragged
-
-STATUS = 5
-"""Entries of the status record: check number (0 for no failure), case, component, two values."""
 
 _SAFE = frozenset(
     {"tensor.dim"}
@@ -98,12 +96,12 @@ def _has_checks(op: Any, checked: set[str]) -> bool:
 
 def _lower_function(state: _State, function: Any) -> None:
     type_ = ir.TypeAttr(function.attributes["function_type"]).value
-    status = [build.i64()] * STATUS
+    status = [build.i64()] * STATUS_ENTRIES
     function.attributes["function_type"] = ir.TypeAttr.get(
         ir.FunctionType.get(list(type_.inputs), [*status, *type_.results])
     )
     if "res_attrs" in function.attributes:
-        empty = [ir.DictAttr.get({})] * STATUS
+        empty = [ir.DictAttr.get({})] * STATUS_ENTRIES
         function.attributes["res_attrs"] = ir.ArrayAttr.get([*empty, *function.attributes["res_attrs"]])
     for block in function.regions[0].blocks:
         with ir.InsertionPoint(block):
@@ -169,21 +167,14 @@ def _lower_check(state: _State, op: Any, before: list[Any] | None) -> list[Any]:
     """The status of a check, evaluated only when the checks before it hold."""
     with ir.InsertionPoint(op), op.location:
         if before is None:
-            return _evaluate(state, op)
+            return record_of(op, state.number(op))
         fine = build.equal(before[0], 0)
-        guard = scf.IfOp(fine, [build.i64()] * STATUS, has_else=True)
+        guard = scf.IfOp(fine, [build.i64()] * STATUS_ENTRIES, has_else=True)
         with ir.InsertionPoint(guard.then_block):
-            scf.yield_(_evaluate(state, op))
+            scf.yield_(record_of(op, state.number(op)))
         with ir.InsertionPoint(guard.else_block):
             scf.yield_(before)
     return list(guard.results)
-
-
-def _evaluate(state: _State, op: Any) -> list[Any]:
-    record = evaluate_assert(op)
-    failed = build.at_least(record[0], 0)
-    number = arith.select(failed, build.constant(build.i64(), state.number(op)), build.constant(build.i64(), 0))
-    return [number, *(build.to_i64(x) for x in record)]
 
 
 def _finish(block: Any, status: list[Any]) -> None:
@@ -200,19 +191,19 @@ def _with_status(op: Any, operands: list[Any], regions: int) -> Any:
     """The op with status results in front, in place; returns the new op."""
     made = ir.Operation.create(
         op.name,
-        results=[*[build.i64()] * STATUS, *(r.type for r in op.results)],
+        results=[*[build.i64()] * STATUS_ENTRIES, *(r.type for r in op.results)],
         operands=operands,
         attributes=clone.copy_attributes(op),
         regions=regions,
     )
-    for old, new in zip(op.results, list(made.results)[STATUS:], strict=True):
+    for old, new in zip(op.results, list(made.results)[STATUS_ENTRIES:], strict=True):
         old.replace_all_uses_with(new)
     return made
 
 
 def _lower_call(state: _State, op: Any) -> list[Any]:
     made = _with_status(op, list(op.operands), 0)
-    return list(made.results)[:STATUS]
+    return list(made.results)[:STATUS_ENTRIES]
 
 
 def _lower_if(state: _State, op: Any) -> list[Any]:
@@ -225,7 +216,7 @@ def _lower_if(state: _State, op: Any) -> list[Any]:
             block = target.blocks.append()
             with ir.InsertionPoint(block):
                 scf.yield_(_zeros(block))
-    return list(made.results)[:STATUS]
+    return list(made.results)[:STATUS_ENTRIES]
 
 
 def _take_blocks(source: Any, target: Any) -> None:
@@ -239,9 +230,9 @@ def _lower_for(state: _State, op: Any) -> list[Any]:
     made = _with_status(op, [low, high, step, *_good(), *inits], 1)
     block, status = _with_carried_status(op.regions[0], made.regions[0], 1)
     with ir.InsertionPoint(block):
-        guard = _run_while_good(state, op.regions[0], status, list(block.arguments)[1 + STATUS :])
+        guard = _run_while_good(state, op.regions[0], status, list(block.arguments)[1 + STATUS_ENTRIES :])
         scf.yield_(list(guard.results))
-    return list(made.results)[:STATUS]
+    return list(made.results)[:STATUS_ENTRIES]
 
 
 def _lower_while(state: _State, op: Any) -> list[Any]:
@@ -256,17 +247,17 @@ def _lower_while(state: _State, op: Any) -> list[Any]:
         nothing = [_nothing(v.type, status[0]) for v in condition.operands]
         condition.erase()
         guard = _run_while_good(state, op.regions[0], status, nothing)
-        *found, again = list(guard.results)[: STATUS + 1]
-        scf.condition(again, [*found, *list(guard.results)[STATUS + 1 :]])
+        *found, again = list(guard.results)[: STATUS_ENTRIES + 1]
+        scf.condition(again, [*found, *list(guard.results)[STATUS_ENTRIES + 1 :]])
     block, _ = _with_carried_status(op.regions[1], made.regions[1], 0)
     _move(op.regions[1].blocks[0], block)
     _lower_block(state, block, _zeros(block))
-    return list(made.results)[:STATUS]
+    return list(made.results)[:STATUS_ENTRIES]
 
 
 def _good() -> list[Any]:
     """The status of no failure."""
-    return [build.constant(build.i64(), 0)] * STATUS
+    return [build.constant(build.i64(), 0)] * STATUS_ENTRIES
 
 
 def _with_carried_status(source: Any, target: Any, at: int) -> tuple[Any, list[Any]]:
@@ -274,10 +265,10 @@ def _with_carried_status(source: Any, target: Any, at: int) -> tuple[Any, list[A
     old block holds uses the new arguments."""
     old = list(source.blocks[0].arguments)
     types = [a.type for a in old]
-    block = target.blocks.append(*types[:at], *[build.i64()] * STATUS, *types[at:])
+    block = target.blocks.append(*types[:at], *[build.i64()] * STATUS_ENTRIES, *types[at:])
     new = list(block.arguments)
-    status = new[at : at + STATUS]
-    for argument, replacement in zip(old, [*new[:at], *new[at + STATUS :]], strict=True):
+    status = new[at : at + STATUS_ENTRIES]
+    for argument, replacement in zip(old, [*new[:at], *new[at + STATUS_ENTRIES :]], strict=True):
         argument.replace_all_uses_with(replacement)
     return block, status
 
@@ -286,7 +277,7 @@ def _run_while_good(state: _State, source: Any, status: list[Any], otherwise: li
     """The ops of a region in an scf.if that gives their status and what they yield, or the status at
     hand and `otherwise`."""
     fine = build.equal(status[0], 0)
-    guard = scf.IfOp(fine, [*[build.i64()] * STATUS, *(v.type for v in otherwise)], has_else=True)
+    guard = scf.IfOp(fine, [*[build.i64()] * STATUS_ENTRIES, *(v.type for v in otherwise)], has_else=True)
     _move(source.blocks[0], guard.then_block)
     with ir.InsertionPoint(guard.else_block):
         scf.yield_([*status, *otherwise])
@@ -326,7 +317,7 @@ def _guard(state: _State, block: Any, op: Any, status: list[Any], held: frozense
     at = next(k for k, o in enumerate(operations) if o.operation == op)
     rest = operations[at + 1 :]
     terminator = rest[-1].operation
-    types = [*[build.i64()] * STATUS, *(v.type for v in terminator.operands)]
+    types = [*[build.i64()] * STATUS_ENTRIES, *(v.type for v in terminator.operands)]
     with ir.InsertionPoint(op), op.location:
         fine = build.equal(status[0], 0)
         guard = scf.IfOp(fine, types, has_else=True)

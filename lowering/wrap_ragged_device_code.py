@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT, STATUS
+from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT
 from ragged_dialect.lowering.gpu.device_regions import Regions
 from ragged_dialect.lowering.gpu.merge_checks import merge_checks
 from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.runtime.status import STATUS_ENTRIES
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def _reports(function: Any) -> bool:
 def _status_argument(function: Any) -> Any:
     """The new last argument that holds the status record."""
     type_ = ir.TypeAttr(function.attributes["function_type"]).value
-    status = ir.MemRefType.get([STATUS], build.i64())
+    status = ir.MemRefType.get([STATUS_ENTRIES], build.i64())
     function.attributes["function_type"] = ir.TypeAttr.get(
         ir.FunctionType.get([*type_.inputs, status], list(type_.results))
     )

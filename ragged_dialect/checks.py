@@ -1,12 +1,11 @@
 """The run-time checks: what each kind takes, and how a failure reads.
 
-`ragged.assert_valid` names a kind; a failed check leaves a status record (check number, case,
-component, two values), and `message` turns the record into the error text. Plain Python, no MLIR.
+`ragged.assert_valid` names a kind; a failed check leaves a record (`runtime/status.py`), whose error `Check` makes.
+Plain Python, no MLIR.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -206,13 +205,6 @@ class Check(NamedTuple):
     def error(self, case: int, component: int, a: int, b: int) -> RuntimeCheckError:
         """The exception of a failure."""
         return CHECK_KINDS[self.kind].error(self.message(case, component, a, b))
-
-
-def raise_failed(checks: Sequence[Check], status: Sequence[int]) -> None:
-    """RuntimeCheckError where a status record of a program says that one of its checks failed."""
-    number, *rest = (int(entry) for entry in status)
-    if number:
-        raise checks[number - 1].error(*rest)
 
 
 def _literal(text: str) -> str:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ragged_dialect.compiler.cpu import Lowered, compile_for_cpu, lower_for_cpu, thread_count
-from ragged_dialect.errors import CompileError, DeviceError
+from ragged_dialect.compiler.options import TARGETS, Options
+from ragged_dialect.errors import DeviceError
 from ragged_dialect.runtime.cpu import CpuFunction
 from ragged_dialect.runtime.program import DeviceFunction
 
 __all__ = ["TARGETS", "Lowered", "compile", "lower_for_cpu", "thread_count"]
-
-TARGETS = ("cpu", "gpu", "emulator", "ptx-emulator", "auto")
-_CHECKS = (True, False, "sync")
-_SYNC = ("allow", "forbid")
 
 
 def compile(
@@ -51,46 +49,21 @@ def compile(
     Threads on the CPU: RAGGED_NUM_THREADS, all cores by default. Raises VerifyError, CompileError,
     PassError or DeviceError.
     """
-    _check_options(target, check, arch, sync, index_bits)
+    options = Options(target, check, arch, sync, fast_math, schedule, index_bits)
     if target == "auto":
-        target = _available()
-        arch = arch if target == "gpu" else None
-    if target == "cpu":
+        options = replace(options, target="gpu") if _has_gpu() else replace(options, target="cpu", arch=None)
+    if options.target == "cpu":
         return compile_for_cpu(source, entry, bool(check))
-    from ragged_dialect.compiler.device import (
-        KernelOptions,
-        compile_for_emulator,
-        compile_for_gpu,
-        compile_for_ptx_emulator,
-    )
-    from ragged_dialect.ptx.targets import DEFAULT_ARCH
+    from ragged_dialect.compiler.device import compile_for_device
 
-    if target == "emulator":
-        return compile_for_emulator(source, entry, bool(check), sync, KernelOptions(index_bits == 32, schedule))
-    narrow = KernelOptions(index_bits != 64, schedule)
-    if target == "ptx-emulator":
-        return compile_for_ptx_emulator(source, entry, bool(check), sync, narrow, arch or DEFAULT_ARCH, fast_math)
-    return compile_for_gpu(source, entry, check, sync, narrow, arch, fast_math)
+    return compile_for_device(source, entry, options)
 
 
-def _check_options(target: str, check: bool | str, arch: str | None, sync: str, index_bits: int | None) -> None:
-    if target not in TARGETS:
-        raise CompileError(f"expected a target among {', '.join(TARGETS)}, got '{target}'")
-    if check not in _CHECKS:
-        raise CompileError(f"expected True, False or 'sync' for check, got {check!r}")
-    if sync not in _SYNC:
-        raise CompileError(f"expected 'allow' or 'forbid' for sync, got {sync!r}")
-    if index_bits not in (None, 32, 64):
-        raise CompileError(f"expected 32 or 64 index bits, got {index_bits}")
-    if arch is not None and target in ("cpu", "emulator"):
-        raise CompileError(f"expected no arch for target '{target}', got '{arch}'")
-
-
-def _available() -> str:
+def _has_gpu() -> bool:
     from ragged_dialect.runtime.gpu_driver import require_cupy
 
     try:
         require_cupy()
     except DeviceError:
-        return "cpu"
-    return "gpu"
+        return False
+    return True

@@ -167,6 +167,18 @@ def test_static_arguments_that_are_equal_and_different() -> None:
     assert scaled.compilations == 5
 
 
+@pytest.mark.parametrize("target", ["cpu", "emulator", "ptx-emulator"])
+def test_integers_of_more_than_64_bits(target: str) -> None:
+    """As where they are traced: one class with one text."""
+    add = rg.jit(lambda x, n: x + n, target=target)
+    x = array(LENGTHS, dtype=np.int64)
+    assert add(x, 3).tolist() == (x + 3).tolist()
+    for number, got in ((2**63, 2**63), (-(2**70), -(2**70)), (10**400, "one of 1329 bits")):
+        with pytest.raises(rg.RuntimeCheckError) as error:
+            add(x, number)
+        assert str(error.value) == f"function: expected a number in [-2**63, 2**63), got {got} (use a float)"
+
+
 def test_a_softmax_of_a_dense_array() -> None:
     x = np.arange(24, dtype=np.float32).reshape(3, 4, 2)
     for axis in range(3):

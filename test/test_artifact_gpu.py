@@ -193,12 +193,12 @@ def test_the_tool_makes_libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     from ragged_dialect.artifacts import cpu_library
 
     seen: list[Any] = []
-    monkeypatch.setattr(cpu_library, "write", lambda *given: seen.append(given[1:]))
+    monkeypatch.setattr(cpu_library, "write", lambda program, _, *given: seen.append((program.name, *given)))
     (tmp_path / "p.mlir").write_text(SOFT)
     given = [str(tmp_path / "p.mlir"), "--target", "cpu", "-o", "libsoft.so"]
     assert ragged_compile.main(given) == 0
     assert ragged_compile.main([*given, "--entry", "soft", "--no-check", "--cpu", "generic"]) == 0
-    assert seen == [(None, Path("libsoft.so"), True, "host"), ("soft", Path("libsoft.so"), False, "generic")]
+    assert seen == [("soft", Path("libsoft.so"), True, "host"), ("soft", Path("libsoft.so"), False, "generic")]
 
 
 REFUSED = [

@@ -18,6 +18,8 @@ from conftest import ROOT
 from ragged_dialect import compile
 from ragged_dialect.checks import Check
 from ragged_dialect.compiler import device
+from ragged_dialect.compiler.frontend import Program, load_program
+from ragged_dialect.compiler.options import KernelOptions
 from ragged_dialect.compiler.versions import versions
 from ragged_dialect.errors import CompileError
 from ragged_dialect.layout import Layout
@@ -44,9 +46,9 @@ def lowered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     lower = device._lower
 
-    def note(module: Any, name: str, *rest: Any) -> DeviceProgram:
-        names.append(name)
-        return lower(module, name, *rest)
+    def note(program: Program, *rest: Any) -> DeviceProgram:
+        names.append(program.name)
+        return lower(program, *rest)
 
     monkeypatch.setattr(device, "_lower", note)
     return names
@@ -72,17 +74,18 @@ def test_what_a_program_depends_on(place: Path, lowered: list[str], monkeypatch:
     doubled(check=False)
     assert doubled(other) == [1, 4, 9]
     both = TWICE + TWICE.replace("@twice", "@again")
-    doubled(both, entry="twice")
+    doubled(both, entry="twice")  # what the entry does not call is nothing to it
     doubled(both, entry="again")
-    assert lowered == ["twice", "twice", "twice", "twice", "again"]
+    assert lowered == ["twice", "twice", "twice", "again"]
     monkeypatch.setattr(device, "versions", lambda: ("another",))
     doubled()
-    assert lowered[5:] == ["twice"]
+    assert lowered[4:] == ["twice"]
 
 
 def test_the_arch_counts(place: Path, lowered: list[str]) -> None:
     for arch, fast in (("sm_80", False), ("sm_90", False), ("sm_90", True), ("sm_80", False)):
-        assert f".target {arch}" in device.ptx_program(TWICE, None, True, arch, fast).kernels
+        kernels = KernelOptions(arch=arch, fast_math=fast)
+        assert f".target {arch}" in device.device_program(load_program(TWICE), kernels).kernels
     assert len(lowered) == 3
 
 

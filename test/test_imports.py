@@ -11,7 +11,7 @@ import pytest
 
 from conftest import ROOT
 
-PLAIN = {"errors", "layout", "shape", "merging", "sources", "checks", "segments", "locks"}
+PLAIN = {"errors", "layout", "shape", "merging", "sources", "checks", "segments", "locks", "device_model"}
 LEVELS = {
     "passes": 2, "lowering": 3, "execution": 4, "compiler": 4, "arrays": 5, "tools": 5, "artifacts": 5, "compat": 6,
 }  # fmt: skip

@@ -20,6 +20,8 @@ from conftest import ROOT
 from ragged_dialect import locks
 from ragged_dialect.child import in_child
 from ragged_dialect.compiler import cpu, device
+from ragged_dialect.compiler.frontend import load_program
+from ragged_dialect.compiler.options import KernelOptions
 
 THREADS = 8
 forks = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
@@ -66,7 +68,7 @@ def test_compile_compiles_once(kind: str, tmp_path: Path, monkeypatch: pytest.Mo
 def test_kernels_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGGED_CACHE", "0")
     started = _counted(monkeypatch, device, "_lower")
-    programs = together(lambda: device.ptx_program(TWICE, None, True, "sm_90"))
+    programs = together(lambda: device.device_program(load_program(TWICE), KernelOptions(arch="sm_90")))
     assert len(started) == 1
     assert len({id(program) for program in programs}) == 1
 

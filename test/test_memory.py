@@ -83,6 +83,24 @@ def test_errors_are_memory_errors() -> None:
         compile(ZEROS, target="emulator")(2**60)
 
 
+AT_EXIT = f"""
+import abc, ctypes
+import numpy as np
+import ragged_dialect as rg
+from ragged_dialect.arrays import buffer
+from ragged_dialect.runtime import frames
+
+abc.kept = [rg.from_offsets(np.ones(3), [0, 1, 3]) + 1, rg.compile('''{ZEROS}''')(3)]
+for module in (abc, buffer, frames):  # what something outside of Python holds loses its names, the oldest last
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(module))
+"""
+
+
+def test_memory_that_is_freed_when_the_interpreter_exits() -> None:
+    done = subprocess.run([sys.executable, "-c", AT_EXIT], capture_output=True, text=True, check=True, cwd=HERE.parent)
+    assert done.stderr == ""
+
+
 def test_shapes_that_numpy_refuses() -> None:
     fields = [0, 0, 0, 0, 2**62, 1, 1]
     with pytest.raises(AllocationError, match=r"expected a result that NumPy can hold, got one of shape \(0, \d+\)"):

@@ -13,7 +13,9 @@ from support.schedule_programs import DTYPES, PROGRAMS, assembled, lowered, main
 from support.softmax_programs import MIXED, softmax_of
 
 from conftest import ROOT
-from ragged_dialect.compiler.device import KernelOptions, ptx_program
+from ragged_dialect.compiler.device import device_program
+from ragged_dialect.compiler.frontend import load_program
+from ragged_dialect.compiler.options import KernelOptions
 from ragged_dialect.lowering.gpu.schedules import SCHEDULES
 from ragged_dialect.ptx.assembler import KernelReport, check
 from ragged_dialect.ptx.sass import Loop
@@ -121,7 +123,7 @@ def test_nothing_is_spilled(name: str, dtype: str, arch: str, width: int) -> Non
 @pytest.mark.parametrize(("given", "made"), MIXED)
 def test_mixed_types_spill_what_is_listed(given: str, made: str, width: int, arch: str) -> None:
     for narrow in (False, True):
-        program = ptx_program(softmax_of(given, made, width), None, True, arch, kernels=KernelOptions(narrow))
+        program = device_program(load_program(softmax_of(given, made, width)), KernelOptions(narrow=narrow, arch=arch))
         for report in check(program.kernels, arch):
             assert max(report.spill_stores, report.spill_loads) <= SPILLED[made], report.name
             assert report.warnings == (), report.name
@@ -132,7 +134,7 @@ def test_mixed_types_spill_what_is_listed(given: str, made: str, width: int, arc
 @pytest.mark.parametrize("path", sorted(ROOT.glob("benchmarks/gpu/*.mlir")), ids=lambda path: path.stem)
 def test_no_architecture_spills(path: Path, arch: str) -> None:
     for narrow in (False, True):
-        program = ptx_program(path.read_text(), None, True, arch, kernels=KernelOptions(narrow))
+        program = device_program(load_program(path), KernelOptions(narrow=narrow, arch=arch))
         for report in check(program.kernels, arch):
             assert (report.spill_stores, report.spill_loads, report.stack) == (0, 0, 0), report.name
             assert report.warnings == (), report.name

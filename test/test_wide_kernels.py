@@ -6,7 +6,6 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.gpu_programs import with_emulator
@@ -16,6 +15,8 @@ from ragged_dialect import DeviceError, RuntimeCheckError, compile
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.module import parse_module
 from ragged_dialect.compiler import device
+from ragged_dialect.compiler.frontend import Program
+from ragged_dialect.compiler.options import KernelOptions
 from ragged_dialect.dialect import context
 from ragged_dialect.emulator.cupy_stand_in import StandIn
 from ragged_dialect.runtime import narrow
@@ -29,9 +30,9 @@ def lowered(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     found: list[bool] = []
     lower = device._lower
 
-    def note(module: Any, name: str, check: bool, kernels: Any, finish: Any) -> DeviceProgram:
+    def note(program: Program, kernels: KernelOptions) -> DeviceProgram:
         found.append(kernels.narrow)
-        return lower(module, name, check, kernels, finish)
+        return lower(program, kernels)
 
     monkeypatch.setattr(device, "_lower", note)
     return found

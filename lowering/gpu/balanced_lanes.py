@@ -7,11 +7,11 @@ from math import prod
 from typing import Any
 
 from ragged_dialect._mlir import arith
+from ragged_dialect.device_model import WARP
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.points import Point
-from ragged_dialect.lowering.gpu.shuffle import WARP
 from ragged_dialect.lowering.gpu.thread_loops import below
 from ragged_dialect.lowering.gpu.thread_shape import fast_loop
 from ragged_dialect.lowering.gpu.vector_access import VectorAccess, access_of, vector_access, wide_access

@@ -11,6 +11,7 @@ from functools import reduce
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir
+from ragged_dialect.device_model import WARP
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.walk import ops_in
@@ -26,7 +27,6 @@ from ragged_dialect.lowering.gpu.general import FEWER_RESIDENT, LONG_RESIDENT
 from ragged_dialect.lowering.gpu.kernel import REGISTER_BYTES, REGISTERS, REGISTERS_FOR, Kernel
 from ragged_dialect.lowering.gpu.points import Payload, Point
 from ragged_dialect.lowering.gpu.shared_memory import byte_size
-from ragged_dialect.lowering.gpu.shuffle import WARP
 from ragged_dialect.lowering.gpu.status import Guards
 from ragged_dialect.lowering.gpu.thread_loops import below, guarded, with_index
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir, math
+from ragged_dialect.device_model import WARP
 from ragged_dialect.ir import build, flow
-from ragged_dialect.lowering.gpu.shuffle import WARP
 from ragged_dialect.lowering.gpu.thread_loops import below
 
 Ends = Callable[[Any], Any]

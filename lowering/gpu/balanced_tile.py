@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect._mlir import arith, memref
+from ragged_dialect.device_model import WARP
 from ragged_dialect.ir import build, flow
 from ragged_dialect.lowering.exact_sums import loop_with_sums
 from ragged_dialect.lowering.gpu.balanced_merge import MergedItems
@@ -13,7 +14,6 @@ from ragged_dialect.lowering.gpu.balanced_rows import Piece, RowWalk, State
 from ragged_dialect.lowering.gpu.combine import Exchange
 from ragged_dialect.lowering.gpu.combiner import sums_of
 from ragged_dialect.lowering.gpu.points import affine_value
-from ragged_dialect.lowering.gpu.shuffle import WARP
 from ragged_dialect.lowering.gpu.slots import keep, load
 from ragged_dialect.lowering.gpu.thread_loops import conjunction, guarded, is_zero
 

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir
+from ragged_dialect.device_model import WARP
 from ragged_dialect.ir import build, flow
 from ragged_dialect.lowering.gpu.barriers import Access, Barriers
 from ragged_dialect.lowering.gpu.kernel import Kernel
 from ragged_dialect.lowering.gpu.shared_memory import EXCHANGE_BYTES
-from ragged_dialect.lowering.gpu.shuffle import WARP, shuffle_xor
+from ragged_dialect.lowering.gpu.shuffle import shuffle_xor
 from ragged_dialect.lowering.gpu.slots import WIDE, Slots, keep, load
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 

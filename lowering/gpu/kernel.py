@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, gpu, ir, memref, scf
+from ragged_dialect.device_model import ACCESS_BYTES
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
@@ -18,10 +19,6 @@ from ragged_dialect.lowering.buffers import VIEWS, defining_op, is_buffer, is_co
 from ragged_dialect.lowering.gpu.shared_memory import SHARED_BYTES, shared_size
 from ragged_dialect.lowering.gpu.status import Guards
 from ragged_dialect.passes.base import PassFailure
-
-ALIGNMENT = 16
-"""Bytes that the first element of every buffer is aligned to, for accesses of 128 bits; launchers check it. In
-shared memory LLVM takes it for granted, and PTX declares it only where it is written."""
 
 REGISTERS_FOR = 1024
 """Threads that shall fit on a multiprocessor: less, and ptxas keeps too few loads in flight."""
@@ -209,7 +206,7 @@ class Kernel:
 
 
 def _aligned() -> Any:
-    return ir.DictAttr.get({"llvm.align": ir.IntegerAttr.get(build.i64(), ALIGNMENT)})
+    return ir.DictAttr.get({"llvm.align": ir.IntegerAttr.get(build.i64(), ACCESS_BYTES)})
 
 
 def _scalar_key(host: Any) -> Any:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref
+from ragged_dialect.device_model import ACCESS_BYTES
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import is_buffer
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
-from ragged_dialect.lowering.gpu.vector_access import BYTES, VectorAccess
+from ragged_dialect.lowering.gpu.vector_access import VectorAccess
 
 Point = list[Mixed]
 """One index per loop."""
@@ -86,7 +87,7 @@ class Payload:
 
     @staticmethod
     def _alignment(type_: Any) -> dict[str, Any]:
-        size = min(BYTES, type_.shape[0] * type_.element_type.width // 8)
+        size = min(ACCESS_BYTES, type_.shape[0] * type_.element_type.width // 8)
         return {"alignment": ir.IntegerAttr.get(build.i64(), size)}
 
     def _loads(self, point: Point, stored: list[int]) -> list[list[Any] | None]:

@@ -7,13 +7,13 @@ from math import gcd
 from typing import Any
 
 from ragged_dialect._mlir import ir, scf
+from ragged_dialect.device_model import WARP
 from ragged_dialect.ir import build, flow
 from ragged_dialect.lowering.gpu.barriers import Access, Barriers
 from ragged_dialect.lowering.gpu.combine import Exchange
 from ragged_dialect.lowering.gpu.combiner import Combiner, fold_values, sums_of
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.points import Payload, Point
-from ragged_dialect.lowering.gpu.shuffle import WARP
 from ragged_dialect.lowering.gpu.thread_loops import (
     ThreadLoops,
     below,

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir, scf
+from ragged_dialect.device_model import WARP
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.lowering.gpu.barriers import Access
 from ragged_dialect.lowering.gpu.combine import Exchange
-from ragged_dialect.lowering.gpu.shuffle import WARP, shuffle_up
+from ragged_dialect.lowering.gpu.shuffle import shuffle_up
 from ragged_dialect.lowering.gpu.slots import keep, load
 from ragged_dialect.lowering.gpu.thread_loops import below, guarded
 

@@ -6,15 +6,13 @@ from math import prod
 from typing import Any
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.device_model import ACCESS_BYTES
 
 SHARED_BYTES = 48 * 1024
 """Static shared memory of a kernel, on every device."""
 
 EXCHANGE_BYTES = 8 * 1024
 """What temporaries leave: a slot of 8 bytes for every thread of the largest block."""
-
-_ALIGNED = 16
-"""Bytes that shared buffers are aligned to."""
 
 
 def byte_size(type_: Any) -> int:
@@ -26,4 +24,4 @@ def byte_size(type_: Any) -> int:
 
 def shared_size(type_: Any) -> int:
     """Bytes that a buffer of static shape takes of shared memory."""
-    return -(-prod(type_.shape) * byte_size(type_.element_type) // _ALIGNED) * _ALIGNED
+    return -(-prod(type_.shape) * byte_size(type_.element_type) // ACCESS_BYTES) * ACCESS_BYTES

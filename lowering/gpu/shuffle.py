@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir
+from ragged_dialect.device_model import WARP
 from ragged_dialect.ir import build
-
-WARP = 32
 
 
 def _i32() -> Any:

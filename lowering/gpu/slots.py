@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref
+from ragged_dialect.device_model import WARP
 from ragged_dialect.ir import build
 from ragged_dialect.lowering.gpu.kernel import Kernel
 from ragged_dialect.lowering.gpu.shared_memory import byte_size, shared_size
-from ragged_dialect.lowering.gpu.shuffle import WARP
 
 WIDE = 8
 """Bytes of the largest value, and of a place of a slot that holds any."""

@@ -39,7 +39,7 @@ def is_good(status: Any) -> Any:
 
 
 def keep_report(status: Any, record: list[Any]) -> None:
-    """Store a record of five i64 when its number is above 0 and none was kept before."""
+    """Store a record when its number is above 0 and none was kept before."""
     failed = build.more(record[0], 0)
     guard = scf.IfOp(arith.andi(failed, is_good(status)))
     with ir.InsertionPoint(guard.then_block):

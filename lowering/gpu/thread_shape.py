@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from math import prod
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.device_model import WARP
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.vector_access import VectorAccess, vector_access
 
-WARP = 32
 _OUT_WEIGHT = 1.5
 _UNBOUNDED = 1 << 60
 

@@ -7,11 +7,9 @@ from math import gcd
 from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect.device_model import ACCESS_BYTES
 from ragged_dialect.lowering.buffers import defining_op, is_buffer, plain_dim
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
-
-BYTES = 16
-"""Bytes of the widest access of one thread."""
 
 _MOST = 8
 """Elements that a thread has at a time where each is an accumulator, or is combined with larger ones:
@@ -58,7 +56,7 @@ def _width(generic: GenericOp, loop: int) -> int:
         return 1
     accumulates = generic.parallel[loop] and bool(generic.reductions)
     alike = min(sizes) == max(sizes) and not accumulates
-    return BYTES // min(sizes) if alike else min(BYTES // min(sizes), _MOST)
+    return ACCESS_BYTES // min(sizes) if alike else min(ACCESS_BYTES // min(sizes), _MOST)
 
 
 def access_of(generic: GenericOp, loop: int, width: int) -> VectorAccess:

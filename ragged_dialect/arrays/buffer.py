@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect.arrays.spec import DType
-from ragged_dialect.runtime.frames import descriptor, descriptor_array, free, pack_descriptor
+from ragged_dialect.runtime.frames import Owner, descriptor, descriptor_array, pack_descriptor
 
 
 class Buffer:
@@ -33,31 +33,28 @@ class Buffer:
         return self._array
 
 
-class AllocatedBuffer(Buffer):
+class AllocatedBuffer(Owner, Buffer):
     """Memory of a program on the CPU, which nobody looks at between operations: the array is made when
     somebody does, and the memory freed with the last reference."""
 
-    __slots__ = ("_fields",)
+    __slots__ = ("fields",)
 
     def __init__(self, fields: tuple[int, ...], rank: int, dtype: DType) -> None:
         self._array = None
         self._packed = None
-        self._fields = fields
+        self.fields = fields
         self.shape = fields[3 : 3 + rank]
         self.dtype = dtype
-
-    def __del__(self) -> None:
-        free(self._fields[0])
 
     @property
     def packed(self) -> bytes:
         """The memref descriptor."""
         found = self._packed
         if found is None:
-            found = self._packed = pack_descriptor(self._fields)
+            found = self._packed = pack_descriptor(self.fields)
         return found
 
     @property
     def array(self) -> Any:
         """The array, read-only."""
-        return descriptor_array(self, self._fields, self.dtype)
+        return descriptor_array(self, self.fields, self.dtype)

@@ -43,15 +43,17 @@ class LoweredFunction:
 
     def ptx(self, arch: str = "sm_90") -> str:
         """PTX of the kernels for an architecture. CompileError for an unknown one."""
-        from ragged_dialect.compiler.device import ptx_program
+        from ragged_dialect.compiler.device import device_program
+        from ragged_dialect.compiler.frontend import load_program
+        from ragged_dialect.compiler.options import KernelOptions
 
-        return ptx_program(self.source, None, False, arch).kernels
+        return device_program(load_program(self.source), KernelOptions(check=False, arch=arch)).kernels
 
     def _run(self, target: str) -> tuple[dict[str, str], Any]:
         from ragged_dialect.compiler.frontend import load_program
         from ragged_dialect.lowering import pipelines
 
-        module = load_program(self.source)
+        module = load_program(self.source).module
         found: dict[str, str] = {}
         pipeline = pipelines.cpu_pipeline(False) if target == "cpu" else pipelines.gpu_pipeline(False)
         with module.context:

@@ -25,10 +25,11 @@ Run = Callable[[Leaves], list[Any]]
 
 def cpu_run(trace: Trace) -> Run:
     """Runs on the CPU: packed arguments in, a part per result out: a buffer or a number."""
-    from ragged_dialect.compiler.cpu import load_lowered, lower_module
+    from ragged_dialect.compiler.cpu import load_lowered, lower_for_cpu
+    from ragged_dialect.compiler.frontend import Program
 
-    function = load_lowered(lower_module(trace.module, check=False))
-    call = function.prepared(trace.name)
+    function = load_lowered(lower_for_cpu(Program(trace.module), check=False))
+    call = function.packed.named(trace.name)
     packers = tuple(_packer(trace, wanted) for wanted in trace.wanted)
     places: list[tuple[int, int, int, DType]] = []
     at = 0
@@ -89,9 +90,10 @@ def _number_packer(op: str, wanted: int, text: str) -> Pack:
 
 def device_run(trace: Trace, target: str) -> Run:
     """Runs on a GPU or in the emulator: arrays in and out."""
+    from ragged_dialect.compiler.frontend import Program
     from ragged_dialect.execution import compile
 
-    function = compile(trace.module, target=target, check=False)
+    function = compile(Program(trace.module), target=target, check=False)
     wanted = tuple(trace.wanted)
 
     def run(leaves: Leaves) -> list[Any]:
@@ -100,6 +102,7 @@ def device_run(trace: Trace, target: str) -> Run:
             if isinstance(item, Origin):
                 flat += structure_at(leaves, item).parts
             else:
+                check_word(trace.name, leaves[item])
                 flat.append(_array_of(leaves[item]))
         results = function(*flat)
         found = () if results is None else results if isinstance(results, tuple) else (results,)

@@ -6,14 +6,18 @@ from collections.abc import Sequence
 from string import Formatter
 
 from ragged_dialect.checks import CHECK_KINDS, Check
+from ragged_dialect.runtime.status import Status
 
 
 def explain(checks: Sequence[Check]) -> str:
-    """A C function that turns a status record (check number from 1, case, component, two values)
-    into the text that `Check.message` makes of it."""
+    """What is where in a status record, in C, and a function that turns one into the text that `Check.message` makes
+    of it."""
+    entries = [f"STATUS_{name.upper()}" for name in (*Status._fields, "entries")]
     lines = [
+        f"enum {{ {', '.join(entries)} }};",
+        "",
         "static int _explain(const int64_t *status) {",
-        "  const int64_t i = status[2], j = i + 1, a = status[3], b = status[4];",
+        "  const int64_t i = status[STATUS_COMPONENT], j = i + 1, a = status[STATUS_A], b = status[STATUS_B];",
         "  (void)i, (void)j, (void)a, (void)b;",
     ]
     for number, check in enumerate(checks, 1):
@@ -24,7 +28,7 @@ def explain(checks: Sequence[Check]) -> str:
 
 def _case(number: int, check: Check, case: int) -> list[str]:
     whole, placed = (_call(check.template(case, component)) for component in (False, True))
-    condition = f"  if (status[0] == {number} && status[1] == {case})"
+    condition = f"  if (status[STATUS_NUMBER] == {number} && status[STATUS_CASE] == {case})"
     if whole == placed:
         return [f"{condition} return {whole};"]
     return [f"{condition} return i < 0 ? {whole} : {placed};"]

@@ -16,8 +16,6 @@ from ragged_dialect.artifacts.packed_entry import packed_name
 from ragged_dialect.checks import Check
 from ragged_dialect.runtime.signature import Signature
 
-STATUS_ENTRIES = 5
-
 _HELPERS = r"""
 static __thread char _message[512];
 
@@ -146,7 +144,7 @@ def _argument(number: int, argument: Parameter) -> tuple[list[str], str]:
 
 def _returned_struct(signature: Signature, returned: Sequence[Member]) -> list[str]:
     """The struct that MLIR's C interface returns results in."""
-    fields = [f"    int64_t status[{STATUS_ENTRIES}];"] if signature.status else []
+    fields = ["    int64_t status[STATUS_ENTRIES];"] if signature.status else []
     for number, member in enumerate(returned):
         shape = member.part.shape
         kind = c_type(member.part.dtype) if shape is None else "int64_t"
@@ -191,4 +189,4 @@ def _status(signature: Signature) -> list[str]:
     if not signature.status:
         return []
     clear = [f"    {c_name(signature.name)}_free(result);"] if signature.results else []
-    return ["  if (made.status[0] != 0) {", *clear, "    return _explain(made.status);", "  }"]
+    return ["  if (made.status[STATUS_NUMBER] != 0) {", *clear, "    return _explain(made.status);", "  }"]

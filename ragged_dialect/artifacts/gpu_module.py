@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect import checks, errors
+from ragged_dialect import checks, device_model, errors
 from ragged_dialect.artifacts.amalgamation import amalgamate
-from ragged_dialect.compiler.device import KernelOptions, ptx_program
+from ragged_dialect.compiler.device import device_program, wide_kernels
+from ragged_dialect.compiler.frontend import load_program
+from ragged_dialect.compiler.options import KernelOptions
 from ragged_dialect.runtime import (
     arguments,
     gpu,
@@ -24,6 +26,7 @@ from ragged_dialect.runtime import (
     printing,
     program,
     signature,
+    status,
 )
 from ragged_dialect.runtime.signature import Group, Part, dtype_name
 from ragged_dialect.runtime.stored_program import DeviceProgram
@@ -33,6 +36,8 @@ from ragged_dialect.tools.cli import write_output
 RUNTIME = (
     errors,
     checks,
+    device_model,
+    status,
     signature,
     arguments,
     host_numbers,
@@ -125,11 +130,11 @@ def write(
 
     The options are those of `ragged_dialect.compile`. VerifyError, PassError, or CompileError for a
     program that cannot be lowered, an unknown arch. OSError when the file cannot be written."""
-    program, wide = (
-        ptx_program(source, entry, bool(check), arch, fast_math, KernelOptions(narrow, schedule))
-        for narrow in (True, False)
-    )
-    write_output(str(output), module_text(program, wide.kernels, arch, check == "sync"))
+    kernels = KernelOptions(bool(check), True, schedule, arch, fast_math)
+    loaded = load_program(source, entry)
+    wide = wide_kernels(loaded, kernels)
+    program = device_program(loaded, kernels)
+    write_output(str(output), module_text(program, wide(), arch, check == "sync"))
     return Path(output)
 
 

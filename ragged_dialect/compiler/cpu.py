@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ragged_dialect._mlir import execution_engine, ir
 from ragged_dialect.asm.locations import collect
 from ragged_dialect.checks import Check
-from ragged_dialect.compiler.frontend import find_entry, functions, keep_only, load_program, mangle_symbols
+from ragged_dialect.compiler.frontend import load_program
 from ragged_dialect.compiler.memory import call_packed, link_memory, runner
-from ragged_dialect.compiler.signatures import signature_of
 from ragged_dialect.errors import CompileError
 from ragged_dialect.locks import once
 from ragged_dialect.lowering import pipelines
@@ -47,28 +47,13 @@ def lower_for_cpu(
 ) -> Lowered:
     """Lower a function of a program, given as to `compile`, for the CPU. `isa` and `half` are those of
     `pipelines.cpu_pipeline`. Raises VerifyError, CompileError or PassError."""
-    module = load_program(source)
-    with module.context, ir.Location.unknown():
-        keep_only(module, find_entry(module, entry))
-    return lower_module(module, check, isa, half)
-
-
-def lower_module(module: Any, check: bool = True, isa: str = "auto", half: str = "auto") -> Lowered:
-    """Lower a module with one public function in place. It is trusted to be valid."""
-    with module.context, ir.Location.unknown():
-        function = find_entry(module, None)
-        name = function.attributes["sym_name"].value
-        locations = tuple(a.location for a in function.regions[0].blocks[0].arguments)
-        layouts, *rest = pipelines.cpu_pipeline(check, isa, half)
-        layouts.run(module, verify=False)
-        signature = signature_of(functions(module)[name])
-        mangle_symbols(module)
-        for stage in rest:
-            stage.run(module, verify=False)
-        require_valid(module, name)
+    program = load_program(source, entry)
+    module = program.module
+    locations = tuple(argument.location for argument in program.entry.regions[0].blocks[0].arguments)
+    signature = program.lower(*pipelines.cpu_pipeline(check, isa, half))
+    require_valid(module, signature.name)
     checks, labels = checks_of(module), labels_of(module)
-    checked = Signature(signature.name, signature.arguments, signature.results, bool(checks))
-    return Lowered(module, checked, checks, labels, locations)
+    return Lowered(module, replace(signature, status=bool(checks)), checks, labels, locations)
 
 
 def compile_for_cpu(source: Any, entry: str | None, check: bool) -> CpuFunction:

@@ -4,136 +4,101 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import astuple, dataclass, replace
-from pathlib import Path
+from dataclasses import astuple, replace
 from typing import Any
 
-from ragged_dialect._mlir import ir
-from ragged_dialect.asm.module import print_module
-from ragged_dialect.compiler.frontend import find_entry, functions, keep_only, load_program, mangle_symbols
-from ragged_dialect.compiler.signatures import signature_of
+from ragged_dialect.compiler.frontend import Program, load_program
+from ragged_dialect.compiler.options import KernelOptions, Options
 from ragged_dialect.compiler.versions import versions
 from ragged_dialect.errors import CompileError
 from ragged_dialect.locks import once
 from ragged_dialect.lowering import pipelines
 from ragged_dialect.runtime import cache
 from ragged_dialect.runtime.host_loading import load_host_program
-from ragged_dialect.runtime.program import DeviceFunction
+from ragged_dialect.runtime.program import Device, DeviceFunction
 from ragged_dialect.runtime.stored_program import DeviceProgram
 
-Finish = Callable[[str], str]
+MakeDevice = Callable[[DeviceProgram, Callable[[], str]], Device]
+"""Takes a program and what makes its kernels with 64-bit indices."""
 
 
-@dataclass(frozen=True)
-class KernelOptions:
-    """How kernels are made: with `narrow`, for 32-bit indices where a kernel may have them; `schedule` as
-    `ragged-map-parallel` takes it."""
+def compile_for_device(source: Any, entry: str | None, options: Options) -> DeviceFunction:
+    """A function of a program whose kernels a device runs. DeviceError where there is none."""
+    arch, make_device = _DEVICES[options.target](options)
+    kernels = options.kernels(arch)
+    loaded = load_program(source, entry)
+    wide = wide_kernels(loaded, kernels)
+    program = device_program(loaded, kernels)
+    _check_sync(program, options.sync)
+    return DeviceFunction(program.signature, load_host_program(program.host.source), make_device(program, wide))
 
-    narrow: bool = True
-    schedule: str = "auto"
 
-
-def compile_for_emulator(
-    source: Any, entry: str | None, check: bool, sync: str, kernels: KernelOptions
-) -> DeviceFunction:
-    """A function on NumPy arrays whose kernels the emulator runs."""
+def _emulator(options: Options) -> tuple[None, MakeDevice]:
+    """NumPy arrays; the emulator runs LLVM IR."""
     from ragged_dialect.emulator import Emulator
     from ragged_dialect.runtime.emulated import EmulatedDevice
 
-    def build(source: Any, kernels: KernelOptions) -> DeviceProgram:
-        return device_program(source, entry, check, kernels, ["llvm"], _unchanged)
+    def make(program: DeviceProgram, wide: Callable[[], str]) -> Device:
+        emulator = Emulator(program.kernels)
+        return EmulatedDevice(emulator, program.signature.name, program.host, lambda: Emulator(wide()))
 
-    program, wide = build(source, kernels), _wide_kernels(build, source, kernels)
-    _check_sync(program, sync)
-    name = program.signature.name
-    device = EmulatedDevice(Emulator(program.kernels), name, program.host, lambda: Emulator(wide()))
-    return DeviceFunction(program.signature, load_host_program(program.host.source), device)
+    return None, make
 
 
-def compile_for_gpu(
-    source: Any,
-    entry: str | None,
-    check: bool | str,
-    sync: str,
-    kernels: KernelOptions,
-    arch: str | None,
-    fast_math: bool,
-) -> DeviceFunction:
-    """A function on arrays of the GPU that is current. DeviceError where there is none."""
+def _ptx_emulator(options: Options) -> tuple[str, MakeDevice]:
+    """NumPy arrays; the PTX text is launched as on a GPU."""
+    from ragged_dialect.emulator.cupy_stand_in import StandIn
+    from ragged_dialect.emulator.ptx import loader
+    from ragged_dialect.ptx.targets import DEFAULT_ARCH
+    from ragged_dialect.runtime.gpu import HostedDevice
+
+    arch = options.arch or DEFAULT_ARCH
+
+    def make(program: DeviceProgram, wide: Callable[[], str]) -> Device:
+        cupy = StandIn(loader(), re.sub(r"\D", "", arch))
+        return HostedDevice(cupy, program.signature.name, program.kernels, program.host, bool(options.check), wide)
+
+    return arch, make
+
+
+def _gpu(options: Options) -> tuple[str, MakeDevice]:
+    """Arrays of the GPU that is current."""
     from ragged_dialect.ptx.targets import PTX_VERSIONS, ptx_version
     from ragged_dialect.runtime.gpu import CupyDevice
     from ragged_dialect.runtime.gpu_driver import device_arch, require_cupy
 
-    if arch is not None:
-        ptx_version(arch)
+    if options.arch is not None:
+        ptx_version(options.arch)
     cupy = require_cupy()
-    chosen = arch or device_arch(cupy, PTX_VERSIONS)
 
-    def build(source: Any, kernels: KernelOptions) -> DeviceProgram:
-        return ptx_program(source, entry, bool(check), chosen, fast_math, kernels)
+    def make(program: DeviceProgram, wide: Callable[[], str]) -> Device:
+        sync = options.check == "sync"
+        return CupyDevice(cupy, program.signature.name, program.kernels, program.host, sync, wide)
 
-    program, wide = build(source, kernels), _wide_kernels(build, source, kernels)
-    _check_sync(program, sync)
-    device = CupyDevice(cupy, program.signature.name, program.kernels, program.host, check == "sync", wide)
-    return DeviceFunction(program.signature, load_host_program(program.host.source), device)
+    return options.arch or device_arch(cupy, PTX_VERSIONS), make
 
 
-def compile_for_ptx_emulator(
-    source: Any, entry: str | None, check: bool, sync: str, kernels: KernelOptions, arch: str, fast_math: bool
-) -> DeviceFunction:
-    """A function on NumPy arrays whose kernels run as PTX text, launched as on a GPU."""
-    from ragged_dialect.emulator.cupy_stand_in import StandIn
-    from ragged_dialect.emulator.ptx import loader
-    from ragged_dialect.runtime.gpu import HostedDevice
-
-    def build(source: Any, kernels: KernelOptions) -> DeviceProgram:
-        return ptx_program(source, entry, check, arch, fast_math, kernels)
-
-    program, wide = build(source, kernels), _wide_kernels(build, source, kernels)
-    _check_sync(program, sync)
-    cupy = StandIn(loader(), re.sub(r"\D", "", arch))
-    device = HostedDevice(cupy, program.signature.name, program.kernels, program.host, check, wide)
-    return DeviceFunction(program.signature, load_host_program(program.host.source), device)
+_DEVICES: dict[str, Callable[[Options], tuple[str | None, MakeDevice]]] = {
+    "emulator": _emulator,
+    "ptx-emulator": _ptx_emulator,
+    "gpu": _gpu,
+}
+"""By target: the architecture whose PTX the device runs, and the device of a program."""
 
 
-def ptx_program(
-    source: Any,
-    entry: str | None,
-    check: bool,
-    arch: str,
-    fast_math: bool = False,
-    kernels: KernelOptions = KernelOptions(),
-) -> DeviceProgram:
-    """A function of a program with kernels in PTX. CompileError for an unknown arch."""
-    from ragged_dialect.ptx import emit
-    from ragged_dialect.ptx.targets import ptx_version
+def device_program(program: Program, kernels: KernelOptions) -> DeviceProgram:
+    """A program with its kernels, from the cache where it is there."""
+    key = cache.key([program.text, *astuple(kernels), *versions()])
 
-    ptx_version(arch)
-    options = ["ptx", arch, fast_math]
-    return device_program(source, entry, check, kernels, options, lambda ir: emit(ir, arch, fast_math))
+    def make() -> DeviceProgram:
+        stored = _stored(key)
+        if stored is not None:
+            return stored
+        made = _lower(program, kernels)
+        cache.store(key, made.to_bytes())
+        return made
 
-
-def device_program(
-    source: Any, entry: str | None, check: bool, kernels: KernelOptions, options: list[Any], finish: Finish
-) -> DeviceProgram:
-    """A function of a program with its kernels in the form that `finish` makes of LLVM IR; `options`
-    tell that form apart. From the cache where it is there."""
-    module = load_program(source)
-    with module.context, ir.Location.unknown():
-        function = find_entry(module, entry)
-        name = function.attributes["sym_name"].value
-        key = cache.key([print_module(module, generic=True), name, check, *astuple(kernels), *options, *versions()])
-
-        def make() -> DeviceProgram:
-            stored = _stored(key)
-            if stored is not None:
-                return stored
-            keep_only(module, function)
-            program = _lower(module, name, check, kernels, finish)
-            cache.store(key, program.to_bytes())
-            return program
-
-        return once(key, make)
+    return once(key, make)
 
 
 def _stored(key: str) -> DeviceProgram | None:
@@ -144,42 +109,34 @@ def _stored(key: str) -> DeviceProgram | None:
         return None
 
 
-def _lower(module: Any, name: str, check: bool, kernels: KernelOptions, finish: Finish) -> DeviceProgram:
+def _lower(program: Program, kernels: KernelOptions) -> DeviceProgram:
     from ragged_dialect.lowering.gpu.device_modules import gpu_modules
     from ragged_dialect.lowering.gpu.host_program import host_source
     from ragged_dialect.lowering.gpu.translate import kernels_to_llvm, narrow_kernels_to_llvm, narrow_names
 
-    layouts, *rest = pipelines.gpu_pipeline(check, kernels.schedule)
-    layouts.run(module, verify=False)
-    signature = signature_of(functions(module)[name])
-    mangle_symbols(module)
-    for stage in rest:
-        stage.run(module, verify=False)
-    narrow = narrow_names(module) if kernels.narrow else set[str]()
-    host = host_source(module, narrow)
-    if not gpu_modules(module.operation):
-        return DeviceProgram(signature, host, "")
-    translate = narrow_kernels_to_llvm if narrow else kernels_to_llvm
-    return DeviceProgram(signature, host, finish(translate(module)))
+    module = program.module
+    signature = program.lower(*pipelines.gpu_pipeline(kernels.check, kernels.schedule))
+    with module.context:
+        narrow = narrow_names(module) if kernels.narrow else set[str]()
+        host = host_source(module, narrow)
+        if not gpu_modules(module.operation):
+            return DeviceProgram(signature, host, "")
+        text = (narrow_kernels_to_llvm if narrow else kernels_to_llvm)(module)
+    return DeviceProgram(signature, host, _in_ptx(text, kernels))
 
 
-def _wide_kernels(
-    build: Callable[[Any, KernelOptions], DeviceProgram], source: Any, kernels: KernelOptions
-) -> Callable[[], str]:
-    """What makes the kernels with 64-bit indices, which few launches need, from the program as it is now."""
-    kept = _kept(source) if kernels.narrow else source  # without narrow kernels nothing asks for these
-    return lambda: build(kept, replace(kernels, narrow=False)).kernels
+def _in_ptx(llvm_ir: str, kernels: KernelOptions) -> str:
+    if kernels.arch is None:
+        return llvm_ir
+    from ragged_dialect.ptx import emit
+
+    return emit(llvm_ir, kernels.arch, kernels.fast_math)
 
 
-def _kept(source: Any) -> Any:
-    """A program that does not change when a file or a module does."""
-    if isinstance(source, Path):
-        return source.read_bytes()
-    return print_module(source, generic=True) if isinstance(source, ir.Module) else source
-
-
-def _unchanged(text: str) -> str:
-    return text
+def wide_kernels(program: Program, kernels: KernelOptions) -> Callable[[], str]:
+    """What makes the kernels with 64-bit indices, which few launches need."""
+    again = program.again()
+    return lambda: device_program(again(), replace(kernels, narrow=False)).kernels
 
 
 def _check_sync(program: DeviceProgram, sync: str) -> None:

@@ -3,26 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.asm.module import copy_module, load_module
+from ragged_dialect.asm.module import copy_module, load_module, parse_module, print_module
+from ragged_dialect.compiler.signatures import signature_of
 from ragged_dialect.dialect import context as make_context
 from ragged_dialect.errors import CompileError
-from ragged_dialect.lowering import pipelines
+from ragged_dialect.lowering.stage import Stage
+from ragged_dialect.runtime.signature import Signature
 from ragged_dialect.symbols import mangle, spell
 
 
-def load_program(source: Any) -> Any:
-    """The program as a module of its own, verified."""
+@dataclass(frozen=True)
+class Program:
+    """A program on its way to a target: a module of its own, verified, whose only public function is the entry. What
+    lowers it changes the module; `text` is asked for before that."""
+
+    module: Any
+
+    @cached_property
+    def text(self) -> str:
+        """The program in generic form, which another lowering can be made of."""
+        return print_module(self.module, generic=True)
+
+    @property
+    def name(self) -> str:
+        """What the entry is called."""
+        return self.entry.attributes["sym_name"].value
+
+    @property
+    def entry(self) -> Any:
+        """The function that is compiled."""
+        return next(f for f in functions(self.module).values() if _is_public(f))
+
+    def again(self) -> Callable[[], Program]:
+        """What makes the program once more, which keeps its text only."""
+        text = self.text
+        return lambda: Program(parse_module(text, make_context()))
+
+    def lower(self, layouts: Stage, *stages: Stage) -> Signature:
+        """Lower the module in place by the stages of a pipeline, of which the first settles the layouts. Gives the
+        signature of the entry, whose types are still ragged then."""
+        with self.module.context, ir.Location.unknown():
+            layouts.run(self.module, verify=False)
+            signature = signature_of(self.entry)
+            mangle_symbols(self.module)
+            for stage in stages:
+                stage.run(self.module, verify=False)
+        return signature
+
+
+def load_program(source: Any, entry: str | None = None, filename: str = "<program>") -> Program:
+    """The program of a source (as `ragged_dialect.compile` takes it, or loaded before) and the function of a name, or
+    the only public one. VerifyError for what does not verify, CompileError without such a function."""
+    if isinstance(source, Program):
+        return source
+    module = _load(source, filename)
+    with module.context, ir.Location.unknown():
+        _keep_only(module, _find_entry(module, entry))
+    return Program(module)
+
+
+def _load(source: Any, filename: str) -> Any:
     if isinstance(source, ir.Module):
         return copy_module(source)
     if isinstance(source, Path):
         return load_module(source.read_bytes(), make_context(), str(source))
     if not isinstance(source, (str, bytes)):
         raise CompileError(f"expected a program as text, bytes, a path or a module, got {type(source).__name__}")
-    return load_module(source, make_context(), "<program>")
+    return load_module(source, make_context(), filename)
 
 
 def functions(module: Any) -> dict[str, Any]:
@@ -34,10 +87,10 @@ def functions(module: Any) -> dict[str, Any]:
     }
 
 
-def find_entry(module: Any, name: str | None) -> Any:
+def _find_entry(module: Any, name: str | None) -> Any:
     """The function of a name, or the only public one. CompileError when there is none."""
     found = functions(module)
-    public = [n for n, f in found.items() if "sym_visibility" not in f.attributes]
+    public = [n for n, f in found.items() if _is_public(f)]
     if name is None:
         if len(public) != 1:
             raise CompileError(f"expected one public function or the name of an entry, got {len(public)} functions")
@@ -49,7 +102,7 @@ def find_entry(module: Any, name: str | None) -> Any:
     return found[name]
 
 
-def keep_only(module: Any, entry: Any) -> None:
+def _keep_only(module: Any, entry: Any) -> None:
     """Functions that the entry does not reach are removed; the others become private, which says that only
     the entry checks its arguments. CompileError for a call of a function without a body."""
     for function in functions(module).values():
@@ -57,7 +110,7 @@ def keep_only(module: Any, entry: Any) -> None:
             function.attributes["sym_visibility"] = ir.StringAttr.get("private")
     if "sym_visibility" in entry.attributes:
         del entry.attributes["sym_visibility"]
-    pipelines.Stage("entry", "symbol-dce").run(module, verify=False)
+    Stage("entry", "symbol-dce").run(module, verify=False)
     _check_calls(module)
 
 
@@ -71,11 +124,14 @@ def mangle_symbols(module: Any, kept: Callable[[str], bool] | None = None) -> No
         if op.operation.name in ("func.func", "memref.global") and not _is_declaration(op.operation)
     }
     for name in sorted(found, key=len, reverse=True):  # a new name is longer than the old: it is free by now
-        public = "sym_visibility" not in found[name].attributes
-        new = spell(name, lambda n: not kept(n)) if kept is not None and public else mangle(name)
+        new = spell(name, lambda n: not kept(n)) if kept is not None and _is_public(found[name]) else mangle(name)
         if new != name:
             ir.SymbolTable.set_symbol_name(found[name], new)
             ir.SymbolTable.replace_all_symbol_uses(name, new, module.operation)
+
+
+def _is_public(function: Any) -> bool:
+    return "sym_visibility" not in function.attributes
 
 
 def _is_declaration(function: Any) -> bool:

@@ -7,11 +7,12 @@ import mmap
 from functools import cache
 
 from ragged_dialect import locks
+from ragged_dialect.device_model import WARP
 from ragged_dialect.emulator import blocks, checking, collectives, fibers, soft_float
 from ragged_dialect.emulator.context_switch import host_switch, switch_ir
 from ragged_dialect.emulator.jit import Code, provide
 from ragged_dialect.emulator.native import compile_modules
-from ragged_dialect.emulator.state import MAX_ARGUMENTS, MAX_THREADS, STACK_GAP, WARP, Range, State, Thread, Warp
+from ragged_dialect.emulator.state import MAX_ARGUMENTS, MAX_THREADS, STACK_GAP, Range, State, Thread, Warp
 from ragged_dialect.emulator.words import WORD, Struct
 from ragged_dialect.ptx.backend import LOCK
 

@@ -6,7 +6,6 @@ from ragged_dialect.emulator.words import Struct
 
 MAX_THREADS = 1024
 MAX_ARGUMENTS = 512
-WARP = 32
 # Stacks an odd number of cache lines apart: else their tops would fall into one set of the cache.
 STACK_GAP = 320
 

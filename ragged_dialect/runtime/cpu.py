@@ -5,12 +5,62 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ragged_dialect.checks import Check, raise_failed
+from ragged_dialect.checks import Check
 from ragged_dialect.runtime.arguments import Flattener
 from ragged_dialect.runtime.frames import Frame, FrameLayout
 from ragged_dialect.runtime.memory import explained, no_memory
-from ragged_dialect.runtime.prepared import PreparedCall
 from ragged_dialect.runtime.signature import Signature
+from ragged_dialect.runtime.status import raise_failed
+
+
+class PackedFunction:
+    """A compiled function that takes the bytes of its arguments and gives the fields of its results: the shortest way
+    into a program.
+
+    Arguments are packed in order: an array as its memref descriptor (`frames.descriptor`), a number in
+    eight bytes. They are trusted. Arrays must stay alive until the call returns; arrays among the
+    results are descriptors of memory that the caller then owns. Calls from several threads may overlap.
+    """
+
+    def __init__(
+        self, name: str, layout: FrameLayout, checks: Sequence[Check], run: Callable[[int], int], keep: Any
+    ) -> None:
+        """`run` calls the function of a frame and gives the size of an allocation that failed; `name` is what
+        errors call it, `keep` must live as long."""
+        self._name = name
+        self._layout = layout
+        self._checks = checks
+        self._run = run
+        self._keep = keep
+        self._input, self._output, self._status = layout.input, layout.output, layout.status
+        self._read = layout.fields.unpack_from
+        self._free: list[Frame] = []
+
+    def named(self, name: str) -> PackedFunction:
+        """The same function by another name."""
+        return PackedFunction(name, self._layout, self._checks, self._run, self._keep)
+
+    def __call__(self, packed: bytes) -> tuple[Any, ...]:
+        """The fields of the results. RuntimeCheckError for data that a check of the program refuses, which
+        is an IndexError too for an index. AllocationError where there is no memory."""
+        try:
+            frame = self._free.pop()
+        except IndexError:
+            frame = self._layout.make()
+        memory, address = frame
+        memory[self._input] = packed
+        size = self._run(address)
+        if size:
+            raise no_memory(self._name, size)
+        fields = self._read(memory, self._output)
+        self._free.append(frame)
+        if not self._status:
+            return fields
+        results = fields[self._status :]
+        if fields[0]:
+            self._layout.free(results, set())
+            raise_failed(self._checks, fields[: self._status])
+        return results
 
 
 class CpuFunction:
@@ -18,7 +68,7 @@ class CpuFunction:
 
     A ragged argument or result is the tuple of its parts (values, index vectors, extents), a
     scalar a Python number. Results never share memory with arguments; arguments are not written.
-    Calls from several threads may overlap.
+    Calls from several threads may overlap. `packed` is the same for arguments that are packed already.
     """
 
     target = "cpu"
@@ -28,16 +78,9 @@ class CpuFunction:
     ) -> None:
         """`run` calls `entry`, which a frame begins with, and gives the size of an allocation that failed."""
         self.signature = signature
-        self._run = run
-        self._checks = tuple(checks)
-        self._keep = keep
         self._flatten = Flattener(signature)
         self._layout = FrameLayout(signature, entry)
-        self._free_frames: list[Frame] = []
-
-    def prepared(self, name: str) -> PreparedCall:
-        """The same function for arguments that are packed already; `name` is what errors call it."""
-        return PreparedCall(name, self._run, self._layout, self.signature, self._checks, self._keep)
+        self.packed = PackedFunction(signature.name, self._layout, checks, run, keep)
 
     def __call__(self, *arguments: Any) -> Any:
         """Run. ArgumentError for arguments that do not fit, RuntimeCheckError for invalid data,
@@ -46,18 +89,7 @@ class CpuFunction:
         Returns None without results, the result alone when there is one, else a tuple."""
         try:
             flat = self._flatten(arguments)
-            try:
-                frame = self._free_frames.pop()
-            except IndexError:
-                frame = self._layout.make()
-            self._layout.write(frame, flat)
-            size = self._run(frame.address)
-            if size:
-                raise no_memory(self.signature.name, size)
-            status, parts = self._layout.read(frame)
+            parts = self._layout.results(self.packed(self._layout.pack(flat)))
         except MemoryError as error:
             raise explained(self.signature.name, error) from None
-        self._free_frames.append(frame)
-        if status and status[0]:
-            raise_failed(self._checks, status)
         return self.signature.grouped(parts)

@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect import locks
-from ragged_dialect.checks import Check, raise_failed
+from ragged_dialect.checks import Check
+from ragged_dialect.device_model import ACCESS_BYTES
 from ragged_dialect.errors import DeviceError, DeviceMemoryError, EmulatorError
 from ragged_dialect.runtime.arguments import Array, Converter, numpy_arrays
 from ragged_dialect.runtime.host_program import HostProgram
 from ragged_dialect.runtime.narrow import Late, launch_of
 from ragged_dialect.runtime.printing import printer
 from ragged_dialect.runtime.signature import Part
-
-STATUS_ENTRIES = 5
-ALIGNMENT = 16
-"""Bytes that kernels may take every buffer to be aligned to."""
+from ragged_dialect.runtime.status import new_status, raise_failed
 
 _POISON = 0xFF
 _FLOATS = frozenset({"f16", "bf16", "f32", "f64"})
@@ -40,7 +38,7 @@ class EmulatedDevice:
         self._lock = locks.lock()
         self._constants = {name: _aligned(data) for name, data in program.constants.items()}
         self._checks: tuple[Check, ...] = program.checks
-        self._status = np.zeros(STATUS_ENTRIES, np.int64)
+        self._status = new_status()
         self.printer = printer(program.labels)
 
     def explained(self, error: Exception) -> DeviceError:
@@ -49,7 +47,7 @@ class EmulatedDevice:
 
     def arrays(self, part: Part) -> Converter:
         """NumPy arrays; one that is not aligned as kernels expect is copied."""
-        return numpy_arrays(part, ALIGNMENT)
+        return numpy_arrays(part, ACCESS_BYTES)
 
     def call(self, run: Callable[..., tuple[Any, ...]], flat: Sequence[Any]) -> tuple[Any, ...]:
         """Run. RuntimeCheckError when a check failed. One call at a time: there is one emulator."""
@@ -59,7 +57,7 @@ class EmulatedDevice:
     def _call(self, run: Callable[..., tuple[Any, ...]], flat: Sequence[Any]) -> tuple[Any, ...]:
         if not self._checks:
             return run(*flat)
-        self._status = np.zeros(STATUS_ENTRIES, np.int64)
+        self._status = new_status()
         try:
             results = run(*flat, self._status)
         except Exception:  # whatever the host cannot do may be what a failed check warns of
@@ -134,7 +132,7 @@ class EmulatedDevice:
 
 
 def _aligned(data: Array) -> Array:
-    return data if data.ctypes.data % ALIGNMENT == 0 else data.copy()
+    return data if data.ctypes.data % ACCESS_BYTES == 0 else data.copy()
 
 
 def _plain(kind: str) -> Callable[[Any], Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,103 +18,95 @@ import numpy as np
 from ragged_dialect.errors import AllocationError
 from ragged_dialect.runtime import memory
 from ragged_dialect.runtime.signature import Part, Signature, scalar_format
-
-STATUS_ENTRIES = 5
+from ragged_dialect.runtime.status import STATUS_ENTRIES
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _WORD = 8
-_free = memory.free
 
 
 class Frame(NamedTuple):
     """The memory of one call at a time: the function's address, slots, what they point to if that is a
     pointer, descriptors and scalars of the arguments, the struct of the results."""
 
-    words: Any
+    bytes: memoryview
     address: int
 
 
 class FrameLayout:
-    """What is where in the frames of a function; the same for every call."""
+    """What is where in the frames of a function; the same for every call.
+
+    `input` are the bytes of a frame that hold the packed arguments, in their order; `output` is where it holds the
+    struct of the results, with `fields`: `status` ones of the status, where there is one, and the results in
+    their order, an array by the fields of its descriptor."""
 
     def __init__(self, signature: Signature, entry: int) -> None:
         self._entry = entry
         self._arguments = [part for group in signature.arguments for part in group.parts]
         self._results = [part for group in signature.results for part in group.parts]
-        self._status = STATUS_ENTRIES if signature.status else 0
-        self._direct = not self._status and len(self._results) == 1 and self._results[0].shape is None
+        self.status = STATUS_ENTRIES if signature.status else 0
+        self._direct = not self.status and len(self._results) == 1 and self._results[0].shape is None
         formats = [_argument_format(part) for part in self._arguments]
-        self._input = struct.Struct("=" + "".join(formats))
-        self._output = struct.Struct(_result_format(self._results, self._status))
-        slots = len(self._arguments) + bool(self._output.size)
+        self._packed = struct.Struct("=" + "".join(formats))
+        self.fields = struct.Struct(_result_format(self._results, self.status))
+        slots = len(self._arguments) + bool(self.fields.size)
         start = (1 + 2 * slots) * _WORD
         sizes = [struct.calcsize("=" + text) for text in formats]
-        self._starts = [start + sum(sizes[:k]) for k in range(len(sizes) + 1)]
-        self._words = max(1, -(-(self._starts[-1] + self._output.size) // _WORD))
-
-    @property
-    def input(self) -> slice:
-        """Bytes of a frame that hold the packed arguments, in their order."""
-        return slice(self._starts[0], self._starts[-1])
-
-    @property
-    def output(self) -> tuple[int, struct.Struct]:
-        """Where a frame holds the struct of the results, and its fields: the status, where there is
-        one, and the results in their order, an array by the fields of its descriptor."""
-        return self._starts[-1], self._output
+        self._starts = [start + sum(sizes[:k]) for k in range(len(sizes))]
+        self.output = start + self._packed.size
+        self.input = slice(start, self.output)
 
     def make(self) -> Frame:
         """A frame with its pointers in place."""
-        words = (ctypes.c_int64 * self._words)()
+        words = (ctypes.c_int64 * max(1, -(-(self.output + self.fields.size) // _WORD)))()
         base = ctypes.addressof(words)
-        *starts, output = self._starts
-        targets = [(at, part.shape is not None) for at, part in zip(starts, self._arguments, strict=True)]
-        if self._output.size:
-            targets.insert(len(targets) if self._direct else 0, (output, not self._direct))
+        targets = [(at, part.shape is not None) for at, part in zip(self._starts, self._arguments, strict=True)]
+        if self.fields.size:
+            targets.insert(len(targets) if self._direct else 0, (self.output, not self._direct))
         words[0] = self._entry
         for slot, (at, indirect) in enumerate(targets, 1):
             pointer = len(targets) + slot
             words[pointer] = base + at
             words[slot] = base + (pointer * _WORD if indirect else at)
-        return Frame(words, base)
+        return Frame(memoryview(words).cast("B"), base)
 
-    def write(self, frame: Frame, flat: Sequence[Any]) -> None:
-        """Write the arguments of a call; arrays must stay alive until it returns."""
+    def pack(self, flat: Sequence[Any]) -> bytes:
+        """The arguments of a call; arrays must stay alive until it returns."""
         fields: list[Any] = []
         for part, value in zip(self._arguments, flat, strict=True):
             if part.shape is not None:
                 fields += _descriptor(value)
             else:
                 fields.append(value if part.dtype.kind != "V" else np.array(value, part.dtype).tobytes())
-        self._input.pack_into(frame.words, self._starts[0], *fields)
+        return self._packed.pack(*fields)
 
-    def read(self, frame: Frame) -> tuple[tuple[int, ...], list[Any]]:
-        """The status of a call, empty where the function has none, and its flat results: numbers,
-        and arrays that own what the call allocated for them. MemoryError with none of them."""
-        fields = self._output.unpack_from(frame.words, self._starts[-1])
-        at, results, owned = self._status, [], set[int]()
+    def results(self, fields: Sequence[Any]) -> list[Any]:
+        """The flat results of a call: numbers, and arrays that own what it allocated for them. MemoryError with
+        none of them."""
+        results: list[Any] = []
+        owned = set[int]()
         try:
-            for part in self._results:
-                if part.shape is None:
-                    results.append(_scalar(part, fields[at]))
-                    at += 1
-                else:
-                    results.append(_array(part, fields[at : at + 3 + len(part.shape)], owned))
-                    at += 3 + 2 * len(part.shape)
+            for part, given in self._by_part(fields):
+                results.append(_scalar(part, given[0]) if part.shape is None else _array(part, given, owned))
         except MemoryError:
-            self._drop(fields, owned)
+            self.free(fields, owned)
             raise
-        return fields[: self._status], results
+        return results
 
-    def _drop(self, fields: Sequence[Any], owned: set[int]) -> None:
+    def free(self, fields: Sequence[Any], owned: set[int]) -> None:
         """Free what a call allocated for results and no array owns."""
-        at = self._status
+        for part, (allocated, *_) in self._by_part(fields):
+            if part.shape is not None and allocated not in owned:
+                owned.add(allocated)
+                memory.free(allocated)
+
+    def _by_part(self, fields: Sequence[Any]) -> Iterator[tuple[Part, Sequence[Any]]]:
+        """The results with their fields."""
+        at = 0
         for part in self._results:
-            if part.shape is not None and fields[at] not in owned:
-                owned.add(fields[at])
-                _free(fields[at])
-            at += 1 if part.shape is None else 3 + 2 * len(part.shape)
+            end = at + (1 if part.shape is None else 3 + 2 * len(part.shape))
+            yield part, fields[at:end]
+            at = end
 
 
 def _argument_format(part: Part) -> str:
@@ -164,26 +156,29 @@ def number(value: int) -> bytes:
     return value.to_bytes(_WORD, "little", signed=True)
 
 
-def free(address: int) -> None:
-    """Free a buffer that a compiled program allocated."""
-    _free(address)
-
-
 def pack_descriptor(fields: Sequence[int]) -> bytes:
     """The fields of a descriptor as arguments are packed."""
     return struct.pack(f"={len(fields)}q", *fields)
 
 
-class Allocation:
-    """A buffer that a compiled program allocated; freed with the last reference."""
+class Owner:
+    """Whose memory a program on the CPU allocated, the first of the `fields` of a descriptor: it is freed with the
+    last reference."""
 
-    __slots__ = ("address",)
+    __slots__ = ()
+    fields: Sequence[int]
 
-    def __init__(self, address: int) -> None:
-        self.address = address
+    def __del__(self, free: Any = memory.free) -> None:  # kept: when the interpreter exits, modules lose their names
+        free(self.fields[0])
 
-    def __del__(self) -> None:
-        _free(self.address)
+
+class Allocation(Owner):
+    """A buffer that arrays keep."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self, fields: Sequence[int]) -> None:
+        self.fields = fields
 
 
 def descriptor_array(owner: Any, fields: Sequence[int], dtype: np.dtype[Any], writeable: bool = False) -> Array:
@@ -213,40 +208,10 @@ def _scalar(part: Part, value: Any) -> Any:
     return value if part.dtype.kind != "V" else float(np.frombuffer(value, part.dtype)[0])
 
 
-class _Memory:
-    """Memory of the compiled program, as NumPy asks for it."""
-
-    __slots__ = ("__array_interface__",)
-
-    def __init__(self, interface: dict[str, Any]) -> None:
-        self.__array_interface__ = interface
-
-
-class _Owner(_Memory):
-    """A buffer that the compiled program allocated; freed with the last array on it."""
-
-    __slots__ = ("allocated",)
-
-    def __init__(self, allocated: int, interface: dict[str, Any]) -> None:
-        super().__init__(interface)
-        self.allocated = allocated
-
-    def __del__(self) -> None:
-        _free(self.allocated)
-
-
 def _array(part: Part, fields: Sequence[int], owned: set[int]) -> Array:
     """The array of a descriptor. `owned` are the buffers that arrays of this call own already: a
     program may return one buffer several times, results do not share it."""
-    allocated, aligned, offset, *shape = fields
-    data = aligned + offset * part.dtype.itemsize
-    interface = {"data": (data, False), "shape": tuple(shape), "typestr": part.dtype.str, "version": 3}
-    try:
-        if allocated in owned:
-            array = np.array(_Memory(interface))
-        else:
-            owned.add(allocated)
-            array = np.asarray(_Owner(allocated, interface))
-    except ValueError as error:
-        raise _too_big(shape, error) from None
-    return array if array.dtype == part.dtype else array.view(part.dtype)
+    if fields[0] in owned:
+        return descriptor_array(None, fields, part.dtype).copy()
+    owned.add(fields[0])
+    return descriptor_array(Allocation(fields), fields, part.dtype, writeable=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ragged_dialect.device_model import ACCESS_BYTES
 from ragged_dialect.runtime.arguments import (
     Converter,
     MisfitError,
@@ -15,9 +16,6 @@ from ragged_dialect.runtime.arguments import (
     wrong_rank,
 )
 from ragged_dialect.runtime.signature import Part
-
-DEVICE_ALIGNMENT = 16
-"""Bytes that kernels may take every buffer to be aligned to."""
 
 _DEVICE_MEMORY = (2, 3)
 """cudaMemoryTypeDevice, cudaMemoryTypeManaged."""
@@ -59,7 +57,7 @@ class DeviceArrays:
                 raise MisfitError(f"expected an array on device {device}, got one on device {data.device_id}")
             if type(data.mem) is unowned:
                 self._check_pointer(data.ptr, value.size)
-            if not value.flags.c_contiguous or data.ptr % DEVICE_ALIGNMENT:
+            if not value.flags.c_contiguous or data.ptr % ACCESS_BYTES:
                 return value.copy(order="C")
             return value
 

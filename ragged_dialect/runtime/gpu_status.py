@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.checks import Check, raise_failed
+from ragged_dialect.checks import Check
 from ragged_dialect.errors import DeviceError
+from ragged_dialect.runtime.status import new_status, raise_failed
 
-_ENTRIES = 5
-_WORD = 8
 _FIRST_CAPTURABLE = 2
 """Streams below are the default one under its two names, which cannot be captured to a graph."""
 
@@ -27,12 +26,13 @@ class StreamStatus:
     """
 
     def __init__(self, cupy: Any, checks: Sequence[Check], stream: Any) -> None:
-        self.buffer = cupy.zeros(_ENTRIES, np.int64)
+        record = new_status()
+        self.buffer = cupy.zeros(record.shape, record.dtype)
         self._checks = checks
         self._stream = stream
-        self._pinned = cupy.cuda.alloc_pinned_memory(_ENTRIES * _WORD)
-        self._host = np.frombuffer(self._pinned, np.int64, _ENTRIES)
-        self._host[...] = 0
+        self._pinned = cupy.cuda.alloc_pinned_memory(record.nbytes)
+        self._host = np.frombuffer(self._pinned, record.dtype, record.size)
+        self._host[...] = record
         self._event = cupy.cuda.Event(disable_timing=True)
         self._in_graph = False
 

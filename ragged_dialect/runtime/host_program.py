@@ -15,7 +15,7 @@ class HostProgram:
     """What `bind(rt)` in `source` needs beside kernels.
 
     `source` defines `bind(rt)`, which returns `run(*arguments)`: flat arrays and numbers in, a tuple
-    of the same out. With `checks` the last argument is the status, five i64 on the device. `labels`
+    of the same out. With `checks` the last argument is the status record, on the device. `labels`
     are those of `ragged.print`, by number. `reads_back` names the ops that wait for the device.
     """
 

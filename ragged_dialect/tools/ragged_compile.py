@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ragged_dialect.errors import CompileError
 from ragged_dialect.tools.cli import STREAM, SUCCESS, read_input, run_tool, write_output
@@ -50,22 +49,21 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def _compile(options: argparse.Namespace) -> None:
-    from ragged_dialect.asm.module import load_module
-    from ragged_dialect.dialect import context
+    from ragged_dialect.compiler.frontend import load_program
 
     filename = "<stdin>" if options.file == STREAM else options.file
-    module: Any = load_module(read_input(options.file), context(), filename)
+    program = load_program(read_input(options.file), options.entry, filename)
     check = not options.no_check
     if options.target == "cpu":
         from ragged_dialect.artifacts import cpu_library
 
-        cpu_library.write(module, options.entry, Path(options.output), check, options.cpu)
+        cpu_library.write(program, None, Path(options.output), check, options.cpu)
     else:
         from ragged_dialect.artifacts import gpu_module
 
         gpu_module.write(
-            module,
-            options.entry,
+            program,
+            None,
             options.output,
             check,
             arch=options.target,

@@ -72,16 +72,15 @@ def _threads(count: int | None) -> Generator[None]:
 
 
 def _execute(options: argparse.Namespace) -> None:
-    from ragged_dialect.asm.module import load_module
-    from ragged_dialect.dialect import context
+    from ragged_dialect.compiler.frontend import load_program
     from ragged_dialect.execution import compile
     from ragged_dialect.tools import run_results
     from ragged_dialect.tools.run_inputs import read_arguments
 
     filename = "<stdin>" if options.file == STREAM else options.file
-    module = load_module(read_input(options.file), context(), filename)
+    program = load_program(read_input(options.file), options.entry, filename)
     check = False if options.no_check else "sync"
-    function = compile(module, options.entry, options.target, check, arch=options.arch, schedule=options.schedule)
+    function = compile(program, target=options.target, check=check, arch=options.arch, schedule=options.schedule)
     if options.target == "auto":
         print(f"target: {function.target}", file=sys.stderr)
     returned = function(*read_arguments(function.signature, options.inputs))

@@ -48,7 +48,8 @@ def install(allocator: Allocator) -> None:
     """Let programs and their results use an allocator."""
     assert not linked._made, "programs were compiled before"
     memory.allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(allocator.allocate)
-    memory.free = frames._free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(allocator.free)
+    memory.free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(allocator.free)
+    frames.Owner.__del__.__defaults__ = (memory.free,)
 
 
 class FailingAllocator:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from support.schedule_programs import PROGRAMS
 
-from ragged_dialect.compiler.device import KernelOptions, ptx_program
+from ragged_dialect.compiler.device import device_program
+from ragged_dialect.compiler.frontend import load_program
+from ragged_dialect.compiler.options import KernelOptions
 from ragged_dialect.emulator.cupy_stand_in import StandIn
 from ragged_dialect.emulator.ptx import loader
 from ragged_dialect.runtime.gpu import HostedDevice
@@ -24,7 +26,7 @@ OFFSETS = np.array([0, 3, 3, 43, 44, 51])
 def built(name: str) -> DeviceProgram:
     """A schedule program for sm_90, with 64-bit indices."""
     text = PROGRAMS[name].text("f32", WIDTH)
-    return ptx_program(text, None, True, "sm_90", kernels=KernelOptions(narrow=False))
+    return device_program(load_program(text), KernelOptions(narrow=False, arch="sm_90"))
 
 
 def outcome(name: str, ptx: str, strict: bool = True) -> Any:

@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ragged_dialect.compiler.device import KernelOptions, device_program
+from ragged_dialect.compiler.device import device_program
+from ragged_dialect.compiler.frontend import load_program
+from ragged_dialect.compiler.options import KernelOptions
 from ragged_dialect.emulator.cupy_stand_in import StandIn
 from ragged_dialect.emulator.ptx import loader
 from ragged_dialect.ptx import emit
@@ -24,7 +26,7 @@ def variants(source: Any, entry: str | None = None) -> Iterator[tuple[str, Devic
     places of shared variables where there are none."""
     seen: set[tuple[str, bool]] = set()
     for narrow in (True, False):
-        program = device_program(source, entry, True, KernelOptions(narrow), ["llvm"], lambda llvm_ir: llvm_ir)
+        program = device_program(load_program(source, entry), KernelOptions(narrow=narrow))
         host = load_host_program(program.host.source)
         for arch in ARCHS:
             ptx = emit(program.kernels, arch)

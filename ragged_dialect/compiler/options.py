@@ -1,0 +1,61 @@
+"""What `compile` takes beside a program, checked where it comes in and handed on as one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ragged_dialect.errors import CompileError
+
+TARGETS = ("cpu", "gpu", "emulator", "ptx-emulator", "auto")
+_CHECKS = (True, False, "sync")
+_SYNC = ("allow", "forbid")
+
+
+@dataclass(frozen=True)
+class KernelOptions:
+    """What kernels depend on beside their program: whether it has its run-time checks, with `narrow` 32-bit indices
+    where a kernel may have them, `schedule` as `ragged-map-parallel` takes it. They are PTX for `arch`, maybe with
+    approximate functions, or without one LLVM IR. CompileError for an unknown arch."""
+
+    check: bool = True
+    narrow: bool = True
+    schedule: str = "auto"
+    arch: str | None = None
+    fast_math: bool = False
+
+    def __post_init__(self) -> None:
+        from ragged_dialect.ptx.targets import ptx_version
+
+        if self.arch is not None:
+            ptx_version(self.arch)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of `compile`. CompileError for those that do not fit."""
+
+    target: str = "cpu"
+    check: bool | str = True
+    arch: str | None = None
+    sync: str = "allow"
+    fast_math: bool = False
+    schedule: str = "auto"
+    index_bits: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.target not in TARGETS:
+            raise CompileError(f"expected a target among {', '.join(TARGETS)}, got '{self.target}'")
+        if self.check not in _CHECKS:
+            raise CompileError(f"expected True, False or 'sync' for check, got {self.check!r}")
+        if self.sync not in _SYNC:
+            raise CompileError(f"expected 'allow' or 'forbid' for sync, got {self.sync!r}")
+        if self.index_bits not in (None, 32, 64):
+            raise CompileError(f"expected 32 or 64 index bits, got {self.index_bits}")
+        if self.arch is not None and self.target in ("cpu", "emulator"):
+            raise CompileError(f"expected no arch for target '{self.target}', got '{self.arch}'")
+
+    def kernels(self, arch: str | None) -> KernelOptions:
+        """How kernels are made, in PTX for an architecture or in LLVM IR: that of the emulator, whose indices have
+        64 bits unless they are to have 32."""
+        narrow = self.index_bits == 32 or (arch is not None and self.index_bits is None)
+        return KernelOptions(bool(self.check), narrow, self.schedule, arch, self.fast_math)
