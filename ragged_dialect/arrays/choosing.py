@@ -22,9 +22,8 @@ from ragged_dialect.arrays.rearranging import pick_each, rearranged, relaid
 from ragged_dialect.arrays.structures import contiguous, prefix
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, LayoutError
-from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import vectors
 
 
 def stepped(x: Tensor, dim: int, start: Any, stop: Any, step: int) -> Tensor:

@@ -18,9 +18,8 @@ from ragged_dialect.arrays.axes import NestedAxis
 from ragged_dialect.arrays.gathering import take_rows
 from ragged_dialect.arrays.structures import prefix
 from ragged_dialect.arrays.tensor import Tensor
-from ragged_dialect.ir import build, flow, shapes
+from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import vectors
 from ragged_dialect.types import vector_type
 
 INT64 = np.dtype(np.int64)

@@ -38,9 +38,8 @@ from ragged_dialect.arrays.structures import contiguous
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import known
 from ragged_dialect.errors import ArgumentError, AxisError, LayoutError
-from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import vectors
 
 INT64 = np.dtype(np.int64)
 

@@ -18,9 +18,8 @@ from ragged_dialect.arrays.structures import contiguous, of_value, prefix
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.ufuncs import astype, resolve
 from ragged_dialect.errors import ArgumentError, LayoutError
-from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import vectors
 
 
 @operation("concat")

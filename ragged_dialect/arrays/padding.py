@@ -21,9 +21,8 @@ from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import known
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.generic import loop_index
-from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import vectors
 
 
 @operation("to_padded")

@@ -22,9 +22,8 @@ from ragged_dialect.arrays.structures import batch_axis, contiguous, prefix
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.trace import element_type
 from ragged_dialect.generic import loop_index
-from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import vectors
 from ragged_dialect.types import dense_type
 
 Index = Callable[[Any, Any], Any]
