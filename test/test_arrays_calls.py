@@ -11,7 +11,7 @@ import pytest
 from support.components import array, assert_components, components, nested
 
 import ragged_dialect as rg
-from ragged_dialect.arrays.operators import OPERATIONS, Operators
+from ragged_dialect.arrays.methods import OPERATIONS, Operators
 
 X = array((3, 0, 2))
 W = np.arange(4, dtype=np.float32)

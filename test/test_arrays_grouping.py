@@ -10,9 +10,9 @@ import pytest
 from support.nested_lists import assert_mapped, assert_reduced, by_index, elements, groups
 
 import ragged_dialect as rg
-from ragged_dialect.arrays.axes import NestedAxis
-from ragged_dialect.arrays.structures import prefix
-from ragged_dialect.arrays.trace import tracing
+from ragged_dialect.arrays.tracing.axes import NestedAxis
+from ragged_dialect.arrays.tracing.trace import tracing
+from ragged_dialect.arrays.tracing.wrap import prefix
 
 SEEDS = (0, 1, None)
 """Of random structures; None has no component."""

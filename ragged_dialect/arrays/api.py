@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from ragged_dialect.arrays.arg_reductions import argmax, argmin
-from ragged_dialect.arrays.array import RaggedArray
-from ragged_dialect.arrays.attending import attention
-from ragged_dialect.arrays.choosing import gather
-from ragged_dialect.arrays.choosing import keep as boolean_mask
 from ragged_dialect.arrays.convert.arrow_array import from_arrow
 from ragged_dialect.arrays.convert.awkward_array import from_awkward
 from ragged_dialect.arrays.convert.dlpack import from_dlpack
 from ragged_dialect.arrays.convert.npz import load_npz, save_npz
+from ragged_dialect.arrays.convert.padded import from_padded, to_padded
 from ragged_dialect.arrays.convert.torch_nested import from_torch_nested
-from ragged_dialect.arrays.function import compilations
-from ragged_dialect.arrays.indexing import take_along as take
-from ragged_dialect.arrays.jit import jit
-from ragged_dialect.arrays.joining import chunk, concat, stack
-from ragged_dialect.arrays.making import (
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.creation import (
     assume_valid,
     empty_like,
     from_lengths,
@@ -27,11 +20,7 @@ from ragged_dialect.arrays.making import (
     narrow,
     ragged,
 )
-from ragged_dialect.arrays.normalizing import layer_norm, log_softmax, logsumexp, rms_norm, softmax
-from ragged_dialect.arrays.padding import from_padded, to_padded
-from ragged_dialect.arrays.products import einsum, matmul, transposed_matmul
-from ragged_dialect.arrays.scanning import cumsum
-from ragged_dialect.arrays.shaping import (
+from ragged_dialect.arrays.index.dims import (
     compact,
     merge,
     partition,
@@ -42,7 +31,18 @@ from ragged_dialect.arrays.shaping import (
     transpose,
     unsqueeze,
 )
-from ragged_dialect.arrays.ufuncs import UFUNCS, astype, clip, erf, rsqrt, where
+from ragged_dialect.arrays.index.getitem import take_along as take
+from ragged_dialect.arrays.index.select import gather
+from ragged_dialect.arrays.index.select import keep as boolean_mask
+from ragged_dialect.arrays.ops.argmax import argmax, argmin
+from ragged_dialect.arrays.ops.attention import attention
+from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, clip, erf, rsqrt, where
+from ragged_dialect.arrays.ops.join import chunk, concat, stack
+from ragged_dialect.arrays.ops.matmul import einsum, matmul, transposed_matmul
+from ragged_dialect.arrays.ops.normalise import layer_norm, log_softmax, logsumexp, rms_norm, softmax
+from ragged_dialect.arrays.ops.scan import cumsum
+from ragged_dialect.arrays.tracing.function import compilations
+from ragged_dialect.arrays.tracing.jit import jit
 
 __all__ = [
     "UFUNCS",

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.arrays import storage
-from ragged_dialect.arrays.arguments import check_untiled
-from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.convert.nesting import positions
-from ragged_dialect.arrays.structure import Structure
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.arguments import check_untiled
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.errors import ArgumentError, RaggedError, RuntimeCheckError
 from ragged_dialect.layout import Layout
 

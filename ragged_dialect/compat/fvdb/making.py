@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.api import RaggedArray, compact, from_lengths, from_offsets, from_row_ids, ragged
-from ragged_dialect.arrays.arguments import check_ragged, listed
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.arguments import check_ragged, listed
 from ragged_dialect.errors import ArgumentError, LayoutError, RuntimeCheckError
 
 LAYOUTS = ("dr", "drr")

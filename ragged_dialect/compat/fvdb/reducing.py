@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect.arrays import storage
 from ragged_dialect.arrays.api import RaggedArray, from_lengths, unsqueeze
-from ragged_dialect.arrays.operators import OPERATIONS
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.methods import OPERATIONS
 from ragged_dialect.compat.fvdb.shaping import data_axis
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from ragged_dialect.arrays.api import RaggedArray, compact, from_lengths, from_offsets, gather, merge, squeeze
-from ragged_dialect.arrays.arguments import integer, listed
+from ragged_dialect.arrays.core.arguments import integer, listed
 from ragged_dialect.compat.fvdb.making import check_conform, of_tensor
 from ragged_dialect.errors import AxisError, RangeError
 
