@@ -7,16 +7,17 @@ from typing import Any
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith
 from ragged_dialect.arrays.core.arguments import check_untiled
-from ragged_dialect.arrays.index.dims import restored, structured
-from ragged_dialect.arrays.index.gather import kept_rows, take_rows
+from ragged_dialect.arrays.index.dims import restored
+from ragged_dialect.arrays.index.levels import structured
+from ragged_dialect.arrays.index.rows import kept_rows, take_rows
 from ragged_dialect.arrays.ops.reduce import reduce
 from ragged_dialect.arrays.ops.statistics import INT64
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.agreement import equal_extents
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.elements import BOOL, compare, convert, select
-from ragged_dialect.arrays.tracing.function import operation
 from ragged_dialect.arrays.tracing.leaves import dense_leaf, is_dense
+from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import known
 from ragged_dialect.errors import ArgumentError

@@ -105,7 +105,7 @@ def _checked(parts: _Parts, op: str, library: str) -> RaggedArray:
 def _values(parts: _Parts, rank: int) -> Array:
     found, name = parts.array("values", "biuf", rank), parts.text("dtype")
     if name == "bfloat16" and found.dtype == np.int16:
-        import ml_dtypes
+        import ml_dtypes  # start-up time
 
         return np.ascontiguousarray(found).view(ml_dtypes.bfloat16)
     if found.dtype.name != name:

@@ -15,7 +15,7 @@ from typing import Any, cast, get_args
 
 import numpy as np
 
-from ragged_dialect.arrays.methods import Operators
+from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.errors import ArgumentError, AxisError, LayoutError, RuntimeCheckError
 from ragged_dialect.layout import Layout
 
@@ -57,7 +57,7 @@ def listed(op: str, what: str, value: Any) -> Sequence[Any]:
 
 def check_ragged(op: str, x: Any) -> None:
     """ArgumentError for what is no ragged array, nor a traced value."""
-    if not isinstance(x, Operators):
+    if not isinstance(x, Value):
         raise ArgumentError(f"{op}: expected a ragged array, got {type(x).__name__}")
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, SupportsIndex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.core.buffer import Buffer
 from ragged_dialect.arrays.core.spec import DType, Spec, spec
 from ragged_dialect.arrays.core.structure import Structure, row_ids_of
-from ragged_dialect.arrays.methods import Operators
+from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.layout import RAGGED, Layout, Shape
+
+if TYPE_CHECKING:
+    from ragged_dialect.arrays.methods import ArrayMethods
+else:
+    ArrayMethods = object
 
 
 class Stored(NamedTuple):
@@ -23,7 +28,7 @@ class Stored(NamedTuple):
     vectors: tuple[Any, ...]
 
 
-class RaggedArray(Operators):
+class RaggedArray(Value, ArrayMethods):
     """A ragged array. Its values lie in one dense array with one dim per storage axis; the nesting of
     every axis of several levels is a `Structure`. Immutable; operations give new arrays, and share
     memory where the result is a view.
@@ -224,73 +229,11 @@ class RaggedArray(Operators):
         assert extent is not None
         return extent
 
-    def __iter__(self) -> Iterator[Any]:
-        from ragged_dialect.arrays.core.components import components
-
-        return iter(components(self))
-
-    def __contains__(self, number: Any) -> bool:
-        return bool((self == number).any())
-
-    def unbind(self) -> list[Any]:
-        """The components of dim 0: arrays that share memory with this one."""
-        from ragged_dialect.arrays.core.components import components
-
-        return components(self)
-
-    def tolist(self) -> list[Any]:
-        """Nested lists of Python numbers."""
-        from ragged_dialect.arrays.convert.lists import nested_lists
-
-        return nested_lists(self)
-
-    def __repr__(self) -> str:
-        from ragged_dialect.arrays.convert.lists import text
-
-        return text(self)
-
-    def _repr_html_(self) -> str:
-        from ragged_dialect.arrays.convert.picture import picture
-
-        return picture(self)
-
     def __bool__(self) -> bool:
         raise ArgumentError("expected one truth value, got a ragged array (use any() or all())")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         raise ArgumentError("expected a dense array, got a ragged one (use to_padded, values or tolist)")
-
-    # Leaving --------------------------------------------------------------------------------------
-
-    def to(self, device: Any) -> RaggedArray:
-        """The array on `cpu`, `cuda` or `cuda:0`; itself where it is there. DeviceError without CuPy."""
-        from ragged_dialect.arrays.convert.device import moved
-
-        return moved(self, device)
-
-    def to_awkward(self) -> Any:
-        """The array as an `awkward.Array` that shares its memory; see `convert.awkward_array`."""
-        from ragged_dialect.arrays.convert.awkward_array import to_awkward
-
-        return to_awkward(self)
-
-    def to_arrow(self, *, large: bool = True) -> Any:
-        """The array as a `pyarrow.Array` that shares its memory; see `convert.arrow_array`."""
-        from ragged_dialect.arrays.convert.arrow_array import to_arrow
-
-        return to_arrow(self, large=large)
-
-    def to_torch_nested(self) -> Any:
-        """The array as a nested tensor of layout `torch.jagged` that shares its memory; see
-        `convert.torch_nested`."""
-        from ragged_dialect.arrays.convert.torch_nested import to_torch_nested
-
-        return to_torch_nested(self)
-
-    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
-        from ragged_dialect.arrays.convert.pickled import reduced
-
-        return reduced(self, int(protocol))
 
 
 def _compacted(x: RaggedArray) -> RaggedArray:

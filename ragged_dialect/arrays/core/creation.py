@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from ragged_dialect.arrays.core import storage, validation
 from ragged_dialect.arrays.core.arguments import check_ragged, integer
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.structure import Structure, offsets_of
-from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 
 
@@ -139,93 +137,10 @@ def narrow(dense: Any, start: Any, length: Any) -> RaggedArray:
     return RaggedArray.of(made, axes, op="narrow", check=False)
 
 
-def ragged(components: Iterable[Any], dtype: Any = None) -> RaggedArray:
-    """A ragged array of nested lists whose innermost items are arrays, or lists of numbers.
-
-    `rg.ragged([a, b])` of arrays [n, …] has one ragged dim; a list of lists of arrays has two. Lists of
-    numbers are vectors, ragged arrays lists of their components, and any iterable is a list. The values are
-    copied. ArgumentError for lists of different depth, for arrays with different dense extents, for what is
-    no list, and for nothing at all, whose shape nobody knows."""
-    items = _listed(components, 0)
-    if not _is_list(items) and not getattr(items, "ndim", 0):
-        raise ArgumentError(f"ragged: expected nested lists of arrays, got {type(items).__name__}")
-    counts: list[list[int]] = [[] for _ in range(_depth(items))]
-    found = _collect(items, 0, counts)
-    if not found:
-        raise ArgumentError("ragged: expected at least one array, got none (use from_offsets)")
-    first = next((leaf for leaf in found if leaf is not None), np.zeros(0))
-    leaves = [first[:0] if leaf is None else leaf for leaf in found]
-    for leaf in leaves:
-        if leaf.ndim == 0 or leaf.ndim != first.ndim or leaf.shape[1:] != first.shape[1:]:
-            wanted = ", ".join(["n", *map(str, first.shape[1:])])
-            raise ArgumentError(f"ragged: expected arrays of shape [{wanted}], got {list(leaf.shape)}")
-    xp = storage.namespace(first)
-    values = xp.concatenate(leaves)
-    lengths = [np.asarray(c, np.int64) for c in counts[1:]] + [np.asarray([leaf.shape[0] for leaf in leaves], np.int64)]
-    made = storage.give(values if dtype is None else values.astype(storage.dtype_of(dtype)), _library(items))
-    return from_lengths(made, *(xp.asarray(v) for v in lengths))
-
-
-_NUMBERS = (int, float, bool)
-
-
-_DEEPEST = 64
-"""Lists inside one another, as NumPy's dims; what yields itself has no end."""
-
-
-def _listed(items: Any, depth: int) -> Any:
-    """Ragged arrays, ranges, generators and other iterables as lists."""
-    if storage.library(items) is not None or isinstance(items, (str, bytes)) or not isinstance(items, Iterable):
-        return items
-    if depth > _DEEPEST:
-        raise ArgumentError(f"ragged: expected lists at most {_DEEPEST} deep, got deeper ones")
-    if hasattr(items, "indptr"):
-        raise ArgumentError(f"ragged: expected lists, got {type(items).__name__} (use from_offsets(x.data, x.indptr))")
-    if isinstance(items, RaggedArray):
-        return [_listed(item, depth + 1) for item in items.unbind()]
-    own = cast(Sequence[Any], items) if isinstance(items, (list, tuple)) else list(cast(Iterable[Any], items))
-    return own if all(type(item) in _NUMBERS for item in own) else [_listed(item, depth + 1) for item in own]
-
-
-def _library(components: Any) -> str:
-    while isinstance(components, (list, tuple)):
-        components = next((c for c in components if not isinstance(c, (list, tuple)) or c), 0)
-    return storage.library(components) or "numpy"
-
-
-def _depth(items: Any) -> int:
-    """How many lists are around an array, or a list of numbers."""
-    return 1 + max((_depth(item) for item in items if _is_list(item) and _holds_more(item)), default=0)
-
-
-def _collect(items: Any, depth: int, counts: list[list[int]]) -> list[Any]:
-    """Arrays in order, None for an empty list of numbers, whose shape and dtype are those of the others;
-    `counts[k]` gets the length of every list of depth k."""
-    counts[depth].append(len(items))
-    found: list[Any] = []
-    for item in items:
-        if depth + 1 == len(counts):
-            found.append(None if _is_list(item) and not item else storage.take(item))
-        elif _is_list(item) and (not item or _holds_more(item)):
-            found += _collect(item, depth + 1, counts)
-        else:
-            raise ArgumentError(f"ragged: expected arrays inside {len(counts)} lists, got one inside {depth + 1}")
-    return found
-
-
-def _is_list(item: Any) -> bool:
-    return isinstance(item, (list, tuple))
-
-
-def _holds_more(item: Any) -> bool:
-    """Whether a list holds arrays or lists, not numbers. An empty list is an empty vector."""
-    return any(isinstance(i, (list, tuple)) or (storage.library(i) is not None and storage.take(i).ndim) for i in item)
-
-
 def _check_array(op: str, x: Any, instead: str) -> None:
     """ArgumentError for what is no ragged array; within traced code with what to do instead."""
     check_ragged(op, x)
-    if isinstance(x, Tensor):
+    if not isinstance(x, RaggedArray):  # a traced value
         x.refuse(op, instead)
 
 

@@ -47,3 +47,6 @@ def spec(
 
 BOOL, INT, FLOAT = (spec(Layout(()), (), np.dtype(kind), weak=True) for kind in (np.bool_, np.int64, np.float64))
 """Specs of Python numbers."""
+
+NUMBERS: dict[type, Spec] = {bool: BOOL, int: INT, float: FLOAT}
+"""The same by type."""

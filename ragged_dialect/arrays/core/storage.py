@@ -72,7 +72,7 @@ def _from_torch(tensor: Any) -> Any:
     if tensor.device.type != "cpu":
         raise ArgumentError(f"expected a tensor on a CPU or CUDA device, got {tensor.device}")
     if tensor.dtype == torch.bfloat16:
-        import ml_dtypes
+        import ml_dtypes  # start-up time
 
         return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
     return tensor.numpy()
@@ -82,7 +82,7 @@ def give(array: Any, kind: str) -> Any:
     """NumPy's or CuPy's array as one of a library."""
     if kind != "torch":
         return array
-    import torch  # pyright: ignore[reportMissingImports]
+    import torch  # pyright: ignore[reportMissingImports]  # optional package
 
     if not isinstance(array, np.ndarray):
         return torch.from_dlpack(array)
@@ -188,7 +188,7 @@ def to_gpu(array: Any, number: int) -> Any:
 
 def _cupy() -> ModuleType:
     try:
-        import cupy  # pyright: ignore[reportMissingImports]
+        import cupy  # pyright: ignore[reportMissingImports]  # optional package
     except ImportError as error:
         raise DeviceError(f"expected CuPy for arrays on a GPU, got none ({error})") from error
     return cupy

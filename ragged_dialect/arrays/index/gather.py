@@ -1,172 +1,117 @@
-"""Rows by index vectors: windows, gathers of components and of storage rows, kept rows of a mask.
-
-Vectors are MLIR values `tensor<?xi64>`; positions are those of a storage axis.
-"""
+"""Elements, or inner lists, of every component: by a ragged mask, by a ragged or dense index, in steps."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect import builders, generic
-from ragged_dialect._mlir import arith, ir, tensor
-from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, shape_of
-from ragged_dialect.arrays.tracing.elements import compare, select
+from ragged_dialect import builders
+from ragged_dialect._mlir import tensor
+from ragged_dialect.arrays.index.reorder import pick_each, rearranged, relaid
+from ragged_dialect.arrays.index.rows import (
+    component_lengths,
+    component_starts,
+    kept_rows,
+    row_ids,
+    slice_bounds,
+    wrapped,
+)
+from ragged_dialect.arrays.tracing.agreement import batch_extent
+from ragged_dialect.arrays.tracing.axes import NestedAxis
+from ragged_dialect.arrays.tracing.elements import BOOL
+from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.trace import element_type
-from ragged_dialect.errors import LayoutError
-from ragged_dialect.generic import loop_index
-from ragged_dialect.ir import build, flow, shapes, vectors
+from ragged_dialect.arrays.tracing.wrap import contiguous
+from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.types import dense_type
 
 
-def with_axis(x: Tensor, number: int, axis: Axis, storage: Any = None) -> Tensor:
-    """The tensor with another axis, and perhaps other values."""
-    axes = [*x.axes[:number], axis, *x.axes[number + 1 :]]
-    return x.trace.assembled(x.storage if storage is None else storage, axes, x.dtype)
-
-
-def ragged_level(x: Tensor, dim: int) -> tuple[int, int, NestedAxis]:
-    """Axis number, level and axis of a ragged dim. LayoutError for another dim."""
-    number, level = x.place(dim)
-    axis = x.axes[number]
-    if not isinstance(axis, NestedAxis) or axis.letters[level] not in RAGGED:
-        raise LayoutError(f'{x.trace.op}: expected a ragged dim, got dim {dim} of layout "{x.layout}"')
-    return number, level, axis
-
-
-def window(x: Tensor, dim: int, starts: Any, lengths: Any) -> Tensor:
-    """A ragged dim with other starts and lengths, one per component: a view."""
-    number, level, axis = ragged_level(x, dim)
-    count = sum({"r": 1, "w": 2}.get(c, 0) for c in axis.letters[:level])
-    after = count + (2 if axis.letters[level] == "w" else 1)
-    letters = f"{axis.letters[:level]}w{axis.letters[level + 1 :]}"
-    made = NestedAxis(
-        letters, [*axis.vectors[:count], starts, lengths, *axis.vectors[after:]], explicit_extents(x, number)
+def stepped(x: Tensor, dim: int, start: Any, stop: Any, step: int) -> Tensor:
+    """Every `step`-th element, or inner list, of every component of a ragged dim, as Python slices."""
+    x = contiguous(x)
+    lengths = component_lengths(x, dim)
+    count = shapes.dim(lengths, 0)
+    first = vectors.generate(count, lambda q: slice_bounds(shapes.load(lengths, q), start, stop, step)[0])
+    offsets = vectors.scan(
+        vectors.generate(count, lambda q: slice_bounds(shapes.load(lengths, q), start, stop, step)[1])
     )
-    return with_axis(x, number, made)
+    made = relaid(x, dim, offsets)
+    ids, starts = row_ids(x, made), component_starts(x, dim)
+
+    def position(k: Any) -> Any:
+        q = shapes.load(ids, k)
+        within = build.sub(k, shapes.load(offsets, q))
+        return build.add(build.add(shapes.load(starts, q), shapes.load(first, q)), build.mul(within, step))
+
+    return rearranged(x, dim, vectors.generate(vectors.last(offsets), position), made)
 
 
-def explicit_extents(x: Tensor, number: int) -> list[Any]:
-    """Extents of an axis, with values for all dense levels but the one that a vector's size gives."""
-    axis = x.axes[number]
-    assert isinstance(axis, NestedAxis)
-    first = x.layout.dims(number)[0]
-    gives = axis.letters[1] in RAGGED
-    return [
-        build.value(x.extent(first + at)) if c == "d" and not (gives and at == 0) else extent
-        for at, (c, extent) in enumerate(zip(axis.letters, axis.extents, strict=True))
-    ]
-
-
-def component_starts(x: Tensor, dim: int) -> Any:
-    """Where the components of a ragged dim start, by parent position."""
-    return builders.starts(x.value, dim)
-
-
-def component_lengths(x: Tensor, dim: int) -> Any:
-    """Lengths of the components of a ragged dim, by parent position."""
-    return builders.lengths(x.value, dim, stored=True)
-
-
-def wrapped(index: Any, extent: Any) -> Any:
-    """An index that counts from the end when it is negative."""
-    negative = compare("lt", index, build.value(0))
-    return select(negative, build.add(index, extent), index)
-
-
-def clamped(bound: Any, extent: Any) -> Any:
-    """A bound of a slice as Python reads it: from the end when negative, moved into [0, extent]."""
-    return build.minimum(build.maximum(wrapped(bound, extent), 0), extent)
-
-
-def take_components(x: Tensor, at: Any) -> Tensor:
-    """The components of the first dim at positions `at`, of a nested axis: windows, a view."""
-    axis = x.axes[0]
-    assert isinstance(axis, NestedAxis)
-    level = next(k for k, c in enumerate(axis.letters) if c in RAGGED)
-    inner: Any = 1
-    for dim in range(1, level):
-        inner = build.mul(inner, x.extent(dim))
-    count = shapes.dim(at, 0)
-    starts, lengths = component_starts(x, level), component_lengths(x, level)
-    if level > 1:
-        at = vectors.generate(
-            build.mul(count, inner),
-            lambda i: build.add(
-                build.mul(shapes.load(at, arith.divui(i, build.value(inner))), inner),
-                arith.remui(i, build.value(inner)),
-            ),
+def _leading(x: Tensor, other: Tensor) -> tuple[NestedAxis, NestedAxis]:
+    """The first axis of `x`, and the one axis of a ragged index, whose levels are the leading ones of it."""
+    axis, own = (t.axes[0] if t.axes else None for t in (other, x))
+    if len(other.axes) != 1 or not isinstance(axis, NestedAxis) or not isinstance(own, NestedAxis):
+        raise LayoutError(
+            f'{x.trace.op}: expected a ragged index of one axis of a ragged array, got layout "{other.layout}" '
+            f'on layout "{x.layout}"'
         )
-    made = window(x, level, vectors.gather(starts, at), vectors.gather(lengths, at))
-    if level > 1:
-        taken = made.axes[0]
-        assert isinstance(taken, NestedAxis)
-        taken.extents[0] = build.value(count)
-        made = with_axis(made, 0, taken)
-    return made
+    if not own.letters.startswith(axis.letters):
+        raise LayoutError(f'{x.trace.op}: expected an index of leading levels of "{x.layout}", got "{other.layout}"')
+    return own, axis
 
 
-def take_rows(x: Tensor, number: int, at: Any, axis: Axis) -> Tensor:
-    """Storage rows along an axis at positions `at`, under an axis of their own: a copy."""
-    sizes = x.storage_sizes()
-    sizes[number] = shapes.dim(at, 0)
-    rank = len(sizes)
-    source = x.storage
-    element = element_type(x.dtype)
-    axes = [*x.axes[:number], axis, *x.axes[number + 1 :]]
-    static = shape_of(axes).storage_shape()
-    init = shapes.cast(
-        shapes.empty([s if e is None else e for s, e in zip(sizes, static, strict=True)], element),
-        dense_type(static, element),
+@operation("boolean_mask")
+def boolean_mask(x: Tensor, mask: Tensor) -> Tensor:
+    """The elements, or inner lists, of every component where a ragged mask of the same structure is true;
+    components stay, also when nothing is left of them."""
+    if mask.dtype != BOOL:
+        raise ArgumentError(f"{x.trace.op}: expected a mask of booleans, got {mask.described}")
+    x, mask = contiguous(x), contiguous(mask)
+    axis, theirs = _leading(x, mask)
+    x.trace.conform(axis, theirs)
+    level = len(theirs.letters) - 1
+    before, at = kept_rows(mask.storage)
+    offsets = vectors.gather(before, axis.vectors[axis.letters[:level].count("r")])
+    return rearranged(x, level, at, relaid(x, level, offsets))
+
+
+@operation("gather")
+def gather(x: Tensor, index: Tensor) -> Tensor:
+    """Element, or inner list, `index[b, i]` of component b, for a ragged array of integers with as many
+    components, or `index[a, b, i]` of inner list b; a dense [B, K] picks K of every component. Counted from the
+    end where negative. IndexError where one is out of range."""
+    if index.dtype.kind != "i":
+        raise ArgumentError(f"{x.trace.op}: expected indices of integers, got {index.described}")
+    x, index = contiguous(x), contiguous(index)
+    if index.is_dense:
+        return _gather_matrix(x, index)
+    axis, theirs = _leading(x, index)
+    level = len(theirs.letters) - 1
+    if set(theirs.letters[:level]) != {"d"}:
+        x.trace.conform(x.trace.prefix(axis, level), x.trace.prefix(theirs, level))
+    lengths, starts = component_lengths(x, level), component_starts(x, level)
+    sizes = [shapes.dim(lengths, 0), build.sub(shapes.dim(theirs.vectors[-1], 0), 1)]
+    builders.assert_valid([build.value(sizes[1]), build.value(sizes[0])], "equal", x.trace.op, level - 1)
+    ids = row_ids(index, theirs)
+    given = shapes.as_vector(index.storage)
+    count = shapes.dim(given, 0)
+    at = vectors.generate(count, lambda k: wrapped(shapes.load(given, k), shapes.load(lengths, shapes.load(ids, k))))
+    bounds = vectors.gather(lengths, ids)
+    builders.assert_valid([at, bounds], "index", x.trace.op, level)
+    positions = vectors.generate(
+        count, lambda k: build.add(shapes.load(starts, shapes.load(ids, k)), shapes.load(at, k))
     )
-
-    def body(_: list[Any]) -> list[Any]:
-        indices = [loop_index(k) for k in range(rank)]
-        indices[number] = shapes.load(at, indices[number])
-        return [tensor.extract(source, indices)]
-
-    op = generic.generic([], [init], [ir.AffineMap.get_identity(rank)], ["parallel"] * rank, body)
-    return x.trace.assembled(op.result, axes, x.dtype)
+    return rearranged(x, level, positions, relaid(x, level, theirs.vectors[-1]))
 
 
-def row_ids(x: Tensor, axis: NestedAxis) -> Any:
-    """The component of every element of an axis without windows, by position."""
-    return builders.row_ids(x.trace.nothing_of(axis), len(axis.letters) - 1)
+def _gather_matrix(x: Tensor, index: Tensor) -> Tensor:
+    if index.ndim != 2 or x.is_dense or x.layout.letter(1) not in RAGGED:
+        raise LayoutError(
+            f"{x.trace.op}: expected a ragged index, or a dense one of rank 2 for one ragged dim below dim 0, "
+            f'got rank {index.ndim} for layout "{x.layout}"'
+        )
+    batch_extent((index, 0), (x, 0), 0)
 
+    def at(b: Any, k: Any) -> Any:
+        return build.to_index(tensor.extract(index.storage, [b, k]))
 
-def slice_bounds(extent: Any, start: Any, stop: Any, step: int) -> tuple[Any, Any]:
-    """First index and size of a Python slice of an extent; None for a bound left out."""
-    if step > 0:
-        low = 0 if start is None else clamped(start, extent)
-        high = extent if stop is None else clamped(stop, extent)
-        span = build.maximum(build.sub(high, low), 0)
-        return low, build.ceildiv(span, step)
-    last = build.sub(extent, 1)
-    low = last if start is None else build.minimum(build.maximum(wrapped(start, extent), -1), last)
-    high = -1 if stop is None else build.minimum(build.maximum(wrapped(stop, extent), -1), last)
-    span = build.maximum(build.sub(low, high), 0)
-    return low, build.ceildiv(span, -step)
-
-
-def kept_rows(mask: Any) -> tuple[Any, Any]:
-    """Of a vector of booleans: how many are true before each position (one entry more), and the
-    positions of those that are."""
-    size = shapes.dim(mask, 0)
-    flags = vectors.generate(size, lambda i: arith.index_castui(ir.IndexType.get(), tensor.extract(mask, [i])))
-    before = vectors.scan(flags)
-    return before, vectors.generate(vectors.last(before), lambda k: _first_above(before, size, k))
-
-
-def _first_above(before: Any, size: Any, k: Any) -> Any:
-    """The position i with before[i] <= k < before[i + 1], by bisection."""
-
-    def step(_: Any, state: list[Any]) -> list[Any]:
-        low, high = state
-        middle = arith.divui(build.add(low, high), build.value(2))
-        above = compare("gt", shapes.load(before, build.add(middle, 1)), k)
-        open_ = compare("lt", low, high)
-        moved = select(above, low, build.add(middle, 1))
-        return [select(open_, moved, low), select(arith.andi(open_, above), middle, high)]
-
-    return flow.for_loop(64, [build.value(0), build.sub(build.value(size), 1)], step)[0]
+    return pick_each(x, 1, at, index.extent(1), index.shape[1])

@@ -14,8 +14,11 @@ from ragged_dialect import builders
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import check_untiled, integer
 from ragged_dialect.arrays.core.array import RaggedArray
-from ragged_dialect.arrays.index.dims import insert_ones, structured
-from ragged_dialect.arrays.index.gather import (
+from ragged_dialect.arrays.index.dims import dim_of, insert_ones
+from ragged_dialect.arrays.index.gather import boolean_mask, gather, stepped
+from ragged_dialect.arrays.index.levels import structured
+from ragged_dialect.arrays.index.reorder import pick_each, take_dense
+from ragged_dialect.arrays.index.rows import (
     clamped,
     component_lengths,
     component_starts,
@@ -26,14 +29,11 @@ from ragged_dialect.arrays.index.gather import (
     window,
     wrapped,
 )
-from ragged_dialect.arrays.index.reorder import pick_each, take_dense
-from ragged_dialect.arrays.index.select import gather, keep, stepped
-from ragged_dialect.arrays.ops.reduce import dim_of
 from ragged_dialect.arrays.tracing.agreement import batch_extent, equal_extents
 from ragged_dialect.arrays.tracing.axes import PlainAxis
 from ragged_dialect.arrays.tracing.elements import BOOL, convert
-from ragged_dialect.arrays.tracing.function import operation
 from ragged_dialect.arrays.tracing.leaves import is_dense
+from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import known
 from ragged_dialect.arrays.tracing.wrap import contiguous
@@ -154,7 +154,7 @@ def slice_dim(x: Tensor, dim: int, start: Any, stop: Any, step: int) -> Tensor:
     extent = build.value(x.extent(dim))
     if step != 1:
         low, size = slice_bounds(extent, start, stop, step)
-        return take(x, dim, vectors.generate(size, lambda i: build.add(low, build.mul(i, step))))
+        return take_at(x, dim, vectors.generate(size, lambda i: build.add(low, build.mul(i, step))))
     low = build.value(0) if start is None else clamped(start, extent)
     high = extent if stop is None else clamped(stop, extent)
     return structured(x, known(builders.slice(x.value, low, build.maximum(low, high), dim)))
@@ -169,7 +169,7 @@ def _slice_rows(x: Tensor, dim: int, start: Any, stop: Any) -> Tensor:
     return window(x, dim, first, size)
 
 
-def take(x: Tensor, dim: int, at: Any) -> Tensor:
+def take_at(x: Tensor, dim: int, at: Any) -> Tensor:
     """Indices of a dense dim by a vector that is in range. LayoutError for the tiles of a split."""
     number, level = x.place(dim)
     if isinstance(x.axes[number], PlainAxis):
@@ -187,7 +187,7 @@ def _by_array(x: Tensor, dim: int, index: Tensor) -> tuple[Tensor, int]:
     if index.is_dense and index.ndim == 0:
         return pick(x, dim, _index(index)), 0
     if index.is_dense and index.ndim == 1 and x.layout.letter(dim) not in RAGGED:
-        return take(x, dim, _checked(x, dim, index)), 1
+        return take_at(x, dim, _checked(x, dim, index)), 1
     if index.is_dense and index.ndim == 1:
         given = shapes.as_vector(index.storage)
         x = contiguous(x)
@@ -211,13 +211,13 @@ def _checked(x: Tensor, dim: int, index: Tensor) -> Any:
 
 def _by_mask(x: Tensor, dim: int, mask: Tensor) -> tuple[Tensor, int]:
     if not mask.is_dense and dim == 0:
-        return keep(x, mask), mask.ndim
+        return boolean_mask(x, mask), mask.ndim
     if mask.is_dense and mask.ndim == 1 and x.layout.letter(dim) not in RAGGED:
         if x.layout.is_plain(dim):
             equal_extents((x, dim), (mask, 0), dim)
         else:
             batch_extent((mask, 0), (x, dim), dim)
-        return take(x, dim, kept_rows(mask.storage)[1]), 1
+        return take_at(x, dim, kept_rows(mask.storage)[1]), 1
     raise LayoutError(
         f"{x.trace.op}: expected a vector on a dense dim, or a ragged mask on dim 0, "
         f'got dim {dim} of layout "{x.layout}"'
@@ -225,9 +225,9 @@ def _by_mask(x: Tensor, dim: int, mask: Tensor) -> tuple[Tensor, int]:
 
 
 @operation("take")
-def take_along(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
+def take(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
     """Indices of a dense dim by a vector of integers: components of a batch, or columns."""
     return _by_array(x, dim_of(x, axis), indices)[0]
 
 
-__all__ = ["getitem", "pick", "slice_dim", "take", "take_along"]
+__all__ = ["getitem", "pick", "slice_dim", "take", "take_at"]

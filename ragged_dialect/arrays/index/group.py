@@ -14,10 +14,9 @@ import numpy as np
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, tensor
-from ragged_dialect.arrays.index.gather import take_rows
+from ragged_dialect.arrays.index.rows import take_rows
 from ragged_dialect.arrays.tracing.axes import NestedAxis
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.wrap import prefix
 from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.types import vector_type
@@ -119,7 +118,7 @@ class _Levels:
     def rows(self, level: int) -> Any:
         """The parent of every position of a ragged level."""
         if level not in self._rows:
-            own = prefix(self.trace, self.axis, level + 1)
+            own = self.trace.prefix(self.axis, level + 1)
             self._rows[level] = builders.row_ids(self.trace.nothing_of(own), level)
         return self._rows[level]
 

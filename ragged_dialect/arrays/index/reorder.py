@@ -8,7 +8,7 @@ from typing import Any
 from ragged_dialect import builders, generic
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.core.arguments import check_untiled
-from ragged_dialect.arrays.index.gather import (
+from ragged_dialect.arrays.index.rows import (
     component_lengths,
     component_starts,
     explicit_extents,
@@ -17,10 +17,10 @@ from ragged_dialect.arrays.index.gather import (
     with_axis,
     wrapped,
 )
-from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, shape_of
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, batch_axis, shape_of
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type
-from ragged_dialect.arrays.tracing.wrap import batch_axis, contiguous, prefix
+from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.layout import RAGGED
@@ -158,7 +158,7 @@ def _axes_above(x: Tensor, number: int, level: int) -> list[tuple[Axis, Any]]:
     ragged = [k for k in range(level) if axis.letters[k] in RAGGED]
     found: list[tuple[Axis, Any]] = []
     if ragged:
-        own = prefix(x.trace, axis, ragged[-1] + 1)
+        own = x.trace.prefix(axis, ragged[-1] + 1)
         found.append((own, vectors.last(own.vectors[-1])))
     dense = range(ragged[-1] + 1 if ragged else 0, level)
     return found + [(batch_axis(axis, k), build.value(x.extent(first + k))) for k in dense]

@@ -1,8 +1,9 @@
-"""NumPy's functions whose arguments are not those of an operation."""
+"""NumPy's functions: of the name of an operation, and those whose arguments are others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +12,9 @@ import numpy as np
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import checked_axis
 from ragged_dialect.arrays.core.storage import dtype_of
-from ragged_dialect.arrays.methods import OPERATIONS
+from ragged_dialect.arrays.numpy.ufuncs import OPTIONS, REDUCTIONS, allowed, is_left_out, reduce
+from ragged_dialect.arrays.ops import join
+from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.layout import RAGGED
@@ -29,6 +32,18 @@ def _function(body: Callable[..., Any]) -> Callable[..., Any]:
 def einsum(subscripts: str, *operands: Any) -> Any:
     """Sums of products."""
     return OPERATIONS["einsum"](*operands, subscripts=subscripts)
+
+
+@_function
+def concatenate(arrays: Any, axis: int = 0) -> Any:
+    """Arrays joined along a dim."""
+    return join.concat(tuple(arrays), axis)
+
+
+@_function
+def stack(arrays: Any, axis: int = 0) -> Any:
+    """Arrays along a new dim."""
+    return join.stack(tuple(arrays), axis)
 
 
 @_function
@@ -136,3 +151,32 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
             f"np.split: expected an extent that {indices_or_sections} divides, got {got} (use np.array_split)"
         )
     return array_split(ary, indices_or_sections, axis)
+
+
+_UFUNCS = {name: ufunc for ufunc, name in REDUCTIONS.items()}
+_ALIASES = {"amax": "max", "amin": "min", "abs": "absolute"}
+_POSITIONAL = frozenset("sum prod max min mean var std any all argmax argmin cumsum cumprod".split())
+
+
+def apply_function(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """NumPy's function of the name of an operation. ArgumentError for others, and for arguments that the operation
+    does not have."""
+    own, name = f"np.{function.__name__}", _ALIASES.get(function.__name__, function.__name__)
+    given = {key: value for key, value in kwargs.items() if not is_left_out(value)}
+    if name in FUNCTIONS:
+        return _bound(own, FUNCTIONS[name], args, given)
+    if name not in OPERATIONS:
+        raise ArgumentError(f"{own}: expected a function that ragged arrays have, got another")
+    if name in _POSITIONAL:
+        args, given = args[:1], {**dict(zip(("axis", "dtype", "out"), args[1:], strict=False)), **given}
+    if name in _UFUNCS:
+        return reduce(_UFUNCS[name], *args, **{"axis": None, **allowed(own, given, OPTIONS["reduce"])})
+    return _bound(own, OPERATIONS[name], args, given)
+
+
+def _bound(own: str, function: Callable[..., Any], args: tuple[Any, ...], given: Mapping[str, Any]) -> Any:
+    try:
+        inspect.signature(function).bind(*args, **given)
+    except TypeError as error:
+        raise ArgumentError(f"{own}: {error}") from None
+    return function(*args, **given)

@@ -1,16 +1,14 @@
-"""NumPy's functions, and its ufuncs with their methods, on ragged arrays and tracers."""
+"""NumPy's ufuncs with their methods, on ragged arrays and tracers."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ragged_dialect.arrays.core.storage import dtype_of
-from ragged_dialect.arrays.methods import OPERATIONS
-from ragged_dialect.arrays.numpy.functions import FUNCTIONS
+from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.errors import ArgumentError
 
 REDUCTIONS = {
@@ -23,8 +21,6 @@ _NEUTRAL: dict[str, Callable[[Any], Any]] = {
     "logical_and": lambda dtype: True, "maximum": lambda dtype: _extreme(dtype, -1),
     "minimum": lambda dtype: _extreme(dtype, 1),
 }  # fmt: skip
-_ALIASES = {"amax": "max", "amin": "min", "concatenate": "concat", "abs": "absolute"}
-_UFUNCS = {name: ufunc for ufunc, name in REDUCTIONS.items()}
 
 
 def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -36,11 +32,11 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
         raise ArgumentError(f"np.{name}.{method}: expected call, reduce or accumulate, got {method} ({instead})")
     if name not in OPERATIONS:
         raise ArgumentError(f"np.{name}: expected a ufunc that ragged arrays have, got another")
-    given = {key: value for key, value in options.items() if key == "axis" or not _is_left_out(value)}
-    return _METHODS[method](name, *inputs, **_allowed(f"np.{name}", given, _OPTIONS[method]))
+    given = {key: value for key, value in options.items() if key == "axis" or not is_left_out(value)}
+    return _METHODS[method](name, *inputs, **allowed(f"np.{name}", given, OPTIONS[method]))
 
 
-def _is_left_out(value: Any) -> bool:
+def is_left_out(value: Any) -> bool:
     return value is None or type(value).__name__ == "_NoValueType"
 
 
@@ -49,14 +45,14 @@ _INSTEAD = {
     "outer": "insert dims with x[..., None], and broadcast",
     "reduceat": "make components with rg.from_offsets, and reduce them",
 }
-_OPTIONS = {
+OPTIONS = {
     "__call__": ("dtype", "where"),
     "reduce": ("axis", "dtype", "keepdims", "initial", "where"),
     "accumulate": ("axis", "dtype"),
 }
 
 
-def _allowed(name: str, options: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
+def allowed(name: str, options: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
     if "out" in options:
         raise ArgumentError(f"{name}: expected no out, got one (ragged arrays are immutable: use the result)")
     for key in options:
@@ -116,32 +112,3 @@ def _extreme(dtype: Any, sign: int) -> Any:
     if dtype.kind == "b":
         return sign > 0
     return (np.iinfo(dtype).max if sign > 0 else np.iinfo(dtype).min) if dtype.kind == "i" else sign * np.inf
-
-
-def apply_function(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """NumPy's function of the name of an operation. ArgumentError for others, and for arguments that the operation
-    does not have."""
-    own, name = f"np.{function.__name__}", _ALIASES.get(function.__name__, function.__name__)
-    given = {key: value for key, value in kwargs.items() if not _is_left_out(value)}
-    if name in FUNCTIONS:
-        return _bound(own, FUNCTIONS[name], args, given)
-    if name not in OPERATIONS:
-        raise ArgumentError(f"{own}: expected a function that ragged arrays have, got another")
-    if name in ("concat", "stack"):
-        args, given = tuple(args[0]), {"axis": args[1] if len(args) > 1 else 0, **given}
-    elif name in _POSITIONAL:
-        args, given = args[:1], {**dict(zip(("axis", "dtype", "out"), args[1:], strict=False)), **given}
-    if name in _UFUNCS:
-        return reduce(_UFUNCS[name], *args, **{"axis": None, **_allowed(own, given, _OPTIONS["reduce"])})
-    return _bound(own, OPERATIONS[name], args, given)
-
-
-def _bound(own: str, function: Callable[..., Any], args: tuple[Any, ...], given: Mapping[str, Any]) -> Any:
-    try:
-        inspect.signature(function).bind(*args, **given)
-    except TypeError as error:
-        raise ArgumentError(f"{own}: {error}") from None
-    return function(*args, **given)
-
-
-_POSITIONAL = frozenset("sum prod max min mean var std any all argmax argmin cumsum cumprod".split())

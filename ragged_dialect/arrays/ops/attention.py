@@ -15,9 +15,9 @@ from ragged_dialect.arrays.ops.normalise import softmax
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.agreement import batch_extent, covers, equal_extents
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, shape_of
-from ragged_dialect.arrays.tracing.function import operation
 from ragged_dialect.arrays.tracing.leaves import dense_leaf, is_dense
 from ragged_dialect.arrays.tracing.loops import compute, empty, loops_of
+from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, LayoutError

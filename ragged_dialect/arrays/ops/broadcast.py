@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.tracing.agreement import batch_extent, covers, equal_extents
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
-from ragged_dialect.arrays.tracing.loops import Level, Loops
+from ragged_dialect.arrays.tracing.loops import Body, Level, Loops, compute, empty
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace
 from ragged_dialect.errors import LayoutError, RuntimeCheckError
@@ -143,3 +144,14 @@ def _check_plain_operands(
                     )
             else:
                 covers((x, dim), (like, first + level))
+
+
+def elementwise(trace: Trace, operands: Sequence[Tensor], dtypes: Sequence[DType], body: Body) -> list[Tensor]:
+    """Results of `dtypes` over the loops that the operands broadcast to; `body` gets their elements."""
+    loops, dims = broadcast(trace, operands)
+    outs = [
+        (empty(trace, loops.axes, loops.levels, dtype), dtype, loops.axes, tuple(range(loops.rank))) for dtype in dtypes
+    ]
+    count = len(operands)
+    pairs = list(zip(operands, dims, strict=True))
+    return compute(trace, pairs, outs, loops.rank, frozenset(), lambda elements: body(elements[:count]))

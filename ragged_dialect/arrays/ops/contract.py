@@ -11,7 +11,7 @@ from ragged_dialect.arrays.ops.reduce import source
 from ragged_dialect.arrays.ops.statistics import wide
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.agreement import batch_extent, covers, equal_batches, equal_extents
-from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, batch_axis
 from ragged_dialect.arrays.tracing.loops import Level, compute, empty
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace
@@ -148,8 +148,6 @@ def _axis(operands: Sequence[Tensor], names: Sequence[str], run: str, levels: di
             return axis
         if letters in RAGGED:
             raise LayoutError(f"expected the batch of ragged dim '{run}' before it in the result, got none")
-        from ragged_dialect.arrays.tracing.wrap import batch_axis
-
         return batch_axis(axis, level)
     for x, own in zip(operands, names, strict=True):
         for number, axis in enumerate(x.axes):

@@ -10,10 +10,10 @@ import numpy as np
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import check_dtype, dtype_of
 from ragged_dialect.arrays.ops import ufunc_bits, ufunc_bodies, ufunc_division, ufunc_floats
+from ragged_dialect.arrays.ops.broadcast import elementwise
 from ragged_dialect.arrays.ops.ufunc_bodies import Loop
 from ragged_dialect.arrays.tracing import elements
-from ragged_dialect.arrays.tracing.function import Operation, operation
-from ragged_dialect.arrays.tracing.loops import elementwise
+from ragged_dialect.arrays.tracing.operation import Operation, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace
 from ragged_dialect.arrays.tracing.wrap import contiguous

@@ -8,15 +8,14 @@ from typing import Any
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith
 from ragged_dialect.arrays.core.arguments import check_ragged, checked_axis, integer, listed
-from ragged_dialect.arrays.index.dims import insert_ones, restored
-from ragged_dialect.arrays.index.gather import component_lengths, component_starts, window
+from ragged_dialect.arrays.index.dims import dim_of, insert_ones, restored
+from ragged_dialect.arrays.index.rows import component_lengths, component_starts, window
 from ragged_dialect.arrays.ops.elementwise import astype, resolve
-from ragged_dialect.arrays.ops.reduce import dim_of
 from ragged_dialect.arrays.tracing.agreement import batch_extent, equal_extents
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
-from ragged_dialect.arrays.tracing.function import operation
+from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.wrap import contiguous, of_value, prefix
+from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.layout import RAGGED
@@ -81,7 +80,7 @@ def _check_pair(a: Tensor, b: Tensor, dim: int) -> None:
                 at = a.layout.dims(number)[0]
                 batch_extent((b, at), (a, at), at)
             elif level > 1:
-                trace.conform(prefix(trace, own, level), prefix(trace, other, level))
+                trace.conform(trace.prefix(own, level), trace.prefix(other, level))
 
 
 def concat(arrays: Sequence[Any], axis: int = 0) -> Any:

@@ -6,13 +6,14 @@ from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.index.dims import AxisArgument, dims_of
 from ragged_dialect.arrays.index.group import grouped
 from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, where
-from ragged_dialect.arrays.ops.reduce import AxisArgument, dims_of, keep_dims, kept, reduce, source
+from ragged_dialect.arrays.ops.reduce import keep_dims, kept, reduce, source
 from ragged_dialect.arrays.ops.statistics import count, float_dtype, mean_of, squares_about, wide
 from ragged_dialect.arrays.tracing import elements
-from ragged_dialect.arrays.tracing.function import operation
 from ragged_dialect.arrays.tracing.loops import compute, empty, loops_of
+from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 
 

@@ -6,34 +6,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect.arrays.core.arguments import check_untiled, checked_axis
+import numpy as np
+
+from ragged_dialect import builders
+from ragged_dialect.arrays.core.arguments import check_untiled
 from ragged_dialect.arrays.core.spec import DType
-from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
+from ragged_dialect.arrays.index.dims import insert_ones
+from ragged_dialect.arrays.ops.elementwise import astype
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, batch_axis
+from ragged_dialect.arrays.tracing.elements import kind
 from ragged_dialect.arrays.tracing.loops import Level, compute, empty, loops_of
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.wrap import batch_axis, contiguous, prefix
-from ragged_dialect.errors import AxisError
+from ragged_dialect.arrays.tracing.trace import known
+from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
 from ragged_dialect.ir import shapes
 from ragged_dialect.layout import RAGGED
 
-AxisArgument = int | tuple[int, ...] | None
 Combine = Callable[[list[Any], list[Any]], Sequence[Any]]
-
-
-def dim_of(x: Tensor, axis: Any) -> int:
-    """A dim of a tensor; see `checked_axis`."""
-    return checked_axis(x.trace.op, axis, x.ndim)
-
-
-def dims_of(x: Tensor, axis: AxisArgument) -> frozenset[int]:
-    """The dims of an axis argument; all without one. AxisError out of range or twice."""
-    if axis is None:
-        return frozenset(range(x.ndim))
-    given = axis if isinstance(axis, tuple) else (axis,)
-    dims = [dim_of(x, a) for a in given]
-    if len(set(dims)) != len(dims):
-        raise AxisError(f"{x.trace.op}: expected different axes, got {given}")
-    return frozenset(dims)
 
 
 @dataclass(frozen=True)
@@ -66,7 +55,7 @@ def _kept_levels(x: Tensor, axis: NestedAxis, left: list[int]) -> list[Axis]:
     ragged = [level for level in left if axis.letters[level] in RAGGED]
     if not ragged:
         return [batch_axis(axis, level) for level in left]
-    found: list[Axis] = [prefix(x.trace, axis, ragged[-1] + 1)]
+    found: list[Axis] = [x.trace.prefix(axis, ragged[-1] + 1)]
     return found + [batch_axis(axis, level) for level in left if level > ragged[-1]]
 
 
@@ -102,6 +91,26 @@ def source(x: Tensor) -> Tensor:
 
 def keep_dims(x: Tensor, result: Tensor, dims: frozenset[int]) -> Tensor:
     """A result with an extent of 1 for every reduced dim."""
-    from ragged_dialect.arrays.index.dims import insert_ones
-
     return insert_ones(result, sorted(dims))
+
+
+# Across components ---------------------------------------------------------------------------------
+
+
+def is_across(x: Tensor, dims: frozenset[int]) -> bool:
+    """Whether the reduction of dims of a tensor without windows combines the rows of components, no more."""
+    return dims == frozenset({0}) and x.axes[0].letters == "dr"
+
+
+def reduce_across(x: Tensor, name: str, dtype: DType) -> Tensor:
+    """Rows combined by sum, prod, max, min, any or all; a row that no component has does not exist."""
+    via = "min" if name == "all" else "max" if name == "any" else name
+    if x.dtype != dtype:
+        x = astype(x, dtype=dtype)
+    if kind(dtype) == "b":
+        x = astype(x, dtype=np.int8)
+    limit = builders.max_length(x.value, 1)
+    value = known(builders.reduce_across(x.value, limit, 1, via))  # no more rows than there are elements
+    others = {number: axis for number, axis in enumerate(x.axes) if number > 0}
+    made = of_value(x.trace, value, x.dtype, others)
+    return made if x.dtype == dtype else astype(made, dtype=dtype)

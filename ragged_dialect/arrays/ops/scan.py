@@ -8,15 +8,16 @@ from typing import Any
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, tensor
 from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.index.dims import dim_of
 from ragged_dialect.arrays.index.group import grouped
 from ragged_dialect.arrays.ops.elementwise import BODIES, astype
-from ragged_dialect.arrays.ops.reduce import dim_of, source
+from ragged_dialect.arrays.ops.reduce import source
 from ragged_dialect.arrays.ops.statistics import accumulator, wide
 from ragged_dialect.arrays.ops.ufunc_bodies import Loop
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.elements import BOOL, compare, select
-from ragged_dialect.arrays.tracing.function import operation
 from ragged_dialect.arrays.tracing.loops import compute, empty, loops_of
+from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import known
 from ragged_dialect.errors import ArgumentError

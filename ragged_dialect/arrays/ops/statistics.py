@@ -9,14 +9,14 @@ import numpy as np
 
 from ragged_dialect._mlir import arith
 from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.index.dims import AxisArgument, dims_of
 from ragged_dialect.arrays.index.group import grouped
-from ragged_dialect.arrays.ops.across import is_across, reduce_across
 from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype
-from ragged_dialect.arrays.ops.reduce import AxisArgument, dims_of, keep_dims, reduce, source
+from ragged_dialect.arrays.ops.reduce import is_across, keep_dims, reduce, reduce_across, source
 from ragged_dialect.arrays.ops.ufunc_bodies import BODIES, Loop
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.elements import BOOL, constant, convert
-from ragged_dialect.arrays.tracing.function import operation
+from ragged_dialect.arrays.tracing.operation import Operation, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 
 INT64 = np.dtype(np.int64)
@@ -33,7 +33,7 @@ def wide(dtype: DType) -> DType:
     return SINGLE if elements.kind(dtype) == "f" and dtype.itemsize == 2 else dtype
 
 
-def _reduction(name: str, ufunc: str, result: Callable[[DType], DType], init: Callable[[DType], Any]) -> None:
+def _reduction(name: str, ufunc: str, result: Callable[[DType], DType], init: Callable[[DType], Any]) -> Operation:
     def body(x: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
         x = source(x)
         dims, out = dims_of(x, axis), result(x.dtype)
@@ -50,7 +50,7 @@ def _reduction(name: str, ufunc: str, result: Callable[[DType], DType], init: Ca
 
     body.__name__ = name
     body.__doc__ = f"`{name}` over dims; see the method of this name."
-    operation(name)(body)
+    return operation(name)(body)
 
 
 def finish(x: Tensor, made: Tensor, dims: frozenset[int], keepdims: bool) -> Tensor:
@@ -66,12 +66,15 @@ def _bool(dtype: DType) -> DType:
     return BOOL
 
 
-_reduction("sum", "add", accumulator, lambda dtype: constant(dtype, 0))
-_reduction("prod", "multiply", accumulator, lambda dtype: constant(dtype, 1))
-_reduction("max", "maximum", _same, lambda dtype: elements.infinity(dtype, -1))
-_reduction("min", "minimum", _same, lambda dtype: elements.infinity(dtype, 1))
-_reduction("any", "logical_or", _bool, lambda dtype: constant(dtype, 0))
-_reduction("all", "logical_and", _bool, lambda dtype: constant(dtype, 1))
+REDUCTIONS = {
+    "sum": _reduction("sum", "add", accumulator, lambda dtype: constant(dtype, 0)),
+    "prod": _reduction("prod", "multiply", accumulator, lambda dtype: constant(dtype, 1)),
+    "max": _reduction("max", "maximum", _same, lambda dtype: elements.infinity(dtype, -1)),
+    "min": _reduction("min", "minimum", _same, lambda dtype: elements.infinity(dtype, 1)),
+    "any": _reduction("any", "logical_or", _bool, lambda dtype: constant(dtype, 0)),
+    "all": _reduction("all", "logical_and", _bool, lambda dtype: constant(dtype, 1)),
+}
+"""Reductions by a ufunc, by name."""
 
 
 def float_dtype(dtype: DType) -> DType:

@@ -68,3 +68,11 @@ def shape_of(axes: Sequence[Axis]) -> RaggedShape:
         else:
             extents += [e if c == "t" else None for c, e in zip(axis.letters, axis.extents, strict=True)]
     return RaggedShape(layout_of(axes), tuple(extents))
+
+
+def batch_axis(axis: NestedAxis, level: int) -> PlainAxis:
+    """A dense level of an axis as a plain one."""
+    origin = axis.root.origin
+    if origin is None or origin.derived:
+        return PlainAxis(None)
+    return PlainAxis(None, Origin(origin.leaf, origin.dim + level))

@@ -4,32 +4,30 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast, overload
 
 import numpy as np
 
 from ragged_dialect.arrays.core.array import RaggedArray
-from ragged_dialect.arrays.core.spec import FLOAT, INT, spec
+from ragged_dialect.arrays.core.spec import FLOAT, INT, Spec, spec
 from ragged_dialect.arrays.core.tree import Static, Tree, flatten, flatten_arguments, unflatten
-from ragged_dialect.arrays.tracing.function import build, simple_leaf
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, dense_leaf, leaf_spec
+from ragged_dialect.arrays.tracing.function import Compiled, Function, build
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, dense_leaf, leaf_spec, simple_leaf
 from ragged_dialect.arrays.tracing.lowered import LoweredFunction, lower
-from ragged_dialect.arrays.tracing.program import Program
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.trace import lock
 from ragged_dialect.errors import ArgumentError
 
-_NUMBERS = {int: INT, float: FLOAT}
 Dims = Mapping[str, Sequence[int]] | Sequence[int]
 
 
-class JitFunction:
+class JitFunction(Function):
     """A function that is traced once per key and then runs as one compiled program.
 
     The key is the layouts, dtypes and devices of the arrays, the static extents of their plain dense
     axes (of a dense array all but the first), and the static arguments. Lengths, the number of
-    components and numbers are no part of it. `compilations` counts programs."""
+    components and numbers are no part of it."""
 
     def __init__(
         self, function: Callable[..., Any], static: Sequence[str], dynamic_dims: Dims | None, target: str | None
@@ -43,8 +41,7 @@ class JitFunction:
         self._dynamic = None if dynamic_dims is None else _checked_dims(dynamic_dims)
         self._target = target
         self._plain = not static and dynamic_dims is None and self._is_positional()
-        self._programs: dict[Any, tuple[Program, Tree]] = {}
-        self.compilations = 0
+        super().__init__(sys.maxsize if self._plain else -1, {int: INT, float: FLOAT}, named=False)
         unknown = [name for name in static if name not in self._signature.parameters]
         if unknown:
             raise ArgumentError(f"jit: expected names of parameters for static, got '{unknown[0]}'")
@@ -53,51 +50,24 @@ class JitFunction:
         kinds = {p.kind for p in self._signature.parameters.values()}
         return kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
 
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Run. Errors of guards are raised before anything is computed."""
-        if self._plain and not options:
-            found = self._known(arguments)
-            if found is not None:
-                program, tree, leaves = found
-                results = program(leaves)
-                return results[0] if tree is None else unflatten(tree, results)
-        return self._call(arguments, options)
+    def _leaf(self, argument: Any, arguments: Sequence[Any]) -> Any:
+        return dense_leaf(argument) if type(argument) is np.ndarray else None
 
-    def _known(self, arguments: Sequence[Any]) -> tuple[Program, Tree, Sequence[Any]] | None:
-        """The program for arguments that are arrays and numbers themselves, and its leaves."""
-        key: list[Any] = []
-        leaves: Any = arguments
-        for at, argument in enumerate(arguments):
-            kind = type(argument)
-            if kind is RaggedArray:
-                key.append(argument.spec)
-            elif kind is np.ndarray:
-                leaves = [*leaves[:at], dense_leaf(argument), *leaves[at + 1 :]]
-                key.append(leaves[at].spec)
-            elif kind in _NUMBERS:
-                key.append(_NUMBERS[kind])
-            else:
-                return None
-        found = self._programs.get(tuple(key))
-        return None if found is None else (*found, leaves)
-
-    def _call(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
-        tensors = [leaf for leaf in flatten((arguments, dict(options)))[0] if isinstance(leaf, Tensor)]
+    def _call(
+        self, arguments: tuple[Any, ...], parameters: dict[str, Any], key: Any = None, leaves: Sequence[Any] = ()
+    ) -> Any:
+        """A call by parameter, of containers, with static arguments, or of traced code."""
+        tensors = [leaf for leaf in flatten((arguments, parameters))[0] if isinstance(leaf, Tensor)]
         if tensors:
             tensors[0].trace.check_running()
-            return self._function(*arguments, **options)
-        leaves, tree = self._flatten(arguments, options)
-        simple = all(child is None for child in tree.children) and self._plain
-        specs = tuple(leaf_spec(leaf) for leaf in leaves)
-        key = specs if simple else (specs, tree)
-        found = self._programs.get(key)
-        if found is None:
-            found = self._compiled(key, leaves, tree)
-        program, result = found
+            return self._function(*arguments, **parameters)
+        leaves, tree = self._flatten(arguments, parameters)
+        key = tree.key([leaf_spec(leaf) for leaf in leaves], self._plain)
+        program, result = self._programs.get(key) or self._compiled(key, lambda: self._build(leaves, tree))
         results = program(leaves)
         return results[0] if result is None else unflatten(result, results)
 
-    def _flatten(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> tuple[list[Any], Any]:
+    def _flatten(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> tuple[list[Any], _Arguments]:
         """Leaves, and the tree of the bound arguments: a tuple of them in the order of the parameters."""
         try:
             bound = self._signature.bind(*arguments, **options)
@@ -149,16 +119,7 @@ class JitFunction:
 
         return body
 
-    def _compiled(self, key: Any, leaves: Sequence[Any], tree: _Arguments) -> tuple[Program, Tree]:
-        """The program for a key, made by one of the threads that ask for it."""
-        with lock:
-            found = self._programs.get(key)
-            if found is None:
-                found = self._programs[key] = self._build(leaves, tree)
-                self.compilations += 1
-        return found
-
-    def _build(self, leaves: Sequence[Any], tree: _Arguments) -> tuple[Program, Tree]:
+    def _build(self, leaves: Sequence[Any], tree: _Arguments) -> Compiled:
         return build(self._symbol, leaves, self._body(tree), self._target)
 
     @property
@@ -185,11 +146,22 @@ class _Arguments:
         self.children = children
         self._key = (names, children)
 
+    def key(self, specs: Sequence[Spec], plain: bool) -> Any:
+        """The key of a call: that of positional arguments alone, where all are arrays, numbers or None."""
+        if not plain or not all(child is None or _is_none(child) for child in self.children):
+            return tuple(specs), self
+        given = iter(specs)
+        return tuple(next(given) if child is None else None for child in self.children)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Arguments) and self._key == other._key
 
     def __hash__(self) -> int:
         return hash(self._key)
+
+
+def _is_none(child: Tree) -> bool:
+    return isinstance(child, Static) and child.value is None
 
 
 @overload

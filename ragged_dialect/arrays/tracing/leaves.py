@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect.arrays.core import storage
-from ragged_dialect.arrays.core.spec import BOOL, FLOAT, INT, DType, Spec, spec
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.spec import NUMBERS, DType, Spec, spec
+from ragged_dialect.errors import ArgumentError
 from ragged_dialect.layout import RAGGED, Layout
-
-_NUMBERS: dict[type, Spec] = {bool: BOOL, int: INT, float: FLOAT}
 
 
 class DenseLeaf:
@@ -71,5 +71,16 @@ def is_dense(value: Any) -> bool:
 
 def leaf_spec(leaf: Any) -> Spec:
     """The spec of an argument: a RaggedArray, a DenseLeaf or a Python number."""
-    found = _NUMBERS.get(type(leaf))
+    found = NUMBERS.get(type(leaf))
     return found if found is not None else leaf.spec
+
+
+def simple_leaf(name: str, value: Any) -> Any:
+    """An argument as a leaf of programs. ArgumentError for what is no array and no number."""
+    if type(value) is np.ndarray:
+        return dense_leaf(value)
+    if isinstance(value, (RaggedArray, DenseLeaf)) or type(value) in NUMBERS:
+        return value
+    if not is_dense(value) and not isinstance(value, (list, tuple)):
+        raise ArgumentError(f"{name}: expected an array or a number, got {type(value).__name__}")
+    return dense_leaf(value)

@@ -93,16 +93,3 @@ def _without_ones(x: Tensor, dims: Sequence[int | None]) -> tuple[Tensor, Sequen
             break
         x, dims = before, [*dims[:dim], *dims[dim + 1 :]]
     return x, dims
-
-
-def elementwise(trace: Trace, operands: Sequence[Tensor], dtypes: Sequence[DType], body: Body) -> list[Tensor]:
-    """Results of `dtypes` over the loops that the operands broadcast to; `body` gets their elements."""
-    from ragged_dialect.arrays.ops.broadcast import broadcast
-
-    loops, dims = broadcast(trace, operands)
-    outs = [
-        (empty(trace, loops.axes, loops.levels, dtype), dtype, loops.axes, tuple(range(loops.rank))) for dtype in dtypes
-    ]
-    count = len(operands)
-    pairs = list(zip(operands, dims, strict=True))
-    return compute(trace, pairs, outs, loops.rank, frozenset(), lambda elements: body(elements[:count]))

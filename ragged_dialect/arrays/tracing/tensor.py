@@ -7,8 +7,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from ragged_dialect import builders
+from ragged_dialect._mlir import tensor
+from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import DType
-from ragged_dialect.arrays.methods import Operators
+from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
 from ragged_dialect.errors import ArgumentError, TraceError
 from ragged_dialect.ir import build, shapes
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from ragged_dialect.arrays.tracing.trace import Trace
 
 
-class Tensor(Operators):
+class Tensor(Value):
     """A value of the program that is being traced: an MLIR value with its dtype and axes. `weak` marks
     a number whose dtype gives way; `constant` is its value where the trace knows it."""
 
@@ -80,8 +82,6 @@ class Tensor(Operators):
     @property
     def scalar(self) -> Any:
         """The MLIR scalar of a number or of a tensor of rank 0. ArgumentError for another tensor."""
-        from ragged_dialect._mlir import tensor
-
         if self.axes:
             raise ArgumentError(f"{self.trace.op}: expected a number, got {self.described}")
         return self.value if self.weak else tensor.extract(self.value, [])
@@ -100,8 +100,6 @@ class Tensor(Operators):
 
     def extent(self, dim: int) -> Any:
         """Extent of a dense dim: an int, or an MLIR value of type index."""
-        from ragged_dialect._mlir import tensor
-
         number, level = self.place(dim)
         axis = self.axes[number]
         if isinstance(axis, PlainAxis):
@@ -199,6 +197,4 @@ _INSTEAD = {
 @cache
 def _of_arrays() -> frozenset[str]:
     """The public names of arrays."""
-    from ragged_dialect.arrays.core.array import RaggedArray
-
     return frozenset(name for name in dir(RaggedArray) if not name.startswith("_"))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect import builders, locks
+from ragged_dialect import builders, dialect, locks
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.arguments import check_word
 from ragged_dialect.arrays.core.spec import DType, Spec
@@ -33,9 +33,7 @@ lock = locks.lock()
 @lru_cache(maxsize=1)
 def shared_context() -> Any:
     """The context that all traced functions are built in."""
-    from ragged_dialect.dialect import context
-
-    return context()
+    return dialect.context()
 
 
 def element_type(dtype: DType) -> Any:
@@ -68,7 +66,7 @@ class Trace:
         self._alive: list[Any] = []
         self.reshaped: dict[Any, Any] = {}
         self.inserted: dict[Any, tuple[Tensor, int]] = {}
-        self.prefixes: dict[tuple[NestedAxis, int], NestedAxis] = {}
+        self._prefixes: dict[tuple[NestedAxis, int], NestedAxis] = {}
         self.module = ir.Module.create()
         with ir.InsertionPoint(self.module.body):
             self.function = ir.Operation.create(
@@ -217,13 +215,28 @@ class Trace:
             return a
         if a.origin is not None and b.origin is not None and a.letters.startswith(b.letters) and not a.origin.derived:
             levels = len(b.letters)
-            first = _prefix(self, a, levels).root
+            first = self.prefix(a, levels).root
             if first is not b:
                 self.guard(Conform(self.op, Origin(a.origin.leaf, a.origin.dim, str(levels)), b.origin))
                 b.same = first
             return a
         self._assert_conform(a, b)
         return a
+
+    def prefix(self, axis: NestedAxis, levels: int) -> NestedAxis:
+        """The first levels of an axis, the last of them ragged; one object per axis and number."""
+        root = axis.root
+        if levels == len(root.letters):
+            return root
+        found = self._prefixes.get((root, levels))
+        if found is None:
+            letters = root.letters[:levels]
+            count = sum({"r": 1, "w": 2}.get(c, 0) for c in letters)
+            origin = root.origin
+            derived = None if origin is None or origin.derived else Origin(origin.leaf, origin.dim, str(levels))
+            found = NestedAxis(letters, root.vectors[:count], root.extents[:levels], derived)
+            self._prefixes[root, levels] = found
+        return found
 
     def _assert_conform(self, a: NestedAxis, b: NestedAxis) -> None:
         levels = min(len(a.letters), len(b.letters))
@@ -250,7 +263,7 @@ class Trace:
         dialect's checks. What calls are known to fulfil (see `known`) needs none, so that the pass that proves checks
         leaves those which depend on data."""
         ir.Operation.create("func.return", operands=list(results))
-        for axis in (*self._structures.values(), *self.prefixes.values()):
+        for axis in (*self._structures.values(), *self._prefixes.values()):
             root = axis.root
             if root is not axis:
                 for old, new in zip(axis.vectors, root.vectors, strict=True):
@@ -260,12 +273,6 @@ class Trace:
             ir.FunctionType.get(inputs, [r.type for r in results])
         )
         RaggedInsertChecks(names=True).run(self.module.operation)
-
-
-def _prefix(trace: Trace, axis: NestedAxis, levels: int) -> NestedAxis:
-    from ragged_dialect.arrays.tracing.wrap import prefix  # of tracers, which have a trace
-
-    return prefix(trace, axis, levels)
 
 
 def known(made: Any) -> Any:

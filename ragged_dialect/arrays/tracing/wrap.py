@@ -49,30 +49,6 @@ def _read(value: Any, letters: str, first: int, shape: tuple[int | None, ...]) -
     return NestedAxis(letters, vectors, extents)
 
 
-def prefix(trace: Trace, axis: NestedAxis, levels: int) -> NestedAxis:
-    """The first levels of an axis, the last of them ragged; one object per axis and number."""
-    root = axis.root
-    if levels == len(root.letters):
-        return root
-    found = trace.prefixes.get((root, levels))
-    if found is None:
-        letters = root.letters[:levels]
-        count = sum({"r": 1, "w": 2}.get(c, 0) for c in letters)
-        origin = root.origin
-        derived = None if origin is None or origin.derived else Origin(origin.leaf, origin.dim, str(levels))
-        found = NestedAxis(letters, root.vectors[:count], root.extents[:levels], derived)
-        trace.prefixes[root, levels] = found
-    return found
-
-
-def batch_axis(axis: NestedAxis, level: int) -> PlainAxis:
-    """A dense level of an axis as a plain one."""
-    origin = axis.root.origin
-    if origin is None or origin.derived:
-        return PlainAxis(None)
-    return PlainAxis(None, Origin(origin.leaf, origin.dim + level))
-
-
 def contiguous(x: Tensor) -> Tensor:
     """The tensor with windows made contiguous: a copy of the elements inside windows. The structure of
     an argument is derived once for all calls."""
