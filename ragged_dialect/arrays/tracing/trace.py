@@ -43,8 +43,8 @@ def element_type(dtype: DType) -> Any:
 
 class Trace:
     """A function under construction. `leaves` are the arguments of the call that is traced: guards
-    are tried on them at once, so that an error has the place in the traced code. `device` is where they are: some
-    layouts of what lies in between are for the CPU.
+    are tried on them at once, so that an error has the place in the traced code. `tensors` are their tracers,
+    `device` is where they are: some layouts of what lies in between are for the CPU.
 
     Arguments of the MLIR function: for every leaf its values or number, then for every nested axis
     that something has asked for its vectors and extents. `wanted` tells which, in order.
@@ -61,7 +61,7 @@ class Trace:
         self.op = name
         self.inside_operation = False
         self._structures: dict[Origin, NestedAxis] = {}
-        self._tensors: list[Tensor] = []
+        self.tensors: list[Tensor] = []
         self._captured: dict[int, Tensor] = {}
         self._alive: list[Any] = []
         self.reshaped: dict[Any, Any] = {}
@@ -80,7 +80,7 @@ class Trace:
         self.block = self.function.regions[0].blocks.append()
         with ir.InsertionPoint(self.block):
             for number in range(len(self.leaves)):
-                self._tensors.append(self._argument(number))
+                self.tensors.append(self._argument(number))
 
     def check_running(self) -> None:
         """TraceError unless this is what the thread traces now: MLIR values of another function are gone, or
@@ -92,11 +92,6 @@ class Trace:
             )
 
     # Arguments -------------------------------------------------------------------------------------
-
-    @property
-    def tensors(self) -> list[Tensor]:
-        """The tracers of the leaves."""
-        return self._tensors
 
     def capture(self, array: Any) -> Tensor:
         """The tracer of an array that the traced code holds on to: one more leaf of every call."""
@@ -124,7 +119,7 @@ class Trace:
     @property
     def captured(self) -> list[Any]:
         """The captured arrays, in order."""
-        return self.leaves[len(self._tensors) :]
+        return self.leaves[len(self.tensors) :]
 
     def _argument(self, number: int) -> Tensor:
         spec = leaf_spec(self.leaves[number])
