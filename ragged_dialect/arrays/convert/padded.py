@@ -11,11 +11,10 @@ from ragged_dialect.arrays.index.dims import restored
 from ragged_dialect.arrays.index.levels import structured
 from ragged_dialect.arrays.index.rows import kept_rows, take_rows
 from ragged_dialect.arrays.ops.reduce import reduce
-from ragged_dialect.arrays.ops.statistics import INT64
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.agreement import equal_extents
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
-from ragged_dialect.arrays.tracing.elements import BOOL, compare, convert, select
+from ragged_dialect.arrays.tracing.elements import BOOL, INT64, compare, convert, select
 from ragged_dialect.arrays.tracing.leaves import dense_leaf, is_dense
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -79,7 +78,7 @@ def _trimmed(dense: Tensor, pad: Tensor | None) -> Any:
     def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
         here = arith.addi(build.to_i64(loop_index(1)), elements.constant(INT64, 1))
         different = compare("ne", given[0], filler)
-        if elements.is_float(filler):  # nan pads nan
+        if elements.kind(dense.dtype) == "f":  # nan pads nan
             different = arith.andi(
                 different, arith.ori(compare("eq", given[0], given[0]), compare("eq", filler, filler))
             )

@@ -44,7 +44,7 @@ def restored(x: Tensor, groups: Sequence[Sequence[int]], axes: Sequence[Axis], e
     element = element_type(x.dtype)
     wanted = dense_type(shape.storage_shape(), element)
     reassociation = ir.ArrayAttr.get(
-        [ir.ArrayAttr.get([ir.IntegerAttr.get(ir.IntegerType.get_signless(64), k) for k in group]) for group in groups]
+        [ir.ArrayAttr.get([ir.IntegerAttr.get(build.i64(), k) for k in group]) for group in groups]
     )
     attributes: dict[str, Any] = {"reassociation": reassociation}
     operands = [x.storage]

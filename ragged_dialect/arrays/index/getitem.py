@@ -31,7 +31,7 @@ from ragged_dialect.arrays.index.rows import (
 )
 from ragged_dialect.arrays.tracing.agreement import batch_extent, equal_extents
 from ragged_dialect.arrays.tracing.axes import PlainAxis
-from ragged_dialect.arrays.tracing.elements import BOOL, convert
+from ragged_dialect.arrays.tracing.elements import BOOL, INT64, convert
 from ragged_dialect.arrays.tracing.leaves import is_dense
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -40,8 +40,6 @@ from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, AxisError, LayoutError
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.layout import RAGGED
-
-INT64 = np.dtype(np.int64)
 
 
 def getitem(x: Any, index: Any) -> Any:

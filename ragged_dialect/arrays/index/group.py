@@ -10,18 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, tensor
 from ragged_dialect.arrays.index.rows import take_rows
 from ragged_dialect.arrays.tracing.axes import NestedAxis
+from ragged_dialect.arrays.tracing.elements import INT64
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.types import vector_type
-
-INT64 = np.dtype(np.int64)
 
 
 @dataclass(frozen=True)

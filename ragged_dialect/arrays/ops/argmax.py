@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ragged_dialect._mlir import arith
 from ragged_dialect.arrays.index.dims import AxisArgument, dims_of
 from ragged_dialect.arrays.index.group import grouped
 from ragged_dialect.arrays.index.levels import merge
-from ragged_dialect.arrays.ops.reduce import reduce, source
-from ragged_dialect.arrays.ops.statistics import finish
+from ragged_dialect.arrays.ops.reduce import finish, reduce, source
 from ragged_dialect.arrays.tracing import elements
-from ragged_dialect.arrays.tracing.elements import compare, constant, select
+from ragged_dialect.arrays.tracing.elements import INT64, compare, constant, select
 from ragged_dialect.arrays.tracing.operation import Operation, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import loop_index
-
-INT64 = np.dtype(np.int64)
 
 
 def joined(x: Tensor, dims: frozenset[int]) -> tuple[Tensor, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from ragged_dialect._mlir import arith
@@ -16,7 +15,7 @@ from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.agreement import batch_extent, covers, equal_extents
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, shape_of
 from ragged_dialect.arrays.tracing.leaves import dense_leaf, is_dense
-from ragged_dialect.arrays.tracing.loops import compute, empty, loops_of
+from ragged_dialect.arrays.tracing.loops import mapped
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous
@@ -95,7 +94,9 @@ def _groups(q: Tensor, k: Tensor) -> int:
 
 def _causal(scores: Tensor, keys: int) -> Tensor:
     """-inf above the diagonal."""
-    return _mapped(scores, [], lambda e: elements.select(_is_before(keys), e[0], elements.infinity(scores.dtype, -1)))
+    return mapped(
+        scores, [], scores.dtype, lambda e: elements.select(_is_before(keys), e[0], elements.infinity(scores.dtype, -1))
+    )
 
 
 def _is_before(keys: int) -> Any:
@@ -121,16 +122,8 @@ def _masked_weights(scores: Tensor, mask: Tensor, groups: int, causal: bool) -> 
     def kept(given: list[Any]) -> Any:
         return elements.select(is_seen(given[1]), given[0], elements.constant(dtype, 0))
 
-    weights = softmax(_mapped(scores, [(mask, loops)], masked), axis=2)
-    return _mapped(weights, [(mask, loops)], kept)
-
-
-def _mapped(x: Tensor, others: Sequence[tuple[Tensor, Loops]], body: Callable[[list[Any]], Any]) -> Tensor:
-    """An element of `x` for each, of it and of others that have loops of it."""
-    out = empty(x.trace, x.axes, loops_of(x).levels, x.dtype)
-    outs = [(out, x.dtype, x.axes, tuple(range(x.ndim)))]
-    operands: list[Any] = [(x, range(x.ndim)), *others]
-    return compute(x.trace, operands, outs, x.ndim, frozenset(), lambda e: [body(e[:-1])])[0]
+    weights = softmax(mapped(scores, [(mask, loops)], scores.dtype, masked), axis=2)
+    return mapped(weights, [(mask, loops)], weights.dtype, kept)
 
 
 def _aligned(scores: Tensor, mask: Tensor, groups: int) -> tuple[Tensor, Loops]:

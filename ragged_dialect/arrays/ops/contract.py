@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial, reduce
 from typing import Any
 
-from ragged_dialect._mlir import arith
 from ragged_dialect.arrays.ops.elementwise import astype, resolve
 from ragged_dialect.arrays.ops.reduce import source
 from ragged_dialect.arrays.ops.statistics import wide
+from ragged_dialect.arrays.ops.ufunc_bodies import BODIES, Loop
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.agreement import batch_extent, covers, equal_batches, equal_extents
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, batch_axis
@@ -36,36 +37,21 @@ def contract(trace: Trace, operands: Sequence[Tensor], names: Sequence[str], res
     axes = _result_axes(operands, names, result, levels)
     dtype = operands[0].dtype if len(operands) == 1 else resolve("multiply", operands)[1][0]
     inner = wide(dtype)
-    zero = elements.constant(inner, 0)
-    init = shapes.fill(zero, empty(trace, axes, [levels[c] for c in result], inner))
+    loop = Loop(inner, inner)
+    init = shapes.fill(loop.number(0), empty(trace, axes, [levels[c] for c in result], inner))
     pairs = [(x, [loops.index(c) for c in own]) for x, own in zip(operands, names, strict=True)]
     reduced = frozenset(k for k, c in enumerate(loops) if c not in result)
 
     def body(given: list[Any]) -> list[Any]:
         *factors, total = given
         factors = [elements.convert(f, x.dtype, inner) for f, x in zip(factors, operands, strict=True)]
-        product = factors[0]
-        for factor in factors[1:]:
-            product = _multiply(product, factor)
-        return [_add(total, product)]
+        return [BODIES["add"](loop, total, reduce(partial(BODIES["multiply"], loop), factors))]
 
     out = (init, inner, axes, [loops.index(c) for c in result])
     (made,) = compute(trace, pairs, [out], len(loops), reduced, body)
     known = {k: a for k, a in enumerate(axes) if isinstance(a, PlainAxis) or a.vectors}
     made = of_value(trace, made.value, inner, known)
     return made if inner == dtype else astype(made, dtype=dtype)
-
-
-def _multiply(a: Any, b: Any) -> Any:
-    if elements.is_float(a):
-        return arith.mulf(a, b)
-    return arith.andi(a, b) if elements.is_bool(a) else arith.muli(a, b)
-
-
-def _add(a: Any, b: Any) -> Any:
-    if elements.is_float(a):
-        return arith.addf(a, b)
-    return arith.ori(a, b) if elements.is_bool(a) else arith.addi(a, b)
 
 
 def _level(trace: Trace, operands: Sequence[Tensor], names: Sequence[str], letter: str) -> Level:

@@ -105,7 +105,7 @@ UFUNCS: dict[str, Operation] = {name: _make(name, 2 if name in ("divmod", "modf"
 def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
     """`a` where the condition holds, else `b`; the three broadcast."""
     _, (dtype,) = resolve("add", [a, b]) if a.dtype.kind != "b" or b.dtype.kind != "b" else (None, [a.dtype])
-    inputs = [np.dtype(np.bool_), dtype, dtype]
+    inputs = [elements.BOOL, dtype, dtype]
     return map_elements(condition.trace, [condition, a, b], inputs, [dtype], lambda x: [elements.select(*x)])[0]
 
 

@@ -9,12 +9,13 @@ from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.index.dims import AxisArgument, dims_of
 from ragged_dialect.arrays.index.group import grouped
 from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, where
-from ragged_dialect.arrays.ops.reduce import keep_dims, kept, reduce, source
+from ragged_dialect.arrays.ops.reduce import finish, kept, reduce, source
 from ragged_dialect.arrays.ops.statistics import count, float_dtype, mean_of, squares_about, wide
 from ragged_dialect.arrays.tracing import elements
-from ragged_dialect.arrays.tracing.loops import compute, empty, loops_of
+from ragged_dialect.arrays.tracing.loops import empty, loops_of, mapped
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.ir import build
 
 
 def _floating(x: Tensor) -> Tensor:
@@ -23,13 +24,10 @@ def _floating(x: Tensor) -> Tensor:
     return x if dtype == x.dtype else astype(x, dtype=dtype)
 
 
-def zip_reduced(x: Tensor, dims: frozenset[int], reduced: list[Tensor], body: Any, dtype: DType) -> Tensor:
+def _with_reduced(x: Tensor, dims: frozenset[int], reduced: list[Tensor], dtype: DType, body: Any) -> Tensor:
     """Elements of `x` with those of results of its reduction, at their kept dims."""
-    left = kept(x, dims)
-    out = empty(x.trace, x.axes, loops_of(x).levels, dtype)
-    operands: list[Any] = [(x, range(x.ndim)), *((r, left.dims) for r in reduced)]
-    outs = [(out, dtype, x.axes, tuple(range(x.ndim)))]
-    return compute(x.trace, operands, outs, x.ndim, frozenset(), lambda e: [body(e[:-1])])[0]
+    left = kept(x, dims).dims
+    return mapped(x, [(r, left) for r in reduced], dtype, body)
 
 
 def _maximum_and_sum(x: Tensor, dims: frozenset[int]) -> tuple[Tensor, Tensor]:
@@ -66,17 +64,16 @@ def _softmax(x: Tensor, dims: frozenset[int]) -> Tensor:
         found = elements.create("arith.divf", elements.create("math.exp", shifted), given[2])
         return elements.convert(found, high.dtype, x.dtype)
 
-    return zip_reduced(x, dims, [high, sums], body, x.dtype)
+    return _with_reduced(x, dims, [high, sums], x.dtype, body)
 
 
 def _named_softmax(x: Tensor, dim: int) -> Tensor:
     out = empty(x.trace, x.axes, loops_of(x).levels, x.dtype)
-    i64 = ir.IntegerType.get_signless(64)
     op = ir.Operation.create(
         "linalg.softmax",
         results=[out.type],
         operands=[x.value, out],
-        attributes={"dimension": ir.IntegerAttr.get(i64, dim)},
+        attributes={"dimension": ir.IntegerAttr.get(build.i64(), dim)},
     )
     return Tensor(x.trace, op.result, x.dtype, x.axes)
 
@@ -91,7 +88,7 @@ def logsumexp(x: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -
     finite = UFUNCS["isfinite"](high)
     made = where(finite, UFUNCS["add"](high, UFUNCS["log"](sums)), high)
     made = astype(made, dtype=x.dtype)
-    return keep_dims(x, made, dims) if keepdims else made
+    return finish(x, made, dims, keepdims)
 
 
 @operation("log_softmax")
@@ -106,7 +103,7 @@ def log_softmax(x: Tensor, *, axis: AxisArgument = 1) -> Tensor:
         found = elements.create("arith.subf", shifted, elements.create("math.log", given[2]))
         return elements.convert(found, high.dtype, x.dtype)
 
-    return grouping.back(zip_reduced(grouping.value, grouping.dims, [high, sums], body, x.dtype))
+    return grouping.back(_with_reduced(grouping.value, grouping.dims, [high, sums], x.dtype, body))
 
 
 @operation("layer_norm")
@@ -126,7 +123,7 @@ def layer_norm(
         )
         return elements.convert(elements.create("arith.divf", centred, root), middle.dtype, x.dtype)
 
-    made = zip_reduced(grouping.value, grouping.dims, [middle, spread_], body, x.dtype)
+    made = _with_reduced(grouping.value, grouping.dims, [middle, spread_], x.dtype, body)
     return _affine(grouping.back(made), weight, bias)
 
 
@@ -149,7 +146,7 @@ def rms_norm(x: Tensor, weight: Tensor | None = None, *, axis: AxisArgument = -1
         found = elements.create("arith.divf", elements.convert(given[0], x.dtype, inner), root)
         return elements.convert(found, inner, x.dtype)
 
-    made = zip_reduced(grouping.value, grouping.dims, [middle], body, x.dtype)
+    made = _with_reduced(grouping.value, grouping.dims, [middle], x.dtype, body)
     return _affine(grouping.back(made), weight, None)
 
 

@@ -89,9 +89,9 @@ def source(x: Tensor) -> Tensor:
     return contiguous(x)
 
 
-def keep_dims(x: Tensor, result: Tensor, dims: frozenset[int]) -> Tensor:
-    """A result with an extent of 1 for every reduced dim."""
-    return insert_ones(result, sorted(dims))
+def finish(x: Tensor, made: Tensor, dims: frozenset[int], keepdims: bool) -> Tensor:
+    """The result of a reduction, with an extent of 1 for every reduced dim of `x` if it keeps them."""
+    return insert_ones(made, sorted(dims)) if keepdims else made
 
 
 # Across components ---------------------------------------------------------------------------------

@@ -12,15 +12,12 @@ from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.index.dims import AxisArgument, dims_of
 from ragged_dialect.arrays.index.group import grouped
 from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype
-from ragged_dialect.arrays.ops.reduce import is_across, keep_dims, reduce, reduce_across, source
+from ragged_dialect.arrays.ops.reduce import finish, is_across, reduce, reduce_across, source
 from ragged_dialect.arrays.ops.ufunc_bodies import BODIES, Loop
 from ragged_dialect.arrays.tracing import elements
-from ragged_dialect.arrays.tracing.elements import BOOL, constant, convert
+from ragged_dialect.arrays.tracing.elements import BOOL, INT64, SINGLE, constant, convert
 from ragged_dialect.arrays.tracing.operation import Operation, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
-
-INT64 = np.dtype(np.int64)
-SINGLE = np.dtype(np.float32)
 
 
 def accumulator(dtype: DType) -> DType:
@@ -51,11 +48,6 @@ def _reduction(name: str, ufunc: str, result: Callable[[DType], DType], init: Ca
     body.__name__ = name
     body.__doc__ = f"`{name}` over dims; see the method of this name."
     return operation(name)(body)
-
-
-def finish(x: Tensor, made: Tensor, dims: frozenset[int], keepdims: bool) -> Tensor:
-    """The result of a reduction, with an extent of 1 for every reduced dim of `x` if it keeps them."""
-    return keep_dims(x, made, dims) if keepdims else made
 
 
 def _same(dtype: DType) -> DType:

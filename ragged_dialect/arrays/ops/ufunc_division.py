@@ -5,17 +5,12 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any
 
-import numpy as np
-
 from ragged_dialect._mlir import arith
 from ragged_dialect.arrays.ops.ufunc_bodies import Body, Loop, register
-from ragged_dialect.arrays.tracing.elements import compare, convert, create, infinity, negated, select
+from ragged_dialect.arrays.tracing.elements import SINGLE, compare, convert, create, infinity, negated, select
 
 BODIES: dict[str, Body] = {}
 """Bodies by the ufunc's name."""
-
-
-_SINGLE = np.dtype(np.float32)
 
 
 def _in_single(body: Body) -> Body:
@@ -25,10 +20,10 @@ def _in_single(body: Body) -> Body:
     def made(loop: Loop, *x: Any) -> Any:
         if not loop.is_float or loop.dtype.itemsize > 2:
             return body(loop, *x)
-        results = body(Loop(_SINGLE, _SINGLE), *(convert(v, loop.dtype, _SINGLE) for v in x))
+        results = body(Loop(SINGLE, SINGLE), *(convert(v, loop.dtype, SINGLE) for v in x))
         if isinstance(results, list):
-            return [convert(v, _SINGLE, loop.dtype) for v in results]
-        return convert(results, _SINGLE, loop.dtype)
+            return [convert(v, SINGLE, loop.dtype) for v in results]
+        return convert(results, SINGLE, loop.dtype)
 
     return made
 

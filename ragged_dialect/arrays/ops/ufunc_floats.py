@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import arith
 from ragged_dialect.arrays.ops.ufunc_bodies import Body, Loop, register
 from ragged_dialect.arrays.tracing.elements import compare, create, infinity, select
 from ragged_dialect.arrays.tracing.trace import element_type
+from ragged_dialect.ir import build
 
 BODIES: dict[str, Body] = {}
 """Bodies by the ufunc's name."""
@@ -24,12 +25,7 @@ def power(loop: Loop, a: Any, b: Any) -> Any:
 def ldexp(loop: Loop, x: Any, exponent: Any) -> Any:
     """x times 2 to the exponent, in two steps: a power alone may overflow where the product does not."""
     float_ = element_type(loop.dtype)
-    half = arith.divsi(
-        exponent,
-        ir.Operation.create(
-            "arith.constant", results=[exponent.type], attributes={"value": ir.IntegerAttr.get(exponent.type, 2)}
-        ).result,
-    )
+    half = arith.divsi(exponent, build.constant(exponent.type, 2))
     steps = [half, arith.subi(exponent, half)]
     for step in steps:
         x = arith.mulf(x, create("math.exp2", arith.sitofp(float_, step)))

@@ -11,7 +11,7 @@ from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.tracing.trace import element_type
 from ragged_dialect.ir import build
 
-BOOL = np.dtype(np.bool_)
+BOOL, INT64, SINGLE = np.dtype(np.bool_), np.dtype(np.int64), np.dtype(np.float32)
 
 
 def kind(dtype: DType) -> str:
@@ -78,8 +78,7 @@ def convert(x: Any, source: DType, target: DType) -> Any:
 
 def _float_to_float(x: Any, source: DType, target: DType) -> Any:
     if source.itemsize == target.itemsize:  # float16 and bfloat16
-        single = np.dtype(np.float32)
-        return convert(convert(x, source, single), single, target)
+        return convert(convert(x, source, SINGLE), SINGLE, target)
     return (arith.extf if target.itemsize > source.itemsize else arith.truncf)(element_type(target), x)
 
 
@@ -91,13 +90,3 @@ def infinity(dtype: DType, sign: int) -> Any:
         return constant(dtype, int(sign > 0))
     info = np.iinfo(dtype)
     return constant(dtype, info.max if sign > 0 else info.min)
-
-
-def is_float(x: Any) -> bool:
-    """Whether a scalar is a float."""
-    return isinstance(x.type, (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type))
-
-
-def is_bool(x: Any) -> bool:
-    """Whether a scalar is a boolean."""
-    return isinstance(x.type, ir.IntegerType) and x.type.width == 1

@@ -6,7 +6,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, cast, overload
+from typing import Any, NamedTuple, cast, overload
 
 import numpy as np
 
@@ -136,15 +136,11 @@ class JitFunction(Function):
         self._programs.clear()
 
 
-class _Arguments:
+class _Arguments(NamedTuple):
     """The tree of the arguments of a call, by parameter."""
 
-    __slots__ = ("_key", "children", "names")
-
-    def __init__(self, names: tuple[str, ...], children: tuple[Tree, ...]) -> None:
-        self.names = names
-        self.children = children
-        self._key = (names, children)
+    names: tuple[str, ...]
+    children: tuple[Tree, ...]
 
     def key(self, specs: Sequence[Spec], plain: bool) -> Any:
         """The key of a call: that of positional arguments alone, where all are arrays, numbers or None."""
@@ -152,12 +148,6 @@ class _Arguments:
             return tuple(specs), self
         given = iter(specs)
         return tuple(next(given) if child is None else None for child in self.children)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Arguments) and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
 
 
 def _is_none(child: Tree) -> bool:

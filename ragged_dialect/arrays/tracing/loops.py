@@ -84,6 +84,15 @@ def compute(
     return [Tensor(trace, r, dtype, tuple(axes)) for r, (_, dtype, axes, _) in zip(op.results, outs, strict=True)]
 
 
+def mapped(
+    x: Tensor, others: Sequence[tuple[Tensor, Sequence[int | None]]], dtype: DType, body: Callable[[list[Any]], Any]
+) -> Tensor:
+    """An element for each of `x`, made of it and of those of others that have loops of it."""
+    out = empty(x.trace, x.axes, loops_of(x).levels, dtype)
+    outs = [(out, dtype, x.axes, tuple(range(x.ndim)))]
+    return compute(x.trace, [(x, range(x.ndim)), *others], outs, x.ndim, frozenset(), lambda e: [body(e[:-1])])[0]
+
+
 def _without_ones(x: Tensor, dims: Sequence[int | None]) -> tuple[Tensor, Sequence[int | None]]:
     """An operand before dims of extent 1 were inserted that broadcast here: nothing stands between it and
     what reads it when passes fuse them."""
