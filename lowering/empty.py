@@ -7,10 +7,9 @@ from typing import Any
 
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.generic import generic, loop_index
-from ragged_dialect.ir import build, flow, shapes
+from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED, Layout
-from ragged_dialect.lowering import vectors
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.making import own_axis, own_starts
 from ragged_dialect.lowering.parts import Parts, Range

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import vectors
+from ragged_dialect.lowering import walks
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.parts import Parts, Range
 from ragged_dialect.lowering.runs import fill_runs
@@ -76,7 +76,7 @@ class _Runs:
 
     def lengths(self, level: int) -> Any:
         """Lengths of a level at or below the joined dim, in the order of the result."""
-        found = [vectors.element_lengths(x, level) for x in self.operands]
+        found = [walks.element_lengths(x, level) for x in self.operands]
         if level == self.dim:
             return vectors.generate(
                 shapes.dim(found[0], 0), lambda i: build.value(_sum([shapes.load(vector, i) for vector in found]))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.iteration import Access, Iteration
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import vectors
+from ragged_dialect.lowering import walks
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.nest import make_nest
 from ragged_dialect.lowering.nest_emit import lower_nest
@@ -59,12 +59,12 @@ def own_starts(offsets: Any) -> Any:
 def _stored_lengths(like: Parts, axis: int, at: int, dim: int) -> Any:
     """Lengths in elements of a level, one per logical index tuple above it."""
     if "w" not in like.layout.axes[axis][:at]:
-        return vectors.element_lengths(like, dim)
+        return walks.element_lengths(like, dim)
 
     def length(fixed: list[Mixed]) -> Mixed:
         return like.component(dim, like.position(axis, fixed))[1]
 
-    return vectors.per_tuple(like, axis, at, length)
+    return walks.per_tuple(like, axis, at, length)
 
 
 def own_windows(ctx: Lowering, parts: Parts, reads: bool) -> Parts:

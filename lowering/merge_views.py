@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.lowering import vectors
+from ragged_dialect.lowering import walks
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.lowering.views import append, collapse_storage, dropping, outer_count, positions, with_shape
 from ragged_dialect.merging import merge_rule
@@ -110,7 +110,7 @@ def _merge_tile_parts(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     spelling = f"{letters[: at + 1]}r{letters[at + 2 :]}"
     layout = type(parts.layout)((*parts.layout.axes[:axis], spelling, *parts.layout.axes[axis + 1 :]))
     middle = RaggedShape(layout, tuple(None if k == dim + 2 else e for k, e in enumerate(parts.shape.shape)))
-    counts = vectors.logical_lengths(parts, dim + 1)
+    counts = walks.logical_lengths(parts, dim + 1)
     new = {("offsets", dim + 1): vectors.scan(counts), ("offsets", dim + 2): _tile_offsets(parts, dim + 1)}
     leveled = with_shape(parts, middle, lambda old: None if old in (dim + 1, dim + 2) else old, new)
     return merge_parts(leveled, dim)
@@ -120,7 +120,7 @@ def _tile_offsets(parts: Parts, outer: int) -> Any:
     """Starts of all tiles of a split ragged level, the total at the end."""
     axis, at = parts.layout.locate(outer)
     first = parts.layout.dims(axis)[0]
-    starts = vectors.per_tuple(parts, axis, at + 1, lambda fixed: parts.axis_range(axis, fixed)[0])
+    starts = walks.per_tuple(parts, axis, at + 1, lambda fixed: parts.axis_range(axis, fixed)[0])
     end = positions(parts, first + at)
     return append(starts, end)
 

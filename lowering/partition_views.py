@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ragged_dialect._mlir import tensor
-from ragged_dialect.ir import build, flow, shapes
+from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.lowering import vectors
+from ragged_dialect.lowering import walks
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.lowering.views import append, collapse_storage, outer_count, positions, with_shape
 from ragged_dialect.shape import RaggedShape
@@ -66,7 +66,7 @@ def _rows_vector(rows: Mixed, per_row: Mixed, entry: Callable[[Any, Any], Any]) 
 def _absolute(parts: Parts, dim: int, vector: Any, lengths: bool, per_row: Mixed) -> Any:
     """Absolute offsets of rows that are relative to the components of a level."""
     if parts.layout.letter(dim) == "r":
-        base = vectors.element_starts(parts, dim)
+        base = walks.element_starts(parts, dim)
         rows: Mixed = parts.parents(dim)
         end = positions(parts, dim)
         start = lambda row: shapes.load(base, row)  # noqa: E731

@@ -7,10 +7,10 @@ from typing import Any
 
 from ragged_dialect._mlir import ir, scf, tensor
 from ragged_dialect.generic import generic, loop_index
-from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.lowering import vectors
+from ragged_dialect.lowering import walks
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.lowering.views import dropping, expand, outer_count, positions, with_shape
 from ragged_dialect.shape import RaggedShape
@@ -115,7 +115,7 @@ def _window_below(parts: Parts, dim: int) -> tuple[int, Any, Any]:
     """The next ragged level below `dim`: (its dim, starts, lengths)."""
     axis, _ = parts.layout.locate(dim)
     level = next(d for d in parts.layout.dims(axis) if d > dim and parts.layout.letter(d) in RAGGED)
-    starts, lengths = vectors.element_starts(parts, level), vectors.element_lengths(parts, level)
+    starts, lengths = walks.element_starts(parts, level), walks.element_lengths(parts, level)
     return level, starts, lengths
 
 
@@ -190,7 +190,7 @@ def _select_outer(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Par
     """A ragged level above others: that component of every parent, as windows."""
     level, starts, lengths = _window_below(parts, dim)
     inner = _batch_below(parts, dim, level)
-    own = vectors.element_starts(parts, dim)
+    own = walks.element_starts(parts, dim)
     count = build.mul(parts.parents(dim), inner)
 
     def source(i: Any) -> Any:
@@ -278,7 +278,7 @@ def _bound(x: Any) -> Callable[[Any], Any]:
 
 def _slice_ragged(parts: Parts, dim: int, lo: Any, hi: Any, shape: RaggedShape) -> Parts:
     low, high = _bound(lo), _bound(hi)
-    starts = vectors.element_starts(parts, dim)
+    starts = walks.element_starts(parts, dim)
     count = shapes.dim(starts, 0)
     new = {
         ("starts", dim): vectors.generate(count, lambda i: build.add(shapes.load(starts, i), low(i))),

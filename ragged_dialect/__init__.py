@@ -2,177 +2,40 @@
 
 `compile` turns a program into a callable on arrays; the dialect, its passes and lowerings
 are in `ragged_dialect.dialect`, `ragged_dialect.passes` and `ragged_dialect.lowering`. Names load
-on first use, so that tools which need no compiler do not pay for one.
+on first use, so that tools which need no compiler do not pay for one. They are listed in `__init__.pyi`, which
+type checkers read.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+import re
+from typing import Any
 
-if TYPE_CHECKING:
-    from ragged_dialect.arrays.api import (
-        RaggedArray,
-        assume_valid,
-        astype,
-        attention,
-        boolean_mask,
-        chunk,
-        clip,
-        compact,
-        compilations,
-        concat,
-        cumsum,
-        einsum,
-        empty_like,
-        erf,
-        from_arrow,
-        from_awkward,
-        from_dlpack,
-        from_lengths,
-        from_offsets,
-        from_padded,
-        from_row_ids,
-        from_starts_lengths,
-        from_torch_nested,
-        gather,
-        jit,
-        layer_norm,
-        like,
-        load_npz,
-        log_softmax,
-        logsumexp,
-        matmul,
-        merge,
-        narrow,
-        partition,
-        ragged,
-        reshape,
-        rms_norm,
-        rsqrt,
-        save_npz,
-        select,
-        softmax,
-        split,
-        squeeze,
-        stack,
-        take,
-        to_padded,
-        transpose,
-        transposed_matmul,
-        unsqueeze,
-        where,
-    )
-    from ragged_dialect.errors import (
-        AllocationError,
-        ArgumentError,
-        AxisError,
-        CompileError,
-        DeviceError,
-        DeviceMemoryError,
-        EmulatorError,
-        LayoutError,
-        MissingPackageError,
-        PassError,
-        RaggedError,
-        RangeError,
-        RuntimeCheckError,
-        TraceError,
-        VerifyError,
-    )
-    from ragged_dialect.execution import compile
-    from ragged_dialect.layout import Layout
-    from ragged_dialect.runtime.gpu_status import synchronize
 
-__all__ = [
-    "AllocationError",
-    "ArgumentError",
-    "AxisError",
-    "CompileError",
-    "DeviceError",
-    "DeviceMemoryError",
-    "EmulatorError",
-    "Layout",
-    "LayoutError",
-    "MissingPackageError",
-    "PassError",
-    "RaggedArray",
-    "RaggedError",
-    "RangeError",
-    "RuntimeCheckError",
-    "TraceError",
-    "VerifyError",
-    "assume_valid",
-    "astype",
-    "attention",
-    "boolean_mask",
-    "chunk",
-    "clip",
-    "compact",
-    "compilations",
-    "compile",
-    "concat",
-    "cumsum",
-    "einsum",
-    "empty_like",
-    "erf",
-    "from_arrow",
-    "from_awkward",
-    "from_dlpack",
-    "from_lengths",
-    "from_offsets",
-    "from_padded",
-    "from_row_ids",
-    "from_starts_lengths",
-    "from_torch_nested",
-    "gather",
-    "jit",
-    "layer_norm",
-    "like",
-    "load_npz",
-    "log_softmax",
-    "logsumexp",
-    "matmul",
-    "merge",
-    "narrow",
-    "partition",
-    "ragged",
-    "reshape",
-    "rms_norm",
-    "rsqrt",
-    "save_npz",
-    "select",
-    "softmax",
-    "split",
-    "squeeze",
-    "stack",
-    "synchronize",
-    "take",
-    "to_padded",
-    "transpose",
-    "transposed_matmul",
-    "unsqueeze",
-    "where",
-]
+def _homes() -> dict[str, tuple[str, str]]:
+    """The module of every public name, and its name there."""
+    with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as stub:
+        found = re.findall(r"^from (\S+) import (\w+) as (\w+)$", stub.read(), re.MULTILINE)
+    return {name: (module, own) for module, own, name in found}
 
-_HOMES = {
-    "compile": "execution",
-    "Layout": "layout",
-    "synchronize": "runtime.gpu_status",
-}
+
+_HOMES = _homes()
+__all__ = sorted(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return _version()
-    if name not in __all__:
+    if name not in _HOMES:
         raise AttributeError(f"module 'ragged_dialect' has no attribute '{name}'")
-    home = _HOMES.get(name, "errors" if name.endswith("Error") else "arrays.api")
-    return getattr(importlib.import_module(f"ragged_dialect.{home}"), name)
+    module, own = _HOMES[name]
+    found = globals()[name] = getattr(importlib.import_module(module), own)
+    return found
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__, "__version__"]
+    return sorted({*globals(), *__all__, "__version__"})
 
 
 def _version() -> str:

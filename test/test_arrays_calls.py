@@ -11,7 +11,8 @@ import pytest
 from support.components import array, assert_components, components, nested
 
 import ragged_dialect as rg
-from ragged_dialect.arrays.operators import OPERATIONS, Operators
+from ragged_dialect.arrays.methods import Methods
+from ragged_dialect.arrays.tracing.operation import OPERATIONS
 
 X = array((3, 0, 2))
 W = np.arange(4, dtype=np.float32)
@@ -19,7 +20,7 @@ W = np.arange(4, dtype=np.float32)
 AS_NUMPY = {"transpose", "reshape"}
 """Methods that take axes and extents one by one, as NumPy's."""
 
-METHODS = sorted(name for name in vars(Operators) if name in OPERATIONS and name not in AS_NUMPY)
+METHODS = sorted(name for name in vars(Methods) if name in OPERATIONS and name not in AS_NUMPY)
 
 
 def named(function: Any) -> list[tuple[str, Any, Any]]:
@@ -29,7 +30,7 @@ def named(function: Any) -> list[tuple[str, Any, Any]]:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_function_has_the_parameters_of_the_method(name: str) -> None:
-    assert named(getattr(rg, name, OPERATIONS[name])) == named(getattr(Operators, name))
+    assert named(getattr(rg, name, OPERATIONS[name])) == named(getattr(Methods, name))
 
 
 PAIRS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {

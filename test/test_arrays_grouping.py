@@ -10,9 +10,8 @@ import pytest
 from support.nested_lists import assert_mapped, assert_reduced, by_index, elements, groups
 
 import ragged_dialect as rg
-from ragged_dialect.arrays.axes import NestedAxis
-from ragged_dialect.arrays.structures import prefix
-from ragged_dialect.arrays.trace import tracing
+from ragged_dialect.arrays.tracing.axes import NestedAxis
+from ragged_dialect.arrays.tracing.trace import tracing
 
 SEEDS = (0, 1, None)
 """Of random structures; None has no component."""
@@ -154,7 +153,7 @@ def test_the_first_levels_of_an_axis_are_its_own() -> None:
     with tracing("t", [], "cpu") as trace:
         for number in range(1000):
             axis = NestedAxis("drr", [f"outer {number}", "inner"], [None] * 3)
-            assert prefix(trace, axis, 2).vectors == [f"outer {number}"]
+            assert trace.prefix(axis, 2).vectors == [f"outer {number}"]
             del axis
 
 

@@ -13,7 +13,7 @@ from support.devices import OnGpu, on_a_gpu
 from support.refusals import Refusal, refused
 
 import ragged_dialect as rg
-from ragged_dialect.arrays.structure import Structure
+from ragged_dialect.arrays.core.structure import Structure
 
 V = np.arange(8, dtype=np.float32)
 

@@ -13,7 +13,7 @@ from support.components import NESTED, array, nested
 
 import ragged_dialect as rg
 from ragged_dialect.arrays.convert.nesting import Regular, Windows, from_levels
-from ragged_dialect.arrays.structure import Structure
+from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.compat import fvdb, torch_nested
 from ragged_dialect.compat.nvfuser import as_nested
 

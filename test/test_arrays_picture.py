@@ -11,7 +11,7 @@ from support.components import NESTED, array, nested
 
 import ragged_dialect as rg
 from ragged_dialect.arrays.convert.nesting import Offsets, Regular, from_levels
-from ragged_dialect.arrays.picture import picture
+from ragged_dialect.arrays.convert.picture import picture
 
 
 def boxes(text: str) -> list[tuple[str, float]]:

@@ -12,7 +12,7 @@ from support.devices import on_a_gpu
 from support.refusals import Refusal, refused
 
 import ragged_dialect as rg
-from ragged_dialect.arrays.api import UFUNCS
+from ragged_dialect.arrays.ops.elementwise import UFUNCS
 
 LENGTHS = (3, 0, 5, 4)
 INTEGERS = ("invert", "left_shift", "right_shift", "power", "bitwise_and", "bitwise_or", "bitwise_xor", "gcd", "lcm")

@@ -4,11 +4,15 @@ The runtime stands alone: nothing it imports, at whatever distance, imports MLIR
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Mapping
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
+import ragged_dialect as rg
 from conftest import ROOT
 
 PLAIN = {"errors", "layout", "shape", "merging", "sources", "checks", "segments", "locks", "device_model"}
@@ -101,3 +105,65 @@ def test_future_annotations_where_the_op_builder_allows_them() -> None:
         if not raw and any(isinstance(n, ast.FunctionDef | ast.ClassDef) for n in ast.parse(text).body):
             assert "from __future__ import annotations\n" in text, module
         assert not (raw and "from __future__" in text), module
+
+
+# Arrays ------------------------------------------------------------------------------------------------
+
+ARRAYS = {m: m.split(".")[2:] for m in sorted(MODULES) if m.startswith("ragged_dialect.arrays")}
+ROOMS = {"core": 0, "tracing": 1, "index": 2, "ops": 3, "numpy": 4, "convert": 4, "methods": 5}
+LATER = re.compile(r"# (start-up time|optional package)$")
+
+
+def cycle(graph: Mapping[str, frozenset[str]]) -> list[str]:
+    """Modules that import each other in a round, none where there is no round."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []
+
+
+def test_arrays_import_each_other_in_no_round() -> None:
+    """Imports in functions count."""
+    assert not cycle({module: imports(module) & ARRAYS.keys() for module in ARRAYS})
+
+
+@pytest.mark.parametrize("module", ARRAYS)
+def test_rooms_of_arrays_import_one_way(module: str) -> None:
+    room = ROOMS.get(".".join(ARRAYS[module][:1]), 6)
+    upward = sorted(m for m in imports(module) & ARRAYS.keys() if ROOMS.get(".".join(ARRAYS[m][:1]), 6) > room)
+    assert not upward, f"{module} imports {upward}"
+
+
+@pytest.mark.parametrize("module", ARRAYS)
+def test_arrays_import_no_lowering(module: str) -> None:
+    """What they need of it, `compiler` and `execution` have."""
+    assert not [m for m in imports(module) if level(m) == LEVELS["lowering"]]
+
+
+@pytest.mark.parametrize("module", ARRAYS)
+def test_imports_in_functions_of_arrays_have_a_reason(module: str) -> None:
+    text = MODULES[module].read_text()
+    inside = [
+        node
+        for function in ast.walk(ast.parse(text))
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    lines = [text.splitlines()[node.lineno - 1] for node in inside]
+    assert not [line.strip() for line in lines if not LATER.search(line)], "expected a comment with the reason"
+
+
+def test_a_round_is_found() -> None:
+    graph = {"a": frozenset({"b"}), "b": frozenset({"c"}), "c": frozenset({"a"}), "d": frozenset[str]()}
+    assert set(cycle(graph)) == {"a", "b", "c"}
+    assert LATER.search("import torch  # pyright: ignore[x]  # optional package")
+    assert not LATER.search("import torch  # because")
+
+
+def test_public_names_are_where_the_stub_says() -> None:
+    lines = (ROOT / "ragged_dialect" / "__init__.pyi").read_text().splitlines()
+    assert len(rg.__all__) == sum(line.startswith("from ") for line in lines)
+    for name in rg.__all__:
+        assert getattr(rg, name).__name__ == name

@@ -7,10 +7,10 @@ from typing import Any
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir, tensor
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.ir import build, clone, shapes
+from ragged_dialect.ir import build, clone, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import Layout
-from ragged_dialect.lowering import vectors
+from ragged_dialect.lowering import walks
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.parts import Parts, Range
 from ragged_dialect.lowering.runs import fill_runs
@@ -48,12 +48,12 @@ def lower_offsets(ctx: Lowering, op: Any) -> None:
 
 def lower_starts(ctx: Lowering, op: Any) -> None:
     """ragged.starts."""
-    _replace(op, vectors.element_starts(ctx.parts(op.operands[0]), _level(op)))
+    _replace(op, walks.element_starts(ctx.parts(op.operands[0]), _level(op)))
 
 
 def lower_lengths(ctx: Lowering, op: Any) -> None:
     """ragged.lengths."""
-    lengths = vectors.element_lengths if "stored" in op.attributes else vectors.logical_lengths
+    lengths = walks.element_lengths if "stored" in op.attributes else walks.logical_lengths
     _replace(op, lengths(ctx.parts(op.operands[0]), _level(op)))
 
 
@@ -78,8 +78,8 @@ def _element_counts(parts: Parts, dim: int) -> Any:
     """Lengths of a ragged level in elements, by logical component."""
     axis, at = parts.layout.locate(dim)
     if "w" not in parts.layout.axes[axis][:at]:
-        return vectors.element_lengths(parts, dim)
-    return vectors.per_tuple(parts, axis, at, lambda fixed: parts.component(dim, parts.position(axis, fixed))[1])
+        return walks.element_lengths(parts, dim)
+    return walks.per_tuple(parts, axis, at, lambda fixed: parts.component(dim, parts.position(axis, fixed))[1])
 
 
 def lower_total(ctx: Lowering, op: Any) -> None:
@@ -90,7 +90,7 @@ def lower_total(ctx: Lowering, op: Any) -> None:
 def level_total(parts: Parts, dim: int) -> Mixed:
     """Sum of the logical lengths of a level, from extents where they tell."""
     known = _known_total(parts, dim)
-    return vectors.total(vectors.logical_lengths(parts, dim)) if known is None else known
+    return vectors.total(walks.logical_lengths(parts, dim)) if known is None else known
 
 
 def _known_total(parts: Parts, dim: int) -> Mixed | None:
@@ -106,7 +106,7 @@ def _known_total(parts: Parts, dim: int) -> Mixed | None:
 
 def lower_max_length(ctx: Lowering, op: Any) -> None:
     """ragged.max_length."""
-    _replace(op, vectors.largest(vectors.logical_lengths(ctx.parts(op.operands[0]), _level(op))))
+    _replace(op, vectors.largest(walks.logical_lengths(ctx.parts(op.operands[0]), _level(op))))
 
 
 def lower_identity(ctx: Lowering, op: Any) -> None:

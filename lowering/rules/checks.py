@@ -7,7 +7,7 @@ from typing import Any
 from ragged_dialect import builders
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.lowering import vectors
+from ragged_dialect.lowering import walks
 from ragged_dialect.lowering.asserts import factor_of
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.parts import Parts
@@ -34,7 +34,7 @@ def lower_assert_conform(ctx: Lowering, op: Any) -> None:
     if a.layout.letter(x) == "d" and b.layout.letter(y) == "d" and not _split(a, x) and not _split(b, y):
         builders.assert_valid([build.value(a.extent(x)), build.value(b.extent(y))], "conform", name, x)
         return
-    left = vectors.logical_lengths(a, x)
+    left = walks.logical_lengths(a, x)
     builders.assert_valid([left, _aligned(a, b, x, y, pairs[:-1])], "conform", name, x)
 
 
@@ -49,14 +49,14 @@ def _aligned(a: Parts, b: Parts, x: int, y: int, pairs: list[tuple[int, int]]) -
     place = {j: k for k, (_, j) in enumerate(pairs)}
     order = [place[d] for d in above]
     if order == list(range(len(pairs))):
-        return vectors.logical_lengths(b, y)
+        return walks.logical_lengths(b, y)
     a_axis, a_at = a.layout.locate(x)
     first = a.layout.dims(a_axis)[0]
 
     def length(fixed: list[Mixed]) -> Mixed:
         return b.loop_extent(y, [fixed[pairs[k][0] - first] for k in order])
 
-    return vectors.per_tuple(a, a_axis, a_at, length)
+    return walks.per_tuple(a, a_axis, a_at, length)
 
 
 RULES = {

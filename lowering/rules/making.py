@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.ir import build, flow, shapes
+from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.iteration import Access, Iteration
 from ragged_dialect.layout import RAGGED, Layout
-from ragged_dialect.lowering import vectors
+from ragged_dialect.lowering import walks
 from ragged_dialect.lowering.combiners import combine, is_float, neutral
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.empty import empty_parts
@@ -55,7 +55,7 @@ def lower_to_padded(ctx: Lowering, op: Any) -> None:
     pad, maxima = op.operands[1], [build.to_index(v) for v in list(op.operands)[2:]]
     ragged = [d for d, c in enumerate(source.layout.letters) if c in RAGGED]
     if not maxima:
-        maxima = [vectors.largest(vectors.logical_lengths(source, d)) for d in ragged]
+        maxima = [vectors.largest(walks.logical_lengths(source, d)) for d in ragged]
     limits = dict(zip(ragged, maxima, strict=True))
     sizes = [limits[d] if d in limits else source.extent(d) for d in range(source.shape.rank)]
     init = shapes.empty(sizes, source.element)
@@ -72,8 +72,8 @@ def _clipped(ctx: Lowering, source: Parts, limits: dict[int, Mixed]) -> Parts:
     """The value with every ragged level a window of at most the limit."""
     new: dict[tuple[str, int], Any] = {}
     for dim, limit in limits.items():
-        lengths = vectors.element_lengths(source, dim)
-        new["starts", dim] = vectors.element_starts(source, dim)
+        lengths = walks.element_lengths(source, dim)
+        new["starts", dim] = walks.element_starts(source, dim)
         new["lengths", dim] = vectors.generate(
             shapes.dim(lengths, 0),
             lambda i, lengths=lengths, limit=limit: build.minimum(shapes.load(lengths, i), limit),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import ragged_dialect as rg
-from ragged_dialect.arrays.spec import spec
+from ragged_dialect.arrays.core.spec import spec
 
 
 class OnGpu:

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.arrays import storage
-from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.convert.nesting import (
     Level,
     Offsets,
@@ -20,6 +18,8 @@ from ragged_dialect.arrays.convert.nesting import (
     windows,
 )
 from ragged_dialect.arrays.convert.optional import optional
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.errors import ArgumentError
 
 _FROM, _TO = "from_awkward", "to_awkward"

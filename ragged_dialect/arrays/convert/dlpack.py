@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.arrays import storage
-from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.convert.optional import optional
-from ragged_dialect.arrays.making import from_offsets
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.creation import from_offsets
 from ragged_dialect.errors import ArgumentError
 
 _CPU, _CUDA = 1, 2

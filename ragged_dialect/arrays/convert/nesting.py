@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.arrays import storage
-from ragged_dialect.arrays.arguments import check_untiled
-from ragged_dialect.arrays.array import RaggedArray
-from ragged_dialect.arrays.structure import Structure, offsets_of
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.arguments import check_untiled
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.structure import Structure, offsets_of
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED
 

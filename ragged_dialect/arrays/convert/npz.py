@@ -11,8 +11,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.convert.stored import from_parts, to_parts
+from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 from ragged_dialect.runtime.npy import open_regular, read_npy
 

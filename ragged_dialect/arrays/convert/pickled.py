@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.arrays import storage
-from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.convert.stored import FORMAT, from_parts, to_parts
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.errors import RuntimeCheckError
 
 _OP = "unpickle"

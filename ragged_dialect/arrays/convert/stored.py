@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.arrays import storage
-from ragged_dialect.arrays.arguments import check_untiled
-from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.convert.nesting import positions
-from ragged_dialect.arrays.structure import Structure
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.arguments import check_untiled
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.errors import ArgumentError, RaggedError, RuntimeCheckError
 from ragged_dialect.layout import Layout
 
@@ -105,7 +105,7 @@ def _checked(parts: _Parts, op: str, library: str) -> RaggedArray:
 def _values(parts: _Parts, rank: int) -> Array:
     found, name = parts.array("values", "biuf", rank), parts.text("dtype")
     if name == "bfloat16" and found.dtype == np.int16:
-        import ml_dtypes
+        import ml_dtypes  # start-up time
 
         return np.ascontiguousarray(found).view(ml_dtypes.bfloat16)
     if found.dtype.name != name:

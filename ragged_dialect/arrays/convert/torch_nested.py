@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect.arrays import storage
-from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.convert.optional import optional
-from ragged_dialect.arrays.making import from_offsets, from_starts_lengths
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.creation import from_offsets, from_starts_lengths
 from ragged_dialect.errors import ArgumentError, LayoutError
 
 _FROM, _TO = "from_torch_nested", "to_torch_nested"

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import ragged_dialect as rg
-from ragged_dialect.arrays import storage, validation
-from ragged_dialect.arrays.arguments import integer, listed
-from ragged_dialect.arrays.structure import Structure
+from ragged_dialect.arrays.core import storage, validation
+from ragged_dialect.arrays.core.arguments import integer, listed
+from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 
 MAX_LEVELS = 5

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import ragged_dialect as rg
-from ragged_dialect.arrays import storage
+from ragged_dialect.arrays.core import storage
 from ragged_dialect.compat.fbgemm.converting import check_offsets_list, dense_to_jagged, jagged, jagged_to_padded_dense
 from ragged_dialect.errors import ArgumentError
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import ragged_dialect as rg
-from ragged_dialect.arrays import storage
-from ragged_dialect.arrays.arguments import integer
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.compat.fbgemm.converting import dense_to_jagged
 from ragged_dialect.errors import ArgumentError
 

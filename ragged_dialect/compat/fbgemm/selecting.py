@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import ragged_dialect as rg
-from ragged_dialect.arrays import storage, validation
-from ragged_dialect.arrays.arguments import integer
+from ragged_dialect.arrays.core import storage, validation
+from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.errors import ArgumentError, RangeError, RuntimeCheckError
 
 

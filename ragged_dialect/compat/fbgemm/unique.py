@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import ragged_dialect as rg
-from ragged_dialect.arrays import storage, validation
-from ragged_dialect.arrays.structure import offsets_of
+from ragged_dialect.arrays.core import storage, validation
+from ragged_dialect.arrays.core.structure import offsets_of
 from ragged_dialect.compat.fbgemm.selecting import given_like
 from ragged_dialect.errors import ArgumentError, RangeError
 

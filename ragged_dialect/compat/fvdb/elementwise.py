@@ -8,9 +8,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from ragged_dialect.arrays import storage
-from ragged_dialect.arrays.api import UFUNCS, RaggedArray, like
-from ragged_dialect.arrays.arguments import integer
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.arguments import integer
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.creation import like
+from ragged_dialect.arrays.ops.elementwise import UFUNCS
 from ragged_dialect.compat.fvdb import torch_functions
 from ragged_dialect.compat.fvdb.placing import is_device, numpy_dtype
 from ragged_dialect.errors import ArgumentError

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.arrays import storage
-from ragged_dialect.arrays.api import RaggedArray, from_offsets, from_row_ids, like
-from ragged_dialect.arrays.arguments import listed
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.arguments import listed
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.creation import from_offsets, from_row_ids, like
 from ragged_dialect.compat.fvdb import making, reducing, shaping
 from ragged_dialect.compat.fvdb.elementwise import Elementwise
 from ragged_dialect.errors import ArgumentError

@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.arrays import storage
-from ragged_dialect.arrays.api import RaggedArray, compact, from_lengths, from_offsets, from_row_ids, ragged
-from ragged_dialect.arrays.arguments import check_ragged, listed
+from ragged_dialect.arrays.convert.lists import ragged
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.arguments import check_ragged, listed
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.creation import from_lengths, from_offsets, from_row_ids
+from ragged_dialect.arrays.index.levels import compact
 from ragged_dialect.errors import ArgumentError, LayoutError, RuntimeCheckError
 
 LAYOUTS = ("dr", "drr")

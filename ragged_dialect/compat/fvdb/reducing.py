@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect.arrays import storage
-from ragged_dialect.arrays.api import RaggedArray, from_lengths, unsqueeze
-from ragged_dialect.arrays.operators import OPERATIONS
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.creation import from_lengths
+from ragged_dialect.arrays.index.dims import unsqueeze
+from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.compat.fvdb.shaping import data_axis
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from ragged_dialect.arrays.api import RaggedArray, compact, from_lengths, from_offsets, gather, merge, squeeze
-from ragged_dialect.arrays.arguments import integer, listed
+from ragged_dialect.arrays.core.arguments import integer, listed
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.creation import from_lengths, from_offsets
+from ragged_dialect.arrays.index.dims import squeeze
+from ragged_dialect.arrays.index.gather import gather
+from ragged_dialect.arrays.index.levels import compact, merge
 from ragged_dialect.compat.fvdb.making import check_conform, of_tensor
 from ragged_dialect.errors import AxisError, RangeError
 

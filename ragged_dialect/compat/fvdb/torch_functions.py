@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragged_dialect.arrays import storage
+from ragged_dialect.arrays.core import storage
 from ragged_dialect.compat.fvdb.making import check_conform
 from ragged_dialect.errors import ArgumentError
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.arrays import validation
-from ragged_dialect.arrays.arguments import integer, listed
+from ragged_dialect.arrays.core import validation
+from ragged_dialect.arrays.core.arguments import integer, listed
 from ragged_dialect.errors import ArgumentError, LayoutError, RangeError
 
 Table = np.ndarray[Any, np.dtype[np.int64]]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect.arrays.api import RaggedArray, merge, partition, transpose
-from ragged_dialect.arrays.arguments import check_ragged, integer
+from ragged_dialect.arrays.core.arguments import check_ragged, integer
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.index.dims import transpose
+from ragged_dialect.arrays.index.levels import merge, partition
 from ragged_dialect.errors import LayoutError
 
 

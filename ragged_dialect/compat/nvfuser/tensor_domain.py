@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.arrays import storage
-from ragged_dialect.arrays.api import RaggedArray
-from ragged_dialect.arrays.arguments import integer, listed
-from ragged_dialect.arrays.structure import Structure
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.arguments import integer, listed
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.compat.nvfuser.domains import (
     IterDomain,
     ParallelType,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect.arrays import storage
-from ragged_dialect.arrays.arguments import integer
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.errors import AxisError, LayoutError
 
 

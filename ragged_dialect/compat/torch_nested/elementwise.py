@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from ragged_dialect.arrays import storage
-from ragged_dialect.arrays.api import UFUNCS
-from ragged_dialect.arrays.operators import OPERATIONS
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.ops.elementwise import UFUNCS
+from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.compat.torch_nested.dims import axis_of, dim_of, moved
 from ragged_dialect.errors import ArgumentError, LayoutError, RuntimeCheckError
 

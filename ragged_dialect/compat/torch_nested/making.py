@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import ragged_dialect as rg
-from ragged_dialect.arrays import storage
-from ragged_dialect.arrays.tensor import Tensor
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.compat.fvdb.placing import numpy_dtype
 from ragged_dialect.compat.torch_nested.dims import dim_of, moved
 from ragged_dialect.compat.torch_nested.nested_tensor import NestedTensor

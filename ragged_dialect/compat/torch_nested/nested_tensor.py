@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import ragged_dialect as rg
-from ragged_dialect.arrays import storage
+from ragged_dialect.arrays.core import storage
 from ragged_dialect.compat.torch_nested.dims import axis_of, dim_of, moved, slot
 from ragged_dialect.compat.torch_nested.elementwise import Elementwise
 from ragged_dialect.errors import ArgumentError, LayoutError

@@ -1,0 +1,97 @@
+"""Walks over the components of an axis, and index vectors with an entry per component."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ragged_dialect._mlir import tensor
+from ragged_dialect.ir import build, flow, shapes, vectors
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.types import vector_type
+
+
+def walk(
+    parts: Parts,
+    axis: int,
+    levels: int,
+    inits: Sequence[Any],
+    body: Callable[[list[Mixed], list[Any]], Sequence[Any]],
+) -> list[Any]:
+    """Visit the index tuples of the first `levels` levels of an axis in logical order."""
+    dims = parts.layout.dims(axis)
+
+    def visit(fixed: list[Mixed], carried: list[Any]) -> list[Any]:
+        if len(fixed) == levels:
+            return list(body(fixed, carried))
+        count = parts.loop_extent(dims[len(fixed)], fixed)
+
+        def inner(i: Any, state: list[Any]) -> list[Any]:
+            with parts.ctx.scope():
+                return visit([*fixed, i], state)
+
+        return flow.for_loop(count, list(carried), inner)
+
+    return visit([], list(inits))
+
+
+def count_tuples(parts: Parts, axis: int, levels: int) -> Mixed:
+    """Number of index tuples of the first `levels` levels of an axis."""
+    letters = parts.layout.axes[axis][:levels]
+    dims = parts.layout.dims(axis)
+    if set(letters) <= {"d"}:
+        # only the one dense dim of an axis can be the outer part of a split
+        split = parts.layout.is_split_outer
+        return build.product(parts.loop_extent(d, []) if split(d) else parts.extent(d) for d in dims[:levels])
+    if set(letters) <= {"d", "r"} and levels < len(dims) and "t" not in parts.layout.axes[axis][: levels + 1]:
+        if parts.layout.letter(dims[levels]) in RAGGED:
+            return parts.parents(dims[levels])
+
+    def body(_: list[Mixed], state: list[Any]) -> list[Any]:
+        return [build.add(state[0], 1)]
+
+    return walk(parts, axis, levels, [build.value(0)], body)[0]
+
+
+def per_tuple(parts: Parts, axis: int, levels: int, element: Callable[[list[Mixed]], Mixed]) -> Any:
+    """A vector with one entry per index tuple of the first `levels` levels, in logical order."""
+    size = count_tuples(parts, axis, levels)
+    init = shapes.cast(shapes.empty([build.value(size)], build.i64()), vector_type())
+
+    def body(fixed: list[Mixed], state: list[Any]) -> list[Any]:
+        count, vector = state
+        vector = tensor.insert(build.to_i64(element(fixed)), vector, [count])
+        return [build.add(count, 1), vector]
+
+    return walk(parts, axis, levels, [build.value(0), init], body)[1]
+
+
+def logical_lengths(parts: Parts, dim: int) -> Any:
+    """Lengths of a level, one per index tuple of the levels above it, in logical order."""
+    axis, at = parts.layout.locate(dim)
+    letters = parts.layout.axes[axis]
+    if letters[at] in RAGGED and "w" not in letters[:at]:
+        lengths = element_lengths(parts, dim)
+        factor = parts.shape.factor(dim)
+        if factor == 1:
+            return lengths
+        return vectors.generate(shapes.dim(lengths, 0), lambda i: build.ceildiv(shapes.load(lengths, i), factor))
+    return per_tuple(parts, axis, at, lambda fixed: parts.loop_extent(dim, fixed))
+
+
+def element_lengths(parts: Parts, dim: int) -> Any:
+    """Stored lengths of a ragged level, in elements, by parent position."""
+    if parts.layout.letter(dim) == "w":
+        return parts.vectors["lengths", dim]
+    offsets = parts.vectors["offsets", dim]
+    return parts.ctx.memo(("differences", offsets), lambda: vectors.differences(offsets))
+
+
+def element_starts(parts: Parts, dim: int) -> Any:
+    """Stored starts of a ragged level by parent position."""
+    if parts.layout.letter(dim) == "w":
+        return parts.vectors["starts", dim]
+    offsets = parts.vectors["offsets", dim]
+    return vectors.section(offsets, 0, build.sub(shapes.dim(offsets, 0), 1))

@@ -1,0 +1,138 @@
+"""Arrays of nested lists, and as nested lists and text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.components import components
+from ragged_dialect.arrays.core.creation import from_lengths
+from ragged_dialect.errors import ArgumentError
+
+
+def ragged(components: Iterable[Any], dtype: Any = None) -> RaggedArray:
+    """A ragged array of nested lists whose innermost items are arrays, or lists of numbers.
+
+    `rg.ragged([a, b])` of arrays [n, …] has one ragged dim; a list of lists of arrays has two. Lists of
+    numbers are vectors, ragged arrays lists of their components, and any iterable is a list. The values are
+    copied. ArgumentError for lists of different depth, for arrays with different dense extents, for what is
+    no list, and for nothing at all, whose shape nobody knows."""
+    items = _listed(components, 0)
+    if not _is_list(items) and not getattr(items, "ndim", 0):
+        raise ArgumentError(f"ragged: expected nested lists of arrays, got {type(items).__name__}")
+    counts: list[list[int]] = [[] for _ in range(_depth(items))]
+    found = _collect(items, 0, counts)
+    if not found:
+        raise ArgumentError("ragged: expected at least one array, got none (use from_offsets)")
+    first = next((leaf for leaf in found if leaf is not None), np.zeros(0))
+    leaves = [first[:0] if leaf is None else leaf for leaf in found]
+    for leaf in leaves:
+        if leaf.ndim == 0 or leaf.ndim != first.ndim or leaf.shape[1:] != first.shape[1:]:
+            wanted = ", ".join(["n", *map(str, first.shape[1:])])
+            raise ArgumentError(f"ragged: expected arrays of shape [{wanted}], got {list(leaf.shape)}")
+    xp = storage.namespace(first)
+    values = xp.concatenate(leaves)
+    lengths = [np.asarray(c, np.int64) for c in counts[1:]] + [np.asarray([leaf.shape[0] for leaf in leaves], np.int64)]
+    made = storage.give(values if dtype is None else values.astype(storage.dtype_of(dtype)), _library(items))
+    return from_lengths(made, *(xp.asarray(v) for v in lengths))
+
+
+_NUMBERS = (int, float, bool)
+
+
+_DEEPEST = 64
+"""Lists inside one another, as NumPy's dims; what yields itself has no end."""
+
+
+def _listed(items: Any, depth: int) -> Any:
+    """Ragged arrays, ranges, generators and other iterables as lists."""
+    if storage.library(items) is not None or isinstance(items, (str, bytes)) or not isinstance(items, Iterable):
+        return items
+    if depth > _DEEPEST:
+        raise ArgumentError(f"ragged: expected lists at most {_DEEPEST} deep, got deeper ones")
+    if hasattr(items, "indptr"):
+        raise ArgumentError(f"ragged: expected lists, got {type(items).__name__} (use from_offsets(x.data, x.indptr))")
+    if isinstance(items, RaggedArray):
+        return [_listed(item, depth + 1) for item in components(items)]
+    own = cast(Sequence[Any], items) if isinstance(items, (list, tuple)) else list(cast(Iterable[Any], items))
+    return own if all(type(item) in _NUMBERS for item in own) else [_listed(item, depth + 1) for item in own]
+
+
+def _library(components: Any) -> str:
+    while isinstance(components, (list, tuple)):
+        components = next((c for c in components if not isinstance(c, (list, tuple)) or c), 0)
+    return storage.library(components) or "numpy"
+
+
+def _depth(items: Any) -> int:
+    """How many lists are around an array, or a list of numbers."""
+    return 1 + max((_depth(item) for item in items if _is_list(item) and _holds_more(item)), default=0)
+
+
+def _collect(items: Any, depth: int, counts: list[list[int]]) -> list[Any]:
+    """Arrays in order, None for an empty list of numbers, whose shape and dtype are those of the others;
+    `counts[k]` gets the length of every list of depth k."""
+    counts[depth].append(len(items))
+    found: list[Any] = []
+    for item in items:
+        if depth + 1 == len(counts):
+            found.append(None if _is_list(item) and not item else storage.take(item))
+        elif _is_list(item) and (not item or _holds_more(item)):
+            found += _collect(item, depth + 1, counts)
+        else:
+            raise ArgumentError(f"ragged: expected arrays inside {len(counts)} lists, got one inside {depth + 1}")
+    return found
+
+
+def _is_list(item: Any) -> bool:
+    return isinstance(item, (list, tuple))
+
+
+def _holds_more(item: Any) -> bool:
+    """Whether a list holds arrays or lists, not numbers. An empty list is an empty vector."""
+    return any(isinstance(i, (list, tuple)) or (storage.library(i) is not None and storage.take(i).ndim) for i in item)
+
+
+def nested_lists(x: Any) -> list[Any]:
+    """Nested lists of Python numbers."""
+    if isinstance(x, RaggedArray):
+        return [nested_lists(part) for part in components(x)]
+    return storage.to_host(storage.take(x)).tolist()
+
+
+_SHOWN = 3
+_WHOLE = 32
+"""Components, and elements of a component with lists of its own, that are shown whole."""
+
+
+def text(x: RaggedArray) -> str:
+    """What it is, the structure, and the first values, in a few lines."""
+    extents = ", ".join("~" if e is None else str(e) for e in x.shape)
+    where = "" if x.device == "cpu" else f", device={x.device}"
+    lines = [f'RaggedArray([{extents}], {x.dtype}, "{x.layout}"{where})']
+    for dim in x.ragged_dims:
+        lines.append(f"  lengths of dim {dim}: {_short(x.lengths_of(dim))}")
+    parts = components(x, _SHOWN)
+    for number, part in enumerate(parts):
+        small = isinstance(part, RaggedArray) and prod(part.buffer.shape) <= _WHOLE
+        shown = f"{nested_lists(part)}" if small else _array_text(part)
+        lines.append(f"  [{number}] {shown}")
+    if len(x) > len(parts):
+        lines.append(f"  … {len(x) - len(parts)} more")
+    return "\n".join(lines)
+
+
+def _short(vector: Any) -> str:
+    return np.array2string(storage.to_host(storage.take(vector)), threshold=12, edgeitems=4, separator=", ")
+
+
+def _array_text(part: Any) -> str:
+    if isinstance(part, RaggedArray):
+        return text(part).splitlines()[0]
+    shown = np.array2string(storage.to_host(storage.take(part)), threshold=8, edgeitems=2, separator=", ", precision=4)
+    return " ".join(shown.split())

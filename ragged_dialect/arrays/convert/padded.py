@@ -1,0 +1,125 @@
+"""Between padded and ragged arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import arith
+from ragged_dialect.arrays.core.arguments import check_untiled
+from ragged_dialect.arrays.index.dims import restored
+from ragged_dialect.arrays.index.levels import structured
+from ragged_dialect.arrays.index.rows import kept_rows, take_rows
+from ragged_dialect.arrays.ops.reduce import reduce
+from ragged_dialect.arrays.tracing import elements
+from ragged_dialect.arrays.tracing.agreement import equal_extents
+from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
+from ragged_dialect.arrays.tracing.elements import BOOL, INT64, compare, convert, select
+from ragged_dialect.arrays.tracing.leaves import dense_leaf, is_dense
+from ragged_dialect.arrays.tracing.operation import operation
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import known
+from ragged_dialect.errors import ArgumentError
+from ragged_dialect.generic import loop_index
+from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.layout import RAGGED
+
+
+@operation("to_padded")
+def _to_padded(x: Tensor, pad: Tensor, *maxima: Tensor, truncate: bool) -> Tensor:
+    """A dense tensor with every ragged dim padded; see `to_padded`."""
+    ragged = [d for d, c in enumerate(x.layout.letters) if c in RAGGED]
+    if x.is_dense:
+        raise ArgumentError(f"to_padded: expected a ragged array, got {x.described}")
+    check_untiled("to_padded", x.layout)
+    if truncate and not maxima:
+        raise ArgumentError("to_padded: expected max_lengths with truncate, got none")
+    if maxima and len(maxima) != len(ragged):
+        raise ArgumentError(f"to_padded: expected {len(ragged)} max_lengths, got {len(maxima)}")
+    if pad.leaf is not None:
+        x.trace.number_fits(pad.leaf, x.dtype)
+    limits = [build.to_index(convert(m.scalar, m.dtype, INT64)) for m in maxima]
+    filler = convert(pad.scalar, pad.dtype, x.dtype)
+    return structured(x, builders.to_padded(x.value, filler, limits, truncate))
+
+
+def to_padded(x: Any, pad: Any = 0, max_lengths: int | tuple[int, ...] | None = None, truncate: bool = False) -> Any:
+    """A dense array with `pad` behind the end of every component. The extents are `max_lengths`, one per
+    ragged dim, or the longest lengths.
+
+    RuntimeCheckError for a component longer than its maximum, unless `truncate` asks to cut it."""
+    maxima = () if max_lengths is None else max_lengths if isinstance(max_lengths, tuple) else (max_lengths,)
+    return _to_padded(x, pad, *maxima, truncate=truncate)
+
+
+@operation("from_padded")
+def _from_padded(dense: Tensor, lengths: Tensor | None, pad: Tensor | None, mask: Tensor | None) -> Tensor:
+    """Rows of a padded tensor; see `from_padded`."""
+    if not dense.is_dense or dense.ndim < 2:
+        raise ArgumentError(f'from_padded: expected a dense array of rank 2 or more, got layout "{dense.layout}"')
+    if mask is not None:
+        return _by_mask(dense, mask)
+    vector = shapes.as_vector(lengths.storage) if lengths is not None else _trimmed(dense, pad)
+    if lengths is not None:
+        if lengths.ndim != 1 or lengths.dtype.kind != "i" or not lengths.is_dense:
+            raise ArgumentError("from_padded: expected a vector of integers for lengths, got another array")
+        equal_extents((dense, 0), (lengths, 0), 0)
+        builders.assert_valid([vector], "at_least", "from_padded", 1, 0)
+    letters = "|".join(["dr", *("d" * (dense.ndim - 2))])
+    made = builders.from_padded(dense.value, [vectors.scan(vector)], letters)
+    return structured(dense, made if lengths is not None else known(made))
+
+
+def _trimmed(dense: Tensor, pad: Tensor | None) -> Any:
+    """Per row the number of elements up to the last one that is not all `pad`."""
+    assert pad is not None
+    filler = convert(pad.scalar, pad.dtype, dense.dtype)
+
+    def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
+        here = arith.addi(build.to_i64(loop_index(1)), elements.constant(INT64, 1))
+        different = compare("ne", given[0], filler)
+        if elements.kind(dense.dtype) == "f":  # nan pads nan
+            different = arith.andi(
+                different, arith.ori(compare("eq", given[0], given[0]), compare("eq", filler, filler))
+            )
+        return [arith.maxsi(accumulated[0], select(different, here, elements.constant(INT64, 0)))]
+
+    dims = frozenset(range(1, dense.ndim))
+    (made,) = reduce(dense, dims, [(INT64, elements.constant(INT64, 0))], combine)
+    return shapes.as_vector(made.value)
+
+
+def _by_mask(dense: Tensor, mask: Tensor) -> Tensor:
+    """The elements where a mask [B, L] is true, a component per row."""
+    if mask.ndim != 2 or mask.dtype != BOOL or not mask.is_dense:
+        raise ArgumentError("from_padded: expected a mask of booleans of rank 2, got another array")
+    for dim in range(2):
+        equal_extents((dense, dim), (mask, dim), dim)
+    flat = restored(mask, [[0, 1]], [PlainAxis(None)], expand=False).storage
+    before, at = kept_rows(flat)
+    extent = build.value(dense.extent(1))
+    size = build.add(build.value(dense.extent(0)), 1)
+    offsets = vectors.generate(size, lambda b: shapes.load(before, build.mul(b, extent)))
+    rest = [[k] for k in range(2, dense.ndim)]
+    rows = restored(dense, [[0, 1], *rest], [PlainAxis(None), *dense.axes[2:]], expand=False)
+    return take_rows(rows, 0, at, NestedAxis("dr", [offsets], [None, None]))
+
+
+def from_padded(dense: Any, lengths: Any = None, *, pad_value: Any = None, mask: Any = None) -> Any:
+    """A ragged array of the rows of a padded one, [B, L, …]: the first `lengths[b]` elements of row b; without
+    the trailing elements that are all `pad_value`; or those where `mask`, [B, L], is true. A copy.
+
+    RuntimeCheckError for a length below 0 or above L."""
+    given = [name for name, v in (("lengths", lengths), ("pad_value", pad_value), ("mask", mask)) if v is not None]
+    if len(given) != 1:
+        got = " and ".join(given) or "none"
+        raise ArgumentError(f"from_padded: expected one of lengths, pad_value and mask, got {got}")
+    return _from_padded(_loose(dense), lengths, pad_value, _loose(mask))
+
+
+def _loose(x: Any) -> Any:
+    """A padded extent changes with every batch: it is no part of the key."""
+    return dense_leaf(x, frozenset({0, 1})) if is_dense(x) else x
+
+
+__all__ = ["from_padded", "to_padded"]

@@ -1,0 +1,1 @@
+"""Arrays as data: values, structure, dtypes; no compiler."""

@@ -1,0 +1,136 @@
+"""What users pass beside arrays, checked where it comes in. Arrays come in by `storage.take`.
+
+An operation's annotations say what its parameters are: they are checked when a program is made for them, so
+that calls that find their program pay nothing.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
+from types import NoneType, UnionType
+from typing import Any, cast, get_args
+
+import numpy as np
+
+from ragged_dialect.arrays.core.value import Value
+from ragged_dialect.errors import ArgumentError, AxisError, LayoutError, RuntimeCheckError
+from ragged_dialect.layout import Layout
+
+
+def integer(op: str, name: str, value: Any) -> int:
+    """A Python integer of what is one. ArgumentError for what is none, and for one of more than 64 bits."""
+    try:
+        found = operator.index(value)
+    except TypeError:
+        raise ArgumentError(f"{op}: expected an integer for {name}, got {type(value).__name__}") from None
+    check_word(op, found)
+    return found
+
+
+def check_word(op: str, number: Any) -> None:
+    """RuntimeCheckError for an integer that 64 bits do not hold."""
+    if isinstance(number, int) and not -(2**63) <= number < 2**63:
+        raise RuntimeCheckError(f"{op}: expected a number in [-2**63, 2**63), got {_shown(number)} (use a float)")
+
+
+def _shown(number: int) -> str:
+    return str(number) if abs(number) < 2**128 else f"one of {number.bit_length()} bits"
+
+
+def checked_axis(op: str, axis: Any, rank: int) -> int:
+    """A dim, counted from the end when negative. AxisError out of range, ArgumentError for no integer."""
+    at = integer(op, "axis", axis)
+    if not -rank <= at < rank:
+        raise AxisError(f"{op}: expected axis in [{-rank}, {rank}), got {at}")
+    return at % rank
+
+
+def listed(op: str, what: str, value: Any) -> Sequence[Any]:
+    """A list or tuple. ArgumentError for another object."""
+    if not isinstance(value, (list, tuple)):
+        raise ArgumentError(f"{op}: expected a list of {what}, got {type(value).__name__}")
+    return cast("Sequence[Any]", value)
+
+
+def check_ragged(op: str, x: Any) -> None:
+    """ArgumentError for what is no ragged array, nor a traced value."""
+    if not isinstance(x, Value):
+        raise ArgumentError(f"{op}: expected a ragged array, got {type(x).__name__}")
+
+
+def check_untiled(op: str, layout: Layout) -> None:
+    """LayoutError for tiles, whose holes are no elements."""
+    if layout.has_tiles:
+        raise LayoutError(f'{op}: expected a layout without tiles, got "{layout}" (merge it first)')
+
+
+def signature_of(body: Callable[..., Any]) -> inspect.Signature:
+    """The parameters of a function, with annotations that `check_call` understands."""
+    return inspect.signature(body, eval_str=True)
+
+
+def check_call(op: str, signature: inspect.Signature, given: Sequence[Any], parameters: Mapping[str, Any]) -> None:
+    """ArgumentError unless a function takes such arguments: as many, under these names, of what it is annotated
+    with. Arrays are only asked for where there is None: what else is no array is found when it is taken."""
+    try:
+        bound = signature.bind(*given, **parameters)
+    except TypeError as error:
+        raise ArgumentError(f"{op}: {error}") from None
+    for name, value in bound.arguments.items():
+        parameter = signature.parameters[name]
+        several = parameter.kind is inspect.Parameter.VAR_POSITIONAL
+        for item in value if several else (value,):
+            if not _is_a(item, parameter.annotation):
+                check_word(op, item)
+                place = "" if several else f" for {name}"
+                hint = " (ask with `is`)" if op in ("equal", "not_equal") else ""
+                text = f"expected {_named(parameter.annotation)}{place}, got {type(item).__name__}{hint}"
+                raise ArgumentError(f"{op}: {text}")
+
+
+def _is_a(value: Any, kind: Any) -> bool:
+    if isinstance(kind, UnionType):
+        return any(_is_a(value, one) for one in get_args(kind))
+    return _KINDS.get(kind, _ARRAY)[1](value)
+
+
+def _named(kind: Any) -> str:
+    kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+    *names, last = [_KINDS.get(one, _ARRAY)[0] for one in kinds]
+    return f"{', '.join(names)} or {last}" if names else last
+
+
+def _works(function: Callable[[Any], Any]) -> Callable[[Any], bool]:
+    """Whether a function takes a value."""
+
+    def works(value: Any) -> bool:
+        try:
+            function(value)
+        except (TypeError, OverflowError, RuntimeCheckError):
+            return False
+        return True
+
+    return works
+
+
+def _word(value: Any) -> None:
+    hash(value)  # an array of rank 0 is an index and has no hash
+    check_word("", operator.index(value))
+
+
+_is_integer = _works(_word)
+_is_float = _works(float)
+_ARRAY: tuple[str, Callable[[Any], bool]] = ("an array or a number", lambda value: value is not None)
+_KINDS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
+    Any: ("what can be hashed", _works(hash)),
+    NoneType: ("None", lambda value: value is None),
+    bool: ("a boolean", lambda value: isinstance(value, (bool, np.bool_))),
+    int: ("an integer", _is_integer),
+    float: ("a number", lambda value: isinstance(value, Real) and _is_float(value)),
+    str: ("text", lambda value: isinstance(value, str)),
+    tuple[int, ...]: ("a tuple of integers", lambda value: isinstance(value, tuple) and all(map(_is_integer, value))),
+}
+"""What annotations ask for, in words and as a question; other classes are those of arrays."""

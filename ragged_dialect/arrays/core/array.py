@@ -1,0 +1,245 @@
+"""`RaggedArray`: values of NumPy, CuPy or PyTorch, and their nesting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.arguments import integer
+from ragged_dialect.arrays.core.buffer import Buffer
+from ragged_dialect.arrays.core.spec import DType, Spec, spec
+from ragged_dialect.arrays.core.structure import Structure, row_ids_of
+from ragged_dialect.arrays.core.value import Value
+from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.layout import RAGGED, Layout, Shape
+
+if TYPE_CHECKING:
+    from ragged_dialect.arrays.methods import ArrayMethods
+else:
+    ArrayMethods = object
+
+
+class Stored(NamedTuple):
+    """What an array is made of: values, and index vectors in the order of the layout's letters, offsets or
+    starts and lengths. Of windows the values may be more than there are elements, in another order."""
+
+    values: Any
+    vectors: tuple[Any, ...]
+
+
+class RaggedArray(Value, ArrayMethods):
+    """A ragged array. Its values lie in one dense array with one dim per storage axis; the nesting of
+    every axis of several levels is a `Structure`. Immutable; operations give new arrays, and share
+    memory where the result is a view.
+
+    Made by `rg.ragged`, `rg.from_offsets` and others, which check the structure once.
+    """
+
+    __slots__ = ("_compacted", "axes", "buffer", "first", "spec")
+
+    buffer: Buffer
+    axes: tuple[Structure | None, ...]
+    spec: Spec
+    first: Any
+
+    @staticmethod
+    def trusted(buffer: Buffer, axes: tuple[Structure | None, ...], made: Spec) -> RaggedArray:
+        """An array of parts that are known to be valid; no check."""
+        array = RaggedArray.__new__(RaggedArray)
+        array.buffer = buffer
+        array.axes = axes
+        array.spec = made
+        array.first = axes[0]
+        return array
+
+    @staticmethod
+    def of(values: Any, axes: Sequence[Structure | None], *, op: str, check: bool = True) -> RaggedArray:
+        """An array of values and one structure per storage axis, None for plain ones.
+
+        `values` is an array of NumPy, CuPy or PyTorch, taken without a copy when it is contiguous.
+        RuntimeCheckError where a structure does not fit; ArgumentError for a dtype or device that
+        does not fit, and for values of another rank."""
+        taken = storage.contiguous(storage.take(values))
+        storage.check_dtype(taken.dtype)
+        if taken.ndim != len(axes):
+            raise ArgumentError(f"{op}: expected values of rank {len(axes)}, got rank {taken.ndim}")
+        where = storage.device(taken)
+        shape: list[int | None] = []
+        for number, axis in enumerate(axes):
+            if axis is None:
+                shape.append(taken.shape[number])
+                continue
+            for vector in axis.vectors:
+                if storage.device(vector) != where:
+                    raise ArgumentError(
+                        f"{op}: expected values and structure on one device, got {where} and {storage.device(vector)}"
+                    )
+            if check:
+                axis.validate(op, taken.shape[number], len(shape))
+            shape += [e if c == "t" else None for c, e in zip(axis.letters, axis.extents, strict=True)]
+        layout = Layout(tuple("d" if axis is None else axis.letters for axis in axes))
+        if layout.is_dense:
+            raise LayoutError(f"{op}: expected a ragged dim, got none")
+        library = storage.library(values) or "numpy"
+        return RaggedArray.trusted(Buffer(taken), tuple(axes), spec(layout, tuple(shape), taken.dtype, where, library))
+
+    # Structure -------------------------------------------------------------------------------------
+
+    @property
+    def layout(self) -> Layout:
+        """One letter per dim: `dr|d`."""
+        return self.spec.layout
+
+    @property
+    def dtype(self) -> DType:
+        """Element type, as NumPy's."""
+        return self.spec.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of dims."""
+        return len(self.spec.shape)
+
+    @property
+    def shape(self) -> Shape:
+        """Extent of every dim, None for ragged ones."""
+        found: list[int | None] = []
+        for axis, extent in zip(self.axes, self.buffer.shape, strict=True):
+            found += [extent] if axis is None else list(axis.extents)
+        return tuple(found)
+
+    @property
+    def device(self) -> str:
+        """`cpu`, or `cuda:0`."""
+        return self.spec.device
+
+    def structure(self, dim: int) -> Structure:
+        """The structure of the nested axis that holds a dim. LayoutError for a plain dim."""
+        number, _ = self.layout.locate(integer("structure", "dim", dim))
+        found = self.axes[number]
+        if found is None:
+            raise LayoutError(f'expected a dim of a nested axis, got dim {dim} of layout "{self.layout}"')
+        return found
+
+    def _level(self, dim: int | None, what: str) -> tuple[Structure, int]:
+        """Structure, without windows, and level of a ragged dim, by default the first one's."""
+        dim = self.ragged_dims[0] if dim is None else integer(what, "dim", dim)
+        dim = dim + self.ndim if dim < 0 else dim
+        number, level = self.layout.locate(dim)
+        axis = self.axes[number]
+        if axis is None or axis.letters[level] not in RAGGED:
+            raise LayoutError(f'{what}: expected a ragged dim, got dim {dim} of layout "{self.layout}"')
+        return axis.contiguous, level
+
+    def _given(self, vector: Any) -> Any:
+        """A copy of an index vector that only the user has: read-only, or one of each call where its library
+        has no read-only arrays."""
+        own = vector if self.spec.library == "numpy" else vector.copy()
+        return storage.give(storage.frozen(own), self.spec.library)
+
+    # Looking ---------------------------------------------------------------------------------------
+
+    @property
+    def values(self) -> Any:
+        """The dense array of the elements that `offsets` and `starts` describe, in the library that they came
+        from: of windows a copy, which is made once. Shared memory, not to be written: results of NumPy are
+        read-only, PyTorch and CuPy have no such memory."""
+        return storage.give(self.compacted.buffer.array, self.spec.library)
+
+    @property
+    def stored(self) -> Stored:
+        """Values and index vectors as they are stored; the values are not copied."""
+        vectors = [self._given(vector) for axis in self.axes if axis is not None for vector in axis.copies.vectors]
+        return Stored(storage.give(self.buffer.array, self.spec.library), tuple(vectors))
+
+    @property
+    def compacted(self) -> RaggedArray:
+        """The array with windows made contiguous, made once; itself without windows."""
+        if not self.layout.has_windows:
+            return self
+        try:
+            return self._compacted
+        except AttributeError:
+            self._compacted = _compacted(self)
+            return self._compacted
+
+    @property
+    def offsets(self) -> Any:
+        """Offsets of the first ragged dim in `values`: int64, one more than there are components."""
+        return self.offsets_of()
+
+    def offsets_of(self, dim: int | None = None) -> Any:
+        """Offsets of a ragged dim."""
+        axis, level = self._level(dim, "offsets")
+        return self._given(axis.copies.vectors[axis.places[level]])
+
+    @property
+    def lengths(self) -> Any:
+        """Lengths of the components of the first ragged dim, int64."""
+        return self.lengths_of()
+
+    def lengths_of(self, dim: int | None = None) -> Any:
+        """Lengths of the components of a ragged dim."""
+        axis, level = self._level(dim, "lengths")
+        return self._given(axis.lengths(level))
+
+    @property
+    def starts(self) -> Any:
+        """Where the components of the first ragged dim start in `values`, int64."""
+        return self.starts_of()
+
+    def starts_of(self, dim: int | None = None) -> Any:
+        """Where the components of a ragged dim start."""
+        axis, level = self._level(dim, "starts")
+        return self._given(axis.copies.starts(level))
+
+    @property
+    def row_ids(self) -> Any:
+        """The component of every element of the first ragged dim, int64."""
+        return self.row_ids_of()
+
+    def row_ids_of(self, dim: int | None = None) -> Any:
+        """The component of every element of a ragged dim."""
+        axis, level = self._level(dim, "row_ids")
+        return self._given(row_ids_of(axis.vectors[axis.places[level]]))
+
+    @property
+    def total(self) -> int:
+        """Elements of the first ragged dim: the sum of its lengths."""
+        axis, level = self._level(None, "total")
+        return axis.total(level)
+
+    @property
+    def max_length(self) -> int:
+        """Longest length of the first ragged dim, 0 without components."""
+        axis, level = self._level(None, "max_length")
+        return axis.longest[level]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of values and index vectors, as they are stored."""
+        values = self.dtype.itemsize
+        for extent in self.buffer.shape:
+            values *= extent
+        return values + sum(8 * v.shape[0] for axis in self.axes if axis is not None for v in axis.vectors)
+
+    def __len__(self) -> int:
+        extent = self.shape[0]
+        assert extent is not None
+        return extent
+
+    def __bool__(self) -> bool:
+        raise ArgumentError("expected one truth value, got a ragged array (use any() or all())")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise ArgumentError("expected a dense array, got a ragged one (use to_padded, values or tolist)")
+
+
+def _compacted(x: RaggedArray) -> RaggedArray:
+    values = x.buffer.array
+    for number, axis in enumerate(x.axes):
+        if axis is not None and axis.contiguous is not axis:
+            values = values.take(axis.compaction()[1], axis=number)
+    axes = [None if axis is None else axis.contiguous for axis in x.axes]
+    return RaggedArray.of(storage.give(storage.frozen(values), x.spec.library), axes, op="compact", check=False)

@@ -1,0 +1,168 @@
+"""Functions that make ragged arrays; each checks the structure once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect.arrays.core import storage, validation
+from ragged_dialect.arrays.core.arguments import check_ragged, integer
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.structure import Structure, offsets_of
+from ragged_dialect.errors import ArgumentError, RuntimeCheckError
+
+
+def _vector(vector: Any, name: str, like: Any, reach: int | None = None) -> Any:
+    """An index vector on the device of the values. A plain sequence of numbers goes to it."""
+    known = storage.library(vector) is not None
+    taken = storage.take(vector)
+    if not known and not taken.size:
+        taken = taken.astype(np.int64)
+    if not known and storage.device(like) != "cpu":
+        taken = storage.namespace(like).asarray(taken)
+    return validation.index_vector(taken, name, reach)
+
+
+def from_offsets(values: Any, *offsets: Any, check: bool = True) -> RaggedArray:
+    """A ragged array of values, [total, …], and the offsets of every ragged dim, outermost first:
+    exclusive prefix sums with the total at the end. The values are not copied.
+
+    RuntimeCheckError names the component where offsets decrease or do not fit; ArgumentError for
+    offsets that are not integers or whose dtype is too narrow."""
+    if not offsets:
+        raise ArgumentError("from_offsets: expected offsets of at least 1 level, got 0")
+    taken = storage.take(values)
+    if taken.ndim == 0:
+        raise ArgumentError("from_offsets: expected values of rank 1 or more, got rank 0")
+    vectors = [
+        _vector(v, f"from_offsets: offsets {level}", taken, taken.shape[0] if level == len(offsets) - 1 else None)
+        for level, v in enumerate(offsets)
+    ]
+    for level, vector in enumerate(vectors):
+        if vector.shape[0] == 0:
+            validation.check_offsets(vector, "from_offsets", level + 1, 0)
+    axes = [Structure.of_offsets(*vectors), *(None for _ in range(taken.ndim - 1))]
+    return RaggedArray.of(values, axes, op="from_offsets", check=check)
+
+
+def from_lengths(values: Any, *lengths: Any, check: bool = True) -> RaggedArray:
+    """As `from_offsets`, with the lengths of the components of every level, outermost first.
+
+    RuntimeCheckError for a negative length, or lengths that do not sum to what they partition."""
+    taken = storage.take(values)
+    if not lengths:
+        raise ArgumentError("from_lengths: expected lengths of at least 1 level, got 0")
+    if taken.ndim == 0:
+        raise ArgumentError("from_lengths: expected values of rank 1 or more, got rank 0")
+    vectors = [_vector(v, f"from_lengths: lengths {level}", taken) for level, v in enumerate(lengths)]
+    if check:
+        extents = [*(v.shape[0] for v in vectors[1:]), taken.shape[0]]
+        for level, (vector, extent) in enumerate(zip(vectors, extents, strict=True)):
+            validation.check_lengths(vector, "from_lengths", level + 1, extent)
+    axes = [Structure.of_offsets(*map(offsets_of, vectors)), *(None for _ in range(taken.ndim - 1))]
+    return RaggedArray.of(values, axes, op="from_lengths", check=False)
+
+
+def from_starts_lengths(values: Any, starts: Any, lengths: Any, check: bool = True) -> RaggedArray:
+    """A ragged array whose components are windows into values, [n, …]: gaps and overlaps are legal.
+
+    RuntimeCheckError for a window that is not inside the values."""
+    taken = storage.take(values)
+    if taken.ndim == 0:
+        raise ArgumentError("from_starts_lengths: expected values of rank 1 or more, got rank 0")
+    vectors = [
+        _vector(v, f"from_starts_lengths: {name}", taken) for v, name in ((starts, "starts"), (lengths, "lengths"))
+    ]
+    structure = Structure("dw", vectors, (vectors[0].shape[0], None))
+    axes = [structure, *(None for _ in range(taken.ndim - 1))]
+    return RaggedArray.of(values, axes, op="from_starts_lengths", check=check)
+
+
+def from_row_ids(values: Any, row_ids: Any, nrows: int | None = None, check: bool = True) -> RaggedArray:
+    """A ragged array of values, [n, …], and the component of each, not decreasing. `nrows` components,
+    by default one more than the last id.
+
+    RuntimeCheckError for ids that decrease, are negative or not below `nrows`."""
+    taken = storage.take(values)
+    ids = _vector(row_ids, "from_row_ids: row_ids", taken)
+    if taken.ndim == 0 or ids.shape[0] != taken.shape[0]:
+        wanted = taken.shape[0] if taken.ndim else 0
+        raise ArgumentError(f"from_row_ids: expected a row id for each of {wanted} values, got {ids.shape[0]}")
+    count = integer("from_row_ids", "nrows", nrows) if nrows is not None else (int(ids[-1]) + 1 if ids.shape[0] else 0)
+    if count < 0:
+        raise RuntimeCheckError(f"from_row_ids: expected nrows >= 0, got {count}")
+    if check:
+        _check_row_ids(ids, count)
+    lengths = storage.namespace(ids).bincount(ids, minlength=count).astype("int64")
+    axes = [Structure.of_offsets(offsets_of(lengths)), *(None for _ in range(taken.ndim - 1))]
+    return RaggedArray.of(values, axes, op="from_row_ids", check=False)
+
+
+def _check_row_ids(ids: Any, count: int) -> None:
+    outside = (ids < 0) | (ids >= count)
+    if bool(outside.any()):
+        at = int(outside.argmax())
+        raise RuntimeCheckError(f"from_row_ids: expected row_ids[{at}] in [0, {count}), got {int(ids[at])}")
+    falls = ids[1:] < ids[:-1]
+    if bool(falls.any()):
+        at = int(falls.argmax())
+        raise RuntimeCheckError(
+            f"from_row_ids: expected row_ids[{at + 1}] >= row_ids[{at}], got {int(ids[at + 1])} < {int(ids[at])}"
+        )
+
+
+def narrow(dense: Any, start: Any, length: Any) -> RaggedArray:
+    """A view into a padded array, [B, L, …]: component b is `dense[b, start[b] : start[b] + length[b]]`.
+    `start` and `length` may be one number for all.
+
+    RuntimeCheckError for a window outside its row."""
+    taken = storage.take(dense)
+    if taken.ndim < 2:
+        raise ArgumentError(f"narrow: expected a dense array of rank 2 or more, got rank {taken.ndim}")
+    batch, extent = taken.shape[:2]
+    xp = storage.namespace(taken)
+    starts, lengths = (
+        _vector(xp.full(batch, v) if isinstance(v, (int, np.integer)) else v, f"narrow: {name}", taken)
+        for v, name in ((start, "start"), (length, "length"))
+    )
+    for vector, name in ((starts, "start"), (lengths, "length")):
+        if vector.shape[0] != batch:
+            raise RuntimeCheckError(f"narrow: expected {batch} numbers for {name}, got {vector.shape[0]}")
+    validation.check_windows(starts, lengths, "narrow", 1, extent)
+    flat = storage.contiguous(taken).reshape(batch * extent, *taken.shape[2:])
+    structure = Structure("dw", [starts + extent * xp.arange(batch), lengths], (batch, None))
+    axes = [structure, *(None for _ in range(taken.ndim - 2))]
+    made = storage.give(flat, storage.library(dense) or "numpy")
+    return RaggedArray.of(made, axes, op="narrow", check=False)
+
+
+def _check_array(op: str, x: Any, instead: str) -> None:
+    """ArgumentError for what is no ragged array; within traced code with what to do instead."""
+    check_ragged(op, x)
+    if not isinstance(x, RaggedArray):  # a traced value
+        x.refuse(op, instead)
+
+
+def empty_like(x: RaggedArray, dtype: Any = None) -> RaggedArray:
+    """An array with the structure of another, whose values are not set."""
+    _check_array("empty_like", x, "use np.zeros_like(x)")
+    wanted = x.dtype if dtype is None else storage.dtype_of(dtype)
+    x = x.compacted
+    values = storage.namespace(x.buffer.array).empty(x.buffer.shape, wanted)
+    return RaggedArray.of(storage.give(values, x.spec.library), x.axes, op="empty_like", check=False)
+
+
+def assume_valid(values: Any, *offsets: Any) -> RaggedArray:
+    """As `from_offsets`, without a check of the offsets: wrong ones are undefined behaviour."""
+    return from_offsets(values, *offsets, check=False)
+
+
+def like(x: RaggedArray, values: Any) -> RaggedArray:
+    """An array with the structure of another and values of its own, in the order of `x.values` and of the same
+    extents on ragged axes. RuntimeCheckError where they do not fit."""
+    _check_array("like", x, "do it outside")
+    taken = storage.take(values)
+    known = [None if axis is None else axis.contiguous for axis in x.axes]
+    axes = [*known[: taken.ndim], *(None for _ in range(taken.ndim - len(known)))]
+    return RaggedArray.of(values, axes, op="like")

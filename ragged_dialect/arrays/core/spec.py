@@ -1,0 +1,52 @@
+"""`Spec`: what a program is specialised for, of one argument."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect.layout import Layout, Shape
+
+DType = np.dtype[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Spec:
+    """Layout, static extents (None where a program works for any), dtype, device, and the library whose
+    arrays a user gets. `weak` marks a Python number, whose dtype gives way to that of arrays. Equal
+    specs are one object: see `spec`."""
+
+    layout: Layout
+    shape: Shape
+    dtype: DType
+    device: str = "cpu"
+    library: str = "numpy"
+    weak: bool = False
+
+    @property
+    def rank(self) -> int:
+        """Number of logical dims."""
+        return len(self.shape)
+
+    def __str__(self) -> str:
+        dims = "x".join("?" if extent is None else str(extent) for extent in self.shape)
+        layout = "" if self.layout.is_dense else f', "{self.layout}"'
+        return f"{dims}{'x' if dims else ''}{self.dtype}{layout}"
+
+
+@cache
+def spec(
+    layout: Layout, shape: Shape, dtype: DType, device: str = "cpu", library: str = "numpy", weak: bool = False
+) -> Spec:
+    """The one spec of these fields."""
+    return Spec(layout, shape, dtype, device, library, weak)
+
+
+BOOL, INT, FLOAT = (spec(Layout(()), (), np.dtype(kind), weak=True) for kind in (np.bool_, np.int64, np.float64))
+"""Specs of Python numbers."""
+
+NUMBERS: dict[type, Spec] = {bool: BOOL, int: INT, float: FLOAT}
+"""The same by type."""

@@ -1,0 +1,194 @@
+"""What depends on the array library: taking NumPy, CuPy and PyTorch arrays, and giving them back.
+
+Inside, arrays on the CPU are NumPy's and arrays on a GPU CuPy's; PyTorch tensors share memory with
+one of them. `library` says what a user gets back.
+"""
+
+from __future__ import annotations
+
+import reprlib
+import sys
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect.errors import ArgumentError, DeviceError, RaggedError
+from ragged_dialect.runtime.arguments import MASKED
+
+DType = np.dtype[Any]
+
+SUPPORTED = frozenset(np.dtype(t) for t in ("bool", "i1", "i2", "i4", "i8", "f2", "f4", "f8"))
+
+
+def library(array: Any) -> str | None:
+    """`numpy`, `cupy` or `torch`; None for what is no array."""
+    if isinstance(array, (np.ndarray, np.generic)):
+        return "numpy"
+    name = type(array).__module__.split(".", 1)[0]
+    if name == "cupy" and hasattr(array, "__cuda_array_interface__"):
+        return "cupy"
+    torch = sys.modules.get("torch")
+    return "torch" if torch is not None and isinstance(array, torch.Tensor) else None
+
+
+def take(array: Any) -> Any:
+    """An array of any library, or a sequence of numbers, as NumPy's or CuPy's; no copy where memory
+    can be shared. ArgumentError for a tensor that is not on a CPU or CUDA or needs gradients, for a masked array,
+    and for what is no array and no numbers."""
+    kind = library(array)
+    if kind == "torch":
+        return _from_torch(array)
+    if isinstance(array, np.ma.MaskedArray):
+        raise ArgumentError(MASKED)
+    if kind is not None:
+        return np.asarray(array) if kind == "numpy" else array
+    return _numbers(array)
+
+
+def _numbers(value: Any) -> np.ndarray[Any, DType]:
+    """NumPy's array of what is no array. ArgumentError for what is no number or nested lists of them."""
+    reason = ""
+    try:
+        made = np.asarray(value)
+    except (RaggedError, MemoryError):
+        raise
+    except Exception as error:  # a class may do anything when it is asked for its array
+        made, reason = None, f" ({error})"
+    if made is None or made.dtype.kind not in "biufc":
+        got = type(value).__name__ if made is None or not made.ndim else f"{type(value).__name__} of {made.dtype}"
+        raise ArgumentError(f"expected an array or nested lists of numbers, got {got}{reason}")
+    return made
+
+
+def _from_torch(tensor: Any) -> Any:
+    torch = sys.modules["torch"]
+    if tensor.requires_grad and torch.is_grad_enabled():
+        text = "expected a tensor without gradients, got one that needs them (not supported yet: detach it)"
+        raise ArgumentError(text)
+    tensor = tensor.detach()
+    if tensor.device.type == "cuda":
+        return _cupy().from_dlpack(tensor.contiguous())
+    if tensor.device.type != "cpu":
+        raise ArgumentError(f"expected a tensor on a CPU or CUDA device, got {tensor.device}")
+    if tensor.dtype == torch.bfloat16:
+        import ml_dtypes  # start-up time
+
+        return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+    return tensor.numpy()
+
+
+def give(array: Any, kind: str) -> Any:
+    """NumPy's or CuPy's array as one of a library."""
+    if kind != "torch":
+        return array
+    import torch  # pyright: ignore[reportMissingImports]  # optional package
+
+    if not isinstance(array, np.ndarray):
+        return torch.from_dlpack(array)
+    if array.dtype.name == "bfloat16":
+        return torch.from_numpy(_writable(array.view(np.int16))).view(torch.bfloat16)
+    return torch.from_numpy(_writable(array))
+
+
+def owned(vector: Any) -> Any:
+    """An index vector in memory that nobody else can write: itself where it is of bytes, which never change,
+    else a copy."""
+    if not isinstance(vector, np.ndarray):
+        return vector.copy()
+    base: Any = vector
+    while isinstance(base, np.ndarray):
+        base = base.base  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return vector if type(base) is bytes else np.ndarray(vector.shape, vector.dtype, vector.tobytes())
+
+
+def frozen(array: Any) -> Any:
+    """The array, read-only where its library has read-only arrays."""
+    if isinstance(array, np.ndarray):
+        array.flags.writeable = False
+    return array
+
+
+class _Memory:
+    """Memory of an array that NumPy takes for writable: PyTorch has no other, and warns."""
+
+    __slots__ = ("__array_interface__", "owner")
+
+    def __init__(self, array: np.ndarray[Any, DType]) -> None:
+        self.owner = array
+        address, _ = array.__array_interface__["data"]
+        self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
+
+
+def _writable(array: np.ndarray[Any, DType]) -> np.ndarray[Any, DType]:
+    return array if array.flags.writeable else np.asarray(_Memory(array))
+
+
+_INSTEAD = {
+    "uint8": "int16", "uint16": "int32", "uint32": "int64", "uint64": "int64 where they fit, or float64",
+    "float128": "float64", "complex64": "float32, with a dim for the two parts",
+    "complex128": "float64, with a dim for the two parts",
+}  # fmt: skip
+
+
+def check_dtype(dtype: DType) -> None:
+    """ArgumentError for an element type that programs do not have, with one to convert to."""
+    if dtype not in SUPPORTED and dtype.name != "bfloat16":
+        instead = f" (convert to {_INSTEAD[dtype.name]})" if dtype.name in _INSTEAD else ""
+        known = "bool, int8 to int64, float16 to float64 or bfloat16"
+        raise ArgumentError(f"expected a dtype of {known}, got {dtype}{instead}")
+
+
+def dtype_of(dtype: Any) -> DType:
+    """NumPy's dtype of what names one. ArgumentError for what does not, and for dtypes that programs do not have."""
+    try:
+        found = np.dtype(dtype)
+    except Exception:  # a text that is no dtype may be a syntax error
+        raise ArgumentError(f"expected a dtype of NumPy, got {reprlib.repr(dtype)}") from None
+    check_dtype(found)
+    return found
+
+
+def contiguous(array: Any) -> Any:
+    """The array in C order, aligned, in native byte order; itself where it is so."""
+    if not isinstance(array, np.ndarray):
+        return namespace(array).ascontiguousarray(array)
+    if array.dtype.byteorder not in "=|<":
+        array = array.astype(array.dtype.newbyteorder("="))
+    flags = array.flags
+    return array if flags.c_contiguous and flags.aligned else np.array(array, order="C")
+
+
+def namespace(array: Any) -> ModuleType:
+    """The module with the functions for an array: numpy or cupy."""
+    return np if isinstance(array, (np.ndarray, np.generic)) else _cupy()
+
+
+def device(array: Any) -> str:
+    """`cpu`, or `cuda:0` for NumPy's or CuPy's array."""
+    return "cpu" if isinstance(array, np.ndarray) else f"cuda:{array.device.id}"
+
+
+def integer_limit(dtype: DType) -> int:
+    """Largest number of an integer dtype."""
+    return int(np.iinfo(dtype).max)
+
+
+def to_host(array: Any) -> np.ndarray[Any, DType]:
+    """The array in the memory of the CPU."""
+    return array if isinstance(array, np.ndarray) else array.get()
+
+
+def to_gpu(array: Any, number: int) -> Any:
+    """The array in the memory of a GPU. DeviceError without CuPy."""
+    cupy = _cupy()
+    with cupy.cuda.Device(number):
+        return cupy.asarray(array)
+
+
+def _cupy() -> ModuleType:
+    try:
+        import cupy  # pyright: ignore[reportMissingImports]  # optional package
+    except ImportError as error:
+        raise DeviceError(f"expected CuPy for arrays on a GPU, got none ({error})") from error
+    return cupy

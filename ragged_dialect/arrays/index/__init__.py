@@ -1,0 +1,1 @@
+"""Dims, levels and rows in other places: what moves elements and computes none."""

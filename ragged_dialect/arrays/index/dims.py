@@ -1,0 +1,229 @@
+"""Dims inserted, dropped, reshaped and in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect.arrays.core.arguments import checked_axis
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, shape_of
+from ragged_dialect.arrays.tracing.loops import compute, empty
+from ragged_dialect.arrays.tracing.operation import operation
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import element_type
+from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
+from ragged_dialect.errors import AxisError, LayoutError
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.types import dense_type
+
+AxisArgument = int | tuple[int, ...] | None
+
+
+def dim_of(x: Tensor, axis: Any) -> int:
+    """A dim of a tensor; see `checked_axis`."""
+    return checked_axis(x.trace.op, axis, x.ndim)
+
+
+def dims_of(x: Tensor, axis: AxisArgument) -> frozenset[int]:
+    """The dims of an axis argument; all without one. AxisError out of range or twice."""
+    if axis is None:
+        return frozenset(range(x.ndim))
+    given = axis if isinstance(axis, tuple) else (axis,)
+    dims = [dim_of(x, a) for a in given]
+    if len(set(dims)) != len(dims):
+        raise AxisError(f"{x.trace.op}: expected different axes, got {given}")
+    return frozenset(dims)
+
+
+def restored(x: Tensor, groups: Sequence[Sequence[int]], axes: Sequence[Axis], expand: bool) -> Tensor:
+    """The storage expanded or collapsed by groups of storage axes (of the side with more of them), with
+    new axes: a view. At most one extent of a group may be dynamic."""
+    shape = shape_of(axes)
+    element = element_type(x.dtype)
+    wanted = dense_type(shape.storage_shape(), element)
+    reassociation = ir.ArrayAttr.get(
+        [ir.ArrayAttr.get([ir.IntegerAttr.get(build.i64(), k) for k in group]) for group in groups]
+    )
+    attributes: dict[str, Any] = {"reassociation": reassociation}
+    operands = [x.storage]
+    if expand:
+        sizes = _expanded_sizes(x, groups, list(wanted.shape))
+        static = [s if isinstance(s, int) else DYNAMIC for s in sizes]
+        attributes["static_output_shape"] = ir.DenseI64ArrayAttr.get(static)
+        operands += [s for s in sizes if not isinstance(s, int)]
+    name = "tensor.expand_shape" if expand else "tensor.collapse_shape"
+    made = ir.Operation.create(name, results=[wanted], operands=operands, attributes=attributes).result
+    x.trace.reshaped[made] = x.storage
+    return x.trace.assembled(made, axes, x.dtype)
+
+
+def _expanded_sizes(x: Tensor, groups: Sequence[Sequence[int]], static: list[int]) -> list[Any]:
+    sizes: list[Any] = [None if s == DYNAMIC else s for s in static]
+    for source, group in enumerate(groups):
+        known = 1
+        for k in group:
+            known *= sizes[k] if sizes[k] is not None else 1
+        for k in group:
+            if sizes[k] is None:
+                whole = shapes.dim(x.storage, source)
+                sizes[k] = build.divide(build.value(whole), known) if known > 1 else build.value(whole)
+    return sizes
+
+
+def insert_ones(x: Tensor, dims: Sequence[int]) -> Tensor:
+    """Dims of extent 1, at these dims of the result, in ascending order."""
+    for dim in dims:
+        made = _insert_one(x, dim)
+        made.trace.inserted[made.value] = (x, dim)
+        x = made
+    return x
+
+
+def _insert_one(x: Tensor, dim: int) -> Tensor:
+    number, level = x.place(dim) if dim < x.ndim else (len(x.axes), 0)
+    if level > 0:
+        return _insert_level(x, number, level)
+    axes = [*x.axes[:number], PlainAxis(1), *x.axes[number:]]
+    count = len(x.axes)
+    if count == 0:
+        return restored(x, [], axes, expand=True)
+    groups = [[k if k < number else k + 1] for k in range(count)]
+    home = min(number, count - 1)
+    groups[home] = [number, number + 1] if number < count else [number - 1, number]
+    return restored(x, groups, axes, expand=True)
+
+
+def _insert_level(x: Tensor, number: int, level: int) -> Tensor:
+    """A dense level of extent 1 inside a nested axis: positions stay what they are."""
+    axis = x.axes[number]
+    assert isinstance(axis, NestedAxis)
+    first = x.layout.dims(number)[0]
+    extents = [
+        x.extent(first + at) if letter == "d" else extent
+        for at, (letter, extent) in enumerate(zip(axis.letters, axis.extents, strict=True))
+    ]
+    letters = f"{axis.letters[:level]}d{axis.letters[level:]}"
+    made = NestedAxis(letters, axis.vectors, [*extents[:level], build.value(1), *extents[level:]])
+    return x.trace.assembled(x.storage, [*x.axes[:number], made, *x.axes[number + 1 :]], x.dtype)
+
+
+@operation("unsqueeze")
+def unsqueeze(x: Tensor, *, axis: int) -> Tensor:
+    """A dim of extent 1 before dim `axis` of the result; a view."""
+    if not -x.ndim - 1 <= axis <= x.ndim:
+        raise AxisError(f"unsqueeze: expected axis in [{-x.ndim - 1}, {x.ndim}], got {axis}")
+    return insert_ones(x, [axis % (x.ndim + 1)])
+
+
+@operation("squeeze")
+def squeeze(x: Tensor, *, axis: int | tuple[int, ...] | None = None) -> Tensor:
+    """Without plain dims of extent 1: those of `axis`, or all; a view. LayoutError for another dim."""
+    ones = [d for d in range(x.ndim) if x.layout.is_plain(d) and x.shape[d] == 1]
+    dims = ones if axis is None else sorted(dims_of(x, axis))
+    for dim in reversed(dims):
+        if dim not in ones:
+            raise LayoutError(f"squeeze: expected a dense dim of extent 1, got dim {dim} of extent {x.shape[dim]}")
+        x = _drop_one(x, x.place(dim)[0])
+    return x
+
+
+def _drop_one(x: Tensor, number: int) -> Tensor:
+    axes = [a for k, a in enumerate(x.axes) if k != number]
+    if not axes:
+        return restored(x, [], axes, expand=False)
+    groups: list[list[int]] = []
+    for k in range(len(x.axes)):
+        if groups and (k == number or (k == 1 and number == 0)):
+            groups[-1].append(k)
+        else:
+            groups.append([k])
+    return restored(x, groups, axes, expand=False)
+
+
+@operation("reshape")
+def reshape(x: Tensor, *, dims: tuple[int, ...], shape: tuple[int, ...]) -> Tensor:
+    """Adjacent plain dims `dims` with the extents `shape` instead, of which one may be -1; a view.
+    LayoutError where a dim is not plain, the extents are not static, or do not fit."""
+    chosen = sorted(dim_of(x, d) for d in dims)
+    if not chosen or chosen != list(range(chosen[0], chosen[-1] + 1)) or not all(x.layout.is_plain(d) for d in chosen):
+        raise LayoutError(f'reshape: expected adjacent plain dims, got {dims} of layout "{x.layout}"')
+    old = [x.shape[d] for d in chosen]
+    wanted = _fitted(old, list(shape))
+    first, last = x.place(chosen[0])[0], x.place(chosen[-1])[0]
+    flat = x
+    if len(chosen) > 1:
+        joined = PlainAxis(None if None in old else _product([e or 0 for e in old]))
+        groups = [[k] for k in range(first)] + [list(range(first, last + 1))]
+        groups += [[k] for k in range(last + 1, len(x.axes))]
+        flat = restored(x, groups, [*x.axes[:first], joined, *x.axes[last + 1 :]], expand=False)
+    if len(wanted) == 1:
+        return flat
+    axes = [*flat.axes[:first], *map(PlainAxis, wanted), *flat.axes[first + 1 :]]
+    more = len(wanted) - 1
+    groups = [[k] for k in range(first)] + [list(range(first, first + len(wanted)))]
+    groups += [[k + more] for k in range(first + 1, len(flat.axes))]
+    return restored(flat, groups, axes, expand=True)
+
+
+def _fitted(old: list[int | None], new: list[int]) -> list[int | None]:
+    wanted: list[int | None] = [None if e == -1 else e for e in new]
+    if wanted.count(None) > 1 or not new:
+        raise LayoutError(f"reshape: expected at most one extent of -1, got {tuple(new)}")
+    known = _product([e for e in wanted if e is not None])
+    if None in old:
+        rest = [e for e in old if e is not None]
+        if None not in wanted or old.count(None) > 1 or (known and _product(rest) % known):
+            raise LayoutError(f"reshape: expected extents that fit {tuple(old)} for any batch, got {tuple(new)}")
+        return wanted
+    total = _product([e for e in old if e is not None])
+    if None in wanted and known and total % known == 0:
+        wanted[wanted.index(None)] = total // known
+    if None in wanted or _product([e for e in wanted if e is not None]) != total:
+        raise LayoutError(f"reshape: expected extents with product {total}, got {tuple(new)}")
+    return wanted
+
+
+def _product(extents: Sequence[int]) -> int:
+    found = 1
+    for extent in extents:
+        found *= extent
+    return found
+
+
+@operation("transpose")
+def transpose(x: Tensor, *, axes: tuple[int, ...]) -> Tensor:
+    """Dims in another order: whole storage axes, and batch dims of one axis; a copy. LayoutError where a
+    ragged dim would come before its batch."""
+    order = [dim_of(x, a) for a in axes]
+    if sorted(order) != list(range(x.ndim)):
+        raise AxisError(f"transpose: expected a permutation of {x.ndim} axes, got {axes}")
+    x = contiguous(x)
+    letters = "".join(x.layout.letters[d] for d in order)
+    result: list[Axis] = []
+    at = 0
+    while at < len(order):
+        number, _ = x.place(order[at])
+        own = x.layout.dims(number)
+        axis = x.axes[number]
+        run = order[at : at + len(own)]
+        if isinstance(axis, NestedAxis):
+            ragged = [d for d in run if x.layout.letter(d) in RAGGED]
+            if sorted(run) != list(own) or ragged != sorted(ragged) or letters[at] != "d":
+                raise LayoutError(f'transpose: expected whole nested axes, got {axes} of layout "{x.layout}"')
+            result.append(
+                axis
+                if run == list(own)
+                else NestedAxis("".join(x.layout.letters[d] for d in run), [], [None] * len(run))
+            )
+        else:
+            result.append(axis)
+        at += len(own)
+    out = empty(x.trace, result, [(x, d) for d in order], x.dtype)
+    dims = [order.index(d) for d in range(x.ndim)]
+    (made,) = compute(
+        x.trace, [(x, dims)], [(out, x.dtype, result, tuple(range(x.ndim)))], x.ndim, frozenset(), lambda e: [e[0]]
+    )
+    known = {k: a for k, a in enumerate(result) if isinstance(a, PlainAxis) or a.vectors}
+    return of_value(x.trace, made.value, x.dtype, known)

@@ -1,0 +1,117 @@
+"""Elements, or inner lists, of every component: by a ragged mask, by a ragged or dense index, in steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import tensor
+from ragged_dialect.arrays.index.reorder import pick_each, rearranged, relaid
+from ragged_dialect.arrays.index.rows import (
+    component_lengths,
+    component_starts,
+    kept_rows,
+    row_ids,
+    slice_bounds,
+    wrapped,
+)
+from ragged_dialect.arrays.tracing.agreement import batch_extent
+from ragged_dialect.arrays.tracing.axes import NestedAxis
+from ragged_dialect.arrays.tracing.elements import BOOL
+from ragged_dialect.arrays.tracing.operation import operation
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.wrap import contiguous
+from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.layout import RAGGED
+
+
+def stepped(x: Tensor, dim: int, start: Any, stop: Any, step: int) -> Tensor:
+    """Every `step`-th element, or inner list, of every component of a ragged dim, as Python slices."""
+    x = contiguous(x)
+    lengths = component_lengths(x, dim)
+    count = shapes.dim(lengths, 0)
+    first = vectors.generate(count, lambda q: slice_bounds(shapes.load(lengths, q), start, stop, step)[0])
+    offsets = vectors.scan(
+        vectors.generate(count, lambda q: slice_bounds(shapes.load(lengths, q), start, stop, step)[1])
+    )
+    made = relaid(x, dim, offsets)
+    ids, starts = row_ids(x, made), component_starts(x, dim)
+
+    def position(k: Any) -> Any:
+        q = shapes.load(ids, k)
+        within = build.sub(k, shapes.load(offsets, q))
+        return build.add(build.add(shapes.load(starts, q), shapes.load(first, q)), build.mul(within, step))
+
+    return rearranged(x, dim, vectors.generate(vectors.last(offsets), position), made)
+
+
+def _leading(x: Tensor, other: Tensor) -> tuple[NestedAxis, NestedAxis]:
+    """The first axis of `x`, and the one axis of a ragged index, whose levels are the leading ones of it."""
+    axis, own = (t.axes[0] if t.axes else None for t in (other, x))
+    if len(other.axes) != 1 or not isinstance(axis, NestedAxis) or not isinstance(own, NestedAxis):
+        raise LayoutError(
+            f'{x.trace.op}: expected a ragged index of one axis of a ragged array, got layout "{other.layout}" '
+            f'on layout "{x.layout}"'
+        )
+    if not own.letters.startswith(axis.letters):
+        raise LayoutError(f'{x.trace.op}: expected an index of leading levels of "{x.layout}", got "{other.layout}"')
+    return own, axis
+
+
+@operation("boolean_mask")
+def boolean_mask(x: Tensor, mask: Tensor) -> Tensor:
+    """The elements, or inner lists, of every component where a ragged mask of the same structure is true;
+    components stay, also when nothing is left of them."""
+    if mask.dtype != BOOL:
+        raise ArgumentError(f"{x.trace.op}: expected a mask of booleans, got {mask.described}")
+    x, mask = contiguous(x), contiguous(mask)
+    axis, theirs = _leading(x, mask)
+    x.trace.conform(axis, theirs)
+    level = len(theirs.letters) - 1
+    before, at = kept_rows(mask.storage)
+    offsets = vectors.gather(before, axis.vectors[axis.letters[:level].count("r")])
+    return rearranged(x, level, at, relaid(x, level, offsets))
+
+
+@operation("gather")
+def gather(x: Tensor, index: Tensor) -> Tensor:
+    """Element, or inner list, `index[b, i]` of component b, for a ragged array of integers with as many
+    components, or `index[a, b, i]` of inner list b; a dense [B, K] picks K of every component. Counted from the
+    end where negative. IndexError where one is out of range."""
+    if index.dtype.kind != "i":
+        raise ArgumentError(f"{x.trace.op}: expected indices of integers, got {index.described}")
+    x, index = contiguous(x), contiguous(index)
+    if index.is_dense:
+        return _gather_matrix(x, index)
+    axis, theirs = _leading(x, index)
+    level = len(theirs.letters) - 1
+    if set(theirs.letters[:level]) != {"d"}:
+        x.trace.conform(x.trace.prefix(axis, level), x.trace.prefix(theirs, level))
+    lengths, starts = component_lengths(x, level), component_starts(x, level)
+    sizes = [shapes.dim(lengths, 0), build.sub(shapes.dim(theirs.vectors[-1], 0), 1)]
+    builders.assert_valid([build.value(sizes[1]), build.value(sizes[0])], "equal", x.trace.op, level - 1)
+    ids = row_ids(index, theirs)
+    given = shapes.as_vector(index.storage)
+    count = shapes.dim(given, 0)
+    at = vectors.generate(count, lambda k: wrapped(shapes.load(given, k), shapes.load(lengths, shapes.load(ids, k))))
+    bounds = vectors.gather(lengths, ids)
+    builders.assert_valid([at, bounds], "index", x.trace.op, level)
+    positions = vectors.generate(
+        count, lambda k: build.add(shapes.load(starts, shapes.load(ids, k)), shapes.load(at, k))
+    )
+    return rearranged(x, level, positions, relaid(x, level, theirs.vectors[-1]))
+
+
+def _gather_matrix(x: Tensor, index: Tensor) -> Tensor:
+    if index.ndim != 2 or x.is_dense or x.layout.letter(1) not in RAGGED:
+        raise LayoutError(
+            f"{x.trace.op}: expected a ragged index, or a dense one of rank 2 for one ragged dim below dim 0, "
+            f'got rank {index.ndim} for layout "{x.layout}"'
+        )
+    batch_extent((index, 0), (x, 0), 0)
+
+    def at(b: Any, k: Any) -> Any:
+        return build.to_index(tensor.extract(index.storage, [b, k]))
+
+    return pick_each(x, 1, at, index.extent(1), index.shape[1])

@@ -1,0 +1,231 @@
+"""Indexing as NumPy's, where every component counts like a list of its own.
+
+`x[i]`, slices with any step, `...`, `None`; an array of integers or booleans on one dim; a ragged
+array of booleans keeps elements of every component, one of integers picks them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect import builders
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.arguments import check_untiled, integer
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.index.dims import dim_of, insert_ones
+from ragged_dialect.arrays.index.gather import boolean_mask, gather, stepped
+from ragged_dialect.arrays.index.levels import structured
+from ragged_dialect.arrays.index.reorder import pick_each, take_dense
+from ragged_dialect.arrays.index.rows import (
+    clamped,
+    component_lengths,
+    component_starts,
+    kept_rows,
+    slice_bounds,
+    take_components,
+    take_rows,
+    window,
+    wrapped,
+)
+from ragged_dialect.arrays.tracing.agreement import batch_extent, equal_extents
+from ragged_dialect.arrays.tracing.axes import PlainAxis
+from ragged_dialect.arrays.tracing.elements import BOOL, INT64, convert
+from ragged_dialect.arrays.tracing.leaves import is_dense
+from ragged_dialect.arrays.tracing.operation import operation
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import known
+from ragged_dialect.arrays.tracing.wrap import contiguous
+from ragged_dialect.errors import ArgumentError, AxisError, LayoutError
+from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.layout import RAGGED
+
+
+def getitem(x: Any, index: Any) -> Any:
+    """`x[index]`. IndexError for too many indices or one out of range."""
+    items = _expanded(x.ndim, index if isinstance(index, tuple) else (index,))
+    pattern: list[Any] = []
+    leaves: list[Any] = []
+    for item in items:
+        if item is None:
+            pattern.append("new")
+        elif isinstance(item, slice):
+            pattern.append(_slice_pattern(item, leaves))
+        elif isinstance(item, (int, np.integer)) and not isinstance(item, bool):
+            pattern.append("one")
+            leaves.append(int(item))
+        else:
+            pattern.append("array")
+            leaves.append(np.zeros(0, INT64) if isinstance(item, list) and not item else item)
+    if pattern.count("array") > 1:
+        raise ArgumentError(
+            f"getitem: expected one array among the indices, got {pattern.count('array')} (use them one by one)"
+        )
+    return _getitem(x, *leaves, pattern=tuple(pattern))
+
+
+def _slice_pattern(item: slice, leaves: list[Any]) -> Any:
+    step = 1 if item.step is None else integer("getitem", "a step", item.step)
+    if step == 0:
+        raise ArgumentError("getitem: expected a step other than 0, got 0")
+    bounds = [item.start, item.stop]
+    leaves += [b if isinstance(b, Tensor) else integer("getitem", "a bound", b) for b in bounds if b is not None]
+    return ("slice", item.start is not None, item.stop is not None, step)
+
+
+def _expanded(rank: int, items: tuple[Any, ...]) -> list[Any]:
+    """The items with `...` replaced by whole slices."""
+    used = sum(_dims_used(item) for item in items)
+    if used > rank:
+        raise AxisError(f"getitem: expected at most {rank} indices, got {used}")
+    at = [k for k, item in enumerate(items) if item is Ellipsis]
+    if len(at) > 1:
+        raise ArgumentError("getitem: expected at most one ellipsis, got more")
+    if not at:
+        return list(items)
+    return [*items[: at[0]], *[slice(None)] * (rank - used), *items[at[0] + 1 :]]
+
+
+def _dims_used(item: Any) -> int:
+    if item is None or item is Ellipsis:
+        return 0
+    if isinstance(item, (RaggedArray, Tensor)):
+        return max(item.ndim, 1)
+    return storage.take(item).ndim if is_dense(item) and storage.take(item).dtype.kind == "b" else 1
+
+
+@operation("getitem")
+def _getitem(x: Tensor, *leaves: Tensor, pattern: tuple[Any, ...]) -> Tensor:
+    """The items of an index one after the other, each at the dim that is its turn."""
+    given = iter(leaves)
+    dim = 0
+    for item in pattern:
+        if item == "new":
+            x = insert_ones(x, [dim])
+            dim += 1
+        elif item == "one":
+            x = pick(x, dim, _index(next(given)))
+        elif item == "array":
+            x, used = _by_array(x, dim, next(given))
+            dim += used
+        else:
+            _, has_start, has_stop, step = item
+            start = _index(next(given)) if has_start else None
+            stop = _index(next(given)) if has_stop else None
+            x = slice_dim(x, dim, start, stop, step)
+            dim += 1
+    return x
+
+
+def _index(number: Tensor) -> Any:
+    """A number as an MLIR value of type index."""
+    return build.to_index(convert(number.scalar, number.dtype, INT64))
+
+
+def pick(x: Tensor, dim: int, index: Any) -> Tensor:
+    """One index of a dim, from the end when negative."""
+    if x.layout.letter(dim) in RAGGED:
+        return _pick_rows(x, dim, index)
+    at = wrapped(index, x.extent(dim))
+    return structured(x, builders.select(x.value, at, dim))
+
+
+def _pick_rows(x: Tensor, dim: int, index: Any) -> Tensor:
+    """One row of every component: the first of windows that begin there."""
+    lengths, starts = component_lengths(x, dim), component_starts(x, dim)
+    count = shapes.dim(lengths, 0)
+    at = vectors.generate(count, lambda q: wrapped(index, shapes.load(lengths, q)))
+    builders.assert_valid([at, lengths], "index", x.trace.op, dim)
+    first = vectors.generate(count, lambda q: build.add(shapes.load(starts, q), shapes.load(at, q)))
+    ones = vectors.generate(count, lambda _: build.value(1))
+    shown = window(x, dim, first, ones)
+    return structured(shown, known(builders.select(shown.value, build.value(0), dim)))
+
+
+def slice_dim(x: Tensor, dim: int, start: Any, stop: Any, step: int) -> Tensor:
+    """A Python slice of a dim: a view where a ragged dim or a batch is cut by step 1."""
+    if start is None and stop is None and step == 1:
+        return x
+    if x.layout.letter(dim) in RAGGED:
+        return _slice_rows(x, dim, start, stop) if step == 1 else stepped(x, dim, start, stop, step)
+    extent = build.value(x.extent(dim))
+    if step != 1:
+        low, size = slice_bounds(extent, start, stop, step)
+        return take_at(x, dim, vectors.generate(size, lambda i: build.add(low, build.mul(i, step))))
+    low = build.value(0) if start is None else clamped(start, extent)
+    high = extent if stop is None else clamped(stop, extent)
+    return structured(x, known(builders.slice(x.value, low, build.maximum(low, high), dim)))
+
+
+def _slice_rows(x: Tensor, dim: int, start: Any, stop: Any) -> Tensor:
+    lengths, starts = component_lengths(x, dim), component_starts(x, dim)
+    count = shapes.dim(lengths, 0)
+    low = vectors.generate(count, lambda q: build.value(slice_bounds(shapes.load(lengths, q), start, stop, 1)[0]))
+    size = vectors.generate(count, lambda q: slice_bounds(shapes.load(lengths, q), start, stop, 1)[1])
+    first = vectors.generate(count, lambda q: build.add(shapes.load(starts, q), shapes.load(low, q)))
+    return window(x, dim, first, size)
+
+
+def take_at(x: Tensor, dim: int, at: Any) -> Tensor:
+    """Indices of a dense dim by a vector that is in range. LayoutError for the tiles of a split."""
+    number, level = x.place(dim)
+    if isinstance(x.axes[number], PlainAxis):
+        return take_rows(x, number, at, PlainAxis(None))
+    check_untiled(x.trace.op, x.layout)
+    return take_dense(x, dim, at) if number > 0 or level > 0 else take_components(x, at)
+
+
+def _by_array(x: Tensor, dim: int, index: Tensor) -> tuple[Tensor, int]:
+    """An array index: what is left, and how many dims of it are done."""
+    if index.dtype == BOOL:
+        return _by_mask(x, dim, index)
+    if index.dtype.kind != "i":
+        raise ArgumentError(f"{x.trace.op}: expected indices of integers or booleans, got {index.dtype}")
+    if index.is_dense and index.ndim == 0:
+        return pick(x, dim, _index(index)), 0
+    if index.is_dense and index.ndim == 1 and x.layout.letter(dim) not in RAGGED:
+        return take_at(x, dim, _checked(x, dim, index)), 1
+    if index.is_dense and index.ndim == 1:
+        given = shapes.as_vector(index.storage)
+        x = contiguous(x)
+        return pick_each(x, dim, lambda _, k: shapes.load(given, k), shapes.dim(given, 0), index.shape[0]), 1
+    if not index.is_dense and dim == 0:
+        return gather(x, index), index.ndim
+    raise LayoutError(
+        f"{x.trace.op}: expected a vector, or a ragged index on dim 0, got rank {index.ndim} on "
+        f'dim {dim} of layout "{x.layout}"'
+    )
+
+
+def _checked(x: Tensor, dim: int, index: Tensor) -> Any:
+    """A vector of indices of a dense dim, counted from the end where negative; checked when it runs."""
+    extent = build.value(x.extent(dim))
+    given = shapes.as_vector(index.storage)
+    at = vectors.generate(shapes.dim(given, 0), lambda i: wrapped(shapes.load(given, i), extent))
+    builders.assert_valid([at, extent], "index", x.trace.op, dim)
+    return at
+
+
+def _by_mask(x: Tensor, dim: int, mask: Tensor) -> tuple[Tensor, int]:
+    if not mask.is_dense and dim == 0:
+        return boolean_mask(x, mask), mask.ndim
+    if mask.is_dense and mask.ndim == 1 and x.layout.letter(dim) not in RAGGED:
+        if x.layout.is_plain(dim):
+            equal_extents((x, dim), (mask, 0), dim)
+        else:
+            batch_extent((mask, 0), (x, dim), dim)
+        return take_at(x, dim, kept_rows(mask.storage)[1]), 1
+    raise LayoutError(
+        f"{x.trace.op}: expected a vector on a dense dim, or a ragged mask on dim 0, "
+        f'got dim {dim} of layout "{x.layout}"'
+    )
+
+
+@operation("take")
+def take(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
+    """Indices of a dense dim by a vector of integers: components of a batch, or columns."""
+    return _by_array(x, dim_of(x, axis), indices)[0]
+
+
+__all__ = ["getitem", "pick", "slice_dim", "take", "take_at"]

@@ -1,0 +1,70 @@
+"""Levels partitioned, merged and split; one index of a dim."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect import builders
+from ragged_dialect.arrays.index.dims import dim_of
+from ragged_dialect.arrays.tracing.elements import convert
+from ragged_dialect.arrays.tracing.operation import operation
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
+from ragged_dialect.errors import ArgumentError
+from ragged_dialect.ir import build
+
+
+def structured(x: Tensor, value: Any, *, view: bool = False) -> Tensor:
+    """The tracer of what a structure op made of `x`. Of a view, which only regroups the levels of storage
+    axes, the storage is that of `x`."""
+    made = builders.values(value) if value.type.encoding is not None else value
+    if view and made.type == x.storage.type:
+        made = x.storage
+    return of_value(x.trace, value, x.dtype, None, made)
+
+
+@operation("merge")
+def merge(x: Tensor, *, axis: int) -> Tensor:
+    """`axis` with the dim after it: a batch of lists becomes the list of all rows, two ragged levels
+    one; a view where the result is ragged and `axis` is no whole storage axis. The rules are those of
+    `ragged.merge`."""
+    x = contiguous(x)
+    return structured(x, builders.merge(x.value, dim_of(x, axis)), view=True)
+
+
+@operation("partition")
+def partition(x: Tensor, vector: Tensor, *, axis: int = 0, lengths: bool = False) -> Tensor:
+    """`axis` grouped into components by offsets, or lengths, of rank 1 or 2: a batch and a ragged dim; a
+    view. RuntimeCheckError for offsets that do not fit."""
+    dim = dim_of(x, axis)
+    if vector.dtype.kind != "i" or not vector.is_dense or vector.ndim not in (1, 2):
+        name = "lengths" if lengths else "offsets"
+        raise ArgumentError(f"partition: expected integers of rank 1 or 2 for {name}, got {vector.described}")
+    return structured(x, builders.partition(x.value, vector.value, dim, lengths), view=True)
+
+
+@operation("split")
+def split(x: Tensor, *, axis: int, factor: int) -> Tensor:
+    """`axis` in an outer dim and a tile of `factor`, whose last one may have holes; a view.
+    RuntimeCheckError for a batch that the factor does not divide: no component would fill it up."""
+    x = contiguous(x)
+    return structured(x, builders.split(x.value, dim_of(x, axis), factor), view=True)
+
+
+@operation("select")
+def select(x: Tensor, index: Tensor, *, axis: int) -> Tensor:
+    """One index of a dim. RuntimeCheckError where it is out of range, also of one component."""
+    dim = dim_of(x, axis)
+    if index.dtype.kind != "i" or index.ndim:
+        hint = "take has a vector of them, gather one for every component"
+        raise ArgumentError(f"select: expected one integer for index, got {index.described} ({hint})")
+    at = build.to_index(convert(index.scalar, index.dtype, np.dtype(np.int64)))
+    return structured(x, builders.select(x.value, at, dim))
+
+
+@operation("compact", direct=lambda x: getattr(x, "compacted", None))
+def compact(x: Tensor) -> Tensor:
+    """Windows made contiguous: a copy of what is inside them; the array itself without windows."""
+    return contiguous(x)

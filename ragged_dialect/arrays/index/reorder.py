@@ -1,0 +1,164 @@
+"""Rows of a ragged level at other positions: with the levels below them as windows, or copied where there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ragged_dialect import builders, generic
+from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.arrays.core.arguments import check_untiled
+from ragged_dialect.arrays.index.rows import (
+    component_lengths,
+    component_starts,
+    explicit_extents,
+    ragged_level,
+    take_rows,
+    with_axis,
+    wrapped,
+)
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, batch_axis, shape_of
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import element_type
+from ragged_dialect.arrays.tracing.wrap import contiguous
+from ragged_dialect.generic import loop_index
+from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.types import dense_type
+
+Index = Callable[[Any, Any], Any]
+"""Index k of component p."""
+
+
+def relaid(x: Tensor, dim: int, offsets: Any) -> NestedAxis:
+    """The levels of an axis without windows down to a ragged dim, which gets other offsets."""
+    number, level, axis = ragged_level(x, dim)
+    above = [*axis.vectors[: axis.letters[:level].count("r")], offsets]
+    return NestedAxis(axis.letters[: level + 1], above, explicit_extents(x, number)[: level + 1])
+
+
+def rearranged(x: Tensor, dim: int, at: Any, head: NestedAxis) -> Tensor:
+    """Positions `at` of a ragged dim of a tensor without windows, under levels of their own."""
+    number, level, axis = ragged_level(x, dim)
+    if level == len(axis.letters) - 1:
+        return take_rows(x, number, at, head)
+    return _above_windows(x, dim, at, head)
+
+
+def take_dense(x: Tensor, dim: int, at: Any) -> Tensor:
+    """Indices `at` of a dense dim of a nested axis; the levels below become windows."""
+    x = contiguous(x)
+    number, level = x.place(dim)
+    axis, extent, count = x.axes[number], build.value(x.extent(dim)), shapes.dim(at, 0)
+    assert isinstance(axis, NestedAxis)
+    parents: Any = 1
+    for size in (size for _, size in _axes_above(x, number, level)):
+        parents = build.mul(parents, size)
+
+    def position(i: Any) -> Any:
+        parent = arith.divui(i, build.value(count))
+        return build.add(build.mul(parent, extent), shapes.load(at, arith.remui(i, build.value(count))))
+
+    rows = vectors.generate(build.mul(parents, count), position)
+    return _above_windows(x, dim, rows, _dense_head(x, number, level, build.value(count)))
+
+
+def _dense_head(x: Tensor, number: int, level: int, count: Any) -> NestedAxis:
+    """The levels above one, and a dense one of extent `count`."""
+    axis, first = x.axes[number], x.layout.dims(number)[0]
+    assert isinstance(axis, NestedAxis)
+    above = [build.value(x.extent(first + k)) if c == "d" else None for k, c in enumerate(axis.letters[:level])]
+    kept = axis.vectors[: axis.letters[:level].count("r")]
+    return NestedAxis(f"{axis.letters[:level]}d", kept, [*above, count])
+
+
+def _above_windows(x: Tensor, dim: int, at: Any, head: NestedAxis) -> Tensor:
+    check_untiled(x.trace.op, x.layout)
+    number, level = x.place(dim)
+    axis = x.axes[number]
+    assert isinstance(axis, NestedAxis)
+    lower = next(k for k in range(level + 1, len(axis.letters)) if axis.letters[k] in RAGGED)
+    first = x.layout.dims(number)[0]
+    inner: Any = 1
+    for between in range(level + 1, lower):
+        inner = build.mul(inner, x.extent(first + between))
+    if lower > level + 1:
+        at = _expanded(at, build.value(inner))
+    windows = [
+        vectors.gather(component_starts(x, first + lower), at),
+        vectors.gather(component_lengths(x, first + lower), at),
+    ]
+    rest = axis.vectors[axis.letters[: lower + 1].count("r") :]
+    letters = f"{head.letters}{axis.letters[level + 1 : lower]}w{axis.letters[lower + 1 :]}"
+    extents = [*head.extents, *explicit_extents(x, number)[level + 1 :]]
+    return with_axis(x, number, NestedAxis(letters, [*head.vectors, *windows, *rest], extents))
+
+
+def _expanded(at: Any, inner: Any) -> Any:
+    """The positions of all elements of dense rows at positions `at`."""
+
+    def position(i: Any) -> Any:
+        return build.add(build.mul(shapes.load(at, arith.divui(i, inner)), inner), arith.remui(i, inner))
+
+    return vectors.generate(build.mul(shapes.dim(at, 0), inner), position)
+
+
+def pick_each(x: Tensor, dim: int, index: Index, count: Any, extent: int | None) -> Tensor:
+    """As many elements of every component of a ragged dim, which becomes dense; indices count from the end where
+    they are negative. IndexError, when it runs, for one that a component does not have."""
+    number, level, axis = ragged_level(x, dim)
+    lengths, starts = component_lengths(x, dim), component_starts(x, dim)
+    parents, count = shapes.dim(lengths, 0), build.value(count)
+    total = build.mul(parents, count)
+
+    def parent(i: Any) -> Any:
+        return arith.divui(i, count)
+
+    at = vectors.generate(
+        total, lambda i: wrapped(index(parent(i), arith.remui(i, count)), shapes.load(lengths, parent(i)))
+    )
+    bounds = vectors.generate(total, lambda i: shapes.load(lengths, parent(i)))
+    builders.assert_valid([at, bounds], "index", x.trace.op, dim)
+    rows = vectors.generate(total, lambda i: build.add(shapes.load(starts, parent(i)), shapes.load(at, i)))
+    if level == len(axis.letters) - 1:
+        return _matrices(x, dim, rows, count, extent)
+    return _above_windows(x, dim, rows, _dense_head(x, number, level, count))
+
+
+def _matrices(x: Tensor, dim: int, rows: Any, count: Any, extent: int | None) -> Tensor:
+    """Storage rows `rows`, `count` for every component of an innermost ragged dim: a copy."""
+    number, level = x.place(dim)
+    heads = _axes_above(x, number, level)
+    sizes = x.storage_sizes()
+    sizes[number : number + 1] = [*(size for _, size in heads), count]
+    axes = [*x.axes[:number], *(a for a, _ in heads), PlainAxis(extent), *x.axes[number + 1 :]]
+    static = shape_of(axes).storage_shape()
+    element, last = element_type(x.dtype), number + len(heads)
+    mixed = [s if e is None else e for s, e in zip(sizes, static, strict=True)]
+    init = shapes.cast(shapes.empty(mixed, element), dense_type(static, element))
+    source = x.storage
+
+    def body(_: list[Any]) -> list[Any]:
+        indices = [loop_index(k) for k in range(len(sizes))]
+        at: Any = 0
+        for k in range(number, last + 1):
+            at = build.add(build.mul(at, sizes[k]), indices[k])
+        indices[number : last + 1] = [shapes.load(rows, at)]
+        return [tensor.extract(source, indices)]
+
+    rank = len(sizes)
+    op = generic.generic([], [init], [ir.AffineMap.get_identity(rank)], ["parallel"] * rank, body)
+    return x.trace.assembled(op.result, axes, x.dtype)
+
+
+def _axes_above(x: Tensor, number: int, level: int) -> list[tuple[Axis, Any]]:
+    """The levels above one as axes of their own, with their storage extents."""
+    axis, first = x.axes[number], x.layout.dims(number)[0]
+    assert isinstance(axis, NestedAxis)
+    ragged = [k for k in range(level) if axis.letters[k] in RAGGED]
+    found: list[tuple[Axis, Any]] = []
+    if ragged:
+        own = x.trace.prefix(axis, ragged[-1] + 1)
+        found.append((own, vectors.last(own.vectors[-1])))
+    dense = range(ragged[-1] + 1 if ragged else 0, level)
+    return found + [(batch_axis(axis, k), build.value(x.extent(first + k))) for k in dense]

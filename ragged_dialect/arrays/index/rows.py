@@ -1,0 +1,172 @@
+"""Rows by index vectors: windows, gathers of components and of storage rows, kept rows of a mask.
+
+Vectors are MLIR values `tensor<?xi64>`; positions are those of a storage axis.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect import builders, generic
+from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, shape_of
+from ragged_dialect.arrays.tracing.elements import compare, select
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import element_type
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.generic import loop_index
+from ragged_dialect.ir import build, flow, shapes, vectors
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.types import dense_type
+
+
+def with_axis(x: Tensor, number: int, axis: Axis, storage: Any = None) -> Tensor:
+    """The tensor with another axis, and perhaps other values."""
+    axes = [*x.axes[:number], axis, *x.axes[number + 1 :]]
+    return x.trace.assembled(x.storage if storage is None else storage, axes, x.dtype)
+
+
+def ragged_level(x: Tensor, dim: int) -> tuple[int, int, NestedAxis]:
+    """Axis number, level and axis of a ragged dim. LayoutError for another dim."""
+    number, level = x.place(dim)
+    axis = x.axes[number]
+    if not isinstance(axis, NestedAxis) or axis.letters[level] not in RAGGED:
+        raise LayoutError(f'{x.trace.op}: expected a ragged dim, got dim {dim} of layout "{x.layout}"')
+    return number, level, axis
+
+
+def window(x: Tensor, dim: int, starts: Any, lengths: Any) -> Tensor:
+    """A ragged dim with other starts and lengths, one per component: a view."""
+    number, level, axis = ragged_level(x, dim)
+    count = sum({"r": 1, "w": 2}.get(c, 0) for c in axis.letters[:level])
+    after = count + (2 if axis.letters[level] == "w" else 1)
+    letters = f"{axis.letters[:level]}w{axis.letters[level + 1 :]}"
+    made = NestedAxis(
+        letters, [*axis.vectors[:count], starts, lengths, *axis.vectors[after:]], explicit_extents(x, number)
+    )
+    return with_axis(x, number, made)
+
+
+def explicit_extents(x: Tensor, number: int) -> list[Any]:
+    """Extents of an axis, with values for all dense levels but the one that a vector's size gives."""
+    axis = x.axes[number]
+    assert isinstance(axis, NestedAxis)
+    first = x.layout.dims(number)[0]
+    gives = axis.letters[1] in RAGGED
+    return [
+        build.value(x.extent(first + at)) if c == "d" and not (gives and at == 0) else extent
+        for at, (c, extent) in enumerate(zip(axis.letters, axis.extents, strict=True))
+    ]
+
+
+def component_starts(x: Tensor, dim: int) -> Any:
+    """Where the components of a ragged dim start, by parent position."""
+    return builders.starts(x.value, dim)
+
+
+def component_lengths(x: Tensor, dim: int) -> Any:
+    """Lengths of the components of a ragged dim, by parent position."""
+    return builders.lengths(x.value, dim, stored=True)
+
+
+def wrapped(index: Any, extent: Any) -> Any:
+    """An index that counts from the end when it is negative."""
+    negative = compare("lt", index, build.value(0))
+    return select(negative, build.add(index, extent), index)
+
+
+def clamped(bound: Any, extent: Any) -> Any:
+    """A bound of a slice as Python reads it: from the end when negative, moved into [0, extent]."""
+    return build.minimum(build.maximum(wrapped(bound, extent), 0), extent)
+
+
+def take_components(x: Tensor, at: Any) -> Tensor:
+    """The components of the first dim at positions `at`, of a nested axis: windows, a view."""
+    axis = x.axes[0]
+    assert isinstance(axis, NestedAxis)
+    level = next(k for k, c in enumerate(axis.letters) if c in RAGGED)
+    inner: Any = 1
+    for dim in range(1, level):
+        inner = build.mul(inner, x.extent(dim))
+    count = shapes.dim(at, 0)
+    starts, lengths = component_starts(x, level), component_lengths(x, level)
+    if level > 1:
+        at = vectors.generate(
+            build.mul(count, inner),
+            lambda i: build.add(
+                build.mul(shapes.load(at, arith.divui(i, build.value(inner))), inner),
+                arith.remui(i, build.value(inner)),
+            ),
+        )
+    made = window(x, level, vectors.gather(starts, at), vectors.gather(lengths, at))
+    if level > 1:
+        taken = made.axes[0]
+        assert isinstance(taken, NestedAxis)
+        taken.extents[0] = build.value(count)
+        made = with_axis(made, 0, taken)
+    return made
+
+
+def take_rows(x: Tensor, number: int, at: Any, axis: Axis) -> Tensor:
+    """Storage rows along an axis at positions `at`, under an axis of their own: a copy."""
+    sizes = x.storage_sizes()
+    sizes[number] = shapes.dim(at, 0)
+    rank = len(sizes)
+    source = x.storage
+    element = element_type(x.dtype)
+    axes = [*x.axes[:number], axis, *x.axes[number + 1 :]]
+    static = shape_of(axes).storage_shape()
+    init = shapes.cast(
+        shapes.empty([s if e is None else e for s, e in zip(sizes, static, strict=True)], element),
+        dense_type(static, element),
+    )
+
+    def body(_: list[Any]) -> list[Any]:
+        indices = [loop_index(k) for k in range(rank)]
+        indices[number] = shapes.load(at, indices[number])
+        return [tensor.extract(source, indices)]
+
+    op = generic.generic([], [init], [ir.AffineMap.get_identity(rank)], ["parallel"] * rank, body)
+    return x.trace.assembled(op.result, axes, x.dtype)
+
+
+def row_ids(x: Tensor, axis: NestedAxis) -> Any:
+    """The component of every element of an axis without windows, by position."""
+    return builders.row_ids(x.trace.nothing_of(axis), len(axis.letters) - 1)
+
+
+def slice_bounds(extent: Any, start: Any, stop: Any, step: int) -> tuple[Any, Any]:
+    """First index and size of a Python slice of an extent; None for a bound left out."""
+    if step > 0:
+        low = 0 if start is None else clamped(start, extent)
+        high = extent if stop is None else clamped(stop, extent)
+        span = build.maximum(build.sub(high, low), 0)
+        return low, build.ceildiv(span, step)
+    last = build.sub(extent, 1)
+    low = last if start is None else build.minimum(build.maximum(wrapped(start, extent), -1), last)
+    high = -1 if stop is None else build.minimum(build.maximum(wrapped(stop, extent), -1), last)
+    span = build.maximum(build.sub(low, high), 0)
+    return low, build.ceildiv(span, -step)
+
+
+def kept_rows(mask: Any) -> tuple[Any, Any]:
+    """Of a vector of booleans: how many are true before each position (one entry more), and the
+    positions of those that are."""
+    size = shapes.dim(mask, 0)
+    flags = vectors.generate(size, lambda i: arith.index_castui(ir.IndexType.get(), tensor.extract(mask, [i])))
+    before = vectors.scan(flags)
+    return before, vectors.generate(vectors.last(before), lambda k: _first_above(before, size, k))
+
+
+def _first_above(before: Any, size: Any, k: Any) -> Any:
+    """The position i with before[i] <= k < before[i + 1], by bisection."""
+
+    def step(_: Any, state: list[Any]) -> list[Any]:
+        low, high = state
+        middle = arith.divui(build.add(low, high), build.value(2))
+        above = compare("gt", shapes.load(before, build.add(middle, 1)), k)
+        open_ = compare("lt", low, high)
+        moved = select(above, low, build.add(middle, 1))
+        return [select(open_, moved, low), select(arith.andi(open_, above), middle, high)]
+
+    return flow.for_loop(64, [build.value(0), build.sub(build.value(size), 1)], step)[0]

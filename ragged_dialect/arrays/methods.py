@@ -1,0 +1,273 @@
+"""Operators and methods of arrays and traced values: put on their classes here, when all that they are made of is
+there. What a method does is an operation; nothing below knows of methods."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+import numpy as np
+
+from ragged_dialect.arrays.convert.arrow_array import to_arrow
+from ragged_dialect.arrays.convert.awkward_array import to_awkward
+from ragged_dialect.arrays.convert.device import moved
+from ragged_dialect.arrays.convert.lists import nested_lists, text
+from ragged_dialect.arrays.convert.padded import to_padded
+from ragged_dialect.arrays.convert.pickled import reduced
+from ragged_dialect.arrays.convert.picture import picture
+from ragged_dialect.arrays.convert.torch_nested import to_torch_nested
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.components import components
+from ragged_dialect.arrays.core.storage import dtype_of
+from ragged_dialect.arrays.core.value import Value
+from ragged_dialect.arrays.index.dims import reshape, squeeze, transpose, unsqueeze
+from ragged_dialect.arrays.index.getitem import getitem, take
+from ragged_dialect.arrays.index.levels import merge, partition, select, split
+from ragged_dialect.arrays.numpy.functions import apply_function
+from ragged_dialect.arrays.numpy.ufuncs import apply_ufunc
+from ragged_dialect.arrays.ops.argmax import argmax, argmin
+from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, clip
+from ragged_dialect.arrays.ops.matmul import matmul
+from ragged_dialect.arrays.ops.normalise import log_softmax, logsumexp, softmax
+from ragged_dialect.arrays.ops.scan import cumprod, cumsum
+from ragged_dialect.arrays.ops.statistics import REDUCTIONS, mean, std, var
+from ragged_dialect.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from numpy.lib.mixins import NDArrayOperatorsMixin
+else:
+    NDArrayOperatorsMixin = object
+
+Axis = int | tuple[int, ...] | None
+
+
+class Methods(NDArrayOperatorsMixin):
+    """What arrays and traced values can do, and Python's operators (below), which type checkers know from NumPy."""
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """NumPy's ufuncs with their methods; see `numpy.ufuncs`."""
+        return apply_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """NumPy's functions of the same name as an operation."""
+        return apply_function(function, args, kwargs)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise ArgumentError("expected no assignment to elements, got one (arrays are immutable: use rg.where)")
+
+    def __getitem__(self, index: Any) -> Any:
+        return getitem(self, index)
+
+    def astype(self, dtype: Any) -> Any:
+        """The elements in another dtype."""
+        return astype(self, dtype=dtype_of(dtype))
+
+    def clip(self, low: Any = None, high: Any = None) -> Any:
+        """The elements moved into [low, high]."""
+        return clip(self, low, high)
+
+    def round(self) -> Any:
+        """The nearest integers, halves to the even one."""
+        return UFUNCS["rint"](self)
+
+    def sum(self, axis: Axis = None, keepdims: bool = False) -> Any:
+        """Sum over dims; all of them by default. An empty component gives 0."""
+        return REDUCTIONS["sum"](self, axis=axis, keepdims=keepdims)
+
+    def prod(self, axis: Axis = None, keepdims: bool = False) -> Any:
+        """Product over dims. An empty component gives 1."""
+        return REDUCTIONS["prod"](self, axis=axis, keepdims=keepdims)
+
+    def max(self, axis: Axis = None, keepdims: bool = False) -> Any:
+        """Largest element over dims. An empty component gives -inf, or the least integer."""
+        return REDUCTIONS["max"](self, axis=axis, keepdims=keepdims)
+
+    def min(self, axis: Axis = None, keepdims: bool = False) -> Any:
+        """Smallest element over dims. An empty component gives inf, or the greatest integer."""
+        return REDUCTIONS["min"](self, axis=axis, keepdims=keepdims)
+
+    def mean(self, axis: Axis = None, keepdims: bool = False) -> Any:
+        """Mean over dims. An empty component gives nan."""
+        return mean(self, axis=axis, keepdims=keepdims)
+
+    def var(self, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Any:
+        """Variance over dims, divided by the count less `ddof`."""
+        return var(self, axis=axis, ddof=ddof, keepdims=keepdims)
+
+    def std(self, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Any:
+        """Root of the variance."""
+        return std(self, axis=axis, ddof=ddof, keepdims=keepdims)
+
+    def any(self, axis: Axis = None, keepdims: bool = False) -> Any:
+        """Whether an element is not 0."""
+        return REDUCTIONS["any"](self, axis=axis, keepdims=keepdims)
+
+    def all(self, axis: Axis = None, keepdims: bool = False) -> Any:
+        """Whether no element is 0."""
+        return REDUCTIONS["all"](self, axis=axis, keepdims=keepdims)
+
+    def argmax(self, axis: Axis = None, keepdims: bool = False) -> Any:
+        """Index of the first largest element along a dim; of several adjacent dims in the list of their
+        elements. -1 for an empty component."""
+        return argmax(self, axis=axis, keepdims=keepdims)
+
+    def argmin(self, axis: Axis = None, keepdims: bool = False) -> Any:
+        """Index of the first smallest element, as `argmax`."""
+        return argmin(self, axis=axis, keepdims=keepdims)
+
+    def cumsum(self, axis: int) -> Any:
+        """Sums of the elements up to each one along a dim."""
+        return cumsum(self, axis=axis)
+
+    def cumprod(self, axis: int) -> Any:
+        """Products of the elements up to each one along a dim."""
+        return cumprod(self, axis=axis)
+
+    def softmax(self, axis: Axis = 1) -> Any:
+        """exp over the sum of exp along dims, an empty component stays empty."""
+        return softmax(self, axis=axis)
+
+    def log_softmax(self, axis: Axis = 1) -> Any:
+        """The logarithm of the softmax, without overflow on the way."""
+        return log_softmax(self, axis=axis)
+
+    def logsumexp(self, axis: Axis = None, keepdims: bool = False) -> Any:
+        """The logarithm of the sum of exp over dims. An empty component gives -inf."""
+        return logsumexp(self, axis=axis, keepdims=keepdims)
+
+    def merge(self, axis: int) -> Any:
+        """`axis` with the dim after it; a view where the result is ragged."""
+        return merge(self, axis=axis)
+
+    def partition(self, vector: Any, axis: int = 0, lengths: bool = False) -> Any:
+        """`axis` grouped into components by offsets or lengths; a view."""
+        return partition(self, vector, axis=axis, lengths=lengths)
+
+    def split(self, axis: int, factor: int) -> Any:
+        """`axis` in an outer dim and tiles of `factor`; a view."""
+        return split(self, axis=axis, factor=factor)
+
+    def select(self, index: Any, axis: int) -> Any:
+        """One index of a dim."""
+        return select(self, index, axis=axis)
+
+    def take(self, indices: Any, axis: int = 0) -> Any:
+        """Indices of a dense dim by a vector of integers."""
+        return take(self, indices, axis=axis)
+
+    def transpose(self, *axes: int) -> Any:
+        """Dims in another order; a copy."""
+        return transpose(self, axes=axes)
+
+    def reshape(self, dims: Any, shape: Any = None, *more: Any) -> Any:
+        """Adjacent dense dims `dims` with the extents `shape`, of which one may be -1; a view. Both are tuples."""
+        if not isinstance(dims, tuple) or not isinstance(shape, tuple) or more:
+            raise ArgumentError(
+                "reshape: expected a tuple of dense dims and one of their new extents, got other arguments "
+                "(x.reshape((2,), (-1, 8)) makes dim 2 two dims)"
+            )
+        return reshape(self, dims=dims, shape=shape)
+
+    def squeeze(self, axis: Axis = None) -> Any:
+        """Without dense dims of extent 1; a view."""
+        return squeeze(self, axis=axis)
+
+    def unsqueeze(self, axis: int) -> Any:
+        """A dim of extent 1 more; a view."""
+        return unsqueeze(self, axis=axis)
+
+    def to_padded(self, pad: Any = 0, max_lengths: int | tuple[int, ...] | None = None, truncate: bool = False) -> Any:
+        """A dense array with `pad` behind the end of every component."""
+        return to_padded(self, pad, max_lengths, truncate)
+
+
+class ArrayMethods:
+    """What only arrays can do: be looked at, and be something else."""
+
+    def __iter__(self: Any) -> Iterator[Any]:
+        return iter(components(self))
+
+    def __contains__(self: Any, number: Any) -> bool:
+        return bool((self == number).any())
+
+    def unbind(self: Any) -> list[Any]:
+        """The components of dim 0: arrays that share memory with this one."""
+        return components(self)
+
+    def tolist(self: Any) -> list[Any]:
+        """Nested lists of Python numbers."""
+        return nested_lists(self)
+
+    def __repr__(self: Any) -> str:
+        return text(self)
+
+    def _repr_html_(self: Any) -> str:
+        return picture(self)
+
+    def to(self: Any, device: Any) -> RaggedArray:
+        """The array on `cpu`, `cuda` or `cuda:0`; itself where it is there. DeviceError without CuPy."""
+        return moved(self, device)
+
+    def to_awkward(self: Any) -> Any:
+        """The array as an `awkward.Array` that shares its memory; see `convert.awkward_array`."""
+        return to_awkward(self)
+
+    def to_arrow(self: Any, *, large: bool = True) -> Any:
+        """The array as a `pyarrow.Array` that shares its memory; see `convert.arrow_array`."""
+        return to_arrow(self, large=large)
+
+    def to_torch_nested(self: Any) -> Any:
+        """The array as a nested tensor of layout `torch.jagged` that shares its memory; see
+        `convert.torch_nested`."""
+        return to_torch_nested(self)
+
+    def __reduce_ex__(self: Any, protocol: SupportsIndex) -> tuple[Any, ...]:
+        return reduced(self, int(protocol))
+
+
+_BINARY = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
+    "mod": "remainder", "divmod": "divmod", "pow": "power", "and": "bitwise_and", "or": "bitwise_or",
+    "xor": "bitwise_xor", "lshift": "left_shift", "rshift": "right_shift",
+}  # fmt: skip
+_COMPARISONS = {
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "eq": "equal",
+    "ne": "not_equal",
+}
+_UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
+
+
+def _put(cls: type, name: str, method: Callable[..., Any]) -> None:
+    method.__name__, method.__qualname__ = name, f"{cls.__name__}.{name}"
+    setattr(cls, name, method)
+
+
+def _put_operator(name: str, operation: Callable[..., Any], reflected: bool) -> None:
+    _put(Value, f"__{name}__", lambda self, other: operation(self, other))
+    if reflected:
+        _put(Value, f"__r{name}__", lambda self, other: operation(other, self))
+
+
+def _put_sign(name: str, operation: Callable[..., Any]) -> None:
+    _put(Value, f"__{name}__", lambda self: operation(self))
+
+
+def _put_all(cls: type, methods: type) -> None:
+    """The methods of one class on another."""
+    for name, member in vars(methods).items():
+        if inspect.isfunction(member):
+            _put(cls, name, member)
+
+
+for _name, _ufunc in {**_BINARY, **_COMPARISONS}.items():
+    _put_operator(_name, UFUNCS[_ufunc], _name in _BINARY)
+_put_operator("matmul", matmul, True)
+for _name, _ufunc in _UNARY.items():
+    _put_sign(_name, UFUNCS[_ufunc])
+_put_all(Value, Methods)
+_put_all(RaggedArray, ArrayMethods)

@@ -1,0 +1,1 @@
+"""NumPy's protocols, in terms of operations."""

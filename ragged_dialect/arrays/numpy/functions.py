@@ -1,0 +1,182 @@
+"""NumPy's functions: of the name of an operation, and those whose arguments are others."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.arguments import checked_axis
+from ragged_dialect.arrays.core.storage import dtype_of
+from ragged_dialect.arrays.numpy.ufuncs import OPTIONS, REDUCTIONS, allowed, is_left_out, reduce
+from ragged_dialect.arrays.ops import join
+from ragged_dialect.arrays.tracing.operation import OPERATIONS
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.layout import RAGGED
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+"""By NumPy's names; arguments as NumPy's."""
+
+
+def _function(body: Callable[..., Any]) -> Callable[..., Any]:
+    FUNCTIONS[body.__name__] = body
+    return body
+
+
+@_function
+def einsum(subscripts: str, *operands: Any) -> Any:
+    """Sums of products."""
+    return OPERATIONS["einsum"](*operands, subscripts=subscripts)
+
+
+@_function
+def concatenate(arrays: Any, axis: int = 0) -> Any:
+    """Arrays joined along a dim."""
+    return join.concat(tuple(arrays), axis)
+
+
+@_function
+def stack(arrays: Any, axis: int = 0) -> Any:
+    """Arrays along a new dim."""
+    return join.stack(tuple(arrays), axis)
+
+
+@_function
+def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
+    """Dims in another order, by default the reverse one, which a ragged dim does not have."""
+    order = tuple(range(a.ndim))[::-1] if axes is None else tuple(axes) if isinstance(axes, list) else axes
+    return OPERATIONS["transpose"](a, axes=order)
+
+
+@_function
+def expand_dims(a: Any, axis: int) -> Any:
+    """A dim of extent 1."""
+    return OPERATIONS["unsqueeze"](a, axis=axis)
+
+
+@_function
+def full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """The structure with one number everywhere."""
+    wanted = a.dtype if dtype is None else dtype_of(dtype)
+    given = storage.take(fill_value)
+    if given.dtype.kind == "c" or (wanted.kind == "i" and given.dtype.kind == "f" and not np.isfinite(given).all()):
+        raise ArgumentError(f"np.full_like: expected a number that {wanted} holds, got {given}")
+    return OPERATIONS["where"](True, given.astype(wanted), a.astype(wanted))
+
+
+@_function
+def zeros_like(a: Any, dtype: Any = None) -> Any:
+    """The structure with zeros."""
+    return full_like(a, 0, dtype)
+
+
+@_function
+def ones_like(a: Any, dtype: Any = None) -> Any:
+    """The structure with ones."""
+    return full_like(a, 1, dtype)
+
+
+@_function
+def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """How many elements are not 0."""
+    return OPERATIONS["sum"](OPERATIONS["not_equal"](a, 0), axis=axis, keepdims=keepdims)
+
+
+@_function
+def ndim(a: Any) -> int:
+    """Number of dims."""
+    return a.ndim
+
+
+@_function
+def shape(a: Any) -> Any:
+    """Extents, None for ragged dims."""
+    return a.shape
+
+
+@_function
+def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """Which elements of operands that broadcast are equal within a tolerance."""
+    difference = OPERATIONS["absolute"](OPERATIONS["subtract"](a, b))
+    near = difference <= OPERATIONS["add"](OPERATIONS["multiply"](OPERATIONS["absolute"](b), rtol), atol)
+    near = OPERATIONS["logical_and"](near, OPERATIONS["isfinite"](b)) | OPERATIONS["equal"](a, b)
+    if not equal_nan:
+        return near
+    return near | OPERATIONS["logical_and"](OPERATIONS["isnan"](a), OPERATIONS["isnan"](b))
+
+
+@_function
+def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """Whether all elements are."""
+    found = isclose(a, b, rtol, atol, equal_nan).all()
+    return found if isinstance(found, Tensor) else bool(found)
+
+
+@_function
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Parts along a dim: so many, of sizes that differ by 1 at most, or cut at indices; of every component along
+    a ragged dim."""
+    dim = checked_axis("np.array_split", axis, ary.ndim)
+    if not isinstance(indices_or_sections, int):
+        given = storage.take(indices_or_sections)
+        if given.ndim != 1 or (given.dtype.kind != "i" and given.size):
+            raise ArgumentError(f"np.array_split: expected a number of sections or a list of indices, got {given}")
+        cuts = [None, *given.astype(np.int64).tolist(), None]
+        whole = (slice(None),) * dim
+        return [ary[(*whole, slice(low, high))] for low, high in pairwise(cuts)]
+    if indices_or_sections < 1:
+        raise ArgumentError(f"np.array_split: expected at least 1 section, got {indices_or_sections}")
+    if ary.layout.letter(dim) in RAGGED:
+        return list(OPERATIONS["chunk"](ary, chunks=indices_or_sections, axis=dim, even=True))
+    extent = ary.shape[dim]
+    if extent is None:
+        text = f"expected an extent that is known when the function is traced, got dim {dim}"
+        raise LayoutError(f"np.array_split: {text}")
+    sizes = [extent // indices_or_sections + (k < extent % indices_or_sections) for k in range(indices_or_sections)]
+    return array_split(ary, np.cumsum(sizes)[:-1].tolist(), dim)
+
+
+@_function
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """As `array_split`; a number of sections has to divide a dense extent."""
+    extent = ary.shape[checked_axis("np.split", axis, ary.ndim)]
+    if isinstance(indices_or_sections, int) and (extent is None or extent % max(1, indices_or_sections)):
+        got = "a ragged one" if extent is None else extent
+        raise LayoutError(
+            f"np.split: expected an extent that {indices_or_sections} divides, got {got} (use np.array_split)"
+        )
+    return array_split(ary, indices_or_sections, axis)
+
+
+_UFUNCS = {name: ufunc for ufunc, name in REDUCTIONS.items()}
+_ALIASES = {"amax": "max", "amin": "min", "abs": "absolute"}
+_POSITIONAL = frozenset("sum prod max min mean var std any all argmax argmin cumsum cumprod".split())
+
+
+def apply_function(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """NumPy's function of the name of an operation. ArgumentError for others, and for arguments that the operation
+    does not have."""
+    own, name = f"np.{function.__name__}", _ALIASES.get(function.__name__, function.__name__)
+    given = {key: value for key, value in kwargs.items() if not is_left_out(value)}
+    if name in FUNCTIONS:
+        return _bound(own, FUNCTIONS[name], args, given)
+    if name not in OPERATIONS:
+        raise ArgumentError(f"{own}: expected a function that ragged arrays have, got another")
+    if name in _POSITIONAL:
+        args, given = args[:1], {**dict(zip(("axis", "dtype", "out"), args[1:], strict=False)), **given}
+    if name in _UFUNCS:
+        return reduce(_UFUNCS[name], *args, **{"axis": None, **allowed(own, given, OPTIONS["reduce"])})
+    return _bound(own, OPERATIONS[name], args, given)
+
+
+def _bound(own: str, function: Callable[..., Any], args: tuple[Any, ...], given: Mapping[str, Any]) -> Any:
+    try:
+        inspect.signature(function).bind(*args, **given)
+    except TypeError as error:
+        raise ArgumentError(f"{own}: {error}") from None
+    return function(*args, **given)

@@ -1,0 +1,114 @@
+"""NumPy's ufuncs with their methods, on ragged arrays and tracers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect.arrays.core.storage import dtype_of
+from ragged_dialect.arrays.tracing.operation import OPERATIONS
+from ragged_dialect.errors import ArgumentError
+
+REDUCTIONS = {
+    "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_or": "any", "logical_and": "all",
+}  # fmt: skip
+"""Names of what ufuncs reduce to."""
+
+_NEUTRAL: dict[str, Callable[[Any], Any]] = {
+    "add": lambda dtype: 0, "multiply": lambda dtype: 1, "logical_or": lambda dtype: False,
+    "logical_and": lambda dtype: True, "maximum": lambda dtype: _extreme(dtype, -1),
+    "minimum": lambda dtype: _extreme(dtype, 1),
+}  # fmt: skip
+
+
+def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """A ufunc, or a method of it. ArgumentError for methods and options that immutable arrays of rows of several
+    lengths cannot have."""
+    name = ufunc.__name__
+    if method in _INSTEAD:
+        instead = _INSTEAD[method]
+        raise ArgumentError(f"np.{name}.{method}: expected call, reduce or accumulate, got {method} ({instead})")
+    if name not in OPERATIONS:
+        raise ArgumentError(f"np.{name}: expected a ufunc that ragged arrays have, got another")
+    given = {key: value for key, value in options.items() if key == "axis" or not is_left_out(value)}
+    return _METHODS[method](name, *inputs, **allowed(f"np.{name}", given, OPTIONS[method]))
+
+
+def is_left_out(value: Any) -> bool:
+    return value is None or type(value).__name__ == "_NoValueType"
+
+
+_INSTEAD = {
+    "at": "arrays are immutable: compute with rg.where",
+    "outer": "insert dims with x[..., None], and broadcast",
+    "reduceat": "make components with rg.from_offsets, and reduce them",
+}
+OPTIONS = {
+    "__call__": ("dtype", "where"),
+    "reduce": ("axis", "dtype", "keepdims", "initial", "where"),
+    "accumulate": ("axis", "dtype"),
+}
+
+
+def allowed(name: str, options: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
+    if "out" in options:
+        raise ArgumentError(f"{name}: expected no out, got one (ragged arrays are immutable: use the result)")
+    for key in options:
+        if key not in known:
+            raise ArgumentError(f"{name}: expected no option {key} on ragged arrays, got one")
+    return dict(options)
+
+
+def _call(name: str, *inputs: Any, dtype: Any = None, where: Any = True) -> Any:
+    """A ufunc of elements; 0 where a mask does not hold."""
+    found = OPERATIONS[name](*inputs)
+    results = found if isinstance(found, tuple) else (found,)
+    if where is not True:
+        results = tuple(OPERATIONS["where"](_mask(name, where), r, 0).astype(r.dtype) for r in results)
+    if dtype is not None:
+        results = tuple(r.astype(dtype) for r in results)
+    return results if isinstance(found, tuple) else results[0]
+
+
+def reduce(
+    name: str,
+    x: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    """A ufunc's reduction, of the elements where a mask holds."""
+    if name not in REDUCTIONS:
+        known = ", ".join(REDUCTIONS)
+        raise ArgumentError(f"np.{name}.reduce: expected one of {known}, got {name}")
+    x = x if dtype is None else x.astype(dtype)
+    if where is not True:
+        x = OPERATIONS["where"](_mask(name, where), x, _NEUTRAL[name](x.dtype))
+    made = OPERATIONS[REDUCTIONS[name]](x, axis=axis, keepdims=keepdims)
+    made = made if initial is None else OPERATIONS[name](made, initial)
+    return made if dtype is None else OPERATIONS["astype"](made, dtype=dtype_of(dtype))
+
+
+def _accumulate(name: str, x: Any, axis: int = 0, dtype: Any = None) -> Any:
+    made = OPERATIONS["accumulate"](x if dtype is None else x.astype(dtype), ufunc=name, axis=axis)
+    return made if dtype is None else made.astype(dtype)
+
+
+_METHODS: dict[str, Callable[..., Any]] = {"__call__": _call, "reduce": reduce, "accumulate": _accumulate}
+
+
+def _mask(name: str, where: Any) -> Any:
+    made = np.asarray(where) if isinstance(where, (bool, list)) else where
+    if np.dtype(getattr(made, "dtype", object)) != np.bool_:
+        raise ArgumentError(f"np.{name}: expected a mask of booleans for where, got {getattr(made, 'dtype', made)}")
+    return made
+
+
+def _extreme(dtype: Any, sign: int) -> Any:
+    if dtype.kind == "b":
+        return sign > 0
+    return (np.iinfo(dtype).max if sign > 0 else np.iinfo(dtype).min) if dtype.kind == "i" else sign * np.inf

@@ -1,0 +1,1 @@
+"""Operations that compute, each defined once on tracers."""

@@ -1,0 +1,157 @@
+"""Shapes that broadcast: NumPy's rule on the dims, aligned at the last one, and equal structures.
+
+On a nested axis all operands that are ragged there have to conform; an operand whose axis has fewer
+levels, the leading ones, goes with it. A dense operand has the batch's extent on a batch dim, an
+extent of 1 anywhere, and on a ragged dim an extent that reaches the longest component; there it has all
+dims of the result, so that nobody takes numbers per component for numbers along them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.tracing.agreement import batch_extent, covers, equal_extents
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
+from ragged_dialect.arrays.tracing.loops import Body, Level, Loops, compute, empty
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import Trace
+from ragged_dialect.errors import LayoutError, RuntimeCheckError
+from ragged_dialect.layout import RAGGED
+
+Dims = list[int | None]
+
+
+def broadcast(trace: Trace, operands: Sequence[Tensor]) -> tuple[Loops, list[Dims]]:
+    """The loops of the result, and per operand the loop of each dim, None where it is broadcast.
+
+    LayoutError where nested axes do not line up, RuntimeCheckError where extents or structures differ."""
+    rank = max(x.ndim for x in operands)
+    dims: list[Dims] = [list(range(rank - x.ndim, rank)) for x in operands]
+    axes: list[Axis] = []
+    levels: list[Level] = []
+    while len(levels) < rank:
+        start = len(levels)
+        nested = _nested_at(trace, operands, start, rank)
+        if nested is None:
+            axis, level = _plain(operands, dims, start, rank)
+            axes.append(axis)
+            levels.append(level)
+            continue
+        x, dim, axis = nested
+        _check_plain_operands(trace, operands, dims, (x, dim, axis), start, rank)
+        axes.append(axis)
+        levels += [(x, dim + level) for level in range(len(axis.letters))]
+    return Loops(tuple(axes), tuple(levels)), dims
+
+
+def _nested_at(
+    trace: Trace, operands: Sequence[Tensor], start: int, rank: int
+) -> tuple[Tensor, int, NestedAxis] | None:
+    """The operand with most levels among those with a nested axis at a result dim, and the axis that
+    stands for all of them."""
+    found: list[tuple[Tensor, int, NestedAxis]] = []
+    for x in operands:
+        dim = start - (rank - x.ndim)
+        axis = x.nested(dim) if 0 <= dim < x.ndim else None
+        if axis is not None:
+            if x.place(dim)[1] != 0:
+                raise LayoutError(_mismatch(trace, operands))
+            found.append((x, dim, axis))
+    if not found:
+        return None
+    found.sort(key=lambda item: -len(item[2].letters))
+    first, dim, axis = found[0]
+    for _, _, other in found[1:]:
+        if not axis.letters.startswith(other.letters):
+            raise LayoutError(_mismatch(trace, operands))
+        axis = trace.conform(axis, other)
+    for x in operands:  # no other nested axis may begin inside this one
+        for inner in range(start + 1, start + len(axis.letters)):
+            at = inner - (rank - x.ndim)
+            if 0 <= at < x.ndim and x.nested(at) is not None and x.place(at)[1] == 0:
+                raise LayoutError(_mismatch(trace, operands))
+    return first, dim, axis
+
+
+def _mismatch(trace: Trace, operands: Sequence[Tensor]) -> str:
+    layouts = " and ".join(f'"{x.layout}"' for x in operands if x.axes)
+    return f"{trace.op}: expected layouts whose ragged axes line up, got {layouts}"
+
+
+def _one_sided(trace: Trace, x: Tensor, rank: int, after: int) -> str:
+    """The error for an operand that aligns with a ragged dim, the last one before dim `after`, only because it has
+    fewer dims: whether its elements belong to components or to places in them cannot be told."""
+    last = min(rank - after, x.ndim - 1)
+    one, some, rest = ["None"] * (rank - x.ndim), [":"] * (x.ndim - last), [":"] * last
+    along, each = (f"[{', '.join(parts)}]" for parts in ([*one, *some, *rest], [*some, *one, *rest]))
+    return (
+        f"{trace.op}: expected an operand of rank {rank} beside a ragged dim, got rank {x.ndim} (write {along} for "
+        f"elements along the components, {each} for one per component)"
+    )
+
+
+def _plain(operands: Sequence[Tensor], dims: list[Dims], at: int, rank: int) -> tuple[PlainAxis, Level]:
+    chosen: tuple[PlainAxis, Level] | None = None
+    ones: list[tuple[int, PlainAxis, Level]] = []
+    for number, x in enumerate(operands):
+        dim = at - (rank - x.ndim)
+        if dim < 0:
+            continue
+        axis = x.axes[x.place(dim)[0]]
+        assert isinstance(axis, PlainAxis)
+        if axis.extent == 1:
+            ones.append((number, axis, (x, dim)))
+        elif chosen is None:
+            chosen = axis, (x, dim)
+        else:
+            level = equal_extents(chosen[1], (x, dim), at)
+            chosen = (chosen[0] if level is chosen[1] else axis, level)
+    if chosen is None:
+        _, axis, level = ones[0]
+        return axis, level
+    for number, _, (x, dim) in ones:
+        dims[number][dim] = None
+    return chosen
+
+
+def _check_plain_operands(
+    trace: Trace,
+    operands: Sequence[Tensor],
+    dims: list[Dims],
+    nested: tuple[Tensor, int, NestedAxis],
+    start: int,
+    rank: int,
+) -> None:
+    """Dense operands on the levels of a nested axis, which begins at a dim of one of the operands."""
+    like, first, axis = nested
+    for number, x in enumerate(operands):
+        for level, letter in enumerate(axis.letters):
+            dim = start + level - (rank - x.ndim)
+            own = x.axes[x.place(dim)[0]] if 0 <= dim < x.ndim else None
+            if not isinstance(own, PlainAxis):
+                continue
+            if letter in RAGGED and x.ndim < rank and (dim == 0 or own.extent != 1):
+                raise LayoutError(_one_sided(trace, x, rank, start + len(axis.letters)))
+            if own.extent == 1:
+                dims[number][dim] = None
+            elif letter == "d":
+                batch_extent((x, dim), (like, first + level), start + level)
+            elif letter == "t":
+                if own.extent != axis.extents[level]:
+                    raise RuntimeCheckError(
+                        f"{like.trace.op}: dim {start + level}: expected extent {axis.extents[level]}, got {own.extent}"
+                    )
+            else:
+                covers((x, dim), (like, first + level))
+
+
+def elementwise(trace: Trace, operands: Sequence[Tensor], dtypes: Sequence[DType], body: Body) -> list[Tensor]:
+    """Results of `dtypes` over the loops that the operands broadcast to; `body` gets their elements."""
+    loops, dims = broadcast(trace, operands)
+    outs = [
+        (empty(trace, loops.axes, loops.levels, dtype), dtype, loops.axes, tuple(range(loops.rank))) for dtype in dtypes
+    ]
+    count = len(operands)
+    pairs = list(zip(operands, dims, strict=True))
+    return compute(trace, pairs, outs, loops.rank, frozenset(), lambda elements: body(elements[:count]))

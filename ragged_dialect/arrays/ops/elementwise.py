@@ -1,0 +1,142 @@
+"""NumPy's ufuncs on ragged arrays, and `where`, `clip`, `astype`, `erf` in their manner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.core.storage import check_dtype, dtype_of
+from ragged_dialect.arrays.ops import ufunc_bits, ufunc_bodies, ufunc_division, ufunc_floats
+from ragged_dialect.arrays.ops.broadcast import elementwise
+from ragged_dialect.arrays.ops.ufunc_bodies import Loop
+from ragged_dialect.arrays.tracing import elements
+from ragged_dialect.arrays.tracing.operation import Operation, operation
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import Trace
+from ragged_dialect.arrays.tracing.wrap import contiguous
+from ragged_dialect.errors import ArgumentError
+
+BODIES = {**ufunc_bodies.BODIES, **ufunc_division.BODIES, **ufunc_floats.BODIES, **ufunc_bits.BODIES}
+"""The body of every ufunc by its NumPy name."""
+
+Scalars = Callable[[list[Any]], Sequence[Any]]
+
+
+def map_elements(
+    trace: Trace, operands: Sequence[Tensor], inputs: Sequence[DType], results: Sequence[DType], body: Scalars
+) -> list[Tensor]:
+    """Apply a scalar body, which gets elements in the dtypes `inputs`, to tensors that broadcast.
+
+    Numbers stay scalars; without any tensor the results are numbers too. Windows are made contiguous."""
+    for x, dtype in zip(operands, inputs, strict=True):
+        if x.weak and x.leaf is not None:
+            trace.number_fits(x.leaf, dtype)
+        elif x.constant is not None:
+            _check_constant(trace, x.constant, dtype)
+    tensors = [contiguous(x) for x in operands if x.axes or not x.weak]
+
+    def scalars(given: list[Any]) -> Sequence[Any]:
+        rest = iter(given)
+        converted: list[Any] = []
+        for x, dtype in zip(operands, inputs, strict=True):
+            if x.constant is not None:
+                converted.append(elements.constant(dtype, x.constant))
+            else:
+                converted.append(elements.convert(x.value if x.weak else next(rest), x.dtype, dtype))
+        return body(converted)
+
+    if not tensors:
+        values = scalars([])
+        return [Tensor(trace, v, dtype, (), weak=True) for v, dtype in zip(values, results, strict=True)]
+    return elementwise(trace, tensors, results, scalars)
+
+
+def _check_constant(trace: Trace, number: Any, dtype: DType) -> None:
+    if dtype.kind == "i" and not np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
+        raise ArgumentError(f"{trace.op}: expected a number that {dtype} holds, got {number}")
+
+
+def resolve(name: str, operands: Sequence[Tensor], count: int = 1) -> tuple[list[DType], list[DType]]:
+    """The dtypes of NumPy's loop for operands: inputs and results. ArgumentError where it has none, or
+    one of a dtype that programs do not have."""
+    short = next((x.dtype for x in operands if x.dtype.name == "bfloat16"), None)
+    given = [_python_type(x, short) if x.weak else x.dtype for x in operands]
+    try:
+        found = getattr(np, name).resolve_dtypes((*given, *[None] * count))
+    except TypeError as error:
+        names = " and ".join(str(x.dtype) for x in operands)
+        raise ArgumentError(f"{name}: expected dtypes that NumPy's {name} takes, got {names}") from error
+    for dtype in found:
+        check_dtype(dtype)
+    return list(found[: len(operands)]), list(found[len(operands) :])
+
+
+def _python_type(x: Tensor, short: DType | None) -> Any:
+    """The type of a number as NumPy resolves it. Beside bfloat16 a float has this type: NumPy, which does not know
+    it, would make it a float32."""
+    return {"b": x.dtype, "i": int, "f": short or float}[x.dtype.kind]
+
+
+def _make(name: str, results: int) -> Operation:
+    def body(*operands: Tensor) -> Any:
+        inputs, outputs = resolve(name, operands, results)
+        loop = Loop(inputs[0], outputs[0])
+
+        def scalars(given: list[Any]) -> Sequence[Any]:
+            made = BODIES[name](loop, *given)
+            return made if isinstance(made, list) else [made]
+
+        found = map_elements(operands[0].trace, operands, inputs, outputs, scalars)
+        return found[0] if results == 1 else tuple(found)
+
+    body.__name__ = name
+    body.__doc__ = f"NumPy's `{name}`, element by element, with broadcasting."
+    return operation(name, elementwise=True)(body)
+
+
+UFUNCS: dict[str, Operation] = {name: _make(name, 2 if name in ("divmod", "modf", "frexp") else 1) for name in BODIES}
+"""Every ufunc by its NumPy name."""
+
+
+@operation("where", elementwise=True)
+def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """`a` where the condition holds, else `b`; the three broadcast."""
+    _, (dtype,) = resolve("add", [a, b]) if a.dtype.kind != "b" or b.dtype.kind != "b" else (None, [a.dtype])
+    inputs = [elements.BOOL, dtype, dtype]
+    return map_elements(condition.trace, [condition, a, b], inputs, [dtype], lambda x: [elements.select(*x)])[0]
+
+
+@operation("astype")
+def astype(x: Tensor, *, dtype: Any) -> Tensor:
+    """The elements in another dtype; floats lose their fraction as integers."""
+    wanted = dtype_of(dtype)
+
+    def body(given: list[Any]) -> list[Any]:
+        return [elements.convert(given[0], x.dtype, wanted)]
+
+    return map_elements(x.trace, [x], [x.dtype], [wanted], body)[0]
+
+
+@operation("clip", elementwise=True)
+def clip(x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Tensor:
+    """The elements moved into [low, high]; None for no bound. nan stays."""
+    if low is not None:
+        x = UFUNCS["maximum"](x, low)
+    return x if high is None else UFUNCS["minimum"](x, high)
+
+
+@operation("erf")
+def erf(x: Tensor) -> Tensor:
+    """The error function."""
+    inputs, outputs = resolve("exp", [x])
+    return map_elements(x.trace, [x], inputs, outputs, lambda v: [elements.create("math.erf", *v)])[0]
+
+
+@operation("rsqrt")
+def rsqrt(x: Tensor) -> Tensor:
+    """One over the square root."""
+    inputs, outputs = resolve("sqrt", [x])
+    return map_elements(x.trace, [x], inputs, outputs, lambda v: [elements.create("math.rsqrt", *v)])[0]

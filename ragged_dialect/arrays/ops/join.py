@@ -1,0 +1,154 @@
+"""Joining arrays, and cutting them in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import arith
+from ragged_dialect.arrays.core.arguments import check_ragged, checked_axis, integer, listed
+from ragged_dialect.arrays.index.dims import dim_of, insert_ones, restored
+from ragged_dialect.arrays.index.rows import component_lengths, component_starts, window
+from ragged_dialect.arrays.ops.elementwise import astype, resolve
+from ragged_dialect.arrays.tracing.agreement import batch_extent, equal_extents
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
+from ragged_dialect.arrays.tracing.operation import operation
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
+from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.layout import RAGGED
+
+
+@operation("concat")
+def _concat(*arrays: Tensor, axis: int) -> Tensor:
+    """Arrays joined along a dim; see `concat`."""
+    if not arrays:
+        raise ArgumentError("concat: expected at least one array, got none")
+    given = _beside_ragged([contiguous(x) for x in _one_dtype(arrays)])
+    first = given[0]
+    dim = dim_of(first, axis)
+    for other in given[1:]:
+        if other.layout != first.layout:
+            raise LayoutError(f'concat: expected arrays of one layout, got "{first.layout}" and "{other.layout}"')
+        _check_pair(first, other, dim)
+    if first.is_dense and len(given) == 1:
+        return first
+    value = builders.concat([x.value for x in given], dim)
+    known: dict[int, Axis] = {n: a for n, a in enumerate(first.axes) if n != first.place(dim)[0]}
+    return of_value(first.trace, value, first.dtype, known)
+
+
+def _one_dtype(arrays: Sequence[Tensor]) -> list[Tensor]:
+    dtype = arrays[0].dtype
+    for x in arrays[1:]:
+        if x.dtype != dtype:
+            dtype = resolve("add", [x if x.dtype.kind != "b" else arrays[0], arrays[0]])[1][0]
+    return [x if x.dtype == dtype else astype(x, dtype=dtype) for x in arrays]
+
+
+def _beside_ragged(arrays: list[Tensor]) -> list[Tensor]:
+    """Dense arrays among ragged ones of one level as components of one length."""
+    like = next((x for x in arrays if not x.is_dense), None)
+    if like is None or like.axes[0].letters != "dr":
+        return arrays
+    return [_uniform(x) if x.is_dense and x.ndim == like.ndim else x for x in arrays]
+
+
+def _uniform(x: Tensor) -> Tensor:
+    """A dense array [B, n, …] as B components of length n: a view."""
+    length = build.value(x.extent(1))
+    offsets = vectors.generate(build.add(build.value(x.extent(0)), 1), lambda b: build.mul(b, length))
+    groups = [[0, 1], *([k] for k in range(2, x.ndim))]
+    return restored(x, groups, [NestedAxis("dr", [offsets], [None, None]), *x.axes[2:]], expand=False)
+
+
+def _check_pair(a: Tensor, b: Tensor, dim: int) -> None:
+    """All that is not joined has to be equal: dense extents, structures, and the levels above."""
+    trace = a.trace
+    joined, level = a.place(dim)
+    for number, (own, other) in enumerate(zip(a.axes, b.axes, strict=True)):
+        if isinstance(own, PlainAxis) and isinstance(other, PlainAxis):
+            if number != joined:
+                at = a.layout.dims(number)[0]
+                equal_extents((a, at), (b, at), at)
+        elif isinstance(own, NestedAxis) and isinstance(other, NestedAxis):
+            if number != joined:
+                trace.conform(own, other)
+            elif level == 1:
+                at = a.layout.dims(number)[0]
+                batch_extent((b, at), (a, at), at)
+            elif level > 1:
+                trace.conform(trace.prefix(own, level), trace.prefix(other, level))
+
+
+def concat(arrays: Sequence[Any], axis: int = 0) -> Any:
+    """Arrays joined along a dim: batches, component by component along a ragged dim, or dense dims. Dense arrays
+    [B, n, …] join ragged ones of one level as components of one length.
+
+    RuntimeCheckError where what is not joined differs, LayoutError for arrays of other layouts."""
+    return _concat(*listed("concat", "arrays", arrays), axis=axis)
+
+
+@operation("stack")
+def _stack(*arrays: Tensor, axis: int) -> Tensor:
+    """Arrays of one structure along a new dim; see `stack`."""
+    if not arrays:
+        raise ArgumentError("stack: expected at least one array, got none")
+    rank = arrays[0].ndim + 1
+    dim = axis % rank
+    return _concat(*(insert_ones(contiguous(x), [dim]) for x in arrays), axis=dim)
+
+
+def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
+    """Arrays of one structure along a new dense dim."""
+    return _stack(*listed("stack", "arrays", arrays), axis=axis)
+
+
+@operation("chunk")
+def _chunk(x: Tensor, *, chunks: int, axis: int, even: bool = False) -> tuple[Tensor, ...]:
+    """Every component of a ragged dim cut in pieces: windows, views."""
+    lengths, starts = component_lengths(x, axis), component_starts(x, axis)
+    count = shapes.dim(lengths, 0)
+    bound = _even_bound if even else _bound
+    pieces: list[Tensor] = []
+    for number in range(chunks):
+        low = vectors.generate(count, lambda q, k=number: bound(shapes.load(lengths, q), k, chunks))
+        high = vectors.generate(count, lambda q, k=number + 1: bound(shapes.load(lengths, q), k, chunks))
+        first = vectors.generate(count, lambda q, low=low: build.add(shapes.load(starts, q), shapes.load(low, q)))
+        size = vectors.generate(count, lambda q, a=low, b=high: build.sub(shapes.load(b, q), shapes.load(a, q)))
+        pieces.append(window(x, axis, first, size))
+    return tuple(pieces)
+
+
+def _bound(length: Any, number: int, chunks: int) -> Any:
+    """Where piece `number` begins when all are ceil(length / chunks) long but the last ones."""
+    return build.minimum(build.mul(build.ceildiv(length, chunks), number), length)
+
+
+def _even_bound(length: Any, number: int, chunks: int) -> Any:
+    """Where it begins when sizes differ by 1 at most, longer ones first."""
+    size, rest = arith.divui(length, build.value(chunks)), arith.remui(length, build.value(chunks))
+    return build.add(build.mul(size, number), build.minimum(rest, number))
+
+
+def chunk(x: Any, chunks: int, axis: int = 0) -> list[Any]:
+    """Pieces along a dim, all of one size but the last, as `torch.chunk`: at most `chunks` of dim 0 or a dense
+    dim; of a ragged dim that many, each with its part of every component, which may be empty: views."""
+    check_ragged("chunk", x)
+    chunks = integer("chunk", "chunks", chunks)
+    if chunks < 1:
+        raise ArgumentError(f"chunk: expected at least 1 chunk, got {chunks}")
+    dim = checked_axis("chunk", axis, x.ndim)
+    if x.layout.letter(dim) in RAGGED:
+        return list(_chunk(x, chunks=chunks, axis=dim))
+    extent = x.shape[dim]
+    if extent is None:
+        raise LayoutError(f"chunk: expected an extent that is known when the function is traced, got dim {axis}")
+    size = max(1, -(-extent // chunks))
+    whole = (slice(None),) * dim
+    return [x[(*whole, slice(low, low + size))] for low in range(0, max(extent, 1), size)]
+
+
+__all__ = ["chunk", "concat", "stack"]

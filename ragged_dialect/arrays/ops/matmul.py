@@ -1,0 +1,96 @@
+"""Products: einsum, matmul with dense, per-component and ragged operands; with dense weights by the BLAS of the
+library whose arrays they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.buffer import Buffer
+from ragged_dialect.arrays.core.spec import spec
+from ragged_dialect.arrays.ops.contract import contract
+from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.errors import ArgumentError
+
+
+@operation("einsum")
+def _einsum(*operands: Tensor, subscripts: str) -> Tensor:
+    """Sums of products by subscripts; see `einsum`."""
+    text = subscripts.replace(" ", "")
+    inputs, arrow, result = text.partition("->")
+    names = inputs.split(",")
+    if not arrow:
+        letters = sorted({c for c in inputs if c != ","})
+        result = "".join(c for c in letters if inputs.count(c) == 1)
+    if len(names) != len(operands) or not all(n.isalpha() and len(set(n)) == len(n) for n in names):
+        raise ArgumentError(f"einsum: expected subscripts of {len(operands)} operands, got '{subscripts}'")
+    if len(set(result)) != len(result) or not set(result) <= set(inputs):
+        raise ArgumentError(f"einsum: expected a result of letters of the operands, got '{subscripts}'")
+    return contract(operands[0].trace, operands, names, result)
+
+
+def einsum(subscripts: str, *operands: Any) -> Any:
+    """Sums of products as `np.einsum`, one letter per dim: `einsum("blk,bln->bkn", x, y)` of ragged x and y
+    is X^T Y per component. No letter twice in an operand, no ellipsis.
+
+    A letter that is a ragged dim of one operand runs over each component's own length."""
+    return _einsum(*operands, subscripts=subscripts)
+
+
+_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def rows_times_weights(x: Any, weights: Any) -> RaggedArray | None:
+    """x [B, L, …, K] times dense weights [K, N] as one product of all rows, by NumPy or CuPy; None for arguments of
+    other kinds, which a program takes, or refuses."""
+    if type(x) is not RaggedArray:
+        return None
+    values = x.buffer.array
+    if type(weights) is not type(values) or weights.ndim != 2 or weights.dtype != values.dtype:
+        return None
+    known = x.spec
+    fits = x.axes[-1] is None and values.shape[-1] == weights.shape[0] and not known.layout.has_windows
+    if not fits or known.dtype not in _DTYPES or known.library not in ("numpy", "cupy"):
+        return None
+    made = np.matmul(values, weights) if isinstance(values, np.ndarray) else values @ weights
+    if isinstance(made, np.ndarray):
+        made.flags.writeable = False
+    shape = (*known.shape[:-1], weights.shape[1])
+    result = spec(known.layout, shape, known.dtype, known.device, known.library)
+    return RaggedArray.trusted(Buffer(made), x.axes, result)
+
+
+@operation("matmul", direct=rows_times_weights)
+def matmul(x: Tensor, y: Tensor) -> Tensor:
+    """Product over the last dim of x and the second last of y: y a vector [K], dense weights [K, N], or
+    weights per component [B, K, N] (leading dims are those of x). Ragged x ragged: x [B, L, K] with y
+    [B, K, N]; for X^T Y use `transposed_matmul`. Dense weights of float32 and float64 that are arrays of the same
+    library go to its BLAS, outside of `jit`."""
+    if not x.ndim or not y.ndim:
+        raise ArgumentError("matmul: expected arrays of rank 1 or more, got a number")
+    letters = "abcdefghij"[: x.ndim - 1]
+    if y.ndim == 1:
+        return contract(x.trace, [x, y], [f"{letters}k", "k"], letters)
+    batch = letters[: y.ndim - 2] if y.is_dense or y.ndim > 2 else ""
+    if len(batch) != y.ndim - 2 or (x.ndim == 1 and y.ndim > 2):
+        raise ArgumentError(f"matmul: expected a second array of rank {x.ndim + 1} at most, got rank {y.ndim}")
+    return contract(x.trace, [x, y], [f"{letters}k", f"{batch}kn"], f"{letters}n")
+
+
+@operation("vecdot")
+def vecdot(x: Tensor, y: Tensor) -> Tensor:
+    """Products of x and y, which broadcast, summed over the last dim."""
+    return OPERATIONS["sum"](OPERATIONS["multiply"](x, y), axis=-1)
+
+
+@operation("transposed_matmul")
+def transposed_matmul(x: Tensor, y: Tensor) -> Tensor:
+    """X^T Y per component: x [B, L, K] and y [B, L, N] of equal lengths give [B, K, N]; an empty component
+    gives 0."""
+    return contract(x.trace, [x, y], ["blk", "bln"], "bkn")
+
+
+__all__ = ["einsum", "matmul", "transposed_matmul"]

@@ -1,0 +1,156 @@
+"""Softmax and its family, layer_norm, rms_norm: over ragged, dense or several dims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.index.dims import AxisArgument, dims_of
+from ragged_dialect.arrays.index.group import grouped
+from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, where
+from ragged_dialect.arrays.ops.reduce import finish, kept, reduce, source
+from ragged_dialect.arrays.ops.statistics import count, float_dtype, mean_of, squares_about, wide
+from ragged_dialect.arrays.tracing import elements
+from ragged_dialect.arrays.tracing.loops import empty, loops_of, mapped
+from ragged_dialect.arrays.tracing.operation import operation
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.ir import build
+
+
+def _floating(x: Tensor) -> Tensor:
+    x = source(x)
+    dtype = float_dtype(x.dtype)
+    return x if dtype == x.dtype else astype(x, dtype=dtype)
+
+
+def _with_reduced(x: Tensor, dims: frozenset[int], reduced: list[Tensor], dtype: DType, body: Any) -> Tensor:
+    """Elements of `x` with those of results of its reduction, at their kept dims."""
+    left = kept(x, dims).dims
+    return mapped(x, [(r, left) for r in reduced], dtype, body)
+
+
+def _maximum_and_sum(x: Tensor, dims: frozenset[int]) -> tuple[Tensor, Tensor]:
+    """The largest element, and the sum of exp(x - largest)."""
+    inner = wide(x.dtype)
+
+    def largest(given: list[Any], accumulated: list[Any]) -> list[Any]:
+        return [elements.create("arith.maximumf", accumulated[0], elements.convert(given[0], x.dtype, inner))]
+
+    def total(given: list[Any], accumulated: list[Any]) -> list[Any]:
+        shifted = elements.create("arith.subf", elements.convert(given[0], x.dtype, inner), given[1])
+        return [elements.create("arith.addf", accumulated[0], elements.create("math.exp", shifted))]
+
+    (high,) = reduce(x, dims, [(inner, elements.infinity(inner, -1))], largest)
+    (sums,) = reduce(x, dims, [(inner, elements.constant(inner, 0))], total, [high])
+    return high, sums
+
+
+@operation("softmax")
+def softmax(x: Tensor, *, axis: AxisArgument = 1) -> Tensor:
+    """exp(x) over the sum of it along dims; the largest element is taken off first."""
+    x = _floating(x)
+    found = grouped(x, dims_of(x, axis))
+    return found.back(_softmax(found.value, found.dims))
+
+
+def _softmax(x: Tensor, dims: frozenset[int]) -> Tensor:
+    if len(dims) == 1 and x.dtype.itemsize > 2 and not x.is_dense:  # the op is lowered where it is ragged
+        return _named_softmax(x, next(iter(dims)))
+    high, sums = _maximum_and_sum(x, dims)
+
+    def body(given: list[Any]) -> Any:
+        shifted = elements.create("arith.subf", elements.convert(given[0], x.dtype, high.dtype), given[1])
+        found = elements.create("arith.divf", elements.create("math.exp", shifted), given[2])
+        return elements.convert(found, high.dtype, x.dtype)
+
+    return _with_reduced(x, dims, [high, sums], x.dtype, body)
+
+
+def _named_softmax(x: Tensor, dim: int) -> Tensor:
+    out = empty(x.trace, x.axes, loops_of(x).levels, x.dtype)
+    op = ir.Operation.create(
+        "linalg.softmax",
+        results=[out.type],
+        operands=[x.value, out],
+        attributes={"dimension": ir.IntegerAttr.get(build.i64(), dim)},
+    )
+    return Tensor(x.trace, op.result, x.dtype, x.axes)
+
+
+@operation("logsumexp")
+def logsumexp(x: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
+    """log of the sum of exp(x) over dims; -inf for an empty component."""
+    x = _floating(x)
+    dims = dims_of(x, axis)
+    found = grouped(x, dims)
+    high, sums = _maximum_and_sum(found.value, found.dims)
+    finite = UFUNCS["isfinite"](high)
+    made = where(finite, UFUNCS["add"](high, UFUNCS["log"](sums)), high)
+    made = astype(made, dtype=x.dtype)
+    return finish(x, made, dims, keepdims)
+
+
+@operation("log_softmax")
+def log_softmax(x: Tensor, *, axis: AxisArgument = 1) -> Tensor:
+    """log of the softmax along dims."""
+    x = _floating(x)
+    grouping = grouped(x, dims_of(x, axis))
+    high, sums = _maximum_and_sum(grouping.value, grouping.dims)
+
+    def body(given: list[Any]) -> Any:
+        shifted = elements.create("arith.subf", elements.convert(given[0], x.dtype, high.dtype), given[1])
+        found = elements.create("arith.subf", shifted, elements.create("math.log", given[2]))
+        return elements.convert(found, high.dtype, x.dtype)
+
+    return grouping.back(_with_reduced(grouping.value, grouping.dims, [high, sums], x.dtype, body))
+
+
+@operation("layer_norm")
+def layer_norm(
+    x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, *, axis: AxisArgument = -1, eps: float = 1e-5
+) -> Tensor:
+    """(x - mean) / sqrt(variance + eps) over dims, times `weight` plus `bias`, which broadcast."""
+    x = _floating(x)
+    grouping = grouped(x, dims_of(x, axis))
+    middle, number = mean_of(grouping.value, grouping.dims)
+    spread_ = UFUNCS["divide"](squares_about(grouping.value, grouping.dims, middle), number)
+
+    def body(given: list[Any]) -> Any:
+        centred = elements.create("arith.subf", elements.convert(given[0], x.dtype, middle.dtype), given[1])
+        root = elements.create(
+            "math.sqrt", elements.create("arith.addf", given[2], elements.constant(middle.dtype, eps))
+        )
+        return elements.convert(elements.create("arith.divf", centred, root), middle.dtype, x.dtype)
+
+    made = _with_reduced(grouping.value, grouping.dims, [middle, spread_], x.dtype, body)
+    return _affine(grouping.back(made), weight, bias)
+
+
+@operation("rms_norm")
+def rms_norm(x: Tensor, weight: Tensor | None = None, *, axis: AxisArgument = -1, eps: float = 1e-5) -> Tensor:
+    """x / sqrt(mean of squares + eps) over dims, times `weight`, which broadcasts."""
+    x = _floating(x)
+    grouping = grouped(x, dims_of(x, axis))
+    inner = wide(x.dtype)
+
+    def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
+        wide_ = elements.convert(given[0], x.dtype, inner)
+        return [elements.create("arith.addf", accumulated[0], elements.create("arith.mulf", wide_, wide_))]
+
+    (sums,) = reduce(grouping.value, grouping.dims, [(inner, elements.constant(inner, 0))], combine)
+    middle = UFUNCS["divide"](sums, count(grouping.value, grouping.dims, inner))
+
+    def body(given: list[Any]) -> Any:
+        root = elements.create("math.sqrt", elements.create("arith.addf", given[1], elements.constant(inner, eps)))
+        found = elements.create("arith.divf", elements.convert(given[0], x.dtype, inner), root)
+        return elements.convert(found, inner, x.dtype)
+
+    made = _with_reduced(grouping.value, grouping.dims, [middle], x.dtype, body)
+    return _affine(grouping.back(made), weight, None)
+
+
+def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    if weight is not None:
+        x = UFUNCS["multiply"](x, weight)
+    return x if bias is None else UFUNCS["add"](x, bias)

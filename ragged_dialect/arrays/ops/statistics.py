@@ -1,0 +1,141 @@
+"""Reductions over ragged and dense dims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect._mlir import arith
+from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.index.dims import AxisArgument, dims_of
+from ragged_dialect.arrays.index.group import grouped
+from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype
+from ragged_dialect.arrays.ops.reduce import finish, is_across, reduce, reduce_across, source
+from ragged_dialect.arrays.ops.ufunc_bodies import BODIES, Loop
+from ragged_dialect.arrays.tracing import elements
+from ragged_dialect.arrays.tracing.elements import BOOL, INT64, SINGLE, constant, convert
+from ragged_dialect.arrays.tracing.operation import Operation, operation
+from ragged_dialect.arrays.tracing.tensor import Tensor
+
+
+def accumulator(dtype: DType) -> DType:
+    """The dtype that NumPy sums a dtype in: integers and booleans as int64."""
+    return INT64 if dtype.kind in "bi" else dtype
+
+
+def wide(dtype: DType) -> DType:
+    """The dtype that partial results of short floats are kept in."""
+    return SINGLE if elements.kind(dtype) == "f" and dtype.itemsize == 2 else dtype
+
+
+def _reduction(name: str, ufunc: str, result: Callable[[DType], DType], init: Callable[[DType], Any]) -> Operation:
+    def body(x: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
+        x = source(x)
+        dims, out = dims_of(x, axis), result(x.dtype)
+        if is_across(x, dims):
+            return finish(x, reduce_across(x, name, out), dims, keepdims)
+        found, inner = grouped(x, dims), wide(out)
+        loop = Loop(inner, inner)
+
+        def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
+            return [BODIES[ufunc](loop, accumulated[0], convert(given[0], x.dtype, inner))]
+
+        (made,) = reduce(found.value, found.dims, [(inner, init(inner))], combine)
+        return finish(x, made if inner == out else astype(made, dtype=out), dims, keepdims)
+
+    body.__name__ = name
+    body.__doc__ = f"`{name}` over dims; see the method of this name."
+    return operation(name)(body)
+
+
+def _same(dtype: DType) -> DType:
+    return dtype
+
+
+def _bool(dtype: DType) -> DType:
+    return BOOL
+
+
+REDUCTIONS = {
+    "sum": _reduction("sum", "add", accumulator, lambda dtype: constant(dtype, 0)),
+    "prod": _reduction("prod", "multiply", accumulator, lambda dtype: constant(dtype, 1)),
+    "max": _reduction("max", "maximum", _same, lambda dtype: elements.infinity(dtype, -1)),
+    "min": _reduction("min", "minimum", _same, lambda dtype: elements.infinity(dtype, 1)),
+    "any": _reduction("any", "logical_or", _bool, lambda dtype: constant(dtype, 0)),
+    "all": _reduction("all", "logical_and", _bool, lambda dtype: constant(dtype, 1)),
+}
+"""Reductions by a ufunc, by name."""
+
+
+def float_dtype(dtype: DType) -> DType:
+    """The dtype of a mean: float64 for integers and booleans."""
+    return dtype if elements.kind(dtype) == "f" else np.dtype(np.float64)
+
+
+def count(x: Tensor, dims: frozenset[int], dtype: DType) -> Tensor:
+    """How many elements are reduced for each result, as a float."""
+
+    def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
+        return [arith.addi(accumulated[0], constant(INT64, 1))]
+
+    (made,) = reduce(x, dims, [(INT64, constant(INT64, 0))], combine)
+    return astype(made, dtype=dtype)
+
+
+def mean_of(x: Tensor, dims: frozenset[int]) -> tuple[Tensor, Tensor]:
+    """Mean, kept in a wide dtype, and count."""
+    inner = wide(float_dtype(x.dtype))
+
+    def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
+        return [arith.addf(accumulated[0], convert(given[0], x.dtype, inner))]
+
+    (total,) = reduce(x, dims, [(inner, constant(inner, 0))], combine)
+    number = count(x, dims, inner)
+    return UFUNCS["divide"](total, number), number
+
+
+@operation("mean")
+def mean(x: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
+    """Mean over dims; nan for an empty component."""
+    x = source(x)
+    dims, out = dims_of(x, axis), float_dtype(x.dtype)
+    if is_across(x, dims):
+        ones = UFUNCS["equal"](x, x)
+        total = reduce_across(astype(x, dtype=wide(out)), "sum", wide(out))
+        made = UFUNCS["divide"](total, reduce_across(UFUNCS["logical_or"](ones, True), "sum", INT64))
+        return finish(x, astype(made, dtype=out), dims, keepdims)
+    found = grouped(x, dims)
+    made, _ = mean_of(found.value, found.dims)
+    return finish(x, astype(made, dtype=out), dims, keepdims)
+
+
+def squares_about(x: Tensor, dims: frozenset[int], centre: Tensor) -> Tensor:
+    """Sums of the squared distances from a centre over the kept dims."""
+    inner = centre.dtype
+
+    def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
+        distance = arith.subf(convert(given[0], x.dtype, inner), given[1])
+        return [arith.addf(accumulated[0], arith.mulf(distance, distance))]
+
+    return reduce(x, dims, [(inner, constant(inner, 0))], combine, [centre])[0]
+
+
+@operation("var")
+def var(x: Tensor, *, axis: AxisArgument = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+    """Variance over dims: squares about the mean over the count less `ddof`; nan where that is not above
+    0, as NumPy gives for one element less than asked."""
+    x = source(x)
+    dims, out = dims_of(x, axis), float_dtype(x.dtype)
+    found = grouped(x, dims)
+    middle, number = mean_of(found.value, found.dims)
+    divisor = UFUNCS["maximum"](UFUNCS["subtract"](number, float(ddof)), 0.0)
+    made = UFUNCS["divide"](squares_about(found.value, found.dims, middle), divisor)
+    return finish(x, astype(made, dtype=out), dims, keepdims)
+
+
+@operation("std")
+def std(x: Tensor, *, axis: AxisArgument = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+    """Root of the variance."""
+    return UFUNCS["sqrt"](var(x, axis=axis, ddof=ddof, keepdims=keepdims))

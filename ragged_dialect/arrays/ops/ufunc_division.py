@@ -1,0 +1,121 @@
+"""Bodies of ufuncs that divide. Integers divided by 0 give 0."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import Any
+
+from ragged_dialect._mlir import arith
+from ragged_dialect.arrays.ops.ufunc_bodies import Body, Loop, register
+from ragged_dialect.arrays.tracing.elements import SINGLE, compare, convert, create, infinity, negated, select
+
+BODIES: dict[str, Body] = {}
+"""Bodies by the ufunc's name."""
+
+
+def _in_single(body: Body) -> Body:
+    """A body whose short floats are computed in float32 and rounded once, as NumPy does."""
+
+    @wraps(body)
+    def made(loop: Loop, *x: Any) -> Any:
+        if not loop.is_float or loop.dtype.itemsize > 2:
+            return body(loop, *x)
+        results = body(Loop(SINGLE, SINGLE), *(convert(v, loop.dtype, SINGLE) for v in x))
+        if isinstance(results, list):
+            return [convert(v, SINGLE, loop.dtype) for v in results]
+        return convert(results, SINGLE, loop.dtype)
+
+    return made
+
+
+def _nonzero_divisor(loop: Loop, b: Any) -> tuple[Any, Any]:
+    """A divisor the processor accepts, and whether the given one was."""
+    legal = compare("ne", b, loop.number(0))
+    minus = compare("eq", b, loop.number(-1))
+    return select(arith.andi(legal, negated(minus)), b, loop.number(1)), legal
+
+
+def divide_integers(loop: Loop, a: Any, b: Any) -> Any:
+    """a / b towards 0; 0 for a divisor of 0, and what overflow gives for -1."""
+    divisor, legal = _nonzero_divisor(loop, b)
+    quotient = arith.divsi(a, divisor)
+    quotient = select(compare("eq", b, loop.number(-1)), arith.subi(loop.number(0), a), quotient)
+    return select(legal, quotient, loop.number(0))
+
+
+def remainder_toward_zero(loop: Loop, a: Any, b: Any) -> Any:
+    """The remainder of integers with the sign of a; 0 for a divisor of 0."""
+    divisor, _ = _nonzero_divisor(loop, b)
+    return arith.remsi(a, divisor)
+
+
+@register(BODIES, "reciprocal")
+def reciprocal(loop: Loop, x: Any) -> Any:
+    """1 / x; of integers without the remainder."""
+    return arith.divf(loop.number(1), x) if loop.is_float else divide_integers(loop, loop.number(1), x)
+
+
+@register(BODIES, "fmod")
+def fmod(loop: Loop, a: Any, b: Any) -> Any:
+    """The remainder with the sign of a; 0 for integers by 0."""
+    return arith.remf(a, b) if loop.is_float else remainder_toward_zero(loop, a, b)
+
+
+def _divmod_floats(loop: Loop, a: Any, b: Any) -> tuple[Any, Any]:
+    """floor(a / b) and the remainder with the sign of b: the steps of NumPy's divmod."""
+    zero, one = loop.number(0), loop.number(1)
+    rest = arith.remf(a, b)
+    quotient = arith.divf(arith.subf(a, rest), b)
+    moved = arith.andi(
+        arith.xori(compare("lt", rest, zero), compare("lt", b, zero)),
+        compare("ne", rest, zero),
+    )
+    quotient = select(moved, arith.subf(quotient, one), quotient)
+    floor = create("math.floor", quotient)
+    rounded = select(compare("gt", arith.subf(quotient, floor), loop.number(0.5)), arith.addf(floor, one), floor)
+    plain = arith.divf(a, b)
+    rounded = select(compare("eq", quotient, zero), create("math.copysign", zero, plain), rounded)
+    signed = select(compare("eq", rest, zero), create("math.copysign", zero, b), rest)
+    return select(compare("eq", b, zero), plain, rounded), select(moved, arith.addf(rest, b), signed)
+
+
+@register(BODIES, "remainder")
+@_in_single
+def remainder(loop: Loop, a: Any, b: Any) -> Any:
+    """The remainder with the sign of b; 0 for integers by 0, nan for floats."""
+    if loop.is_float:
+        return _divmod_floats(loop, a, b)[1]
+    zero = loop.number(0)
+    rest = remainder_toward_zero(loop, a, b)
+    opposite = arith.xori(compare("lt", rest, zero), compare("lt", b, zero))
+    moved = arith.andi(arith.andi(opposite, compare("ne", rest, zero)), compare("ne", b, zero))
+    return select(moved, arith.addi(rest, b), rest)
+
+
+@register(BODIES, "floor_divide")
+@_in_single
+def floor_divide(loop: Loop, a: Any, b: Any) -> Any:
+    """The largest integer not above a / b; 0 for integers by 0."""
+    if loop.is_float:
+        return _divmod_floats(loop, a, b)[0]
+    quotient, rest = divide_integers(loop, a, b), remainder_toward_zero(loop, a, b)
+    zero = loop.number(0)
+    below = arith.andi(compare("ne", rest, zero), arith.xori(compare("lt", a, zero), compare("lt", b, zero)))
+    below = arith.andi(below, compare("ne", b, zero))
+    return select(below, arith.subi(quotient, loop.number(1)), quotient)
+
+
+@register(BODIES, "divmod")
+@_in_single
+def divmod_(loop: Loop, a: Any, b: Any) -> list[Any]:
+    """floor_divide and remainder."""
+    return list(_divmod_floats(loop, a, b)) if loop.is_float else [floor_divide(loop, a, b), remainder(loop, a, b)]
+
+
+@register(BODIES, "modf")
+def modf(loop: Loop, x: Any) -> list[Any]:
+    """The fraction and the integer, both with the sign of x."""
+    whole = create("math.trunc", x)
+    infinite = compare("eq", create("math.absf", x), infinity(loop.dtype, 1))
+    fraction = select(infinite, loop.number(0), arith.subf(x, whole))
+    return [create("math.copysign", fraction, x), whole]

@@ -1,0 +1,92 @@
+"""Extents that have to agree: decided while tracing, a guard between arguments, or a check of the program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect import builders
+from ragged_dialect.arrays.tracing.axes import NestedAxis, Origin, PlainAxis
+from ragged_dialect.arrays.tracing.guards import Covers, EqualExtents
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.errors import RuntimeCheckError
+from ragged_dialect.ir import build
+
+Level = tuple[Tensor, int]
+"""A dim of a tensor."""
+
+
+def _plain(level: Level) -> PlainAxis:
+    x, dim = level
+    axis = x.axes[x.place(dim)[0]]
+    assert isinstance(axis, PlainAxis)
+    return axis
+
+
+def _origin(level: Level) -> Origin | None:
+    """The argument's dim that has the extent of a dense dim, None for an extent made in the program."""
+    x, dim = level
+    number, at = x.place(dim)
+    axis = x.axes[number]
+    if isinstance(axis, PlainAxis):
+        return axis.origin
+    origin = axis.root.origin
+    return None if origin is None or origin.derived else Origin(origin.leaf, origin.dim + at)
+
+
+def _value(level: Level) -> Any:
+    x, dim = level
+    return build.value(x.extent(dim))
+
+
+def _check(expected: Level, given: Level, dim: int) -> None:
+    """Ask that two dense extents that are not both static are equal."""
+    trace = expected[0].trace
+    wanted = expected[0].shape[expected[1]]
+    if wanted is None and given[0].shape[given[1]] is not None:
+        expected, given = given, expected
+        wanted = expected[0].shape[expected[1]]
+    origin, own = _origin(expected), _origin(given)
+    if origin is not None and origin == own:
+        return
+    reference = wanted if wanted is not None else origin
+    check = builders.assert_valid([_value(given), _value(expected)], "equal", trace.op, dim)
+    if own is not None and reference is not None:
+        trace.guard(EqualExtents(trace.op, own, reference, dim), check)
+
+
+def equal_extents(a: Level, b: Level, dim: int) -> Level:
+    """Two plain dims have one extent; the one to take it from, which is static if one of them is.
+
+    RuntimeCheckError, now or in calls, where they differ; `dim` is the result's."""
+    first, second = _plain(a), _plain(b)
+    if first.extent is not None and second.extent is not None:
+        if first.extent != second.extent:
+            op = a[0].trace.op
+            raise RuntimeCheckError(f"{op}: dim {dim}: expected extent {first.extent}, got {second.extent}")
+        return a
+    _check(a, b, dim)
+    return b if first.extent is None and second.extent is not None else a
+
+
+def batch_extent(plain: Level, batch: Level, dim: int) -> None:
+    """The extent of a plain dim is that of a dense level of a nested axis."""
+    _check(batch, plain, dim)
+
+
+def equal_batches(a: Tensor, b: Tensor) -> None:
+    """The first dims of two tensors, of nested axes, have one extent."""
+    _check((a, 0), (b, 0), 0)
+
+
+def covers(plain: Level, ragged: Level) -> None:
+    """The extent of a plain dim reaches the longest component of a ragged one."""
+    x, dim = ragged
+    number, level = x.place(dim)
+    axis = x.axes[number]
+    assert isinstance(axis, NestedAxis)
+    own = _plain(plain)
+    extent = own.extent if own.extent is not None else own.origin
+    origin = axis.root.origin
+    check = builders.assert_valid([_value(plain), builders.lengths(x.value, dim)], "covers", x.trace.op, dim)
+    if origin is not None and extent is not None:
+        x.trace.guard(Covers(x.trace.op, extent, origin, level), check)

@@ -1,0 +1,78 @@
+"""Storage axes of a tracer: plain ones with an extent, and nested ones with index vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ragged_dialect.layout import Layout
+from ragged_dialect.shape import RaggedShape
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where an axis comes from: an argument by number and its dim (the first, for a nested axis), and
+    how its structure was derived from the argument's."""
+
+    leaf: int
+    dim: int
+    derived: str = ""
+
+
+@dataclass(frozen=True)
+class PlainAxis:
+    """A dense axis. `extent` is None when it is not static; `origin` an argument that has it."""
+
+    extent: int | None
+    origin: Origin | None = None
+
+    letters: str = "d"
+
+
+@dataclass(eq=False)
+class NestedAxis:
+    """An axis of several levels. `vectors` are MLIR values, `extents` one per level: an int for tiles,
+    None for ragged levels, else an MLIR value of type index, or None where a vector's size gives it.
+    Two axes with one object conform; so do axes that a guard has made equal."""
+
+    letters: str
+    vectors: list[Any]
+    extents: list[Any]
+    origin: Origin | None = None
+    same: NestedAxis | None = field(default=None, repr=False)
+
+    @property
+    def root(self) -> NestedAxis:
+        """The axis that stands for all those known to conform with this one."""
+        found = self
+        while found.same is not None:
+            found = found.same
+        return found
+
+
+Axis = PlainAxis | NestedAxis
+
+
+def layout_of(axes: Sequence[Axis]) -> Layout:
+    """The layout of axes."""
+    return Layout(tuple(axis.letters for axis in axes))
+
+
+def shape_of(axes: Sequence[Axis]) -> RaggedShape:
+    """The shape in a program: static for plain axes and tiles only."""
+    extents: list[int | None] = []
+    for axis in axes:
+        if isinstance(axis, PlainAxis):
+            extents.append(axis.extent)
+        else:
+            extents += [e if c == "t" else None for c, e in zip(axis.letters, axis.extents, strict=True)]
+    return RaggedShape(layout_of(axes), tuple(extents))
+
+
+def batch_axis(axis: NestedAxis, level: int) -> PlainAxis:
+    """A dense level of an axis as a plain one."""
+    origin = axis.root.origin
+    if origin is None or origin.derived:
+        return PlainAxis(None)
+    return PlainAxis(None, Origin(origin.leaf, origin.dim + level))

@@ -1,0 +1,117 @@
+"""Running a compiled function: leaves to its arguments, and a part per result: a buffer or a number."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect.arrays.core.arguments import check_word
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.buffer import AllocatedBuffer, Buffer
+from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.tracing.axes import Origin
+from ragged_dialect.arrays.tracing.guards import structure_at, structure_finder
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf
+from ragged_dialect.arrays.tracing.trace import Trace
+from ragged_dialect.runtime.frames import descriptor, descriptor_array
+
+Leaves = Sequence[Any]
+Pack = Callable[[Leaves], bytes]
+Run = Callable[[Leaves], list[Any]]
+
+
+def cpu_run(trace: Trace) -> Run:
+    """Runs on the CPU: packed arguments in, a part per result out: a buffer or a number."""
+    from ragged_dialect.compiler.cpu import load_lowered, lower_for_cpu  # start-up time
+    from ragged_dialect.compiler.frontend import Program
+
+    function = load_lowered(lower_for_cpu(Program(trace.module), check=False))
+    call = function.packed.named(trace.name)
+    packers = tuple(_packer(trace, wanted) for wanted in trace.wanted)
+    places: list[tuple[int, int, int, DType]] = []
+    at = 0
+    for group in function.signature.results:
+        (part,) = group.parts
+        rank = -1 if part.shape is None else len(part.shape)
+        end = at + (1 if rank < 0 else 3 + 2 * rank)
+        places.append((at, end, rank, part.dtype))
+        at = end
+    if len(places) == 1 and places[0][2] >= 0:
+        _, _, rank, dtype = places[0]
+        return lambda leaves: [AllocatedBuffer(call(b"".join([pack(leaves) for pack in packers])), rank, dtype)]
+    return lambda leaves: _parts(call(b"".join([pack(leaves) for pack in packers])), places)
+
+
+def _parts(fields: tuple[Any, ...], places: Sequence[tuple[int, int, int, DType]]) -> list[Any]:
+    """A program may return one allocation several times: each result has memory of its own."""
+    owners: dict[int, AllocatedBuffer] = {}
+    parts: list[Any] = []
+    for at, end, rank, dtype in places:
+        if rank < 0:
+            parts.append(fields[at])
+        elif fields[at] in owners:
+            parts.append(None)
+        else:
+            made = owners[fields[at]] = AllocatedBuffer(fields[at:end], rank, dtype)
+            parts.append(made)
+    for number, (at, end, _, dtype) in enumerate(places):  # last: there may be no memory for a copy
+        if parts[number] is None:
+            parts[number] = Buffer(descriptor_array(owners[fields[at]], fields[at:end], dtype).copy())
+    return parts
+
+
+def _packer(trace: Trace, wanted: int | Origin) -> Pack:
+    if isinstance(wanted, Origin):
+        find = structure_finder(wanted)
+        return lambda leaves: find(leaves).packed
+    leaf = trace.leaves[wanted]
+    if isinstance(leaf, RaggedArray):
+        return lambda leaves: leaves[wanted].buffer.packed
+    if isinstance(leaf, (bool, int, float)):
+        return _number_packer(trace.name, wanted, {bool: "=?7x", int: "=q", float: "=d"}[type(leaf)])
+    return lambda leaves: descriptor(leaves[wanted].array)
+
+
+def _number_packer(op: str, wanted: int, text: str) -> Pack:
+    pack = struct.Struct(text).pack
+
+    def packed(leaves: Leaves) -> bytes:
+        try:
+            return pack(leaves[wanted])
+        except struct.error:
+            check_word(op, leaves[wanted])
+            raise
+
+    return packed
+
+
+def device_run(trace: Trace, target: str) -> Run:
+    """Runs on a GPU or in the emulator: arrays in and out."""
+    from ragged_dialect.compiler.frontend import Program  # start-up time
+    from ragged_dialect.execution import compile
+
+    function = compile(Program(trace.module), target=target, check=False)
+    wanted = tuple(trace.wanted)
+
+    def run(leaves: Leaves) -> list[Any]:
+        flat: list[Any] = []
+        for item in wanted:
+            if isinstance(item, Origin):
+                flat += structure_at(leaves, item).parts
+            else:
+                check_word(trace.name, leaves[item])
+                flat.append(_array_of(leaves[item]))
+        results = function(*flat)
+        found = () if results is None else results if isinstance(results, tuple) else (results,)
+        return [Buffer(p) if hasattr(p, "shape") and not isinstance(p, np.generic) else p for p in found]
+
+    return run
+
+
+def _array_of(leaf: Any) -> Any:
+    if isinstance(leaf, RaggedArray):
+        return leaf.buffer.array
+    return leaf.array if isinstance(leaf, DenseLeaf) else leaf

@@ -1,0 +1,92 @@
+"""Scalar IR: constants, conversions between dtypes, comparisons and arithmetic by kind of number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.tracing.trace import element_type
+from ragged_dialect.ir import build
+
+BOOL, INT64, SINGLE = np.dtype(np.bool_), np.dtype(np.int64), np.dtype(np.float32)
+
+
+def kind(dtype: DType) -> str:
+    """`b`, `i` or `f`."""
+    return {"b": "b", "i": "i", "f": "f", "V": "f"}[dtype.kind]
+
+
+def constant(dtype: DType, number: Any) -> Any:
+    """A scalar constant."""
+    return build.constant(element_type(dtype), number)
+
+
+def create(name: str, *operands: Any, result: Any = None) -> Any:
+    """An op of one result, by default of the type of the first operand."""
+    made = ir.Operation.create(name, results=[operands[0].type if result is None else result], operands=list(operands))
+    return made.result
+
+
+def compare(predicate: str, a: Any, b: Any) -> Any:
+    """A comparison: `lt`, `le`, `gt`, `ge`, `eq`, `ne`; of floats ordered, but for `ne`."""
+    if isinstance(a.type, (ir.IntegerType, ir.IndexType)):
+        signed = predicate if predicate in ("eq", "ne") else f"s{predicate}"
+        if isinstance(a.type, ir.IntegerType) and a.type.width == 1 and predicate not in ("eq", "ne"):
+            signed = f"u{predicate}"
+        return arith.cmpi(_INTEGER[signed], a, b)
+    return arith.cmpf(_FLOAT["une" if predicate == "ne" else f"o{predicate}"], a, b)
+
+
+_INTEGER = {name: number for number, name in enumerate("eq ne slt sle sgt sge ult ule ugt uge".split())}
+_FLOAT = {
+    name: number
+    for number, name in enumerate("false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split())
+}
+
+
+def select(condition: Any, a: Any, b: Any) -> Any:
+    """`a` where the condition holds, else `b`."""
+    return arith.select(condition, a, b)
+
+
+def negated(condition: Any) -> Any:
+    """The opposite of a boolean."""
+    return arith.xori(condition, constant(BOOL, 1))
+
+
+def convert(x: Any, source: DType, target: DType) -> Any:
+    """A scalar in another dtype, as NumPy converts."""
+    if source == target:
+        return x
+    a, b = kind(source), kind(target)
+    type_ = element_type(target)
+    if b == "b":
+        return compare("ne", x, constant(source, 0))
+    if a == "f" and b == "f":
+        return _float_to_float(x, source, target)
+    if a == "f":
+        return arith.fptosi(type_, x)
+    if b == "f":
+        return arith.uitofp(type_, x) if a == "b" else arith.sitofp(type_, x)
+    if a == "b":
+        return arith.extui(type_, x)
+    return (arith.extsi if target.itemsize > source.itemsize else arith.trunci)(type_, x)
+
+
+def _float_to_float(x: Any, source: DType, target: DType) -> Any:
+    if source.itemsize == target.itemsize:  # float16 and bfloat16
+        return convert(convert(x, source, SINGLE), SINGLE, target)
+    return (arith.extf if target.itemsize > source.itemsize else arith.truncf)(element_type(target), x)
+
+
+def infinity(dtype: DType, sign: int) -> Any:
+    """The least or greatest number of a dtype: infinite for floats."""
+    if kind(dtype) == "f":
+        return constant(dtype, sign * float("inf"))
+    if kind(dtype) == "b":
+        return constant(dtype, int(sign > 0))
+    info = np.iinfo(dtype)
+    return constant(dtype, info.max if sign > 0 else info.min)

@@ -1,0 +1,144 @@
+"""Functions on tracers as functions on arrays: traced and compiled once per key, then called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.spec import NUMBERS, Spec
+from ragged_dialect.arrays.core.tree import Tree, flatten, unflatten
+from ragged_dialect.arrays.tracing.leaves import leaf_spec, simple_leaf
+from ragged_dialect.arrays.tracing.program import Program
+from ragged_dialect.arrays.tracing.results import Result, Returned, plan_result
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import Trace, lock, tracing
+from ragged_dialect.errors import ArgumentError
+
+Compiled = tuple[Program, Tree]
+"""A program, and the tree of its results."""
+
+
+class Function:
+    """What `operation` and `jit` make. A call finds its program by a key: an entry per positional argument, the
+    spec of an array or a number (of the types in `numbers`) or None for none, and the parameters by name, if it is
+    `named`. What has more than `most` positional arguments, or others, is left to `_call`, and so is a call without
+    a program. `compilations` counts programs."""
+
+    def __init__(self, most: int, numbers: Mapping[type, Spec], named: bool) -> None:
+        self._most = most
+        self._numbers = numbers
+        self._named = named
+        self._programs: dict[Any, Compiled] = {}
+        self.compilations = 0
+
+    def __call__(self, *arguments: Any, **parameters: Any) -> Any:
+        """The results on arrays; within traced code the tracers of the results. Errors of guards are raised before
+        anything is computed."""
+        if len(arguments) > self._most or (parameters and not self._named):
+            return self._call(arguments, parameters)
+        specs: list[Any] = []
+        leaves: Any = arguments
+        present = True
+        for at, argument in enumerate(arguments):
+            kind = type(argument)
+            if kind is RaggedArray:
+                specs.append(argument.spec)
+            elif kind in self._numbers:
+                specs.append(self._numbers[kind])
+            elif argument is None:
+                specs.append(None)
+                present = False
+            else:
+                leaf = self._leaf(argument, arguments)
+                if leaf is None:
+                    return self._call(arguments, parameters)
+                leaves = [*leaves[:at], leaf, *leaves[at + 1 :]]
+                specs.append(leaf.spec)
+        key = (*specs, *parameters.items()) if parameters else tuple(specs)
+        try:
+            found = self._programs.get(key)
+        except TypeError:  # a parameter that has no hash, which `_call` refuses
+            found = None
+        if found is None:
+            return self._call(arguments, parameters, key, leaves)
+        program, tree = found
+        results = program(leaves if present else [leaf for leaf in leaves if leaf is not None])
+        return results[0] if tree is None else unflatten(tree, results)
+
+    def _leaf(self, argument: Any, arguments: Sequence[Any]) -> Any:
+        """An argument as a leaf of programs; None where a call with it is left to `_call`."""
+        raise NotImplementedError
+
+    def _call(
+        self, arguments: tuple[Any, ...], parameters: dict[str, Any], key: Any = None, leaves: Sequence[Any] = ()
+    ) -> Any:
+        """A call of another kind, or one that has a key, and leaves, and no program yet."""
+        raise NotImplementedError
+
+    def _compiled(self, key: Any, build: Callable[[], Compiled]) -> Compiled:
+        """The program of a key, made by one of the threads that ask for it."""
+        with lock:
+            if key not in self._programs:
+                self._programs[key] = build()
+                self.compilations += 1
+        return self._programs[key]
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A function that has been traced: its trace, how its results come out, and their tree."""
+
+    trace: Trace
+    plans: list[Result]
+    tree: Tree
+    device: str
+
+
+@contextmanager
+def trace_function(name: str, leaves: Sequence[Any], body: Callable[[list[Tensor]], Any]) -> Generator[Traced]:
+    """Trace a function of tracers; the bindings' context is entered as long as the trace is used."""
+    where, library = _place(name, leaves)
+    with tracing(name, leaves, where) as trace:
+        with trace.building(), ir.Location.name(name):
+            results, tree = flatten(body(trace.tensors))
+            returned = Returned()
+            tensors = [as_tensor(trace, r) for r in results]
+            plans = [plan_result(trace, t, returned, where, library) for t in tensors]
+            trace.finish(returned.values)
+        yield Traced(trace, plans, tree, where)
+
+
+def build(
+    name: str, leaves: Sequence[Any], body: Callable[[list[Tensor]], Any], target: str | None = None
+) -> tuple[Program, Tree]:
+    """Trace a function of tracers and compile it: the program, and the tree of its results."""
+    with trace_function(name, leaves, body) as traced:
+        chosen = target or ("cpu" if traced.device == "cpu" else "gpu")
+        return Program(traced.trace, traced.plans, chosen), traced.tree
+
+
+def _place(name: str, leaves: Sequence[Any]) -> tuple[str, str]:
+    """The device of the arguments, and the library of the results: the first that is not NumPy."""
+    specs = [leaf_spec(leaf) for leaf in leaves]
+    devices = sorted({s.device for s in specs if not s.weak})
+    if len(devices) > 1:
+        raise ArgumentError(f"{name}: expected arrays on one device, got {' and '.join(devices)}")
+    library = next((s.library for s in specs if not s.weak and s.library != "numpy"), "numpy")
+    return (devices[0] if devices else "cpu"), library
+
+
+def as_tensor(trace: Trace, value: Any) -> Tensor:
+    """A tracer of a tracer, an array or a number that traced code uses."""
+    if isinstance(value, Tensor):
+        value.trace.check_running()
+        return value
+    if isinstance(value, RaggedArray):
+        return trace.capture(value)
+    if type(value) in NUMBERS:
+        return trace.constant(value, NUMBERS[type(value)].dtype)
+    simple_leaf(trace.op, value)
+    return trace.capture_dense(value)

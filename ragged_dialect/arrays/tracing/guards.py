@@ -1,0 +1,142 @@
+"""What a program asks of several arguments together; evaluated before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ragged_dialect.arrays.core.structure import Structure
+from ragged_dialect.arrays.tracing.axes import Origin
+from ragged_dialect.errors import RuntimeCheckError
+
+Leaves = Sequence[Any]
+
+
+class Guard(Protocol):
+    """A question to the arguments of a call."""
+
+    def __call__(self, leaves: Leaves) -> None:
+        """RuntimeCheckError when the answer is no."""
+        ...
+
+    def prepared(self) -> Callable[[Leaves], None]:
+        """The same question, quicker to ask."""
+        ...
+
+
+def structure_at(leaves: Leaves, origin: Origin) -> Structure:
+    """The structure of the argument that an axis comes from."""
+    found: Structure = leaves[origin.leaf].structure(origin.dim)
+    if origin.derived == "contiguous":
+        return found.contiguous
+    return found.prefix(int(origin.derived)) if origin.derived else found
+
+
+def structure_finder(origin: Origin) -> Callable[[Leaves], Structure]:
+    """`structure_at` of one origin, with what can be decided before a call decided."""
+    leaf = origin.leaf
+    if origin.dim == 0 and not origin.derived:
+        return lambda leaves: leaves[leaf].first
+    return lambda leaves: structure_at(leaves, origin)
+
+
+def extent_at(leaves: Leaves, origin: Origin) -> int:
+    """The extent of a dense dim of an argument."""
+    return leaves[origin.leaf].shape[origin.dim]
+
+
+@dataclass(frozen=True)
+class Conform:
+    """Two arguments have equal lengths on the levels of an axis."""
+
+    op: str
+    a: Origin
+    b: Origin
+
+    def __call__(self, leaves: Leaves) -> None:
+        """RuntimeCheckError names the first component that differs."""
+        a, b = structure_at(leaves, self.a), structure_at(leaves, self.b)
+        if a is b:
+            return
+        text = a.difference(b, self.a.dim)
+        if text is not None:
+            raise RuntimeCheckError(f"{self.op}: {text}")
+
+    def prepared(self) -> Callable[[Leaves], None]:
+        """One object is the same structure."""
+        if self.a.derived or self.b.derived or self.a.dim or self.b.dim:
+            return self
+        a, b = self.a.leaf, self.b.leaf
+
+        def ask(leaves: Leaves) -> None:
+            if leaves[a].first is not leaves[b].first:
+                self(leaves)
+
+        return ask
+
+
+@dataclass(frozen=True)
+class EqualExtents:
+    """A dense extent of an argument is a number, or that of another."""
+
+    op: str
+    a: Origin
+    b: Origin | int
+    dim: int
+
+    def __call__(self, leaves: Leaves) -> None:
+        """RuntimeCheckError with both extents."""
+        a = extent_at(leaves, self.a)
+        b = self.b if isinstance(self.b, int) else extent_at(leaves, self.b)
+        if a != b:
+            raise RuntimeCheckError(f"{self.op}: dim {self.dim}: expected extent {b}, got {a}")
+
+    def prepared(self) -> Callable[[Leaves], None]:
+        """Itself."""
+        return self
+
+
+@dataclass(frozen=True)
+class Covers:
+    """A dense extent of an argument reaches the longest component of another's level."""
+
+    op: str
+    a: Origin | int
+    structure: Origin
+    level: int
+
+    def __call__(self, leaves: Leaves) -> None:
+        """RuntimeCheckError with the extent and the length."""
+        extent = self.a if isinstance(self.a, int) else extent_at(leaves, self.a)
+        structure = structure_at(leaves, self.structure)
+        longest = structure.longest[self.level]
+        if extent < longest:
+            dim, at = self.structure.dim + self.level, int(structure.lengths(self.level).argmax())
+            raise RuntimeCheckError(
+                f"{self.op}: level {dim}, component {at}: expected extent >= length {longest}, got {extent}"
+            )
+
+    def prepared(self) -> Callable[[Leaves], None]:
+        """Itself."""
+        return self
+
+
+@dataclass(frozen=True)
+class Fits:
+    """A Python number fits the dtype it is used as."""
+
+    op: str
+    leaf: int
+    low: int
+    high: int
+
+    def __call__(self, leaves: Leaves) -> None:
+        """RuntimeCheckError with the number and the range."""
+        number = leaves[self.leaf]
+        if not self.low <= number <= self.high:
+            raise RuntimeCheckError(f"{self.op}: expected a number in [{self.low}, {self.high}], got {number}")
+
+    def prepared(self) -> Callable[[Leaves], None]:
+        """Itself."""
+        return self

@@ -1,0 +1,209 @@
+"""`jit`: a Python function on arrays as one compiled program."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, cast, overload
+
+import numpy as np
+
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.spec import FLOAT, INT, Spec, spec
+from ragged_dialect.arrays.core.tree import Static, Tree, flatten, flatten_arguments, unflatten
+from ragged_dialect.arrays.tracing.function import Compiled, Function, build
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, dense_leaf, leaf_spec, simple_leaf
+from ragged_dialect.arrays.tracing.lowered import LoweredFunction, lower
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.errors import ArgumentError
+
+Dims = Mapping[str, Sequence[int]] | Sequence[int]
+
+
+class JitFunction(Function):
+    """A function that is traced once per key and then runs as one compiled program.
+
+    The key is the layouts, dtypes and devices of the arrays, the static extents of their plain dense
+    axes (of a dense array all but the first), and the static arguments. Lengths, the number of
+    components and numbers are no part of it."""
+
+    def __init__(
+        self, function: Callable[..., Any], static: Sequence[str], dynamic_dims: Dims | None, target: str | None
+    ) -> None:
+        if not callable(function):
+            raise ArgumentError(f"jit: expected a function, got {type(function).__name__}")
+        functools.update_wrapper(self, function, updated=())
+        self._function = function
+        self._signature = inspect.signature(function)
+        self._static = frozenset(static)
+        self._dynamic = None if dynamic_dims is None else _checked_dims(dynamic_dims)
+        self._target = target
+        self._plain = not static and dynamic_dims is None and self._is_positional()
+        super().__init__(sys.maxsize if self._plain else -1, {int: INT, float: FLOAT}, named=False)
+        unknown = [name for name in static if name not in self._signature.parameters]
+        if unknown:
+            raise ArgumentError(f"jit: expected names of parameters for static, got '{unknown[0]}'")
+
+    def _is_positional(self) -> bool:
+        kinds = {p.kind for p in self._signature.parameters.values()}
+        return kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+
+    def _leaf(self, argument: Any, arguments: Sequence[Any]) -> Any:
+        return dense_leaf(argument) if type(argument) is np.ndarray else None
+
+    def _call(
+        self, arguments: tuple[Any, ...], parameters: dict[str, Any], key: Any = None, leaves: Sequence[Any] = ()
+    ) -> Any:
+        """A call by parameter, of containers, with static arguments, or of traced code."""
+        tensors = [leaf for leaf in flatten((arguments, parameters))[0] if isinstance(leaf, Tensor)]
+        if tensors:
+            tensors[0].trace.check_running()
+            return self._function(*arguments, **parameters)
+        leaves, tree = self._flatten(arguments, parameters)
+        key = tree.key([leaf_spec(leaf) for leaf in leaves], self._plain)
+        program, result = self._programs.get(key) or self._compiled(key, lambda: self._build(leaves, tree))
+        results = program(leaves)
+        return results[0] if result is None else unflatten(result, results)
+
+    def _flatten(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> tuple[list[Any], _Arguments]:
+        """Leaves, and the tree of the bound arguments: a tuple of them in the order of the parameters."""
+        try:
+            bound = self._signature.bind(*arguments, **options)
+        except TypeError as error:
+            raise ArgumentError(f"{self._name}: {error}") from None
+        bound.apply_defaults()
+        leaves: list[Any] = []
+        children: list[Tree] = []
+        for name, value in bound.arguments.items():
+            if name in self._static:
+                children.append(self._fixed(name, value))
+                continue
+            found, child = flatten_arguments(value, f"{self._name}: argument '{name}'")
+            leaves += [self._widened(name, leaf) for leaf in found]
+            children.append(child)
+        return leaves, _Arguments(tuple(bound.arguments), tuple(children))
+
+    def _fixed(self, name: str, value: Any) -> Static:
+        try:
+            return Static.of(value)
+        except TypeError:
+            text = f"expected what can be hashed for '{name}', which is static, got {type(value).__name__}"
+            raise ArgumentError(f"{self._name}: {text}") from None
+
+    @property
+    def _name(self) -> str:
+        return getattr(self._function, "__name__", "function")
+
+    def _widened(self, name: str, leaf: Any) -> Any:
+        dims = self._dynamic.get(name, ()) if isinstance(self._dynamic, Mapping) else self._dynamic
+        made = simple_leaf(self._name, leaf)
+        if not dims or not isinstance(made, (RaggedArray, DenseLeaf)):
+            return made
+        rank = len(made.spec.shape)
+        loose = frozenset(d % rank for d in dims if -rank <= d < rank)
+        if isinstance(made, DenseLeaf):
+            return dense_leaf(leaf, loose | {0})
+        known = made.spec
+        shape = tuple(None if d in loose and known.layout.is_plain(d) else e for d, e in enumerate(known.shape))
+        wide = spec(known.layout, shape, known.dtype, known.device, known.library)
+        return RaggedArray.trusted(made.buffer, made.axes, wide)
+
+    def _body(self, tree: _Arguments) -> Callable[[list[Tensor]], Any]:
+        def body(tensors: list[Tensor]) -> Any:
+            given = iter(tensors)
+            values = {n: unflatten(c, given) for n, c in zip(tree.names, tree.children, strict=True)}
+            bound = inspect.BoundArguments(self._signature, values)  # pyright: ignore[reportArgumentType]
+            return self._function(*bound.args, **bound.kwargs)
+
+        return body
+
+    def _build(self, leaves: Sequence[Any], tree: _Arguments) -> Compiled:
+        return build(self._symbol, leaves, self._body(tree), self._target)
+
+    @property
+    def _symbol(self) -> str:
+        return self._name if self._name.isidentifier() else "function"
+
+    def lower(self, *arguments: Any, **options: Any) -> LoweredFunction:
+        """The program for such arguments as IR at every stage, LLVM IR and PTX; nothing runs."""
+        leaves, tree = self._flatten(arguments, options)
+        return lower(self._symbol, leaves, self._body(tree))
+
+    def clear(self) -> None:
+        """Forget the programs."""
+        self._programs.clear()
+
+
+class _Arguments(NamedTuple):
+    """The tree of the arguments of a call, by parameter."""
+
+    names: tuple[str, ...]
+    children: tuple[Tree, ...]
+
+    def key(self, specs: Sequence[Spec], plain: bool) -> Any:
+        """The key of a call: that of positional arguments alone, where all are arrays, numbers or None."""
+        if not plain or not all(child is None or _is_none(child) for child in self.children):
+            return tuple(specs), self
+        given = iter(specs)
+        return tuple(next(given) if child is None else None for child in self.children)
+
+
+def _is_none(child: Tree) -> bool:
+    return isinstance(child, Static) and child.value is None
+
+
+@overload
+def jit(
+    function: Callable[..., Any],
+    /,
+    *,
+    static: Iterable[str] = (),
+    dynamic_dims: Dims | None = None,
+    target: str | None = None,
+) -> JitFunction: ...
+@overload
+def jit(
+    *, static: Iterable[str] = (), dynamic_dims: Dims | None = None, target: str | None = None
+) -> Callable[[Callable[..., Any]], JitFunction]: ...
+def jit(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    static: Iterable[str] = (),
+    dynamic_dims: Dims | None = None,
+    target: str | None = None,
+) -> Any:
+    """Compile a function of arrays: `@rg.jit`, or `@rg.jit(static=("axis",))`.
+
+    The function is called once with tracers; what it does to them becomes one program. Its arguments
+    and results may be nested tuples, lists and dicts of arrays and numbers; text, booleans, None and
+    the parameters named in `static` belong to the key. `dynamic_dims` names plain dense dims whose
+    extents are not to be part of the key: for all arguments, or by parameter. `target` is `cpu`,
+    `gpu` or `emulator`; by default where the arrays are."""
+    names = _static_names(static)
+    if function is None:
+        return lambda f: JitFunction(f, names, dynamic_dims, target)
+    return JitFunction(function, names, dynamic_dims, target)
+
+
+def _checked_dims(dims: Any) -> Dims:
+    given = list(dims.values()) if isinstance(dims, Mapping) else [dims]
+    for own in given:
+        if not isinstance(own, (tuple, list)) or not all(isinstance(d, int) for d in own):
+            raise ArgumentError(f"jit: expected tuples of dims for dynamic_dims, got {type(own).__name__}")
+    return dims
+
+
+def _static_names(static: Any) -> tuple[str, ...]:
+    if not isinstance(static, (tuple, list, set, frozenset)):
+        raise ArgumentError(f"jit: expected a tuple of names for static, got {type(static).__name__}")
+    names = tuple(cast("Iterable[Any]", static))
+    for name in names:
+        if not isinstance(name, str):
+            raise ArgumentError(f"jit: expected names for static, got {type(name).__name__}")
+    return names
+
+
+__all__ = ["JitFunction", "jit"]

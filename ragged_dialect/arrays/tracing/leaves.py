@@ -1,0 +1,86 @@
+"""Arguments of programs: which Python objects they may be, and their specs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.spec import NUMBERS, DType, Spec, spec
+from ragged_dialect.errors import ArgumentError
+from ragged_dialect.layout import RAGGED, Layout
+
+
+class DenseLeaf:
+    """A dense array as an argument: contiguous, of NumPy or CuPy."""
+
+    __slots__ = ("array", "shape", "spec")
+
+    def __init__(self, array: Any, made: Spec) -> None:
+        self.array = array
+        self.shape: tuple[int, ...] = array.shape
+        self.spec = made
+
+
+@lru_cache(maxsize=4096)
+def dense_spec(
+    shape: tuple[int, ...], dtype: DType, device: str, library: str, dynamic: frozenset[int] | None = None
+) -> Spec:
+    """The spec of a dense array: the first axis, which may be a batch or a total, is not static, unless
+    its extent is 1, which broadcasts. `dynamic` names other axes that are not. ArgumentError for a dtype
+    that programs do not have."""
+    storage.check_dtype(dtype)
+    loose = frozenset({0}) if dynamic is None else dynamic
+    static = tuple(None if axis in loose and extent != 1 else extent for axis, extent in enumerate(shape))
+    return spec(Layout.dense(len(shape)), static, dtype, device, library)
+
+
+def dense_leaf(array: Any, dynamic: frozenset[int] | None = None) -> DenseLeaf:
+    """A dense array of any library as an argument. ArgumentError for a dtype that programs do not have."""
+    if type(array) is np.ndarray and array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
+        return DenseLeaf(array, dense_spec(array.shape, array.dtype, "cpu", "numpy", dynamic))
+    taken = storage.contiguous(storage.take(array))
+    library = storage.library(array) or "numpy"
+    return DenseLeaf(taken, dense_spec(taken.shape, taken.dtype, storage.device(taken), library, dynamic))
+
+
+def beside_ragged(leaf: DenseLeaf, specs: Sequence[Spec]) -> DenseLeaf:
+    """A dense operand of an elementwise operation: extents that meet a ragged dim of another operand, which
+    change with every batch, are not static."""
+    rank = len(leaf.shape)
+    loose = {
+        dim
+        for other in specs
+        for dim, letter in enumerate(other.layout.letters, rank - len(other.shape))
+        if letter in RAGGED and dim > 0
+    }
+    if not loose:
+        return leaf
+    known, dynamic = leaf.spec, frozenset(loose | {0})
+    return DenseLeaf(leaf.array, dense_spec(leaf.shape, known.dtype, known.device, known.library, dynamic))
+
+
+def is_dense(value: Any) -> bool:
+    """Whether a value is a dense array of some library."""
+    return storage.library(value) is not None
+
+
+def leaf_spec(leaf: Any) -> Spec:
+    """The spec of an argument: a RaggedArray, a DenseLeaf or a Python number."""
+    found = NUMBERS.get(type(leaf))
+    return found if found is not None else leaf.spec
+
+
+def simple_leaf(name: str, value: Any) -> Any:
+    """An argument as a leaf of programs. ArgumentError for what is no array and no number."""
+    if type(value) is np.ndarray:
+        return dense_leaf(value)
+    if isinstance(value, (RaggedArray, DenseLeaf)) or type(value) in NUMBERS:
+        return value
+    if not is_dense(value) and not isinstance(value, (list, tuple)):
+        raise ArgumentError(f"{name}: expected an array or a number, got {type(value).__name__}")
+    return dense_leaf(value)

@@ -1,0 +1,146 @@
+"""Operations: functions on tracers by name, each callable on arrays too."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.arrays.core.arguments import check_call, signature_of
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.spec import NUMBERS
+from ragged_dialect.arrays.tracing.function import Compiled, Function, as_tensor, build
+from ragged_dialect.arrays.tracing.leaves import beside_ragged, simple_leaf
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import Trace
+from ragged_dialect.errors import ArgumentError
+
+
+class Operation(Function):
+    """A function on tracers, callable on arrays too. Positional arguments of the body are arrays, numbers or
+    None; its keyword arguments, the parameters, are hashable and belong to the key. Callers may give both
+    either way, as to a method. The arguments of an `elementwise` one broadcast."""
+
+    def __init__(self, name: str, body: Callable[..., Any], elementwise: bool = False) -> None:
+        functools.update_wrapper(self, body, updated=())
+        self.name = name
+        self._body = body
+        self._elementwise = elementwise
+        self.__signature__, self._arrays = _public(inspect.signature(body))
+        super().__init__(len(self._arrays) or sys.maxsize, NUMBERS, named=True)
+
+    def _call(
+        self, arguments: tuple[Any, ...], parameters: dict[str, Any], key: Any = None, leaves: Sequence[Any] = ()
+    ) -> Any:
+        """Traced code, the other way to give arguments, or a program to compile."""
+        tracer = next((a for a in arguments if type(a) is Tensor), None)
+        if tracer is not None:
+            return self.inline(tracer.trace, arguments, parameters)
+        bound, rest = self._bound(arguments, parameters)
+        if len(bound) == len(arguments) and list(rest) == list(parameters):
+            check_call(self.name, self._signature, bound, rest)
+            self._compiled(key, lambda: self._build(leaves, parameters))
+        return self(*bound, **rest)
+
+    def _bound(self, arguments: Sequence[Any], parameters: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments and parameters as the body takes them. ArgumentError for those that it does not have."""
+        try:
+            bound = self.__signature__.bind(*arguments, **parameters)
+        except TypeError as error:
+            raise ArgumentError(f"{self.name}: {error}") from None
+        if not self._arrays:
+            return bound.args, bound.kwargs
+        given = bound.arguments
+        count = max(at for at, name in enumerate(self._arrays, 1) if name in given)
+        rest = {name: value for name, value in given.items() if name not in self._arrays}
+        return tuple(given.get(name) for name in self._arrays[:count]), rest
+
+    @functools.cached_property
+    def _signature(self) -> inspect.Signature:
+        return signature_of(self._body)
+
+    def _leaf(self, argument: Any, arguments: Sequence[Any]) -> Any:
+        if any(type(a) is Tensor for a in arguments):
+            return None
+        made = simple_leaf(self.name, argument)
+        if self._elementwise and len(made.spec.shape) > 1:
+            return beside_ragged(made, [a.spec for a in arguments if type(a) is RaggedArray])
+        return made
+
+    def _build(self, arguments: Sequence[Any], parameters: Mapping[str, Any]) -> Compiled:
+        present = [a is not None for a in arguments]
+
+        def body(tensors: list[Tensor]) -> Any:
+            given = iter(tensors)
+            for tensor in tensors:
+                tensor.trace.inside_operation = True
+            return self._body(*(next(given) if there else None for there in present), **parameters)
+
+        return build(self.name, [a for a in arguments if a is not None], body)
+
+    def inline(self, trace: Trace, arguments: Sequence[Any], parameters: Mapping[str, Any]) -> Any:
+        """The operation as a part of the function that is being traced."""
+        trace.check_running()
+        arguments, parameters = self._bound(arguments, parameters)
+        if not trace.inside_operation:
+            check_call(self.name, self._signature, arguments, parameters)
+        given = [None if a is None else as_tensor(trace, a) for a in arguments]
+        if trace.inside_operation:  # errors name the operation that the user called
+            return self._body(*given, **parameters)
+        before, trace.op, trace.inside_operation = trace.op, self.name, True
+        try:
+            with ir.Location.name(self.name):
+                return self._body(*given, **parameters)
+        finally:
+            trace.op, trace.inside_operation = before, False
+
+
+class _Direct(Operation):
+    """An operation with results that need no program: those of `direct`, which gives None for the other arguments."""
+
+    def __init__(self, name: str, body: Callable[..., Any], direct: Callable[..., Any]) -> None:
+        super().__init__(name, body)
+        self._direct = direct
+
+    def __call__(self, *arguments: Any, **parameters: Any) -> Any:
+        """The results, by a program or without."""
+        made = self._direct(*arguments, **parameters) if len(arguments) == self._most else None
+        return super().__call__(*arguments, **parameters) if made is None else made
+
+
+def _public(signature: inspect.Signature) -> tuple[inspect.Signature, tuple[str, ...]]:
+    """The signature of a body for callers, who may give parameters by position, and the names of the arrays; none
+    where there may be any number of arrays, and parameters keep their names."""
+    known = signature.parameters.values()
+    if any(p.kind is p.VAR_POSITIONAL for p in known):
+        return signature, ()
+    arrays = tuple(p.name for p in known if p.kind is p.POSITIONAL_OR_KEYWORD)
+    shown = [
+        p.replace(kind=p.POSITIONAL_OR_KEYWORD, annotation=p.empty if p.name in arrays else p.annotation) for p in known
+    ]
+    return signature.replace(parameters=shown, return_annotation=signature.empty), arrays
+
+
+OPERATIONS: dict[str, Operation] = {}
+"""Operations by name."""
+
+
+def operation(
+    name: str, *, elementwise: bool = False, direct: Callable[..., Any] | None = None
+) -> Callable[[Callable[..., Any]], Operation]:
+    """Make a function on tracers an operation on arrays, under a name that NumPy's protocols find it by."""
+
+    def make(body: Callable[..., Any]) -> Operation:
+        made = Operation(name, body, elementwise) if direct is None else _Direct(name, body, direct)
+        OPERATIONS[name] = made
+        return made
+
+    return make
+
+
+def compilations() -> int:
+    """How many programs eager operations have compiled."""
+    return sum(op.compilations for op in OPERATIONS.values())

@@ -1,0 +1,127 @@
+"""`Program`: a traced function, compiled; guards first, then it runs, and its parts become arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.buffer import AllocatedBuffer, Buffer
+from ragged_dialect.arrays.core.spec import Spec, spec
+from ragged_dialect.arrays.core.storage import give
+from ragged_dialect.arrays.core.structure import Structure
+from ragged_dialect.arrays.tracing.axes import Origin
+from ragged_dialect.arrays.tracing.calls import Leaves, cpu_run, device_run
+from ragged_dialect.arrays.tracing.guards import structure_at
+from ragged_dialect.arrays.tracing.results import NewStructure, Result
+from ragged_dialect.arrays.tracing.trace import Trace
+from ragged_dialect.runtime.memory import explained
+
+New = dict[Any, Structure]
+Make = Callable[[Leaves, list[Any], New], Any]
+
+
+class Program:
+    """A compiled function on leaves. Its guards are asked first; nothing is computed when one refuses."""
+
+    def __init__(self, trace: Trace, results: Sequence[Result], target: str) -> None:
+        self._guards = tuple(guard.prepared() for guard in trace.guards)
+        self._captured = tuple(trace.captured)
+        self._makers = tuple(_maker(trace, result) for result in results)
+        self._run = cpu_run(trace) if target == "cpu" else device_run(trace, target)
+        self.target = target
+        self._name = trace.op
+
+    def __call__(self, leaves: Leaves) -> list[Any]:
+        """The results of a call, in order. AllocationError where there is no memory."""
+        if self._captured:
+            leaves = (*leaves, *self._captured)
+        try:
+            for guard in self._guards:
+                guard(leaves)
+            parts = self._run(leaves)
+            made: dict[Any, Structure] = {}
+            return [make(leaves, parts, made) for make in self._makers]
+        except MemoryError as error:
+            raise explained(self._name, error) from None
+
+
+def _maker(trace: Trace, result: Result) -> Make:
+    """How a result is made of the leaves and parts of a call."""
+    if result.nested:
+        return _ragged_maker(trace, result)
+    at, library = result.values, result.spec.library
+    if result.number:
+        return lambda leaves, parts, new: parts[at]
+    if not result.axes:
+        return lambda leaves, parts, new: _scalar(parts[at], library)
+    return lambda leaves, parts, new: _dense(parts[at], library)
+
+
+def _scalar(part: Buffer, library: str) -> Any:
+    array = part.array
+    return give(array, library) if library == "torch" else array[()]
+
+
+def _dense(part: Buffer, library: str) -> Any:
+    array = part.array
+    if isinstance(part, AllocatedBuffer):
+        array.flags.writeable = True
+    return array if library == "numpy" else give(array, library)
+
+
+def _ragged_maker(trace: Trace, result: Result) -> Make:
+    at = result.values
+    made = result.spec
+    same = _leaf_with_axes(trace, result)
+    if same is not None and at >= 0 and not result.loose:
+        return lambda leaves, parts, new: RaggedArray.trusted(parts[at], leaves[same].axes, made)
+
+    def make(leaves: Leaves, parts: list[Any], new: New) -> RaggedArray:
+        buffer = parts[at] if at >= 0 else _viewed(leaves[-1 - at], result.reshape)
+        axes = tuple([None if axis is None else _structure(axis, leaves, parts, new) for axis in result.axes])
+        return RaggedArray.trusted(buffer, axes, _with_extents(result, buffer) if result.loose else made)
+
+    return make
+
+
+def _leaf_with_axes(trace: Trace, result: Result) -> int | None:
+    """The argument that has all the axes of a result, in order."""
+    first = result.axes[0]
+    if not isinstance(first, Origin) or first.dim or first.derived:
+        return None
+    leaf = trace.leaves[first.leaf]
+    if not isinstance(leaf, RaggedArray) or len(leaf.axes) != len(result.axes):
+        return None
+    plain = all(a is None and b is None for a, b in zip(leaf.axes[1:], result.axes[1:], strict=True))
+    return first.leaf if plain else None
+
+
+def _with_extents(result: Result, buffer: Buffer) -> Spec:
+    """The spec of a result with plain extents that only the call knows."""
+    known = result.spec
+    shape = list(known.shape)
+    for number, extent in enumerate(buffer.shape):
+        if result.axes[number] is None:
+            shape[known.layout.dims(number)[0]] = extent
+    return spec(known.layout, tuple(shape), known.dtype, known.device, known.library)
+
+
+def _viewed(leaf: Any, shape: tuple[int, ...] | None) -> Buffer:
+    """The buffer of an argument, in another shape."""
+    buffer = leaf.buffer if isinstance(leaf, RaggedArray) else Buffer(leaf.array)
+    if shape is None:
+        return buffer
+    if 0 in buffer.shape:  # -1 cannot be told from nothing
+        shape = tuple(buffer.shape[0] if e < 0 and 0 in shape else max(e, 0) for e in shape)
+    return Buffer(buffer.array.reshape(shape))
+
+
+def _structure(axis: Origin | NewStructure, leaves: Leaves, parts: list[Any], new: New) -> Structure:
+    """Results with one structure have one object."""
+    if isinstance(axis, Origin):
+        return structure_at(leaves, axis)
+    found = new.get(axis)
+    if found is None:
+        found = new[axis] = axis.make(parts)
+    return found

@@ -1,0 +1,126 @@
+"""How tracers come out of a call: what the program returns for them, and what is known before it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ragged_dialect.arrays.core.spec import Spec, spec
+from ragged_dialect.arrays.core.structure import Structure
+from ragged_dialect.arrays.tracing.axes import NestedAxis, Origin, PlainAxis, layout_of, shape_of
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import Trace
+from ragged_dialect.ir import build
+
+
+class Returned:
+    """The values that a function under construction returns: each once for all that nobody writes, and
+    again for what a caller may write, since the results of a program share no memory."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._shared: dict[Any, int] = {}
+
+    def add(self, value: Any) -> int:
+        """Number of a value among the results."""
+        if value not in self._shared:
+            self._shared[value] = self.add_own(value)
+        return self._shared[value]
+
+    def add_own(self, value: Any) -> int:
+        """Number of a value that is in no other result."""
+        self.values.append(value)
+        return len(self.values) - 1
+
+
+@dataclass(frozen=True)
+class NewStructure:
+    """A structure that a program computes: letters, where its vectors are among the results, and per
+    level None, an extent, or (in a tuple) where it is among the results; -1 for what the size of
+    the first vector gives."""
+
+    letters: str
+    vectors: tuple[int, ...]
+    extents: tuple[int | tuple[int] | None, ...]
+
+    def make(self, parts: list[Any]) -> Structure:
+        """The structure of a call."""
+        vectors = [parts[at].array for at in self.vectors]
+        extents: list[int | None] = []
+        for extent in self.extents:
+            if isinstance(extent, tuple):
+                (at,) = extent
+                extents.append(vectors[0].shape[0] - (self.letters[1] == "r") if at < 0 else parts[at])
+            else:
+                extents.append(extent)
+        return Structure.trusted(self.letters, vectors, extents)
+
+
+@dataclass(frozen=True)
+class Result:
+    """One result: the number of its values among the parts, or the argument whose values it shows (as
+    -1 - leaf), and the structure of every nested axis."""
+
+    values: int
+    spec: Spec
+    axes: tuple[Origin | NewStructure | None, ...]
+    number: bool
+    nested: bool
+    loose: bool
+    reshape: tuple[int, ...] | None
+
+
+def plan_result(trace: Trace, tensor: Tensor, returned: Returned, device: str, library: str) -> Result:
+    """How a tracer comes out of a call; adds what the function has to return."""
+    shape: list[int | None] = []
+    axes: list[Origin | NewStructure | None] = []
+    for number, axis in enumerate(tensor.axes):
+        if isinstance(axis, PlainAxis):
+            shape.append(axis.extent)
+            axes.append(None)
+            continue
+        root = axis.root
+        shape += [e if c == "t" else None for c, e in zip(axis.letters, axis.extents, strict=True)]
+        axes.append(root.origin or _new_structure(tensor, number, root, returned))
+    made = spec(layout_of(tensor.axes), tuple(shape), tensor.dtype, device, library)
+    values = _shared(trace, tensor)
+    add = returned.add_own if tensor.is_dense else returned.add
+    at = add(tensor.storage) if values is None else values
+    loose = any(isinstance(axis, PlainAxis) and axis.extent is None for axis in tensor.axes)
+    number, nested = not tensor.axes and tensor.weak, not tensor.is_dense
+    return Result(at, made, tuple(axes), number, nested, loose, _view_shape(tensor) if at < 0 else None)
+
+
+def _shared(trace: Trace, tensor: Tensor) -> int | None:
+    """The argument whose values a ragged result shows, perhaps in another shape, as -1 - leaf. Dense
+    results are the caller's to write, and show no argument's."""
+    if tensor.is_dense:
+        return None
+    storage = tensor.storage
+    while storage in trace.reshaped and len([e for e in shape_of(tensor.axes).storage_shape() if e is None]) < 2:
+        storage = trace.reshaped[storage]
+    for number, argument in enumerate(trace.tensors):
+        if argument.axes and argument.storage == storage:
+            return -1 - number
+    return None
+
+
+def _view_shape(tensor: Tensor) -> tuple[int, ...] | None:
+    """The shape of values that were reshaped, with -1 for what a call knows; None where they were not."""
+    if tensor.storage not in tensor.trace.reshaped:
+        return None
+    return tuple(-1 if extent is None else extent for extent in shape_of(tensor.axes).storage_shape())
+
+
+def _new_structure(tensor: Tensor, number: int, axis: NestedAxis, returned: Returned) -> NewStructure:
+    first = tensor.layout.dims(number)[0]
+    vectors = tuple(returned.add(v) for v in axis.vectors)
+    extents: list[int | tuple[int] | None] = []
+    for level, letter in enumerate(axis.letters):
+        if letter != "d":
+            extents.append(axis.extents[level])
+        elif level == 0 and axis.letters[1] in "rw":
+            extents.append((-1,))
+        else:
+            extents.append((returned.add(build.value(tensor.extent(first + level))),))
+    return NewStructure(axis.letters, vectors, tuple(extents))

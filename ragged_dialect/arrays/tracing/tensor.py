@@ -1,0 +1,200 @@
+"""`Tensor`: what traced code computes with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import tensor
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.core.value import Value
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
+from ragged_dialect.errors import ArgumentError, TraceError
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.layout import RAGGED, Layout, Shape
+
+if TYPE_CHECKING:
+    from ragged_dialect.arrays.tracing.trace import Trace
+
+
+class Tensor(Value):
+    """A value of the program that is being traced: an MLIR value with its dtype and axes. `weak` marks
+    a number whose dtype gives way; `constant` is its value where the trace knows it."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        value: Any,
+        dtype: DType,
+        axes: tuple[Axis, ...],
+        *,
+        weak: bool = False,
+        leaf: int | None = None,
+        constant: Any = None,
+        storage: Any = None,
+    ) -> None:
+        self.trace = trace
+        self._value = value
+        self.dtype = dtype
+        self.axes = axes
+        self.weak = weak
+        self.leaf = leaf
+        self.constant = constant
+        self._storage = storage
+
+    @property
+    def value(self) -> Any:
+        """The MLIR value. TraceError outside of the function that it is in."""
+        self.trace.check_running()
+        return self._value
+
+    @property
+    def layout(self) -> Layout:
+        """One letter per dim."""
+        return Layout(tuple(axis.letters for axis in self.axes))
+
+    @property
+    def ndim(self) -> int:
+        """Number of logical dims."""
+        return sum(len(axis.letters) for axis in self.axes)
+
+    @property
+    def described(self) -> str:
+        """Rank, dtype and layout for errors."""
+        return f"{self.dtype.name} of rank {self.ndim}" + ("" if self.is_dense else f' and layout "{self.layout}"')
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether every axis is plain."""
+        return all(isinstance(axis, PlainAxis) for axis in self.axes)
+
+    @property
+    def shape(self) -> Shape:
+        """Extents per dim, None where they are known to calls only."""
+        found: list[int | None] = []
+        for axis in self.axes:
+            found += [axis.extent] if isinstance(axis, PlainAxis) else [None] * len(axis.letters)
+        return tuple(found)
+
+    @property
+    def scalar(self) -> Any:
+        """The MLIR scalar of a number or of a tensor of rank 0. ArgumentError for another tensor."""
+        if self.axes:
+            raise ArgumentError(f"{self.trace.op}: expected a number, got {self.described}")
+        return self.value if self.weak else tensor.extract(self.value, [])
+
+    @property
+    def storage(self) -> Any:
+        """The dense MLIR tensor that holds the values."""
+        self.trace.check_running()
+        if self._storage is None:
+            self._storage = self.value if self.is_dense else builders.values(self.value)
+        return self._storage
+
+    def place(self, dim: int) -> tuple[int, int]:
+        """Axis of a dim, and its level there."""
+        return self.layout.locate(dim)
+
+    def extent(self, dim: int) -> Any:
+        """Extent of a dense dim: an int, or an MLIR value of type index."""
+        number, level = self.place(dim)
+        axis = self.axes[number]
+        if isinstance(axis, PlainAxis):
+            return axis.extent if axis.extent is not None else shapes.dim(self.storage, number)
+        found = axis.extents[level]
+        return found if found is not None else tensor.dim(self.value, build.value(dim))
+
+    def storage_sizes(self) -> list[Any]:
+        """Extents of the storage axes."""
+        return [shapes.dim(self.storage, number) for number in range(len(self.axes))]
+
+    def nested(self, dim: int) -> NestedAxis | None:
+        """The nested axis of a dim, None for a plain one."""
+        axis = self.axes[self.place(dim)[0]]
+        return axis if isinstance(axis, NestedAxis) else None
+
+    @property
+    def device(self) -> str:
+        """Where the arrays of the call are: `cpu`, or `cuda:0`."""
+        return self.trace.device
+
+    # What only a call knows ------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        dims = "".join("~, " if c in RAGGED else f"{e or '?'}, " for c, e in self._dims())
+        return f'Tensor(({dims[:-2]}), {self.dtype.name}, "{self.layout}", of jit function {self.trace.name})'
+
+    def _dims(self) -> Iterator[tuple[str, int | None]]:
+        return zip(self.layout.letters, self.shape, strict=True)
+
+    def __len__(self) -> int:
+        extent = self.shape[0] if self.axes else None
+        if extent is None:
+            self.refuse("its length", "only calls know it: pass it as an argument")
+        return extent
+
+    def __iter__(self) -> Iterator[Any]:
+        """The parts along dim 0, where its extent is static. TraceError where it is not: there are operations of
+        all components at once."""
+        if not self.axes or self.shape[0] is None:
+            self.refuse("an iteration", "only calls know its extent: compute with all of it, or pass parts in a list")
+        return (self[at] for at in range(len(self)))
+
+    def __contains__(self, number: Any) -> bool:
+        self.refuse("a membership", "use (x == number).any()")
+
+    def __bool__(self) -> bool:
+        raise ArgumentError(
+            "expected a condition that is known when the function is traced, got a traced value (use rg.where)"
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        self.refuse("NumPy's array of it", "use operations, rg.partition for new structures, or do it outside")
+
+    def _number(self) -> Any:
+        self.refuse("a number of Python", "compute with it as it is, or pass it in an argument named in static")
+
+    __float__ = __int__ = __index__ = __complex__ = _number
+
+    def __copy__(self) -> Tensor:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        return self
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        self.refuse("a pickle", "return it, and store what the call gives")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in _of_arrays():
+            raise AttributeError(f"traced values have no attribute '{name}'")
+        instead = _INSTEAD.get(name, "pass it as an argument, or return the array and ask outside")
+        raise _AttributeTraceError(self._text(name, instead))
+
+    def refuse(self, asked: str, instead: str) -> NoReturn:
+        """TraceError for what a traced value does not have, with what to do instead."""
+        raise TraceError(self._text(asked, instead))
+
+    def _text(self, asked: str, instead: str) -> str:
+        name = self.trace.name
+        return f"expected operations on a traced value, got {asked} in jit function '{name}' ({instead})"
+
+
+class _AttributeTraceError(TraceError, AttributeError):
+    """What `hasattr` takes for an answer."""
+
+
+_INSTEAD = {
+    "lengths": "use np.ones_like(x).sum(axis=1), or pass it as an argument",
+    "unbind": "compute with all components at once, or pass them in a list",
+}
+"""What does the work of an attribute of arrays on tracers."""
+
+
+@cache
+def _of_arrays() -> frozenset[str]:
+    """The public names of arrays."""
+    return frozenset(name for name in dir(RaggedArray) if not name.startswith("_"))

@@ -1,0 +1,298 @@
+"""`Trace`: the function that is being built, with its arguments, guards and results."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ragged_dialect import builders, dialect, locks
+from ragged_dialect._mlir import ir
+from ragged_dialect.arrays.core.arguments import check_word
+from ragged_dialect.arrays.core.spec import DType, Spec
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, Origin, PlainAxis, shape_of
+from ragged_dialect.arrays.tracing.guards import Conform, Fits, Guard, structure_at
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, dense_leaf, leaf_spec
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.checks import CHECKED
+from ragged_dialect.errors import TraceError
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.passes.ragged_insert_checks import RaggedInsertChecks
+from ragged_dialect.runtime.signature import dtype_name
+from ragged_dialect.types import storage_type, vector_type
+
+lock = locks.lock()
+"""Held while a function is traced and compiled: the bindings' context is one for all threads."""
+
+
+@lru_cache(maxsize=1)
+def shared_context() -> Any:
+    """The context that all traced functions are built in."""
+    return dialect.context()
+
+
+def element_type(dtype: DType) -> Any:
+    """The MLIR element type of a dtype."""
+    return ir.Type.parse(dtype_name(dtype))
+
+
+class Trace:
+    """A function under construction. `leaves` are the arguments of the call that is traced: guards
+    are tried on them at once, so that an error has the place in the traced code. `tensors` are their tracers,
+    `device` is where they are: some layouts of what lies in between are for the CPU.
+
+    Arguments of the MLIR function: for every leaf its values or number, then for every nested axis
+    that something has asked for its vectors and extents. `wanted` tells which, in order.
+
+    `reshaped` has the storage that a reshaped one is a view of, `inserted` the tensor, and the dim, that a
+    value with one more dim of extent 1 was made of."""
+
+    def __init__(self, name: str, leaves: Sequence[Any], device: str) -> None:
+        self.name = name
+        self.device = device
+        self.leaves = list(leaves)
+        self.guards: list[Guard] = []
+        self.wanted: list[int | Origin] = []
+        self.op = name
+        self.inside_operation = False
+        self._structures: dict[Origin, NestedAxis] = {}
+        self.tensors: list[Tensor] = []
+        self._captured: dict[int, Tensor] = {}
+        self._alive: list[Any] = []
+        self.reshaped: dict[Any, Any] = {}
+        self.inserted: dict[Any, tuple[Tensor, int]] = {}
+        self._prefixes: dict[tuple[NestedAxis, int], NestedAxis] = {}
+        self.module = ir.Module.create()
+        with ir.InsertionPoint(self.module.body):
+            self.function = ir.Operation.create(
+                "func.func",
+                attributes={
+                    "sym_name": ir.StringAttr.get(f"rg_{name}"),  # a function named exp would be libm's
+                    "function_type": ir.TypeAttr.get(ir.FunctionType.get([], [])),
+                },
+                regions=1,
+            )
+        self.block = self.function.regions[0].blocks.append()
+        with ir.InsertionPoint(self.block):
+            for number in range(len(self.leaves)):
+                self.tensors.append(self._argument(number))
+
+    def check_running(self) -> None:
+        """TraceError unless this is what the thread traces now: MLIR values of another function are gone, or
+        not to be used here."""
+        if _running.trace is not self:
+            raise TraceError(
+                "expected a value of the function that is traced, got one that left the jit function "
+                f"'{self.name}' (return it from there)"
+            )
+
+    # Arguments -------------------------------------------------------------------------------------
+
+    def capture(self, array: Any) -> Tensor:
+        """The tracer of an array that the traced code holds on to: one more leaf of every call."""
+        found = self._captured.get(id(array))
+        if found is None:
+            self.leaves.append(array)
+            found = self._captured[id(array)] = self._argument(len(self.leaves) - 1)
+        return found
+
+    def capture_dense(self, value: Any) -> Tensor:
+        """The tracer of a dense array that the traced code holds on to."""
+        found = self._captured.get(id(value))
+        if found is None:
+            leaf = value if isinstance(value, DenseLeaf) else dense_leaf(value)
+            found = self._captured[id(value)] = self.capture(leaf)
+            self._alive.append(value)
+        return found
+
+    def constant(self, number: Any, dtype: DType) -> Tensor:
+        """A number that the traced code has. RuntimeCheckError for an integer of more than 64 bits."""
+        check_word(self.op, number)
+        value = build.constant(element_type(dtype), number)
+        return Tensor(self, value, dtype, (), weak=True, constant=number)
+
+    @property
+    def captured(self) -> list[Any]:
+        """The captured arrays, in order."""
+        return self.leaves[len(self.tensors) :]
+
+    def _argument(self, number: int) -> Tensor:
+        spec = leaf_spec(self.leaves[number])
+        element = element_type(spec.dtype)
+        if spec.weak:
+            value = self._add(element, number)
+            return Tensor(self, value, spec.dtype, (), weak=True, leaf=number)
+        axes = self._axes(spec, number)
+        values = self._add(storage_type(shape_of(axes), element), number)
+        return self.assembled(values, axes, spec.dtype)
+
+    def _axes(self, spec: Spec, leaf: int) -> list[Axis]:
+        axes: list[Axis] = []
+        dim = 0
+        for letters in spec.layout.axes:
+            if letters == "d":
+                axes.append(PlainAxis(spec.shape[dim], Origin(leaf, dim)))
+            else:
+                axes.append(self.argument_axis(Origin(leaf, dim)))
+            dim += len(letters)
+        return axes
+
+    def argument_axis(self, origin: Origin) -> NestedAxis:
+        """The axis of an argument's structure, or of one derived from it."""
+        found = self._structures.get(origin)
+        if found is None:
+            structure = structure_at(self.leaves, origin)
+            self.wanted.append(origin)
+            vectors = [self.block.add_argument(vector_type(), ir.Location.unknown()) for _ in structure.vectors]
+            extents: list[Any] = [
+                e if c == "t" else None for c, e in zip(structure.letters, structure.extents, strict=True)
+            ]
+            for level in structure.extent_parts:
+                extents[level] = self.block.add_argument(ir.IndexType.get(), ir.Location.unknown())
+            found = self._structures[origin] = NestedAxis(structure.letters, vectors, extents, origin)
+        return found
+
+    def _add(self, type_: Any, leaf: int) -> Any:
+        self.wanted.append(leaf)
+        return self.block.add_argument(type_, ir.Location.unknown())
+
+    # Values ----------------------------------------------------------------------------------------
+
+    def assembled(self, storage: Any, axes: Sequence[Axis], dtype: DType) -> Tensor:
+        """A tracer of values and structure, which fit: arguments were checked when they were made, and operations
+        compute structures that do. What a user gives as an index vector goes into an op of the dialect."""
+        shape = shape_of(axes)
+        if shape.layout.is_dense:
+            return Tensor(self, storage, dtype, tuple(axes), storage=storage)
+        parts = [shapes.cast(storage, storage_type(shape, storage.type.element_type))]
+        extents: list[Any] = []
+        dim = 0
+        for axis in axes:
+            if isinstance(axis, NestedAxis):
+                parts += axis.vectors
+                extents += [e for at, e in enumerate(axis.extents) if shape.has_extent_part(dim + at)]
+            dim += len(axis.letters)
+        value = known(builders.assemble([*parts, *map(build.value, extents)], shape.layout, shape.shape))
+        return Tensor(self, value, dtype, tuple(axes), storage=storage)
+
+    # Guards ----------------------------------------------------------------------------------------
+
+    def guard(self, guard: Guard, check: Any = None) -> None:
+        """Ask something of the arguments before a call, which is cheaper than in the program: `check`, the assert of
+        the program that says the same, is known to hold then."""
+        if check is not None:
+            known(check)
+        if guard not in self.guards:
+            guard(self.leaves)
+            self.guards.append(guard)
+
+    def number_fits(self, leaf: int, dtype: DType) -> None:
+        """A Python number among the arguments is used as `dtype`."""
+        if dtype.kind == "i" and dtype.itemsize < 8:
+            high = 2 ** (8 * dtype.itemsize - 1)
+            self.guard(Fits(self.op, leaf, -high, high - 1))
+
+    def conform(self, a: NestedAxis, b: NestedAxis) -> NestedAxis:
+        """One axis for two that have to have equal lengths; `b` may have fewer levels.
+
+        Between arguments that is a guard, else a check of the program."""
+        a, b = a.root, b.root
+        if a is b:
+            return a
+        if a.letters == b.letters and a.origin is not None and b.origin is not None:
+            self.guard(Conform(self.op, a.origin, b.origin))
+            b.same = a
+            return a
+        if a.origin is not None and b.origin is not None and a.letters.startswith(b.letters) and not a.origin.derived:
+            levels = len(b.letters)
+            first = self.prefix(a, levels).root
+            if first is not b:
+                self.guard(Conform(self.op, Origin(a.origin.leaf, a.origin.dim, str(levels)), b.origin))
+                b.same = first
+            return a
+        self._assert_conform(a, b)
+        return a
+
+    def prefix(self, axis: NestedAxis, levels: int) -> NestedAxis:
+        """The first levels of an axis, the last of them ragged; one object per axis and number."""
+        root = axis.root
+        if levels == len(root.letters):
+            return root
+        found = self._prefixes.get((root, levels))
+        if found is None:
+            letters = root.letters[:levels]
+            count = sum({"r": 1, "w": 2}.get(c, 0) for c in letters)
+            origin = root.origin
+            derived = None if origin is None or origin.derived else Origin(origin.leaf, origin.dim, str(levels))
+            found = NestedAxis(letters, root.vectors[:count], root.extents[:levels], derived)
+            self._prefixes[root, levels] = found
+        return found
+
+    def _assert_conform(self, a: NestedAxis, b: NestedAxis) -> None:
+        levels = min(len(a.letters), len(b.letters))
+        views = [self.nothing_of(axis) for axis in (a, b)]
+        for level in range(levels):
+            if a.letters[level] in RAGGED:
+                pairs = [(k, k) for k in range(level + 1)]
+                builders.assert_conform(views[0], views[1], pairs, self.op)
+
+    def nothing_of(self, axis: NestedAxis) -> Any:
+        """A ragged value with the structure of an axis and no values that anybody reads."""
+        last = axis.vectors[-1]  # offsets; the storage below a window is none that a check looks at
+        size = 0 if "w" in axis.letters else shapes.load(last, build.sub(shapes.dim(last, 0), 1))
+        return self.assembled(shapes.empty([size], ir.IntegerType.get_signless(1)), [axis], np.dtype(np.bool_)).value
+
+    def building(self) -> Any:
+        """The insertion point of the function, as a context manager."""
+        return ir.InsertionPoint(self.block)
+
+    # The end ---------------------------------------------------------------------------------------
+
+    def finish(self, results: Sequence[Any]) -> None:
+        """Return values from the function, unify the vectors of axes that a guard made equal, and insert the
+        dialect's checks. What calls are known to fulfil (see `known`) needs none, so that the pass that proves checks
+        leaves those which depend on data."""
+        ir.Operation.create("func.return", operands=list(results))
+        for axis in (*self._structures.values(), *self._prefixes.values()):
+            root = axis.root
+            if root is not axis:
+                for old, new in zip(axis.vectors, root.vectors, strict=True):
+                    old.replace_all_uses_with(new)
+        inputs = [argument.type for argument in self.block.arguments]
+        self.function.attributes["function_type"] = ir.TypeAttr.get(
+            ir.FunctionType.get(inputs, [r.type for r in results])
+        )
+        RaggedInsertChecks(names=True, dense=False).run(self.module.operation)
+
+
+def known(made: Any) -> Any:
+    """Mark the op that made a value, or an assert: calls fulfil what the dialect would check there."""
+    op = made.owner.operation if isinstance(made, ir.Value) else made
+    op.attributes[CHECKED] = ir.UnitAttr.get()
+    return made
+
+
+class _Running(threading.local):
+    """The innermost trace of a thread."""
+
+    trace: Trace | None = None
+
+
+_running = _Running()
+
+
+@contextmanager
+def tracing(name: str, leaves: Sequence[Any], device: str) -> Generator[Trace]:
+    """A trace with everything the bindings need; what is built goes to its block, see `Trace.building`."""
+    with lock, shared_context(), ir.Location.unknown():
+        outer, made = _running.trace, Trace(name, leaves, device)
+        _running.trace = made
+        try:
+            yield made
+        finally:
+            _running.trace = outer

@@ -1,0 +1,68 @@
+"""Axes of values that structure ops make, and of parts of axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import tensor
+from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, Origin, PlainAxis
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import Trace
+from ragged_dialect.ir import build
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.types import shape_of
+
+
+def of_value(
+    trace: Trace, value: Any, dtype: DType, known: Mapping[int, Axis] | None = None, storage: Any = None
+) -> Tensor:
+    """The tracer of an MLIR value; axes that are `known`, by number, are taken over, the others read
+    off the value."""
+    shape = shape_of(value.type)
+    axes: list[Axis] = []
+    for number, letters in enumerate(shape.layout.axes):
+        first = shape.layout.dims(number)[0]
+        found = (known or {}).get(number)
+        if found is None:
+            found = PlainAxis(shape.shape[first]) if letters == "d" else _read(value, letters, first, shape.shape)
+        axes.append(found)
+    return Tensor(trace, value, dtype, tuple(axes), storage=storage)
+
+
+def _read(value: Any, letters: str, first: int, shape: tuple[int | None, ...]) -> NestedAxis:
+    vectors: list[Any] = []
+    extents: list[Any] = []
+    for level, letter in enumerate(letters):
+        dim = first + level
+        if letter == "r":
+            vectors.append(builders.offsets(value, dim))
+        elif letter == "w":
+            vectors += [builders.starts(value, dim), builders.lengths(value, dim, stored=True)]
+        gives = level == 0 and letters[1] in RAGGED
+        if letter == "t":
+            extents.append(shape[dim])
+        else:
+            extents.append(None if letter != "d" or gives else tensor.dim(value, build.value(dim)))
+    return NestedAxis(letters, vectors, extents)
+
+
+def contiguous(x: Tensor) -> Tensor:
+    """The tensor with windows made contiguous: a copy of the elements inside windows. The structure of
+    an argument is derived once for all calls."""
+    if not x.layout.has_windows:
+        return x
+    value = builders.compact(x.value)
+    made = of_value(x.trace, value, x.dtype, {n: a for n, a in enumerate(x.axes) if "w" not in a.letters})
+    for number, axis in enumerate(x.axes):
+        origin = axis.root.origin if isinstance(axis, NestedAxis) else None
+        if origin is not None and not origin.derived and _ends_in_window(axis.letters):
+            known = x.trace.argument_axis(Origin(origin.leaf, origin.dim, "contiguous"))
+            made.axes = (*made.axes[:number], known, *made.axes[number + 1 :])
+    return x.trace.assembled(made.storage, made.axes, x.dtype)
+
+
+def _ends_in_window(letters: str) -> bool:
+    return letters[-1] == "w" and letters.count("w") == 1

@@ -1,0 +1,83 @@
+"""Computing index vectors: scans, gathers, sums.
+
+Elementwise ones are dense linalg on vectors; scans are sequential loops. Sizes come from extents
+of tensors wherever they can, so that grids and buffers are known before the data is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.generic import generic, loop_index
+from ragged_dialect.ir import build, flow, shapes
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.types import vector_type
+
+
+def generate(size: Mixed, body: Callable[[Any], Any]) -> Any:
+    """`tensor<?xi64>` of a size with element i = body(i), an index."""
+    init = shapes.cast(shapes.empty([build.value(size)], build.i64()), vector_type())
+    identity = ir.AffineMap.get_identity(1)
+    return generic([], [init], [identity], ["parallel"], lambda _: [build.to_i64(body(loop_index(0)))]).result
+
+
+def scan(lengths: Any) -> Any:
+    """Offsets of lengths: exclusive prefix sums with the total at the end."""
+    count = shapes.dim(lengths, 0)
+    init = shapes.cast(shapes.empty([build.value(build.add(count, 1))], build.i64()), vector_type())
+    init = tensor.insert(build.constant(build.i64(), 0), init, [build.value(0)])
+
+    def body(i: Any, carried: list[Any]) -> list[Any]:
+        total = arith.addi(carried[0], tensor.extract(lengths, [i]))
+        return [total, tensor.insert(total, carried[1], [build.add(i, 1)])]
+
+    return flow.for_loop(count, [build.constant(build.i64(), 0), init], body, "scan")[1]
+
+
+def last(offsets: Any) -> Any:
+    """The last entry of an offsets vector: the total."""
+    return shapes.load(offsets, build.sub(shapes.dim(offsets, 0), 1))
+
+
+def differences(offsets: Any) -> Any:
+    """Lengths of offsets."""
+    size = build.sub(shapes.dim(offsets, 0), 1)
+    return generate(size, lambda i: build.sub(shapes.load(offsets, build.add(i, 1)), shapes.load(offsets, i)))
+
+
+def gather(vector: Any, at: Any) -> Any:
+    """vector[at[i]]."""
+    return generate(shapes.dim(at, 0), lambda i: shapes.load(vector, shapes.load(at, i)))
+
+
+def scale(vector: Any, factor: Mixed) -> Any:
+    """vector[i] * factor."""
+    if isinstance(factor, int) and factor == 1:
+        return vector
+    return generate(shapes.dim(vector, 0), lambda i: build.mul(shapes.load(vector, i), factor))
+
+
+def section(vector: Any, low: Mixed, size: Mixed, base: Any = None) -> Any:
+    """vector[low + i] - base for i below size."""
+    return generate(size, lambda i: build.sub(shapes.load(vector, build.add(low, i)), 0 if base is None else base))
+
+
+def reduce_vector(vector: Any, init: int, combine: Callable[[Any, Any], Any], fold: str) -> Any:
+    """Fold a vector into one index; `fold` names the combiner as `flow.FOLD` does."""
+
+    def body(i: Any, state: list[Any]) -> list[Any]:
+        return [combine(state[0], shapes.load(vector, i))]
+
+    return flow.for_loop(shapes.dim(vector, 0), [build.value(init)], body, fold)[0]
+
+
+def total(vector: Any) -> Any:
+    """Sum of a vector."""
+    return reduce_vector(vector, 0, build.add, "addi")
+
+
+def largest(vector: Any) -> Any:
+    """Maximum of a vector, 0 when it is empty."""
+    return reduce_vector(vector, 0, build.maximum, "maxsi")
