@@ -26,7 +26,7 @@ Run = Callable[[Leaves], list[Any]]
 def cpu_run(trace: Trace) -> Run:
     """Runs on the CPU: packed arguments in, a part per result out: a buffer or a number."""
     from ragged_dialect.compiler.cpu import load_lowered, lower_for_cpu  # start-up time
-    from ragged_dialect.compiler.frontend import Program
+    from ragged_dialect.compiler.frontend import Program  # start-up time
 
     function = load_lowered(lower_for_cpu(Program(trace.module), check=False))
     call = function.packed.named(trace.name)
@@ -91,7 +91,7 @@ def _number_packer(op: str, wanted: int, text: str) -> Pack:
 def device_run(trace: Trace, target: str) -> Run:
     """Runs on a GPU or in the emulator: arrays in and out."""
     from ragged_dialect.compiler.frontend import Program  # start-up time
-    from ragged_dialect.execution import compile
+    from ragged_dialect.execution import compile  # start-up time
 
     function = compile(Program(trace.module), target=target, check=False)
     wanted = tuple(trace.wanted)
