@@ -87,7 +87,7 @@ AT_EXIT = f"""
 import abc, ctypes
 import numpy as np
 import ragged_dialect as rg
-from ragged_dialect.arrays import buffer
+from ragged_dialect.arrays.core import buffer
 from ragged_dialect.runtime import frames
 
 abc.kept = [rg.from_offsets(np.ones(3), [0, 1, 3]) + 1, rg.compile('''{ZEROS}''')(3)]
