@@ -70,7 +70,7 @@ def expected_texts() -> str:
     texts: list[str] = []
     for path in (ROOT / "lit_tests").rglob("*.mlir"):
         texts += re.findall(r"(?:expected-error\S*\s*\{\{|CHECK\S*:)(.*)", path.read_text())
-    for path in {*(ROOT / "test").glob("*.py")} - {Path(__file__).resolve()}:
+    for path in {*(ROOT / "test").rglob("test_*.py")} - {Path(__file__).resolve()}:
         nodes = ast.walk(ast.parse(path.read_text()))
         texts += [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)]
     return "\n".join(re.sub(r"\\([^\w\s])", r"\1", text) for text in texts)

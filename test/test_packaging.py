@@ -76,7 +76,11 @@ class TestWheel:
     @pytest.mark.parametrize("folder", ["ragged_dialect", "passes", "lowering"])
     def test_every_module(self, wheel: Path, folder: str) -> None:
         prefix = "" if folder == "ragged_dialect" else "ragged_dialect/"
-        expected = {prefix + path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*.py")}
+        expected = {
+            prefix + path.relative_to(ROOT).as_posix()
+            for path in (ROOT / folder).rglob("*.py*")
+            if path.suffix in (".py", ".pyi")
+        }
         assert expected <= set(zipfile.ZipFile(wheel).namelist())
 
     def test_math_prelude(self, wheel: Path) -> None:

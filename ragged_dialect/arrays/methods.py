@@ -11,12 +11,12 @@ import numpy as np
 
 from ragged_dialect.arrays.convert.arrow_array import to_arrow
 from ragged_dialect.arrays.convert.awkward_array import to_awkward
-from ragged_dialect.arrays.convert.device import moved
 from ragged_dialect.arrays.convert.lists import nested_lists, text
 from ragged_dialect.arrays.convert.padded import to_padded
 from ragged_dialect.arrays.convert.pickled import reduced
 from ragged_dialect.arrays.convert.picture import picture
 from ragged_dialect.arrays.convert.torch_nested import to_torch_nested
+from ragged_dialect.arrays.convert.transfer import moved
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.components import components
 from ragged_dialect.arrays.core.storage import dtype_of

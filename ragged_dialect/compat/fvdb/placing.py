@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.arrays.convert.device import DEVICE, spelled
+from ragged_dialect.arrays.convert.transfer import DEVICE, spelled
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.errors import ArgumentError
 
