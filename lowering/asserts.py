@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import Op, arith, ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.check_conditions import evaluate
 
 
-def settle(module: Any) -> None:
+def settle(module: ir.Module) -> None:
     """What both lowerings of the checks start with. A `cf.assert` becomes a check: on its own it would
     end the process. In the body of a linalg op it is dropped, `ragged-insert-checks` has put one in front
     of it. A `ragged.guard` is dropped: what is behind a check has to stay there from here on."""
@@ -25,21 +25,21 @@ def settle(module: Any) -> None:
         op.erase()
 
 
-def factor_of(op: Any) -> int | None:
+def factor_of(op: Op) -> int | None:
     """The `factor` of an assert, None without one."""
     return op.attributes["factor"].value if "factor" in op.attributes else None
 
 
-def evaluate_assert(op: Any) -> list[Any]:
+def evaluate_assert(op: Op) -> list[Any]:
     """`evaluate` for a `ragged.assert_valid`."""
     return evaluate(op.attributes["kind"].value, list(op.operands), factor_of(op))
 
 
-def statement(op: Any) -> tuple[Any, ...]:
+def statement(op: Op) -> tuple[Any, ...]:
     """What an assert says: asserts with equal statements hold or fail together."""
     return op.attributes["kind"].value, factor_of(op), *op.operands
 
 
-def description(op: Any) -> Any:
+def description(op: Op) -> Any:
     """Kind, op and level of an assert, as an entry of the module's `ragged.checks`."""
     return ir.ArrayAttr.get([op.attributes[name] for name in ("kind", "op", "level")])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import arith, ir, memref, scf
+from ragged_dialect._mlir import Op, arith, ir, memref, scf
 from ragged_dialect.ir import build
 from ragged_dialect.lowering.exact_sums import SHORT, add_to_pair, loop_with_sums
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
@@ -37,7 +37,7 @@ class CascadeRaggedSums(RaggedPass):
 
     name: ClassVar[str] = "cascade-ragged-sums"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Op) -> None:
         """Rewrite the sums of every function."""
         for nest in sum_nests(op):
             found = _cut(nest)
@@ -46,7 +46,7 @@ class CascadeRaggedSums(RaggedPass):
                     _rewrite(nest, *found)
 
 
-def _rewrite(nest: SumNest, loop: Any, chunk: int) -> None:
+def _rewrite(nest: SumNest, loop: Op, chunk: int) -> None:
     if len(nest.loops) == 1:
         _carry(nest, chunk)
         return
@@ -61,7 +61,7 @@ def _carry(nest: SumNest, chunk: int) -> None:
     block = loop.regions[0].blocks[0]
     low, high = list(loop.operands)[:2]
 
-    def body(index: Any, carried: list[Any]) -> list[Any]:
+    def body(index: ir.Value, carried: list[Any]) -> list[Any]:
         induction_variable(loop).replace_all_uses_with(index)
         for one, value in zip(nest.sums, carried, strict=True):
             one.load.results[0].replace_all_uses_with(value)
@@ -106,7 +106,7 @@ def _along_memory(nest: SumNest) -> int:
     return SHORT * lanes * (1 if any(op.name.startswith("math.") for op in body) else 4)
 
 
-def _is_straight(op: Any, iv: Any) -> bool:
+def _is_straight(op: Op, iv: Any) -> bool:
     """Whether an access is to the same place, or the next, in every iteration."""
     if op.name not in ("memref.load", "memref.store"):
         return op.name == "scf.yield"
@@ -146,7 +146,7 @@ class _Cascade:
         shape = [self.sizes[loop] for loop in self.nest.parallel]
         return memref.alloca(ir.MemRefType.get(shape, one.element), [], [])
 
-    def rewrite(self, loop: Any, chunk: int) -> None:
+    def rewrite(self, loop: Op, chunk: int) -> None:
         """Cut a loop of the nest. Where it is the outermost, short sums do not touch the pairs, and the first and
         the last chunk do what else is done before and after all of them."""
         low, high = list(loop.operands)[:2]
@@ -191,7 +191,7 @@ class _Cascade:
 class _Place:
     """A sum in its buffer, and its pair."""
 
-    buffer: Any
+    buffer: ir.Value
     indices: list[Any]
     pair: tuple[Any, Any]
     at: list[Any]
@@ -203,7 +203,7 @@ class _Place:
         memref.store(build.constant(kind, 0.0), self.pair[1], self.at)
         memref.store(build.constant(kind, -0.0), self.buffer, self.indices)
 
-    def keep(self, first: Any = None, last: Any = None) -> None:
+    def keep(self, first: ir.Value = None, last: ir.Value = None) -> None:
         """Add the sum of a chunk, and start the next one. With conditions for the first and the last chunk, the pair
         starts from nothing, and its sum is what is left."""
         kind = self.buffer.type.element_type
@@ -222,7 +222,7 @@ class _Place:
         memref.store(memref.load(self.pair[0], self.at), self.buffer, self.indices)
 
 
-def _chunks(loop: Any, size: int, around: Any) -> Any:
+def _chunks(loop: Op, size: int, around: Any) -> Any:
     """Let a loop run in chunks, each of which is done by all of `around`; the loop over chunks."""
     low, high = list(loop.operands)[:2]
     with ir.InsertionPoint(around):
@@ -236,7 +236,7 @@ def _chunks(loop: Any, size: int, around: Any) -> Any:
     return outer.operation
 
 
-def _entry(op: Any) -> Any:
+def _entry(op: Op) -> Any:
     """The first op of the function."""
     while op.name != "func.func":
         op = op.parent

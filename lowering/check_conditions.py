@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ragged_dialect._mlir import arith, tensor
+from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.types import is_tensor
@@ -21,7 +21,7 @@ Case = Callable[[], tuple[Any, Mixed, Mixed, Mixed]]
 def first(count: Mixed, bad: Callable[[Any], Any]) -> Any:
     """The first i below `count` with bad(i), or -1."""
 
-    def body(i: Any, state: list[Any]) -> list[Any]:
+    def body(i: ir.Value, state: list[Any]) -> list[Any]:
         fresh = arith.andi(build.less(state[0], 0), bad(i))
         return [arith.select(fresh, i, state[0])]
 
@@ -49,11 +49,11 @@ def _whole(failed: Callable[[], Any], a: Callable[[], Mixed], b: Callable[[], Mi
     return lambda: (failed(), component, a(), b())
 
 
-def _size(x: Any) -> Mixed:
+def _size(x: ir.Value) -> Mixed:
     return shapes.dim(x, 0)
 
 
-def _at(x: Any, i: Any) -> Any:
+def _at(x: ir.Value, i: ir.Value) -> Any:
     """Entry of a vector, or the scalar itself."""
     return shapes.load(x, i) if is_tensor(x.type) else x
 
@@ -69,13 +69,13 @@ def _sizes(*operands: Any) -> Mixed:
 def _total(count: Mixed, length: Callable[[Any], Any]) -> Any:
     """The sum of lengths of at least 0, unsigned and never wrapped: that of four times 2**62 is not 0."""
 
-    def body(i: Any, state: list[Any]) -> list[Any]:
+    def body(i: ir.Value, state: list[Any]) -> list[Any]:
         return [build.add_unsigned(state[0], length(i))]
 
     return flow.for_loop(count, [build.value(0)], body, "add_unsigned")[0]
 
 
-def _offsets(offsets: Any, extent: Any, count: Any = None) -> list[Case]:
+def _offsets(offsets: ir.Value, extent: Any, count: Any = None) -> list[Case]:
     size = lambda: _size(offsets)  # noqa: E731
     parents = lambda: build.sub(_size(offsets), 1)  # noqa: E731
     end = lambda: shapes.load(offsets, parents())  # noqa: E731
@@ -87,7 +87,7 @@ def _offsets(offsets: Any, extent: Any, count: Any = None) -> list[Case]:
         _whole(lambda: build.unequal(shapes.load(offsets, 0), 0), lambda: shapes.load(offsets, 0), lambda: 0, 0)
     )
 
-    def pair(i: Any) -> tuple[Any, Any]:
+    def pair(i: ir.Value) -> tuple[Any, Any]:
         return shapes.load(offsets, build.add(i, 1)), shapes.load(offsets, i)
 
     cases.append(lambda: _component(parents(), lambda i: build.less(*pair(i)), pair)())
@@ -95,27 +95,27 @@ def _offsets(offsets: Any, extent: Any, count: Any = None) -> list[Case]:
     return cases
 
 
-def _cell(matrix: Any, row: Any, column: Mixed) -> Any:
+def _cell(matrix: Any, row: ir.Value, column: Mixed) -> Any:
     return build.to_index(tensor.extract(matrix, [build.value(row), build.value(column)]))
 
 
-def _row_count(matrix: Any, lengths: Any, count: Any) -> Case:
+def _row_count(matrix: Any, lengths: ir.Value, count: Any) -> Case:
     wanted = (
         (lambda: _size(lengths)) if is_tensor(lengths.type) else (lambda: _size(matrix) if count is None else count)
     )
     return _whole(lambda: build.unequal(_size(matrix), wanted()), wanted, lambda: _size(matrix))
 
 
-def _rows(matrix: Any, lengths: Any, count: Any = None) -> list[Case]:
+def _rows(matrix: Any, lengths: ir.Value, count: Any = None) -> list[Case]:
     columns = lambda: shapes.dim(matrix, 1)  # noqa: E731
     last = lambda i: _cell(matrix, i, build.sub(columns(), 1))  # noqa: E731
 
-    def decreasing(i: Any) -> Any:
+    def decreasing(i: ir.Value) -> Any:
         return first(
             build.sub(columns(), 1), lambda k: build.less(_cell(matrix, i, build.add(k, 1)), _cell(matrix, i, k))
         )
 
-    def pair(i: Any) -> tuple[Any, Any]:
+    def pair(i: ir.Value) -> tuple[Any, Any]:
         k = decreasing(i)
         return _cell(matrix, i, build.add(k, 1)), _cell(matrix, i, k)
 
@@ -133,13 +133,13 @@ def _rows(matrix: Any, lengths: Any, count: Any = None) -> list[Case]:
     ]
 
 
-def _row_lengths(matrix: Any, lengths: Any, count: Any = None) -> list[Case]:
+def _row_lengths(matrix: Any, lengths: ir.Value, count: Any = None) -> list[Case]:
     columns = lambda: shapes.dim(matrix, 1)  # noqa: E731
 
-    def negative(i: Any) -> Any:
+    def negative(i: ir.Value) -> Any:
         return first(columns(), lambda k: build.less(_cell(matrix, i, k), 0))
 
-    def total(i: Any) -> Any:
+    def total(i: ir.Value) -> Any:
         return _total(columns(), lambda k: _cell(matrix, i, k))
 
     rows = lambda: _size(matrix)  # noqa: E731
@@ -156,16 +156,16 @@ def _row_lengths(matrix: Any, lengths: Any, count: Any = None) -> list[Case]:
     ]
 
 
-def _negative(vector: Any) -> Case:
+def _negative(vector: ir.Value) -> Case:
     """A case for the first negative entry of a vector."""
 
-    def entry(i: Any) -> tuple[Mixed, Mixed]:
+    def entry(i: ir.Value) -> tuple[Mixed, Mixed]:
         return shapes.load(vector, i), 0
 
     return lambda: _component(_size(vector), lambda i: build.less(shapes.load(vector, i), 0), entry)()
 
 
-def _lengths(lengths: Any, extent: Any, count: Any = None) -> list[Case]:
+def _lengths(lengths: ir.Value, extent: Any, count: Any = None) -> list[Case]:
     size = lambda: _size(lengths)  # noqa: E731
     wanted = (lambda: count) if count is not None else size
 
@@ -182,7 +182,7 @@ def _lengths(lengths: Any, extent: Any, count: Any = None) -> list[Case]:
     ]
 
 
-def _windows(starts: Any, lengths: Any, extent: Any, count: Any = None) -> list[Case]:
+def _windows(starts: ir.Value, lengths: ir.Value, extent: Any, count: Any = None) -> list[Case]:
     size = lambda: _size(starts)  # noqa: E731
     wanted = (lambda: count) if count is not None else size
     stop = lambda i: build.capped(build.add_unsigned(shapes.load(starts, i), shapes.load(lengths, i)))  # noqa: E731
@@ -204,8 +204,8 @@ def _windows(starts: Any, lengths: Any, extent: Any, count: Any = None) -> list[
     ]
 
 
-def _index(index: Any, bound: Any) -> list[Case]:
-    def outside(i: Any) -> Any:
+def _index(index: ir.Value, bound: Any) -> list[Case]:
+    def outside(i: ir.Value) -> Any:
         x = _at(index, i)
         return arith.ori(build.less(x, 0), build.at_least(x, _at(bound, i)))
 
@@ -224,7 +224,7 @@ def _each(operands: list[Any], bad: Callable[[Any], Any], values: Callable[[Any]
     return case
 
 
-def _range(lo: Any, hi: Any, bound: Any) -> list[Case]:
+def _range(lo: ir.Value, hi: ir.Value, bound: Any) -> list[Case]:
     operands = [lo, hi, bound]
     vectors = [x for x in operands if is_tensor(x.type)]
 
@@ -246,13 +246,13 @@ def _range(lo: Any, hi: Any, bound: Any) -> list[Case]:
 
 
 def _against(predicate: Callable[[Any, int], Any]) -> Callable[[Any, int], list[Case]]:
-    def cases(x: Any, factor: int) -> list[Case]:
+    def cases(x: ir.Value, factor: int) -> list[Case]:
         return [_each([x], lambda i: predicate(_at(x, i), factor), lambda i: (_at(x, i), factor))]
 
     return cases
 
 
-def _remains(x: Any, factor: int) -> Any:
+def _remains(x: ir.Value, factor: int) -> Any:
     return build.unequal(arith.remsi(build.value(x), build.value(factor)), 0)
 
 
@@ -260,15 +260,15 @@ def _equal(extent: Any, wanted: Any) -> list[Case]:
     return [_whole(lambda: build.unequal(extent, wanted), lambda: extent, lambda: wanted)]
 
 
-def _holds(condition: Any) -> list[Case]:
+def _holds(condition: ir.Value) -> list[Case]:
     return [_whole(lambda: build.equal(condition, 0), lambda: 0, lambda: 0)]
 
 
-def _covers(extent: Any, lengths: Any) -> list[Case]:
+def _covers(extent: Any, lengths: ir.Value) -> list[Case]:
     return [_each([lengths], lambda i: build.less(extent, _at(lengths, i)), lambda i: (extent, _at(lengths, i)))]
 
 
-def _conform(a: Any, b: Any) -> list[Case]:
+def _conform(a: ir.Value, b: ir.Value) -> list[Case]:
     if not is_tensor(a.type) or not is_tensor(b.type):
         return [_whole(lambda: build.unequal(a, b), lambda: a, lambda: b)]
     return [

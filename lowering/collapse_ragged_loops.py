@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect._mlir import DYNAMIC, Op, ir
 from ragged_dialect.generic import indexing_maps, iterator_kinds, without_body
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.passes.base import RaggedPass
@@ -32,11 +32,11 @@ class CollapseRaggedLoops(RaggedPass):
     name: ClassVar[str] = "collapse-ragged-loops"
     flat: bool = False
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Op) -> None:
         """Collapse the loops of every op of a module."""
         found: list[Any] = []
 
-        def visit(inner: Any) -> Any:
+        def visit(inner: Op) -> Any:
             if self.flat and inner.name == "scf.forall":
                 return ir.WalkResult.SKIP
             if inner.name in _NAMES and not inner.results:
@@ -49,7 +49,7 @@ class CollapseRaggedLoops(RaggedPass):
                 pass
 
 
-def _collapse_once(op: Any) -> Any:
+def _collapse_once(op: Op) -> Any:
     """Collapse one pair of loops; the new op, None when there is none."""
     maps = indexing_maps(op)
     if _has_index(op):
@@ -62,22 +62,22 @@ def _collapse_once(op: Any) -> Any:
     return None
 
 
-def _has_index(op: Any) -> bool:
+def _has_index(op: Op) -> bool:
     return any(inner.operation.name == "linalg.index" for inner in op.regions[0].blocks[0].operations)
 
 
-def _alike(op: Any, loop: int) -> bool:
+def _alike(op: Op, loop: int) -> bool:
     kinds = _kinds(op)
     return kinds[loop] == kinds[loop + 1]
 
 
-def _kinds(op: Any) -> tuple[str, ...]:
+def _kinds(op: Op) -> tuple[str, ...]:
     if op.name == "linalg.generic":
         return iterator_kinds(op)
     return ("parallel",) * indexing_maps(op)[0].n_dims
 
 
-def _pair(map_: Any, x: Any, loop: int) -> int | None:
+def _pair(map_: Any, x: ir.Value, loop: int) -> int | None:
     """Dim where loops (loop, loop + 1) index a contiguous pair of dims; -1 when neither is used;
     None when they cannot be collapsed."""
     uses = [k for k, e in enumerate(map_.results) if expr_uses(e, loop) or expr_uses(e, loop + 1)]
@@ -92,7 +92,7 @@ def _pair(map_: Any, x: Any, loop: int) -> int | None:
     return uses[0] if _contiguous(x.type, uses[0]) else None
 
 
-def _contiguous(type_: Any, dim: int) -> bool:
+def _contiguous(type_: ir.Type, dim: int) -> bool:
     extents = type_.shape[dim], type_.shape[dim + 1]
     if DYNAMIC not in extents and extents[0] * extents[1] >= 2**63:  # a type has no such extent
         return False
@@ -103,7 +103,7 @@ def _contiguous(type_: Any, dim: int) -> bool:
     return DYNAMIC not in (inner, strides[dim], strides[dim + 1]) and strides[dim] == inner * strides[dim + 1]
 
 
-def _rebuild(op: Any, maps: list[Any], places: list[Any], loop: int) -> Any:
+def _rebuild(op: Op, maps: list[Any], places: list[Any], loop: int) -> Any:
     operands = [_joined(x, p) for x, p in zip(op.operands, places, strict=True)]
     rank = maps[0].n_dims - 1
     shifted = [ir.AffineDimExpr.get(k if k <= loop else k - 1) for k in range(rank + 1)]
@@ -120,7 +120,7 @@ def _rebuild(op: Any, maps: list[Any], places: list[Any], loop: int) -> Any:
     return made
 
 
-def _joined(x: Any, place: int) -> Any:
+def _joined(x: ir.Value, place: int) -> Any:
     """The buffer with a pair of dims collapsed."""
     if place < 0:
         return x
@@ -136,7 +136,7 @@ def _joined(x: Any, place: int) -> Any:
     ).result
 
 
-def _joined_type(type_: Any, place: int) -> Any:
+def _joined_type(type_: ir.Type, place: int) -> Any:
     shape = list(type_.shape)
     strides, offset = type_.get_strides_and_offset()
     a, b = shape[place], shape[place + 1]

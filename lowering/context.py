@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from typing import Any
 
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.ir import shapes
 from ragged_dialect.layout import Layout
 from ragged_dialect.lowering.parts import Parts
@@ -23,7 +24,7 @@ class Lowering:
         self.forall: Any = None
         self.dead: list[Any] = []
 
-    def parts(self, value: Any) -> Parts:
+    def parts(self, value: ir.Value) -> Parts:
         """Parts of a value; a dense tensor is its own only part."""
         if value in self.map:
             return self.map[value]
@@ -55,7 +56,7 @@ class Lowering:
             forall, self.forall = self.forall, None
             forall.close()
 
-    def is_pending(self, value: Any) -> bool:
+    def is_pending(self, value: ir.Value) -> bool:
         """Whether a value comes from the open forall."""
         parts = self.map.get(value)
         return parts is not None and parts.pending is not None
@@ -75,6 +76,6 @@ class Lowering:
         parts.held = new
         old.replace_all_uses_with(new)
 
-    def erase_later(self, op: Any) -> None:
+    def erase_later(self, op: Op) -> None:
         """Erase an op of the ragged program at the end."""
         self.dead.append(op)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import arith, func, ir
+from ragged_dialect._mlir import Op, arith, func, ir
 from ragged_dialect.ir import build
 from ragged_dialect.lowering.asserts import description, evaluate_assert, settle, statement
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -38,7 +38,7 @@ class ConvertRaggedChecksToCalls(RaggedPass):
 
     name: ClassVar[str] = "convert-ragged-checks-to-calls"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Op) -> None:
         """Lower the asserts of every function of a module."""
         settle(op)
         checks: list[Any] = []
@@ -54,7 +54,7 @@ class ConvertRaggedChecksToCalls(RaggedPass):
             raise PassFailure(op, "expected no ragged type or op from here on, got those named above")
 
 
-def _lower_block(block: Any, checks: list[Any], held: frozenset[Any]) -> None:
+def _lower_block(block: ir.Block, checks: list[Any], held: frozenset[Any]) -> None:
     for op in list(block.operations):
         op = op.operation
         if op.name == "ragged.assert_valid":
@@ -69,7 +69,7 @@ def _lower_block(block: Any, checks: list[Any], held: frozenset[Any]) -> None:
                 _lower_block(inner, checks, held)
 
 
-def _report(op: Any, checks: list[Any]) -> None:
+def _report(op: Op, checks: list[Any]) -> None:
     record = evaluate_assert(op)
     checks.append(description(op))
     failed = build.at_least(record[0], 0)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import DYNAMIC, arith, ir, scf
+from ragged_dialect._mlir import DYNAMIC, Op, arith, ir, scf
 from ragged_dialect.ir import build, clone, shapes
 from ragged_dialect.lowering.asserts import description, evaluate_assert, settle, statement
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -45,7 +45,7 @@ class ConvertRaggedChecksToScf(RaggedPass):
 
     name: ClassVar[str] = "convert-ragged-checks-to-scf"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Op) -> None:
         """Lower the asserts of every function of a module."""
         settle(op)
         functions = [f.operation for f in op.regions[0].blocks[0].operations if f.operation.name == "func.func"]
@@ -67,7 +67,7 @@ class _State:
         self.checked = checked
         self.checks: list[Any] = []
 
-    def number(self, op: Any) -> int:
+    def number(self, op: Op) -> int:
         """Number of a check, from 1."""
         self.checks.append(description(op))
         return len(self.checks)
@@ -82,7 +82,7 @@ def _checked_functions(functions: list[Any]) -> set[str]:
         checked = found
 
 
-def _has_checks(op: Any, checked: set[str]) -> bool:
+def _has_checks(op: Op, checked: set[str]) -> bool:
     """Whether an op is a check, or has one inside."""
     if op.name == "ragged.assert_valid":
         return True
@@ -96,7 +96,7 @@ def _has_checks(op: Any, checked: set[str]) -> bool:
     )
 
 
-def _lower_function(state: _State, function: Any) -> None:
+def _lower_function(state: _State, function: Op) -> None:
     type_ = ir.TypeAttr(function.attributes["function_type"]).value
     status = [build.i64()] * STATUS
     function.attributes["function_type"] = ir.TypeAttr.get(
@@ -111,12 +111,12 @@ def _lower_function(state: _State, function: Any) -> None:
         _lower_block(state, block, zeros)
 
 
-def _zeros(block: Any) -> list[Any]:
+def _zeros(block: ir.Block) -> list[Any]:
     with ir.InsertionPoint.at_block_begin(block):
         return _good()
 
 
-def _lower_block(state: _State, block: Any, good: list[Any], held: frozenset[Any] = frozenset()) -> None:
+def _lower_block(state: _State, block: ir.Block, good: list[Any], held: frozenset[Any] = frozenset()) -> None:
     """Lower the checks of a block whose terminator gets a status in front of its operands. `held`
     are the checks that hold where the block runs."""
     operations = [op.operation for op in block.operations]
@@ -144,7 +144,7 @@ def _run_of_checks(operations: list[Any]) -> list[Any]:
     return found
 
 
-def _lower_run(state: _State, block: Any, checks: list[Any], good: list[Any], held: frozenset[Any]) -> None:
+def _lower_run(state: _State, block: ir.Block, checks: list[Any], good: list[Any], held: frozenset[Any]) -> None:
     """One guard for all checks of a run: nested guards of tensors take bufferization a time that
     doubles with every one."""
     status = None
@@ -165,7 +165,7 @@ def _lower_run(state: _State, block: Any, checks: list[Any], good: list[Any], he
     _lower_block(state, block, good, held)
 
 
-def _lower_check(state: _State, op: Any, before: list[Any] | None) -> list[Any]:
+def _lower_check(state: _State, op: Op, before: list[Any] | None) -> list[Any]:
     """The status of a check, evaluated only when the checks before it hold."""
     with ir.InsertionPoint(op), op.location:
         if before is None:
@@ -179,14 +179,14 @@ def _lower_check(state: _State, op: Any, before: list[Any] | None) -> list[Any]:
     return list(guard.results)
 
 
-def _evaluate(state: _State, op: Any) -> list[Any]:
+def _evaluate(state: _State, op: Op) -> list[Any]:
     record = evaluate_assert(op)
     failed = build.at_least(record[0], 0)
     number = arith.select(failed, build.constant(build.i64(), state.number(op)), build.constant(build.i64(), 0))
     return [number, *(build.to_i64(x) for x in record)]
 
 
-def _finish(block: Any, status: list[Any]) -> None:
+def _finish(block: ir.Block, status: list[Any]) -> None:
     """Put the status in front of the terminator's operands."""
     terminator = _terminator(block)
     with ir.InsertionPoint(terminator), terminator.location:
@@ -196,7 +196,7 @@ def _finish(block: Any, status: list[Any]) -> None:
     terminator.erase()
 
 
-def _with_status(op: Any, operands: list[Any], regions: int) -> Any:
+def _with_status(op: Op, operands: list[Any], regions: int) -> Any:
     """The op with status results in front, in place; returns the new op."""
     made = ir.Operation.create(
         op.name,
@@ -210,12 +210,12 @@ def _with_status(op: Any, operands: list[Any], regions: int) -> Any:
     return made
 
 
-def _lower_call(state: _State, op: Any) -> list[Any]:
+def _lower_call(state: _State, op: Op) -> list[Any]:
     made = _with_status(op, list(op.operands), 0)
     return list(made.results)[:STATUS]
 
 
-def _lower_if(state: _State, op: Any) -> list[Any]:
+def _lower_if(state: _State, op: Op) -> list[Any]:
     made = _with_status(op, list(op.operands), 2)
     for source, target in zip(op.regions, made.regions, strict=True):
         _take_blocks(source, target)
@@ -228,12 +228,12 @@ def _lower_if(state: _State, op: Any) -> list[Any]:
     return list(made.results)[:STATUS]
 
 
-def _take_blocks(source: Any, target: Any) -> None:
+def _take_blocks(source: ir.Value, target: ir.Value) -> None:
     for block in list(source.blocks):
         block.append_to(target)
 
 
-def _lower_for(state: _State, op: Any) -> list[Any]:
+def _lower_for(state: _State, op: Op) -> list[Any]:
     """The status is carried: after a failure the loop does nothing."""
     low, high, step, *inits = op.operands
     made = _with_status(op, [low, high, step, *_good(), *inits], 1)
@@ -244,7 +244,7 @@ def _lower_for(state: _State, op: Any) -> list[Any]:
     return list(made.results)[:STATUS]
 
 
-def _lower_while(state: _State, op: Any) -> list[Any]:
+def _lower_while(state: _State, op: Op) -> list[Any]:
     """The status is carried, and is good wherever the body runs: after a failure there or in the
     condition the condition is false."""
     made = _with_status(op, [*_good(), *op.operands], 2)
@@ -269,7 +269,7 @@ def _good() -> list[Any]:
     return [build.constant(build.i64(), 0)] * STATUS
 
 
-def _with_carried_status(source: Any, target: Any, at: int) -> tuple[Any, list[Any]]:
+def _with_carried_status(source: ir.Value, target: ir.Value, at: int) -> tuple[Any, list[Any]]:
     """The block of a loop with a status among its arguments, still empty, and that status. What the
     old block holds uses the new arguments."""
     old = list(source.blocks[0].arguments)
@@ -282,7 +282,7 @@ def _with_carried_status(source: Any, target: Any, at: int) -> tuple[Any, list[A
     return block, status
 
 
-def _run_while_good(state: _State, source: Any, status: list[Any], otherwise: list[Any]) -> Any:
+def _run_while_good(state: _State, source: ir.Value, status: list[Any], otherwise: list[Any]) -> Any:
     """The ops of a region in an scf.if that gives their status and what they yield, or the status at
     hand and `otherwise`."""
     fine = build.equal(status[0], 0)
@@ -294,14 +294,14 @@ def _run_while_good(state: _State, source: Any, status: list[Any], otherwise: li
     return guard
 
 
-def _move(source: Any, target: Any) -> None:
+def _move(source: ir.Value, target: ir.Value) -> None:
     """Move the ops of a block to the end of another."""
     for inner in list(source.operations):
         inner.operation.detach_from_parent()
         target.append(inner)
 
 
-def _terminator(block: Any) -> Any:
+def _terminator(block: ir.Block) -> Any:
     return list(block.operations)[-1].operation
 
 
@@ -313,14 +313,14 @@ _LOWERED: dict[str, Callable[[_State, Any], list[Any]]] = {
 }
 
 
-def _lowered(op: Any) -> Callable[[_State, Any], list[Any]]:
+def _lowered(op: Op) -> Callable[[_State, Any], list[Any]]:
     if op.name not in _LOWERED:
         names = ", ".join(_LOWERED)
         raise PassFailure(op, f"expected checks in {names} only, got one in '{op.name}'")
     return _LOWERED[op.name]
 
 
-def _guard(state: _State, block: Any, op: Any, status: list[Any], held: frozenset[Any]) -> None:
+def _guard(state: _State, block: ir.Block, op: Op, status: list[Any], held: frozenset[Any]) -> None:
     """Everything after `op` moves into an scf.if that runs when the status is good; `op` is erased."""
     operations = list(block.operations)
     at = next(k for k, o in enumerate(operations) if o.operation == op)
@@ -344,7 +344,7 @@ def _guard(state: _State, block: Any, op: Any, status: list[Any], held: frozense
     _lower_block(state, guard.then_block, status, held)
 
 
-def _nothing(type_: Any, failure: Any) -> Any:
+def _nothing(type_: ir.Type, failure: Any) -> Any:
     """A value that nobody reads: an empty tensor, or zero.
 
     The extents are 0 in a way that no folder sees (the number of a failed check is above 0): with a

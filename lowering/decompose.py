@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import arith, ir, math
+from ragged_dialect._mlir import Op, arith, ir, math
 from ragged_dialect.generic import generic
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.lowering.combiners import neutral
@@ -16,7 +16,7 @@ from ragged_dialect.sources import Source
 from ragged_dialect.types import DYNAMIC, shape_of, tensor_type
 
 
-def empty_without(x: Any, dim: int, element: Any) -> Any:
+def empty_without(x: ir.Value, dim: int, element: ir.Type) -> Any:
     """An uninitialised tensor with the structure of `x` without a dim."""
     shape = shape_of(x.type).reduce(frozenset({dim}))
     kept = [d for d in range(len(x.type.shape)) if d != dim]
@@ -28,13 +28,13 @@ def empty_without(x: Any, dim: int, element: Any) -> Any:
     return builders.empty([x], result, likes, extents)
 
 
-def _extent(x: Any, dim: int) -> Any:
+def _extent(x: ir.Value, dim: int) -> Any:
     """Extent of a dense dim; of the outer part of a split plain dim the number of tiles."""
     size = x.type.shape[dim]
     return size if size != DYNAMIC else shapes.dim(x, dim)
 
 
-def decompose_softmax(op: Any, recompute: bool) -> None:
+def decompose_softmax(op: Op, recompute: bool) -> None:
     """Replace linalg.softmax; short floats compute in f32 and round once. With `recompute` the exponentials
     are computed again for the product; else they are stored in between."""
     source, target = op.operands
@@ -47,8 +47,8 @@ def decompose_softmax(op: Any, recompute: bool) -> None:
 class _Softmax:
     """Softmax of `source` along a dim into a tensor like `target`."""
 
-    source: Any
-    target: Any
+    source: ir.Value
+    target: ir.Value
     dim: int
 
     @property
@@ -98,13 +98,13 @@ class _Softmax:
             lambda a: arith.mulf(self._power(a[0], a[1]), a[2]),
         )
 
-    def _widened(self, x: Any) -> Any:
+    def _widened(self, x: ir.Value) -> Any:
         return arith.extf(self.wide, x) if x.type != self.wide else x
 
     def _filled(self, kind: str) -> Any:
         return shapes.fill(neutral(kind, self.wide), empty_without(self.source, self.dim, self.wide))
 
-    def _power(self, x: Any, top: Any) -> Any:
+    def _power(self, x: ir.Value, top: Any) -> Any:
         return math.exp(arith.subf(self._widened(x), top))
 
     def _reduced(self, ins: list[Any], outs: list[Any], maps: list[Any], body: Callable[[list[Any]], Any]) -> Any:
@@ -119,7 +119,7 @@ class _Softmax:
 
         return self._reduced([self.source], [self._filled("max")], list(self.maps), larger)[0]
 
-    def _inverse(self, total: Any) -> Any:
+    def _inverse(self, total: ir.Value) -> Any:
         one, small = build.constant(self.wide, 1.0), ir.AffineMap.get_identity(self.rank - 1)
         out = empty_without(self.source, self.dim, self.wide)
         kinds = ["parallel"] * (self.rank - 1)
@@ -135,7 +135,7 @@ class _Softmax:
         return generic(ins, [empty_like(self.target, element)], maps, ["parallel"] * self.rank, rounded).result
 
 
-def empty_like(x: Any, element: Any) -> Any:
+def empty_like(x: ir.Value, element: ir.Type) -> Any:
     """An uninitialised tensor of another element type with the structure of `x`."""
     shape = shape_of(x.type)
     if shape.layout.is_dense:

@@ -27,7 +27,7 @@ def empty_parts(
     sources: Sequence[Source | None],
     shape: RaggedShape,
     extents: Sequence[Any],
-    element: Any,
+    element: ir.Type,
 ) -> Parts:
     """Uninitialised storage whose levels come from the likes; `extents` are those of the dense dims
     that have no source and are dynamic."""
@@ -64,7 +64,7 @@ class _Empty:
                 dense[dim] = self.likes[source.like].extent(source.level) if static is None else static
         return dense
 
-    def make(self, element: Any) -> Parts:
+    def make(self, element: ir.Type) -> Parts:
         """The parts, with storage of an element type."""
         layout = self.shape.layout
         sizes = [
@@ -234,7 +234,7 @@ class _Empty:
             if len(fixed) == levels:
                 return body(fixed, state)
 
-            def inner(i: Any, carried: list[Any]) -> list[Any]:
+            def inner(i: ir.Value, carried: list[Any]) -> list[Any]:
                 with self.ctx.scope():
                     return visit([*fixed, i], carried)
 

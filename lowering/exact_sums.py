@@ -17,7 +17,7 @@ Body = Callable[[Any, list[Any]], list[Any]]
 """The body of a loop: its index and what it carries, to what it carries on."""
 
 
-def add_to_pair(high: Any, low: Any, x: Any) -> tuple[Any, Any]:
+def add_to_pair(high: ir.Value, low: ir.Value, x: ir.Value) -> tuple[Any, Any]:
     """(high, low) + x, where low is what rounding left out of high: Knuth's exact sum, then Dekker's
     normalisation, as precise as twice the digits. Infinities and nan are what plain sums give."""
     total = arith.addf(high, x)
@@ -31,7 +31,7 @@ def add_to_pair(high: Any, low: Any, x: Any) -> tuple[Any, Any]:
 
 
 def loop_with_sums(
-    low: Any, step: int, high: Any, inits: Sequence[Any], sums: Sequence[int], body: Body, chunk: int = SHORT
+    low: ir.Value, step: int, high: ir.Value, inits: Sequence[Any], sums: Sequence[int], body: Body, chunk: int = SHORT
 ) -> list[Any]:
     """`flow.strided` in chunks of iterations. `sums` are the numbers of what is carried that is a sum of floats: it is
     kept in pairs from one chunk to the next."""
@@ -41,7 +41,7 @@ def loop_with_sums(
     zeros = [build.constant(inits[k].type, 0.0) for k in sums for _ in range(2)]
     low, high = build.value(low), build.value(high)
 
-    def part(first: Any, carried: list[Any]) -> list[Any]:
+    def part(first: ir.Value, carried: list[Any]) -> list[Any]:
         end = arith.minsi(arith.addi(first, size), high)
         found, pairs = flow.strided(first, step, end, carried[:count], body), carried[count:]
 

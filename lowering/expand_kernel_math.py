@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import arith, ir, math
+from ragged_dialect._mlir import Op, arith, ir, math
 from ragged_dialect.lowering.gpu.device_modules import device_ops
 from ragged_dialect.lowering.gpu.power import call_power
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -41,7 +41,7 @@ class ExpandKernelMath(RaggedPass):
 
     name: ClassVar[str] = "expand-kernel-math"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Op) -> None:
         """Expand in every gpu.module of a module."""
         for found in device_ops(op, _EXPANSIONS.__contains__):
             kind = found.operands[0].type
@@ -59,7 +59,7 @@ def _intrinsic(name: str, operand: Any, flag: str | None = None) -> Any:
     return ir.Operation.create(name, results=[operand.type], operands=[operand], attributes=attributes).result
 
 
-def _integer(op: Any) -> list[Any]:
+def _integer(op: Op) -> list[Any]:
     name, flag = _INTEGER[op.name]
     value = op.operands[0]
     if not isinstance(value.type, ir.IndexType):
@@ -68,51 +68,51 @@ def _integer(op: Any) -> list[Any]:
     return [arith.index_cast(value.type, _intrinsic(name, wide, flag))]
 
 
-def _trunc(op: Any) -> list[Any]:
+def _trunc(op: Op) -> list[Any]:
     value = op.operands[0]
     if isinstance(value.type, (ir.F32Type, ir.F64Type)):
         return [_intrinsic("llvm.intr.trunc", value)]
     return [arith.truncf(value.type, _intrinsic("llvm.intr.trunc", arith.extf(ir.F32Type.get(), value)))]
 
 
-def _clampf(op: Any) -> list[Any]:
+def _clampf(op: Op) -> list[Any]:
     value, low, high = op.operands
     return [arith.minimumf(arith.maximumf(value, low), high)]
 
 
-def _sincos(op: Any) -> list[Any]:
+def _sincos(op: Op) -> list[Any]:
     return [math.sin(op.operands[0]), math.cos(op.operands[0])]
 
 
-def _isnan(op: Any) -> list[Any]:
+def _isnan(op: Op) -> list[Any]:
     return [arith.cmpf(arith.CmpFPredicate.UNO, op.operands[0], op.operands[0])]
 
 
-def _magnitude(op: Any, predicate: Any, bound: float) -> Any:
+def _magnitude(op: Op, predicate: Any, bound: float) -> Any:
     value = math.absf(op.operands[0])
     return arith.cmpf(predicate, value, arith.constant(value.type, bound))
 
 
-def _isinf(op: Any) -> list[Any]:
+def _isinf(op: Op) -> list[Any]:
     return [_magnitude(op, arith.CmpFPredicate.OEQ, constants.inf)]
 
 
-def _isfinite(op: Any) -> list[Any]:
+def _isfinite(op: Op) -> list[Any]:
     return [_magnitude(op, arith.CmpFPredicate.OLT, constants.inf)]
 
 
-def _isnormal(op: Any) -> list[Any]:
+def _isnormal(op: Op) -> list[Any]:
     above = _magnitude(op, arith.CmpFPredicate.OGE, _SMALLEST_NORMAL[str(op.operands[0].type)])
     return [arith.andi(above, _isfinite(op)[0])]
 
 
-def _ipowi(op: Any) -> list[Any]:
+def _ipowi(op: Op) -> list[Any]:
     i64 = ir.IntegerType.get_signless(64)
     power = call_power(op, "i64", *(_resized(v, i64) for v in op.operands))
     return [_resized(power, op.results[0].type)]
 
 
-def _fpowi(op: Any) -> list[Any]:
+def _fpowi(op: Op) -> list[Any]:
     base, exponent = op.operands
     f64 = ir.F64Type.get()
     if base.type == f64 and exponent.type.width <= 32:
@@ -122,7 +122,7 @@ def _fpowi(op: Any) -> list[Any]:
     return [power if base.type == f64 else arith.truncf(base.type, power)]
 
 
-def _resized(value: Any, kind: Any) -> Any:
+def _resized(value: ir.Value, kind: Any) -> Any:
     """A signed integer in another integer type, or index."""
     if value.type == kind:
         return value

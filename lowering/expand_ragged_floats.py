@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import Op, arith, ir
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering.host_cpu import host_has, is_x86
 from ragged_dialect.lowering.math_emitter import Bits, Emitter, Number
@@ -50,7 +50,7 @@ class ExpandRaggedFloats(RaggedPass):
     name: ClassVar[str] = "expand-ragged-floats"
     half: str = "auto"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Op) -> None:
         if self.half not in HALVES:
             raise PassFailure(op, f"expected half to be one of {', '.join(HALVES)}, got {self.half}")
         soft = self.half == "soft" or (self.half == "auto" and not has_halves())
@@ -62,13 +62,13 @@ class ExpandRaggedFloats(RaggedPass):
                 _rewrite(inner, soft)
 
 
-def _values(op: Any) -> list[Any]:
+def _values(op: Op) -> list[Any]:
     """What an op defines; a mere argument is rounded on its way too."""
     blocks = [block for region in op.regions for block in region.blocks]
     return [*op.results, *(argument for block in blocks for argument in block.arguments)]
 
 
-def _rewrite(op: Any, soft: bool) -> None:
+def _rewrite(op: Op, soft: bool) -> None:
     if "fastmath" in op.attributes:
         del op.attributes["fastmath"]
     value = _expanded(op, soft)
@@ -77,7 +77,7 @@ def _rewrite(op: Any, soft: bool) -> None:
         op.erase()
 
 
-def _expanded(op: Any, soft: bool) -> Any | None:
+def _expanded(op: Op, soft: bool) -> Any | None:
     """The value of a conversion made by other ops; None where the processor has it."""
     source, target = op.operands[0].type, op.results[0].type
     emitter = Emitter(op)
@@ -116,7 +116,7 @@ def _to_half(x: Number, kind: Any) -> Any:
     return emitter.plain(arith.bitcast, kind, short)
 
 
-def _from_half(emitter: Emitter, value: Any) -> Number:
+def _from_half(emitter: Emitter, value: ir.Value) -> Number:
     """An f16 as f32: the factor 2^112 moves the exponent to its place, subnormals too."""
     short = emitter.plain(arith.bitcast, ir.IntegerType.get_signless(16), value)
     bits = Bits(emitter, emitter.plain(arith.extui, ir.IntegerType.get_signless(32), short))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import arith, ir, math
+from ragged_dialect._mlir import Op, arith, ir, math
 from ragged_dialect.lowering import math_erf, math_exponential, math_logarithm, math_trigonometry
 from ragged_dialect.lowering.loop_annotations import LOOP
 from ragged_dialect.lowering.math_emitter import Emitter, Number
@@ -87,7 +87,7 @@ class ExpandRaggedMath(RaggedPass):
     name: ClassVar[str] = "expand-ragged-math"
     isa: str = "auto"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Op) -> None:
         if self.isa != "auto" and self.isa not in VECTOR_ISAS:
             raise PassFailure(op, f"expected isa to be auto or one of {', '.join(VECTOR_ISAS)}, got {self.isa}")
         library = MathLibrary(op, self.isa)
@@ -99,7 +99,7 @@ class ExpandRaggedMath(RaggedPass):
         library.keep_variants()
 
 
-def _math_ops(op: Any) -> Iterator[Any]:
+def _math_ops(op: Op) -> Iterator[Any]:
     """The math ops below `op`, in order, GPU modules left out."""
     for region in op.regions:
         for block in region.blocks:
@@ -110,7 +110,7 @@ def _math_ops(op: Any) -> Iterator[Any]:
                     yield from _math_ops(inner.operation)
 
 
-def _is_short(loop: Any) -> bool:
+def _is_short(loop: Op) -> bool:
     """Whether a loop has fewer iterations than LLVM takes for worth a vector, and nothing in it that does not
     fit one."""
     low, high, step = (constant_int(x) for x in list(loop.operands)[:3])
@@ -120,7 +120,7 @@ def _is_short(loop: Any) -> bool:
     return all(name.startswith("arith.") or name in _ACCESSES for name in body)
 
 
-def _expand(op: Any, library: MathLibrary) -> None:
+def _expand(op: Op, library: MathLibrary) -> None:
     name, emitter = op.operation.name, Emitter(op)
     if name == "math.sincos":
         _replace(op, [_compute(f"math.{part}", op, emitter, library) for part in ("sin", "cos")])
@@ -134,18 +134,18 @@ def _expand(op: Any, library: MathLibrary) -> None:
         _replace(op, [_compute(name, op, emitter, library)])
 
 
-def _replace(op: Any, values: list[Any]) -> None:
+def _replace(op: Op, values: list[Any]) -> None:
     for result, value in zip(op.results, values, strict=True):
         result.replace_all_uses_with(value)
     op.operation.erase()
 
 
-def _width(op: Any) -> int:
+def _width(op: Op) -> int:
     kind = op.operands[0].type
     return int(kind.width) if isinstance(kind, (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type)) else 0
 
 
-def _compute(name: str, op: Any, emitter: Emitter, library: MathLibrary) -> Any:
+def _compute(name: str, op: Op, emitter: Emitter, library: MathLibrary) -> Any:
     """The value of the function `name` of the op's operands, in their type."""
     kind, width = op.operands[0].type, _width(op)
     if width == 0:
@@ -157,7 +157,7 @@ def _compute(name: str, op: Any, emitter: Emitter, library: MathLibrary) -> Any:
     return result if width == 32 else emitter.number(result).narrow(kind).value
 
 
-def _floats(op: Any, emitter: Emitter, kind: Any) -> list[Any]:
+def _floats(op: Op, emitter: Emitter, kind: Any) -> list[Any]:
     """The operands as `kind`, which is at least as wide; the integer exponent of fpowi as f64."""
     values: list[Any] = []
     for value in op.operands:
@@ -186,6 +186,6 @@ def _size(x: Number) -> Number:
     return x.emitter.number(x.emitter.plain(math.absf, x.value))
 
 
-def _clamp(emitter: Emitter, value: Any, low: Any, high: Any) -> Any:
+def _clamp(emitter: Emitter, value: ir.Value, low: ir.Value, high: ir.Value) -> Any:
     above = emitter.plain(arith.maximumf, value, low)
     return emitter.plain(arith.minimumf, above, high)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.lowering.gpu.device_modules import device_ops, gpu_modules
 from ragged_dialect.lowering.loop_annotations import BRANCHES, settle
 from ragged_dialect.passes.base import RaggedPass
@@ -34,7 +34,7 @@ class FinishNvvmKernels(RaggedPass):
 
     name: ClassVar[str] = "finish-nvvm-kernels"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Op) -> None:
         """Finish every gpu.module of a module."""
         for module in gpu_modules(op):
             module.attributes["llvm.data_layout"] = ir.StringAttr.get(_DATA_LAYOUT)

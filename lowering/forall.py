@@ -24,7 +24,7 @@ class Slot:
     """A shared out: its initial tensor, the storage range of an iteration, and the tensor of that
     range as it is now in the body."""
 
-    init: Any
+    init: ir.Value
     ranges: list[Range]
     current: Any
 
@@ -46,7 +46,7 @@ class OpenForall:
         self.block = self._draft.regions[0].blocks.append(*[build.index_type()] * len(counts))
         self.ivs = list(self.block.arguments)
 
-    def add(self, init: Any, ranges: list[Range]) -> int:
+    def add(self, init: ir.Value, ranges: list[Range]) -> int:
         """Add a shared out; the insertion point is in the body. Returns its slot."""
         argument = self.block.add_argument(init.type, ir.Location.current)
         part = shapes.extract_slice(argument, [r[0] for r in ranges], [r[1] for r in ranges], [True] * len(ranges))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect._mlir import DYNAMIC, Op, ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 
@@ -27,7 +27,7 @@ def attributes(counts: Sequence[Mixed], outs: int) -> dict[str, Any]:
     }
 
 
-def counts_of(forall: Any) -> list[Mixed]:
+def counts_of(forall: Op) -> list[Mixed]:
     """How often a forall runs along each of its indices."""
     values = iter(forall.operands)
     return [next(values) if s == DYNAMIC else s for s in forall.attributes["staticUpperBound"]]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import DYNAMIC, arith, ir, llvm, scf
+from ragged_dialect._mlir import DYNAMIC, Op, arith, ir, llvm, scf
 from ragged_dialect.ir import build
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.memory_runtime import FAIL, TOO_LARGE, declare
@@ -35,7 +35,7 @@ class GuardRaggedAllocs(RaggedPass):
 
     name: ClassVar[str] = "guard-ragged-allocs"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Op) -> None:
         """Guard every allocation of a module."""
         allocations = find_ops(op, "memref.alloc")
         for allocation in allocations:
@@ -66,7 +66,7 @@ def _guard(allocation: Any) -> None:
         scf.yield_([])
 
 
-def _bytes(element: Any) -> int:
+def _bytes(element: ir.Type) -> int:
     """At least the bytes of an element in memory; an index has no width of its own."""
     return 1 << max((getattr(element, "width", 64) - 1).bit_length() - 3, 0)
 
@@ -84,5 +84,5 @@ def _more_than(extents: list[Any], most: int) -> Any:
     return arith.ori(over, _above(low, most))
 
 
-def _above(a: Any, b: int) -> Any:
+def _above(a: ir.Value, b: int) -> Any:
     return build.above(a, b)

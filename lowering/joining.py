@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
@@ -110,10 +111,10 @@ class _Runs:
         return low, runs[number][1]
 
 
-def _along(axis: int, x: Any, run: Range) -> list[Range]:
+def _along(axis: int, x: ir.Value, run: Range) -> list[Range]:
     """A range along one axis, and all there is along the others."""
     return [run if k == axis else (0, shapes.dim(x, k)) for k in range(len(x.type.shape))]
 
 
-def _slice(x: Any, ranges: list[Range]) -> Any:
+def _slice(x: ir.Value, ranges: list[Range]) -> Any:
     return shapes.extract_slice(x, [low for low, _ in ranges], [size for _, size in ranges], [True] * len(ranges))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import ir, llvm
+from ragged_dialect._mlir import Op, ir, llvm
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
@@ -31,7 +31,7 @@ class LowerMemoryBools(RaggedPass):
 
     name: ClassVar[str] = "lower-memory-bools"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Op) -> None:
         """Replace the accesses anywhere in a module."""
         byte, bit = (ir.IntegerType.get_signless(width) for width in (8, 1))
         for access in find_ops(op, "llvm.load", "llvm.store"):
@@ -51,6 +51,6 @@ def _load(access: Any, byte: Any, bit: Any) -> None:
     access.erase()
 
 
-def _create(name: str, result: Any, *operands: Any, **attributes: Any) -> Any:
+def _create(name: str, result: ir.Value, *operands: Any, **attributes: Any) -> Any:
     made = ir.Operation.create(name, results=[result], operands=list(operands), attributes=attributes)
     return made.result

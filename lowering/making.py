@@ -17,7 +17,7 @@ from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.types import storage_type
 
 
-def contiguous_like(ctx: Lowering, like: Parts, element: Any) -> Parts:
+def contiguous_like(ctx: Lowering, like: Parts, element: ir.Type) -> Parts:
     """Uninitialised storage of an element type with the structure of a value; its windows become
     contiguous and its own."""
     sizes = like.storage_dims()
@@ -51,7 +51,7 @@ def own_axis(ctx: Lowering, like: Parts, axis: int, new: dict[tuple[str, int], A
     return ctx.memo(("load last", offsets), lambda: vectors.last(offsets))
 
 
-def own_starts(offsets: Any) -> Any:
+def own_starts(offsets: ir.Value) -> Any:
     """The starts of contiguous components."""
     return vectors.section(offsets, 0, build.sub(shapes.dim(offsets, 0), 1))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import Op, arith, ir
 
 _ORDERED = {"==": arith.CmpFPredicate.OEQ, "<": arith.CmpFPredicate.OLT, "<=": arith.CmpFPredicate.OLE,
             ">": arith.CmpFPredicate.OGT, ">=": arith.CmpFPredicate.OGE}  # fmt: skip
@@ -20,7 +20,7 @@ _SIGNED = {"==": arith.CmpIPredicate.eq, "<": arith.CmpIPredicate.slt, ">": arit
 class Emitter:
     """Where ops are inserted, and the constants made so far."""
 
-    def __init__(self, op: Any) -> None:
+    def __init__(self, op: Op) -> None:
         self.ip = ir.InsertionPoint(op)
         self.loc = op.location
         self.contract = ir.Attribute.parse("#arith.fastmath<contract>")
@@ -35,22 +35,22 @@ class Emitter:
             self._constants[key] = arith.ConstantOp(kind, make.get(kind, value), loc=self.loc, ip=self.ip).result
         return self._constants[key]
 
-    def float(self, op: Any, *operands: Any) -> Any:
+    def float(self, op: Op, *operands: Any) -> Any:
         """The result of a float op of the arith dialect with the contract flag."""
         return op(*operands, fastmath=self.contract, loc=self.loc, ip=self.ip)
 
-    def plain(self, op: Any, *operands: Any) -> Any:
+    def plain(self, op: Op, *operands: Any) -> Any:
         """The result of an op without flags."""
         return op(*operands, loc=self.loc, ip=self.ip)
 
-    def number(self, value: Any) -> Number:
+    def number(self, value: ir.Value) -> Number:
         return Number(self, value)
 
     def bits(self, value: int) -> Bits:
         """A constant of 32 bits."""
         return Bits(self, self.constant(ir.IntegerType.get_signless(32), value))
 
-    def select(self, condition: Any, yes: Number | float, no: Number | float) -> Number:
+    def select(self, condition: ir.Value, yes: Number | float, no: Number | float) -> Number:
         """`yes` where the i1 value `condition` holds, else `no`; at least one is a Number."""
         known = yes if isinstance(yes, Number) else no
         assert isinstance(known, Number)
@@ -60,14 +60,14 @@ class Emitter:
 class Number:
     """A scalar float value; Python floats become constants of its type."""
 
-    def __init__(self, emitter: Emitter, value: Any) -> None:
+    def __init__(self, emitter: Emitter, value: ir.Value) -> None:
         self.emitter, self.value = emitter, value
 
     def same(self, other: Number | float) -> Any:
         """`other` as a value of this number's type."""
         return other.value if isinstance(other, Number) else self.emitter.constant(self.value.type, float(other))
 
-    def _binary(self, op: Any, left: Number | float, right: Number | float) -> Number:
+    def _binary(self, op: Op, left: Number | float, right: Number | float) -> Number:
         return Number(self.emitter, self.emitter.float(op, self.same(left), self.same(right)))
 
     def __add__(self, other: Number | float) -> Number:
@@ -129,14 +129,14 @@ class Number:
 class Bits:
     """A scalar integer value; Python ints become constants of its type."""
 
-    def __init__(self, emitter: Emitter, value: Any) -> None:
+    def __init__(self, emitter: Emitter, value: ir.Value) -> None:
         self.emitter, self.value = emitter, value
 
     @property
     def width(self) -> int:
         return int(self.value.type.width)
 
-    def _binary(self, op: Any, left: Bits | int, right: Bits | int) -> Bits:
+    def _binary(self, op: Op, left: Bits | int, right: Bits | int) -> Bits:
         values = (x.value if isinstance(x, Bits) else self.emitter.constant(self.value.type, x) for x in (left, right))
         return Bits(self.emitter, self.emitter.plain(op, *values))
 

@@ -59,7 +59,7 @@ class MathLibrary:
     host's libmvec lacks (most came with glibc 2.35) is called as a scalar.
     """
 
-    def __init__(self, module: Any, isa: str) -> None:
+    def __init__(self, module: ir.Module, isa: str) -> None:
         self.module, self.auto = module, isa == "auto"
         self.isa = host_isa() if self.auto else isa
         self.symbols = {
@@ -76,7 +76,7 @@ class MathLibrary:
             return self._call(name, operands, ip, loc, scalar_function(name, "f64", arity))
         return self._call(f"{PREFIX}{name}", operands, ip, loc, *widened_function(name, arity, *wide))
 
-    def huge(self, name: str, x: Any, ip: Any, loc: Any) -> Any:
+    def huge(self, name: str, x: ir.Value, ip: Any, loc: Any) -> Any:
         """sin or cos of an f32 beyond the range of the polynomials; for use behind a branch."""
         return self._call(f"{PREFIX}{name}f", [x], ip, loc, *masked_function(f"{name}f"))
 

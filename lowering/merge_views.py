@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering import vectors
@@ -63,7 +64,7 @@ def _merge_levels(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     starts, lengths = parts.vectors["starts", dim], parts.vectors["lengths", dim]
     count = shapes.dim(starts, 0)
 
-    def length(i: Any) -> Any:
+    def length(i: ir.Value) -> Any:
         low = shapes.load(starts, i)
         high = shapes.load(inner, build.add(low, shapes.load(lengths, i)))
         return build.sub(high, shapes.load(inner, low))
@@ -133,7 +134,7 @@ def _tile_rows(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     tiles = build.ceildiv(length, factor)
     count = build.mul(rows, tiles)
 
-    def start(i: Any) -> Any:
+    def start(i: ir.Value) -> Any:
         row = build.minimum(rows, build.divide(i, build.maximum(tiles, 1)))
         tile = build.sub(i, build.mul(row, tiles))
         return build.add(build.mul(row, length), build.mul(tile, factor))

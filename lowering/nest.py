@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.iteration import Iteration, expr_uses
 from ragged_dialect.lowering.parts import Parts
 
@@ -17,7 +18,7 @@ class Operand:
     """An operand of a nest: its parts (None for a scalar), and per dim a loop or an expression."""
 
     parts: Parts | None
-    scalar: Any
+    scalar: ir.Value
     loops: list[int | None]
     exprs: list[Any]
 

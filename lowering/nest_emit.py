@@ -43,7 +43,7 @@ def lower_nest(ctx: Lowering, nest: Nest) -> list[Parts]:
     return [parts.replace(held) for parts, held in zip(structures, results, strict=True) if parts is not None]
 
 
-def fill_of(tensor: Any) -> tuple[Any, Any] | None:
+def fill_of(tensor: ir.Value) -> tuple[Any, Any] | None:
     """The (scalar, outs) of the fill that makes a tensor, in named or generic form."""
     if isinstance(tensor.owner, ir.Block):
         return None
@@ -139,7 +139,7 @@ class _Emitter:
         loop = self.serial[depth]
         count = self._extent(loop)
 
-        def body(i: Any, inner: list[Any]) -> list[Any]:
+        def body(i: ir.Value, inner: list[Any]) -> list[Any]:
             self.ivs[loop] = i
             with self.ctx.scope():
                 return self._loops(inner, depth + 1)
@@ -190,7 +190,7 @@ class _Emitter:
             for dim in operand.uses(loop)
         )
 
-    def _view(self, operand: Operand, sizes: dict[int, Mixed], tensor: Any) -> _View:
+    def _view(self, operand: Operand, sizes: dict[int, Mixed], tensor: ir.Value) -> _View:
         """The slice of an operand under the current indices; `tensor` is the part of an out that
         the forall's iteration owns."""
         if operand.parts is None:
@@ -294,7 +294,7 @@ class _Emitter:
 class _View:
     """A slice of an operand: the tensor, its map over the inner loops, where it was cut."""
 
-    tensor: Any
+    tensor: ir.Value
     exprs: list[Any]
     offsets: list[Mixed]
     sizes: list[Mixed]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import DYNAMIC, func, ir, memref, scf
+from ragged_dialect._mlir import DYNAMIC, Op, func, ir, memref, scf
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import remap
@@ -37,7 +37,7 @@ class OutlineRaggedLoops(RaggedPass):
 
     name: ClassVar[str] = "outline-ragged-loops"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Op) -> None:
         """Outline the loops of every function of a module."""
         for function in list(op.regions[0].blocks[0].operations):
             if function.operation.name == "func.func":
@@ -47,7 +47,7 @@ class OutlineRaggedLoops(RaggedPass):
                     _outline(op, function.operation, loop, k)
 
 
-def _collect(op: Any, found: list[Any]) -> None:
+def _collect(op: Op, found: list[Any]) -> None:
     for region in op.regions:
         for block in region.blocks:
             for inner in block.operations:
@@ -58,7 +58,7 @@ def _collect(op: Any, found: list[Any]) -> None:
                     _collect(inner, found)
 
 
-def _outline(module: Any, function: Any, loop: Any, number: int) -> None:
+def _outline(module: ir.Module, function: Op, loop: Op, number: int) -> None:
     body = loop.regions[0].blocks[0]
     captured = captures(body.operations, body.arguments)
     passed = [v for v in captured if not is_constant(v)]
@@ -85,7 +85,7 @@ def _outline(module: Any, function: Any, loop: Any, number: int) -> None:
     loop.erase()
 
 
-def _move_body(loop: Any, made: Any, mapping: dict[Any, Any]) -> None:
+def _move_body(loop: Op, made: Any, mapping: dict[Any, Any]) -> None:
     source = loop.regions[0].blocks[0]
     source.arguments[0].replace_all_uses_with(made.induction_variable)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragged_dialect._mlir import DYNAMIC
+from ragged_dialect._mlir import DYNAMIC, Op, ir
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
@@ -22,7 +22,7 @@ class Pending:
     """The result of a forall that is still open: `resolve` closes it and returns the tensor. `places` says which of
     the value's dims the forall's indices run over; None where it is none of them."""
 
-    def __init__(self, forall: Any, slot: int, init: Any, places: tuple[int, ...] | None) -> None:
+    def __init__(self, forall: Op, slot: int, init: ir.Value, places: tuple[int, ...] | None) -> None:
         self.forall = forall
         self.slot = slot
         self.init = init
@@ -145,7 +145,7 @@ class Parts:
         axis, _ = self.layout.locate(dim)
         return self.storage_dim(axis) if self.layout.is_plain(dim) else self.parents(dim + 1)
 
-    def vector_size(self, vector: Any) -> Mixed:
+    def vector_size(self, vector: ir.Value) -> Mixed:
         """Number of entries of an index vector."""
         return self.ctx.memo(("dim", vector, 0), lambda: shapes.dim(vector, 0))
 
@@ -252,6 +252,6 @@ class Parts:
         return start, build.sub(stop, start)
 
 
-def _between(offsets: Any, q: Mixed) -> Range:
+def _between(offsets: ir.Value, q: Mixed) -> Range:
     start = shapes.load(offsets, q)
     return start, build.sub(shapes.load(offsets, build.add(q, 1)), start)

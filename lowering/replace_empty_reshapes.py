@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
@@ -29,7 +29,7 @@ class ReplaceEmptyReshapes(RaggedPass):
 
     name: ClassVar[str] = "replace-empty-reshapes"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Op) -> None:
         """Replace them in a module."""
         for reshape in find_ops(op, "tensor.collapse_shape"):
             if 0 in reshape.operands[0].type.shape:

@@ -17,7 +17,7 @@ from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_tensor
 
 
-def select_parts(parts: Parts, dim: int, index: Any) -> Parts:
+def select_parts(parts: Parts, dim: int, index: ir.Value) -> Parts:
     """One index of a dim."""
     shape = parts.shape.select(dim)
     axis, at = parts.layout.locate(dim)
@@ -42,18 +42,18 @@ def _cut(parts: Parts, axis: int, low: Mixed, size: Mixed, keep: bool = True) ->
     return shapes.extract_slice(x, offsets, sizes, [keep or k != axis for k in range(len(dims))])
 
 
-def _select_plain(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Parts:
+def _select_plain(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -> Parts:
     axis, _ = parts.layout.locate(dim)
     return with_shape(parts, shape, dropping(dim), {}, values=_cut(parts, axis, index, 1, keep=False))
 
 
-def _select_leading(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Parts:
+def _select_leading(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -> Parts:
     """A component: levels below it start anew at 0, windows keep their starts."""
     axis, _ = parts.layout.locate(dim)
     return _rebased(parts, axis, dim, shape, *parts_under(parts, axis, dim, index), dropping(dim))
 
 
-def parts_under(parts: Parts, axis: int, dim: int, index: Any) -> tuple[Mixed, Mixed, int]:
+def parts_under(parts: Parts, axis: int, dim: int, index: ir.Value) -> tuple[Mixed, Mixed, int]:
     """Positions (low, size) of the level below the leading one, under an index, and its dim."""
     below = dim + 1
     if parts.layout.letter(below) == "d":
@@ -123,13 +123,13 @@ def _batch_below(parts: Parts, dim: int, level: int) -> Mixed:
     return build.product(parts.extent(d) for d in range(dim + 1, level))
 
 
-def _select_batch(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Parts:
+def _select_batch(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -> Parts:
     """An inner batch dim: of every group of components one stays, as windows."""
     level, starts, lengths = _window_below(parts, dim)
     inner, extent = _batch_below(parts, dim, level), parts.extent(dim)
     groups = outer_count(parts, dim)
 
-    def source(i: Any) -> Any:
+    def source(i: ir.Value) -> Any:
         group = build.divide(i, build.maximum(inner, 1))
         rest = build.sub(i, build.mul(group, inner))
         return build.add(build.mul(build.add(build.mul(group, extent), index), inner), rest)
@@ -143,7 +143,7 @@ def _below_window(parts: Parts, dim: int) -> bool:
     return "w" in parts.layout.axes[axis][:at]
 
 
-def _guarded(inside: Any, type_: Any, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
+def _guarded(inside: Any, type_: ir.Type, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
     """A value where a condition holds, another elsewhere."""
     op = scf.IfOp(inside, [type_], has_else=True)
     with ir.InsertionPoint(op.then_block):
@@ -153,7 +153,7 @@ def _guarded(inside: Any, type_: Any, then: Callable[[], Any], other: Callable[[
     return op.results[0]
 
 
-def _load_within(vector: Any, at: Mixed, guard: bool) -> Any:
+def _load_within(vector: ir.Value, at: Mixed, guard: bool) -> Any:
     """An entry of a vector; with `guard` 0 for an index past its end."""
     if not guard:
         return shapes.load(vector, at)
@@ -168,8 +168,8 @@ def _windows(
     shape: RaggedShape,
     count: Mixed,
     source: Callable[[Any], Any],
-    starts: Any,
-    lengths: Any,
+    starts: ir.Value,
+    lengths: ir.Value,
 ) -> Parts:
     target = level - 1
     guard = _below_window(parts, dim)
@@ -186,14 +186,14 @@ def _windows(
     return made
 
 
-def _select_outer(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Parts:
+def _select_outer(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -> Parts:
     """A ragged level above others: that component of every parent, as windows."""
     level, starts, lengths = _window_below(parts, dim)
     inner = _batch_below(parts, dim, level)
     own = vectors.element_starts(parts, dim)
     count = build.mul(parts.parents(dim), inner)
 
-    def source(i: Any) -> Any:
+    def source(i: ir.Value) -> Any:
         parent = build.divide(i, build.maximum(inner, 1))
         rest = build.sub(i, build.mul(parent, inner))
         return build.add(build.mul(build.add(shapes.load(own, parent), index), inner), rest)
@@ -201,7 +201,7 @@ def _select_outer(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Par
     return _windows(parts, dim, level, shape, count, source, starts, lengths)
 
 
-def _select_rows(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Parts:
+def _select_rows(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -> Parts:
     """An innermost ragged level: one row of every component, gathered."""
     axis, at = parts.layout.locate(dim)
     source, guard = parts.values, _below_window(parts, dim)
@@ -251,7 +251,7 @@ def _spread(parts: Parts, dim: int, axis: int, at: int, shape: RaggedShape, gath
 # slice --------------------------------------------------------------------------------------------
 
 
-def slice_parts(parts: Parts, dim: int, lo: Any, hi: Any) -> Parts:
+def slice_parts(parts: Parts, dim: int, lo: ir.Value, hi: ir.Value) -> Parts:
     """The range [lo, hi) of a dim."""
     shape = parts.shape.slice(dim)
     axis, at = parts.layout.locate(dim)
@@ -267,7 +267,7 @@ def slice_parts(parts: Parts, dim: int, lo: Any, hi: Any) -> Parts:
     return _slice_batch(parts, dim, lo, size, shape)
 
 
-def _bound(x: Any) -> Callable[[Any], Any]:
+def _bound(x: ir.Value) -> Callable[[Any], Any]:
     """A bound per component: a scalar for all, or an entry of a vector."""
     if is_tensor(x.type):
         vector = shapes.as_vector(x)
@@ -276,7 +276,7 @@ def _bound(x: Any) -> Callable[[Any], Any]:
     return lambda i: scalar
 
 
-def _slice_ragged(parts: Parts, dim: int, lo: Any, hi: Any, shape: RaggedShape) -> Parts:
+def _slice_ragged(parts: Parts, dim: int, lo: ir.Value, hi: ir.Value, shape: RaggedShape) -> Parts:
     low, high = _bound(lo), _bound(hi)
     starts = vectors.element_starts(parts, dim)
     count = shapes.dim(starts, 0)
@@ -290,14 +290,14 @@ def _slice_ragged(parts: Parts, dim: int, lo: Any, hi: Any, shape: RaggedShape) 
     return made
 
 
-def _slice_batch(parts: Parts, dim: int, lo: Any, size: Any, shape: RaggedShape) -> Parts:
+def _slice_batch(parts: Parts, dim: int, lo: ir.Value, size: ir.Value, shape: RaggedShape) -> Parts:
     """A range of an inner batch dim: fewer components per group, as windows."""
     level, starts, lengths = _window_below(parts, dim)
     inner, extent = _batch_below(parts, dim, level), parts.extent(dim)
     groups = outer_count(parts, dim)
     per_group = build.mul(size, inner)
 
-    def source(i: Any) -> Any:
+    def source(i: ir.Value) -> Any:
         group = build.divide(i, build.maximum(per_group, 1))
         rest = build.sub(i, build.mul(group, per_group))
         return build.add(build.mul(build.add(build.mul(group, extent), lo), inner), rest)

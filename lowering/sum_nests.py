@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ragged_dialect._mlir import Op
 from ragged_dialect.ir.walk import find_ops, is_outside, ops_in
 from ragged_dialect.lowering.buffers import defining_op, is_buffer, root
 from ragged_dialect.passes.matching import constant_int
@@ -55,14 +56,14 @@ class SumNest:
             return False
         return len({root(one.buffer) for one in self.sums}) == len(self.sums)
 
-    def only_leads_to(self, loop: Any) -> bool:
+    def only_leads_to(self, loop: Op) -> bool:
         """Whether nothing around a loop, in the nest, would have to be done once only."""
         inside = set(ops_in(loop))
         around = [op for op in ops_in(self.loops[0]) if op not in inside]
         return all(op.name in _HARMLESS or op.name.startswith(("arith.", "affine.")) for op in around)
 
 
-def sum_nests(op: Any) -> list[SumNest]:
+def sum_nests(op: Op) -> list[SumNest]:
     """The nests of all sums below an op that may be regrouped (`reassoc`)."""
     groups: dict[Any, list[Sum]] = {}
     for add in find_ops(op, "arith.addf"):
@@ -73,12 +74,12 @@ def sum_nests(op: Any) -> list[SumNest]:
     return [nest for nest in nests if nest.loops and nest.is_regular()]
 
 
-def induction_variable(loop: Any) -> Any:
+def induction_variable(loop: Op) -> Any:
     """The index of an `scf.for`."""
     return loop.regions[0].blocks[0].arguments[0]
 
 
-def static_count(loop: Any) -> int | None:
+def static_count(loop: Op) -> int | None:
     """Iterations of a loop where they are static."""
     low, high = constant_int(loop.operands[0]), constant_int(loop.operands[1])
     return None if low is None or high is None else max(high - low, 0)
@@ -112,7 +113,7 @@ def _nest_of(leaf: Any, sums: list[Sum]) -> SumNest:
     return SumNest(loops, parallel, sums)
 
 
-def _does_nothing_else(loop: Any, sums: list[Sum]) -> bool:
+def _does_nothing_else(loop: Op, sums: list[Sum]) -> bool:
     """Whether the sums, in buffers from outside of a loop, are all that the loop does with these."""
     own = {op for one in sums for op in (one.load, one.store)}
     roots = {root(one.buffer) for one in sums}

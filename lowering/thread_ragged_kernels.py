@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import ir, llvm
+from ragged_dialect._mlir import Op, ir, llvm
 from ragged_dialect.ir.walk import find_ops, free_symbol
 from ragged_dialect.lowering.loop_annotations import BRANCHES, settle
 from ragged_dialect.lowering.memory_runtime import CALL, DECLARATIONS, DECLARED, FAIL, declare
@@ -168,7 +168,7 @@ class ThreadRaggedKernels(RaggedPass):
 
     name: ClassVar[str] = "thread-ragged-kernels"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Op) -> None:
         """Rewrite the calls of every kernel of a module."""
         settle(find_ops(op, *BRANCHES))
         body = op.regions[0].blocks[0]
@@ -198,7 +198,7 @@ class ThreadRaggedKernels(RaggedPass):
             call.erase()
 
 
-def _calls(module: Any, kernels: dict[str, Any]) -> list[Any]:
+def _calls(module: ir.Module, kernels: dict[str, Any]) -> list[Any]:
     found = [op for op in find_ops(module, "llvm.call") if "callee" in op.attributes]
     return [op for op in found if op.attributes["callee"].value in kernels]
 
@@ -235,7 +235,7 @@ def _task(task: str, name: str, kernel: Any) -> str:
     return "\n".join([*lines, "  llvm.return", "}"])
 
 
-def _rewrite(call: Any, task: str) -> None:
+def _rewrite(call: Op, task: str) -> None:
     pointer = ir.Type.parse("!llvm.ptr")
     i64 = ir.IntegerType.get_signless(64)
     _, count, work, *captures = call.operands

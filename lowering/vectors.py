@@ -25,43 +25,43 @@ def generate(size: Mixed, body: Callable[[Any], Any]) -> Any:
     return generic([], [init], [identity], ["parallel"], lambda _: [build.to_i64(body(loop_index(0)))]).result
 
 
-def scan(lengths: Any) -> Any:
+def scan(lengths: ir.Value) -> Any:
     """Offsets of lengths: exclusive prefix sums with the total at the end."""
     count = shapes.dim(lengths, 0)
     init = shapes.cast(shapes.empty([build.value(build.add(count, 1))], build.i64()), vector_type())
     init = tensor.insert(build.constant(build.i64(), 0), init, [build.value(0)])
 
-    def body(i: Any, carried: list[Any]) -> list[Any]:
+    def body(i: ir.Value, carried: list[Any]) -> list[Any]:
         total = arith.addi(carried[0], tensor.extract(lengths, [i]))
         return [total, tensor.insert(total, carried[1], [build.add(i, 1)])]
 
     return flow.for_loop(count, [build.constant(build.i64(), 0), init], body, "scan")[1]
 
 
-def last(offsets: Any) -> Any:
+def last(offsets: ir.Value) -> Any:
     """The last entry of an offsets vector: the total."""
     return shapes.load(offsets, build.sub(shapes.dim(offsets, 0), 1))
 
 
-def differences(offsets: Any) -> Any:
+def differences(offsets: ir.Value) -> Any:
     """Lengths of offsets."""
     size = build.sub(shapes.dim(offsets, 0), 1)
     return generate(size, lambda i: build.sub(shapes.load(offsets, build.add(i, 1)), shapes.load(offsets, i)))
 
 
-def gather(vector: Any, at: Any) -> Any:
+def gather(vector: ir.Value, at: ir.Value) -> Any:
     """vector[at[i]]."""
     return generate(shapes.dim(at, 0), lambda i: shapes.load(vector, shapes.load(at, i)))
 
 
-def scale(vector: Any, factor: Mixed) -> Any:
+def scale(vector: ir.Value, factor: Mixed) -> Any:
     """vector[i] * factor."""
     if isinstance(factor, int) and factor == 1:
         return vector
     return generate(shapes.dim(vector, 0), lambda i: build.mul(shapes.load(vector, i), factor))
 
 
-def section(vector: Any, low: Mixed, size: Mixed, base: Any = None) -> Any:
+def section(vector: ir.Value, low: Mixed, size: Mixed, base: ir.Value = None) -> Any:
     """vector[low + i] - base for i below size."""
     return generate(size, lambda i: build.sub(shapes.load(vector, build.add(low, i)), 0 if base is None else base))
 
@@ -81,7 +81,7 @@ def walk(
             return list(body(fixed, carried))
         count = parts.loop_extent(dims[len(fixed)], fixed)
 
-        def inner(i: Any, state: list[Any]) -> list[Any]:
+        def inner(i: ir.Value, state: list[Any]) -> list[Any]:
             with parts.ctx.scope():
                 return visit([*fixed, i], state)
 
@@ -150,20 +150,20 @@ def element_starts(parts: Parts, dim: int) -> Any:
     return section(offsets, 0, build.sub(shapes.dim(offsets, 0), 1))
 
 
-def reduce_vector(vector: Any, init: int, combine: Callable[[Any, Any], Any], fold: str) -> Any:
+def reduce_vector(vector: ir.Value, init: int, combine: Callable[[Any, Any], Any], fold: str) -> Any:
     """Fold a vector into one index; `fold` names the combiner as `flow.FOLD` does."""
 
-    def body(i: Any, state: list[Any]) -> list[Any]:
+    def body(i: ir.Value, state: list[Any]) -> list[Any]:
         return [combine(state[0], shapes.load(vector, i))]
 
     return flow.for_loop(shapes.dim(vector, 0), [build.value(init)], body, fold)[0]
 
 
-def total(vector: Any) -> Any:
+def total(vector: ir.Value) -> Any:
     """Sum of a vector."""
     return reduce_vector(vector, 0, build.add, "addi")
 
 
-def largest(vector: Any) -> Any:
+def largest(vector: ir.Value) -> Any:
     """Maximum of a vector, 0 when it is empty."""
     return reduce_vector(vector, 0, build.maximum, "maxsi")

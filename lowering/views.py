@@ -90,7 +90,7 @@ def collapse_storage(parts: Parts, axis: int) -> Any:
     return collapse(parts.values, groups)
 
 
-def collapse(x: Any, groups: list[list[int]]) -> Any:
+def collapse(x: ir.Value, groups: list[list[int]]) -> Any:
     """`tensor.collapse_shape` by groups of axes."""
     sizes = x.type.shape
     dyn = ir.ShapedType.get_dynamic_size()
@@ -105,7 +105,7 @@ def collapse(x: Any, groups: list[list[int]]) -> Any:
     return tensor.collapse_shape(dense_type(tuple(shape), x.type.element_type), x, reassociation)
 
 
-def expand(x: Any, groups: list[list[int]], sizes: list[Mixed]) -> Any:
+def expand(x: ir.Value, groups: list[list[int]], sizes: list[Mixed]) -> Any:
     """`tensor.expand_shape` into groups of axes with the given sizes."""
     dynamic = [s for s in sizes if not isinstance(s, int)]
     dyn = ir.ShapedType.get_dynamic_size()
@@ -166,7 +166,7 @@ def outer_count(parts: Parts, dim: int) -> Mixed:
     return build.product([count, *(parts.extent(first + k) for k in range(start, at))])
 
 
-def append(vector: Any, element: Mixed) -> Any:
+def append(vector: ir.Value, element: Mixed) -> Any:
     """A vector with one more entry."""
     size = shapes.dim(vector, 0)
     init = shapes.cast(shapes.empty([build.value(build.add(size, 1))], build.i64()), vector.type)

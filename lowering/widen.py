@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import Op, arith, ir
 from ragged_dialect.generic import generic, indexing_maps, iterator_kinds
 from ragged_dialect.iteration import output_count
 from ragged_dialect.lowering.decompose import empty_like
@@ -13,14 +13,14 @@ from ragged_dialect.lowering.decompose import empty_like
 _COMBINERS = frozenset(f"arith.{name}" for name in ("addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf"))
 
 
-def needs_widening(op: Any) -> bool:
+def needs_widening(op: Op) -> bool:
     """Whether an op is a linalg.generic that reduces short floats by known combiners."""
     if op.name != "linalg.generic" or not len(op.results):
         return False
     return "reduction" in iterator_kinds(op) and bool(_combiners(op))
 
 
-def _combiners(op: Any) -> dict[int, Any]:
+def _combiners(op: Op) -> dict[int, Any]:
     """By number of an out of short floats: the op that combines it with one other value, where
     that is all that touches the out."""
     block = op.regions[0].blocks[0]
@@ -34,7 +34,7 @@ def _combiners(op: Any) -> dict[int, Any]:
     return found
 
 
-def _combiner(accumulator: Any, yielded: Any) -> Any | None:
+def _combiner(accumulator: ir.Value, yielded: Op) -> Any | None:
     uses = list(accumulator.uses)
     if len(uses) != 1:
         return None
@@ -43,7 +43,7 @@ def _combiner(accumulator: Any, yielded: Any) -> Any | None:
     return combiner if known else None
 
 
-def widen_reduction(op: Any) -> None:
+def widen_reduction(op: Op) -> None:
     """Rewrite `outs = reduce(ins, outs)` to run on f32 where an out is reduced in short floats; such
     an out is converted before and after."""
     combiners = _combiners(op)
@@ -59,7 +59,7 @@ def widen_reduction(op: Any) -> None:
             fill.erase()
 
 
-def _fill(out: Any) -> Any | None:
+def _fill(out: ir.Value) -> Any | None:
     """The op that makes an out of copies of a scalar, its first operand."""
     op = None if isinstance(out.owner, ir.Block) else out.owner.operation
     if op is None or op.name != "linalg.generic" or len(op.results) != 1 or len(op.operands) != 2:
@@ -70,19 +70,19 @@ def _fill(out: Any) -> Any | None:
     return op if is_copy else None
 
 
-def _start(out: Any) -> Any:
+def _start(out: ir.Value) -> Any:
     """An out in f32. A fill is filled anew: its elements need not be stored and read again."""
     fill, wide = _fill(out), empty_like(out, _wide())
     return _converted(out, wide) if fill is None else _filled(arith.extf(_wide(), fill.operands[0]), wide)
 
 
-def _filled(scalar: Any, out: Any) -> Any:
+def _filled(scalar: ir.Value, out: ir.Value) -> Any:
     rank = len(out.type.shape)
     maps = [ir.AffineMap.get(rank, 0, []), ir.AffineMap.get_identity(rank)]
     return generic([scalar], [out], maps, ["parallel"] * rank, lambda a: [a[0]]).result
 
 
-def _room(out: Any) -> Any:
+def _room(out: ir.Value) -> Any:
     """Where the rounded results go, in the place of an out whose elements are not needed any more."""
     return out if _fill(out) is None else empty_like(out, out.type.element_type)
 
@@ -91,7 +91,7 @@ def _wide() -> Any:
     return ir.F32Type.get()
 
 
-def _converted(x: Any, out: Any) -> Any:
+def _converted(x: ir.Value, out: ir.Value) -> Any:
     """The elements of `x` with the element type of `out`."""
     maps = [ir.AffineMap.get_identity(len(x.type.shape))] * 2
     element = out.type.element_type
@@ -99,7 +99,7 @@ def _converted(x: Any, out: Any) -> Any:
     return generic([x], [out], maps, ["parallel"] * len(x.type.shape), lambda a: [change(element, a[0])]).result
 
 
-def _rebuilt(op: Any, starts: list[Any], combiners: dict[int, Any]) -> Any:
+def _rebuilt(op: Op, starts: list[Any], combiners: dict[int, Any]) -> Any:
     inputs = list(op.operands)[: len(op.operands) - len(starts)]
     source = op.regions[0].blocks[0]
 
@@ -123,7 +123,7 @@ def _combined(combiner: Any, mapping: dict[Any, Any]) -> Any:
     return ir.Operation.create(combiner.name, results=[_wide()], operands=wide).result
 
 
-def _copy(inner: Any, mapping: dict[Any, Any]) -> None:
+def _copy(inner: Op, mapping: dict[Any, Any]) -> None:
     copy = inner.clone().operation
     for k, operand in enumerate(copy.operands):
         if operand in mapping:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS
 from ragged_dialect.layout import Layout
@@ -34,7 +34,7 @@ class LayoutFlow:
     """Carries layouts through the functions of a module. `seed` shuffles the order of visits: the
     result must not depend on it."""
 
-    def __init__(self, module: Any, seed: int | None = None) -> None:
+    def __init__(self, module: ir.Module, seed: int | None = None) -> None:
         self._module = module
         self._order = None if seed is None else random.Random(seed)
         self._why: dict[Any, Any] = {}
@@ -53,7 +53,7 @@ class LayoutFlow:
             elif op.name == "func.return":
                 self._returns.setdefault(_symbol(op.parent.operation), []).append(op)
 
-    def start(self, value: Any, why: Any) -> None:
+    def start(self, value: ir.Value, why: Any) -> None:
         """Carry the layout of a ragged value on, on behalf of the op `why`."""
         self._assign(value, shape_of(value.type).layout, why)
 
@@ -80,7 +80,7 @@ class LayoutFlow:
             self._work.rotate(self._order.randrange(len(self._work)))
         return self._work.popleft()
 
-    def _try(self, op: Any, why: Any) -> None:
+    def _try(self, op: Op, why: Any) -> None:
         """Carry layouts over an op as far as it goes now."""
         self._visited.add(op)
         with suppress(PassFailure):
@@ -92,7 +92,7 @@ class LayoutFlow:
 
     # Assignment ------------------------------------------------------------------------------
 
-    def _assign(self, value: Any, layout: Layout, why: Any) -> None:
+    def _assign(self, value: ir.Value, layout: Layout, why: Any) -> None:
         """Join a layout with what is known of a value. What the program or an annotation gives stays."""
         if layout.is_dense:
             return
@@ -112,7 +112,7 @@ class LayoutFlow:
         self._why[value] = why
         self._work.append(value)
 
-    def _conflict(self, value: Any, known: Layout, why: Any, layout: Layout) -> None:
+    def _conflict(self, value: ir.Value, known: Layout, why: Any, layout: Layout) -> None:
         if self._final:
             _fail_twice(self._why.get(value, _place(value)), known, why, layout)
 
@@ -125,7 +125,7 @@ class LayoutFlow:
 
     # Ops -------------------------------------------------------------------------------------
 
-    def _visit(self, op: Any, why: Any) -> None:
+    def _visit(self, op: Op, why: Any) -> None:
         name = op.name
         tensors = [v for v in (*op.operands, *op.results) if is_tensor(v.type)]
         if name in VIEWS or name == "linalg.softmax":
@@ -147,14 +147,14 @@ class LayoutFlow:
                 why.location.emit_error(f'expected a layout that every connected op carries, got "{layout}" at {name}')
             raise PassFailure(op, f"'{name}' op expected tensors without a layout, got \"{layout}\" from an annotation")
 
-    def _visit_structure(self, op: Any, why: Any) -> None:
+    def _visit_structure(self, op: Op, why: Any) -> None:
         try:
             shape = RESULT_SHAPES[op.name](op, list(op.operands))
         except LayoutError as error:
             raise PassFailure(op, f"'{op.name}' op {error}") from error
         self._assign(op.results[0], shape.layout, why)
 
-    def _visit_linalg(self, op: Any, why: Any) -> None:
+    def _visit_linalg(self, op: Op, why: Any) -> None:
         loops = operand_loops(op)
         outs = len(op.operands) - len(op.results)
         for k, result in enumerate(op.results):
@@ -173,21 +173,21 @@ class LayoutFlow:
             if k >= outs:
                 self._assign(op.results[k - outs], layout, why)
 
-    def _why_besides(self, value: Any, op: Any, why: Any) -> Any:
+    def _why_besides(self, value: ir.Value, op: Op, why: Any) -> Any:
         """Why the other operands of an op have their layouts, if that is not why `value` has its own."""
         own = self._why.get(value)
         reasons = (self._why.get(v) for v in op.operands if v != value)
         return next((reason for reason in reasons if reason is not None and (own is None or reason != own)), why)
 
     @staticmethod
-    def _follows(op: Any, loops: Sequence[int | None], every: set[int | None]) -> bool:
+    def _follows(op: Op, loops: Sequence[int | None], every: set[int | None]) -> bool:
         """Whether an input must have the layout of the loops: it has an element for every iteration,
         or is broadcast. Others may be dense on a ragged loop."""
         return len(loops) > 0 and (set(loops) == every or op.name == "linalg.broadcast")
 
     # Blocks and functions --------------------------------------------------------------------
 
-    def _enter_block(self, value: Any, why: Any) -> None:
+    def _enter_block(self, value: ir.Value, why: Any) -> None:
         op = value.owner.owner.operation
         if op.name in _CONTROL:
             self._try(op, why)
@@ -195,7 +195,7 @@ class LayoutFlow:
             for call in self._calls.get(_symbol(op), []):
                 self._try(call, why)
 
-    def _visit_function(self, op: Any, why: Any) -> None:
+    def _visit_function(self, op: Op, why: Any) -> None:
         name = op.attributes["callee"].value if op.name == "func.call" else _symbol(op.parent.operation)
         function = self._functions.get(name)
         if function is None or not len(function.regions[0].blocks):
@@ -217,20 +217,20 @@ def update_function_types(functions: Sequence[Any]) -> None:
         function.attributes["function_type"] = ir.TypeAttr.get(type_)
 
 
-def _entry(function: Any) -> Any:
+def _entry(function: Op) -> Any:
     return function.regions[0].blocks[0]
 
 
-def _symbol(function: Any) -> str:
+def _symbol(function: Op) -> str:
     return function.attributes["sym_name"].value if "sym_name" in function.attributes else ""
 
 
-def _place(value: Any) -> Any:
+def _place(value: ir.Value) -> Any:
     owner = value.owner
     return owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
 
 
-def _fail_twice(first: Any, a: Layout, second: Any, b: Layout) -> None:
+def _fail_twice(first: ir.Value, a: Layout, second: Any, b: Layout) -> None:
     first.location.emit_error(f'expected one layout for a value, got "{a}" here and "{b}" elsewhere')
     raise PassFailure(second, f'expected one layout for a value, got "{b}" here and "{a}" elsewhere')
 
@@ -247,25 +247,25 @@ def _groups(*columns: Sequence[Any]) -> list[list[Any]]:
     return [list(group) for group in zip(*columns, strict=True) if is_tensor(group[0].type)]
 
 
-def _if(op: Any) -> list[list[Any]]:
+def _if(op: Op) -> list[list[Any]]:
     regions = [r for r in op.regions if len(r.blocks)]
     return _groups(list(op.results), *(list(_terminator(r).operands) for r in regions)) if len(op.results) else []
 
 
-def _for(op: Any) -> list[list[Any]]:
+def _for(op: Op) -> list[list[Any]]:
     body = op.regions[0].blocks[0]
     inits = list(op.operands)[3:]
     return _groups(list(op.results), inits, list(body.arguments)[1:], list(_terminator(op.regions[0]).operands))
 
 
-def _while(op: Any) -> list[list[Any]]:
+def _while(op: Op) -> list[list[Any]]:
     before, after = op.regions
     condition, end = _terminator(before), _terminator(after)
     entering = _groups(list(op.operands), list(before.blocks[0].arguments), list(end.operands))
     return entering + _groups(list(op.results), list(condition.operands)[1:], list(after.blocks[0].arguments))
 
 
-def _yield(op: Any) -> list[list[Any]]:
+def _yield(op: Op) -> list[list[Any]]:
     parent = op.parent.operation
     return _CONTROL[parent.name](parent) if parent.name in _CONTROL else []
 

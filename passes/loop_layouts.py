@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import indexing_maps
 from ragged_dialect.layout import RAGGED, Layout
@@ -29,7 +29,7 @@ class LoopLevel:
         return "drwt".index(self.letter), len(self.parents)
 
 
-def operand_loops(op: Any) -> list[Loops]:
+def operand_loops(op: Op) -> list[Loops]:
     """Per operand of a linalg op the loop of each dim, None for an index that is not a loop."""
     if op.name == "linalg.softmax":
         return [tuple(range(shape_of(v.type).rank)) for v in op.operands]

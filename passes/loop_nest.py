@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import generic, indexing_maps
 from ragged_dialect.iteration import LINALG_OPS, analyze, is_elementwise, output_count
@@ -47,7 +47,7 @@ class Step:
 class Operand:
     """A tensor or scalar that a nest reads or starts from, and how its loops index it."""
 
-    value: Any
+    value: ir.Value
     map: Any
 
     @property
@@ -76,7 +76,7 @@ class Nest:
     absorbed: tuple[Any, ...] = field(default=())
 
     @staticmethod
-    def of(op: Any) -> Nest | None:
+    def of(op: Op) -> Nest | None:
         """The nest of an op; None when it has no such form."""
         if is_elementwise(op):
             return _of_elementwise(op)
@@ -98,7 +98,7 @@ class Nest:
         return {loop for operand in (*self.inputs, *self.outs) for loop in operand.partial_loops()}
 
 
-def _of_elementwise(op: Any) -> Nest | None:
+def _of_elementwise(op: Op) -> Nest | None:
     if len(op.results) != 1 or len(op.regions) or not all(is_tensor(v.type) for v in op.operands):
         return None
     if not len(op.operands):
@@ -115,11 +115,11 @@ def _of_elementwise(op: Any) -> Nest | None:
     return Nest(("parallel",) * rank, inputs, (), (step,), (("step", 0),), (op,))
 
 
-def _attributes(op: Any) -> dict[str, Any]:
+def _attributes(op: Op) -> dict[str, Any]:
     return {name: op.attributes[name] for name in op.attributes}
 
 
-def _of_linalg(op: Any) -> Nest | None:
+def _of_linalg(op: Op) -> Nest | None:
     maps = indexing_maps(op)
     count = output_count(op)
     if not maps or not count:
@@ -136,7 +136,7 @@ def _of_linalg(op: Any) -> Nest | None:
     return Nest(kinds, tuple(operands[:-count]), tuple(operands[-count:]), steps, yields, (op,))
 
 
-def _read_body(block: Any, inputs: int) -> tuple[tuple[Step, ...], tuple[Ref, ...]] | None:
+def _read_body(block: ir.Block, inputs: int) -> tuple[tuple[Step, ...], tuple[Ref, ...]] | None:
     refs: dict[Any, Ref] = {}
     for number, argument in enumerate(block.arguments):
         refs[argument] = ("in", number) if number < inputs else ("out", number - inputs)
@@ -154,7 +154,7 @@ def _read_body(block: Any, inputs: int) -> tuple[tuple[Step, ...], tuple[Ref, ..
     return None
 
 
-def inline(consumer: Nest, value: Any, producer: Nest) -> Nest | None:
+def inline(consumer: Nest, value: ir.Value, producer: Nest) -> Nest | None:
     """The consumer with `value`, the only result of the producer, computed in its body. None where
     the work would be repeated, or a loop would lose the operand that gives its lengths."""
     taken = [k for k, operand in enumerate(consumer.inputs) if operand.value == value]

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from functools import reduce
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import Op, arith, ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import Extent
 from ragged_dialect.shape import RaggedShape
@@ -34,7 +34,7 @@ def shapes_kept() -> Generator[None, None, None]:
         _SHAPES.reset(token)
 
 
-def source(value: Any) -> Any:
+def source(value: ir.Value) -> Any:
     """The value behind casts that only change static extents."""
     while True:
         owner = value.owner
@@ -43,7 +43,7 @@ def source(value: Any) -> Any:
         value = owner.operation.operands[0]
 
 
-def producer(value: Any, name: str) -> Any | None:
+def producer(value: ir.Value, name: str) -> Any | None:
     """The op called `name` that defines a value, casts aside; None for any other."""
     while True:
         owner = value.owner
@@ -58,23 +58,23 @@ def producer(value: Any, name: str) -> Any | None:
         value = operation.operands[0]
 
 
-def defining(value: Any) -> Any | None:
+def defining(value: ir.Value) -> Any | None:
     """The op that defines a value, casts aside; None for a block argument."""
     owner = source(value).owner
     return None if isinstance(owner, ir.Block) else owner.operation
 
 
-def dim_of(op: Any) -> int:
+def dim_of(op: Op) -> int:
     """The attribute `dim` of a verified op."""
     return int_attr(op, "dim")
 
 
-def factor_of(op: Any) -> int:
+def factor_of(op: Op) -> int:
     """The attribute `factor` of a verified split."""
     return int_attr(op, "factor")
 
 
-def shape(value: Any) -> RaggedShape:
+def shape(value: ir.Value) -> RaggedShape:
     """Shape and layout of a tensor value."""
     type_, known = value.type, _SHAPES.get()
     if known is None:
@@ -98,7 +98,7 @@ def same_meaning(a: RaggedShape | None, b: RaggedShape) -> bool:
     return a is not None and a.layout == b.layout and compatible(a.shape, b.shape)
 
 
-def constant_int(value: Any) -> int | None:
+def constant_int(value: ir.Value) -> int | None:
     """Value of a scalar integer constant, None for anything else."""
     owner = value.owner
     if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
@@ -107,7 +107,7 @@ def constant_int(value: Any) -> int | None:
     return attr.value if isinstance(attr, ir.IntegerAttr) else None
 
 
-def add(a: Any, b: Any) -> Any:
+def add(a: ir.Value, b: ir.Value) -> Any:
     """Sum of two scalar integers of one type: summands in order, constants last, none that is zero. So
     the result does not tell which of three were added first."""
     terms = _summands([a, b])
@@ -132,7 +132,7 @@ def _summands(values: list[Any]) -> list[Any]:
     return terms
 
 
-def is_value_of_dim(value: Any, tensor_value: Any, dim: int, extent: Extent) -> bool:
+def is_value_of_dim(value: ir.Value, tensor_value: Any, dim: int, extent: Extent) -> bool:
     """Whether a scalar is the extent of a tensor's dim: its static extent, or its `tensor.dim`."""
     known = constant_int(value)
     if known is not None or extent is not None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from ragged_dialect._mlir import ir, passmanager
+from ragged_dialect._mlir import Op, ir, passmanager
 from ragged_dialect.asm.diagnostics import Diagnostic
 from ragged_dialect.asm.locations import collect
 from ragged_dialect.errors import PassError
@@ -52,7 +52,7 @@ class Stage:
             nested = f"{anchor}({nested})"
         return nested
 
-    def run(self, module: Any, verify: bool = True, report: Report | None = None) -> None:
+    def run(self, module: ir.Module, verify: bool = True, report: Report | None = None) -> None:
         """Run on a module op; PassFailed when the pass fails, or leaves IR that does not verify.
         `report` is given the diagnostics of a pass that did not fail."""
         with collect(module.context) as diagnostics:
@@ -63,7 +63,7 @@ class Stage:
             for diagnostic in diagnostics:
                 report(diagnostic)
 
-    def _run(self, module: Any, verify: bool, diagnostics: list[Diagnostic]) -> bool:
+    def _run(self, module: ir.Module, verify: bool, diagnostics: list[Diagnostic]) -> bool:
         try:
             if self.own is None:
                 _manager(passmanager.PassManager.parse(f"{MODULE}({self})", module.context), verify).run(module)
@@ -90,7 +90,7 @@ def _manager(manager: Any, verify: bool) -> Any:
     return manager
 
 
-def _targets(op: Any, anchors: Sequence[str]) -> Iterator[Any]:
+def _targets(op: Op, anchors: Sequence[str]) -> Iterator[Any]:
     """The ops a nested pass runs on: children of children, by name."""
     if not anchors:
         yield op
@@ -160,7 +160,7 @@ def _values(owner: str, types: Mapping[str, Any], options: Sequence[Option]) -> 
     return values
 
 
-def _value(option: Option, type_: Any) -> Any:
+def _value(option: Option, type_: ir.Type) -> Any:
     if type_ is bool:
         value = _TRUE.get(option.value or "true")
         if value is None:
@@ -192,7 +192,7 @@ def _foreign_reason(element: Element, message: str) -> str:
     return f"'{element.name}': {'; '.join(lines)}"
 
 
-def run_pipeline(module: Any, stages: Sequence[Stage], verify: bool = True) -> None:
+def run_pipeline(module: ir.Module, stages: Sequence[Stage], verify: bool = True) -> None:
     """Run stages in order on a module. PassFailed at the first that fails."""
     for stage in stages:
         stage.run(module.operation, verify)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.checks import CHECKED
 from ragged_dialect.ops.checks import int_array
 from ragged_dialect.passes.base import RaggedPass
@@ -46,7 +46,7 @@ class RaggedCheckConform(RaggedPass):
     name: ClassVar[str] = "ragged-check-conform"
     report: bool = False
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Op) -> None:
         """Drop checks everywhere below `op`."""
         prover = _Prover()
         for region in op.regions:
@@ -70,7 +70,7 @@ class _Prover:
         self._seen: list[set[Any]] = []
         self._sources: dict[Any, Any] = {}
 
-    def visit(self, block: Any) -> None:
+    def visit(self, block: ir.Block) -> None:
         """Decide the checks of a block and of the regions inside."""
         self.facts.push()
         self._seen.append(set())
@@ -91,13 +91,13 @@ class _Prover:
         self._seen.pop()
         self.facts.pop()
 
-    def _count(self, op: Any, proven: bool) -> None:
+    def _count(self, op: Op, proven: bool) -> None:
         if proven:
             self.proven.append(op)
         else:
             self.kept += 1
 
-    def conform(self, op: Any) -> bool:
+    def conform(self, op: Op) -> bool:
         for number, value in enumerate(op.operands):
             op.operands[number] = structural_source(value, self._sources)
         a, b = op.operands
@@ -110,7 +110,7 @@ class _Prover:
         self.facts.learn_conform(a, b, pairs)
         return False
 
-    def _dims(self, value: Any, dims: tuple[int, ...]) -> tuple[Any, ...]:
+    def _dims(self, value: ir.Value, dims: tuple[int, ...]) -> tuple[Any, ...]:
         """What a check of these dims depends on."""
         found = (self.facts.dim(value, d) if d >= 0 else None for d in dims)
         return tuple(
@@ -120,7 +120,7 @@ class _Prover:
             for f in found
         )
 
-    def valid(self, op: Any) -> bool:
+    def valid(self, op: Op) -> bool:
         kind, factor = string_attr(op, "kind"), optional_int(op, "factor")
         operands = list(op.operands)
         if self.facts.holds(kind, operands, factor):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
+from ragged_dialect._mlir import DYNAMIC, Op, arith, ir, tensor
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.iteration import touches_ragged
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -54,7 +54,7 @@ class RaggedFuse(RaggedPass):
     max_ops: int = 64
     siblings: bool = True
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Op) -> None:
         """Fuse in every block below `op`."""
         if self.max_ops < 1:
             raise PassFailure(op, f"expected max-ops of at least 1, got {self.max_ops}")
@@ -69,7 +69,7 @@ class RaggedFuse(RaggedPass):
 class _Block:
     """Fusion within one block; nothing moves into or out of regions."""
 
-    def __init__(self, block: Any, max_ops: int) -> None:
+    def __init__(self, block: ir.Block, max_ops: int) -> None:
         self.block = block
         self.max_ops = max_ops
         self.ops = [op.operation for op in block.operations]
@@ -90,7 +90,7 @@ class _Block:
             if nest.absorbed or len(nest.roots) > 1:
                 self._write(op, nest)
 
-    def _fuse_into(self, op: Any) -> None:
+    def _fuse_into(self, op: Op) -> None:
         if not touches_ragged(op) or whole_value(op):
             return
         try:
@@ -109,7 +109,7 @@ class _Block:
                     break
         self.nests[op] = nest
 
-    def _absorb(self, op: Any, nest: Nest, operand: Operand) -> Nest | None:
+    def _absorb(self, op: Op, nest: Nest, operand: Operand) -> Nest | None:
         value = operand.value
         if isinstance(value.owner, ir.Block) or not is_ragged(value.type):
             return None
@@ -143,7 +143,7 @@ class _Block:
             for operand in self.nests[op].inputs if op in self.nests else ():
                 readers[operand.value, str(operand.map)] = op
 
-    def _join(self, first: Any, second: Any) -> bool:
+    def _join(self, first: ir.Value, second: Any) -> bool:
         """Join the nest of `first` into that of `second`, which comes later."""
         a, b = self.nests.get(first), self.nests.get(second)
         if a is None or b is None or a.kinds != b.kinds or len(a.steps) + len(b.steps) > self.max_ops:
@@ -156,7 +156,7 @@ class _Block:
         del self.nests[first]
         return True
 
-    def _used_before(self, nest: Nest, op: Any) -> bool:
+    def _used_before(self, nest: Nest, op: Op) -> bool:
         """Whether a result of a nest is used before `op`, or by it."""
         limit = self.place[op]
         for root in nest.roots:
@@ -166,7 +166,7 @@ class _Block:
                         return True
         return False
 
-    def _position(self, op: Any) -> int:
+    def _position(self, op: Op) -> int:
         """Place in this block of the op that is or holds `op`."""
         while op not in self.place:
             op = op.parent.operation
@@ -174,7 +174,7 @@ class _Block:
 
     # Writing -----------------------------------------------------------------------------------
 
-    def _write(self, op: Any, nest: Nest) -> None:
+    def _write(self, op: Op, nest: Nest) -> None:
         with ir.InsertionPoint(op), op.location:
             outs = [out.value for out in nest.outs]
             if not outs:
@@ -191,7 +191,7 @@ class _Block:
                     value.owner.erase()
 
 
-def _use_source(op: Any, sources: dict[Any, Any]) -> None:
+def _use_source(op: Op, sources: dict[Any, Any]) -> None:
     """Let an op that reads structure alone read it where it comes from."""
     if op.name not in _STRUCTURAL or "stored" in op.attributes:
         return
@@ -203,7 +203,7 @@ def _use_source(op: Any, sources: dict[Any, Any]) -> None:
         op.attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(sizes)
 
 
-def _like_of(op: Any, nest: Nest, sources: dict[Any, Any]) -> Any | None:
+def _like_of(op: Op, nest: Nest, sources: dict[Any, Any]) -> Any | None:
     """A value with the structure of an elementwise result that is not computed in its nest."""
     like = structural_source(op.results[0], sources)
     while not isinstance(like.owner, ir.Block) and like.owner.operation in (op, *nest.absorbed):
@@ -215,7 +215,7 @@ def _like_of(op: Any, nest: Nest, sources: dict[Any, Any]) -> Any | None:
     return like
 
 
-def _empty_like(like: Any, type_: Any) -> Any:
+def _empty_like(like: Any, type_: ir.Type) -> Any:
     """`ragged.empty` of a type, with the structure and the dense extents of `like`."""
     layout = shape_of(type_).layout
     extents: list[Any] = []

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.layout_flow import LayoutFlow, update_function_types
 from ragged_dialect.passes.rewriting import cast, walk
@@ -47,7 +47,7 @@ class RaggedInferLayouts(RaggedPass):
 
     seed: int | None = None
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Op) -> None:
         """Replace types in place, then drop the annotations; PassFailure at both places of a conflict."""
         annotations = [found for found in walk(op) if found.name == "ragged.annotate"]
         if not annotations:
@@ -82,7 +82,7 @@ def _drop(annotation: Any) -> None:
     annotation.erase()
 
 
-def _replace_empty(op: Any, classes: StructureClasses) -> None:
+def _replace_empty(op: Op, classes: StructureClasses) -> None:
     """`tensor.empty` of a ragged type -> `ragged.empty` with the structure of where it comes from."""
     value = op.results[0]
     origins = classes.sources(value, op)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.asm.locations import name_of
 from ragged_dialect.checks import CHECKED
 from ragged_dialect.iteration import is_compute, touches_ragged
@@ -62,7 +62,7 @@ class RaggedInsertChecks(RaggedPass):
     arguments: bool = True
     names: bool = False
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Op) -> None:
         """Insert the checks of every function of a module."""
         called = {call.attributes["callee"].value for call in walk(op) if call.name == "func.call"}
         for function in op.regions[0].blocks[0].operations:
@@ -70,7 +70,7 @@ class RaggedInsertChecks(RaggedPass):
             if function.name == "func.func" and len(function.regions[0].blocks) and CHECKED not in function.attributes:
                 self._run_function(function, function.attributes["sym_name"].value in called)
 
-    def _run_function(self, function: Any, moves: bool) -> None:
+    def _run_function(self, function: Op, moves: bool) -> None:
         if len(function.regions[0].blocks) > 1:
             raise PassFailure(function, f"expected a function of 1 block, got {len(function.regions[0].blocks)}")
         emit = Emitter(function)
@@ -81,7 +81,7 @@ class RaggedInsertChecks(RaggedPass):
         emit.finish()
         function.attributes[CHECKED] = ir.UnitAttr.get()
 
-    def _check_arguments(self, emit: Emitter, function: Any) -> None:
+    def _check_arguments(self, emit: Emitter, function: Op) -> None:
         public = str(function.attributes.get("sym_visibility", '"public"')) == '"public"'
         arguments = list(function.regions[0].blocks[0].arguments)
         attrs: list[Any] = [None] * len(arguments)
@@ -100,7 +100,7 @@ class RaggedInsertChecks(RaggedPass):
                 if letter in RAGGED:
                     check_facts(emit, argument, level, divisor, None, high)
 
-    def _visit(self, emit: Emitter, block: Any, moves: bool) -> None:
+    def _visit(self, emit: Emitter, block: ir.Block, moves: bool) -> None:
         """Check the ops of a block; with `moves` those that have checks might be moved over them."""
         for op in list(block.operations):
             op = op.operation
@@ -122,7 +122,7 @@ class RaggedInsertChecks(RaggedPass):
                         self._visit(emit, inner, moves or op.name != "scf.if")
 
 
-def _check(emit: Emitter, op: Any) -> None:
+def _check(emit: Emitter, op: Op) -> None:
     rule = RULES.get(op.name)
     if rule is not None:
         rule(emit, op)
@@ -134,7 +134,7 @@ def _integer(attr: Any) -> int | None:
     return None if attr is None else attr.value
 
 
-def _hold_back(op: Any) -> None:
+def _hold_back(op: Op) -> None:
     """Let an op depend on the checks above it. Of an op that computes one operand is enough, one that
     nothing fuses into the op; what the others read is found with it."""
     numbers = [k for k, v in enumerate(op.operands) if _is_read(v)]
@@ -146,11 +146,11 @@ def _hold_back(op: Any) -> None:
             op.operands[number] = builders.guard(op.operands[number])
 
 
-def _is_read(value: Any) -> bool:
+def _is_read(value: ir.Value) -> bool:
     if isinstance(value.type, ir.RankedTensorType):
         return len(value.type.shape) > 0
     return constant_of(value) is None
 
 
-def _is_outside(value: Any, op: Any) -> bool:
+def _is_outside(value: ir.Value, op: Op) -> bool:
     return isinstance(value.owner, ir.Block) or value.owner.operation.block != op.block

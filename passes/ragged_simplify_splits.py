@@ -7,7 +7,7 @@ from math import lcm
 from typing import Any, ClassVar
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.errors import PassError
 from ragged_dialect.iteration import LINALG_OPS
 from ragged_dialect.passes.base import RaggedPass
@@ -59,7 +59,7 @@ class RaggedSimplifySplits(RaggedPass):
         if self.vector_width < 1:
             raise PassError(f"expected a vector-width of at least 1, got {self.vector_width}")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Op) -> None:
         """Rewrite and mark in program order; never fails."""
         known = Divisors()
         replaced: list[Any] = []
@@ -76,7 +76,7 @@ class RaggedSimplifySplits(RaggedPass):
             if not any(True for _ in found.results[0].uses):
                 found.erase()
 
-    def _mark_loops(self, op: Any, known: Divisors) -> None:
+    def _mark_loops(self, op: Op, known: Divisors) -> None:
         divisors, exact = _loops(op, known)
         if exact:
             op.attributes[EXACT_LOOPS] = ir.DenseI64ArrayAttr.get(exact)
@@ -85,7 +85,7 @@ class RaggedSimplifySplits(RaggedPass):
             op.attributes[VECTORIZABLE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), trip)
 
 
-def _simplify_split(op: Any, known: Divisors) -> list[Any]:
+def _simplify_split(op: Op, known: Divisors) -> list[Any]:
     """Move a split over merges as far as it goes and mark it where it leaves no holes; returns the
     ops that were replaced."""
     replaced: list[Any] = []
@@ -97,7 +97,7 @@ def _simplify_split(op: Any, known: Divisors) -> list[Any]:
     return replaced
 
 
-def _split_before_merge(op: Any, known: Divisors) -> Any | None:
+def _split_before_merge(op: Op, known: Divisors) -> Any | None:
     """split{d, f}(merge{d}(y)) -> merge{d}(split{d+1, f}(y)) where f divides the inner extent of y
     and the layout stays; the new split."""
     merged = producer(op.operands[0], "ragged.merge")
@@ -117,7 +117,7 @@ def _split_before_merge(op: Any, known: Divisors) -> Any | None:
     return split.owner.operation
 
 
-def _loops(op: Any, known: Divisors) -> tuple[dict[int, int], list[int]]:
+def _loops(op: Op, known: Divisors) -> tuple[dict[int, int], list[int]]:
     """Per loop a divisor of its trip counts, and the tile loops without holes. A dense operand may
     be longer than a ragged loop, so the ragged ones alone decide where there are any."""
     dense: dict[int, int] = {}

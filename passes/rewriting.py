@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ragged_dialect._mlir import ir, tensor
+from ragged_dialect._mlir import Op, ir, tensor
 from ragged_dialect.layout import Layout
 from ragged_dialect.passes.matching import shapes_kept
 from ragged_dialect.types import is_ragged, layout_of
@@ -29,7 +29,7 @@ class Rewriter:
         """Memo of `structure.root_of`, valid for one run of the driver."""
         self._layouts: dict[Any, Layout | None] = {}
 
-    def layout(self, value: Any) -> Layout | None:
+    def layout(self, value: ir.Value) -> Layout | None:
         """Layout of a ragged tensor, None for any other value."""
         type_ = value.type
         if type_ not in self._layouts:
@@ -37,12 +37,12 @@ class Rewriter:
         return self._layouts[type_]
 
     @contextmanager
-    def before(self, op: Any) -> Generator[None, None, None]:
+    def before(self, op: Op) -> Generator[None, None, None]:
         """Insertion point before `op`, with the location of `op`."""
         with ir.InsertionPoint(op), op.location:
             yield
 
-    def replace(self, op: Any, value: Any) -> bool:
+    def replace(self, op: Op, value: ir.Value) -> bool:
         """Replace the only result of `op`; a cast is inserted when static extents differ.
         Returns True, so that a pattern can end with it."""
         result = op.results[0]
@@ -56,7 +56,7 @@ class Rewriter:
             self.touched.append(owner.operation)
         return True
 
-    def set_operands(self, op: Any, values: Sequence[Any]) -> bool:
+    def set_operands(self, op: Op, values: Sequence[Any]) -> bool:
         """Let `op` read other values of the types of its first operands. Returns True."""
         operands = op.operands
         for number, value in enumerate(values):
@@ -64,11 +64,11 @@ class Rewriter:
         self._touch_users(op.results[0])
         return True
 
-    def _touch_users(self, result: Any) -> None:
+    def _touch_users(self, result: ir.Value) -> None:
         self.touched.extend(use.owner.operation for use in result.uses)
 
 
-def cast(value: Any, type_: Any) -> Any:
+def cast(value: ir.Value, type_: ir.Type) -> Any:
     """`tensor.cast`, or the value itself when it has the type."""
     return value if value.type == type_ else tensor.CastOp(type_, value).result
 
@@ -111,7 +111,7 @@ def _shuffled(patterns: Patterns, work: list[Any], seed: int) -> Patterns:
     return {name: order.sample(list(group), len(group)) for name, group in patterns.items()}
 
 
-def _is_live(op: Any) -> bool:
+def _is_live(op: Op) -> bool:
     return any(next(result.uses, None) is not None for result in op.results)
 
 

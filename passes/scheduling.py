@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.passes.rewriting import walk
 
 _FIXED = frozenset({"ragged.print", "ragged.assert_valid", "ragged.assert_conform"})
@@ -28,7 +28,7 @@ def schedule(root: Any) -> None:
                     schedule(op)
 
 
-def _schedule_block(block: Any, ops: list[Any]) -> None:
+def _schedule_block(block: ir.Block, ops: list[Any]) -> None:
     constants = [op for op in ops if op.name == "arith.constant"]
     loose = {op for op in ops if _is_movable(op.name)}
     if loose:
@@ -62,7 +62,7 @@ def _place_needed(anchor: Any, loose: set[Any]) -> None:
                 op.move_before(anchor)
 
 
-def _needs(op: Any, loose: set[Any]) -> Iterator[Any]:
+def _needs(op: Op, loose: set[Any]) -> Iterator[Any]:
     """The loose ops that `op`, or an op nested in it, reads."""
     for reader in (op, *walk(op)) if len(op.regions) else (op,):
         for value in reader.operands:

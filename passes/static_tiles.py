@@ -10,21 +10,21 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.generic import generic
 from ragged_dialect.iteration import is_elementwise
 from ragged_dialect.passes.rewriting import walk
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
 
-def generalize_static_tiles(module: Any) -> None:
+def generalize_static_tiles(module: ir.Module) -> None:
     """Rewrite every elementwise op of a module whose result is ragged and of static shape."""
     for op in [op for op in walk(module, bodies=False) if _is_foldable(op)]:
         with ir.InsertionPoint(op), op.location:
             _generalize(op)
 
 
-def _is_foldable(op: Any) -> bool:
+def _is_foldable(op: Op) -> bool:
     if not is_elementwise(op) or len(op.results) != 1:
         return False
     result = op.results[0].type
@@ -33,11 +33,11 @@ def _is_foldable(op: Any) -> bool:
     return any(is_ragged(v.type) for v in op.operands) and not _picks_whole(op)
 
 
-def _picks_whole(op: Any) -> bool:
+def _picks_whole(op: Op) -> bool:
     return op.name == "arith.select" and not is_tensor(op.operands[0].type)
 
 
-def _generalize(op: Any) -> None:
+def _generalize(op: Op) -> None:
     tensors = [v for v in op.operands if is_tensor(v.type)]
     result = op.results[0].type
     like = next(v for v in tensors if is_ragged(v.type))
@@ -48,7 +48,7 @@ def _generalize(op: Any) -> None:
     op.erase()
 
 
-def _scalar(op: Any, elements: list[Any]) -> Any:
+def _scalar(op: Op, elements: list[Any]) -> Any:
     """The op on one element of every tensor."""
     arguments = iter(elements)
     scalars = [next(arguments) if is_tensor(v.type) else v for v in op.operands]

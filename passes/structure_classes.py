@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS
 from ragged_dialect.passes.loop_layouts import operand_loops
 from ragged_dialect.passes.rewriting import walk
@@ -21,7 +21,7 @@ Dim = tuple[Any, int]
 class StructureClasses:
     """Dims of the ragged values of a module, in classes of one structure."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: ir.Module) -> None:
         self._parent: dict[Dim, Dim] = {}
         self._number: dict[Any, int] = {}
         for op in walk(module):
@@ -31,7 +31,7 @@ class StructureClasses:
             for dim in _dims(value):
                 self._members.setdefault(self._find((value, dim)), []).append((value, dim))
 
-    def sources(self, value: Any, op: Any) -> list[Dim | None] | None:
+    def sources(self, value: ir.Value, op: Op) -> list[Dim | None] | None:
         """Per dim of a ragged value a dim of the same structure whose value is there before `op`, the
         first one in the program; None for a plain dim. Dims of one axis come from one value where one
         has them all. None where some dim has no source."""
@@ -52,7 +52,7 @@ class StructureClasses:
     def _class(self, dim: Dim) -> list[Dim]:
         return self._members[self._find(dim)]
 
-    def _enter(self, op: Any) -> None:
+    def _enter(self, op: Op) -> None:
         for region in op.regions:
             for block in region.blocks:
                 self._add(block.arguments)
@@ -70,7 +70,7 @@ class StructureClasses:
             if is_ragged(value.type):
                 self._number.setdefault(value, len(self._number))
 
-    def _connect_loops(self, op: Any) -> None:
+    def _connect_loops(self, op: Op) -> None:
         loops = operand_loops(op)
         outs = len(op.operands) - len(op.results)
         first: dict[int, Dim] = {}
@@ -94,13 +94,13 @@ class StructureClasses:
             self._parent[b] = a
 
 
-def _dims(value: Any) -> list[int]:
+def _dims(value: ir.Value) -> list[int]:
     """The dims of a ragged value that have a structure."""
     layout = shape_of(value.type).layout
     return [dim for dim in range(layout.rank) if not layout.is_plain(dim)]
 
 
-def defined_before(value: Any, op: Any) -> bool:
+def defined_before(value: ir.Value, op: Op) -> bool:
     """Whether a value dominates an op, by blocks that nest."""
     owner = value.owner
     block = owner if isinstance(owner, ir.Block) else owner.operation.block

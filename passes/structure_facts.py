@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.passes.structure_keys import Key, Keys, Level
 
 
@@ -44,7 +45,7 @@ class Facts(Keys):
         if a != b and not isinstance(b, int):
             self._equal[-1][b] = a
 
-    def learn_conform(self, a: Any, b: Any, pairs: Sequence[tuple[int, int]]) -> None:
+    def learn_conform(self, a: ir.Value, b: ir.Value, pairs: Sequence[tuple[int, int]]) -> None:
         """The last of `pairs` conforms from here to the end of the scope."""
         *parents, (i, j) = pairs
         left, right = self.dim(a, i), self.dim(b, j)
@@ -59,7 +60,7 @@ class Facts(Keys):
 
     # Questions ---------------------------------------------------------------------------------
 
-    def conform(self, a: Any, b: Any, pairs: Sequence[tuple[int, int]]) -> bool:
+    def conform(self, a: ir.Value, b: ir.Value, pairs: Sequence[tuple[int, int]]) -> bool:
         """Whether two tensors provably have equal lengths on the last of `pairs`."""
         mapping = dict(pairs)
         implied: set[int] = set()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir, memref, scf
+from ragged_dialect._mlir import Op, arith, ir, memref, scf
 from ragged_dialect.generic import generic
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
@@ -57,17 +57,17 @@ _VALUES = 40
 """Elements in flight that a thread has registers for."""
 
 
-def fits(forall: Any) -> bool:
+def fits(forall: Op) -> bool:
     """Whether a forall does nothing but reduce the rows of components, or nothing but map them."""
     return matched(forall) is not None
 
 
-def matched(forall: Any) -> ReducedComponents | MappedComponents | None:
+def matched(forall: Op) -> ReducedComponents | MappedComponents | None:
     """What a forall does with the rows of components, None when it does anything else."""
     return match_components(forall) or match_maps(forall)
 
 
-def schedule(forall: Any, module: Any, name: str, guards: Guards, threads: int, unroll: int) -> None:
+def schedule(forall: Op, module: ir.Module, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """Replace a forall on the host by two kernels, and their launches, for every reduction in it, or by one
     for every map."""
     found = matched(forall)
@@ -94,7 +94,7 @@ class _Plan:
     tiles: Mixed
     size: Mixed
     chunks: Mixed
-    starts: Any
+    starts: ir.Value
     carries: list[Any]
 
 
@@ -107,7 +107,7 @@ class _Balanced:
         self.reduction = reduction
         self.threads = threads
 
-    def lower(self, module: Any, name: str, guards: Guards, unroll: int) -> None:
+    def lower(self, module: ir.Module, name: str, guards: Guards, unroll: int) -> None:
         """Emit kernels and launches before the forall."""
         kernel = Kernel(name, self.threads, module, guards)
         kernel.open()
@@ -212,7 +212,9 @@ class _Balanced:
                 scf.yield_([])
         return forall
 
-    def _add(self, code: ComponentCode, component: Any, first: Any, last: Any, carries: list[Any]) -> None:
+    def _add(
+        self, code: ComponentCode, component: ir.Value, first: ir.Value, last: ir.Value, carries: list[Any]
+    ) -> None:
         """Add rows `first` to `last` of what tiles left open to a component's outs, and do again what
         follows."""
         reduced = GenericOp(self.reduction.op)

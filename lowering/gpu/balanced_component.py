@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.walk import captures
@@ -30,11 +30,11 @@ class ComponentCode:
         self.inside = inside
         self.whole: Known = {}
 
-    def at(self, component: Any) -> Known:
+    def at(self, component: ir.Value) -> Known:
         """What is known at a component."""
         return {self.found.component: component}
 
-    def value(self, x: Any, known: Known) -> Any:
+    def value(self, x: ir.Value, known: Known) -> Any:
         """A value, computed from what is known; `known` has it and what led to it afterwards."""
         if x not in known:
             op = defining_op(x)
@@ -43,17 +43,17 @@ class ComponentCode:
             self.copy(op, known)
         return known[x]
 
-    def copy(self, op: Any, known: Known) -> Any:
+    def copy(self, op: Op, known: Known) -> Any:
         """A copy of an op of the body, computed from what is known; `known` has its results afterwards."""
         copy = clone(op, {x: self.value(x, known) for x in captures([op])})
         known.update(zip(op.results, copy.results, strict=True))
         return copy
 
-    def low(self, component: Any) -> Any:
+    def low(self, component: ir.Value) -> Any:
         """The first row of a component; also of the one after the last, where there are no rows left."""
         return self.value(self.found.low, self.at(component))
 
-    def high(self, component: Any) -> Any:
+    def high(self, component: ir.Value) -> Any:
         """The row after the last one of a component."""
         return self.value(self.found.high, self.at(component))
 
@@ -70,7 +70,7 @@ class ComponentCode:
         return counts
 
     @contextmanager
-    def placed(self, op: Any, component: Any) -> Generator[GenericOp]:
+    def placed(self, op: Op, component: ir.Value) -> Generator[GenericOp]:
         """A generic with the operands that it has at a component, until the context ends."""
         copy = self.copy(op, {**self.at(component), **self.whole})
         try:
@@ -104,14 +104,14 @@ def captured(found: Components, ops: list[Any], values: list[Any]) -> list[Any]:
     seen: dict[Any, None] = {}
     outside: dict[Any, None] = {}
 
-    def need(x: Any) -> None:
+    def need(x: ir.Value) -> None:
         op = defining_op(x)
         if op is not None and op.block == found.body:
             visit(op)
         elif x != found.component:
             outside.setdefault(x)
 
-    def visit(op: Any) -> None:
+    def visit(op: Op) -> None:
         if op not in seen:
             seen[op] = None
             for x in captures([op]):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from ragged_dialect._mlir import arith
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
@@ -89,7 +89,7 @@ class Lanes:
         total = build.product(self._steps(d, n) for d, n in extents.items())
         return build.maximum(build.ceildiv(total, self.lanes), 1)
 
-    def position(self, lane: Any, chunk: Any) -> tuple[Point, list[Any]]:
+    def position(self, lane: ir.Value, chunk: Any) -> tuple[Point, list[Any]]:
         """The features of a lane, as a point whose row is 0, and conditions for having any."""
         point: Point = [0] * (len(self.order) + 1)
         total = self._static()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ragged_dialect._mlir import Op
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.buffers import is_buffer, root
 from ragged_dialect.lowering.gpu.component_rows import Components, RowMatcher, is_free, plain_generics
@@ -16,7 +17,7 @@ class RowMap:
     that is a slice of a component's rows, the dim along which they lie; `extents` are those of the other
     loops, ints or values from outside of the forall."""
 
-    op: Any
+    op: Op
     loop: int
     rows: dict[int, int]
     extents: dict[int, Mixed]
@@ -34,7 +35,7 @@ class MappedComponents(Components):
         return self.maps
 
 
-def match_maps(forall: Any) -> MappedComponents | None:
+def match_maps(forall: Op) -> MappedComponents | None:
     """The maps of a forall, None when its body does anything else."""
     body = forall.regions[0].blocks[0]
     if len(body.arguments) != 1:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from functools import reduce
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import Op, arith, ir
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.walk import ops_in
@@ -39,7 +39,7 @@ TILES = 1 << 16
 are gone in no time."""
 
 
-def schedule(found: MappedComponents, module: Any, name: str, guards: Guards, threads: int, unroll: int) -> None:
+def schedule(found: MappedComponents, module: ir.Module, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """Replace a forall on the host by a kernel and its launch for every map in it."""
     forall = found.forall
     with forall.location:
@@ -52,7 +52,7 @@ def schedule(found: MappedComponents, module: Any, name: str, guards: Guards, th
     forall.erase()
 
 
-def _resident(op: Any) -> int:
+def _resident(op: Op) -> int:
     """Threads that shall fit on a multiprocessor: divisions and functions take registers for every row in flight."""
     longest = max((byte_size(x.type.element_type) for x in op.operands if is_buffer(x)), default=0)
     if not any(inner.name == "arith.divf" or inner.name.startswith("math.") for inner in ops_in(op)):
@@ -117,11 +117,11 @@ class _MapKernel:
 
         guarded([build.at_most(first, last)], work)
 
-    def _rows(self, point: Point, first: Mixed, last: Any, low: Any, high: Any) -> None:
+    def _rows(self, point: Point, first: Mixed, last: ir.Value, low: ir.Value, high: ir.Value) -> None:
         """The rows of a thread, from `first` on, up to `last`, whose components are from `low` to `high`."""
         groups, loop = self.lanes.groups, self.lanes.loop
 
-        def batch(row: Any, _: list[Any]) -> list[Any]:
+        def batch(row: ir.Value, _: list[Any]) -> list[Any]:
             rows = [build.value(build.add(row, k * groups)) for k in range(self.unroll)]
             inside = [None, *(build.at_most(row, last) for row in rows[1:])]
             # Past the last row it is read again: all is loaded before anything is stored.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.buffers import is_buffer, root
 from ragged_dialect.lowering.gpu.combiner import combiner_of
@@ -18,7 +18,7 @@ class Follower:
     """A `linalg.generic` that makes of the outs of a reduction, element by element, row `component` of
     other buffers. `loops` has the reduction's loop for each of its own."""
 
-    op: Any
+    op: Op
     loops: dict[int, int]
 
 
@@ -31,7 +31,7 @@ class RowReduction:
     forall. `inits` are scalars that take the place of an out's element. `followers` come after it for
     every component."""
 
-    op: Any
+    op: Op
     loop: int
     rows: dict[int, int]
     extents: dict[int, Mixed]

@@ -14,7 +14,7 @@ Ends = Callable[[Any], Any]
 """The place where a component ends; it never decreases from one component to the next."""
 
 
-def ended(end: Ends, places: list[Any], low: Any, high: Any) -> list[Any]:
+def ended(end: Ends, places: list[Any], low: ir.Value, high: ir.Value) -> list[Any]:
     """How many components end before each place, known to be from `low` to `high`."""
 
     def halve(state: list[Any]) -> list[Any]:
@@ -30,7 +30,7 @@ def ended(end: Ends, places: list[Any], low: Any, high: Any) -> list[Any]:
     return flow.repeat([arith.subi(high, low), *(low for _ in places)], _more, halve)[1:]
 
 
-def ended_by_warp(end: Ends, count: Any, places: list[Any], lane: Any) -> list[Any]:
+def ended_by_warp(end: Ends, count: Any, places: list[Any], lane: ir.Value) -> list[Any]:
     """How many of `count` components end before each place, for places that are the same in a whole warp:
     its lanes look at 32 components at a time."""
     last = arith.subi(count, build.value(1))
@@ -55,7 +55,7 @@ def _more(state: list[Any]) -> Any:
     return build.less(0, state[0])
 
 
-def _votes(condition: Any) -> Any:
+def _votes(condition: ir.Value) -> Any:
     """In how many lanes of the warp a condition holds."""
     i32 = ir.IntegerType.get_signless(32)
     votes = ir.Operation.create(

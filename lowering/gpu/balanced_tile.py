@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect._mlir import arith, memref
+from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.ir import build, flow
 from ragged_dialect.lowering.exact_sums import loop_with_sums
 from ragged_dialect.lowering.gpu.balanced_merge import MergedItems
@@ -23,15 +23,15 @@ class Place:
     """Where a thread is: its tile, its number in the block, that in the tile, which may have several
     blocks, and its group; the first item of the tile, the items of a group, and of all tiles."""
 
-    tile: Any
-    thread: Any
+    tile: ir.Value
+    thread: ir.Value
     number: Any
-    group: Any
-    first: Any
-    size: Any
-    total: Any
+    group: ir.Value
+    first: ir.Value
+    size: ir.Value
+    total: ir.Value
 
-    def item(self, group: Any) -> Any:
+    def item(self, group: ir.Value) -> Any:
         """The first item of a group's piece; for the one after the last group, where the last one ends."""
         return arith.minsi(arith.addi(self.first, arith.muli(build.value(group), self.size)), self.total)
 
@@ -50,7 +50,7 @@ class Tile:
     place: Place
     conditions: list[Any]
 
-    def emit(self, starts: Any, carries: list[Any]) -> None:
+    def emit(self, starts: ir.Value, carries: list[Any]) -> None:
         """Emit the work: finish every component that ends here, without what earlier tiles have of it;
         store which component is open at the start, and for every out what this tile's end leaves
         open."""
@@ -90,11 +90,11 @@ class Tile:
 
         guarded([ends, later, *self.conditions], add)
 
-    def _collect(self, component: Any, start: Any, open_: State, slots: list[Any]) -> None:
+    def _collect(self, component: ir.Value, start: ir.Value, open_: State, slots: list[Any]) -> None:
         lanes = self.walk.lanes.lanes
         back = arith.subi(self.place.thread, arith.muli(self.place.group, build.value(lanes)))
 
-        def step(group: Any, carried: State) -> State:
+        def step(group: ir.Value, carried: State) -> State:
             at = arith.addi(back, arith.muli(group, build.value(lanes)))
             parts = [load(slot, at, x.type) for slot, x in zip(slots, open_, strict=True)]
             return self.walk.combined(parts, carried)
@@ -103,7 +103,7 @@ class Tile:
         collected = loop_with_sums(self.place.group_of(start), 1, self.place.group, self.walk.neutral(), sums, step)
         self.walk.amend(component, collected)
 
-    def _leave_open(self, open_: State, high: Any, carries: list[Any]) -> None:
+    def _leave_open(self, open_: State, high: ir.Value, carries: list[Any]) -> None:
         """Store what the groups since the last component's start have: all of it for the component
         that is open at the end."""
         lanes = self.walk.lanes

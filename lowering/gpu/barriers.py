@@ -17,13 +17,13 @@ class Access:
     and count of the threads along it; None when unknown. Equal signatures on the same view mean that
     every element stays with its thread."""
 
-    buffer: Any
+    buffer: ir.Value
     write: bool
     signature: Signature
-    view: Any
+    view: ir.Value
 
     @staticmethod
-    def of(view: Any, write: bool, signature: Signature = None) -> Access:
+    def of(view: ir.Value, write: bool, signature: Signature = None) -> Access:
         """Access through a view."""
         return Access(root(view), write, signature, view)
 

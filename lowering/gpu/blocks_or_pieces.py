@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir, memref, scf
+from ragged_dialect._mlir import Op, arith, ir, memref, scf
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import remap
@@ -91,7 +91,7 @@ class _Sizes:
         return build.maximum(build.maximum(alone, 1), build.ceildiv(self.rows, SHARE))
 
 
-def both_ways(forall: Any, number: int) -> tuple[Any, Any, list[Any]] | None:
+def both_ways(forall: Op, number: int) -> tuple[Any, Any, list[Any]] | None:
     """Replace a forall over components by three things: a forall that picks, one with a block per component, and
     balanced pieces. None, and nothing changes, when there are no such pieces or never many rows. The gates of the
     blocks and of the pieces are those of `number` and the next one."""
@@ -128,14 +128,14 @@ def both_ways(forall: Any, number: int) -> tuple[Any, Any, list[Any]] | None:
     return picking, blocks, pieces
 
 
-def _own_buffers(forall: Any) -> list[Any]:
+def _own_buffers(forall: Op) -> list[Any]:
     """Buffers of the host that only this forall uses: scratch, which need not be memory at all in a block."""
     inside = set(ops_in(forall))
     buffers = [x for x in captures([forall]) if is_buffer(x) and is_allocation(x)]
     return [x for x in buffers if all(use.owner.operation in inside for use in x.uses)]
 
 
-def _row_bytes(x: Any, dim: int) -> Mixed:
+def _row_bytes(x: ir.Value, dim: int) -> Mixed:
     """Bytes of a buffer's row along a dim."""
     others = [extent(x, d) for d in range(len(x.type.shape)) if d != dim]
     return build.mul(build.product(others), byte_size(x.type.element_type))
@@ -152,7 +152,7 @@ def _pass_gate(foralls: list[Any], number: int) -> None:
         forall.attributes[GATE] = ir.IntegerAttr.get(build.i64(), number)
 
 
-def _recounted(forall: Any, count: Any) -> Any:
+def _recounted(forall: Op, count: Any) -> Any:
     """A forall of another count in place of one."""
     made = forall_over(count)
     old, new = forall.regions[0].blocks[0], made.regions[0].blocks[0]
@@ -177,7 +177,7 @@ def _picking(found: ReducedComponents | MappedComponents, sizes: _Sizes, short: 
     with ir.InsertionPoint(list(forall.regions[0].blocks[0].operations)[-1]):
         last = arith.subi(count, build.value(1))
 
-        def longer(k: Any, carried: list[Any]) -> list[Any]:
+        def longer(k: ir.Value, carried: list[Any]) -> list[Any]:
             row = build.add(code.low(build.value(0)), build.mul(k, most))
             (component,) = ended(code.high, [build.add(row, 1)], build.value(0), last)
             return [build.maximum(carried[0], build.sub(code.high(component), code.low(component)))]

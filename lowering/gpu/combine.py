@@ -27,7 +27,7 @@ loaded ahead would not do."""
 class Exchange:
     """Combines parts; keeps the shared memory for them."""
 
-    def __init__(self, kernel: Kernel, thread: Any, barriers: Barriers) -> None:
+    def __init__(self, kernel: Kernel, thread: ir.Value, barriers: Barriers) -> None:
         self.kernel = kernel
         self.thread = thread
         self.barriers = barriers

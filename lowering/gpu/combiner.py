@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import Op, arith, ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.lowering.buffers import defining_op
@@ -39,9 +39,9 @@ class Combiner:
     """acc = f(x, acc): the ops of f, x and acc in them, the result, and the neutral element."""
 
     ops: tuple[Any, ...]
-    element: Any
-    accumulator: Any
-    result: Any
+    element: ir.Type
+    accumulator: ir.Value
+    result: ir.Value
     neutral: float | str
 
     @property
@@ -55,7 +55,7 @@ class Combiner:
         leaves NaN out as the element only."""
         return len(self.ops) == 1
 
-    def apply(self, a: Any, b: Any) -> Any:
+    def apply(self, a: ir.Value, b: ir.Value) -> Any:
         """f(a, b) at the insertion point."""
         mapping = {self.element: a, self.accumulator: b}
         for op in self.ops:
@@ -67,7 +67,7 @@ class Combiner:
         return neutral_constant(self.result.type, self.neutral)
 
 
-def neutral_constant(type_: Any, neutral: float | str) -> Any:
+def neutral_constant(type_: ir.Type, neutral: float | str) -> Any:
     """A neutral element: a number, or the lowest, highest or all-ones value of an integer type."""
     if not isinstance(neutral, str):
         return build.constant(type_, neutral)
@@ -110,7 +110,7 @@ def combiner_of(generic: GenericOp, out: int) -> Combiner | None:
     return found if found is not None and _only_used_by(accumulator, found) and _only_yielded(found) else None
 
 
-def _single(op: Any, accumulator: Any, result: Any) -> Combiner | None:
+def _single(op: Op, accumulator: ir.Value, result: ir.Value) -> Combiner | None:
     if op.name not in _NEUTRAL or accumulator not in list(op.operands):
         return None
     a, b = op.operands
@@ -119,7 +119,7 @@ def _single(op: Any, accumulator: Any, result: Any) -> Combiner | None:
     return Combiner((op,), b if a == accumulator else a, accumulator, result, _NEUTRAL[op.name])
 
 
-def _selected(op: Any, accumulator: Any, result: Any) -> Combiner | None:
+def _selected(op: Op, accumulator: ir.Value, result: ir.Value) -> Combiner | None:
     """`select(cmpf(x > acc), x, acc)`, the maximum that leaves NaN out, and its mirror images. Those
     that take NaN in are no combiners: they forget it, and what was before it, with the next element."""
     if op.name != "arith.select":
@@ -138,7 +138,7 @@ def _selected(op: Any, accumulator: Any, result: Any) -> Combiner | None:
     return Combiner((compare, op), element, accumulator, result, float("-inf") if maximum else float("inf"))
 
 
-def _only_used_by(accumulator: Any, combiner: Combiner) -> bool:
+def _only_used_by(accumulator: ir.Value, combiner: Combiner) -> bool:
     return all(any(use.owner.operation == op for op in combiner.ops) for use in accumulator.uses)
 
 

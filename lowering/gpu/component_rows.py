@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.walk import find_ops, is_outside, ops_in
 from ragged_dialect.lowering.buffers import VIEWS, defining_op, is_buffer, is_constant, region, root, starts_and_sizes
@@ -19,7 +19,7 @@ class Components:
     """The components that a forall runs over. `difference` is the op that computes how many rows one has,
     from the offsets at the component's number and the next one."""
 
-    forall: Any
+    forall: Op
     difference: Any
 
     @property
@@ -91,7 +91,7 @@ class RowMatcher:
             self.difference = op
         return self.difference is not None and self.difference == op
 
-    def _are_offsets(self, low: Any, high: Any) -> bool:
+    def _are_offsets(self, low: ir.Value, high: ir.Value) -> bool:
         """Whether two indices are what a vector from outside has at the component and after it."""
         first, second = _loaded(low), _loaded(high)
         if first is None or second is None or first[0] != second[0] or not is_outside(first[0], self.body.owner):
@@ -115,7 +115,7 @@ class RowMatcher:
         return sizes[dim] if is_outside(sizes[dim], self.body.owner) else None
 
 
-def _loaded(x: Any) -> tuple[Any, Any] | None:
+def _loaded(x: ir.Value) -> tuple[Any, Any] | None:
     """Vector and place of an index that is loaded from a vector."""
     op = defining_op(x)
     if op is not None and op.name == "arith.index_cast":
@@ -125,7 +125,7 @@ def _loaded(x: Any) -> tuple[Any, Any] | None:
     return op.operands[0], op.operands[1]
 
 
-def is_row_of_component(view: Any, body: Any) -> bool:
+def is_row_of_component(view: ir.Value, body: Any) -> bool:
     """Whether a view is of the entry of a buffer from outside that is numbered as the component."""
     covered = region(view)
     if covered is None or not is_outside(covered[0], body.owner):
@@ -136,7 +136,7 @@ def is_row_of_component(view: Any, body: Any) -> bool:
     )
 
 
-def is_free(op: Any, loop: int | None, written: set[Any]) -> bool:
+def is_free(op: Op, loop: int | None, written: set[Any]) -> bool:
     """Whether an op of a payload, with what is in it, neither asks for the index of a loop nor reads
     what the body writes."""
     if any(index.attributes["dim"].value == loop for index in find_ops(op, "linalg.index")):
@@ -155,14 +155,14 @@ def plain_generics(ops: list[Any]) -> tuple[list[GenericOp], set[Any]] | None:
     return generics, written
 
 
-def _is_plain(op: Any, written: set[Any]) -> bool:
+def _is_plain(op: Op, written: set[Any]) -> bool:
     """Whether an op of a body computes where things are, or is a generic."""
     if op.name == "memref.load":
         return root(op.operands[0]) not in written
     return op.name == "linalg.generic" or op.name in _ADDRESSING or op.name.startswith("arith.")
 
 
-def host_rows(op: Any, rows: dict[int, int]) -> list[tuple[Any, int]]:
+def host_rows(op: Op, rows: dict[int, int]) -> list[tuple[Any, int]]:
     """The buffers outside of the forall in which an op has rows, each with the dim of the rows."""
     operands = list(op.operands)
     return [(defining_op(operands[k]).operands[0], dim) for k, dim in rows.items()]

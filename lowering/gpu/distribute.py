@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.ir import flow
 from ragged_dialect.lowering.buffers import is_buffer, root
 from ragged_dialect.lowering.gpu.barriers import Access, Barriers, Signature
@@ -21,7 +21,7 @@ class Distributor:
     """Emits generics at the insertion point. `inits` holds scalars that a reduction starts from
     instead of its out's element: (op, out) -> value."""
 
-    def __init__(self, threads: int, thread: Any, barriers: Barriers, exchange: Exchange, unroll: int) -> None:
+    def __init__(self, threads: int, thread: ir.Value, barriers: Barriers, exchange: Exchange, unroll: int) -> None:
         self.threads = threads
         self.thread = thread
         self.barriers = barriers
@@ -29,7 +29,7 @@ class Distributor:
         self.unroll = unroll
         self.inits: dict[tuple[Any, int], Any] = {}
 
-    def emit(self, op: Any) -> None:
+    def emit(self, op: Op) -> None:
         """Emit an op's work."""
         generic = GenericOp(op)
         combiners = _combiners(generic)
@@ -73,7 +73,7 @@ class Distributor:
             return
         loop, *rest = reductions
 
-        def body(i: Any, _: list[Any]) -> list[Any]:
+        def body(i: ir.Value, _: list[Any]) -> list[Any]:
             inner = list(point)
             inner[loop] = i
             self._serially(generic, payload, inner, rest, stored)

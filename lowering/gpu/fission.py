@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 
 _EFFECTS = ("memref.alloc", "memref.store", "memref.copy")
 
 
-def fission(forall: Any, fits: Callable[[Any], bool]) -> list[Any] | None:
+def fission(forall: Op, fits: Callable[[Any], bool]) -> list[Any] | None:
     """Replace a forall by several in its place, each with some of its `linalg.generic` ops, in their order:
     every one as many as `fits` allows. None, and nothing changes, when there are none that all fit."""
     body = [op.operation for op in forall.regions[0].blocks[0].operations][:-1]
@@ -30,7 +30,7 @@ def fission(forall: Any, fits: Callable[[Any], bool]) -> list[Any] | None:
     return parts
 
 
-def _longest(forall: Any, generics: list[int], fits: Callable[[Any], bool]) -> tuple[Any, int]:
+def _longest(forall: Op, generics: list[int], fits: Callable[[Any], bool]) -> tuple[Any, int]:
     """A forall before this one with the first of some generics, as many as fit, and how many; None when
     even the first one does not."""
     for taken in range(len(generics), 0, -1):
@@ -41,7 +41,7 @@ def _longest(forall: Any, generics: list[int], fits: Callable[[Any], bool]) -> t
     return None, 0
 
 
-def _part(forall: Any, kept: set[int]) -> Any:
+def _part(forall: Op, kept: set[int]) -> Any:
     """A copy of a forall before it with some ops of its body, by their numbers, and what those use."""
     with ir.InsertionPoint(forall):
         part = forall.clone().operation

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect._mlir import DYNAMIC, arith, ir, scf
+from ragged_dialect._mlir import DYNAMIC, Op, arith, ir, scf
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.walk import find_ops
@@ -30,7 +30,7 @@ class Cut:
     loop: int | None
 
     @staticmethod
-    def of(op: Any) -> Cut:
+    def of(op: Op) -> Cut:
         """The first loop that can be cut."""
         generic = GenericOp(op)
         loops = [d for d, parallel in enumerate(generic.parallel) if parallel and generic.has_ranges(d)]
@@ -48,7 +48,7 @@ class Cut:
         return extent_key(self.generic.operands[k], dim)
 
 
-def extent_key(x: Any, dim: int) -> Any:
+def extent_key(x: ir.Value, dim: int) -> Any:
     """A number, a value, or a buffer and dim: equal keys are equal extents."""
     if x.type.shape[dim] != DYNAMIC:
         return x.type.shape[dim]
@@ -62,7 +62,7 @@ def extent_key(x: Any, dim: int) -> Any:
     return ("dim", x, dim)
 
 
-def _value_key(value: Any) -> Any:
+def _value_key(value: ir.Value) -> Any:
     op = defining_op(value)
     if op is not None and op.name == "memref.dim":
         number = defining_op(op.operands[1])
@@ -149,7 +149,7 @@ def _place(run: list[Cut], low: Mixed, size: Mixed, given: dict[int, Any] | None
         _shift_index(copy, cut.loop, low)
 
 
-def _part(views: dict[Any, Any], x: Any, dim: int, low: Mixed, size: Mixed) -> Any:
+def _part(views: dict[Any, Any], x: ir.Value, dim: int, low: Mixed, size: Mixed) -> Any:
     if dim < 0:
         return x
     if (x, dim) not in views:
@@ -157,7 +157,7 @@ def _part(views: dict[Any, Any], x: Any, dim: int, low: Mixed, size: Mixed) -> A
     return views[x, dim]
 
 
-def _end(forall: Any) -> Any:
+def _end(forall: Op) -> Any:
     return list(forall.regions[0].blocks[0].operations)[-1].operation
 
 
@@ -170,7 +170,7 @@ def _rows(cut: Cut, elements: int) -> int:
     return max(1, elements // inner)
 
 
-def _shift_index(op: Any, loop: int | None, low: Mixed) -> None:
+def _shift_index(op: Op, loop: int | None, low: Mixed) -> None:
     """`linalg.index` of the cut loop counts from the tile's start."""
     for index in find_ops(op, "linalg.index"):
         if index.attributes["dim"].value != loop:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect._mlir import arith
+from ragged_dialect._mlir import Op, arith, ir
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.walk import find_ops
@@ -16,7 +16,7 @@ _AT_ONCE = 8
 """Iterations of a thread whose loads are in flight together: one block has the loop to itself."""
 
 
-def emit_fold(loop: Any, thread: Any, exchange: Exchange) -> Any:
+def emit_fold(loop: Op, thread: ir.Value, exchange: Exchange) -> Any:
     """Emit a loop marked `flow.FOLD` before itself; its result, in every thread."""
     apply, neutral = folds(loop.attributes[flow.FOLD].value)
     low, high, _, init = loop.operands
@@ -38,14 +38,14 @@ def emit_fold(loop: Any, thread: Any, exchange: Exchange) -> Any:
     return apply(whole, init)
 
 
-def _several(loop: Any, i: Any, step: int, carried: list[Any]) -> list[Any]:
+def _several(loop: Op, i: ir.Value, step: int, carried: list[Any]) -> list[Any]:
     """Some iterations that a thread does one after the other."""
     for k in range(_AT_ONCE):
         carried = _iteration(loop, build.add(i, k * step), carried)
     return carried
 
 
-def _iteration(loop: Any, i: Any, carried: list[Any]) -> list[Any]:
+def _iteration(loop: Op, i: ir.Value, carried: list[Any]) -> list[Any]:
     """A copy of the loop's body; the carried values after it."""
     block = loop.regions[0].blocks[0]
     known = dict(zip(block.arguments, [i, *carried], strict=True))

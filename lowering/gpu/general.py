@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import Op, arith, ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import remap
@@ -27,13 +27,13 @@ elements of 64 bits. With the registers that are left for REGISTERS_FOR threads 
 of 1,300 kernels of the schedule programs)."""
 
 
-def serial(forall: Any, module: Any, name: str, guards: Guards, threads: int, unroll: int) -> None:
+def serial(forall: Op, module: ir.Module, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """`schedule` with blocks of one thread."""
     del threads
     schedule(forall, module, name, guards, 1, unroll)
 
 
-def schedule(forall: Any, module: Any, name: str, guards: Guards, threads: int, unroll: int) -> None:
+def schedule(forall: Op, module: ir.Module, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """Replace a forall on the host by a launch of a kernel in the gpu.module `module`."""
     kernel = Kernel(name, threads, module, guards)
     keep_local(forall)
@@ -70,7 +70,7 @@ def hardware_id(name: str) -> Any:
     ).results[0]
 
 
-def _indices(kernel: Kernel, counts: list[Mixed], block: Any) -> list[Any]:
+def _indices(kernel: Kernel, counts: list[Mixed], block: ir.Block) -> list[Any]:
     """The forall's indices from the block number, the last one fastest."""
     indices: list[Any] = []
     rest = block
@@ -94,7 +94,7 @@ def _move(body: Any, kernel: Kernel, indices: list[Any], inside: dict[Any, Any])
     return allocs
 
 
-def _resident(forall: Any) -> int:
+def _resident(forall: Op) -> int:
     """Threads that shall fit on a multiprocessor."""
     reductions = [generic for generic in generics_in(forall) if generic.reductions]
     buffers = [x for generic in reductions for x in generic.op.operands if is_buffer(x)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect._mlir import DYNAMIC, Op, ir
 from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.walk import find_ops
@@ -17,7 +17,7 @@ from ragged_dialect.lowering.buffers import extent, is_buffer, plain_dim
 class GenericOp:
     """Operands, maps, loops and payload of a `linalg.generic` on buffers."""
 
-    op: Any
+    op: Op
 
     @cached_property
     def operands(self) -> list[Any]:
@@ -129,6 +129,6 @@ def dims_of(expr: Any) -> set[int]:
     return set()
 
 
-def generics_in(op: Any) -> list[GenericOp]:
+def generics_in(op: Op) -> list[GenericOp]:
     """The `linalg.generic` ops inside an op, in order."""
     return [GenericOp(inner) for inner in find_ops(op, "linalg.generic")]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragged_dialect._mlir import DYNAMIC, gpu, ir, memref, scf
+from ragged_dialect._mlir import DYNAMIC, Op, gpu, ir, memref, scf
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
@@ -53,7 +53,7 @@ class Kernel:
 
     name: str
     threads: int
-    module: Any
+    module: ir.Module
     guards: Guards = field(default_factory=Guards)
     op: Any = None
     parameters: list[Parameter] = field(default_factory=list)
@@ -89,7 +89,7 @@ class Kernel:
         blocks = max(1, min(16, threads // self.threads))
         self.op.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), blocks)
 
-    def _guard(self, buffer: Any) -> None:
+    def _guard(self, buffer: ir.Value) -> None:
         """What follows runs when the first entry of a buffer is 0."""
         with ir.InsertionPoint(self.end):
             first = memref.load(self.pointer(buffer), [])
@@ -105,12 +105,12 @@ class Kernel:
 
     # Parameters -------------------------------------------------------------------------------------
 
-    def _parameter(self, host: Any, type_: Any, attributes: dict[str, Any]) -> Any:
+    def _parameter(self, host: Any, type_: ir.Type, attributes: dict[str, Any]) -> Any:
         argument = self.op.regions[0].blocks[0].add_argument(type_, ir.Location.current)
         self.parameters.append(Parameter(host, type_, attributes))
         return argument
 
-    def pointer(self, buffer: Any) -> Any:
+    def pointer(self, buffer: ir.Value) -> Any:
         """The pointer of a host buffer, as a rank-0 memref."""
         key = ("pointer", buffer)
         if key not in self.inside:
@@ -131,7 +131,7 @@ class Kernel:
                 self.inside[key] = self._parameter(host, host.type, {})
         return self.inside[key]
 
-    def extent(self, buffer: Any, dim: int, launch: Any) -> Mixed:
+    def extent(self, buffer: ir.Value, dim: int, launch: Op) -> Mixed:
         """An extent of a host buffer inside. `launch` is the op before which the host takes it."""
         size = buffer.type.shape[dim]
         if size != DYNAMIC:
@@ -143,7 +143,7 @@ class Kernel:
             self.inside[key] = self._parameter(host, build.index_type(), {})
         return self.inside[key]
 
-    def value(self, host: Any, launch: Any) -> Any:
+    def value(self, host: Any, launch: Op) -> Any:
         """Any host value inside, at the current insertion point: buffers as views, views made again,
         scalars as parameters."""
         if host in self.inside:
@@ -159,7 +159,7 @@ class Kernel:
         self.inside[host] = made
         return made
 
-    def workgroup(self, type_: Any) -> Any:
+    def workgroup(self, type_: ir.Type) -> Any:
         """A buffer in shared memory, of which it takes some. Only once all parameters are known."""
         self.shared_left -= shared_size(type_)
         count = self.op.attributes["workgroup_attributions"].value + 1
@@ -172,7 +172,7 @@ class Kernel:
 
     # Closing ----------------------------------------------------------------------------------------
 
-    def close(self, grid: Mixed, launch: Any) -> None:
+    def close(self, grid: Mixed, launch: Op) -> None:
         """Give the function its type, and launch it before `launch`.
 
         Only what is read is `noalias`: LLVM holds that no barrier changes such memory, and a thread would
@@ -220,7 +220,7 @@ def _scalar_key(host: Any) -> Any:
     return host
 
 
-def _pointer_of(buffer: Any) -> Any:
+def _pointer_of(buffer: ir.Value) -> Any:
     if not buffer.type.shape:
         return buffer
     return ir.Operation.create(
@@ -231,7 +231,7 @@ def _pointer_of(buffer: Any) -> Any:
     ).result
 
 
-def _is_identity(type_: Any) -> bool:
+def _is_identity(type_: ir.Type) -> bool:
     return not isinstance(type_.layout, ir.StridedLayoutAttr)
 
 
@@ -244,7 +244,7 @@ def _cast_attributes(sizes: list[int], strides: list[int], n_sizes: int, n_strid
     }
 
 
-def whole_view(pointer: Any, sizes: list[Mixed], element: Any) -> Any:
+def whole_view(pointer: Any, sizes: list[Mixed], element: ir.Type) -> Any:
     """A contiguous buffer of some sizes at a pointer."""
     if not sizes:
         return pointer

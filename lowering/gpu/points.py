@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir, memref
+from ragged_dialect._mlir import Op, arith, ir, memref
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
@@ -85,7 +85,7 @@ class Payload:
         return [[*point[:loop], build.add(point[loop], lane), *point[loop + 1 :]] for lane in range(self.vector.width)]
 
     @staticmethod
-    def _alignment(type_: Any) -> dict[str, Any]:
+    def _alignment(type_: ir.Type) -> dict[str, Any]:
         size = min(BYTES, type_.shape[0] * type_.element_type.width // 8)
         return {"alignment": ir.IntegerAttr.get(build.i64(), size)}
 
@@ -108,7 +108,7 @@ class Payload:
         return lambda value: known.get(value, value)
 
 
-def _extract(vector: Any, lane: int) -> Any:
+def _extract(vector: ir.Value, lane: int) -> Any:
     return ir.Operation.create(
         "vector.extract",
         results=[vector.type.element_type],
@@ -117,7 +117,7 @@ def _extract(vector: Any, lane: int) -> Any:
     ).results[0]
 
 
-def _copy(op: Any, known: dict[Any, Any], point: Point) -> None:
+def _copy(op: Op, known: dict[Any, Any], point: Point) -> None:
     """Copy an op of the payload to the insertion point, with what is in its regions."""
     if op.name == "linalg.index":
         known[op.results[0]] = build.value(point[op.attributes["dim"].value])

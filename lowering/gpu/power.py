@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect._mlir import func, ir
+from ragged_dialect._mlir import Op, func, ir
 
 _LOOP = """
   %steps:3 = scf.while (%e = %bits, %b = %base, %r = %one) : (i64, TYPE, TYPE) -> (i64, TYPE, TYPE) {
@@ -59,7 +59,7 @@ _TEXTS = {
 }
 
 
-def call_power(op: Any, kind: str, base: Any, exponent: Any) -> Any:
+def call_power(op: Op, kind: str, base: ir.Value, exponent: Any) -> Any:
     """A call of `base ** exponent` at the insertion point. `kind` is the base's type, i64 or f64; the
     exponent is an i64. The function goes into the `gpu.module` around `op`."""
     module = op

@@ -79,7 +79,7 @@ class Reduction:
             self._nest(rest, with_index(point, loop, loops.at[loop]), conditions + more)
         elif not self.groups:
 
-            def alone(i: Any, _: list[Any]) -> list[Any]:
+            def alone(i: ir.Value, _: list[Any]) -> list[Any]:
                 self._nest(rest, with_index(point, loop, i), conditions)
                 return []
 
@@ -95,7 +95,7 @@ class Reduction:
             return
         self.looped = True
 
-        def body(base: Any, _: list[Any]) -> list[Any]:
+        def body(base: ir.Value, _: list[Any]) -> list[Any]:
             i = build.add(base, self.loops.at[loop])
             self._nest(rest, with_index(point, loop, i), [*conditions, below(build.value(i), self.loops.extents[loop])])
             if self.across_warps:
@@ -113,7 +113,7 @@ class Reduction:
         return gcd(extent // count, self.unroll)
 
     def _in_batches(self, loop: int, count: int, batch: int, point: Point, conditions: list[Any]) -> None:
-        def body(base: Any, _: list[Any]) -> list[Any]:
+        def body(base: ir.Value, _: list[Any]) -> list[Any]:
             first = build.add(base, self.loops.at[loop])
             self._points([with_index(point, loop, build.add(first, k * count)) for k in range(batch)], conditions)
             return []
@@ -168,7 +168,7 @@ class Reduction:
         if not rest:
             return self.loops.batched(loop, self.unroll, point, carried, self._accumulate, sums_of(owners))
 
-        def body(i: Any, carried: list[Any]) -> list[Any]:
+        def body(i: ir.Value, carried: list[Any]) -> list[Any]:
             neutral = [c.identity() for c in owners]
             parts = self._reduce(rest, with_index(point, loop, i), neutral)
             return [c.apply(part, total) for c, part, total in zip(owners, parts, carried, strict=True)]

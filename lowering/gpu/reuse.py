@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect._mlir import DYNAMIC, ir, memref
+from ragged_dialect._mlir import DYNAMIC, Op, ir, memref
 from ragged_dialect.lowering.buffers import defining_op, is_allocation, region, root, touches
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 
 
-def keep_local(forall: Any) -> None:
+def keep_local(forall: Op) -> None:
     """Replace such scratch in the body of a forall."""
     block = forall.regions[0].blocks[0]
     for op in [o.operation for o in block.operations]:
@@ -31,7 +31,7 @@ def keep_local(forall: Any) -> None:
             op.erase()
 
 
-def _is_private(op: Any) -> bool:
+def _is_private(op: Op) -> bool:
     """Whether an op allocates, or is the one view of an allocation of the host that nothing else uses."""
     if op.name == "memref.alloc":
         return True
@@ -50,7 +50,7 @@ def _allocate_inside(subview: Any) -> None:
     subview.erase()
 
 
-def _result_for(private: Any, block: Any) -> Any:
+def _result_for(private: Any, block: ir.Block) -> Any:
     """The view of a result that a private part can be, None when there is none."""
     temporary = private.results[0]
     users = [use.owner.operation for use in temporary.uses]
@@ -72,7 +72,7 @@ def _result_for(private: Any, block: Any) -> Any:
     return None
 
 
-def _same_place(out: Any, private: Any) -> bool:
+def _same_place(out: ir.Value, private: Any) -> bool:
     """Whether a part of scratch and a part of a result are at the same place of buffers of one size.
     An allocation in the body has no place."""
     if private.name == "memref.alloc":
@@ -81,7 +81,7 @@ def _same_place(out: Any, private: Any) -> bool:
     return mine is not None and its is not None and mine[1] == its[1]
 
 
-def _is_free(view: Any, ops: list[Any], private: Any) -> bool:
+def _is_free(view: ir.Value, ops: list[Any], private: Any) -> bool:
     """Whether a view of a result is touched by the last op only, and can be made where the private
     part is."""
     op = defining_op(view)
@@ -95,7 +95,7 @@ def _is_free(view: Any, ops: list[Any], private: Any) -> bool:
     return touching == [ops[-1]]
 
 
-def _move_before(op: Any, place: Any) -> None:
+def _move_before(op: Op, place: ir.Value) -> None:
     ops = [o.operation for o in op.block.operations]
     if ops.index(op) > ops.index(place):
         op.move_before(place)

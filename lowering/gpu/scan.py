@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir, scf
+from ragged_dialect._mlir import Op, arith, ir, scf
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.lowering.gpu.barriers import Access
@@ -22,12 +22,12 @@ _PER_THREAD = 8
 class RunningSum:
     """`for i { total += element(i); store total … }`: the loop, its addition and its ops."""
 
-    loop: Any
+    loop: Op
     addition: Any
-    element: Any
+    element: ir.Type
 
     @staticmethod
-    def of(loop: Any) -> RunningSum | None:
+    def of(loop: Op) -> RunningSum | None:
         """The parts of a loop that carries one sum and stores it; None for other loops."""
         block = loop.regions[0].blocks[0]
         if len(block.arguments) != 2:
@@ -42,13 +42,13 @@ class RunningSum:
         a, b = addition.operands
         return RunningSum(loop, addition, b if a == total else a)
 
-    def elements(self, i: Any) -> Any:
+    def elements(self, i: ir.Value) -> Any:
         """Emit what is added at i."""
         known = {self.loop.regions[0].blocks[0].arguments[0]: i}
         self._copy(known, lambda op: op.name != "memref.store" and op != self.addition)
         return known.get(self.element, self.element)
 
-    def store(self, i: Any, total: Any) -> None:
+    def store(self, i: ir.Value, total: ir.Value) -> None:
         """Emit what is done with the sum at i."""
         known = {self.loop.regions[0].blocks[0].arguments[0]: i, self.addition.results[0]: total}
         self._copy(known, lambda op: op != self.addition)
@@ -60,7 +60,7 @@ class RunningSum:
                 clone(op, known)
 
 
-def emit_scan(scan: RunningSum, thread: Any, exchange: Exchange) -> Any:
+def emit_scan(scan: RunningSum, thread: ir.Value, exchange: Exchange) -> Any:
     """Emit the loop before itself; the final total. Every thread takes part and gets it."""
     low, high, _, init = scan.loop.operands
     threads = exchange.kernel.threads
@@ -69,7 +69,7 @@ def emit_scan(scan: RunningSum, thread: Any, exchange: Exchange) -> Any:
     barriers.before([Access.of(totals, True)])
     before_loop = barriers.pending[:-1]
 
-    def body(base: Any, carried: list[Any]) -> list[Any]:
+    def body(base: ir.Value, carried: list[Any]) -> list[Any]:
         first = build.add(base, build.mul(thread, _PER_THREAD))
         places = [build.value(build.add(first, k)) for k in range(_PER_THREAD)]
         sums = _prefixes([_guarded(scan, i, high, init.type) for i in places])
@@ -86,7 +86,7 @@ def emit_scan(scan: RunningSum, thread: Any, exchange: Exchange) -> Any:
     return total
 
 
-def _guarded(scan: RunningSum, i: Any, high: Any, type_: Any) -> Any:
+def _guarded(scan: RunningSum, i: ir.Value, high: ir.Value, type_: ir.Type) -> Any:
     """The element at i, 0 past the end."""
     inside = scf.IfOp(below(i, high), [type_], has_else=True)
     with ir.InsertionPoint(inside.then_block):
@@ -103,7 +103,7 @@ def _prefixes(elements: list[Any]) -> list[Any]:
     return sums
 
 
-def _across(own: Any, thread: Any, totals: Any, exchange: Exchange) -> tuple[Any, Any]:
+def _across(own: Any, thread: ir.Value, totals: Any, exchange: Exchange) -> tuple[Any, Any]:
     """Sum over the threads before this one, and over all."""
     lane = arith.remui(thread, build.value(WARP))
     warp = arith.divui(thread, build.value(WARP))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from ragged_dialect._mlir import ir
 
@@ -17,13 +16,13 @@ _ALIGNED = 16
 """Bytes that shared buffers are aligned to."""
 
 
-def byte_size(type_: Any) -> int:
+def byte_size(type_: ir.Type) -> int:
     """Bytes of an element; indices have 8."""
     if isinstance(type_, ir.IndexType):
         return 8
     return max(1, type_.width // 8)
 
 
-def shared_size(type_: Any) -> int:
+def shared_size(type_: ir.Type) -> int:
     """Bytes that a buffer of static shape takes of shared memory."""
     return -(-prod(type_.shape) * byte_size(type_.element_type) // _ALIGNED) * _ALIGNED

@@ -18,17 +18,17 @@ def _constant(number: int) -> Any:
     return arith.constant(_i32(), number)
 
 
-def shuffle_xor(value: Any, distance: int) -> Any:
+def shuffle_xor(value: ir.Value, distance: int) -> Any:
     """The value of the lane whose number differs in the bits of `distance`."""
     return _shuffle(value, distance, "xor")
 
 
-def shuffle_up(value: Any, distance: int) -> Any:
+def shuffle_up(value: ir.Value, distance: int) -> Any:
     """The value of the lane `distance` before; of the lane itself where there is none."""
     return _shuffle(value, distance, "up")
 
 
-def _shuffle(value: Any, distance: int, mode: str) -> Any:
+def _shuffle(value: ir.Value, distance: int, mode: str) -> Any:
     words = to_words(value)
     moved = [
         ir.Operation.create(
@@ -42,7 +42,7 @@ def _shuffle(value: Any, distance: int, mode: str) -> Any:
     return from_words(moved, value.type)
 
 
-def to_words(value: Any) -> list[Any]:
+def to_words(value: ir.Value) -> list[Any]:
     """A scalar as i32 words, low first."""
     if isinstance(value.type, ir.IndexType):
         value = build.to_i64(value)
@@ -57,7 +57,7 @@ def to_words(value: Any) -> list[Any]:
     return [arith.trunci(_i32(), value), arith.trunci(_i32(), high)]
 
 
-def from_words(words: list[Any], type_: Any) -> Any:
+def from_words(words: list[Any], type_: ir.Type) -> Any:
     """The scalar of a type from its words."""
     if isinstance(type_, ir.IndexType):
         return build.to_index(from_words(words, build.i64()))

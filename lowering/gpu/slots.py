@@ -33,12 +33,12 @@ class Slots:
             found.append(slot)
         return found
 
-    def totals(self, type_: Any) -> Any:
+    def totals(self, type_: ir.Type) -> Any:
         """A buffer with a place for every warp, at least."""
         made = self._make(type_, self.kernel.threads // WARP)
         return self._free(type_, []) if made is None else made
 
-    def _free(self, type_: Any, taken: list[Any]) -> Any:
+    def _free(self, type_: ir.Type, taken: list[Any]) -> Any:
         """A slot that is not taken: of a type, or else one that holds any value; None when all are taken
         and there is no room."""
         element = build.i64() if isinstance(type_, ir.IndexType) else type_
@@ -51,13 +51,13 @@ class Slots:
             return made
         return next(filter(_is_wide, free), None) or self._slot(build.i64())
 
-    def _slot(self, element: Any) -> Any:
+    def _slot(self, element: ir.Type) -> Any:
         made = self._make(element, self.kernel.threads)
         if made is not None:
             self.buffers.append(made)
         return made
 
-    def _make(self, element: Any, count: int) -> Any:
+    def _make(self, element: ir.Type, count: int) -> Any:
         """A new buffer, None when there is no room."""
         type_ = ir.MemRefType.get([count], element)
         any_value = count == self.kernel.threads and byte_size(element) == WIDE
@@ -65,21 +65,21 @@ class Slots:
         return self.kernel.workgroup(type_) if shared_size(type_) + kept <= self.kernel.shared_left else None
 
 
-def _is_wide(buffer: Any) -> bool:
+def _is_wide(buffer: ir.Value) -> bool:
     return byte_size(buffer.type.element_type) == WIDE
 
 
-def keep(value: Any, buffer: Any, at: Any) -> None:
+def keep(value: ir.Value, buffer: ir.Value, at: ir.Value) -> None:
     """Store a value at a place of a slot."""
     memref.store(_with_type(value, buffer.type.element_type), buffer, [at])
 
 
-def load(buffer: Any, at: Any, type_: Any) -> Any:
+def load(buffer: ir.Value, at: ir.Value, type_: ir.Type) -> Any:
     """The value of a type at a place of a slot."""
     return _with_type(memref.load(buffer, [at]), type_)
 
 
-def _with_type(value: Any, type_: Any) -> Any:
+def _with_type(value: ir.Value, type_: ir.Type) -> Any:
     """A value as one of another type from which it can be had back."""
     if value.type == type_:
         return value
@@ -91,7 +91,7 @@ def _with_type(value: Any, type_: Any) -> Any:
     return bits if bits.type == type_ else arith.bitcast(type_, bits)
 
 
-def _to_bits(value: Any) -> Any:
+def _to_bits(value: ir.Value) -> Any:
     """The bits of a value, the lowest ones of an i64."""
     if isinstance(value.type, ir.IndexType):
         return build.to_i64(value)

@@ -10,7 +10,7 @@ from collections.abc import Generator
 from functools import reduce
 from typing import Any
 
-from ragged_dialect._mlir import ir, memref, scf
+from ragged_dialect._mlir import Op, ir, memref, scf
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.walk import captures, find_ops, is_outside
@@ -21,7 +21,7 @@ from ragged_dialect.lowering.gpu.thread_loops import below
 from ragged_dialect.lowering.gpu.vector_tiles import VectorTiles, is_known, is_number, on_host, with_bounds
 
 
-def split_folds(forall: Any) -> Any:
+def split_folds(forall: Op) -> Any:
     """Split the loops in a forall of one iteration that are worth it: the forall over tiles, before it; None when
     there are none."""
     written = {root(op.operands[1]) for op in find_ops(forall, "memref.store")}
@@ -41,7 +41,7 @@ def split_folds(forall: Any) -> Any:
     return made
 
 
-def _loops(op: Any) -> Generator[Any]:
+def _loops(op: Op) -> Generator[Any]:
     """The loops that fold one index and stand in no other loop, in their order."""
     for region in op.regions:
         for block in region.blocks:
@@ -52,7 +52,7 @@ def _loops(op: Any) -> Generator[Any]:
                     yield inner
 
 
-def _tiles(loop: Any, forall: Any, written: set[Any]) -> VectorTiles | None:
+def _tiles(loop: Op, forall: Op, written: set[Any]) -> VectorTiles | None:
     """The tiles of a loop that may run before the forall, and where something in it keeps it from running: all that
     it needs is known at launch, and so that it reads within bounds. None of others."""
     loads = find_ops(loop, "memref.load")
@@ -68,7 +68,7 @@ def _tiles(loop: Any, forall: Any, written: set[Any]) -> VectorTiles | None:
     return VectorTiles.of(loop, forall, bounds)
 
 
-def _highest(x: Any, loop: Any, forall: Any) -> Mixed | None:
+def _highest(x: ir.Value, loop: Op, forall: Op) -> Mixed | None:
     """The highest value of an index in a loop, on the host; None where it is none that starts from 0 and depends on
     nothing that is read."""
     if isinstance(x.owner, ir.Block):
@@ -84,7 +84,7 @@ def _highest(x: Any, loop: Any, forall: Any) -> Mixed | None:
     return None if any(part is None for part in parts) else build.add(*parts)
 
 
-def _part(loop: Any, tiles: VectorTiles, outside: dict[Any, Mixed], tile: Any, parts: Any) -> None:
+def _part(loop: Op, tiles: VectorTiles, outside: dict[Any, Mixed], tile: ir.Value, parts: Any) -> None:
     """What a tile makes of a loop, if that has so many; `outside` has the values that the loop needs."""
     there = scf.IfOp(below(tile, tiles.count))
     with ir.InsertionPoint(there.then_block):
@@ -96,14 +96,14 @@ def _part(loop: Any, tiles: VectorTiles, outside: dict[Any, Mixed], tile: Any, p
         scf.yield_([])
 
 
-def _combine(loop: Any, tiles: VectorTiles, parts: Any) -> None:
+def _combine(loop: Op, tiles: VectorTiles, parts: Any) -> None:
     """Fold the parts where there are some, instead of running the loop."""
     kind = loop.attributes[flow.FOLD].value
     apply, _ = folds(kind)
     result, init = loop.results[0], loop.operands[3]
 
     def folded() -> Any:
-        def body(i: Any, carried: list[Any]) -> list[Any]:
+        def body(i: ir.Value, carried: list[Any]) -> list[Any]:
             return [apply(carried[0], build.to_index(memref.load(parts, [i])))]
 
         return flow.for_loop(tiles.count, [init], body, kind, few=True)[0]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir, memref, scf
+from ragged_dialect._mlir import Op, arith, ir, memref, scf
 from ragged_dialect.ir import build
 
 GATE = "ragged.gate"
@@ -27,18 +27,18 @@ class Guards:
         return [buffer for buffer in (self.status, self.gate) if buffer is not None]
 
 
-def status_of(module: Any, function: Any) -> Any:
+def status_of(module: ir.Module, function: Op) -> Any:
     """The status argument, the last one, which a program without checks has not."""
     arguments = list(function.regions[0].blocks[0].arguments)
     return arguments[-1] if "ragged.checks" in module.attributes else None
 
 
-def is_good(status: Any) -> Any:
+def is_good(status: ir.Value) -> Any:
     """Whether no check has failed."""
     return build.equal(memref.load(status, [build.value(0)]), 0)
 
 
-def keep_report(status: Any, record: list[Any]) -> None:
+def keep_report(status: ir.Value, record: list[Any]) -> None:
     """Store a record of five i64 when its number is above 0 and none was kept before."""
     failed = build.more(record[0], 0)
     guard = scf.IfOp(arith.andi(failed, is_good(status)))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect._mlir import DYNAMIC, ir, memref
+from ragged_dialect._mlir import DYNAMIC, Op, ir, memref
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.walk import find_ops
@@ -35,7 +35,7 @@ class Temporaries:
     """Places the allocations of a body. `host_value(value)` is the host's value of a scalar that the
     body captures, or None."""
 
-    def __init__(self, kernel: Kernel, launch: Any, grid: Mixed, host_value: Callable[[Any], Any]) -> None:
+    def __init__(self, kernel: Kernel, launch: Op, grid: Mixed, host_value: Callable[[Any], Any]) -> None:
         self.kernel = kernel
         self.launch = launch
         self.grid = grid
@@ -93,7 +93,7 @@ class Temporaries:
         with ir.InsertionPoint(self.launch):
             return memref.dim(host, build.value(dim))
 
-    def _replace(self, alloc: Any, buffer: Any) -> None:
+    def _replace(self, alloc: Any, buffer: ir.Value) -> None:
         old = alloc.results[0]
         old.replace_all_uses_with(buffer)
         if buffer.type != old.type:
@@ -101,7 +101,7 @@ class Temporaries:
         alloc.erase()
 
 
-def is_value(x: Any) -> bool:
+def is_value(x: ir.Value) -> bool:
     """Whether a key of Kernel.inside is a host value."""
     return isinstance(x, ir.Value)
 
@@ -112,7 +112,7 @@ def mixed_sizes(alloc: Any) -> list[Mixed]:
     return [next(dynamic) if s == DYNAMIC else s for s in alloc.results[0].type.shape]
 
 
-def _written_slices_of(body: Any, size: Any) -> Iterator[tuple[Any, tuple[Any, int]]]:
+def _written_slices_of(body: Any, size: ir.Value) -> Iterator[tuple[Any, tuple[Any, int]]]:
     """Slices of results with an axis of a size: start, (sliced buffer, axis)."""
     for op in (inner for op in body.operations for inner in find_ops(op, "memref.subview")):
         if not _is_written(op.results[0]):
@@ -122,7 +122,7 @@ def _written_slices_of(body: Any, size: Any) -> Iterator[tuple[Any, tuple[Any, i
                 yield start, (op.operands[0], axis)
 
 
-def _is_written(view: Any) -> bool:
+def _is_written(view: ir.Value) -> bool:
     for use in view.uses:
         user = use.owner.operation
         if user.name == "linalg.generic":
@@ -133,7 +133,7 @@ def _is_written(view: Any) -> bool:
     return False
 
 
-def retype(buffer: Any) -> None:
+def retype(buffer: ir.Value) -> None:
     """Give the views of a buffer its memory space and layout."""
     for use in list(buffer.uses):
         op = use.owner.operation
@@ -144,7 +144,7 @@ def retype(buffer: Any) -> None:
         retype(op.results[0])
 
 
-def _viewed(op: Any, source: Any, old: Any) -> Any:
+def _viewed(op: Op, source: ir.Value, old: Any) -> Any:
     """Type of a view when its source has another layout or memory space."""
     if not isinstance(source.layout, ir.StridedLayoutAttr):
         return ir.MemRefType.get(old.shape, old.element_type, old.layout, source.memory_space)
@@ -156,7 +156,7 @@ def _viewed(op: Any, source: Any, old: Any) -> Any:
     return ir.MemRefType.get(old.shape, old.element_type, layout, source.memory_space)
 
 
-def _kept_axes(op: Any, rank: int, kept: int) -> list[int]:
+def _kept_axes(op: Op, rank: int, kept: int) -> list[int]:
     """Axes of a subview's source that its result has: those of size 1 go first to last."""
     if op.name != "memref.subview" or rank == kept:
         return list(range(rank))

@@ -14,12 +14,12 @@ from ragged_dialect.lowering.gpu.points import Point
 from ragged_dialect.lowering.gpu.thread_shape import ThreadShape
 
 
-def below(a: Any, b: Mixed) -> Any:
+def below(a: ir.Value, b: Mixed) -> Any:
     """Whether an index is below another, unsigned."""
     return build.below(a, b)
 
 
-def is_zero(a: Any) -> Any:
+def is_zero(a: ir.Value) -> Any:
     """Whether an index is 0."""
     return build.equal(a, 0)
 
@@ -46,7 +46,7 @@ def guarded(conditions: list[Any], body: Callable[[], None]) -> None:
 class ThreadLoops:
     """Positions of a thread along the loops of an op, and the extents, at the insertion point."""
 
-    def __init__(self, generic: GenericOp, shape: ThreadShape, thread: Any, block: int) -> None:
+    def __init__(self, generic: GenericOp, shape: ThreadShape, thread: ir.Value, block: int) -> None:
         self.generic = generic
         self.threads = shape
         self.block = block
@@ -103,7 +103,7 @@ class ThreadLoops:
             self.batched(loop, unroll, point, [], lambda points, _: self._run(leaf, points))
         else:
 
-            def body(i: Any, _: list[Any]) -> list[Any]:
+            def body(i: ir.Value, _: list[Any]) -> list[Any]:
                 self._nest(rest, with_index(point, loop, i), leaf, unroll)
                 return []
 
@@ -133,7 +133,7 @@ class ThreadLoops:
             return self.summed(loop, 1, high, inits, lambda i, c: body([with_index(point, loop, i)], c), sums)
         middle = self._batches_end(low, high, step, unroll)
 
-        def several(i: Any, carried: list[Any]) -> list[Any]:
+        def several(i: ir.Value, carried: list[Any]) -> list[Any]:
             return body([with_index(point, loop, build.add(i, u * step)) for u in range(unroll)], carried)
 
         carried = self.summed(loop, unroll, middle, inits, several, sums)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import Op, arith, ir
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
@@ -39,7 +39,7 @@ class VectorTiles:
     tile: int
 
     @staticmethod
-    def of(loop: Any, forall: Any, conditions: Sequence[Any] = ()) -> VectorTiles | None:
+    def of(loop: Op, forall: Op, conditions: Sequence[Any] = ()) -> VectorTiles | None:
         """The tiles of a loop in a forall of one iteration, made before that. None where the host does not know
         the bounds, and where it knows that they are close. There are none where `conditions` do not hold, or the
         host knows that an `scf.if` around the loop leaves it out."""
@@ -66,7 +66,7 @@ class VectorTiles:
         """A vector of an i64 per tile, and some more."""
         return allocate([build.add(self.count, more)], build.i64())
 
-    def choose(self, tiled: Callable[[], Any], whole: Callable[[], Any], type_: Any) -> Any:
+    def choose(self, tiled: Callable[[], Any], whole: Callable[[], Any], type_: ir.Type) -> Any:
         """One value where the loop is done in tiles, another elsewhere."""
         used = build.more(self.count, 0)
         return flow.choose(used, lambda: [tiled()], lambda: [whole()], [type_])[0]
@@ -82,7 +82,7 @@ class VectorTiles:
         return build.value(first), build.value(build.minimum(build.add(first, step), self.high))
 
 
-def with_bounds(loop: Any, bounds: tuple[Any, Any], init: Any, known: dict[Any, Any]) -> Any:
+def with_bounds(loop: Op, bounds: tuple[Any, Any], init: ir.Value, known: dict[Any, Any]) -> Any:
     """A copy of a loop of one carried value, with other bounds and another start, at the insertion point."""
     copy = clone(loop, known)
     for k, x in ((0, bounds[0]), (1, bounds[1]), (3, init)):
@@ -90,7 +90,7 @@ def with_bounds(loop: Any, bounds: tuple[Any, Any], init: Any, known: dict[Any, 
     return copy
 
 
-def is_known(x: Any, forall: Any) -> bool:
+def is_known(x: ir.Value, forall: Op) -> bool:
     """Whether the host can compute a value that a forall uses."""
     if is_outside(x, forall):
         return True
@@ -98,13 +98,13 @@ def is_known(x: Any, forall: Any) -> bool:
     return op is not None and op.name in _SAFE and all(is_known(y, forall) for y in op.operands)
 
 
-def is_number(x: Any) -> bool:
+def is_number(x: ir.Value) -> bool:
     """Whether an index is a constant, of 0 or more."""
     op = defining_op(x)
     return op is not None and op.name == "arith.constant" and op.attributes["value"].value >= 0
 
 
-def on_host(x: Any, forall: Any) -> Mixed:
+def on_host(x: ir.Value, forall: Op) -> Mixed:
     """The value, computed before the forall."""
     op = defining_op(x)
     if isinstance(x.type, ir.IndexType) and op is not None and op.name == "arith.constant":
@@ -115,7 +115,7 @@ def on_host(x: Any, forall: Any) -> Mixed:
     return clone(op, {y: build.value(found) for y, found in operands.items()}).results[0]
 
 
-def _conditions(loop: Any, forall: Any) -> list[Any]:
+def _conditions(loop: Op, forall: Op) -> list[Any]:
     """What is known at launch of the conditions for a loop to run."""
     found: list[Any] = []
     inner, outer = loop, loop.parent.operation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import DYNAMIC, ir, tensor
+from ragged_dialect._mlir import DYNAMIC, Op, ir, tensor
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir import build, clone, shapes
 from ragged_dialect.ir.build import Mixed
@@ -18,15 +18,15 @@ from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_tensor, shape_of, storage_type
 
 
-def _level(op: Any) -> int:
+def _level(op: Op) -> int:
     return op.attributes["level"].value
 
 
-def _replace(op: Any, value: Any) -> None:
+def _replace(op: Op, value: ir.Value) -> None:
     op.results[0].replace_all_uses_with(shapes.cast(value, op.results[0].type) if is_tensor(value.type) else value)
 
 
-def lower_assemble(ctx: Lowering, op: Any) -> None:
+def lower_assemble(ctx: Lowering, op: Op) -> None:
     """ragged.assemble."""
     type_ = op.results[0].type
     shape = shape_of(type_)
@@ -36,28 +36,28 @@ def lower_assemble(ctx: Lowering, op: Any) -> None:
     ctx.bind(op.results[0], Parts.of_flat(ctx, shape, flat))
 
 
-def lower_values(ctx: Lowering, op: Any) -> None:
+def lower_values(ctx: Lowering, op: Op) -> None:
     """ragged.values."""
     _replace(op, ctx.parts(op.operands[0]).values)
 
 
-def lower_offsets(ctx: Lowering, op: Any) -> None:
+def lower_offsets(ctx: Lowering, op: Op) -> None:
     """ragged.offsets."""
     _replace(op, ctx.parts(op.operands[0]).vectors["offsets", _level(op)])
 
 
-def lower_starts(ctx: Lowering, op: Any) -> None:
+def lower_starts(ctx: Lowering, op: Op) -> None:
     """ragged.starts."""
     _replace(op, vectors.element_starts(ctx.parts(op.operands[0]), _level(op)))
 
 
-def lower_lengths(ctx: Lowering, op: Any) -> None:
+def lower_lengths(ctx: Lowering, op: Op) -> None:
     """ragged.lengths."""
     lengths = vectors.element_lengths if "stored" in op.attributes else vectors.logical_lengths
     _replace(op, lengths(ctx.parts(op.operands[0]), _level(op)))
 
 
-def lower_row_ids(ctx: Lowering, op: Any) -> None:
+def lower_row_ids(ctx: Lowering, op: Op) -> None:
     """ragged.row_ids: the component of every element, components counted in logical order."""
     parts = ctx.parts(op.operands[0])
     lengths = _element_counts(parts, _level(op))
@@ -82,7 +82,7 @@ def _element_counts(parts: Parts, dim: int) -> Any:
     return vectors.per_tuple(parts, axis, at, lambda fixed: parts.component(dim, parts.position(axis, fixed))[1])
 
 
-def lower_total(ctx: Lowering, op: Any) -> None:
+def lower_total(ctx: Lowering, op: Op) -> None:
     """ragged.total."""
     _replace(op, build.value(level_total(ctx.parts(op.operands[0]), _level(op))))
 
@@ -104,12 +104,12 @@ def _known_total(parts: Parts, dim: int) -> Mixed | None:
     return parts.parents(dim + 1) if letters[at + 1] in "rw" else None
 
 
-def lower_max_length(ctx: Lowering, op: Any) -> None:
+def lower_max_length(ctx: Lowering, op: Op) -> None:
     """ragged.max_length."""
     _replace(op, vectors.largest(vectors.logical_lengths(ctx.parts(op.operands[0]), _level(op))))
 
 
-def lower_identity(ctx: Lowering, op: Any) -> None:
+def lower_identity(ctx: Lowering, op: Op) -> None:
     """ragged.assume: the facts were checked or are trusted."""
     if op.operands[0] in ctx.map:
         ctx.bind(op.results[0], ctx.parts(op.operands[0]))
@@ -117,7 +117,7 @@ def lower_identity(ctx: Lowering, op: Any) -> None:
         _replace(op, op.operands[0])
 
 
-def lower_guard(ctx: Lowering, op: Any) -> None:
+def lower_guard(ctx: Lowering, op: Op) -> None:
     """ragged.guard: one for every part that is read."""
     if not is_tensor(op.operands[0].type):
         _replace(op, builders.guard(op.operands[0]))
@@ -129,7 +129,7 @@ def lower_guard(ctx: Lowering, op: Any) -> None:
     ctx.bind(op.results[0], Parts(ctx, parts.shape, values, vectors_, parts.extents, windows))
 
 
-def lower_annotate(ctx: Lowering, op: Any) -> None:
+def lower_annotate(ctx: Lowering, op: Op) -> None:
     """ragged.annotate: only one that changes nothing has a lowering."""
     before, after = op.operands[0].type, op.results[0].type
     if before != after:
@@ -140,14 +140,14 @@ def lower_annotate(ctx: Lowering, op: Any) -> None:
 # tensor ops ---------------------------------------------------------------------------------------
 
 
-def lower_dim(ctx: Lowering, op: Any) -> None:
+def lower_dim(ctx: Lowering, op: Op) -> None:
     """tensor.dim of a dense level."""
     owner = op.operands[1].owner
     index = ir.IntegerAttr(owner.attributes["value"]).value
     _replace(op, build.value(ctx.parts(op.operands[0]).extent(index)))
 
 
-def lower_cast(ctx: Lowering, op: Any) -> None:
+def lower_cast(ctx: Lowering, op: Op) -> None:
     """tensor.cast between static and dynamic dense extents."""
     source, type_ = ctx.parts(op.operands[0]), op.results[0].type
     shape = shape_of(type_)
@@ -156,7 +156,7 @@ def lower_cast(ctx: Lowering, op: Any) -> None:
     ctx.bind(op.results[0], Parts(ctx, shape, values, source.vectors, extents, source.windows))
 
 
-def lower_extract(ctx: Lowering, op: Any) -> None:
+def lower_extract(ctx: Lowering, op: Op) -> None:
     """tensor.extract: one element."""
     op.results[0].replace_all_uses_with(extract_element(ctx.parts(op.operands[0]), list(op.operands)[1:]))
 
@@ -172,7 +172,7 @@ def extract_element(parts: Parts, indices: list[Any]) -> Any:
         return tensor.extract(parts.values, places)
 
 
-def lower_extract_slice(ctx: Lowering, op: Any) -> None:
+def lower_extract_slice(ctx: Lowering, op: Op) -> None:
     """tensor.extract_slice of dense axes: the same slice of the storage."""
     parts, type_ = ctx.parts(op.operands[0]), op.results[0].type
     dynamic = iter(list(op.operands)[1:])
@@ -190,7 +190,7 @@ def lower_extract_slice(ctx: Lowering, op: Any) -> None:
     ctx.bind(op.results[0], Parts(ctx, shape, values, _moved_vectors(parts, shape), _moved_extents(parts, shape), {}))
 
 
-def _strided(x: Any, rows: list[list[Mixed]], result: Any) -> Any:
+def _strided(x: ir.Value, rows: list[list[Mixed]], result: ir.Value) -> Any:
     attributes: dict[str, Any] = {}
     operands: list[Any] = [x]
     groups = [1]
@@ -220,7 +220,7 @@ def _moved_extents(parts: Parts, shape: RaggedShape) -> dict[int, Mixed]:
     return {to[d]: parts.extent(d) for d in to if shape.has_extent_part(to[d])}
 
 
-def lower_reshape(ctx: Lowering, op: Any) -> None:
+def lower_reshape(ctx: Lowering, op: Op) -> None:
     """tensor.expand_shape and tensor.collapse_shape of dense axes: the same on the storage."""
     parts, type_ = ctx.parts(op.operands[0]), op.results[0].type
     shape = shape_of(type_)
@@ -244,7 +244,7 @@ def lower_reshape(ctx: Lowering, op: Any) -> None:
     ctx.bind(op.results[0], made)
 
 
-def _storage_groups(op: Any, wide: Layout) -> list[list[int]]:
+def _storage_groups(op: Op, wide: Layout) -> list[list[int]]:
     """Storage axes of the side with more dims, grouped as the op groups the logical dims."""
     groups: list[list[int]] = []
     seen: set[int] = set()
@@ -256,7 +256,7 @@ def _storage_groups(op: Any, wide: Layout) -> list[list[int]]:
     return groups
 
 
-def _expanded_sizes(op: Any, parts: Parts, shape: RaggedShape) -> list[Mixed]:
+def _expanded_sizes(op: Op, parts: Parts, shape: RaggedShape) -> list[Mixed]:
     dynamic = iter(list(op.operands)[1:])
     logical = [next(dynamic) if s == DYNAMIC else s for s in op.attributes["static_output_shape"]]
     sizes: list[Mixed] = []

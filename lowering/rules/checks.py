@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect import builders
+from ragged_dialect._mlir import Op
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering import vectors
@@ -14,7 +15,7 @@ from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.types import is_tensor
 
 
-def lower_assert_valid(ctx: Lowering, op: Any) -> None:
+def lower_assert_valid(ctx: Lowering, op: Op) -> None:
     """ragged.assert_valid: its operands are dense; vectors widen to i64."""
     ctx.close()
     data = [shapes.as_vector(v) if is_tensor(v.type) else build.to_index(v) for v in op.operands]
@@ -23,7 +24,7 @@ def lower_assert_valid(ctx: Lowering, op: Any) -> None:
     builders.assert_valid(data, kind, name, level, factor_of(op))
 
 
-def lower_assert_conform(ctx: Lowering, op: Any) -> None:
+def lower_assert_conform(ctx: Lowering, op: Op) -> None:
     """ragged.assert_conform: an `assert_valid` of kind `conform` on two vectors of lengths, or on
     two extents."""
     ctx.close()

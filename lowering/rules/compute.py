@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.clone import clone, copy_attributes
 from ragged_dialect.ir.walk import find_ops
@@ -24,7 +24,7 @@ from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import dense_type, is_tensor, shape_of
 
 
-def lower_elementwise(ctx: Lowering, op: Any) -> None:
+def lower_elementwise(ctx: Lowering, op: Op) -> None:
     """arith and math ops: on the flat values, or a nest where a level is a window."""
     op = op.operation
     if op.name == "arith.select" and not is_tensor(op.operands[0].type):
@@ -44,7 +44,7 @@ def lower_elementwise(ctx: Lowering, op: Any) -> None:
     ctx.bind(op.results[0], typed(like.replace(made.result), op.results[0].type))
 
 
-def typed(parts: Parts, type_: Any) -> Parts:
+def typed(parts: Parts, type_: ir.Type) -> Parts:
     """Parts with the static extents of a result type."""
     return Parts(parts.ctx, shape_of(type_), parts.held, parts.vectors, parts.extents, parts.windows)
 
@@ -53,7 +53,7 @@ def _reads_pending(operands: list[Any]) -> bool:
     return any(isinstance(x, Parts) and x.pending is not None for x in operands)
 
 
-def _select_whole(ctx: Lowering, op: Any) -> None:
+def _select_whole(ctx: Lowering, op: Op) -> None:
     """A scalar condition picks a whole value, structure and all."""
     condition, a, b = op.operands[0], ctx.parts(op.operands[1]), ctx.parts(op.operands[2])
     flat = [
@@ -63,12 +63,12 @@ def _select_whole(ctx: Lowering, op: Any) -> None:
     ctx.bind(op.results[0], Parts.of_flat(ctx, shape_of(op.results[0].type), flat))
 
 
-def _elementwise_nest(ctx: Lowering, op: Any, operands: list[Any], like: Parts, element: Any) -> None:
+def _elementwise_nest(ctx: Lowering, op: Op, operands: list[Any], like: Parts, element: ir.Type) -> None:
     tensors = [x for x in operands if isinstance(x, Parts)]
     out = contiguous_like(ctx, typed(like, op.results[0].type), element)
     attributes = copy_attributes(op)
 
-    def payload(arguments: list[Any], index: Any) -> list[Any]:
+    def payload(arguments: list[Any], index: ir.Value) -> list[Any]:
         given = iter(arguments[: len(tensors)])
         scalars = [next(given) if isinstance(x, Parts) else x for x in operands]
         return [ir.Operation.create(op.name, results=[element], operands=scalars, attributes=attributes).result]
@@ -78,7 +78,7 @@ def _elementwise_nest(ctx: Lowering, op: Any, operands: list[Any], like: Parts, 
     ctx.bind(op.results[0], result)
 
 
-def lower_generic(ctx: Lowering, op: Any) -> None:
+def lower_generic(ctx: Lowering, op: Op) -> None:
     """linalg.generic on ragged tensors, or on tensors an open forall makes."""
     op = op.operation
     it = analyze(op)
@@ -100,7 +100,7 @@ def index_loops(body: Any) -> frozenset[int]:
 def clone_payload(ctx: Lowering, body: Any) -> Any:
     """A payload that clones a linalg region."""
 
-    def payload(arguments: list[Any], index: Any) -> list[Any]:
+    def payload(arguments: list[Any], index: ir.Value) -> list[Any]:
         mapping: dict[Any, Any] = dict(zip(body.arguments, arguments, strict=True))
         for op in body.operations:
             op = op.operation
@@ -115,7 +115,7 @@ def clone_payload(ctx: Lowering, body: Any) -> Any:
     return payload
 
 
-def clone_op(ctx: Lowering, op: Any, mapping: dict[Any, Any]) -> None:
+def clone_op(ctx: Lowering, op: Op, mapping: dict[Any, Any]) -> None:
     """Clone an op with operands mapped, also inside its regions."""
     if op.name == "tensor.extract" and op.operands[0] in ctx.map:
         indices = [mapping.get(v, v) for v in list(op.operands)[1:]]
@@ -124,6 +124,6 @@ def clone_op(ctx: Lowering, op: Any, mapping: dict[Any, Any]) -> None:
     clone(op, mapping)
 
 
-def is_joinable(ctx: Lowering, op: Any) -> bool:
+def is_joinable(ctx: Lowering, op: Op) -> bool:
     """Whether a dense op reads the open forall and can be lowered as a nest of its own."""
     return op.operation.name == "linalg.generic" and any(ctx.is_pending(v) for v in op.operation.operands)

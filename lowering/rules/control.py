@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.ir import clone
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.parts import Parts
@@ -61,7 +61,7 @@ def rebind_arguments(ctx: Lowering, old: list[Any], made: Any) -> None:
         ctx.erase_later(cast)
 
 
-def move_block(ctx: Lowering, block: Any, region: Any, process: Process) -> None:
+def move_block(ctx: Lowering, block: ir.Block, region: Any, process: Process) -> None:
     """Rebuild a block with expanded arguments in a region, and lower what is in it."""
     arguments = list(block.arguments)
     types = expand_types([a.type for a in arguments])
@@ -75,7 +75,7 @@ def move_block(ctx: Lowering, block: Any, region: Any, process: Process) -> None
     process(made, body)
 
 
-def lower_func(ctx: Lowering, op: Any, process: Process) -> None:
+def lower_func(ctx: Lowering, op: Op, process: Process) -> None:
     """func.func: the signature expands, argument attributes go to the first part."""
     type_ = ir.TypeAttr(op.attributes["function_type"]).value
     if not any(is_ragged(t) for t in (*type_.inputs, *type_.results)):
@@ -102,14 +102,14 @@ def _expand_attrs(attributes: dict[str, Any], name: str, types: Any) -> None:
     attributes[name] = ir.ArrayAttr.get(out)
 
 
-def lower_terminator(ctx: Lowering, op: Any, process: Process) -> None:
+def lower_terminator(ctx: Lowering, op: Op, process: Process) -> None:
     """func.return, scf.yield and scf.condition."""
     ctx.close()
     ir.Operation.create(op.name, operands=expand(ctx, op.operands), attributes=clone.copy_attributes(op))
     ctx.erase_later(op)
 
 
-def lower_expanded(ctx: Lowering, op: Any, process: Process) -> None:
+def lower_expanded(ctx: Lowering, op: Op, process: Process) -> None:
     """func.call, scf.if, scf.for and scf.while: operands, results and block arguments expand."""
     ctx.close()
     made = ir.Operation.create(

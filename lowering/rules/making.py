@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import Op, arith, ir
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.iteration import Access, Iteration
@@ -23,7 +23,7 @@ from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import shape_of, storage_type
 
 
-def lower_empty(ctx: Lowering, op: Any) -> None:
+def lower_empty(ctx: Lowering, op: Op) -> None:
     """ragged.empty."""
     view = op.opview
     likes = [ctx.parts(v) for v in view.likes]
@@ -49,7 +49,7 @@ def run_nest(
     return lower_nest(ctx, make_nest(it, [*sources, *outs], payload))[0]
 
 
-def lower_to_padded(ctx: Lowering, op: Any) -> None:
+def lower_to_padded(ctx: Lowering, op: Op) -> None:
     """ragged.to_padded: fill, then copy every component."""
     source = ctx.parts(op.operands[0])
     pad, maxima = op.operands[1], [build.to_index(v) for v in list(op.operands)[2:]]
@@ -82,7 +82,7 @@ def _clipped(ctx: Lowering, source: Parts, limits: dict[int, Mixed]) -> Parts:
     return Parts(ctx, RaggedShape(layout, source.shape.shape), source.held, new, source.extents)
 
 
-def lower_from_padded(ctx: Lowering, op: Any) -> None:
+def lower_from_padded(ctx: Lowering, op: Op) -> None:
     """ragged.from_padded: copy the rows that the offsets have."""
     dense, *given = op.operands
     type_ = op.results[0].type
@@ -102,7 +102,7 @@ def lower_from_padded(ctx: Lowering, op: Any) -> None:
     ctx.bind(op.results[0], result)
 
 
-def lower_reduce_across(ctx: Lowering, op: Any) -> None:
+def lower_reduce_across(ctx: Lowering, op: Op) -> None:
     """ragged.reduce_across: one pass over the components, each into the rows that it has. Short
     floats accumulate in f32 and are rounded once; sums of floats are kept in pairs."""
     source, limit = ctx.parts(op.operands[0]), build.to_index(op.operands[1])
@@ -148,7 +148,7 @@ def _structured(ctx: Lowering, source: Parts, shape: RaggedShape, kept: list[int
     return Parts(ctx, shape, values, found, extents)
 
 
-def lower_print(ctx: Lowering, op: Any) -> None:
+def lower_print(ctx: Lowering, op: Op) -> None:
     """ragged.print: calls of the host's printing functions, one per element and bracket."""
     parts = ctx.parts(op.operands[0])
     label = op.attributes["label"].value if "label" in op.attributes else ""
@@ -166,7 +166,7 @@ def _print_dims(ctx: Lowering, parts: Parts, call: _Printer, fixed: list[Mixed])
     _, at = parts.layout.locate(dim)
     call("open", [])
 
-    def body(i: Any, _: list[Any]) -> list[Any]:
+    def body(i: ir.Value, _: list[Any]) -> list[Any]:
         with ctx.scope():
             _print_dims(ctx, parts, call, [*fixed, i])
         return []
@@ -180,7 +180,7 @@ class _Printer:
     """Calls of `ragged_print_*`, declared in the module on first use. Labels are collected in the
     module's `ragged.labels`."""
 
-    def __init__(self, op: Any) -> None:
+    def __init__(self, op: Op) -> None:
         self.module = op.parent
         while self.module.name != "builtin.module":
             self.module = self.module.parent
@@ -192,7 +192,7 @@ class _Printer:
         attributes["ragged.labels"] = ir.ArrayAttr.get([*labels, ir.StringAttr.get(text)])
         return len(labels)
 
-    def element(self, x: Any) -> None:
+    def element(self, x: ir.Value) -> None:
         """Print a scalar."""
         if isinstance(x.type, ir.IndexType):
             x = build.to_i64(x)

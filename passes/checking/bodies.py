@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect._mlir import Op, arith, ir, tensor
 from ragged_dialect.generic import generic, indexing_maps
 from ragged_dialect.ir import build
 from ragged_dialect.types import dense_type
 
 
-def check_body(op: Any) -> None:
+def check_body(op: Op) -> None:
     """Put a `cf.assert` in front of a linalg op for every one in its body."""
     if not op.name.startswith("linalg.") or not op.results or not op.regions:
         return
@@ -22,7 +22,7 @@ def check_body(op: Any) -> None:
             ir.Operation.create("cf.assert", operands=[condition], attributes={"msg": found.attributes["msg"]})
 
 
-def _holds_everywhere(op: Any, body: Any, condition: Any) -> Any:
+def _holds_everywhere(op: Op, body: Any, condition: ir.Value) -> Any:
     """Whether a condition in the body holds for all elements."""
     maps = indexing_maps(op)
     i64 = ir.IntegerType.get_signless(64)
@@ -44,7 +44,7 @@ def _holds_everywhere(op: Any, body: Any, condition: Any) -> Any:
     return build.unequal(tensor.extract(made.result, []), arith.constant(i64, 0))
 
 
-def _needed(body: Any, value: Any) -> list[Any]:
+def _needed(body: Any, value: ir.Value) -> list[Any]:
     """The ops of the body that a value is computed by, in order."""
     wanted, found = {value}, list[Any]()
     for inner in reversed([o.operation for o in body.operations]):

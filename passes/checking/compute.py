@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ragged_dialect._mlir import Op
 from ragged_dialect.iteration import Iteration, Use, analyze, is_elementwise, signature
 from ragged_dialect.passes.checking.emitter import Emitter
 from ragged_dialect.passes.checking.reach import check_reach
 from ragged_dialect.types import is_tensor
 
 
-def check_compute(emit: Emitter, op: Any) -> None:
+def check_compute(emit: Emitter, op: Op) -> None:
     """Per loop: all ragged uses conform, dense dims of a ragged loop reach its lengths, dense
     dims of a dense loop have one extent. Per index that is not a loop: the extent holds it."""
     key = signature(op)

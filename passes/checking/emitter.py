@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import DYNAMIC, arith, ir, scf, tensor
+from ragged_dialect._mlir import DYNAMIC, Op, arith, ir, scf, tensor
 from ragged_dialect.iteration import Iteration
 from ragged_dialect.layout import product
 from ragged_dialect.passes.structure_facts import Facts
@@ -26,7 +26,7 @@ Extent = Any  # int | ir.Value: the bindings' values have no static type
 class Emitter:
     """Makes checks for the ops of one function."""
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Op) -> None:
         self.facts = Facts()
         self.iterations: dict[Any, Iteration] = {}
         self._entry = function.regions[0].blocks[0]
@@ -49,7 +49,7 @@ class Emitter:
         yield
         self._scopes.pop()
 
-    def guard(self, op: Any, name: str | None = None) -> None:
+    def guard(self, op: Op, name: str | None = None) -> None:
         """The checks that follow are for `op` and carry its name (or `name`)."""
         self._op = op
         self._name = name or op.name
@@ -89,7 +89,7 @@ class Emitter:
             return value
         return self.once(("index",), (value,), lambda: arith.IndexCastOp(ir.IndexType.get(), value).result)
 
-    def extent(self, x: Any, dim: int) -> Extent:
+    def extent(self, x: ir.Value, dim: int) -> Extent:
         """The extent of a dense dim."""
         size = x.type.shape[dim]
         if size != DYNAMIC:
@@ -97,11 +97,11 @@ class Emitter:
         at = self.index(dim)
         return self.once(("dim",), (x, at), lambda: tensor.DimOp(x, at).result)
 
-    def lengths(self, x: Any, dim: int) -> Any:
+    def lengths(self, x: ir.Value, dim: int) -> Any:
         """The logical lengths of a level."""
         return self.once(("lengths", dim), (x,), lambda: builders.lengths(x, dim))
 
-    def part(self, kind: str, x: Any, dim: int) -> Any:
+    def part(self, kind: str, x: ir.Value, dim: int) -> Any:
         """The stored offsets, starts or lengths of a level of `x`; for values, `dim` is ignored."""
         if kind == "lengths" and shape_of(x.type).layout.stores_lengths(dim):
             return self.lengths(x, dim)
@@ -113,7 +113,7 @@ class Emitter:
         }[kind]
         return self.once(("stored", kind, dim), (x,), build)
 
-    def binary(self, op: Any, a: Extent, b: Extent) -> Any:
+    def binary(self, op: Op, a: Extent, b: Extent) -> Any:
         """An arith op on two scalars, as index."""
         lhs, rhs = self.index(a), self.index(b)
         return self.once((op.__name__,), (lhs, rhs), lambda: op(lhs, rhs).result)
@@ -150,12 +150,12 @@ class Emitter:
         """The larger of two scalars."""
         return max(a, b) if isinstance(a, int) and isinstance(b, int) else self.binary(arith.MaxSIOp, a, b)
 
-    def entry(self, vector: Any, at: Extent) -> Any:
+    def entry(self, vector: ir.Value, at: Extent) -> Any:
         """An entry of a vector, as index; the place is known to be in it, by an earlier check if any."""
         place = self.index(at)
         return self.once(("entry",), (vector, place), lambda: _entry(vector, self._behind(place)))
 
-    def _behind(self, value: Any) -> Any:
+    def _behind(self, value: ir.Value) -> Any:
         """A value for what must not run before the checks of the op so far."""
         return builders.guard(value) if self.moves and self.taken else value
 
@@ -172,20 +172,20 @@ class Emitter:
             return b if isinstance(a, int) and a == 0 else a
         return a + b if isinstance(a, int) and isinstance(b, int) else self.binary(arith.AddIOp, a, b)
 
-    def number(self, value: Any) -> Extent:
+    def number(self, value: ir.Value) -> Extent:
         """A scalar operand as an extent."""
         known = constant_of(value)
         return self.index(value) if known is None else known
 
-    def sum(self, x: Any, level: int) -> Any:
+    def sum(self, x: ir.Value, level: int) -> Any:
         """The total of a level."""
         return self.once(("total", level), (x,), lambda: builders.total(x, level))
 
-    def longest(self, x: Any, level: int) -> Any:
+    def longest(self, x: ir.Value, level: int) -> Any:
         """The longest length of a level."""
         return self.once(("max_length", level), (x,), lambda: builders.max_length(x, level))
 
-    def last(self, vector: Any) -> Extent:
+    def last(self, vector: ir.Value) -> Extent:
         """The last entry of offsets, 0 if there is none: the size of what they index."""
         size = self.extent(vector, 0)
         if isinstance(size, int):
@@ -204,10 +204,10 @@ class Emitter:
 
         return self.once(("last",), (vector, some, at, zero), build)
 
-    def _compare(self, predicate: Any, a: Any, b: Any) -> Any:
+    def _compare(self, predicate: Any, a: ir.Value, b: ir.Value) -> Any:
         return self.once(("cmpi", str(predicate)), (a, b), lambda: arith.CmpIOp(predicate, a, b).result)
 
-    def steps(self, offsets: Any) -> Any:
+    def steps(self, offsets: ir.Value) -> Any:
         """The lengths that offsets delimit; none for empty offsets, which another check refuses."""
         size = self.extent(offsets, 0)
         if isinstance(size, int):
@@ -243,17 +243,17 @@ class Emitter:
         """Two extents are equal."""
         self.valid("equal", level, got, expected)
 
-    def offsets(self, level: int, vector: Any, extent: Extent, count: Extent | None) -> None:
+    def offsets(self, level: int, vector: ir.Value, extent: Extent, count: Extent | None) -> None:
         """Offsets index `extent` positions and delimit `count` components (None: any number)."""
         known = count is None or (isinstance(count, int) and vector.type.shape[0] == count + 1)
         self.valid("offsets", level, vector, extent, *(() if known else (count,)))
 
-    def counted(self, kind: str, level: int, vector: Any, *operands: Extent, count: Extent | None) -> None:
+    def counted(self, kind: str, level: int, vector: ir.Value, *operands: Extent, count: Extent | None) -> None:
         """A kind whose last, optional operand is the number of components."""
         known = count is None or (isinstance(count, int) and vector.type.shape[0] == count)
         self.valid(kind, level, vector, *operands, *(() if known else (count,)))
 
-    def conform(self, a: Any, b: Any, pairs: Sequence[tuple[int, int]]) -> None:
+    def conform(self, a: ir.Value, b: ir.Value, pairs: Sequence[tuple[int, int]]) -> None:
         """`ragged.assert_conform`, unless the two have one structure by the way they are made."""
         if self.facts.conform(a, b, pairs):
             return
@@ -274,12 +274,12 @@ class Emitter:
             self.valid("fits", level, *dynamic, *(() if static == 1 else (static,)))
 
 
-def _entry(vector: Any, at: Any) -> Any:
+def _entry(vector: ir.Value, at: ir.Value) -> Any:
     """An entry of a vector, as index."""
     entry = tensor.ExtractOp(vector, [at]).result
     return entry if isinstance(entry.type, ir.IndexType) else arith.IndexCastOp(ir.IndexType.get(), entry).result
 
 
-def is_vector(value: Any) -> bool:
+def is_vector(value: ir.Value) -> bool:
     """Whether an operand is an index vector rather than a scalar."""
     return isinstance(value.type, ir.RankedTensorType)

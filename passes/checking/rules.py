@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.passes.checking.elements import check_extract
 from ragged_dialect.passes.checking.emitter import Emitter, Extent, is_vector
@@ -17,19 +18,19 @@ from ragged_dialect.types import is_tensor, shape_of
 Rule = Callable[[Emitter, Any], None]
 
 
-def _result(op: Any) -> RaggedShape:
+def _result(op: Op) -> RaggedShape:
     return shape_of(op.results[0].type)
 
 
-def _assemble(emit: Emitter, op: Any) -> None:
+def _assemble(emit: Emitter, op: Op) -> None:
     check_assemble(emit, op, _result(op))
 
 
-def _from_padded(emit: Emitter, op: Any) -> None:
+def _from_padded(emit: Emitter, op: Op) -> None:
     check_from_padded(emit, op, _result(op))
 
 
-def _partition(emit: Emitter, op: Any) -> None:
+def _partition(emit: Emitter, op: Op) -> None:
     x, vector = op.operands
     shape, dim = shape_of(x.type), int_attr(op, "dim")
     count, level = _result(op).shape[dim], dim + 1
@@ -49,7 +50,7 @@ def _partition(emit: Emitter, op: Any) -> None:
         emit.counted(kind, level, vector, emit.extent(x, dim), count=_parents(emit, x, shape, dim))
 
 
-def _parents(emit: Emitter, x: Any, shape: RaggedShape, dim: int) -> Extent:
+def _parents(emit: Emitter, x: ir.Value, shape: RaggedShape, dim: int) -> Extent:
     """Number of index tuples above a dense dim: of its axis, or of the plain dim before it."""
     axis, at = shape.layout.locate(dim)
     first = shape.layout.dims(axis)[0] if at else dim - 1
@@ -62,14 +63,14 @@ def _parents(emit: Emitter, x: Any, shape: RaggedShape, dim: int) -> Extent:
     return count
 
 
-def _select(emit: Emitter, op: Any) -> None:
+def _select(emit: Emitter, op: Op) -> None:
     x, index = op.operands
     shape, dim = shape_of(x.type), int_attr(op, "dim")
     ragged = shape.layout.letter(dim) in RAGGED
     emit.valid("index", dim, index, emit.lengths(x, dim) if ragged else emit.extent(x, dim))
 
 
-def _slice(emit: Emitter, op: Any) -> None:
+def _slice(emit: Emitter, op: Op) -> None:
     x, low, high = op.operands
     shape, dim = shape_of(x.type), int_attr(op, "dim")
     if shape.layout.letter(dim) not in RAGGED:
@@ -81,7 +82,7 @@ def _slice(emit: Emitter, op: Any) -> None:
         emit.equal(dim, emit.minus(emit.number(high), emit.number(low)), static)
 
 
-def _split(emit: Emitter, op: Any) -> None:
+def _split(emit: Emitter, op: Op) -> None:
     x = op.operands[0]
     shape, dim, factor = shape_of(x.type), int_attr(op, "dim"), int_attr(op, "factor")
     if shape.layout.letter(dim) != "d":
@@ -93,7 +94,7 @@ def _split(emit: Emitter, op: Any) -> None:
         emit.equal(dim, emit.ceil(emit.extent(x, dim), factor), static)
 
 
-def _merge(emit: Emitter, op: Any) -> None:
+def _merge(emit: Emitter, op: Op) -> None:
     x = op.operands[0]
     shape, dim = shape_of(x.type), int_attr(op, "dim")
     static = _result(op).shape[dim]
@@ -108,7 +109,7 @@ def _merge(emit: Emitter, op: Any) -> None:
         emit.equal(dim, emit.extent(emit.part("values", x, 0), shape.layout.locate(dim)[0]), static)
 
 
-def _concat(emit: Emitter, op: Any) -> None:
+def _concat(emit: Emitter, op: Op) -> None:
     dim = int_attr(op, "dim")
     first, *others = op.operands
     shape = shape_of(first.type)
@@ -135,7 +136,7 @@ def _axis_to(shape: RaggedShape, dim: int) -> range:
     return range(shape.layout.dims(axis)[0], shape.layout.dims(axis)[0] + at + 1)
 
 
-def _assume(emit: Emitter, op: Any) -> None:
+def _assume(emit: Emitter, op: Op) -> None:
     check_facts(
         emit,
         op.operands[0],
@@ -146,7 +147,7 @@ def _assume(emit: Emitter, op: Any) -> None:
     )
 
 
-def check_facts(emit: Emitter, x: Any, level: int, divisor: int | None, low: int | None, high: int | None) -> None:
+def check_facts(emit: Emitter, x: ir.Value, level: int, divisor: int | None, low: int | None, high: int | None) -> None:
     """Facts claimed of the lengths of a level, or of the extent of a dense one."""
     dense = shape_of(x.type).layout.letter(level) == "d"
     for kind, factor in (("divides", divisor), ("at_least", low), ("at_most", high)):
@@ -154,7 +155,7 @@ def check_facts(emit: Emitter, x: Any, level: int, divisor: int | None, low: int
             emit.valid(kind, level, emit.extent(x, level) if dense else emit.lengths(x, level), factor=factor)
 
 
-def _to_padded(emit: Emitter, op: Any) -> None:
+def _to_padded(emit: Emitter, op: Op) -> None:
     x, _, *maxima = op.operands
     shape, result = shape_of(x.type), _result(op)
     levels = [d for d, letter in enumerate(shape.layout.letters) if letter in RAGGED]
@@ -171,7 +172,7 @@ def _to_padded(emit: Emitter, op: Any) -> None:
         emit.fits(levels[0], [*maxima, *dense])
 
 
-def _reduce_across(emit: Emitter, op: Any) -> None:
+def _reduce_across(emit: Emitter, op: Op) -> None:
     x, size = op.operands
     shape, dim = shape_of(x.type), int_attr(op, "dim")
     first = shape.layout.dims(shape.layout.locate(dim)[0])[0]
@@ -183,7 +184,7 @@ def _reduce_across(emit: Emitter, op: Any) -> None:
     emit.fits(dim, [size, *(emit.extent(x, d) for d in range(shape.rank) if shape.layout.is_plain(d))])
 
 
-def _empty(emit: Emitter, op: Any) -> None:
+def _empty(emit: Emitter, op: Op) -> None:
     likes = [v for v in op.operands if is_tensor(v.type)]
     given = [v for v in op.operands if not is_tensor(v.type)]
     shapes: list[RaggedShape] = [shape_of(v.type) for v in likes]
@@ -225,7 +226,7 @@ def _empty_batches(
                 emit.equal(at, emit.extent(likes[source.like], level), expected)
 
 
-def _cast(emit: Emitter, op: Any) -> None:
+def _cast(emit: Emitter, op: Op) -> None:
     x, result = op.operands[0], op.results[0].type
     if not is_tensor(result):  # unranked
         return

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ragged_dialect._mlir import Op
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.passes.checking.emitter import Emitter, Extent
 from ragged_dialect.shape import RaggedShape
@@ -100,7 +101,7 @@ def _check_tiled(emit: Emitter, parts: Parts, axis: int) -> None:
         emit.equal(dim, extent, emit.ceil(storage, parts.shape.factor(dim)))
 
 
-def check_assemble(emit: Emitter, op: Any, shape: RaggedShape) -> None:
+def check_assemble(emit: Emitter, op: Op, shape: RaggedShape) -> None:
     """`ragged.assemble`: data from anywhere."""
     values = op.operands[0]
     named = {(part.kind, part.dim): v for part, v in zip(shape.parts(), op.operands, strict=True)}
@@ -121,7 +122,7 @@ def check_argument(emit: Emitter, argument: Any, shape: RaggedShape) -> None:
     check_parts(emit, Parts(shape, vectors, extents, lambda axis: emit.extent(values, axis)))
 
 
-def check_from_padded(emit: Emitter, op: Any, shape: RaggedShape) -> None:
+def check_from_padded(emit: Emitter, op: Op, shape: RaggedShape) -> None:
     """`ragged.from_padded`: offsets, and no component longer than the padded dim."""
     dense, *offsets = op.operands
     levels = [dim for dim, letter in enumerate(shape.layout.letters) if letter == "r"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect import builders
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.ops.structure import partition_count
 from ragged_dialect.passes.iteration_domains import Cutter, Step
 from ragged_dialect.passes.matching import defining, dim_of, factor_of, same_meaning, shape, source
@@ -16,7 +17,7 @@ _LONGEST = 64
 """Ops of a chain that is put in order; the cost grows with the square."""
 
 
-def chain_in_order(op: Any, rewriter: Rewriter) -> bool:
+def chain_in_order(op: Op, rewriter: Rewriter) -> bool:
     """A chain of partitions, merges and splits -> the chain for its iteration domains, which depends
     on nothing else (`iteration_domains`)."""
     ops = _chain(op)
@@ -32,7 +33,7 @@ def chain_in_order(op: Any, rewriter: Rewriter) -> bool:
     return rewriter.replace(op, _made(root, normal.steps, vectors, op, rewriter))
 
 
-def _chain(op: Any) -> list[Any]:
+def _chain(op: Op) -> list[Any]:
     """The ops of a chain, down to `op`."""
     ops: list[Any] = []
     above: Any = op
@@ -42,7 +43,7 @@ def _chain(op: Any) -> list[Any]:
     return ops[::-1]
 
 
-def _step(op: Any, vectors: list[Any]) -> Step:
+def _step(op: Op, vectors: list[Any]) -> Step:
     """An op as a step; a vector goes by its place in `vectors`."""
     if op.name == "ragged.merge":
         return Step(dim_of(op), None)
@@ -56,7 +57,7 @@ def _step(op: Any, vectors: list[Any]) -> Step:
     return Step(dim_of(op), Cutter(vectors.index(vector), lengths, known.rank, count, known.shape[0]))
 
 
-def _made(x: Any, steps: tuple[Step, ...], vectors: list[Any], op: Any, rewriter: Rewriter) -> Any:
+def _made(x: ir.Value, steps: tuple[Step, ...], vectors: list[Any], op: Op, rewriter: Rewriter) -> Any:
     """A chain of ops from `x`, before `op`."""
     with rewriter.before(op):
         for dim, by in steps:

@@ -6,6 +6,7 @@ from math import lcm
 from typing import Any
 
 from ragged_dialect import builders
+from ragged_dialect._mlir import Op
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.passes.matching import producer, shape
@@ -17,7 +18,7 @@ from ragged_dialect.traits import int_attr, optional_int
 from ragged_dialect.types import is_ragged, is_tensor
 
 
-def empty_of_root(op: Any, rewriter: Rewriter) -> bool:
+def empty_of_root(op: Op, rewriter: Rewriter) -> bool:
     """empty(like: y) -> empty(like: x), where y has its structure from x. Equal likes become one,
     likes that no level comes from are removed."""
     values = list(op.operands)
@@ -53,7 +54,7 @@ def _joined(likes: list[Any], sources: list[Source | None] | None) -> tuple[list
     return (used, out) if used else (likes[:1], sources)
 
 
-def assume_of_assume(op: Any, rewriter: Rewriter) -> bool:
+def assume_of_assume(op: Op, rewriter: Rewriter) -> bool:
     """Two facts about one level -> one op with both."""
     inner = producer(op.operands[0], "ragged.assume")
     if inner is None or inner.results[0].type != op.operands[0].type:
@@ -71,7 +72,7 @@ def assume_of_assume(op: Any, rewriter: Rewriter) -> bool:
 Facts = tuple[int | None, int | None, int | None]
 
 
-def _facts(op: Any) -> Facts:
+def _facts(op: Op) -> Facts:
     return optional_int(op, "divisible_by"), optional_int(op, "min"), optional_int(op, "max")
 
 
@@ -80,7 +81,7 @@ def _joined_facts(a: Facts, b: Facts) -> Facts:
     return lcm(*divisors) if divisors else None, max(lows, default=None), min(highs, default=None)
 
 
-def order_assumes(op: Any, rewriter: Rewriter) -> bool:
+def order_assumes(op: Op, rewriter: Rewriter) -> bool:
     """Facts about several levels stand in the order of the levels."""
     inner = producer(op.operands[0], "ragged.assume")
     if inner is None or int_attr(inner, "level") <= int_attr(op, "level"):
@@ -90,7 +91,7 @@ def order_assumes(op: Any, rewriter: Rewriter) -> bool:
         return rewriter.replace(op, builders.assume(first, int_attr(inner, "level"), *_facts(inner)))
 
 
-def assume_of_nothing(op: Any, rewriter: Rewriter) -> bool:
+def assume_of_nothing(op: Op, rewriter: Rewriter) -> bool:
     """Facts that always hold, or hold of the static extent, are dropped; an assume without facts is removed."""
     facts, level = _facts(op), int_attr(op, "level")
     kept = _open_facts(facts, shape(op.operands[0]).shape[level])
@@ -113,7 +114,7 @@ def _open_facts(facts: Facts, extent: int | None) -> Facts:
     )
 
 
-def annotate_of_same(op: Any, rewriter: Rewriter) -> bool:
+def annotate_of_same(op: Op, rewriter: Rewriter) -> bool:
     """annotate : T -> T -> its operand."""
     x = op.operands[0]
     same = is_ragged(x.type) == is_ragged(op.results[0].type) and shape(x).layout == shape(op.results[0]).layout

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.passes.matching import same_meaning, shape
 from ragged_dialect.passes.result_shapes import RESULT_SHAPES
@@ -18,7 +18,7 @@ from ragged_dialect.types import is_tensor, tensor_type
 _ACCESS = ("offsets", "starts", "lengths", "row_ids", "total", "max_length")
 
 
-def refine(op: Any, rewriter: Rewriter) -> bool:
+def refine(op: Op, rewriter: Rewriter) -> bool:
     """op(cast(x)) : T -> cast(op(x) : T'), where T' is at least as static as T."""
     operands = list(op.operands)
     past = [_past_casts(v) for v in operands]
@@ -37,11 +37,11 @@ def refine(op: Any, rewriter: Rewriter) -> bool:
         return rewriter.replace(op, builders.create(op.name, [wanted], past, attributes).result)
 
 
-def _names(op: Any) -> list[str]:
+def _names(op: Op) -> list[str]:
     return [a if isinstance(a, str) else a.name for a in op.attributes]
 
 
-def _joined(op: Any, inferred: RaggedShape, declared: Any) -> Any | None:
+def _joined(op: Op, inferred: RaggedShape, declared: Any) -> Any | None:
     """The declared type with the static extents of the inferred shape; None when they disagree."""
     known = shape(op.results[0])
     if not same_meaning(inferred, known):
@@ -52,7 +52,7 @@ def _joined(op: Any, inferred: RaggedShape, declared: Any) -> Any | None:
     return tensor_type(RaggedShape(known.layout, extents), declared.element_type)
 
 
-def _past_casts(value: Any) -> Any:
+def _past_casts(value: ir.Value) -> Any:
     while True:
         owner = value.owner
         if isinstance(owner, ir.Block) or owner.operation.name != "tensor.cast":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect import builders
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.passes.matching import (
     add,
@@ -21,7 +22,7 @@ from ragged_dialect.segments import segments
 from ragged_dialect.types import is_tensor
 
 
-def slice_of_everything(op: Any, rewriter: Rewriter) -> bool:
+def slice_of_everything(op: Op, rewriter: Rewriter) -> bool:
     """slice{d}(x, 0, extent of d) -> x, where the slice keeps the layout."""
     x, lo, hi = op.operands
     dim = dim_of(op)
@@ -32,7 +33,7 @@ def slice_of_everything(op: Any, rewriter: Rewriter) -> bool:
     return is_value_of_dim(hi, x, dim, shape(x).shape[dim]) and rewriter.replace(op, x)
 
 
-def slice_of_slice(op: Any, rewriter: Rewriter) -> bool:
+def slice_of_slice(op: Op, rewriter: Rewriter) -> bool:
     """slice{d}(slice{d}(x, lo, _), lo', hi') -> slice{d}(x, lo + lo', lo + hi') for scalars."""
     inner = _scalar_slice(op.operands[0], dim_of(op))
     _, lo, hi = op.operands
@@ -45,7 +46,7 @@ def slice_of_slice(op: Any, rewriter: Rewriter) -> bool:
         return rewriter.replace(op, builders.slice(x, add(start, lo), add(start, hi), dim))
 
 
-def select_of_slice(op: Any, rewriter: Rewriter) -> bool:
+def select_of_slice(op: Op, rewriter: Rewriter) -> bool:
     """select{d}(slice{d}(x, lo, _), i) -> select{d}(x, lo + i)."""
     inner = _scalar_slice(op.operands[0], dim_of(op))
     index = op.operands[1]
@@ -58,14 +59,14 @@ def select_of_slice(op: Any, rewriter: Rewriter) -> bool:
         return rewriter.replace(op, builders.select(x, add(start, index), dim))
 
 
-def _scalar_slice(value: Any, dim: int) -> Any | None:
+def _scalar_slice(value: ir.Value, dim: int) -> Any | None:
     inner = producer(value, "ragged.slice")
     if inner is None or dim_of(inner) != dim or any(is_tensor(v.type) for v in list(inner.operands)[1:]):
         return None
     return inner
 
 
-def select_of_concat(op: Any, rewriter: Rewriter) -> bool:
+def select_of_concat(op: Op, rewriter: Rewriter) -> bool:
     """select{d}(concat{e}(x…), i) with d the leading dim of its axis and not e -> concat(select(x, i)…):
     one component of each is copied instead of all."""
     made = producer(op.operands[0], "ragged.concat")
@@ -88,7 +89,7 @@ def select_of_concat(op: Any, rewriter: Rewriter) -> bool:
         return rewriter.replace(op, builders.concat([builders.select(x, index, dim) for x in xs], along))
 
 
-def concat_of_one(op: Any, rewriter: Rewriter) -> bool:
+def concat_of_one(op: Op, rewriter: Rewriter) -> bool:
     """concat(x) -> x, where x has no windows."""
     operands = list(op.operands)
     return (
@@ -98,7 +99,7 @@ def concat_of_one(op: Any, rewriter: Rewriter) -> bool:
     )
 
 
-def concat_of_concat(op: Any, rewriter: Rewriter) -> bool:
+def concat_of_concat(op: Op, rewriter: Rewriter) -> bool:
     """concat{d}(…, concat{d}(x…), …) -> concat{d}(…, x…, …)."""
     dim = dim_of(op)
     flat: list[Any] = []

@@ -31,7 +31,7 @@ def value(x: Mixed) -> Any:
     return arith.constant(index_type(), x) if isinstance(x, int) else x
 
 
-def constant(type_: Any, number: float | int) -> Any:
+def constant(type_: ir.Type, number: float | int) -> Any:
     """A scalar constant."""
     if isinstance(type_, (ir.IntegerType, ir.IndexType)):
         return arith.constant(type_, int(number))
@@ -49,13 +49,13 @@ def add(a: Mixed, b: Mixed) -> Mixed:
     return arith.addi(value(a), value(b))
 
 
-def add_unsigned(a: Any, b: Any) -> Any:
+def add_unsigned(a: ir.Value, b: ir.Value) -> Any:
     """a + b of unsigned indices, 2**64 - 1 where that is too large; in any grouping the same."""
     total = arith.addi(a, b)
     return arith.select(below(total, a), value(-1), total)
 
 
-def capped(x: Any) -> Any:
+def capped(x: ir.Value) -> Any:
     """An unsigned index, 2**63 - 1 where a signed one does not hold it."""
     return arith.select(less(x, 0), value(HIGHEST), x)
 
@@ -116,7 +116,7 @@ def divide(a: Mixed, b: Mixed) -> Mixed:
     return a if isinstance(b, int) and b == 1 else arith.divui(value(a), value(b))
 
 
-def to_index(x: Any) -> Any:
+def to_index(x: ir.Value) -> Any:
     """An integer of any width as index."""
     return x if isinstance(x.type, ir.IndexType) else arith.index_cast(index_type(), x)
 

@@ -64,7 +64,7 @@ def repeat(
 
 
 def choose(
-    condition: Any, then: Callable[[], Sequence[Any]], otherwise: Callable[[], Sequence[Any]], types: Sequence[Any]
+    condition: ir.Value, then: Callable[[], Sequence[Any]], otherwise: Callable[[], Sequence[Any]], types: Sequence[Any]
 ) -> list[Any]:
     """`scf.if`: the values of one of two bodies."""
     choice = scf.IfOp(condition, list(types), has_else=True)

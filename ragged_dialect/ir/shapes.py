@@ -10,18 +10,18 @@ from ragged_dialect.ir.build import Mixed, i64, to_index, value
 from ragged_dialect.types import dense_type, vector_type
 
 
-def dim(x: Any, axis: int) -> Mixed:
+def dim(x: ir.Value, axis: int) -> Mixed:
     """Extent of a dense tensor along an axis."""
     size = x.type.shape[axis]
     return tensor.dim(x, value(axis)) if size == DYNAMIC else size
 
 
-def load(vector: Any, at: Mixed) -> Any:
+def load(vector: ir.Value, at: Mixed) -> Any:
     """Element of an index vector, as index."""
     return to_index(tensor.extract(vector, [value(at)]))
 
 
-def empty(sizes: Sequence[Mixed], element: Any) -> Any:
+def empty(sizes: Sequence[Mixed], element: ir.Type) -> Any:
     """An uninitialised dense tensor."""
     return tensor.empty(list(sizes), element)
 
@@ -48,7 +48,7 @@ def slice_operands(offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> tuple[li
     return [*dyn_offsets, *dyn_sizes], attributes, [len(dyn_offsets), len(dyn_sizes), 0]
 
 
-def extract_slice(x: Any, offsets: Sequence[Mixed], sizes: Sequence[Mixed], kept: Sequence[bool]) -> Any:
+def extract_slice(x: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed], kept: Sequence[bool]) -> Any:
     """`tensor.extract_slice` with unit strides; axes that are not kept have size 1 and are dropped."""
     operands, attributes, groups = slice_operands(offsets, sizes)
     shape = tuple(s for s, keep in zip(static(sizes), kept, strict=True) if keep)
@@ -62,7 +62,7 @@ def extract_slice(x: Any, offsets: Sequence[Mixed], sizes: Sequence[Mixed], kept
 
 
 def insert_slice(
-    source: Any, into: Any, offsets: Sequence[Mixed], sizes: Sequence[Mixed], parallel: bool = False
+    source: ir.Value, into: Any, offsets: Sequence[Mixed], sizes: Sequence[Mixed], parallel: bool = False
 ) -> Any:
     """`tensor.insert_slice` with unit strides, or the parallel form in a forall's terminator."""
     operands, attributes, groups = slice_operands(offsets, sizes)
@@ -74,12 +74,12 @@ def insert_slice(
     return None if parallel else op.result
 
 
-def cast(x: Any, type_: Any) -> Any:
+def cast(x: ir.Value, type_: ir.Type) -> Any:
     """`tensor.cast` where the types differ."""
     return x if x.type == type_ else tensor.cast(type_, x)
 
 
-def as_vector(x: Any) -> Any:
+def as_vector(x: ir.Value) -> Any:
     """An index vector of any integer type and static size as `tensor<?xi64>`."""
     element = x.type.element_type
     if element != i64():
@@ -91,7 +91,7 @@ def as_vector(x: Any) -> Any:
     return cast(x, vector_type()) if len(x.type.shape) == 1 else x
 
 
-def _named(name: str, source: Any, target: Any) -> Any:
+def _named(name: str, source: ir.Value, target: ir.Value) -> Any:
     """A named linalg op of one input and one out, whose body yields the input."""
     element = target.type.element_type
     op = ir.Operation.create(
@@ -107,11 +107,11 @@ def _named(name: str, source: Any, target: Any) -> Any:
     return op.result if len(op.results) else None
 
 
-def fill(scalar: Any, target: Any) -> Any:
+def fill(scalar: ir.Value, target: ir.Value) -> Any:
     """`linalg.fill` of a tensor or buffer; the filled tensor."""
     return _named("linalg.fill", scalar, target)
 
 
-def copy(source: Any, target: Any) -> Any:
+def copy(source: ir.Value, target: ir.Value) -> Any:
     """`linalg.copy` into a tensor or buffer; the tensor copied to."""
     return _named("linalg.copy", source, target)

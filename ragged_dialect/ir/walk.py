@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from itertools import chain, count
 from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 
 
 def ops_in(root: Any) -> list[Any]:
     """An op and the ops inside it, outer ones first."""
     found: list[Any] = []
 
-    def visit(op: Any) -> Any:
+    def visit(op: Op) -> Any:
         found.append(op)
         return ir.WalkResult.ADVANCE
 
@@ -30,7 +30,7 @@ def outermost(root: Any, name: str) -> list[Any]:
     """The ops of a name inside an op that are in no other one of it."""
     found: list[Any] = []
 
-    def visit(op: Any) -> Any:
+    def visit(op: Op) -> Any:
         if op.name != name:
             return ir.WalkResult.ADVANCE
         found.append(op)
@@ -40,7 +40,7 @@ def outermost(root: Any, name: str) -> list[Any]:
     return found
 
 
-def is_outside(x: Any, region: Any) -> bool:
+def is_outside(x: ir.Value, region: Any) -> bool:
     """Whether a value is defined outside of an op with regions."""
     block = x.owner if isinstance(x.owner, ir.Block) else x.owner.operation.block
     while block.owner.operation.name != "func.func":
@@ -67,7 +67,7 @@ def captures(ops: Iterable[Any], arguments: Iterable[Any] = ()) -> list[Any]:
     return list(found)
 
 
-def free_symbol(module: Any, wanted: str) -> str:
+def free_symbol(module: ir.Module, wanted: str) -> str:
     """The wanted name, or one made of it, that no symbol of a module has."""
     taken = ir.SymbolTable(module)
     numbered = (f"{wanted}_{number}" for number in count(1))
