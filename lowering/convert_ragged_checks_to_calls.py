@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from ragged_dialect._mlir import Op, arith, func, ir
+from ragged_dialect._mlir import arith, func, ir
 from ragged_dialect.ir import build
-from ragged_dialect.lowering.asserts import description, evaluate_assert, settle, statement
+from ragged_dialect.lowering.asserts import Statement, description, evaluate_assert, settle, statement
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.verify import verify_ragged
 
@@ -38,10 +38,10 @@ class ConvertRaggedChecksToCalls(RaggedPass):
 
     name: ClassVar[str] = "convert-ragged-checks-to-calls"
 
-    def run(self, op: Op) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Lower the asserts of every function of a module."""
         settle(op)
-        checks: list[Any] = []
+        checks: list[ir.ArrayAttr] = []
         for function in list(op.regions[0].blocks[0].operations):
             if function.operation.name == "func.func":
                 for block in function.operation.regions[0].blocks:
@@ -54,7 +54,7 @@ class ConvertRaggedChecksToCalls(RaggedPass):
             raise PassFailure(op, "expected no ragged type or op from here on, got those named above")
 
 
-def _lower_block(block: ir.Block, checks: list[Any], held: frozenset[Any]) -> None:
+def _lower_block(block: ir.Block, checks: list[ir.ArrayAttr], held: frozenset[Statement]) -> None:
     for op in list(block.operations):
         op = op.operation
         if op.name == "ragged.assert_valid":
@@ -69,7 +69,7 @@ def _lower_block(block: ir.Block, checks: list[Any], held: frozenset[Any]) -> No
                 _lower_block(inner, checks, held)
 
 
-def _report(op: Op, checks: list[Any]) -> None:
+def _report(op: ir.Operation, checks: list[ir.ArrayAttr]) -> None:
     record = evaluate_assert(op)
     checks.append(description(op))
     failed = build.at_least(record[0], 0)

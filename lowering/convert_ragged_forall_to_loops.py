@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from ragged_dialect._mlir import DYNAMIC, Op, ir, memref, scf
+from ragged_dialect._mlir import DYNAMIC, ir, memref, scf
 from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir import build
 from ragged_dialect.ir.walk import find_ops
@@ -37,7 +37,7 @@ class ConvertRaggedForallToLoops(RaggedPass):
     name: ClassVar[str] = "convert-ragged-forall-to-loops"
     chunk: int = _CHUNK
 
-    def run(self, op: Op) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Convert every function of a module."""
         require_buffers(op)
         for function in op.regions[0].blocks[0].operations:
@@ -61,7 +61,7 @@ def _convert_block(block: ir.Block, parallel: bool, chunk: int) -> None:
                     _convert_block(inner, parallel, chunk)
 
 
-def _convert_forall(op: Op, parallel: bool, chunk: int) -> None:
+def _convert_forall(op: ir.Operation, parallel: bool, chunk: int) -> None:
     counts = counts_of(op)
     loop = scf.ForOp(build.value(0), build.value(build.product(counts)), build.value(1))
     if parallel:
@@ -84,7 +84,7 @@ def _convert_forall(op: Op, parallel: bool, chunk: int) -> None:
     _convert_block(loop.body, False, chunk)
 
 
-def _cut(op: Op, chunk: int) -> None:
+def _cut(op: ir.Operation, chunk: int) -> None:
     """Run a flat op in chunks of its first loop."""
     maps = indexing_maps(op)
     rank = maps[0].n_dims
@@ -122,11 +122,11 @@ def _inner(x: ir.Value, dim: int | None) -> int:
     return total
 
 
-def _first_is_parallel(op: Op, maps: list[Any]) -> bool:
+def _first_is_parallel(op: ir.Operation, maps: list[ir.AffineMap]) -> bool:
     if op.name == "linalg.generic":
         return iterator_kinds(op)[0] == "parallel"
     return True
 
 
-def _reads_first_index(op: Op) -> bool:
+def _reads_first_index(op: ir.Operation) -> bool:
     return any(index.attributes["dim"].value == 0 for index in find_ops(op, "linalg.index"))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragged_dialect._mlir import Op, ir, passmanager
+from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.iteration import is_compute, is_elementwise, touches_ragged
 from ragged_dialect.lowering.context import Lowering
@@ -48,7 +48,7 @@ class ConvertRaggedToScf(RaggedPass):
     name: ClassVar[str] = "convert-ragged-to-scf"
     recompute: bool = False
 
-    def run(self, op: Op) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Lower every function of a module."""
         round_in_steps(op)
         if not _has_ragged(op):
@@ -60,10 +60,10 @@ class ConvertRaggedToScf(RaggedPass):
                 _lower_function(function.operation)
 
 
-def _has_ragged(module: ir.Module) -> bool:
+def _has_ragged(module: ir.Operation) -> bool:
     found = False
 
-    def visit(op: Op) -> Any:
+    def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal found
         if op.name.startswith("ragged.") or touches_ragged(op) or _has_ragged_signature(op):
             found = True
@@ -74,17 +74,17 @@ def _has_ragged(module: ir.Module) -> bool:
     return found
 
 
-def _has_ragged_signature(op: Op) -> bool:
+def _has_ragged_signature(op: ir.Operation) -> bool:
     if op.name != "func.func":
         return False
     type_ = ir.TypeAttr(op.attributes["function_type"]).value
     return any(is_ragged(t) for t in (*type_.inputs, *type_.results))
 
 
-def _lower_function(function: Op) -> None:
+def _lower_function(function: ir.Operation) -> None:
     ctx = Lowering()
 
-    def process(block: ir.Block, operations: list[Any] | None = None) -> None:
+    def process(block: ir.Block, operations: list[ir.OpView] | None = None) -> None:
         with ctx.scope():
             for op in list(block.operations) if operations is None else operations:
                 with ir.InsertionPoint(op), op.location:
@@ -97,7 +97,7 @@ def _lower_function(function: Op) -> None:
         _erase(op)
 
 
-def _erase(op: Op) -> None:
+def _erase(op: ir.Operation) -> None:
     """Erase an op that was lowered. The bindings would let a use of it dangle."""
     for result in op.results:
         for use in result.uses:
@@ -105,14 +105,14 @@ def _erase(op: Op) -> None:
     op.erase()
 
 
-def _lower_op(ctx: Lowering, op: Op, process: control.Process) -> None:
+def _lower_op(ctx: Lowering, op: ir.Operation, process: control.Process) -> None:
     try:
         _dispatch(ctx, op, process)
     except LayoutError as error:
         raise PassFailure(op, f"'{op.name}' op {error}") from error
 
 
-def _dispatch(ctx: Lowering, op: Op, process: control.Process) -> None:
+def _dispatch(ctx: Lowering, op: ir.Operation, process: control.Process) -> None:
     ragged = op.name.startswith("ragged.") or touches_ragged(op)
     if op.name in control.RULES or op.name.startswith("scf."):
         _control(ctx, op, process, ragged)
@@ -129,7 +129,7 @@ def _dispatch(ctx: Lowering, op: Op, process: control.Process) -> None:
         ctx.close()
 
 
-def _reads_open_forall(ctx: Lowering, op: Op) -> bool:
+def _reads_open_forall(ctx: Lowering, op: ir.Operation) -> bool:
     """Whether an op, or one in its regions, uses a result of the open forall."""
     if ctx.forall is None:
         return False
@@ -143,7 +143,7 @@ def _reads_open_forall(ctx: Lowering, op: Op) -> bool:
     )
 
 
-def _control(ctx: Lowering, op: Op, process: control.Process, ragged: bool) -> None:
+def _control(ctx: Lowering, op: ir.Operation, process: control.Process, ragged: bool) -> None:
     if ragged or op.name in ("scf.yield", "func.return", "scf.condition"):
         if ragged:
             control.RULES[op.name](ctx, op, process)

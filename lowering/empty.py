@@ -26,7 +26,7 @@ def empty_parts(
     likes: Sequence[Parts],
     sources: Sequence[Source | None],
     shape: RaggedShape,
-    extents: Sequence[Any],
+    extents: Sequence[Mixed],
     element: ir.Type,
 ) -> Parts:
     """Uninitialised storage whose levels come from the likes; `extents` are those of the dense dims
@@ -43,7 +43,7 @@ class _Empty:
         likes: Sequence[Parts],
         sources: Sequence[Source | None],
         shape: RaggedShape,
-        extents: Sequence[Any],
+        extents: Sequence[Mixed],
     ) -> None:
         self.ctx = ctx
         self.likes = list(likes)
@@ -53,7 +53,7 @@ class _Empty:
         known = {dim: extent for dim, extent in self.dense.items() if shape.has_extent_part(dim)}
         self.made = Parts(ctx, shape, None, {}, known)
 
-    def _dense_extents(self, extents: Sequence[Any]) -> dict[int, Mixed]:
+    def _dense_extents(self, extents: Sequence[Mixed]) -> dict[int, Mixed]:
         own = iter(extents)
         dense: dict[int, Mixed] = {}
         for dim, source in enumerate(self.sources):
@@ -107,7 +107,7 @@ class _Empty:
         first = like.layout.dims(like_axis)[0]
         base = self.shape.layout.dims(axis)[0]
         count = len(self.shape.layout.axes[axis])
-        found, windows, size = dict(like.vectors), dict[int, Any](), None
+        found, windows, size = dict(like.vectors), dict[int, ir.Value](), None
         if "w" in self.shape.layout.axes[axis]:
             size = own_axis(self.ctx, _cut(like, like_axis, count), like_axis, found, windows)
         for (kind, dim), vector in found.items():
@@ -122,7 +122,7 @@ class _Empty:
     def _walk(self, axis: int) -> Mixed:
         """An axis whose levels come from several likes, or whose batch dims are permuted: offsets
         from the lengths, visited in the order of the result."""
-        offsets: Any = None
+        offsets: ir.Value | None = None
         for at, dim in enumerate(self.shape.layout.dims(axis)):
             letter = self.shape.layout.letter(dim)
             if letter not in RAGGED:
@@ -139,6 +139,7 @@ class _Empty:
                 self.made.vectors["starts", dim] = own_starts(offsets)
                 self.made.vectors["lengths", dim] = lengths
                 self.made.windows[dim] = offsets
+        assert offsets is not None
         return vectors.last(offsets)
 
     def _source(self, dim: int) -> Source:
@@ -170,7 +171,7 @@ class _Empty:
         above = [fixed[mapping[d] - first] for d in like.layout.dims(like_axis) if d < source.level]
         return like, source, above
 
-    def _lengths(self, axis: int, levels: int, dim: int) -> Any:
+    def _lengths(self, axis: int, levels: int, dim: int) -> ir.Value:
         """Lengths of a level in elements, one per index tuple of the levels above it."""
 
         def length(fixed: list[Mixed]) -> Mixed:
@@ -194,7 +195,7 @@ class _Empty:
 
         return self._visit(axis, levels, [build.value(0), init], store)[1]
 
-    def _lengths_below(self, axis: int, at: int, levels: int, length: Callable[[list[Mixed]], Mixed]) -> Any:
+    def _lengths_below(self, axis: int, at: int, levels: int, length: Callable[[list[Mixed]], Mixed]) -> ir.Value:
         """`length` of the tuples of some levels, of which only the one `at` is ragged: those under every index
         tuple above that, in parallel."""
         dims = self.shape.layout.dims(axis)
@@ -202,14 +203,15 @@ class _Empty:
         inner = build.product(below)
         offsets = self.made.windows.get(dims[at], self.made.vectors.get(("offsets", dims[at])))
         like = self._same_levels(axis, at)
+        assert offsets is not None
         elements = vectors.last(offsets) if like is None else positions(like, self._source(dims[at]).level)
 
-        def place(q: Any) -> list[Range]:
+        def place(q: ir.Value) -> list[Range]:
             low = shapes.load(offsets, q)
             return [(build.mul(low, inner), build.mul(build.sub(shapes.load(offsets, build.add(q, 1)), low), inner))]
 
-        def lengths(q: Any, run: Any) -> Any:
-            def element(_: list[Any]) -> list[Any]:
+        def lengths(q: ir.Value, run: ir.Value) -> ir.Value:
+            def element(_: list[ir.Value]) -> list[ir.Value]:
                 with self.ctx.scope():
                     return [build.to_i64(length([*_digits(q, above), *_digits(loop_index(0), [0, *below])]))]
 
@@ -243,7 +245,7 @@ class _Empty:
         return visit([], inits)
 
 
-def _digits(number: Any, sizes: Sequence[Mixed]) -> list[Mixed]:
+def _digits(number: ir.Value, sizes: Sequence[Mixed]) -> list[Mixed]:
     """The index tuple of a place among tuples of some sizes, of which the first one does not count."""
     digits: list[Mixed] = []
     for size in reversed(sizes[1:]):

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.forall_bounds import attributes, dynamic
 from ragged_dialect.lowering.parts import Range
+
+if TYPE_CHECKING:
+    from ragged_dialect.lowering.context import Lowering
 
 
 @dataclass
@@ -26,7 +28,7 @@ class Slot:
 
     init: ir.Value
     ranges: list[Range]
-    current: Any
+    current: ir.Value
 
 
 class OpenForall:
@@ -39,7 +41,7 @@ class OpenForall:
         self.slots: list[Slot] = []
         self.known: dict[Hashable, Any] = {}
         self._callbacks: list[Callable[[], None]] = []
-        self._results: list[Any] | None = None
+        self._results: list[ir.Value] | None = None
         self._draft = ir.Operation.create(
             "scf.forall", attributes=attributes(self.counts, 0), operands=dynamic(self.counts), regions=1
         )
@@ -57,7 +59,7 @@ class OpenForall:
         """Call back once the results exist."""
         self._callbacks.append(callback)
 
-    def result(self, slot: int) -> Any:
+    def result(self, slot: int) -> ir.Value:
         """The whole tensor of a slot; closes the forall."""
         if self._results is None:
             self.ctx.close()
@@ -81,7 +83,7 @@ class OpenForall:
             with ir.InsertionPoint(inner):
                 for slot, argument in zip(self.slots, arguments, strict=True):
                     offsets, sizes = [r[0] for r in slot.ranges], [r[1] for r in slot.ranges]
-                    shapes.insert_slice(slot.current, argument, offsets, sizes, parallel=True)
+                    shapes.insert_in_parallel(slot.current, argument, offsets, sizes)
         self.block.append_to(final.regions[0])
         self._draft.erase()
         self._results = list(final.results)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragged_dialect._mlir import Op
+from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
@@ -28,7 +28,7 @@ class HoistRaggedAllocas(RaggedPass):
 
     name: ClassVar[str] = "hoist-ragged-allocas"
 
-    def run(self, op: Op) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Hoist in every function of a module."""
         for function in op.regions[0].blocks[0].operations:
             function = function.operation
@@ -36,7 +36,7 @@ class HoistRaggedAllocas(RaggedPass):
                 _hoist(function)
 
 
-def _hoist(function: Op) -> None:
+def _hoist(function: ir.Operation) -> None:
     entry = function.regions[0].blocks[0]
     first = next(iter(entry.operations))
     for op in find_ops(function, "memref.alloca"):

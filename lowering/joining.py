@@ -75,7 +75,7 @@ class _Runs:
     operands: list[Parts]
     dim: int
 
-    def lengths(self, level: int) -> Any:
+    def lengths(self, level: int) -> ir.Value:
         """Lengths of a level at or below the joined dim, in the order of the result."""
         found = [vectors.element_lengths(x, level) for x in self.operands]
         if level == self.dim:
@@ -86,7 +86,7 @@ class _Runs:
         into = shapes.cast(shapes.empty([size], build.i64()), vector_type())
         return self.copy(found, into, level, 0)
 
-    def copy(self, sources: list[Any], into: Any, level: int, axis: int) -> Any:
+    def copy(self, sources: list[ir.Value], into: ir.Value, level: int, axis: int) -> ir.Value:
         """`into` with the runs along an axis of every source, which has an entry for every parent position
         of `level`, or for every element when that is one past the last level."""
         first, dim = self.operands[0], self.dim
@@ -103,7 +103,7 @@ class _Runs:
             )
         return into
 
-    def _place(self, number: int, level: int, q: Any) -> Range:
+    def _place(self, number: int, level: int, q: ir.Value) -> Range:
         """Where the run of an operand under a position goes: behind the runs of earlier positions, and
         those of earlier operands under this one."""
         runs = [x.run(self.dim, level, q) for x in self.operands]
@@ -116,5 +116,5 @@ def _along(axis: int, x: ir.Value, run: Range) -> list[Range]:
     return [run if k == axis else (0, shapes.dim(x, k)) for k in range(len(x.type.shape))]
 
 
-def _slice(x: ir.Value, ranges: list[Range]) -> Any:
+def _slice(x: ir.Value, ranges: list[Range]) -> ir.Value:
     return shapes.extract_slice(x, [low for low, _ in ranges], [size for _, size in ranges], [True] * len(ranges))

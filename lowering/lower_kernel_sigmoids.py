@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from ragged_dialect._mlir import Op, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu.device_modules import device_ops
 from ragged_dialect.passes.base import RaggedPass
 
@@ -29,7 +29,7 @@ class LowerKernelSigmoids(RaggedPass):
 
     name: ClassVar[str] = "lower-kernel-sigmoids"
 
-    def run(self, op: Op) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Set the flag in every gpu.module of a module."""
         for division in device_ops(op, "llvm.fdiv".__eq__):
             one, divisor = division.operands
@@ -55,7 +55,7 @@ def _is_one(value: ir.Value) -> bool:
     return constant is not None and ir.FloatAttr(constant.attributes["value"]).value == 1.0
 
 
-def _producer(value: ir.Value, name: str) -> Any:
+def _producer(value: ir.Value, name: str) -> ir.Operation | None:
     """The op of this name whose result a value is; None if it is another's."""
     owner = value.owner
     return None if isinstance(owner, ir.Block) or owner.operation.name != name else owner.operation

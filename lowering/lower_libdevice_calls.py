@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragged_dialect._mlir import Op, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu.device_modules import device_ops
 from ragged_dialect.passes.base import RaggedPass
 
@@ -43,7 +43,7 @@ class LowerLibdeviceCalls(RaggedPass):
 
     name: ClassVar[str] = "lower-libdevice-calls"
 
-    def run(self, op: Op) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Replace in every gpu.module of a module."""
         kept: set[str] = set()
         for call in device_ops(op, "llvm.call".__eq__):
@@ -58,11 +58,11 @@ class LowerLibdeviceCalls(RaggedPass):
                 function.erase()
 
 
-def _callee(call: Op) -> str:
+def _callee(call: ir.Operation) -> str:
     return call.attributes["callee"].value if "callee" in call.attributes else ""
 
 
-def _replace(call: Op, name: str) -> None:
+def _replace(call: ir.Operation, name: str) -> None:
     flags = "fastmathFlags"
     made = ir.Operation.create(
         name,

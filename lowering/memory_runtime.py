@@ -53,7 +53,7 @@ llvm.func @{CALL}(!llvm.ptr, !llvm.ptr) -> i64
 DECLARED = (ALLOCATE, FREE, FAIL, CALL)
 
 
-def declare(module: ir.Module) -> None:
+def declare(module: ir.Operation) -> None:
     """Declare what programs call of the runtime in a module that has not done so."""
     known = ir.SymbolTable(module.operation)
     made = ir.Module.parse(DECLARATIONS)

@@ -73,7 +73,7 @@ def _merge_levels(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     return with_shape(parts, shape, keep, new)
 
 
-def scaled_vectors(parts: Parts, dim: int, factor: Mixed) -> dict[tuple[str, int], Any]:
+def scaled_vectors(parts: Parts, dim: int, factor: Mixed) -> dict[tuple[str, int], ir.Value]:
     """The vectors of a level with every entry multiplied."""
     return {(kind, at): vectors.scale(vector, factor) for (kind, at), vector in parts.vectors.items() if at == dim}
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ragged_dialect._mlir import DYNAMIC, Op, ir
+from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.layout import RAGGED
+from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import storage_type
 
 if TYPE_CHECKING:
     from ragged_dialect.lowering.context import Lowering
+    from ragged_dialect.lowering.forall import OpenForall
 
 Range = tuple[Mixed, Mixed]
 
@@ -22,7 +23,7 @@ class Pending:
     """The result of a forall that is still open: `resolve` closes it and returns the tensor. `places` says which of
     the value's dims the forall's indices run over; None where it is none of them."""
 
-    def __init__(self, forall: Op, slot: int, init: ir.Value, places: tuple[int, ...] | None) -> None:
+    def __init__(self, forall: OpenForall, slot: int, init: ir.Value, places: tuple[int, ...] | None) -> None:
         self.forall = forall
         self.slot = slot
         self.init = init
@@ -35,7 +36,7 @@ class Pending:
         whole = self.places is not None and len(places) == len(moved)
         return Pending(self.forall, self.slot, self.init, places if whole else None)
 
-    def resolve(self) -> Any:
+    def resolve(self) -> ir.Value:
         """The whole result as a tensor of the enclosing block."""
         return self.forall.result(self.slot)
 
@@ -52,10 +53,10 @@ class Parts:
         self,
         ctx: Lowering,
         shape: RaggedShape,
-        values: Any,
-        vectors: dict[tuple[str, int], Any],
+        values: ir.Value | Pending | None,
+        vectors: dict[tuple[str, int], ir.Value],
         extents: dict[int, Mixed],
-        windows: dict[int, Any] | None = None,
+        windows: dict[int, ir.Value] | None = None,
     ) -> None:
         self.ctx = ctx
         self.shape = shape
@@ -74,30 +75,38 @@ class Parts:
         return self.held if isinstance(self.held, Pending) else None
 
     @property
-    def values(self) -> Any:
+    def values(self) -> ir.Value:
         """The dense tensor; closes the forall that makes it."""
         if isinstance(self.held, Pending):
             self.held = self.held.resolve()
+        assert self.held is not None
         return self.held
 
     @property
-    def type(self) -> Any:
-        """Type of the dense tensor."""
-        return (self.held.init if isinstance(self.held, Pending) else self.held).type
+    def _shaped(self) -> ir.Value:
+        """A tensor of the type of the values."""
+        held = self.held.init if isinstance(self.held, Pending) else self.held
+        assert held is not None
+        return held
 
     @property
-    def element(self) -> Any:
+    def type(self) -> ir.RankedTensorType:
+        """Type of the dense tensor."""
+        return self._shaped.type
+
+    @property
+    def element(self) -> ir.Type:
         """Element type."""
         return self.type.element_type
 
     @property
-    def layout(self) -> Any:
+    def layout(self) -> Layout:
         """The layout."""
         return self.shape.layout
 
-    def flat(self) -> list[Any]:
+    def flat(self) -> list[ir.Value]:
         """The values of the 1:N form, in order."""
-        out: list[Any] = []
+        out: list[ir.Value] = []
         for part in self.shape.parts():
             if part.kind == "values":
                 out.append(shapes.cast(self.values, storage_type(self.shape, self.element)))
@@ -108,9 +117,9 @@ class Parts:
         return out
 
     @staticmethod
-    def of_flat(ctx: Lowering, shape: RaggedShape, flat: Sequence[Any]) -> Parts:
+    def of_flat(ctx: Lowering, shape: RaggedShape, flat: Sequence[ir.Value]) -> Parts:
         """Parts from the values of the 1:N form."""
-        vectors: dict[tuple[str, int], Any] = {}
+        vectors: dict[tuple[str, int], ir.Value] = {}
         extents: dict[int, Mixed] = {}
         for part, value in zip(shape.parts()[1:], flat[1:], strict=True):
             if part.kind == "extent":
@@ -119,13 +128,13 @@ class Parts:
                 vectors[part.kind, part.dim] = value
         return Parts(ctx, shape, flat[0], vectors, extents)
 
-    def replace(self, values: Any) -> Parts:
+    def replace(self, values: ir.Value | Pending) -> Parts:
         """The same structure with other values."""
         return Parts(self.ctx, self.shape, values, self.vectors, self.extents, self.windows)
 
     def storage_dim(self, axis: int) -> Mixed:
         """Extent of a storage axis."""
-        tensor = self.held.init if isinstance(self.held, Pending) else self.held
+        tensor = self._shaped
         size = tensor.type.shape[axis]
         if size != DYNAMIC:
             return size

@@ -9,7 +9,7 @@ from ragged_dialect.lowering.decompose import decompose_softmax
 from ragged_dialect.lowering.widen import needs_widening, widen_reduction
 
 
-def prepare(module: ir.Module, recompute: bool = False) -> None:
+def prepare(module: ir.Operation, recompute: bool = False) -> None:
     """Decompose softmax (`recompute` as for `decompose_softmax`), widen the accumulators of short floats."""
     found = [op for op in ops_in(module) if op.name == "linalg.softmax" or needs_widening(op)]
     for op in found:

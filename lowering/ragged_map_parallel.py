@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from ragged_dialect._mlir import Op, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import captures, outermost
 from ragged_dialect.lowering.buffers import VIEWS, require_buffers
 from ragged_dialect.lowering.forall_bounds import counts_of
@@ -48,7 +48,7 @@ class RaggedMapParallel(RaggedPass):
     schedule: str = "auto"
     tile: int = 4096
 
-    def run(self, op: Op) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Map the device code of every function of a module."""
         if self.schedule != "auto" and self.schedule not in SCHEDULES:
             names = ", ".join(["auto", *SCHEDULES])
@@ -93,7 +93,7 @@ def _tile_block(block: ir.Block, elements: int) -> None:
                     _tile_block(inner, elements)
 
 
-def _split_vector_loops(function: Op, status: ir.Value) -> None:
+def _split_vector_loops(function: ir.Operation, status: ir.Value | None) -> None:
     """Give long loops over index vectors tiles: those that stand in foralls of one iteration."""
     for forall in outermost(function, "scf.forall"):
         if counts_of(forall) != [1] or SERIAL in forall.attributes or split_scan(forall):
@@ -103,7 +103,7 @@ def _split_vector_loops(function: Op, status: ir.Value) -> None:
             tiled.attributes[WIDE] = ir.UnitAttr.get()
 
 
-def _name(function: Op, schedule: str) -> None:
+def _name(function: ir.Operation, schedule: str) -> None:
     gates = 0
     for forall in outermost(function, "scf.forall"):
         if SERIAL in forall.attributes:
@@ -116,7 +116,7 @@ def _name(function: Op, schedule: str) -> None:
             _mark([forall] if parts is None else parts, GENERAL if parts is None else schedule)
 
 
-def _pick(forall: Op, gates: int) -> int:
+def _pick(forall: ir.Operation, gates: int) -> int:
     """Name the schedule of choice, or two, each behind a gate: how many gates there are more."""
     name = pick(forall)
     both = both_ways(forall, gates) if name == SEGMENT else None
@@ -130,6 +130,6 @@ def _pick(forall: Op, gates: int) -> int:
     return 2
 
 
-def _mark(foralls: list[Any], schedule: str) -> None:
+def _mark(foralls: list[ir.Operation], schedule: str) -> None:
     for forall in foralls:
         forall.attributes[SCHEDULE] = ir.StringAttr.get(schedule)

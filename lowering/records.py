@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.checks import Check
 
@@ -20,6 +18,6 @@ def labels_of(module: ir.Module) -> tuple[str, ...]:
     return tuple(a.value for a in attributes["ragged.labels"]) if "ragged.labels" in attributes else ()
 
 
-def _check(attr: Any) -> Check:
+def _check(attr: ir.ArrayAttr) -> Check:
     kind, op, level = attr
     return Check(kind.value, op.value, level.value)

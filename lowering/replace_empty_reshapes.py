@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from ragged_dialect._mlir import Op, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
@@ -29,7 +29,7 @@ class ReplaceEmptyReshapes(RaggedPass):
 
     name: ClassVar[str] = "replace-empty-reshapes"
 
-    def run(self, op: Op) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Replace them in a module."""
         for reshape in find_ops(op, "tensor.collapse_shape"):
             if 0 in reshape.operands[0].type.shape:
@@ -38,9 +38,9 @@ class ReplaceEmptyReshapes(RaggedPass):
                 reshape.erase()
 
 
-def _empty(reshape: Any) -> Any:
+def _empty(reshape: ir.Operation) -> ir.Value:
     """A tensor of the type and the extents of a collapse."""
     (source,), type_ = reshape.operands, reshape.results[0].type
-    groups: Sequence[Any] = [list(group) for group in reshape.attributes["reassociation"]]
+    groups: Sequence[list[ir.IntegerAttr]] = [list(group) for group in reshape.attributes["reassociation"]]
     sizes = [build.product(shapes.dim(source, axis.value) for axis in group) for group in groups]
     return shapes.cast(shapes.empty(sizes, type_.element_type), type_)

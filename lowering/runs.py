@@ -15,10 +15,10 @@ from ragged_dialect.lowering.parts import Range
 def fill_runs(
     ctx: Lowering,
     count: Mixed,
-    into: Any,
+    into: ir.Value,
     place: Callable[[Any], list[Range]],
     made: Callable[[Any, Any], Any],
-) -> Any:
+) -> ir.Value:
     """`into` with `made(i, run)` where `run` was, which lies at `place(i)` along the axes, for every i below
     `count`. Runs are disjoint."""
     forall = OpenForall(ctx, [count])

@@ -33,7 +33,7 @@ def select_parts(parts: Parts, dim: int, index: ir.Value) -> Parts:
     return _select_outer(parts, dim, index, shape)
 
 
-def _cut(parts: Parts, axis: int, low: Mixed, size: Mixed, keep: bool = True) -> Any:
+def _cut(parts: Parts, axis: int, low: Mixed, size: Mixed, keep: bool = True) -> ir.Value:
     """The values with one storage axis cut to a range."""
     x = parts.values
     dims = parts.storage_dims()
@@ -111,7 +111,7 @@ def _rebased(
     return made
 
 
-def _window_below(parts: Parts, dim: int) -> tuple[int, Any, Any]:
+def _window_below(parts: Parts, dim: int) -> tuple[int, ir.Value, ir.Value]:
     """The next ragged level below `dim`: (its dim, starts, lengths)."""
     axis, _ = parts.layout.locate(dim)
     level = next(d for d in parts.layout.dims(axis) if d > dim and parts.layout.letter(d) in RAGGED)
@@ -208,13 +208,13 @@ def _select_rows(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) ->
     sizes = [parts.parents(dim) if k == axis else s for k, s in enumerate(parts.storage_dims())]
     rank = len(sizes)
 
-    def element(_: list[Any]) -> list[Any]:
+    def element(_: list[ir.Value]) -> list[ir.Value]:
         with parts.ctx.scope():
             start, length = parts.component(dim, loop_index(axis))
             row = build.value(build.add(start, index))
             inside = build.less(index, length)
 
-        def gathered() -> Any:
+        def gathered() -> ir.Value:
             return tensor.extract(source, [row if k == axis else loop_index(k) for k in range(rank)])
 
         if not guard:
@@ -226,7 +226,7 @@ def _select_rows(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) ->
     return _spread(parts, dim, axis, at, shape, made)
 
 
-def _spread(parts: Parts, dim: int, axis: int, at: int, shape: RaggedShape, gathered: Any) -> Parts:
+def _spread(parts: Parts, dim: int, axis: int, at: int, shape: RaggedShape, gathered: ir.Value) -> Parts:
     """Values with one row per parent position as storage of what is left of the axis: dense
     levels at its end become axes of their own."""
     letters = parts.layout.axes[axis][:at]
@@ -297,7 +297,7 @@ def _slice_batch(parts: Parts, dim: int, lo: ir.Value, size: ir.Value, shape: Ra
     groups = outer_count(parts, dim)
     per_group = build.mul(size, inner)
 
-    def source(i: ir.Value) -> Any:
+    def source(i: ir.Value) -> ir.Value:
         group = build.divide(i, build.maximum(per_group, 1))
         rest = build.sub(i, build.mul(group, per_group))
         return build.add(build.mul(build.add(build.mul(group, extent), lo), inner), rest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragged_dialect._mlir import Op, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
@@ -29,7 +29,7 @@ class UnshareRaggedEmpties(RaggedPass):
 
     name: ClassVar[str] = "unshare-ragged-empties"
 
-    def run(self, op: Op) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Copy every `tensor.empty` of a module with several uses."""
         for empty in find_ops(op, "tensor.empty"):
             uses = [(use.owner, use.operand_number) for use in empty.results[0].uses]

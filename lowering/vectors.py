@@ -18,50 +18,50 @@ from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.types import vector_type
 
 
-def generate(size: Mixed, body: Callable[[Any], Any]) -> Any:
+def generate(size: Mixed, body: Callable[[Any], Any]) -> ir.Value:
     """`tensor<?xi64>` of a size with element i = body(i), an index."""
     init = shapes.cast(shapes.empty([build.value(size)], build.i64()), vector_type())
     identity = ir.AffineMap.get_identity(1)
     return generic([], [init], [identity], ["parallel"], lambda _: [build.to_i64(body(loop_index(0)))]).result
 
 
-def scan(lengths: ir.Value) -> Any:
+def scan(lengths: ir.Value) -> ir.Value:
     """Offsets of lengths: exclusive prefix sums with the total at the end."""
     count = shapes.dim(lengths, 0)
     init = shapes.cast(shapes.empty([build.value(build.add(count, 1))], build.i64()), vector_type())
     init = tensor.insert(build.constant(build.i64(), 0), init, [build.value(0)])
 
-    def body(i: ir.Value, carried: list[Any]) -> list[Any]:
+    def body(i: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
         total = arith.addi(carried[0], tensor.extract(lengths, [i]))
         return [total, tensor.insert(total, carried[1], [build.add(i, 1)])]
 
     return flow.for_loop(count, [build.constant(build.i64(), 0), init], body, "scan")[1]
 
 
-def last(offsets: ir.Value) -> Any:
+def last(offsets: ir.Value) -> ir.Value:
     """The last entry of an offsets vector: the total."""
     return shapes.load(offsets, build.sub(shapes.dim(offsets, 0), 1))
 
 
-def differences(offsets: ir.Value) -> Any:
+def differences(offsets: ir.Value) -> ir.Value:
     """Lengths of offsets."""
     size = build.sub(shapes.dim(offsets, 0), 1)
     return generate(size, lambda i: build.sub(shapes.load(offsets, build.add(i, 1)), shapes.load(offsets, i)))
 
 
-def gather(vector: ir.Value, at: ir.Value) -> Any:
+def gather(vector: ir.Value, at: ir.Value) -> ir.Value:
     """vector[at[i]]."""
     return generate(shapes.dim(at, 0), lambda i: shapes.load(vector, shapes.load(at, i)))
 
 
-def scale(vector: ir.Value, factor: Mixed) -> Any:
+def scale(vector: ir.Value, factor: Mixed) -> ir.Value:
     """vector[i] * factor."""
     if isinstance(factor, int) and factor == 1:
         return vector
     return generate(shapes.dim(vector, 0), lambda i: build.mul(shapes.load(vector, i), factor))
 
 
-def section(vector: ir.Value, low: Mixed, size: Mixed, base: ir.Value = None) -> Any:
+def section(vector: ir.Value, low: Mixed, size: Mixed, base: Mixed | None = None) -> ir.Value:
     """vector[low + i] - base for i below size."""
     return generate(size, lambda i: build.sub(shapes.load(vector, build.add(low, i)), 0 if base is None else base))
 
@@ -121,7 +121,7 @@ def per_tuple(parts: Parts, axis: int, levels: int, element: Callable[[list[Mixe
     return walk(parts, axis, levels, [build.value(0), init], body)[1]
 
 
-def logical_lengths(parts: Parts, dim: int) -> Any:
+def logical_lengths(parts: Parts, dim: int) -> ir.Value:
     """Lengths of a level, one per index tuple of the levels above it, in logical order."""
     axis, at = parts.layout.locate(dim)
     letters = parts.layout.axes[axis]
@@ -134,7 +134,7 @@ def logical_lengths(parts: Parts, dim: int) -> Any:
     return per_tuple(parts, axis, at, lambda fixed: parts.loop_extent(dim, fixed))
 
 
-def element_lengths(parts: Parts, dim: int) -> Any:
+def element_lengths(parts: Parts, dim: int) -> ir.Value:
     """Stored lengths of a ragged level, in elements, by parent position."""
     if parts.layout.letter(dim) == "w":
         return parts.vectors["lengths", dim]
@@ -142,7 +142,7 @@ def element_lengths(parts: Parts, dim: int) -> Any:
     return parts.ctx.memo(("differences", offsets), lambda: differences(offsets))
 
 
-def element_starts(parts: Parts, dim: int) -> Any:
+def element_starts(parts: Parts, dim: int) -> ir.Value:
     """Stored starts of a ragged level by parent position."""
     if parts.layout.letter(dim) == "w":
         return parts.vectors["starts", dim]

@@ -22,9 +22,9 @@ def with_shape(
     parts: Parts,
     shape: RaggedShape,
     moved: Callable[[int], int | None],
-    new: dict[tuple[str, int], Any],
+    new: dict[tuple[str, int], ir.Value],
     extents: dict[int, Mixed] | None = None,
-    values: Any = None,
+    values: ir.Value | None = None,
 ) -> Parts:
     """Parts of another shape.
 
@@ -32,8 +32,8 @@ def with_shape(
     use for go too. `new` vectors are added; `extents` are those of dense levels by new dim, taken
     from the old ones where missing.
     """
-    made: dict[tuple[str, int], Any] = {}
-    windows: dict[int, Any] = {}
+    made: dict[tuple[str, int], ir.Value] = {}
+    windows: dict[int, ir.Value] = {}
     for (kind, dim), vector in parts.vectors.items():
         to = moved(dim)
         if to is not None and kind in _VECTORS[shape.layout.letter(to)]:
@@ -83,14 +83,14 @@ def dropping(gone: int) -> Callable[[int], int | None]:
     return lambda old: None if old == gone else old - (old > gone)
 
 
-def collapse_storage(parts: Parts, axis: int) -> Any:
+def collapse_storage(parts: Parts, axis: int) -> ir.Value:
     """The values with storage axis `axis` and the next one made one."""
     rank = parts.layout.storage_rank
     groups = [[k] for k in range(axis)] + [[axis, axis + 1]] + [[k] for k in range(axis + 2, rank)]
     return collapse(parts.values, groups)
 
 
-def collapse(x: ir.Value, groups: list[list[int]]) -> Any:
+def collapse(x: ir.Value, groups: list[list[int]]) -> ir.Value:
     """`tensor.collapse_shape` by groups of axes."""
     sizes = x.type.shape
     dyn = ir.ShapedType.get_dynamic_size()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import Op, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.asm.locations import name_of
 from ragged_dialect.checks import CHECKED
+from ragged_dialect.ir.clone import Attributes
 from ragged_dialect.iteration import is_compute, touches_ragged
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -62,7 +63,7 @@ class RaggedInsertChecks(RaggedPass):
     arguments: bool = True
     names: bool = False
 
-    def run(self, op: Op) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Insert the checks of every function of a module."""
         called = {call.attributes["callee"].value for call in walk(op) if call.name == "func.call"}
         for function in op.regions[0].blocks[0].operations:
@@ -70,7 +71,7 @@ class RaggedInsertChecks(RaggedPass):
             if function.name == "func.func" and len(function.regions[0].blocks) and CHECKED not in function.attributes:
                 self._run_function(function, function.attributes["sym_name"].value in called)
 
-    def _run_function(self, function: Op, moves: bool) -> None:
+    def _run_function(self, function: ir.Operation, moves: bool) -> None:
         if len(function.regions[0].blocks) > 1:
             raise PassFailure(function, f"expected a function of 1 block, got {len(function.regions[0].blocks)}")
         emit = Emitter(function)
@@ -81,10 +82,10 @@ class RaggedInsertChecks(RaggedPass):
         emit.finish()
         function.attributes[CHECKED] = ir.UnitAttr.get()
 
-    def _check_arguments(self, emit: Emitter, function: Op) -> None:
+    def _check_arguments(self, emit: Emitter, function: ir.Operation) -> None:
         public = str(function.attributes.get("sym_visibility", '"public"')) == '"public"'
         arguments = list(function.regions[0].blocks[0].arguments)
-        attrs: list[Any] = [None] * len(arguments)
+        attrs: list[ir.DictAttr | None] = [None] * len(arguments)
         if "arg_attrs" in function.attributes:
             attrs = list(function.attributes["arg_attrs"])
         entry = function.regions[0].blocks[0].operations[0].operation
@@ -94,7 +95,7 @@ class RaggedInsertChecks(RaggedPass):
             emit.guard(entry, f"argument {number}")
             shape = shape_of(argument.type)
             check_argument(emit, argument, shape)
-            facts: dict[str, Any] = {named.name: named.attr for named in attr or ()}
+            facts: Attributes = {named.name: named.attr for named in attr or ()}
             divisor, high = (_integer(facts.get(f"ragged.{f}")) for f in ("divisible_by", "max_length"))
             for level, letter in enumerate(shape.layout.letters):
                 if letter in RAGGED:
@@ -122,7 +123,7 @@ class RaggedInsertChecks(RaggedPass):
                         self._visit(emit, inner, moves or op.name != "scf.if")
 
 
-def _check(emit: Emitter, op: Op) -> None:
+def _check(emit: Emitter, op: ir.Operation) -> None:
     rule = RULES.get(op.name)
     if rule is not None:
         rule(emit, op)
@@ -130,11 +131,11 @@ def _check(emit: Emitter, op: Op) -> None:
         check_compute(emit, op)
 
 
-def _integer(attr: Any) -> int | None:
+def _integer(attr: ir.IntegerAttr | None) -> int | None:
     return None if attr is None else attr.value
 
 
-def _hold_back(op: Op) -> None:
+def _hold_back(op: ir.Operation) -> None:
     """Let an op depend on the checks above it. Of an op that computes one operand is enough, one that
     nothing fuses into the op; what the others read is found with it."""
     numbers = [k for k, v in enumerate(op.operands) if _is_read(v)]
@@ -152,5 +153,5 @@ def _is_read(value: ir.Value) -> bool:
     return constant_of(value) is None
 
 
-def _is_outside(value: ir.Value, op: Op) -> bool:
+def _is_outside(value: ir.Value, op: ir.Operation) -> bool:
     return isinstance(value.owner, ir.Block) or value.owner.operation.block != op.block

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import lcm
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import Op, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.errors import PassError
+from ragged_dialect.ir.match import definer
 from ragged_dialect.iteration import LINALG_OPS
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.passes.divisibility import Divisors
 from ragged_dialect.passes.loop_layouts import operand_loops
-from ragged_dialect.passes.matching import attempt, defining, dim_of, factor_of, producer, same_meaning, shape
+from ragged_dialect.passes.matching import attempt, dim_of, factor_of, producer, same_meaning, shape, source
 from ragged_dialect.passes.rewriting import Rewriter, walk
 from ragged_dialect.passes.split_expansion import expand_splits
 from ragged_dialect.types import is_tensor
@@ -59,10 +60,10 @@ class RaggedSimplifySplits(RaggedPass):
         if self.vector_width < 1:
             raise PassError(f"expected a vector-width of at least 1, got {self.vector_width}")
 
-    def run(self, op: Op) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Rewrite and mark in program order; never fails."""
         known = Divisors()
-        replaced: list[Any] = []
+        replaced: list[ir.Operation] = []
         for found in list(walk(op)):
             if found.name == "ragged.split":
                 replaced += _simplify_split(found, known)
@@ -76,7 +77,7 @@ class RaggedSimplifySplits(RaggedPass):
             if not any(True for _ in found.results[0].uses):
                 found.erase()
 
-    def _mark_loops(self, op: Op, known: Divisors) -> None:
+    def _mark_loops(self, op: ir.Operation, known: Divisors) -> None:
         divisors, exact = _loops(op, known)
         if exact:
             op.attributes[EXACT_LOOPS] = ir.DenseI64ArrayAttr.get(exact)
@@ -85,19 +86,19 @@ class RaggedSimplifySplits(RaggedPass):
             op.attributes[VECTORIZABLE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), trip)
 
 
-def _simplify_split(op: Op, known: Divisors) -> list[Any]:
+def _simplify_split(op: ir.Operation, known: Divisors) -> list[ir.Operation]:
     """Move a split over merges as far as it goes and mark it where it leaves no holes; returns the
     ops that were replaced."""
-    replaced: list[Any] = []
+    replaced: list[ir.Operation] = []
     while (moved := _split_before_merge(op, known)) is not None:
-        replaced += [defining(op.operands[0]), op]
+        replaced += [definer(source(op.operands[0])), op]
         op = moved
     if known.of(op.operands[0])[dim_of(op)] % factor_of(op) == 0:
         op.attributes[DIVISIBLE] = ir.UnitAttr.get()
     return replaced
 
 
-def _split_before_merge(op: Op, known: Divisors) -> Any | None:
+def _split_before_merge(op: ir.Operation, known: Divisors) -> ir.Operation | None:
     """split{d, f}(merge{d}(y)) -> merge{d}(split{d+1, f}(y)) where f divides the inner extent of y
     and the layout stays; the new split."""
     merged = producer(op.operands[0], "ragged.merge")
@@ -114,10 +115,10 @@ def _split_before_merge(op: Op, known: Divisors) -> Any | None:
     with rewriter.before(op):
         split = builders.split(y, dim + 1, factor)
         rewriter.replace(op, builders.merge(split, dim))
-    return split.owner.operation
+    return definer(split)
 
 
-def _loops(op: Op, known: Divisors) -> tuple[dict[int, int], list[int]]:
+def _loops(op: ir.Operation, known: Divisors) -> tuple[dict[int, int], list[int]]:
     """Per loop a divisor of its trip counts, and the tile loops without holes. A dense operand may
     be longer than a ragged loop, so the ragged ones alone decide where there are any."""
     dense: dict[int, int] = {}

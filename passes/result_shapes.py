@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ragged_dialect._mlir import Op
+from ragged_dialect._mlir import ir
 from ragged_dialect.layout import Layout
 from ragged_dialect.ops.structure import partition_count
 from ragged_dialect.passes.matching import dim_of, shape
@@ -17,13 +17,13 @@ Rule = Callable[[Any, list[Any]], RaggedShape]
 the op refuses them."""
 
 
-def _partition(op: Op, xs: list[Any]) -> RaggedShape:
+def _partition(op: ir.Operation, xs: list[ir.Value]) -> RaggedShape:
     vector = shape(xs[1])
     count = partition_count(vector, "lengths" in op.attributes)
     return shape(xs[0]).partition(dim_of(op), vector.rank, count, vector.shape[0])
 
 
-def _values(op: Op, xs: list[Any]) -> RaggedShape:
+def _values(op: ir.Operation, xs: list[ir.Value]) -> RaggedShape:
     x = shape(xs[0])
     return RaggedShape(Layout.dense(x.layout.storage_rank), x.storage_shape())
 

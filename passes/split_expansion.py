@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import Op, arith, ir, tensor
+from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.ir.match import view_of
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.making import EmptyOp
@@ -32,9 +33,9 @@ class _Spread:
     """Values with the tiles of one split, each with the dim of its outer part."""
 
     known: Divisors
-    dims: dict[Any, int] = field(default_factory=dict)
-    splits: list[Any] = field(default_factory=list)
-    empties: list[Any] = field(default_factory=list)
+    dims: dict[ir.Value, int] = field(default_factory=dict)
+    splits: list[ir.Operation] = field(default_factory=list)
+    empties: list[ir.Operation] = field(default_factory=list)
 
     def add(self, value: ir.Value, dim: int) -> None:
         """Add a value whose dims `dim` and `dim + 1` are an axis `dt`."""
@@ -50,7 +51,7 @@ class _Spread:
         for use in value.uses:
             self._read(use.owner.operation, value, dim)
 
-    def _define(self, op: Op, value: ir.Value, dim: int) -> None:
+    def _define(self, op: ir.Operation, value: ir.Value, dim: int) -> None:
         if op.name == "ragged.split" and dim_of(op) == dim:
             if self.known.of(op.operands[0])[dim] % factor_of(op):
                 raise _Stuck
@@ -62,7 +63,7 @@ class _Spread:
         else:
             self._compute(op, value, dim)
 
-    def _read(self, op: Op, value: ir.Value, dim: int) -> None:
+    def _read(self, op: ir.Operation, value: ir.Value, dim: int) -> None:
         if op.name == "ragged.merge" and dim_of(op) == dim:
             return
         if op.name == "ragged.empty" and op.results[0] in self.dims:
@@ -74,7 +75,7 @@ class _Spread:
         else:
             self._compute(op, value, dim)
 
-    def _compute(self, op: Op, value: ir.Value, dim: int) -> None:
+    def _compute(self, op: ir.Operation, value: ir.Value, dim: int) -> None:
         tensors = [v for v in (*op.operands, *op.results) if is_tensor(v.type)]
         if op.name in LINALG_OPS:
             self._loops(op, value, dim)
@@ -84,7 +85,7 @@ class _Spread:
         else:
             raise _Stuck
 
-    def _loops(self, op: Op, value: ir.Value, dim: int) -> None:
+    def _loops(self, op: ir.Operation, value: ir.Value, dim: int) -> None:
         loops = operand_loops(op)
         outs = len(op.operands) - len(op.results)
         values = [*zip(op.operands, loops, strict=True), *zip(op.results, loops[outs:], strict=True)]
@@ -101,10 +102,10 @@ class _Spread:
                     raise _Stuck
 
 
-def expand_splits(root: Any, known: Divisors) -> list[Any]:
+def expand_splits(root: ir.Operation, known: Divisors) -> list[ir.Operation]:
     """Expand the splits of plain dims nested in `root` where that is possible; the ops replaced."""
-    replaced: list[Any] = []
-    done: set[Any] = set()
+    replaced: list[ir.Operation] = []
+    done: set[ir.Value] = set()
     for op in list(walk(root)):
         if op.name != "ragged.split" or op.results[0] in done or not _is_candidate(op, known):
             continue
@@ -118,12 +119,12 @@ def expand_splits(root: Any, known: Divisors) -> list[Any]:
     return replaced
 
 
-def _is_candidate(op: Op, known: Divisors) -> bool:
+def _is_candidate(op: ir.Operation, known: Divisors) -> bool:
     x, dim = op.operands[0], dim_of(op)
     return shape(x).layout.is_plain(dim) and known.of(x)[dim] % factor_of(op) == 0
 
 
-def _apply(spread: _Spread) -> list[Any]:
+def _apply(spread: _Spread) -> list[ir.Operation]:
     for value, dim in spread.dims.items():
         value.set_type(_expanded(value, dim))
     rewriter = Rewriter()
@@ -136,13 +137,13 @@ def _apply(spread: _Spread) -> list[Any]:
     return [*spread.splits, *spread.empties]
 
 
-def _expanded(value: ir.Value, dim: int) -> Any:
+def _expanded(value: ir.Value, dim: int) -> ir.RankedTensorType:
     old = shape(value)
     axis, _ = old.layout.locate(dim)
     return tensor_type(RaggedShape(old.layout.replace_axis(axis, "d", "d"), old.shape), value.type.element_type)
 
 
-def _expand_shape(op: Op) -> Any:
+def _expand_shape(op: ir.Operation) -> ir.Value:
     x, dim = op.operands[0], dim_of(op)
     result = op.results[0].type
     rank = shape(x).rank
@@ -152,7 +153,7 @@ def _expand_shape(op: Op) -> Any:
     return tensor.ExpandShapeOp(result, x, groups, dynamic, static).result
 
 
-def _extent(x: ir.Value, result_dim: int, op: Op) -> Any:
+def _extent(x: ir.Value, result_dim: int, op: ir.Operation) -> Any:
     """The extent of a dynamic dim of the expanded tensor; of a ragged one its longest length."""
     dim = dim_of(op)
     source = result_dim if result_dim <= dim else result_dim - 1
@@ -166,7 +167,7 @@ def _index(value: int) -> Any:
     return arith.ConstantOp(ir.IndexType.get(), value).result
 
 
-def _empty(op: Op, dim: int) -> Any:
+def _empty(op: ir.Operation, dim: int) -> ir.Value:
     """The empty of the expanded type: dense, or with the other levels of its likes."""
     type_ = op.results[0].type
     likes = [v for v in op.operands if is_tensor(v.type)]
@@ -175,10 +176,10 @@ def _empty(op: Op, dim: int) -> Any:
         return tensor.EmptyOp(_sizes(op, extents), type_.element_type).result
     sources = None
     if "from" in op.attributes:
-        sources = [None if k in (dim, dim + 1) else s for k, s in enumerate(EmptyOp.sources(op.opview))]
+        sources = [None if k in (dim, dim + 1) else s for k, s in enumerate(view_of(op, EmptyOp).sources())]
     return builders.empty(likes, type_, sources, extents)
 
 
-def _sizes(op: Op, extents: list[Any]) -> list[Any]:
+def _sizes(op: ir.Operation, extents: list[Any]) -> list[int]:
     rest = iter(extents)
     return [next(rest) if e is None else e for e in shape(op.results[0]).shape]

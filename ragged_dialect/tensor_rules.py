@@ -17,7 +17,7 @@ from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_ragged, layout_of, shape_of
 
 
-def constant_of(value: Any) -> int | None:
+def constant_of(value: ir.Value) -> int | None:
     """Value of an integer or index constant; None for other values."""
     owner = value.owner
     if isinstance(owner, ir.Block) or owner.name != "arith.constant":
@@ -32,7 +32,7 @@ def defining(value: Any, name: str) -> Any:
     return None if isinstance(owner, ir.Block) or owner.name != name else owner
 
 
-def check_dim(op: Any) -> None:
+def check_dim(op: ir.Operation) -> None:
     """`tensor.dim`: a constant dim that is dense."""
     source, index = op.operands
     shape = shape_of(source.type)
@@ -47,11 +47,11 @@ def check_dim(op: Any) -> None:
         raise LayoutError(f"expected a dense dim, got {kind} dim {dim} of {source.type} (use ragged.lengths)")
 
 
-def check_extract(op: Any) -> None:
+def check_extract(op: ir.Operation) -> None:
     """`tensor.extract`: an element by its logical indices; every layout."""
 
 
-def check_cast(op: Any) -> None:
+def check_cast(op: ir.Operation) -> None:
     """`tensor.cast`: extents of dense dims, the layout stays."""
     source, result = op.operands[0].type, op.results[0].type
     for type_ in (source, result):

@@ -21,7 +21,7 @@ EDITS = (
     (r"^from torch_mlir\._mlir_libs import Context as Context\n", ""),
     (r"^import (?:_mlir|torch_mlir)\.ir\n", ""),
     (r"\b_mlir\.ir\.(?=[A-Z])", ""),
-    (r"\btorch_mlir\.ir\.(?=[A-Z])", "ir."),
+    (r"\btorch_mlir\.ir\.(?=[A-Z_])", "ir."),
     # The class of a value's type, or of an attribute, depends on the IR: code knows it, stubs do not.
     (r'^_T = TypeVar\("_T", bound=Type\)$', '_T = TypeVar("_T", default=Any)'),
     (r"(def __getitem__\(self, name: str\)) -> Attribute:", r"\1 -> Any:"),
@@ -31,6 +31,20 @@ EDITS = (
     (r"(def get_splat_value\(self\)) -> Attribute:", r"\1 -> Any:"),
     (r"(def __getitem__\(self, \w+: int, /\)) -> Attribute:", r"\1 -> Any:"),
     (r"(def parse\(.*\)) -> (?:Attribute|Type):", r"\1 -> Any:"),
+    (r"(class ArrayAttributeIterator:[\s\S]*?def __next__\(self\)) -> Attribute:", r"\1 -> Any:"),
+    # Code asks for it where one is set.
+    (r"current: Final\[Location \| None\]", "current: Final[Location]"),
+    # Older bindings give named attributes here.
+    (r"(def __iter__\(self\)) -> Iterator\[str\]:", r"\1 -> Iterator[str | NamedAttribute]:"),
+    # Without a type the bindings would give what follows as unknown.
+    (r"def __len__\(self, /\):", "def __len__(self) -> int:"),
+    (r"(def set_type\(self, type: _T\)):", r"\1 -> None:"),
+    (r"\*arg_types, arg_locs: Sequence\[Location\]", "*arg_types: Type, arg_locs: Sequence[Location]"),
+    (r"\*args, arg_locs: Sequence \| None", "*args: Type, arg_locs: Sequence[Location] | None"),
+    (r"(?<=: )Callable(?=[,)])|(?<=-> )Callable(?=:)", "Callable[..., Any]"),
+    (r"(?<=: )(Sequence|list)(?=[,)]| =| \|)", r"\1[Any]"),
+    (r"(?<=-> )(list)(?=:)", r"\1[Any]"),
+    # Any mapping, and any values, will do.
     (r"attributes: dict\[str, Attribute\] \| None", "attributes: Mapping[str, Attribute] | None"),
     (r"import Callable, Iterator, Sequence$", "import Callable, Iterator, Mapping, Sequence"),
 )
@@ -49,7 +63,7 @@ class Context:
     def __getattr__(self, name: str) -> Any: ...
 
 """,
-    "passmanager": "\nfrom torch_mlir import ir\n",
+    "passmanager": "\nfrom typing import Any\n\nfrom torch_mlir import ir\n",
 }
 
 

@@ -89,12 +89,12 @@ class Lanes:
         total = build.product(self._steps(d, n) for d, n in extents.items())
         return build.maximum(build.ceildiv(total, self.lanes), 1)
 
-    def position(self, lane: ir.Value, chunk: Any) -> tuple[Point, list[Any]]:
+    def position(self, lane: ir.Value, chunk: int) -> tuple[Point, list[Any]]:
         """The features of a lane, as a point whose row is 0, and conditions for having any."""
         point: Point = [0] * (len(self.order) + 1)
         total = self._static()
         exact = total is not None and total > 0 and total % self.lanes == 0
-        rest: Any = build.add(build.mul(chunk, self.lanes), lane)
+        rest: ir.Value = build.add(build.mul(chunk, self.lanes), lane)
         for d in reversed(self.order[1:]):
             steps = self._steps(d, self.extents[d])
             point[d] = arith.remui(build.value(rest), build.value(steps))

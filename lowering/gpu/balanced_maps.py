@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from functools import reduce
 from typing import Any
 
-from ragged_dialect._mlir import Op, arith, ir
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.walk import ops_in
@@ -39,7 +39,9 @@ TILES = 1 << 16
 are gone in no time."""
 
 
-def schedule(found: MappedComponents, module: ir.Module, name: str, guards: Guards, threads: int, unroll: int) -> None:
+def schedule(
+    found: MappedComponents, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int
+) -> None:
     """Replace a forall on the host by a kernel and its launch for every map in it."""
     forall = found.forall
     with forall.location:
@@ -52,7 +54,7 @@ def schedule(found: MappedComponents, module: ir.Module, name: str, guards: Guar
     forall.erase()
 
 
-def _resident(op: Op) -> int:
+def _resident(op: ir.Operation) -> int:
     """Threads that shall fit on a multiprocessor: divisions and functions take registers for every row in flight."""
     longest = max((byte_size(x.type.element_type) for x in op.operands if is_buffer(x)), default=0)
     if not any(inner.name == "arith.divf" or inner.name.startswith("math.") for inner in ops_in(op)):
@@ -136,7 +138,7 @@ class _MapKernel:
 
         flow.strided(first, groups * self.unroll, build.add(last, 1), [], batch)
 
-    def _points(self, components: list[Any], points: list[Point], inside: list[Any]) -> None:
+    def _points(self, components: list[ir.Value], points: list[Point], inside: list[ir.Value | None]) -> None:
         """Run the payload at points of components; what is not inside is not stored."""
         with ExitStack() as stack:
             placed = [stack.enter_context(self.code.placed(self.row_map.op, component)) for component in components]
@@ -145,14 +147,14 @@ class _MapKernel:
             found = [p.values(point, x) for p, point, x in zip(payloads, points, loaded, strict=True)]
             for payload, point, values, condition in zip(payloads, points, found, inside, strict=True):
 
-                def store(payload: Payload = payload, point: Point = point, values: Any = values) -> None:
+                def store(payload: Payload = payload, point: Point = point, values: list[Any] = values) -> None:
                     for out, made in enumerate(payload.generic.yielded):
                         payload.store(out, point, [value(made) for value in values])
 
                 guarded([] if condition is None else [condition], store)
 
 
-def _loads(payload: Payload, point: Point) -> list[list[Any] | None]:
+def _loads(payload: Payload, point: Point) -> list[list[ir.Value] | None]:
     generic = payload.generic
     return [
         payload.load(k, point) if k < generic.n_inputs and generic.is_read(k) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragged_dialect._mlir import Op
+from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu.balanced_followers import with_followers
 from ragged_dialect.lowering.gpu.balanced_reduction import ReductionMatcher, RowReduction
 from ragged_dialect.lowering.gpu.component_rows import Components, plain_generics
@@ -23,7 +23,7 @@ class ReducedComponents(Components):
         return self.reductions
 
 
-def match_components(forall: Op) -> ReducedComponents | None:
+def match_components(forall: ir.Operation) -> ReducedComponents | None:
     """The components of a forall, None when its body does anything else than reducing their rows."""
     body = forall.regions[0].blocks[0]
     if len(body.arguments) != 1:

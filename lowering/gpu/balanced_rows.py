@@ -33,8 +33,8 @@ class Piece:
 
     row: ir.Value
     component: ir.Value
-    last_row: Any
-    last_component: Any
+    last_row: ir.Value
+    last_component: ir.Value
 
 
 class RowWalk:
@@ -45,7 +45,7 @@ class RowWalk:
     rows are read before it is looked which component each belongs to."""
 
     def __init__(
-        self, code: ComponentCode, reduction: RowReduction, lanes: Lanes, at: Point, storage: Any, batch: int
+        self, code: ComponentCode, reduction: RowReduction, lanes: Lanes, at: Point, storage: ir.Value, batch: int
     ) -> None:
         self.code = code
         self.reduction = reduction
@@ -115,12 +115,12 @@ class RowWalk:
         neutral = self.neutral()
         state = [piece.row, piece.component, high, *neutral]
 
-        def more(state: State) -> Any:
+        def more(state: State) -> ir.Value:
             return build.less(state[0], piece.last_row)
 
         _, component, _, *accumulators = flow.repeat(state, more, lambda s: self._advance(piece, s, neutral))
 
-        def end(c: Any, carried: State) -> State:
+        def end(c: ir.Value, carried: State) -> State:
             self.finish(c, carried)
             return neutral
 
@@ -135,7 +135,9 @@ class RowWalk:
         left = build.less(row, piece.last_row)
         return flow.choose(left, lambda: self._rows(piece, state, neutral), lambda: state, types)
 
-    def _stretch(self, row: ir.Value, stop: ir.Value, component: ir.Value, accumulators: State) -> tuple[Any, State]:
+    def _stretch(
+        self, row: ir.Value, stop: ir.Value, component: ir.Value, accumulators: State
+    ) -> tuple[ir.Value, State]:
         """Batches of one component's rows, as many as there are before `stop`."""
         rows = self.batch * self.lanes.rows
         left = arith.subi(stop, row)
@@ -209,7 +211,7 @@ class RowWalk:
             )
         return state
 
-    def _load(self, rows: list[Any], wide: bool) -> list[Elements]:
+    def _load(self, rows: list[ir.Value], wide: bool) -> list[Elements]:
         """Elements of the operands with rows, at some rows."""
         with self._placed(build.value(0)) as placed:
             payload = self._payload(placed, wide)
@@ -218,7 +220,7 @@ class RowWalk:
     def _row(self, row: ir.Value, loaded: Elements, state: State, neutral: State) -> State:
         """End the components before a row, then add it to its own."""
 
-        def ended(state: State) -> Any:
+        def ended(state: State) -> ir.Value:
             return build.at_most(state[1], row)
 
         def end(state: State) -> State:
@@ -231,7 +233,7 @@ class RowWalk:
         with self._placed(component) as placed:
             payload = self._payload(placed, self.lanes.rows == 1)
             point, generic = self._point(row), placed.generic
-            operands: list[list[Any] | None] = [None] * len(generic.operands)
+            operands: list[list[ir.Value] | None] = [None] * len(generic.operands)
             for k in range(generic.n_inputs):
                 if generic.is_read(k):
                     operands[k] = loaded[k] if k in loaded else payload.load(k, point)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.buffers import root
@@ -54,7 +53,7 @@ class Barriers:
             self.wait()
         self.pending += accesses
 
-    def settle(self, written: set[Any]) -> None:
+    def settle(self, written: set[ir.Value]) -> None:
         """A barrier when a write is pending, or any access to buffers that are written next."""
         if any(access.write or access.buffer in written for access in self.pending):
             self.wait()

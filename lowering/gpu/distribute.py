@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect._mlir import Op, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.ir import flow
 from ragged_dialect.lowering.buffers import is_buffer, root
 from ragged_dialect.lowering.gpu.barriers import Access, Barriers, Signature
@@ -27,9 +27,9 @@ class Distributor:
         self.barriers = barriers
         self.exchange = exchange
         self.unroll = unroll
-        self.inits: dict[tuple[Any, int], Any] = {}
+        self.inits: dict[tuple[ir.Operation, int], ir.Value] = {}
 
-    def emit(self, op: Op) -> None:
+    def emit(self, op: ir.Operation) -> None:
         """Emit an op's work."""
         generic = GenericOp(op)
         combiners = _combiners(generic)
@@ -95,9 +95,9 @@ def signature(generic: GenericOp, loops: ThreadLoops, k: int, accumulated: bool)
     """Which thread touches which element of operand k: only when every loop that is spread over
     threads indexes it, or is reduced away by combining."""
     exprs = generic.maps[k].results
-    if not all(isinstance(e, ir.AffineDimExpr) for e in exprs):
+    indexed = [e.position for e in exprs if isinstance(e, ir.AffineDimExpr)]
+    if len(indexed) != len(exprs):
         return None
-    indexed = [e.position for e in exprs]
     shape = loops.threads
     for loop in range(generic.rank):
         reduced = accumulated and not generic.parallel[loop]

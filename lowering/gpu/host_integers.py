@@ -6,7 +6,7 @@ range is brought back by `i64(…)`, and what may be negative is read unsigned b
 
 from __future__ import annotations
 
-from ragged_dialect._mlir import Op, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu.host_writer import Emitter, HostWriter, kind
 
 _SIGNED = {
@@ -104,11 +104,11 @@ def not_negative(value: ir.Value, depth: int = 0) -> bool:
     return False
 
 
-def _may_wrap(op: Op) -> bool:
+def _may_wrap(op: ir.Operation) -> bool:
     return "nsw" not in str(op.attributes["overflowFlags"]) if "overflowFlags" in op.attributes else True
 
 
-def _binary(w: HostWriter, op: Op) -> None:
+def _binary(w: HostWriter, op: ir.Operation) -> None:
     name = kind(op.results[0].type)
     is_unsigned = op.name in _UNSIGNED
     read = unsigned if is_unsigned else signed
@@ -118,7 +118,7 @@ def _binary(w: HostWriter, op: Op) -> None:
     w.assign(op.results[0], text if name != "i1" and _in_range(op) else f"{_wrap(name)}({text})")
 
 
-def _in_range(op: Op) -> bool:
+def _in_range(op: ir.Operation) -> bool:
     if op.name in ("arith.addi", "arith.subi", "arith.muli"):
         return not _may_wrap(op)
     if op.name in _UNSIGNED or op.name in ("arith.divsi", "arith.ceildivsi", "arith.floordivsi"):
@@ -126,14 +126,14 @@ def _in_range(op: Op) -> bool:
     return op.name in _STAYS
 
 
-def _compare(w: HostWriter, op: Op) -> None:
+def _compare(w: HostWriter, op: ir.Operation) -> None:
     predicate = ir.IntegerAttr(op.attributes["predicate"]).value
     read = unsigned if predicate >= _FIRST_UNSIGNED else signed
     a, b = (read(w, operand) for operand in op.operands)
     w.assign(op.results[0], f"{a} {_PREDICATES[predicate]} {b}")
 
 
-def _cast(w: HostWriter, op: Op) -> None:
+def _cast(w: HostWriter, op: ir.Operation) -> None:
     source, target = kind(op.operands[0].type), kind(op.results[0].type)
     is_unsigned = _CASTS[op.name] and width(source) < width(target)
     text = unsigned(w, op.operands[0]) if is_unsigned else signed(w, op.operands[0])
@@ -147,7 +147,7 @@ def _cast(w: HostWriter, op: Op) -> None:
         w.assign(op.results[0], text)
 
 
-def _extended(w: HostWriter, op: Op) -> None:
+def _extended(w: HostWriter, op: ir.Operation) -> None:
     low, high, is_unsigned = _EXTENDED[op.name]
     read = unsigned if is_unsigned else signed
     operands = [read(w, operand) for operand in op.operands]

@@ -22,9 +22,8 @@ Straight-line code: shapes, allocations and launches in the order of the program
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
-from ragged_dialect._mlir import Op, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.errors import CompileError
 from ragged_dialect.lowering.buffers import root
 from ragged_dialect.lowering.gpu import host_control, host_floats, host_integers, host_memory
@@ -60,15 +59,15 @@ def host_source(module: ir.Module, narrow: Collection[str] = ()) -> HostProgram:
     return HostProgram(_text(writer), constants, checks, labels_of(module), tuple(writer.reads_back))
 
 
-def _children(module: ir.Module, name: str) -> list[Any]:
+def _children(module: ir.Module, name: str) -> list[ir.Operation]:
     return [op.operation for op in module.operation.regions[0].blocks[0].operations if op.operation.name == name]
 
 
-def _has_body(function: Op) -> bool:
+def _has_body(function: ir.Operation) -> bool:
     return len(function.regions[0].blocks) > 0
 
 
-def _entry(w: HostWriter, function: Op, checked: bool) -> None:
+def _entry(w: HostWriter, function: ir.Operation, checked: bool) -> None:
     block = _only_block(function)
     arguments = list(block.arguments)
     names = [w.define(argument, "a") for argument in arguments[: len(arguments) - checked]]
@@ -83,7 +82,7 @@ def _entry(w: HostWriter, function: Op, checked: bool) -> None:
         w.block(block, _return_plain)
 
 
-def _return_plain(w: HostWriter, terminator: Op) -> None:
+def _return_plain(w: HostWriter, terminator: ir.Operation) -> None:
     values = [_leaving(w, v) for v in terminator.operands]
     w.line(f"return ({', '.join(values)}{',' * (len(values) == 1)})")
 
@@ -99,7 +98,7 @@ def _leaving(w: HostWriter, value: ir.Value) -> str:
     return w.name(value)
 
 
-def _function(w: HostWriter, function: Op, name: str) -> None:
+def _function(w: HostWriter, function: ir.Operation, name: str) -> None:
     block = _only_block(function)
     _header(w, name, [w.define(argument) for argument in block.arguments])
     with w.nested():
@@ -107,7 +106,7 @@ def _function(w: HostWriter, function: Op, name: str) -> None:
     w.line("")
 
 
-def _return(w: HostWriter, terminator: Op) -> None:
+def _return(w: HostWriter, terminator: ir.Operation) -> None:
     values = w.names(terminator.operands)
     w.line(f"return ({', '.join(values)}{',' * (len(values) == 1)})")
 
@@ -116,7 +115,7 @@ def _header(w: HostWriter, name: str, arguments: list[str]) -> None:
     w.line(f"def {name}({', '.join(arguments)}):")
 
 
-def _only_block(function: Op) -> Any:
+def _only_block(function: ir.Operation) -> ir.Block:
     blocks = list(function.regions[0].blocks)
     if len(blocks) != 1:
         raise CompileError(f"expected functions of one block in a host program, got {len(blocks)} blocks")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ragged_dialect._mlir import Op, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.errors import CompileError
 
 Emitter = Callable[["HostWriter", Any], None]
@@ -53,7 +53,7 @@ class HostWriter:
         self._emitters = emitters
         self._lines: list[str] = []
         self._depth = 1
-        self._names: dict[Any, str] = {}
+        self._names: dict[ir.Value, str] = {}
         self._counts: dict[str, int] = {}
         self._read: set[str] = set()
         self._allocated: set[str] = set()
@@ -142,7 +142,7 @@ class HostWriter:
         self._allocated = allocated
         self._read = outside.union(*(names for _, names in ends))
 
-    def _emit(self, op: Op) -> None:
+    def _emit(self, op: ir.Operation) -> None:
         emitter = self._emitters.get(op.name)
         if emitter is None:
             raise CompileError(f"expected ops that the host can run, got '{op.name}'")

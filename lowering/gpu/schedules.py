@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect._mlir import Op, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu import balanced, general, segment
 from ragged_dialect.lowering.gpu.generic_op import generics_in
 
@@ -35,11 +35,11 @@ class Schedule:
     build: Callable[..., None]
 
 
-def _has(forall: Op, *names: str) -> bool:
+def _has(forall: ir.Operation, *names: str) -> bool:
     """Whether one of some ops stands in a body, outside of payloads."""
     found = False
 
-    def visit(op: Op) -> Any:
+    def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal found
         found = found or op.name in names
         return ir.WalkResult.SKIP if op.name == "linalg.generic" else ir.WalkResult.ADVANCE
@@ -48,24 +48,24 @@ def _has(forall: Op, *names: str) -> bool:
     return found
 
 
-def _is_tile(forall: Op) -> bool:
+def _is_tile(forall: ir.Operation) -> bool:
     """Whether a body works on a tile of flat ops: nothing is loaded to find out where."""
     return bool(generics_in(forall)) and not _has(forall, "memref.load", "memref.store", "scf.for", "scf.while")
 
 
-def _is_flat(forall: Op) -> bool:
+def _is_flat(forall: ir.Operation) -> bool:
     return _is_tile(forall) and not any(g.reductions or g.loads for g in generics_in(forall))
 
 
-def _is_row(forall: Op) -> bool:
+def _is_row(forall: ir.Operation) -> bool:
     return _is_tile(forall) and any(g.reductions for g in generics_in(forall))
 
 
-def _is_gather(forall: Op) -> bool:
+def _is_gather(forall: ir.Operation) -> bool:
     return _is_tile(forall) and not _is_row(forall) and any(g.loads for g in generics_in(forall))
 
 
-def _is_segment(forall: Op) -> bool:
+def _is_segment(forall: ir.Operation) -> bool:
     return bool(generics_in(forall)) and _has(forall, "memref.load") and not _has(forall, "scf.for", "scf.while")
 
 
@@ -81,11 +81,11 @@ SCHEDULES: dict[str, Schedule] = {
 _PREFERRED = ("flat", "row", "gather", BALANCED, SEGMENT)
 
 
-def fits(forall: Op, name: str) -> bool:
+def fits(forall: ir.Operation, name: str) -> bool:
     """Whether a schedule can take a forall."""
     return SCHEDULES[name].fits(forall)
 
 
-def pick(forall: Op) -> str:
+def pick(forall: ir.Operation) -> str:
     """The schedule of choice for a forall."""
     return next((name for name in _PREFERRED if fits(forall, name)), GENERAL)

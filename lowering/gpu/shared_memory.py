@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import bit_width
 
 SHARED_BYTES = 48 * 1024
 """Static shared memory of a kernel, on every device."""
@@ -20,9 +21,9 @@ def byte_size(type_: ir.Type) -> int:
     """Bytes of an element; indices have 8."""
     if isinstance(type_, ir.IndexType):
         return 8
-    return max(1, type_.width // 8)
+    return max(1, bit_width(type_) // 8)
 
 
-def shared_size(type_: ir.Type) -> int:
+def shared_size(type_: ir.MemRefType) -> int:
     """Bytes that a buffer of static shape takes of shared memory."""
     return -(-prod(type_.shape) * byte_size(type_.element_type) // _ALIGNED) * _ALIGNED

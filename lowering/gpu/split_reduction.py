@@ -6,7 +6,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ragged_dialect._mlir import Op, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.generic import generic as make_generic
 from ragged_dialect.ir import build
 from ragged_dialect.lowering.buffers import allocate, subview
@@ -22,7 +22,7 @@ _TILES = 4
 """Parts are larger than the tiles of other ops: each leaves a part of the results to be combined."""
 
 
-def split_loop(op: Op) -> int | None:
+def split_loop(op: ir.Operation) -> int | None:
     """The reduction loop whose iterations are worth several blocks, None when there is none."""
     generic = GenericOp(op)
     outs = range(len(generic.outs))
@@ -44,7 +44,7 @@ def _is_long(generic: GenericOp, loop: int) -> bool:
     return extent is None or extent > _FEW
 
 
-def split(op: Op, loop: int, elements: int) -> list[Any]:
+def split(op: ir.Operation, loop: int, elements: int) -> list[Any]:
     """Replace a reduction by a forall that makes parts and ops that combine them; the ops."""
     generic = GenericOp(op)
     combiners = [combiner_of(generic, k) for k in range(len(generic.outs))]

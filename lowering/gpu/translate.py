@@ -80,14 +80,14 @@ def _name(kernel: Any) -> str:
     return kernel.attributes["sym_name"].value
 
 
-def lowered_kernels(module: ir.Module, index_bits: int = 64) -> Any:
+def lowered_kernels(module: ir.Module, index_bits: int = 64) -> ir.Module:
     """A new module with the `gpu.module` of a module in the nvvm dialect. Raises as `kernels_to_llvm`."""
     alone = _alone(module)
     _lower(alone, index_bits)
     return alone
 
 
-def _alone(module: ir.Module) -> Any:
+def _alone(module: ir.Module) -> ir.Module:
     """A new module with a copy of the one `gpu.module`."""
     found = gpu_modules(module.operation)
     if len(found) != 1:
@@ -98,14 +98,14 @@ def _alone(module: ir.Module) -> Any:
     return alone
 
 
-def _lower(alone: Any, index_bits: int) -> None:
+def _lower(alone: ir.Module, index_bits: int) -> None:
     lowered = all(op.operation.name.startswith("llvm.") for op in _body(alone).operations)
     stage = Stage("nvvm", "check-nvvm-kernels") if lowered else nvvm_stage(index_bits)
     stage.run(alone, verify=False)
     require_valid(alone, "gpu.module")
 
 
-def _merge(target: ir.Value, source: ir.Value) -> None:
+def _merge(target: ir.Module, source: ir.Module) -> None:
     """Move functions and globals of lowered kernels to others'. Of two with a name, which only what
     kernels share has, one stays behind."""
     body = _body(target)
@@ -115,11 +115,11 @@ def _merge(target: ir.Value, source: ir.Value) -> None:
             body.append(op.operation.detach_from_parent())
 
 
-def _translated(lowered: Any) -> str:
+def _translated(lowered: ir.Module) -> str:
     [kernels] = gpu_modules(lowered.operation)
     return to_llvm22(llvm.translate_module_to_llvmir(kernels))
 
 
-def _body(module: ir.Module) -> Any:
+def _body(module: ir.Module) -> ir.Block:
     [kernels] = gpu_modules(module.operation)
     return kernels.regions[0].blocks[0]

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from math import gcd
 
 from ragged_dialect._mlir import DYNAMIC, ir
-from ragged_dialect.lowering.buffers import defining_op, is_buffer, plain_dim
+from ragged_dialect.ir.match import bit_width, defining_op
+from ragged_dialect.lowering.buffers import is_buffer, plain_dim
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 
 BYTES = 16
@@ -80,7 +81,7 @@ def _bytes(type_: ir.Type) -> int:
     """Bytes of a scalar that vectors can hold; 0 for others."""
     if isinstance(type_, ir.IndexType):
         return 0
-    return type_.width // 8
+    return bit_width(type_) // 8
 
 
 def _fits(generic: GenericOp, k: int, width: int) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ragged_dialect._mlir import Op, arith, ir
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import enclosing, view_of
 from ragged_dialect.iteration import Access, Iteration
 from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.lowering import vectors
@@ -19,13 +20,14 @@ from ragged_dialect.lowering.nest import Payload, make_nest
 from ragged_dialect.lowering.nest_emit import lower_nest
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.lowering.rules.access import extract_element
+from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import shape_of, storage_type
 
 
-def lower_empty(ctx: Lowering, op: Op) -> None:
+def lower_empty(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.empty."""
-    view = op.opview
+    view = view_of(op, EmptyOp)
     likes = [ctx.parts(v) for v in view.likes]
     type_ = op.results[0].type
     made = empty_parts(ctx, likes, view.sources(), shape_of(type_), view.extents, type_.element_type)
@@ -49,7 +51,7 @@ def run_nest(
     return lower_nest(ctx, make_nest(it, [*sources, *outs], payload))[0]
 
 
-def lower_to_padded(ctx: Lowering, op: Op) -> None:
+def lower_to_padded(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.to_padded: fill, then copy every component."""
     source = ctx.parts(op.operands[0])
     pad, maxima = op.operands[1], [build.to_index(v) for v in list(op.operands)[2:]]
@@ -82,7 +84,7 @@ def _clipped(ctx: Lowering, source: Parts, limits: dict[int, Mixed]) -> Parts:
     return Parts(ctx, RaggedShape(layout, source.shape.shape), source.held, new, source.extents)
 
 
-def lower_from_padded(ctx: Lowering, op: Op) -> None:
+def lower_from_padded(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.from_padded: copy the rows that the offsets have."""
     dense, *given = op.operands
     type_ = op.results[0].type
@@ -102,7 +104,7 @@ def lower_from_padded(ctx: Lowering, op: Op) -> None:
     ctx.bind(op.results[0], result)
 
 
-def lower_reduce_across(ctx: Lowering, op: Op) -> None:
+def lower_reduce_across(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.reduce_across: one pass over the components, each into the rows that it has. Short
     floats accumulate in f32 and are rounded once; sums of floats are kept in pairs."""
     source, limit = ctx.parts(op.operands[0]), build.to_index(op.operands[1])
@@ -148,7 +150,7 @@ def _structured(ctx: Lowering, source: Parts, shape: RaggedShape, kept: list[int
     return Parts(ctx, shape, values, found, extents)
 
 
-def lower_print(ctx: Lowering, op: Op) -> None:
+def lower_print(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.print: calls of the host's printing functions, one per element and bracket."""
     parts = ctx.parts(op.operands[0])
     label = op.attributes["label"].value if "label" in op.attributes else ""
@@ -180,10 +182,10 @@ class _Printer:
     """Calls of `ragged_print_*`, declared in the module on first use. Labels are collected in the
     module's `ragged.labels`."""
 
-    def __init__(self, op: Op) -> None:
-        self.module = op.parent
+    def __init__(self, op: ir.Operation) -> None:
+        self.module = enclosing(op)
         while self.module.name != "builtin.module":
-            self.module = self.module.parent
+            self.module = enclosing(self.module)
 
     def label(self, text: str) -> int:
         """Number of a label."""
@@ -205,7 +207,7 @@ class _Printer:
         double = ir.F64Type.get()
         self("float", [x if x.type == double else arith.extf(double, x)])
 
-    def __call__(self, name: str, operands: list[Any]) -> None:
+    def __call__(self, name: str, operands: Sequence[ir.Value]) -> None:
         symbol = f"ragged_print_{name}"
         if symbol not in ir.SymbolTable(self.module):
             type_ = ir.FunctionType.get([v.type for v in operands], [])

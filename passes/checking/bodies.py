@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect._mlir import Op, arith, ir, tensor
+from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.generic import generic, indexing_maps
 from ragged_dialect.ir import build
+from ragged_dialect.ir.clone import ValueMap
 from ragged_dialect.types import dense_type
 
 
-def check_body(op: Op) -> None:
+def check_body(op: ir.Operation) -> None:
     """Put a `cf.assert` in front of a linalg op for every one in its body."""
     if not op.name.startswith("linalg.") or not op.results or not op.regions:
         return
@@ -22,14 +23,14 @@ def check_body(op: Op) -> None:
             ir.Operation.create("cf.assert", operands=[condition], attributes={"msg": found.attributes["msg"]})
 
 
-def _holds_everywhere(op: Op, body: Any, condition: ir.Value) -> Any:
+def _holds_everywhere(op: ir.Operation, body: ir.Block, condition: ir.Value) -> ir.Value:
     """Whether a condition in the body holds for all elements."""
     maps = indexing_maps(op)
     i64 = ir.IntegerType.get_signless(64)
     start = tensor.from_elements(dense_type((), i64), [arith.constant(i64, 1)])
 
-    def payload(elements: list[Any]) -> list[Any]:
-        known = dict(zip(body.arguments, elements, strict=False))
+    def payload(elements: list[ir.Value]) -> list[ir.Value]:
+        known: ValueMap = dict(zip(body.arguments, elements, strict=False))
         for inner in _needed(body, condition):
             copy = inner.clone().operation
             for k, operand in enumerate(copy.operands):
@@ -44,7 +45,7 @@ def _holds_everywhere(op: Op, body: Any, condition: ir.Value) -> Any:
     return build.unequal(tensor.extract(made.result, []), arith.constant(i64, 0))
 
 
-def _needed(body: Any, value: ir.Value) -> list[Any]:
+def _needed(body: ir.Block, value: ir.Value) -> list[ir.Operation]:
     """The ops of the body that a value is computed by, in order."""
     wanted, found = {value}, list[Any]()
     for inner in reversed([o.operation for o in body.operations]):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ragged_dialect._mlir import Op, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.passes.checking.emitter import Emitter, Extent
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_ragged, shape_of
 
 
-def check_extract(emit: Emitter, op: Op) -> None:
+def check_extract(emit: Emitter, op: ir.Operation) -> None:
     """Indices in the order of the dims: each is looked up under those before it, which hold by then."""
     x, *indices = op.operands
     if not is_ragged(x.type):

@@ -8,12 +8,13 @@ guarded op, so that checks of a region stay inside it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import DYNAMIC, Op, arith, ir, scf, tensor
+from ragged_dialect._mlir import DYNAMIC, arith, ir, scf, tensor
+from ragged_dialect.ir.match import definer
 from ragged_dialect.iteration import Iteration
 from ragged_dialect.layout import product
 from ragged_dialect.passes.structure_facts import Facts
@@ -22,24 +23,26 @@ from ragged_dialect.types import shape_of
 
 Extent = Any  # int | ir.Value: the bindings' values have no static type
 
+T = TypeVar("T")
+
 
 class Emitter:
     """Makes checks for the ops of one function."""
 
-    def __init__(self, function: Op) -> None:
+    def __init__(self, function: ir.Operation) -> None:
         self.facts = Facts()
-        self.iterations: dict[Any, Iteration] = {}
+        self.iterations: dict[Hashable, Iteration] = {}
         self._entry = function.regions[0].blocks[0]
         self._anchor = self._entry.operations[0].operation
-        self._entry_values: set[Any] = set(self._entry.arguments)
-        self._entry_scope: dict[Any, Any] = {}
-        self._scopes: list[dict[Any, Any]] = []
-        self._made: list[Any] = []
+        self._entry_values: set[ir.Value] = set(self._entry.arguments)
+        self._entry_scope: dict[Hashable, Any] = {}
+        self._scopes: list[dict[Hashable, Any]] = []
+        self._made: list[ir.Value] = []
         self.taken = False
         """Whether the op of `guard` has checks so far."""
         self.moves = False
         """Whether passes might move what has no memory effect over the checks."""
-        self._op: Any = self._anchor
+        self._op: ir.Operation = self._anchor
         self._name = ""
 
     @contextmanager
@@ -49,7 +52,7 @@ class Emitter:
         yield
         self._scopes.pop()
 
-    def guard(self, op: Op, name: str | None = None) -> None:
+    def guard(self, op: ir.Operation, name: str | None = None) -> None:
         """The checks that follow are for `op` and carry its name (or `name`)."""
         self._op = op
         self._name = name or op.name
@@ -57,7 +60,12 @@ class Emitter:
 
     # Making ops once ---------------------------------------------------------------------------
 
-    def once(self, key: Sequence[Any], operands: Sequence[Any], build: Callable[[], Any]) -> Any:
+    def once(
+        self,
+        key: tuple[Hashable, ...],
+        operands: Sequence[ir.Value],
+        build: Callable[[], T],
+    ) -> T:
         """What `build` returned for this key and these operands, made where it is visible here."""
         whole = (*key, *operands)
         hoists = len(self._scopes) == 1 and all(v in self._entry_values for v in operands)
@@ -77,10 +85,10 @@ class Emitter:
         """Erase helper values that no check took."""
         for value in reversed(self._made):
             if not any(True for _ in value.uses):
-                value.owner.erase()
+                definer(value).erase()
         self._made.clear()
 
-    def index(self, value: Extent) -> Any:
+    def index(self, value: Extent) -> ir.Value:
         """A scalar as a value of type index."""
         if isinstance(value, int):
             attr = ir.IntegerAttr.get(ir.IndexType.get(), value)
@@ -97,11 +105,11 @@ class Emitter:
         at = self.index(dim)
         return self.once(("dim",), (x, at), lambda: tensor.DimOp(x, at).result)
 
-    def lengths(self, x: ir.Value, dim: int) -> Any:
+    def lengths(self, x: ir.Value, dim: int) -> ir.Value:
         """The logical lengths of a level."""
         return self.once(("lengths", dim), (x,), lambda: builders.lengths(x, dim))
 
-    def part(self, kind: str, x: ir.Value, dim: int) -> Any:
+    def part(self, kind: str, x: ir.Value, dim: int) -> ir.Value:
         """The stored offsets, starts or lengths of a level of `x`; for values, `dim` is ignored."""
         if kind == "lengths" and shape_of(x.type).layout.stores_lengths(dim):
             return self.lengths(x, dim)
@@ -113,7 +121,7 @@ class Emitter:
         }[kind]
         return self.once(("stored", kind, dim), (x,), build)
 
-    def binary(self, op: Op, a: Extent, b: Extent) -> Any:
+    def binary(self, op: Callable[..., ir.OpView], a: Extent, b: Extent) -> ir.Value:
         """An arith op on two scalars, as index."""
         lhs, rhs = self.index(a), self.index(b)
         return self.once((op.__name__,), (lhs, rhs), lambda: op(lhs, rhs).result)
@@ -150,12 +158,12 @@ class Emitter:
         """The larger of two scalars."""
         return max(a, b) if isinstance(a, int) and isinstance(b, int) else self.binary(arith.MaxSIOp, a, b)
 
-    def entry(self, vector: ir.Value, at: Extent) -> Any:
+    def entry(self, vector: ir.Value, at: Extent) -> ir.Value:
         """An entry of a vector, as index; the place is known to be in it, by an earlier check if any."""
         place = self.index(at)
         return self.once(("entry",), (vector, place), lambda: _entry(vector, self._behind(place)))
 
-    def _behind(self, value: ir.Value) -> Any:
+    def _behind(self, value: ir.Value) -> ir.Value:
         """A value for what must not run before the checks of the op so far."""
         return builders.guard(value) if self.moves and self.taken else value
 
@@ -177,7 +185,7 @@ class Emitter:
         known = constant_of(value)
         return self.index(value) if known is None else known
 
-    def sum(self, x: ir.Value, level: int) -> Any:
+    def sum(self, x: ir.Value, level: int) -> ir.Value:
         """The total of a level."""
         return self.once(("total", level), (x,), lambda: builders.total(x, level))
 
@@ -194,7 +202,7 @@ class Emitter:
         zero, at = self.index(0), self.minus(size, 1)
         some = self._compare(arith.CmpIPredicate.sgt, size, zero)
 
-        def build() -> Any:
+        def build() -> ir.Value:
             branch = scf.IfOp(some, [ir.IndexType.get()], has_else=True)
             with ir.InsertionPoint(branch.then_block):
                 scf.YieldOp([_entry(vector, at)])
@@ -204,10 +212,10 @@ class Emitter:
 
         return self.once(("last",), (vector, some, at, zero), build)
 
-    def _compare(self, predicate: Any, a: ir.Value, b: ir.Value) -> Any:
+    def _compare(self, predicate: Any, a: ir.Value, b: ir.Value) -> ir.Value:
         return self.once(("cmpi", str(predicate)), (a, b), lambda: arith.CmpIOp(predicate, a, b).result)
 
-    def steps(self, offsets: ir.Value) -> Any:
+    def steps(self, offsets: ir.Value) -> ir.Value:
         """The lengths that offsets delimit; none for empty offsets, which another check refuses."""
         size = self.extent(offsets, 0)
         if isinstance(size, int):
@@ -216,7 +224,7 @@ class Emitter:
             count = self.binary(arith.MaxSIOp, self.minus(size, 1), 0)
         element = offsets.type.element_type
 
-        def build() -> Any:
+        def build() -> ir.Value:
             static = count if isinstance(count, int) else DYNAMIC
             sizes = [] if isinstance(count, int) else [count]
             type_ = ir.RankedTensorType.get([static], element)
@@ -274,7 +282,7 @@ class Emitter:
             self.valid("fits", level, *dynamic, *(() if static == 1 else (static,)))
 
 
-def _entry(vector: ir.Value, at: ir.Value) -> Any:
+def _entry(vector: ir.Value, at: ir.Value) -> ir.Value:
     """An entry of a vector, as index."""
     entry = tensor.ExtractOp(vector, [at]).result
     return entry if isinstance(entry.type, ir.IndexType) else arith.IndexCastOp(ir.IndexType.get(), entry).result

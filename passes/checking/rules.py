@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ragged_dialect._mlir import Op, ir
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import view_of
 from ragged_dialect.layout import RAGGED
+from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.passes.checking.elements import check_extract
 from ragged_dialect.passes.checking.emitter import Emitter, Extent, is_vector
 from ragged_dialect.passes.checking.structures import check_assemble, check_from_padded
@@ -18,19 +20,19 @@ from ragged_dialect.types import is_tensor, shape_of
 Rule = Callable[[Emitter, Any], None]
 
 
-def _result(op: Op) -> RaggedShape:
+def _result(op: ir.Operation) -> RaggedShape:
     return shape_of(op.results[0].type)
 
 
-def _assemble(emit: Emitter, op: Op) -> None:
+def _assemble(emit: Emitter, op: ir.Operation) -> None:
     check_assemble(emit, op, _result(op))
 
 
-def _from_padded(emit: Emitter, op: Op) -> None:
+def _from_padded(emit: Emitter, op: ir.Operation) -> None:
     check_from_padded(emit, op, _result(op))
 
 
-def _partition(emit: Emitter, op: Op) -> None:
+def _partition(emit: Emitter, op: ir.Operation) -> None:
     x, vector = op.operands
     shape, dim = shape_of(x.type), int_attr(op, "dim")
     count, level = _result(op).shape[dim], dim + 1
@@ -63,14 +65,14 @@ def _parents(emit: Emitter, x: ir.Value, shape: RaggedShape, dim: int) -> Extent
     return count
 
 
-def _select(emit: Emitter, op: Op) -> None:
+def _select(emit: Emitter, op: ir.Operation) -> None:
     x, index = op.operands
     shape, dim = shape_of(x.type), int_attr(op, "dim")
     ragged = shape.layout.letter(dim) in RAGGED
     emit.valid("index", dim, index, emit.lengths(x, dim) if ragged else emit.extent(x, dim))
 
 
-def _slice(emit: Emitter, op: Op) -> None:
+def _slice(emit: Emitter, op: ir.Operation) -> None:
     x, low, high = op.operands
     shape, dim = shape_of(x.type), int_attr(op, "dim")
     if shape.layout.letter(dim) not in RAGGED:
@@ -82,7 +84,7 @@ def _slice(emit: Emitter, op: Op) -> None:
         emit.equal(dim, emit.minus(emit.number(high), emit.number(low)), static)
 
 
-def _split(emit: Emitter, op: Op) -> None:
+def _split(emit: Emitter, op: ir.Operation) -> None:
     x = op.operands[0]
     shape, dim, factor = shape_of(x.type), int_attr(op, "dim"), int_attr(op, "factor")
     if shape.layout.letter(dim) != "d":
@@ -94,7 +96,7 @@ def _split(emit: Emitter, op: Op) -> None:
         emit.equal(dim, emit.ceil(emit.extent(x, dim), factor), static)
 
 
-def _merge(emit: Emitter, op: Op) -> None:
+def _merge(emit: Emitter, op: ir.Operation) -> None:
     x = op.operands[0]
     shape, dim = shape_of(x.type), int_attr(op, "dim")
     static = _result(op).shape[dim]
@@ -109,7 +111,7 @@ def _merge(emit: Emitter, op: Op) -> None:
         emit.equal(dim, emit.extent(emit.part("values", x, 0), shape.layout.locate(dim)[0]), static)
 
 
-def _concat(emit: Emitter, op: Op) -> None:
+def _concat(emit: Emitter, op: ir.Operation) -> None:
     dim = int_attr(op, "dim")
     first, *others = op.operands
     shape = shape_of(first.type)
@@ -136,7 +138,7 @@ def _axis_to(shape: RaggedShape, dim: int) -> range:
     return range(shape.layout.dims(axis)[0], shape.layout.dims(axis)[0] + at + 1)
 
 
-def _assume(emit: Emitter, op: Op) -> None:
+def _assume(emit: Emitter, op: ir.Operation) -> None:
     check_facts(
         emit,
         op.operands[0],
@@ -155,7 +157,7 @@ def check_facts(emit: Emitter, x: ir.Value, level: int, divisor: int | None, low
             emit.valid(kind, level, emit.extent(x, level) if dense else emit.lengths(x, level), factor=factor)
 
 
-def _to_padded(emit: Emitter, op: Op) -> None:
+def _to_padded(emit: Emitter, op: ir.Operation) -> None:
     x, _, *maxima = op.operands
     shape, result = shape_of(x.type), _result(op)
     levels = [d for d, letter in enumerate(shape.layout.letters) if letter in RAGGED]
@@ -172,7 +174,7 @@ def _to_padded(emit: Emitter, op: Op) -> None:
         emit.fits(levels[0], [*maxima, *dense])
 
 
-def _reduce_across(emit: Emitter, op: Op) -> None:
+def _reduce_across(emit: Emitter, op: ir.Operation) -> None:
     x, size = op.operands
     shape, dim = shape_of(x.type), int_attr(op, "dim")
     first = shape.layout.dims(shape.layout.locate(dim)[0])[0]
@@ -184,12 +186,12 @@ def _reduce_across(emit: Emitter, op: Op) -> None:
     emit.fits(dim, [size, *(emit.extent(x, d) for d in range(shape.rank) if shape.layout.is_plain(d))])
 
 
-def _empty(emit: Emitter, op: Op) -> None:
+def _empty(emit: Emitter, op: ir.Operation) -> None:
     likes = [v for v in op.operands if is_tensor(v.type)]
     given = [v for v in op.operands if not is_tensor(v.type)]
     shapes: list[RaggedShape] = [shape_of(v.type) for v in likes]
     result = _result(op)
-    sources: list[Source | None] = op.opview.sources()
+    sources = view_of(op, EmptyOp).sources()
     numbers = iter(given)
     sizes: list[Extent] = []
     for dim, source in enumerate(sources):
@@ -213,7 +215,7 @@ def _innermost(sources: list[Source | None], result: RaggedShape, axis: int) -> 
 
 
 def _empty_batches(
-    emit: Emitter, likes: list[Any], shapes: list[RaggedShape], sources: list[Source | None], result: RaggedShape
+    emit: Emitter, likes: list[ir.Value], shapes: list[RaggedShape], sources: list[Source | None], result: RaggedShape
 ) -> None:
     """A dense parent that comes from another like has the extent of the level's own parent."""
     for dim, source in enumerate(sources):
@@ -226,7 +228,7 @@ def _empty_batches(
                 emit.equal(at, emit.extent(likes[source.like], level), expected)
 
 
-def _cast(emit: Emitter, op: Op) -> None:
+def _cast(emit: Emitter, op: ir.Operation) -> None:
     x, result = op.operands[0], op.results[0].type
     if not is_tensor(result):  # unranked
         return

@@ -16,22 +16,22 @@ from ragged_dialect.checks import HIGHEST
 Mixed = Any
 
 
-def i64() -> Any:
+def i64() -> ir.Type:
     """The type of vector elements."""
     return ir.IntegerType.get_signless(64)
 
 
-def index_type() -> Any:
+def index_type() -> ir.Type:
     """The index type."""
     return ir.IndexType.get()
 
 
-def value(x: Mixed) -> Any:
+def value(x: Mixed) -> ir.Value:
     """An SSA value of type index."""
     return arith.constant(index_type(), x) if isinstance(x, int) else x
 
 
-def constant(type_: ir.Type, number: float | int) -> Any:
+def constant(type_: ir.Type, number: float | int) -> ir.Value:
     """A scalar constant."""
     if isinstance(type_, (ir.IntegerType, ir.IndexType)):
         return arith.constant(type_, int(number))
@@ -49,13 +49,13 @@ def add(a: Mixed, b: Mixed) -> Mixed:
     return arith.addi(value(a), value(b))
 
 
-def add_unsigned(a: ir.Value, b: ir.Value) -> Any:
+def add_unsigned(a: ir.Value, b: ir.Value) -> ir.Value:
     """a + b of unsigned indices, 2**64 - 1 where that is too large; in any grouping the same."""
     total = arith.addi(a, b)
     return arith.select(below(total, a), value(-1), total)
 
 
-def capped(x: ir.Value) -> Any:
+def capped(x: ir.Value) -> ir.Value:
     """An unsigned index, 2**63 - 1 where a signed one does not hold it."""
     return arith.select(less(x, 0), value(HIGHEST), x)
 
@@ -116,56 +116,56 @@ def divide(a: Mixed, b: Mixed) -> Mixed:
     return a if isinstance(b, int) and b == 1 else arith.divui(value(a), value(b))
 
 
-def to_index(x: ir.Value) -> Any:
+def to_index(x: ir.Value) -> ir.Value:
     """An integer of any width as index."""
     return x if isinstance(x.type, ir.IndexType) else arith.index_cast(index_type(), x)
 
 
-def to_i64(x: Mixed) -> Any:
+def to_i64(x: Mixed) -> ir.Value:
     """An index as i64."""
     return arith.index_cast(i64(), value(x))
 
 
-def _compare(predicate: Any, a: Mixed, b: Mixed) -> Any:
+def _compare(predicate: Any, a: Mixed, b: Mixed) -> ir.Value:
     type_ = next((x.type for x in (a, b) if not isinstance(x, int)), index_type())
     return arith.cmpi(predicate, *(constant(type_, x) if isinstance(x, int) else x for x in (a, b)))
 
 
-def equal(a: Mixed, b: Mixed) -> Any:
+def equal(a: Mixed, b: Mixed) -> ir.Value:
     """a == b, of integers of one type, as i1; Python ints are of the other's."""
     return _compare(arith.CmpIPredicate.eq, a, b)
 
 
-def unequal(a: Mixed, b: Mixed) -> Any:
+def unequal(a: Mixed, b: Mixed) -> ir.Value:
     """a != b."""
     return _compare(arith.CmpIPredicate.ne, a, b)
 
 
-def less(a: Mixed, b: Mixed) -> Any:
+def less(a: Mixed, b: Mixed) -> ir.Value:
     """a < b, signed."""
     return _compare(arith.CmpIPredicate.slt, a, b)
 
 
-def at_most(a: Mixed, b: Mixed) -> Any:
+def at_most(a: Mixed, b: Mixed) -> ir.Value:
     """a <= b, signed."""
     return _compare(arith.CmpIPredicate.sle, a, b)
 
 
-def more(a: Mixed, b: Mixed) -> Any:
+def more(a: Mixed, b: Mixed) -> ir.Value:
     """a > b, signed."""
     return _compare(arith.CmpIPredicate.sgt, a, b)
 
 
-def at_least(a: Mixed, b: Mixed) -> Any:
+def at_least(a: Mixed, b: Mixed) -> ir.Value:
     """a >= b, signed."""
     return _compare(arith.CmpIPredicate.sge, a, b)
 
 
-def below(a: Mixed, b: Mixed) -> Any:
+def below(a: Mixed, b: Mixed) -> ir.Value:
     """a < b, unsigned."""
     return _compare(arith.CmpIPredicate.ult, a, b)
 
 
-def above(a: Mixed, b: Mixed) -> Any:
+def above(a: Mixed, b: Mixed) -> ir.Value:
     """a > b, unsigned."""
     return _compare(arith.CmpIPredicate.ugt, a, b)
