@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build
@@ -121,7 +121,7 @@ def _is_straight(op: ir.Operation, iv: ir.Value) -> bool:
 def _sizes(nest: SumNest) -> dict[ir.Operation, int] | None:
     """How many iterations of each parallel loop have pairs at a time; None where one cannot run in tiles, because
     what is around it would be done again."""
-    room, sizes = _CELLS, dict[Any, int]()
+    room, sizes = _CELLS, dict[ir.Operation, int]()
     for loop in reversed(nest.parallel):
         count = static_count(loop)
         sizes[loop] = min(room, max(count or _CELLS, 1))
@@ -183,7 +183,7 @@ class _Cascade:
                 scf.yield_([])
             return
         at = [
-            build.sub(ivs.get(induction_variable(loop), induction_variable(loop)), self.bases[loop])
+            build.value(build.sub(ivs.get(induction_variable(loop), induction_variable(loop)), self.bases[loop]))
             for loop in self.nest.parallel
         ]
         for one, pair in zip(self.nest.sums, self.pairs, strict=True):

@@ -8,17 +8,16 @@ the earlier ones to hold, so it is only evaluated then. A case is a function tha
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.types import is_tensor
 
-Case = Callable[[], tuple[Any, Mixed, Mixed, Mixed]]
+Case = Callable[[], tuple[ir.Value, Mixed, Mixed, Mixed]]
 
 
-def first(count: Mixed, bad: Callable[[Any], Any]) -> ir.Value:
+def first(count: Mixed, bad: Callable[[ir.Value], ir.Value]) -> ir.Value:
     """The first i below `count` with bad(i), or -1."""
 
     def body(i: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
@@ -28,7 +27,9 @@ def first(count: Mixed, bad: Callable[[Any], Any]) -> ir.Value:
     return flow.for_loop(count, [build.value(-1)], body, fold="search")[0]
 
 
-def _component(count: Mixed, bad: Callable[[Any], Any], values: Callable[[Any], tuple[Mixed, Mixed]]) -> Case:
+def _component(
+    count: Mixed, bad: Callable[[ir.Value], ir.Value], values: Callable[[ir.Value], tuple[Mixed, Mixed]]
+) -> Case:
     """A case of one component: the first for which bad(i), with the values of its error."""
 
     def case() -> tuple[ir.Value, Mixed, Mixed, Mixed]:
@@ -45,7 +46,9 @@ def _component(count: Mixed, bad: Callable[[Any], Any], values: Callable[[Any], 
     return case
 
 
-def _whole(failed: Callable[[], Any], a: Callable[[], Mixed], b: Callable[[], Mixed], component: Mixed = -1) -> Case:
+def _whole(
+    failed: Callable[[], ir.Value], a: Callable[[], Mixed], b: Callable[[], Mixed], component: Mixed = -1
+) -> Case:
     return lambda: (failed(), component, a(), b())
 
 
@@ -55,7 +58,10 @@ def _size(x: ir.Value) -> Mixed:
 
 def _at(x: ir.Value, i: ir.Value | None) -> ir.Value:
     """Entry of a vector, or the scalar itself."""
-    return shapes.load(x, i) if is_tensor(x.type) else x
+    if not is_tensor(x.type):
+        return x
+    assert i is not None
+    return shapes.load(x, i)
 
 
 def _sizes(*operands: ir.Value) -> Mixed:
@@ -66,7 +72,7 @@ def _sizes(*operands: ir.Value) -> Mixed:
     return 1
 
 
-def _total(count: Mixed, length: Callable[[Any], Any]) -> ir.Value:
+def _total(count: Mixed, length: Callable[[ir.Value], ir.Value]) -> ir.Value:
     """The sum of lengths of at least 0, unsigned and never wrapped: that of four times 2**62 is not 0."""
 
     def body(i: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
@@ -212,7 +218,11 @@ def _index(index: ir.Value, bound: ir.Value) -> list[Case]:
     return [_each([index, bound], outside, lambda i: (_at(index, i), _at(bound, i)))]
 
 
-def _each(operands: list[ir.Value], bad: Callable[[Any], Any], values: Callable[[Any], tuple[Mixed, Mixed]]) -> Case:
+def _each(
+    operands: list[ir.Value],
+    bad: Callable[[ir.Value | None], ir.Value],
+    values: Callable[[ir.Value | None], tuple[Mixed, Mixed]],
+) -> Case:
     """A case per component where an operand is a vector, one without component else."""
     if any(is_tensor(x.type) for x in operands):
         return lambda: _component(_sizes(*operands), bad, values)()
@@ -245,7 +255,7 @@ def _range(lo: ir.Value, hi: ir.Value, bound: ir.Value) -> list[Case]:
     ]
 
 
-def _against(predicate: Callable[[Any, int], Any]) -> Callable[[Any, int], list[Case]]:
+def _against(predicate: Callable[[ir.Value, int], ir.Value]) -> Callable[[ir.Value, int], list[Case]]:
     def cases(x: ir.Value, factor: int) -> list[Case]:
         return [_each([x], lambda i: predicate(_at(x, i), factor), lambda i: (_at(x, i), factor))]
 

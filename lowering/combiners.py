@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.match import bit_width
@@ -17,7 +15,7 @@ def is_float(type_: ir.Type) -> bool:
     return isinstance(type_, (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type))
 
 
-def combine(kind: str, a: ir.Value, b: ir.Value) -> Any:
+def combine(kind: str, a: ir.Value, b: ir.Value) -> ir.Value:
     """a combined with b."""
     table = _FLOAT if is_float(a.type) else _INTEGER
     if isinstance(a.type, ir.IntegerType) and a.type.width == 1:

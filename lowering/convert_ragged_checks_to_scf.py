@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, scf
 from ragged_dialect.ir import build, clone, shapes
@@ -222,7 +222,7 @@ def _lower_call(state: _State, op: ir.Operation) -> list[ir.Value]:
     return [*made.results[:STATUS]]
 
 
-def _lower_if(state: _State, op: ir.Operation) -> list[Any]:
+def _lower_if(state: _State, op: ir.Operation) -> list[ir.Value]:
     made = _with_status(op, list(op.operands), 2)
     for source, target in zip(op.regions, made.regions, strict=True):
         _take_blocks(source, target)
@@ -312,7 +312,7 @@ def _terminator(block: ir.Block) -> ir.Operation:
     return list(block.operations)[-1].operation
 
 
-_LOWERED: dict[str, Callable[[_State, Any], list[Any]]] = {
+_LOWERED: dict[str, Callable[[_State, ir.Operation], list[ir.Value]]] = {
     "func.call": _lower_call,
     "scf.if": _lower_if,
     "scf.for": _lower_for,
@@ -320,7 +320,7 @@ _LOWERED: dict[str, Callable[[_State, Any], list[Any]]] = {
 }
 
 
-def _lowered(op: ir.Operation) -> Callable[[_State, Any], list[Any]]:
+def _lowered(op: ir.Operation) -> Callable[[_State, ir.Operation], list[ir.Value]]:
     if op.name not in _LOWERED:
         names = ", ".join(_LOWERED)
         raise PassFailure(op, f"expected checks in {names} only, got one in '{op.name}'")

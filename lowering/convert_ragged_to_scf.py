@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.errors import LayoutError
@@ -16,7 +16,7 @@ from ragged_dialect.lowering.rules import access, checks, compute, control, maki
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.types import is_ragged
 
-RULES: dict[str, Callable[[Lowering, Any], None]] = {
+RULES: dict[str, Callable[[Lowering, ir.Operation], None]] = {
     **structure.RULES,
     **access.RULES,
     **making.RULES,

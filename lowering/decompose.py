@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, math
@@ -109,7 +108,11 @@ class _Softmax:
         return math.exp(arith.subf(self._widened(x), top))
 
     def _reduced(
-        self, ins: list[ir.Value], outs: list[ir.Value], maps: list[ir.AffineMap], body: Callable[[list[Any]], Any]
+        self,
+        ins: list[ir.Value],
+        outs: list[ir.Value],
+        maps: list[ir.AffineMap],
+        body: Callable[[list[ir.Value]], list[ir.Value]],
     ) -> ir.OpResultList:
         kinds = ["reduction" if d == self.dim else "parallel" for d in range(self.rank)]
         return generic(ins, outs, maps, kinds, body).results
@@ -128,7 +131,9 @@ class _Softmax:
         kinds = ["parallel"] * (self.rank - 1)
         return generic([total], [out], [small, small], kinds, lambda a: [arith.divf(one, a[0])]).result
 
-    def _result(self, ins: list[ir.Value], maps: list[ir.AffineMap], body: Callable[[list[Any]], Any]) -> ir.Value:
+    def _result(
+        self, ins: list[ir.Value], maps: list[ir.AffineMap], body: Callable[[list[ir.Value]], ir.Value]
+    ) -> ir.Value:
         element = self.source.type.element_type
 
         def rounded(a: list[ir.Value]) -> list[ir.Value]:

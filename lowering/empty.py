@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.generic import generic, loop_index
@@ -26,7 +25,7 @@ def empty_parts(
     likes: Sequence[Parts],
     sources: Sequence[Source | None],
     shape: RaggedShape,
-    extents: Sequence[Mixed],
+    extents: Sequence[ir.Value],
     element: ir.Type,
 ) -> Parts:
     """Uninitialised storage whose levels come from the likes; `extents` are those of the dense dims
@@ -43,7 +42,7 @@ class _Empty:
         likes: Sequence[Parts],
         sources: Sequence[Source | None],
         shape: RaggedShape,
-        extents: Sequence[Mixed],
+        extents: Sequence[ir.Value],
     ) -> None:
         self.ctx = ctx
         self.likes = list(likes)
@@ -53,7 +52,7 @@ class _Empty:
         known = {dim: extent for dim, extent in self.dense.items() if shape.has_extent_part(dim)}
         self.made = Parts(ctx, shape, None, {}, known)
 
-    def _dense_extents(self, extents: Sequence[Mixed]) -> dict[int, Mixed]:
+    def _dense_extents(self, extents: Sequence[ir.Value]) -> dict[int, Mixed]:
         own = iter(extents)
         dense: dict[int, Mixed] = {}
         for dim, source in enumerate(self.sources):
@@ -190,7 +189,7 @@ class _Empty:
         count = self._visit(axis, levels, [build.value(0)], lambda _, state: [build.add(state[0], 1)])[0]
         init = shapes.cast(shapes.empty([count], build.i64()), vector_type())
 
-        def store(fixed: list[Mixed], state: list[Any]) -> list[Any]:
+        def store(fixed: list[Mixed], state: list[ir.Value]) -> list[ir.Value]:
             return [build.add(state[0], 1), tensor.insert(build.to_i64(length(fixed)), state[1], [state[0]])]
 
         return self._visit(axis, levels, [build.value(0), init], store)[1]
@@ -227,16 +226,20 @@ class _Empty:
         return like.loop_extent(source.level, above)
 
     def _visit(
-        self, axis: int, levels: int, inits: list[Any], body: Callable[[list[Mixed], list[Any]], list[Any]]
-    ) -> list[Any]:
+        self,
+        axis: int,
+        levels: int,
+        inits: list[ir.Value],
+        body: Callable[[list[Mixed], list[ir.Value]], list[ir.Value]],
+    ) -> list[ir.Value]:
         """Visit the index tuples of the first levels of the result's axis."""
         dims = self.shape.layout.dims(axis)
 
-        def visit(fixed: list[Mixed], state: list[Any]) -> list[Any]:
+        def visit(fixed: list[Mixed], state: list[ir.Value]) -> list[ir.Value]:
             if len(fixed) == levels:
                 return body(fixed, state)
 
-            def inner(i: ir.Value, carried: list[Any]) -> list[Any]:
+            def inner(i: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
                 with self.ctx.scope():
                     return visit([*fixed, i], carried)
 

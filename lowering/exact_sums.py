@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import definer
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 
@@ -14,7 +14,7 @@ SHORT = 64
 """Numbers that may be added one after the other."""
 
 
-Body = Callable[[Any, list[Any]], list[Any]]
+Body = Callable[[ir.Value, list[ir.Value]], list[ir.Value]]
 """The body of a loop: its index and what it carries, to what it carries on."""
 
 
@@ -32,9 +32,9 @@ def add_to_pair(high: ir.Value, low: ir.Value, x: ir.Value) -> tuple[ir.Value, i
 
 
 def loop_with_sums(
-    low: ir.Value,
+    low: Mixed,
     step: int,
-    high: ir.Value,
+    high: Mixed,
     inits: Sequence[ir.Value],
     sums: Sequence[int],
     body: Body,

@@ -76,7 +76,7 @@ def _trunc(op: ir.Operation) -> list[ir.Value]:
     return [arith.truncf(value.type, _intrinsic("llvm.intr.trunc", arith.extf(ir.F32Type.get(), value)))]
 
 
-def _clampf(op: ir.Operation) -> list[Any]:
+def _clampf(op: ir.Operation) -> list[ir.Value]:
     value, low, high = op.operands
     return [arith.minimumf(arith.maximumf(value, low), high)]
 
@@ -94,20 +94,20 @@ def _magnitude(op: ir.Operation, predicate: Any, bound: float) -> Any:
     return arith.cmpf(predicate, value, arith.constant(value.type, bound))
 
 
-def _isinf(op: ir.Operation) -> list[Any]:
+def _isinf(op: ir.Operation) -> list[ir.Value]:
     return [_magnitude(op, arith.CmpFPredicate.OEQ, constants.inf)]
 
 
-def _isfinite(op: ir.Operation) -> list[Any]:
+def _isfinite(op: ir.Operation) -> list[ir.Value]:
     return [_magnitude(op, arith.CmpFPredicate.OLT, constants.inf)]
 
 
-def _isnormal(op: ir.Operation) -> list[Any]:
+def _isnormal(op: ir.Operation) -> list[ir.Value]:
     above = _magnitude(op, arith.CmpFPredicate.OGE, _SMALLEST_NORMAL[str(op.operands[0].type)])
     return [arith.andi(above, _isfinite(op)[0])]
 
 
-def _ipowi(op: ir.Operation) -> list[Any]:
+def _ipowi(op: ir.Operation) -> list[ir.Value]:
     i64 = ir.IntegerType.get_signless(64)
     power = call_power(op, "i64", *(_resized(v, i64) for v in op.operands))
     return [_resized(power, op.results[0].type)]
@@ -132,7 +132,7 @@ def _resized(value: ir.Value, kind: ir.Type) -> ir.Value:
     return arith.extsi(kind, value) if value.type.width < bit_width(kind) else arith.trunci(kind, value)
 
 
-_EXPANSIONS: dict[str, Callable[[Any], list[Any]]] = {
+_EXPANSIONS: dict[str, Callable[[ir.Operation], list[ir.Value]]] = {
     **dict.fromkeys(_INTEGER, _integer),
     "math.trunc": _trunc,
     "math.clampf": _clampf,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import inf
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.ir.match import constant_int, enclosing
@@ -47,7 +47,7 @@ _LIBRARY = {
 _NATIVE = frozenset(("math.ceil", "math.floor", "math.fma", "math.round", "math.roundeven", "math.rsqrt",
                      "math.sqrt", "math.trunc"))  # fmt: skip
 _SMALLEST = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126, "f64": 2.0**-1022}
-_CLASSES: dict[str, Callable[[Number], Any]] = {
+_CLASSES: dict[str, Callable[[Number], ir.Value]] = {
     "math.isnan": lambda x: x.emitter.plain(arith.cmpf, arith.CmpFPredicate.UNO, x.value, x.value),
     "math.isinf": lambda x: _size(x).compare("==", inf),
     "math.isfinite": lambda x: _size(x).compare("<", inf),
@@ -186,6 +186,6 @@ def _size(x: Number) -> Number:
     return x.emitter.number(x.emitter.plain(math.absf, x.value))
 
 
-def _clamp(emitter: Emitter, value: ir.Value, low: ir.Value, high: ir.Value) -> Any:
+def _clamp(emitter: Emitter, value: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
     above = emitter.plain(arith.maximumf, value, low)
     return emitter.plain(arith.minimumf, above, high)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build, shapes
@@ -39,7 +39,7 @@ class OpenForall:
         self.ctx = ctx
         self.counts = list(counts)
         self.slots: list[Slot] = []
-        self.known: dict[Hashable, Any] = {}
+        self.known: dict[Hashable, ir.Value] = {}
         self._callbacks: list[Callable[[], None]] = []
         self._results: list[ir.Value] | None = None
         self._draft = ir.Operation.create(

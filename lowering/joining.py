@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build, shapes
@@ -58,7 +57,7 @@ def _sum(sizes: list[Mixed]) -> Mixed:
     return reduce(build.add, sizes)
 
 
-def _side_by_side(sources: list[Any], into: Any, axis: int) -> Any:
+def _side_by_side(sources: list[ir.Value], into: ir.Value, axis: int) -> ir.Value:
     low: Mixed = 0
     for source in sources:
         sizes = [shapes.dim(source, k) for k in range(len(source.type.shape))]

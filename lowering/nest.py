@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.iteration import Iteration, expr_uses
 from ragged_dialect.lowering.parts import Parts
 
-Payload = Callable[[list[Any], Callable[[int], Any]], list[Any]]
+Payload = Callable[[list[ir.Value], Callable[[int], ir.Value]], list[ir.Value]]
 
 
 @dataclass

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import affine, ir
 from ragged_dialect.generic import generic, loop_index
@@ -290,7 +289,7 @@ class _Emitter:
         op = generic(ins, outs, maps, kinds, lambda elements: self.nest.payload(elements, self._index))
         return list(op.results)
 
-    def _index(self, loop: int) -> Any:
+    def _index(self, loop: int) -> ir.Value:
         """Index of a loop, inside the payload."""
         return build.value(self.ivs[loop]) if loop in self.ivs else loop_index(self.inner.index(loop))
 

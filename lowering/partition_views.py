@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.ir import build, flow, shapes
@@ -41,29 +40,29 @@ def _from(dim: int, by: int) -> Callable[[int], int | None]:
     return lambda old: None if old == dim else old + (by if old > dim else 0)
 
 
-def _row_offset(vector: ir.Value, lengths: bool, row: ir.Value, column: Any) -> Any:
+def _row_offset(vector: ir.Value, lengths: bool, row: ir.Value, column: Mixed) -> ir.Value:
     """Start of a part of a row, relative to the row."""
     if not lengths:
         return build.to_index(tensor.extract(vector, [build.value(row), build.value(column)]))
 
-    def body(k: ir.Value, state: list[Any]) -> list[Any]:
+    def body(k: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
         return [build.add(state[0], build.to_index(tensor.extract(vector, [build.value(row), k])))]
 
     return flow.for_loop(column, [build.value(0)], body)[0]
 
 
-def _rows_vector(rows: Mixed, per_row: Mixed, entry: Callable[[Any, Any], Any]) -> Any:
+def _rows_vector(rows: Mixed, per_row: Mixed, entry: Callable[[ir.Value, Mixed], Mixed]) -> ir.Value:
     """A vector over (row, part): entry(row, part)."""
     size = build.mul(rows, per_row)
 
-    def body(i: ir.Value) -> Any:
+    def body(i: ir.Value) -> Mixed:
         row = build.divide(i, build.maximum(per_row, 1))
         return entry(row, build.sub(i, build.mul(row, per_row)))
 
     return vectors.generate(size, body)
 
 
-def _absolute(parts: Parts, dim: int, vector: ir.Value, lengths: bool, per_row: Mixed) -> Any:
+def _absolute(parts: Parts, dim: int, vector: ir.Value, lengths: bool, per_row: Mixed) -> ir.Value:
     """Absolute offsets of rows that are relative to the components of a level."""
     if parts.layout.letter(dim) == "r":
         base = vectors.element_starts(parts, dim)
@@ -112,10 +111,10 @@ def _partition_window(
     base = parts.vectors["starts", dim]
     rows = parts.parents(dim)
 
-    def start(row: ir.Value, column: Any) -> Any:
+    def start(row: ir.Value, column: Mixed) -> Mixed:
         return build.add(shapes.load(base, row), _row_offset(vector, lengths, row, column))
 
-    def length(row: ir.Value, column: Any) -> Any:
+    def length(row: ir.Value, column: Mixed) -> Mixed:
         if lengths:
             return build.to_index(tensor.extract(vector, [build.value(row), build.value(column)]))
         after = _row_offset(vector, lengths, row, build.add(column, 1))

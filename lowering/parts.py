@@ -211,8 +211,9 @@ class Parts:
         letter = self.layout.letter(dim)
         if letter == "t":
             _, length, before = self._elements(axis, fixed[:at])
-            size = self.shape.shape[dim]
-            return build.minimum(size, build.ceildiv(build.sub(length, before), self.shape.factor(dim)))
+            size, factor = self.shape.shape[dim], self.shape.factor(dim)
+            assert size is not None
+            return build.minimum(size, build.ceildiv(build.sub(length, before), factor))
         if self.layout.is_split_outer(dim):
             _, length, _ = self._elements(axis, fixed[:at])
             return build.ceildiv(length, self.shape.factor(dim))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ragged_dialect._mlir import ir, scf, tensor
 from ragged_dialect.generic import generic, loop_index
@@ -75,7 +74,7 @@ def _rebased(
 ) -> Parts:
     """Positions [low, low + size) of `level` become the start of the axis: its vectors below are
     cut, offsets start at 0 again, values are cut unless a window keeps indexing all of them."""
-    new: dict[tuple[str, int], Any] = {}
+    new: dict[tuple[str, int], ir.Value] = {}
     extents: dict[int, Mixed] = {}
     to = moved(level)
     if to is not None and shape.layout.letter(to) == "d" and shape.has_extent_part(to):
@@ -129,7 +128,7 @@ def _select_batch(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -
     inner, extent = _batch_below(parts, dim, level), parts.extent(dim)
     groups = outer_count(parts, dim)
 
-    def source(i: ir.Value) -> Any:
+    def source(i: ir.Value) -> Mixed:
         group = build.divide(i, build.maximum(inner, 1))
         rest = build.sub(i, build.mul(group, inner))
         return build.add(build.mul(build.add(build.mul(group, extent), index), inner), rest)
@@ -143,7 +142,7 @@ def _below_window(parts: Parts, dim: int) -> bool:
     return "w" in parts.layout.axes[axis][:at]
 
 
-def _guarded(inside: Any, type_: ir.Type, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
+def _guarded(inside: ir.Value, type_: ir.Type, then: Callable[[], ir.Value], other: Callable[[], ir.Value]) -> ir.Value:
     """A value where a condition holds, another elsewhere."""
     op = scf.IfOp(inside, [type_], has_else=True)
     with ir.InsertionPoint(op.then_block):
@@ -153,7 +152,7 @@ def _guarded(inside: Any, type_: ir.Type, then: Callable[[], Any], other: Callab
     return op.results[0]
 
 
-def _load_within(vector: ir.Value, at: Mixed, guard: bool) -> Any:
+def _load_within(vector: ir.Value, at: Mixed, guard: bool) -> ir.Value:
     """An entry of a vector; with `guard` 0 for an index past its end."""
     if not guard:
         return shapes.load(vector, at)
@@ -167,7 +166,7 @@ def _windows(
     level: int,
     shape: RaggedShape,
     count: Mixed,
-    source: Callable[[Any], Any],
+    source: Callable[[ir.Value], Mixed],
     starts: ir.Value,
     lengths: ir.Value,
 ) -> Parts:
@@ -193,7 +192,7 @@ def _select_outer(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -
     own = vectors.element_starts(parts, dim)
     count = build.mul(parts.parents(dim), inner)
 
-    def source(i: ir.Value) -> Any:
+    def source(i: ir.Value) -> Mixed:
         parent = build.divide(i, build.maximum(inner, 1))
         rest = build.sub(i, build.mul(parent, inner))
         return build.add(build.mul(build.add(shapes.load(own, parent), index), inner), rest)
@@ -267,7 +266,7 @@ def slice_parts(parts: Parts, dim: int, lo: ir.Value, hi: ir.Value) -> Parts:
     return _slice_batch(parts, dim, lo, size, shape)
 
 
-def _bound(x: ir.Value) -> Callable[[Any], Any]:
+def _bound(x: ir.Value) -> Callable[[ir.Value], ir.Value]:
     """A bound per component: a scalar for all, or an entry of a vector."""
     if is_tensor(x.type):
         vector = shapes.as_vector(x)
@@ -290,14 +289,14 @@ def _slice_ragged(parts: Parts, dim: int, lo: ir.Value, hi: ir.Value, shape: Rag
     return made
 
 
-def _slice_batch(parts: Parts, dim: int, lo: ir.Value, size: ir.Value, shape: RaggedShape) -> Parts:
+def _slice_batch(parts: Parts, dim: int, lo: ir.Value, size: Mixed, shape: RaggedShape) -> Parts:
     """A range of an inner batch dim: fewer components per group, as windows."""
     level, starts, lengths = _window_below(parts, dim)
     inner, extent = _batch_below(parts, dim, level), parts.extent(dim)
     groups = outer_count(parts, dim)
     per_group = build.mul(size, inner)
 
-    def source(i: ir.Value) -> ir.Value:
+    def source(i: ir.Value) -> Mixed:
         group = build.divide(i, build.maximum(per_group, 1))
         rest = build.sub(i, build.mul(group, per_group))
         return build.add(build.mul(build.add(build.mul(group, extent), lo), inner), rest)

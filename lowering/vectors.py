@@ -7,7 +7,6 @@ of tensors wherever they can, so that grids and buffers are known before the dat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.generic import generic, loop_index
@@ -18,7 +17,7 @@ from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.types import vector_type
 
 
-def generate(size: Mixed, body: Callable[[Any], Any]) -> ir.Value:
+def generate(size: Mixed, body: Callable[[ir.Value], Mixed]) -> ir.Value:
     """`tensor<?xi64>` of a size with element i = body(i), an index."""
     init = shapes.cast(shapes.empty([build.value(size)], build.i64()), vector_type())
     identity = ir.AffineMap.get_identity(1)
@@ -70,18 +69,18 @@ def walk(
     parts: Parts,
     axis: int,
     levels: int,
-    inits: Sequence[Any],
-    body: Callable[[list[Mixed], list[Any]], Sequence[Any]],
-) -> list[Any]:
+    inits: Sequence[ir.Value],
+    body: Callable[[list[Mixed], list[ir.Value]], Sequence[ir.Value]],
+) -> list[ir.Value]:
     """Visit the index tuples of the first `levels` levels of an axis in logical order."""
     dims = parts.layout.dims(axis)
 
-    def visit(fixed: list[Mixed], carried: list[Any]) -> list[Any]:
+    def visit(fixed: list[Mixed], carried: list[ir.Value]) -> list[ir.Value]:
         if len(fixed) == levels:
             return list(body(fixed, carried))
         count = parts.loop_extent(dims[len(fixed)], fixed)
 
-        def inner(i: ir.Value, state: list[Any]) -> list[Any]:
+        def inner(i: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
             with parts.ctx.scope():
                 return visit([*fixed, i], state)
 
@@ -102,18 +101,18 @@ def count_tuples(parts: Parts, axis: int, levels: int) -> Mixed:
         if parts.layout.letter(dims[levels]) in RAGGED:
             return parts.parents(dims[levels])
 
-    def body(_: list[Mixed], state: list[Any]) -> list[Any]:
+    def body(_: list[Mixed], state: list[ir.Value]) -> list[ir.Value]:
         return [build.add(state[0], 1)]
 
     return walk(parts, axis, levels, [build.value(0)], body)[0]
 
 
-def per_tuple(parts: Parts, axis: int, levels: int, element: Callable[[list[Mixed]], Mixed]) -> Any:
+def per_tuple(parts: Parts, axis: int, levels: int, element: Callable[[list[Mixed]], Mixed]) -> ir.Value:
     """A vector with one entry per index tuple of the first `levels` levels, in logical order."""
     size = count_tuples(parts, axis, levels)
     init = shapes.cast(shapes.empty([build.value(size)], build.i64()), vector_type())
 
-    def body(fixed: list[Mixed], state: list[Any]) -> list[Any]:
+    def body(fixed: list[Mixed], state: list[ir.Value]) -> list[ir.Value]:
         count, vector = state
         vector = tensor.insert(build.to_i64(element(fixed)), vector, [count])
         return [build.add(count, 1), vector]
@@ -150,20 +149,22 @@ def element_starts(parts: Parts, dim: int) -> ir.Value:
     return section(offsets, 0, build.sub(shapes.dim(offsets, 0), 1))
 
 
-def reduce_vector(vector: ir.Value, init: int, combine: Callable[[Any, Any], Any], fold: str) -> Any:
+def reduce_vector(
+    vector: ir.Value, init: int, combine: Callable[[ir.Value, ir.Value], ir.Value], fold: str
+) -> ir.Value:
     """Fold a vector into one index; `fold` names the combiner as `flow.FOLD` does."""
 
-    def body(i: ir.Value, state: list[Any]) -> list[Any]:
+    def body(i: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
         return [combine(state[0], shapes.load(vector, i))]
 
     return flow.for_loop(shapes.dim(vector, 0), [build.value(init)], body, fold)[0]
 
 
-def total(vector: ir.Value) -> Any:
+def total(vector: ir.Value) -> ir.Value:
     """Sum of a vector."""
     return reduce_vector(vector, 0, build.add, "addi")
 
 
-def largest(vector: ir.Value) -> Any:
+def largest(vector: ir.Value) -> ir.Value:
     """Maximum of a vector, 0 when it is empty."""
     return reduce_vector(vector, 0, build.maximum, "maxsi")

@@ -4,12 +4,11 @@ storage; and the split, which moves nothing."""
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from typing import Any
 
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.layout import RAGGED
+from ragged_dialect.layout import RAGGED, product
 from ragged_dialect.lowering import vectors
 from ragged_dialect.lowering.parts import Parts, Pending
 from ragged_dialect.shape import RaggedShape
@@ -105,19 +104,15 @@ def collapse(x: ir.Value, groups: list[list[int]]) -> ir.Value:
     return tensor.collapse_shape(dense_type(tuple(shape), x.type.element_type), x, reassociation)
 
 
-def expand(x: ir.Value, groups: list[list[int]], sizes: list[Mixed]) -> Any:
+def expand(x: ir.Value, groups: list[list[int]], sizes: list[Mixed]) -> ir.Value:
     """`tensor.expand_shape` into groups of axes with the given sizes."""
     dynamic = [s for s in sizes if not isinstance(s, int)]
     dyn = ir.ShapedType.get_dynamic_size()
     i64 = ir.IntegerType.get_signless(64)
     reassociation = ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, k) for k in g]) for g in groups])
-    result = dense_type(shapes.static(sizes), x.type.element_type)
-    source = dense_type(
-        tuple(
-            None if any(not isinstance(sizes[k], int) for k in g) else _product([sizes[k] for k in g]) for g in groups
-        ),
-        x.type.element_type,
-    )
+    known = shapes.static(sizes)
+    result = dense_type(known, x.type.element_type)
+    source = dense_type(tuple(product(tuple(known[k] for k in g)) for g in groups), x.type.element_type)
     return ir.Operation.create(
         "tensor.expand_shape",
         results=[result],
@@ -127,13 +122,6 @@ def expand(x: ir.Value, groups: list[list[int]], sizes: list[Mixed]) -> Any:
             "static_output_shape": ir.DenseI64ArrayAttr.get([s if isinstance(s, int) else dyn for s in sizes]),
         },
     ).result
-
-
-def _product(sizes: list[Mixed]) -> int:
-    total = 1
-    for size in sizes:
-        total *= size
-    return total
 
 
 def positions(parts: Parts, dim: int) -> Mixed:
@@ -166,7 +154,7 @@ def outer_count(parts: Parts, dim: int) -> Mixed:
     return build.product([count, *(parts.extent(first + k) for k in range(start, at))])
 
 
-def append(vector: ir.Value, element: Mixed) -> Any:
+def append(vector: ir.Value, element: Mixed) -> ir.Value:
     """A vector with one more entry."""
     size = shapes.dim(vector, 0)
     init = shapes.cast(shapes.empty([build.value(build.add(size, 1))], build.i64()), vector.type)

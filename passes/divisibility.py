@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import gcd, lcm
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import view_of
@@ -163,7 +162,7 @@ def _empty(op: ir.Operation, known: Divisors) -> Known:
     )
 
 
-_RULES: dict[str, Callable[[Any, Divisors], Known]] = {
+_RULES: dict[str, Callable[[ir.Operation, Divisors], Known]] = {
     "ragged.assume": _assume,
     "ragged.split": _split,
     "ragged.merge": _merge,

@@ -13,7 +13,6 @@ import random
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
@@ -42,7 +41,7 @@ class LayoutFlow:
         self._given: set[ir.Value] = set()
         self._visited: set[ir.Operation] = set()
         self._final = False
-        self._work: deque[Any] = deque()
+        self._work: deque[ir.Value] = deque()
         self._functions: dict[str, ir.Operation] = {}
         self._calls: dict[str, list[ir.Operation]] = {}
         self._returns: dict[str, list[ir.Operation]] = {}
@@ -270,7 +269,7 @@ def _yield(op: ir.Operation) -> list[list[ir.Value]]:
     return _CONTROL[parent.name](parent) if parent.name in _CONTROL else []
 
 
-_CONTROL: dict[str, Callable[[Any], list[list[Any]]]] = {
+_CONTROL: dict[str, Callable[[ir.Operation], list[list[ir.Value]]]] = {
     "scf.if": _if,
     "scf.for": _for,
     "scf.while": _while,

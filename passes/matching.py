@@ -9,7 +9,6 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import reduce
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.errors import LayoutError
@@ -19,7 +18,7 @@ from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import int_attr
 from ragged_dialect.types import compatible, shape_of
 
-_SHAPES: ContextVar[dict[Any, RaggedShape] | None] = ContextVar("shapes", default=None)
+_SHAPES: ContextVar[dict[ir.Type, RaggedShape] | None] = ContextVar("shapes", default=None)
 """Shapes by type while patterns run; not longer, because a type keeps its context alive."""
 
 _MOST_SUMMANDS = 16

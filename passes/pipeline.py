@@ -87,7 +87,7 @@ class Stage:
         return True
 
 
-def _manager(manager: Any, verify: bool) -> Any:
+def _manager(manager: passmanager.PassManager, verify: bool) -> passmanager.PassManager:
     manager.enable_verifier(verify)
     return manager
 

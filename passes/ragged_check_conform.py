@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.checks import CHECKED
@@ -140,7 +140,7 @@ class _Prover:
         return False
 
 
-_DECIDE: dict[str, Callable[[_Prover, Any], bool]] = {
+_DECIDE: dict[str, Callable[[_Prover, ir.Operation], bool]] = {
     "ragged.assert_conform": _Prover.conform,
     "ragged.assert_valid": _Prover.valid,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
@@ -221,7 +221,7 @@ def _like_of(op: ir.Operation, nest: Nest, sources: dict[ir.Value, ir.Value]) ->
 def _empty_like(like: ir.Value, type_: ir.RankedTensorType) -> ir.Value:
     """`ragged.empty` of a type, with the structure and the dense extents of `like`."""
     layout = shape_of(type_).layout
-    extents: list[Any] = []
+    extents: list[ir.Value] = []
     for dim, size in enumerate(type_.shape):
         if layout.is_plain(dim) and size == DYNAMIC:
             at = arith.ConstantOp(ir.IndexType.get(), ir.IntegerAttr.get(ir.IndexType.get(), dim)).result

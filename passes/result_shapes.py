@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.layout import Layout
@@ -12,7 +11,7 @@ from ragged_dialect.passes.matching import dim_of, shape
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import int_attr
 
-Rule = Callable[[Any, list[Any]], RaggedShape]
+Rule = Callable[[ir.Operation, list[ir.Value]], RaggedShape]
 """From an op and operands in the place of its own to the shape of the result; LayoutError where
 the op refuses them."""
 

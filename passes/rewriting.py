@@ -9,14 +9,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.layout import Layout
 from ragged_dialect.passes.matching import shapes_kept
 from ragged_dialect.types import is_ragged, layout_of
 
-Pattern = Callable[[Any, "Rewriter"], bool]
+Pattern = Callable[[ir.Operation, "Rewriter"], bool]
 Patterns = Mapping[str, Sequence[Pattern]]
 
 
@@ -56,7 +55,7 @@ class Rewriter:
             self.touched.append(owner.operation)
         return True
 
-    def set_operands(self, op: ir.Operation, values: Sequence[Any]) -> bool:
+    def set_operands(self, op: ir.Operation, values: Sequence[ir.Value]) -> bool:
         """Let `op` read other values of the types of its first operands. Returns True."""
         operands = op.operands
         for number, value in enumerate(values):

@@ -7,11 +7,12 @@ the tiles reach anything else (a return, a call, another structure op) the split
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS
 from ragged_dialect.layout import RAGGED
@@ -153,7 +154,7 @@ def _expand_shape(op: ir.Operation) -> ir.Value:
     return tensor.ExpandShapeOp(result, x, groups, dynamic, static).result
 
 
-def _extent(x: ir.Value, result_dim: int, op: ir.Operation) -> Any:
+def _extent(x: ir.Value, result_dim: int, op: ir.Operation) -> ir.Value:
     """The extent of a dynamic dim of the expanded tensor; of a ragged one its longest length."""
     dim = dim_of(op)
     source = result_dim if result_dim <= dim else result_dim - 1
@@ -163,7 +164,7 @@ def _extent(x: ir.Value, result_dim: int, op: ir.Operation) -> Any:
     return arith.DivUIOp(extent, _index(factor_of(op))).result if result_dim == dim else extent
 
 
-def _index(value: int) -> Any:
+def _index(value: int) -> ir.Value:
     return arith.ConstantOp(ir.IndexType.get(), value).result
 
 
@@ -180,6 +181,6 @@ def _empty(op: ir.Operation, dim: int) -> ir.Value:
     return builders.empty(likes, type_, sources, extents)
 
 
-def _sizes(op: ir.Operation, extents: list[Any]) -> list[int]:
+def _sizes(op: ir.Operation, extents: Sequence[ir.Value]) -> list[Mixed]:
     rest = iter(extents)
     return [next(rest) if e is None else e for e in shape(op.results[0]).shape]

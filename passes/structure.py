@@ -4,7 +4,6 @@ there to the vector that made a level."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.layout import RAGGED
@@ -127,7 +126,7 @@ def _above_split(op: ir.Operation, level: int) -> int | None:
     return level if level <= dim else level - 1
 
 
-_LEVEL_ABOVE: dict[str, Callable[[Any, int], int | None]] = {
+_LEVEL_ABOVE: dict[str, Callable[[ir.Operation, int], int | None]] = {
     "ragged.partition": _above_partition,
     "ragged.merge": _above_merge,
     "ragged.split": _above_split,

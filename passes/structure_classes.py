@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import enclosing
@@ -15,7 +15,7 @@ from ragged_dialect.types import is_ragged, is_tensor, shape_of
 VIEWS = frozenset({"ragged.annotate", "ragged.assume", "ragged.guard", "tensor.cast"})
 """Ops whose result has the structure of their operand."""
 
-Dim = tuple[Any, int]
+Dim: TypeAlias = "tuple[ir.Value, int]"
 """A value and one of its dims."""
 
 

@@ -8,7 +8,7 @@ vector, a function argument, or an op nothing is known of.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.build import Mixed
@@ -328,7 +328,7 @@ def _is_guard(value: ir.Value) -> bool:
     return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "ragged.guard"
 
 
-def _like(value: ir.Value) -> Any | None:
+def _like(value: ir.Value) -> ir.Value | None:
     """The like of a `ragged.empty` that takes all levels from it."""
     if isinstance(value.owner, ir.Block):
         return None

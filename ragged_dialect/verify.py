@@ -221,7 +221,7 @@ def _error_of(rule: Callable[[Any], Any], op: ir.Operation | ir.Attribute) -> st
     return None
 
 
-def _refusal(op: Any, name: str) -> str:
+def _refusal(op: ir.Operation, name: str) -> str:
     type_ = next(v.type for v in _values(op) if is_ragged(v.type))
     instead = _INSTEAD.get(name) or _INSTEAD_OF_DIALECT.get(name.split(".", 1)[0])
     hint = f" (use {instead})" if instead else ""

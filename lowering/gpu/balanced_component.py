@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
@@ -19,7 +18,7 @@ from ragged_dialect.lowering.gpu.combiner import Combiner, combiner_of
 from ragged_dialect.lowering.gpu.component_rows import Components
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 
-Known = dict[Any, Any]
+Known = dict[ir.Value, ir.Value]
 """Values of a body and what stands for them elsewhere."""
 
 

@@ -49,7 +49,8 @@ def match_maps(forall: ir.Operation) -> MappedComponents | None:
     found = tuple(m for m in maps if m is not None)
     if len(found) < len(maps) or len({matcher.difference for matcher in matchers}) > 1:
         return None
-    return MappedComponents(forall, matchers[0].difference, found)
+    difference = matchers[0].difference
+    return None if difference is None else MappedComponents(forall, difference, found)
 
 
 def _map_of(matcher: RowMatcher, written: set[ir.Value]) -> RowMap | None:

@@ -6,9 +6,9 @@ between these, so that long, short and empty components cost what their rows cos
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
-from functools import reduce
-from typing import Any
+from functools import partial, reduce
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow
@@ -123,7 +123,7 @@ class _MapKernel:
         """The rows of a thread, from `first` on, up to `last`, whose components are from `low` to `high`."""
         groups, loop = self.lanes.groups, self.lanes.loop
 
-        def batch(row: ir.Value, _: list[Any]) -> list[Any]:
+        def batch(row: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
             rows = [build.value(build.add(row, k * groups)) for k in range(self.unroll)]
             inside = [None, *(build.at_most(row, last) for row in rows[1:])]
             # Past the last row it is read again: all is loaded before anything is stored.
@@ -146,12 +146,12 @@ class _MapKernel:
             loaded = [_loads(payload, point) for payload, point in zip(payloads, points, strict=True)]
             found = [p.values(point, x) for p, point, x in zip(payloads, points, loaded, strict=True)]
             for payload, point, values, condition in zip(payloads, points, found, inside, strict=True):
+                guarded([] if condition is None else [condition], partial(_store, payload, point, values))
 
-                def store(payload: Payload = payload, point: Point = point, values: list[Any] = values) -> None:
-                    for out, made in enumerate(payload.generic.yielded):
-                        payload.store(out, point, [value(made) for value in values])
 
-                guarded([] if condition is None else [condition], store)
+def _store(payload: Payload, point: Point, values: list[Callable[[ir.Value], ir.Value]]) -> None:
+    for out, made in enumerate(payload.generic.yielded):
+        payload.store(out, point, [value(made) for value in values])
 
 
 def _loads(payload: Payload, point: Point) -> list[list[ir.Value] | None]:

@@ -46,6 +46,7 @@ def match_components(forall: ir.Operation) -> ReducedComponents | None:
     if not reductions or len(reductions) < len(matched) or len({matcher.difference for matcher in matchers}) > 1:
         return None
     reductions = with_followers(reductions, [g.op for g in generics if g not in reducing], written, body)
-    if reductions is None:
+    difference = matchers[0].difference
+    if reductions is None or difference is None:
         return None
-    return ReducedComponents(forall, matchers[0].difference, tuple(reductions))
+    return ReducedComponents(forall, difference, tuple(reductions))

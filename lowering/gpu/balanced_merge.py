@@ -33,7 +33,8 @@ class MergedItems:
 
     def row(self, item: ir.Value, component: ir.Value) -> ir.Value:
         """The first row from an item on, given how many components end before it."""
-        return build.minimum(arith.addi(self.base, arith.subi(item, component)), self.rows_end)
+        row: ir.Value = arith.addi(self.base, arith.subi(item, component))
+        return build.minimum(row, self.rows_end)
 
     def ended(self, items: list[ir.Value], low: ir.Value, high: ir.Value) -> list[ir.Value]:
         """How many components end before each item, known to be from `low` to `high`."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow
@@ -20,10 +19,10 @@ from ragged_dialect.lowering.gpu.thread_loops import with_index
 _MIXED = 4
 """Rows that are read at once where components end: the code has each of them."""
 
-State = list[Any]
+State = list[ir.Value]
 """Values that a loop carries."""
 
-Elements = dict[int, list[Any]]
+Elements = dict[int, list[ir.Value]]
 """What is read at a row, by operand."""
 
 
@@ -164,7 +163,7 @@ class RowWalk:
         row, *state = state
         if self.lanes.rows == 1:
             stop = build.minimum(build.add(row, self.mixed), piece.last_row)
-            last = arith.subi(stop, build.value(1))
+            last: ir.Value = arith.subi(stop, build.value(1))
             elements = self._load([row, *(build.minimum(build.add(row, k), last) for k in range(1, self.mixed))], True)
             state = self._row(row, elements[0], state, neutral)
             return [stop, *self._each(row, row, stop, elements, 1, state, neutral)]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.ir import build, flow
 from ragged_dialect.lowering.gpu.shuffle import WARP
 from ragged_dialect.lowering.gpu.thread_loops import below
 
-Ends = Callable[[Any], Any]
+Ends = Callable[[ir.Value], ir.Value]
 """The place where a component ends; it never decreases from one component to the next."""
 
 
@@ -33,7 +32,7 @@ def ended(end: Ends, places: list[ir.Value], low: ir.Value, high: ir.Value) -> l
 def ended_by_warp(end: Ends, count: ir.Value, places: list[ir.Value], lane: ir.Value) -> list[ir.Value]:
     """How many of `count` components end before each place, for places that are the same in a whole warp:
     its lanes look at 32 components at a time."""
-    last = arith.subi(count, build.value(1))
+    last: ir.Value = arith.subi(count, build.value(1))
 
     def narrow(state: list[ir.Value]) -> list[ir.Value]:
         size, *lows = state
@@ -41,7 +40,7 @@ def ended_by_warp(end: Ends, count: ir.Value, places: list[ir.Value], lane: ir.V
         at = arith.subi(arith.muli(arith.addi(lane, build.value(1)), step), build.value(1))
         found: list[ir.Value] = []
         for low, place in zip(lows, places, strict=True):
-            component = arith.addi(low, at)
+            component: ir.Value = arith.addi(low, at)
             before = build.less(end(build.minimum(component, last)), place)
             lanes = _votes(arith.andi(before, below(component, count)))
             found.append(arith.addi(low, arith.muli(lanes, step)))

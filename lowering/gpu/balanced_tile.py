@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.ir import build, flow
@@ -26,7 +25,7 @@ class Place:
 
     tile: ir.Value
     thread: ir.Value
-    number: ir.Value
+    number: Mixed
     group: ir.Value
     first: ir.Value
     size: ir.Value
@@ -49,7 +48,7 @@ class Tile:
     items: MergedItems
     exchange: Exchange
     place: Place
-    conditions: list[Any]
+    conditions: list[ir.Value]
 
     def emit(self, starts: ir.Value, carries: list[ir.Value]) -> None:
         """Emit the work: finish every component that ends here, without what earlier tiles have of it;
@@ -69,7 +68,8 @@ class Tile:
 
     def _guarded_walk(self, piece: Piece) -> State:
         def walk() -> State:
-            place = build.minimum(piece.component, arith.subi(self.items.count, build.value(1)))
+            last: ir.Value = arith.subi(self.items.count, build.value(1))
+            place = build.minimum(piece.component, last)
             return self.walk.walk(piece, self.items.code.high(place))
 
         neutral = self.walk.neutral()

@@ -4,10 +4,10 @@ shared memory across warps. The order is fixed, so results do not depend on timi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import definer
 from ragged_dialect.lowering.gpu.barriers import Access, Barriers
 from ragged_dialect.lowering.gpu.kernel import Kernel
@@ -16,7 +16,7 @@ from ragged_dialect.lowering.gpu.shuffle import WARP, shuffle_xor
 from ragged_dialect.lowering.gpu.slots import WIDE, Slots, keep, load
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 
-Apply = Callable[[Any, Any], Any]
+Apply = Callable[[ir.Value, ir.Value], ir.Value]
 Group = tuple[int, int]
 """Distance and number of the threads that hold parts of one result."""
 
@@ -73,7 +73,7 @@ class Exchange:
         """Each value with those in the slots of the other threads of its groups. Threads other than the
         first of a group read parts too, of no use to them, inside the buffer."""
 
-        def step(offset: int, values: list[ir.Value]) -> list[ir.Value]:
+        def step(offset: Mixed, values: list[ir.Value]) -> list[ir.Value]:
             at = arith.remui(arith.addi(self.thread, build.value(offset)), build.value(self.kernel.threads))
             return [f(v, load(slot, at, v.type)) for v, f, slot in zip(values, apply, slots, strict=True)]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
@@ -77,7 +76,7 @@ def neutral_constant(type_: ir.Type, neutral: float | str) -> ir.Value:
 
 
 def fold_values(
-    owners: list[Combiner], lanes: int, values: list[Callable[[Any], Any]], carried: list[ir.Value]
+    owners: list[Combiner], lanes: int, values: list[Callable[[ir.Value], ir.Value]], carried: list[ir.Value]
 ) -> list[ir.Value]:
     """Fold points into accumulators, as a tree where that is allowed. `values` are those of `Payload.at`,
     `lanes` to a point; the accumulators of a combiner are its lanes, and `owners` has the combiner of
@@ -153,10 +152,10 @@ def _only_yielded(combiner: Combiner) -> bool:
     return len(list(combiner.result.uses)) == 1
 
 
-def folds(name: str) -> tuple[Callable[[Any, Any], Any], float | str]:
+def folds(name: str) -> tuple[Callable[[ir.Value, ir.Value], ir.Value], float | str]:
     """What combines two indices, and the neutral element, of an `flow.FOLD`; a search is the smallest unsigned
     index."""
-    known: dict[str, tuple[Callable[[Any, Any], Any], float | str]] = {
+    known: dict[str, tuple[Callable[[ir.Value, ir.Value], ir.Value], float | str]] = {
         "search": (arith.minui, "ones"),
         "addi": (arith.addi, 0),
         "add_unsigned": (build.add_unsigned, 0),

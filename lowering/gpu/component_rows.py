@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.build import Mixed
@@ -21,7 +20,7 @@ class Components:
     from the offsets at the component's number and the next one."""
 
     forall: ir.Operation
-    difference: Any
+    difference: ir.Operation
 
     @property
     def low(self) -> ir.Value:
@@ -34,7 +33,7 @@ class Components:
         return self.difference.operands[0]
 
     @property
-    def offsets(self) -> Any:
+    def offsets(self) -> ir.Value:
         """The vector outside that has them."""
         found = _loaded(self.low)
         assert found is not None
@@ -88,7 +87,7 @@ class RowMatcher:
         op = defining_op(size) if isinstance(size, ir.Value) else None
         if op is None or op.name != "arith.subi" or op.operands[1] != start:
             return False
-        if self.difference is None and self._are_offsets(start, op.operands[0]):
+        if self.difference is None and isinstance(start, ir.Value) and self._are_offsets(start, op.operands[0]):
             self.difference = op
         return self.difference is not None and self.difference == op
 
@@ -113,7 +112,8 @@ class RowMatcher:
         sizes = starts_and_sizes(op)[1]
         if len(sizes) != len(op.result.type.shape):
             return None
-        return sizes[dim] if is_outside(sizes[dim], self.body.owner) else None
+        size = sizes[dim]
+        return size if isinstance(size, ir.Value) and is_outside(size, self.body.owner) else None
 
 
 def _loaded(x: ir.Value) -> tuple[ir.Value, ir.Value] | None:

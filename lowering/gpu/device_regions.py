@@ -8,7 +8,6 @@ one iteration. Scalars that later code needs are stored in slots, buffers of one
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.ir import build, flow
@@ -44,7 +43,7 @@ class Regions:
 
     def _wrap(self, block: ir.Block) -> None:
         """Wrap the device code of a host block and of the host regions in it."""
-        run: list[Any] = []
+        run: list[ir.Operation] = []
         for op in list(block.operations):
             op = op.operation
             if self._starts_new_run(run, op):
@@ -221,7 +220,7 @@ def _used_outside(value: ir.Value, ops: list[ir.Operation]) -> bool:
     return any(not inside(use.owner.operation) for use in value.uses)
 
 
-def _walk_any(op: ir.Operation, wanted: Callable[[Any], bool]) -> bool:
+def _walk_any(op: ir.Operation, wanted: Callable[[ir.Operation], bool]) -> bool:
     return any(wanted(inner) for inner in ops_in(op))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import flow
 from ragged_dialect.lowering.buffers import is_buffer, root
@@ -73,7 +71,7 @@ class Distributor:
             return
         loop, *rest = reductions
 
-        def body(i: ir.Value, _: list[Any]) -> list[Any]:
+        def body(i: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
             inner = list(point)
             inner[loop] = i
             self._serially(generic, payload, inner, rest, stored)

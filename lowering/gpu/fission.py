@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ragged_dialect._mlir import ir
 
 _EFFECTS = ("memref.alloc", "memref.store", "memref.copy")
 
 
-def fission(forall: ir.Operation, fits: Callable[[Any], bool]) -> list[ir.Operation] | None:
+def fission(forall: ir.Operation, fits: Callable[[ir.Operation], bool]) -> list[ir.Operation] | None:
     """Replace a forall by several in its place, each with some of its `linalg.generic` ops, in their order:
     every one as many as `fits` allows. None, and nothing changes, when there are none that all fit."""
     body = [op.operation for op in forall.regions[0].blocks[0].operations][:-1]
@@ -30,7 +29,9 @@ def fission(forall: ir.Operation, fits: Callable[[Any], bool]) -> list[ir.Operat
     return parts
 
 
-def _longest(forall: ir.Operation, generics: list[int], fits: Callable[[Any], bool]) -> tuple[ir.Operation | None, int]:
+def _longest(
+    forall: ir.Operation, generics: list[int], fits: Callable[[ir.Operation], bool]
+) -> tuple[ir.Operation | None, int]:
     """A forall before this one with the first of some generics, as many as fit, and how many; None when
     even the first one does not."""
     for taken in range(len(generics), 0, -1):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, scf
 from ragged_dialect.ir import build
@@ -120,7 +119,7 @@ def tile(run: list[Cut], elements: int) -> ir.Operation:
     return forall
 
 
-def place(run: list[Cut], low: Mixed, rows: int, extent: Mixed, given: dict[int, Any] | None = None) -> None:
+def place(run: list[Cut], low: Mixed, rows: int, extent: Mixed, given: dict[int, ir.Value] | None = None) -> None:
     """Copies of the ops on the tile of `rows` iterations from `low`, at the insertion point; operands
     that are `given` by number stand for parts of the ops' own. Tiles that are whole have static
     extents, which the widest accesses and batches of rows need."""
@@ -137,7 +136,7 @@ def place(run: list[Cut], low: Mixed, rows: int, extent: Mixed, given: dict[int,
         _place(run, low, build.minimum(rows, build.sub(extent, low)), given)
 
 
-def _place(run: list[Cut], low: Mixed, size: Mixed, given: dict[int, Any] | None) -> None:
+def _place(run: list[Cut], low: Mixed, size: Mixed, given: dict[int, ir.Value] | None) -> None:
     views: dict[tuple[ir.Value, int], ir.Value] = {}
     given = given or {}
     for cut in run:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import CompileError
 from ragged_dialect.lowering.gpu.host_writer import Emitter, Finish, HostWriter
@@ -36,7 +34,7 @@ def _if(w: HostWriter, op: ir.Operation) -> None:
             w.block(_block(op, 1), _assign_to(results))
 
 
-def _carry(w: HostWriter, op: ir.Operation, inputs: list[Any]) -> list[str]:
+def _carry(w: HostWriter, op: ir.Operation, inputs: list[ir.Value]) -> list[str]:
     """Variables of a loop: they start as the inputs, and are the results after it."""
     variables = [w.define(result) for result in op.results]
     w.assign_all(variables, w.names(inputs))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import CompileError
 
-Emitter = Callable[["HostWriter", Any], None]
-Finish = Callable[["HostWriter", Any], None]
+Emitter = Callable[["HostWriter", ir.Operation], None]
+Finish = Callable[["HostWriter", ir.Operation], None]
 
 INTEGERS = ("i1", "i8", "i16", "i32", "i64", "index")
 FLOATS = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
@@ -82,7 +81,7 @@ class HostWriter:
         self._read.add(text)
         return text
 
-    def names(self, values: Sequence[Any]) -> list[str]:
+    def names(self, values: Sequence[ir.Value]) -> list[str]:
         """`name` of each."""
         return [self.name(value) for value in values]
 

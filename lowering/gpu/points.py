@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.ir import build
@@ -30,11 +29,11 @@ class Payload:
         self.vector = vector
         self.skipped = set(skipped)
 
-    def at(self, points: list[Point], stored: list[int]) -> list[Callable[[Any], Any]]:
+    def at(self, points: list[Point], stored: list[int]) -> list[Callable[[ir.Value], ir.Value]]:
         """Run at some points, storing the outs `stored`; for every point and lane, in order, a function
         from a value of the payload to its value there."""
         loaded = [self._loads(point, stored) for point in points]
-        found: list[Callable[[Any], Any]] = []
+        found: list[Callable[[ir.Value], ir.Value]] = []
         for point, operands in zip(points, loaded, strict=True):
             found += self.values(point, operands)
         width = len(found) // len(points)
@@ -44,7 +43,7 @@ class Payload:
                 self.store(out, point, [value(self.generic.yielded[out]) for value in lanes])
         return found
 
-    def values(self, point: Point, operands: list[list[ir.Value] | None]) -> list[Callable[[Any], Any]]:
+    def values(self, point: Point, operands: list[list[ir.Value] | None]) -> list[Callable[[ir.Value], ir.Value]]:
         """As `at` for one point, given what `load` gave for the operands; nothing is stored."""
         return [
             self._evaluate(at, [x if x is None else x[lane % len(x)] for x in operands])
@@ -103,7 +102,7 @@ class Payload:
     def _indices(self, k: int, point: Point) -> list[ir.Value]:
         return [build.value(affine_value(e, point)) for e in self.generic.maps[k].results]
 
-    def _evaluate(self, point: Point, values: list[ir.Value | None]) -> Callable[[Any], Any]:
+    def _evaluate(self, point: Point, values: list[ir.Value | None]) -> Callable[[ir.Value], ir.Value]:
         known: ValueMap = {a: v for a, v in zip(self.generic.block.arguments, values, strict=True) if v is not None}
         for op in self.generic.payload:
             if op not in self.skipped:

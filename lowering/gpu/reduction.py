@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import gcd
-from typing import Any
 
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.gpu.barriers import Access, Barriers
 from ragged_dialect.lowering.gpu.combine import Exchange
 from ragged_dialect.lowering.gpu.combiner import Combiner, fold_values, sums_of
@@ -79,7 +79,7 @@ class Reduction:
             self._nest(rest, with_index(point, loop, loops.at[loop]), conditions + more)
         elif not self.groups:
 
-            def alone(i: ir.Value, _: list[Any]) -> list[Any]:
+            def alone(i: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
                 self._nest(rest, with_index(point, loop, i), conditions)
                 return []
 
@@ -87,7 +87,7 @@ class Reduction:
         else:
             self._uniform(loop, count, rest, point, conditions)
 
-    def _uniform(self, loop: int, count: int, rest: list[int], point: Point, conditions: list[Any]) -> None:
+    def _uniform(self, loop: int, count: int, rest: list[int], point: Point, conditions: list[ir.Value]) -> None:
         """A loop that all threads run equally often, because they combine inside."""
         batch = self._batch(loop, count, rest)
         if batch > 1:
@@ -95,7 +95,7 @@ class Reduction:
             return
         self.looped = True
 
-        def body(base: ir.Value, _: list[Any]) -> list[Any]:
+        def body(base: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
             i = build.add(base, self.loops.at[loop])
             self._nest(rest, with_index(point, loop, i), [*conditions, below(build.value(i), self.loops.extents[loop])])
             if self.across_warps:
@@ -112,8 +112,8 @@ class Reduction:
             return 1
         return gcd(extent // count, self.unroll)
 
-    def _in_batches(self, loop: int, count: int, batch: int, point: Point, conditions: list[Any]) -> None:
-        def body(base: int, _: list[Any]) -> list[Any]:
+    def _in_batches(self, loop: int, count: int, batch: int, point: Point, conditions: list[ir.Value]) -> None:
+        def body(base: Mixed, _: list[ir.Value]) -> list[ir.Value]:
             first = build.add(base, self.loops.at[loop])
             self._points([with_index(point, loop, build.add(first, k * count)) for k in range(batch)], conditions)
             return []
@@ -168,7 +168,7 @@ class Reduction:
         if not rest:
             return self.loops.batched(loop, self.unroll, point, carried, self._accumulate, sums_of(owners))
 
-        def body(i: ir.Value, carried: list[Any]) -> list[Any]:
+        def body(i: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
             neutral = [c.identity() for c in owners]
             parts = self._reduce(rest, with_index(point, loop, i), neutral)
             return [c.apply(part, total) for c, part, total in zip(owners, parts, carried, strict=True)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir, scf
 from ragged_dialect.ir import build, flow
@@ -54,7 +54,7 @@ class RunningSum:
         known: ValueMap = {self.loop.regions[0].blocks[0].arguments[0]: i, self.addition.results[0]: total}
         self._copy(known, lambda op: op != self.addition)
 
-    def _copy(self, known: dict[ir.Value, ir.Value], wanted: Any) -> None:
+    def _copy(self, known: dict[ir.Value, ir.Value], wanted: Callable[[ir.Operation], bool]) -> None:
         for op in list(self.loop.regions[0].blocks[0].operations)[:-1]:
             op = op.operation
             if wanted(op):

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu import balanced, general, segment
@@ -31,7 +30,7 @@ GENERAL, SERIALLY, BALANCED, SEGMENT = "general", "serial", "balanced", "segment
 class Schedule:
     """`fits` says whether a forall is of the kind; `build` replaces it by a kernel and its launch."""
 
-    fits: Callable[[Any], bool]
+    fits: Callable[[ir.Operation], bool]
     build: Callable[..., None]
 
 

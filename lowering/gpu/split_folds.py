@@ -60,10 +60,12 @@ def _tiles(loop: ir.Operation, forall: ir.Operation, written: set[ir.Value]) -> 
         return None
     with ir.InsertionPoint(forall), loop.location:
         indices = [(load, dim, x) for load in loads for dim, x in enumerate(list(load.operands)[1:])]
-        highest = [(load, dim, _highest(x, loop, forall)) for load, dim, x in indices]
-        if any(most is None for _, _, most in highest):
+        highest = [_highest(x, loop, forall) for _, _, x in indices]
+        known = [most for most in highest if most is not None]
+        if len(known) < len(highest):
             return None
-        extents = [(most, extent(on_host(load.operands[0], forall), dim)) for load, dim, most in highest]
+        buffers = [build.value(on_host(load.operands[0], forall)) for load, _, _ in indices]
+        extents = [(most, extent(x, dim)) for most, x, (_, dim, _) in zip(known, buffers, indices, strict=True)]
         bounds = [build.less(most, size) for most, size in extents]
     return VectorTiles.of(loop, forall, bounds)
 
@@ -83,8 +85,8 @@ def _highest(x: ir.Value, loop: ir.Operation, forall: ir.Operation) -> Mixed | N
     sum_ = made_by(x, "arith.addi")
     if sum_ is None:
         return None
-    parts = [_highest(part, loop, forall) for part in sum_.operands]
-    return None if any(part is None for part in parts) else build.add(*parts)
+    a, b = (_highest(part, loop, forall) for part in sum_.operands)
+    return None if a is None or b is None else build.add(a, b)
 
 
 def _part(

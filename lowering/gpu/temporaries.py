@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir import build
@@ -35,7 +34,9 @@ class Temporaries:
     """Places the allocations of a body. `host_value(value)` is the host's value of a scalar that the
     body captures, or None."""
 
-    def __init__(self, kernel: Kernel, launch: ir.Operation, grid: Mixed, host_value: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, kernel: Kernel, launch: ir.Operation, grid: Mixed, host_value: Callable[[ir.Value], Mixed | None]
+    ) -> None:
         self.kernel = kernel
         self.launch = launch
         self.grid = grid
@@ -109,7 +110,7 @@ def mixed_sizes(alloc: ir.Operation) -> list[Mixed]:
     return [next(dynamic) if s == DYNAMIC else s for s in alloc.results[0].type.shape]
 
 
-def _written_slices_of(body: ir.Block, size: ir.Value) -> Iterator[tuple[ir.Value, tuple[ir.Value, int]]]:
+def _written_slices_of(body: ir.Block, size: ir.Value) -> Iterator[tuple[Mixed, tuple[ir.Value, int]]]:
     """Slices of results with an axis of a size: start, (sliced buffer, axis)."""
     for op in (inner for op in body.operations for inner in find_ops(op, "memref.subview")):
         if not _is_written(op.results[0]):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir, scf
 from ragged_dialect.ir import build, flow
@@ -19,7 +18,7 @@ def below(a: ir.Value, b: Mixed) -> ir.Value:
     return build.below(a, b)
 
 
-def is_zero(a: ir.Value) -> ir.Value:
+def is_zero(a: Mixed) -> ir.Value:
     """Whether an index is 0."""
     return build.equal(a, 0)
 
@@ -103,14 +102,14 @@ class ThreadLoops:
             self.batched(loop, unroll, point, [], lambda points, _: self._run(leaf, points))
         else:
 
-            def body(i: ir.Value, _: list[Any]) -> list[Any]:
+            def body(i: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
                 self._nest(rest, with_index(point, loop, i), leaf, unroll)
                 return []
 
             flow.strided(self.at[loop], self.step(loop), self.extents[loop], [], body)
 
     @staticmethod
-    def _run(leaf: Callable[[list[Point]], None], points: list[Point]) -> list[Any]:
+    def _run(leaf: Callable[[list[Point]], None], points: list[Point]) -> list[ir.Value]:
         leaf(points)
         return []
 
@@ -124,7 +123,7 @@ class ThreadLoops:
         unroll: int,
         point: Point,
         inits: list[ir.Value],
-        body: Callable[[list[Point], list[Any]], list[Any]],
+        body: Callable[[list[Point], list[ir.Value]], list[ir.Value]],
         sums: Sequence[int] = (),
     ) -> list[ir.Value]:
         """Run a loop with `unroll` points at once, then one by one what is left; `sums` are those of `summed`."""

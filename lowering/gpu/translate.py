@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.errors import CompileError
 from ragged_dialect.lowering.gpu.device_modules import gpu_modules
@@ -71,12 +69,12 @@ def narrow_names(module: ir.Module) -> set[str]:
     return {_name(kernel) for kernel in _kernels(module) if WIDE not in kernel.attributes}
 
 
-def _kernels(module: ir.Module) -> list[Any]:
+def _kernels(module: ir.Module) -> list[ir.Operation]:
     found = [op.operation for inner in gpu_modules(module.operation) for op in inner.regions[0].blocks[0].operations]
     return [op for op in found if op.name == "gpu.func"]
 
 
-def _name(kernel: Any) -> str:
+def _name(kernel: ir.Operation) -> str:
     return kernel.attributes["sym_name"].value
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow
@@ -67,7 +66,7 @@ class VectorTiles:
         """A vector of an i64 per tile, and some more."""
         return allocate([build.add(self.count, more)], build.i64())
 
-    def choose(self, tiled: Callable[[], Any], whole: Callable[[], Any], type_: ir.Type) -> ir.Value:
+    def choose(self, tiled: Callable[[], ir.Value], whole: Callable[[], ir.Value], type_: ir.Type) -> ir.Value:
         """One value where the loop is done in tiles, another elsewhere."""
         used = build.more(self.count, 0)
         return flow.choose(used, lambda: [tiled()], lambda: [whole()], [type_])[0]
@@ -124,7 +123,7 @@ def _conditions(loop: ir.Operation, forall: ir.Operation) -> list[ir.Value]:
     inner, outer = loop, enclosing(loop)
     while outer != forall:
         if outer.name == "scf.if" and is_known(outer.operands[0], forall):
-            condition = on_host(outer.operands[0], forall)
+            condition = build.value(on_host(outer.operands[0], forall))
             runs = inner.block == outer.regions[0].blocks[0]
             found.append(condition if runs else arith.xori(condition, build.constant(condition.type, -1)))
         inner, outer = outer, enclosing(outer)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir, tensor
@@ -68,7 +67,7 @@ def lower_row_ids(ctx: Lowering, op: ir.Operation) -> None:
     known = _known_total(parts, _level(op))
     size = vectors.last(offsets) if known is None else build.value(known)
 
-    def place(q: Any) -> list[Range]:
+    def place(q: ir.Value) -> list[Range]:
         start = shapes.load(offsets, q)
         return [(start, build.sub(shapes.load(offsets, build.add(q, 1)), start))]
 
@@ -77,7 +76,7 @@ def lower_row_ids(ctx: Lowering, op: ir.Operation) -> None:
     _replace(op, fill_runs(ctx, count, ids, place, lambda q, run: shapes.fill(build.to_i64(q), run)))
 
 
-def _element_counts(parts: Parts, dim: int) -> Any:
+def _element_counts(parts: Parts, dim: int) -> ir.Value:
     """Lengths of a ragged level in elements, by logical component."""
     axis, at = parts.layout.locate(dim)
     if "w" not in parts.layout.axes[axis][:at]:

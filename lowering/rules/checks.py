@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build, shapes
@@ -45,7 +43,7 @@ def _split(parts: Parts, dim: int) -> bool:
     return parts.layout.is_split_outer(dim)
 
 
-def _aligned(a: Parts, b: Parts, x: int, y: int, pairs: list[tuple[int, int]]) -> Any:
+def _aligned(a: Parts, b: Parts, x: int, y: int, pairs: list[tuple[int, int]]) -> ir.Value:
     """Lengths of level y of b in the order of a's index tuples; b may lack some of a's levels."""
     axis, at = b.layout.locate(y)
     above = list(b.layout.dims(axis))[:at]

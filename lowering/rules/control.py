@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import clone
@@ -127,7 +126,7 @@ def lower_expanded(ctx: Lowering, op: ir.Operation, process: Process) -> None:
     ctx.erase_later(op)
 
 
-RULES: dict[str, Callable[[Lowering, Any, Process], None]] = {
+RULES: dict[str, Callable[[Lowering, ir.Operation, Process], None]] = {
     "func.func": lower_func,
     "func.return": lower_terminator,
     "scf.yield": lower_terminator,

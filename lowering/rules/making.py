@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow, shapes
@@ -34,7 +33,7 @@ def lower_empty(ctx: Lowering, op: ir.Operation) -> None:
     ctx.bind(op.results[0], made)
 
 
-def dense_parts(ctx: Lowering, values: Any) -> Parts:
+def dense_parts(ctx: Lowering, values: ir.Value) -> Parts:
     """A dense tensor as parts."""
     return Parts(ctx, shape_of(values.type), values, {}, {})
 
@@ -58,7 +57,7 @@ def lower_to_padded(ctx: Lowering, op: ir.Operation) -> None:
     ragged = [d for d, c in enumerate(source.layout.letters) if c in RAGGED]
     if not maxima:
         maxima = [vectors.largest(vectors.logical_lengths(source, d)) for d in ragged]
-    limits = dict(zip(ragged, maxima, strict=True))
+    limits: dict[int, Mixed] = dict(zip(ragged, maxima, strict=True))
     sizes = [limits[d] if d in limits else source.extent(d) for d in range(source.shape.rank)]
     init = shapes.empty(sizes, source.element)
     filled = shapes.fill(pad, init)
@@ -72,7 +71,7 @@ def lower_to_padded(ctx: Lowering, op: ir.Operation) -> None:
 
 def _clipped(ctx: Lowering, source: Parts, limits: dict[int, Mixed]) -> Parts:
     """The value with every ragged level a window of at most the limit."""
-    new: dict[tuple[str, int], Any] = {}
+    new: dict[tuple[str, int], ir.Value] = {}
     for dim, limit in limits.items():
         lengths = vectors.element_lengths(source, dim)
         new["starts", dim] = vectors.element_starts(source, dim)
@@ -91,7 +90,9 @@ def lower_from_padded(ctx: Lowering, op: ir.Operation) -> None:
     shape = shape_of(type_)
     source = ctx.parts(dense)
     levels = [d for d, c in enumerate(shape.layout.letters) if c == "r"]
-    made: dict[tuple[str, int], Any] = {("offsets", d): shapes.as_vector(v) for d, v in zip(levels, given, strict=True)}
+    made: dict[tuple[str, int], ir.Value] = {
+        ("offsets", d): shapes.as_vector(v) for d, v in zip(levels, given, strict=True)
+    }
     extents = {d: source.extent(d) for d in range(shape.rank) if shape.has_extent_part(d)}
     sizes: list[Mixed] = []
     for axis, letters in enumerate(shape.layout.axes):
@@ -124,7 +125,7 @@ def lower_reduce_across(ctx: Lowering, op: ir.Operation) -> None:
     outs = [out(), out()] if kind == "sum" and is_float(wide) else [out()]
     kinds = ["parallel" if d in kept else "reduction" for d in range(source.shape.rank)]
 
-    def payload(arguments: list[Any], index: Callable[[int], Any]) -> list[Any]:
+    def payload(arguments: list[ir.Value], index: Callable[[int], ir.Value]) -> list[ir.Value]:
         x = arguments[0] if wide == element else arith.extf(wide, arguments[0])
         return list(add_to_pair(arguments[1], arguments[2], x)) if len(outs) > 1 else [combine(kind, arguments[1], x)]
 
@@ -139,7 +140,7 @@ def lower_reduce_across(ctx: Lowering, op: ir.Operation) -> None:
     ctx.bind(op.results[0], result)
 
 
-def _structured(ctx: Lowering, source: Parts, shape: RaggedShape, kept: list[int], values: Any) -> Parts:
+def _structured(ctx: Lowering, source: Parts, shape: RaggedShape, kept: list[int], values: ir.Value) -> Parts:
     """The result's structure where another axis is still ragged: the vectors of the source."""
     to = {old: new for new, old in enumerate(kept)}
     found = {
@@ -168,7 +169,7 @@ def _print_dims(ctx: Lowering, parts: Parts, call: _Printer, fixed: list[Mixed])
     _, at = parts.layout.locate(dim)
     call("open", [])
 
-    def body(i: ir.Value, _: list[Any]) -> list[Any]:
+    def body(i: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
         with ctx.scope():
             _print_dims(ctx, parts, call, [*fixed, i])
         return []

@@ -3,8 +3,6 @@ combined over all of them first."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.generic import generic, indexing_maps
 from ragged_dialect.ir import build
@@ -47,7 +45,7 @@ def _holds_everywhere(op: ir.Operation, body: ir.Block, condition: ir.Value) -> 
 
 def _needed(body: ir.Block, value: ir.Value) -> list[ir.Operation]:
     """The ops of the body that a value is computed by, in order."""
-    wanted, found = {value}, list[Any]()
+    wanted, found = {value}, list[ir.Operation]()
     for inner in reversed([o.operation for o in body.operations]):
         if any(result in wanted for result in inner.results):
             wanted.update(inner.operands)

@@ -35,7 +35,9 @@ def _check_axis(emit: Emitter, x: ir.Value, shape: RaggedShape, dims: range, ind
             if shape.layout.is_split_outer(dim):
                 size = emit.extent(emit.part("values", x, dim), shape.layout.locate(dim)[0])
         if letter == "t":
-            bound = emit.least(shape.shape[dim], emit.ceil(emit.minus(size, before), factor))
+            tile = shape.shape[dim]
+            assert tile is not None
+            bound = emit.least(tile, emit.ceil(emit.minus(size, before), factor))
         else:
             bound = emit.ceil(size, factor)
         emit.valid("index", dim, index, bound)

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
+from math import prod
 from typing import Any, TypeVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, scf, tensor
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import definer
 from ragged_dialect.iteration import Iteration
-from ragged_dialect.layout import product
 from ragged_dialect.passes.structure_facts import Facts
 from ragged_dialect.tensor_rules import constant_of
 from ragged_dialect.types import shape_of
 
-Extent = Any  # int | ir.Value: the bindings' values have no static type
+Extent = Mixed
 
 T = TypeVar("T")
 
@@ -113,7 +114,7 @@ class Emitter:
         """The stored offsets, starts or lengths of a level of `x`; for values, `dim` is ignored."""
         if kind == "lengths" and shape_of(x.type).layout.stores_lengths(dim):
             return self.lengths(x, dim)
-        build: Callable[[], Any] = {
+        build: Callable[[], ir.Value] = {
             "offsets": lambda: builders.offsets(x, dim),
             "starts": lambda: builders.starts(x, dim),
             "lengths": lambda: builders.lengths(x, dim, stored=True),
@@ -189,7 +190,7 @@ class Emitter:
         """The total of a level."""
         return self.once(("total", level), (x,), lambda: builders.total(x, level))
 
-    def longest(self, x: ir.Value, level: int) -> Any:
+    def longest(self, x: ir.Value, level: int) -> ir.Value:
         """The longest length of a level."""
         return self.once(("max_length", level), (x,), lambda: builders.max_length(x, level))
 
@@ -199,7 +200,7 @@ class Emitter:
         if isinstance(size, int):
             at = self.index(max(size - 1, 0))
             return self.once(("last",), (vector, at), lambda: _entry(vector, at)) if size else 0
-        zero, at = self.index(0), self.minus(size, 1)
+        zero, at = self.index(0), self.index(self.minus(size, 1))
         some = self._compare(arith.CmpIPredicate.sgt, size, zero)
 
         def build() -> ir.Value:
@@ -253,13 +254,17 @@ class Emitter:
 
     def offsets(self, level: int, vector: ir.Value, extent: Extent, count: Extent | None) -> None:
         """Offsets index `extent` positions and delimit `count` components (None: any number)."""
-        known = count is None or (isinstance(count, int) and vector.type.shape[0] == count + 1)
-        self.valid("offsets", level, vector, extent, *(() if known else (count,)))
+        if count is None or (isinstance(count, int) and vector.type.shape[0] == count + 1):
+            self.valid("offsets", level, vector, extent)
+        else:
+            self.valid("offsets", level, vector, extent, count)
 
     def counted(self, kind: str, level: int, vector: ir.Value, *operands: Extent, count: Extent | None) -> None:
         """A kind whose last, optional operand is the number of components."""
-        known = count is None or (isinstance(count, int) and vector.type.shape[0] == count)
-        self.valid(kind, level, vector, *operands, *(() if known else (count,)))
+        if count is None or (isinstance(count, int) and vector.type.shape[0] == count):
+            self.valid(kind, level, vector, *operands)
+        else:
+            self.valid(kind, level, vector, *operands, count)
 
     def conform(self, a: ir.Value, b: ir.Value, pairs: Sequence[tuple[int, int]]) -> None:
         """`ragged.assert_conform`, unless the two have one structure by the way they are made."""
@@ -276,7 +281,7 @@ class Emitter:
 
     def fits(self, level: int, factors: Sequence[Extent]) -> None:
         """A size, the product of `factors`, fits into 64 bits; one factor does."""
-        static = product(tuple(f for f in factors if isinstance(f, int)))
+        static = prod(f for f in factors if isinstance(f, int))
         dynamic = [f for f in factors if not isinstance(f, int)]
         if len(dynamic) + (static != 1) > 1:
             self.valid("fits", level, *dynamic, *(() if static == 1 else (static,)))

@@ -41,7 +41,8 @@ def _bounds(emit: Emitter, expr: ir.AffineExpr, last: Callable[[int], Extent]) -
     """The least and the greatest value of an expression of loops from 0 to `last`. They may lie
     further apart than the values do where a loop occurs twice or a multiple of it is below `mod`."""
     if isinstance(expr, ir.AffineConstantExpr):
-        return (_near(emit, expr.value),) * 2
+        end = _near_number(expr.value)
+        return end, end
     if isinstance(expr, ir.AffineDimExpr):
         return 0, last(expr.position)
     assert isinstance(expr, ir.AffineBinaryExpr)
@@ -49,17 +50,21 @@ def _bounds(emit: Emitter, expr: ir.AffineExpr, last: Callable[[int], Extent]) -
     if isinstance(expr, ir.AffineAddExpr):
         other_low, other_high = _bounds(emit, expr.rhs, last)
         return emit.plus(low, other_low), emit.plus(high, other_high)
-    factor = _near(emit, expr.rhs.value)
+    factor = _near_number(expr.rhs.value)
     if isinstance(expr, ir.AffineMulExpr):
         if abs(factor) >= _SMALL or not isinstance(expr.lhs, ir.AffineDimExpr):
             low, high = (_near(emit, end, _FAR // abs(factor)) for end in (low, high))
         ends = emit.times(low, factor), emit.times(high, factor)
-        return ends if factor >= 0 else ends[::-1]
+        return ends if factor >= 0 else (ends[1], ends[0])
     if isinstance(expr, ir.AffineModExpr):
         most = expr.rhs.value - 1
         return 0, emit.least(high, most) if isinstance(low, int) and low >= 0 else most
     up = factor - 1 if isinstance(expr, ir.AffineCeilDivExpr) else 0
     return emit.floor(emit.plus(low, up), factor), emit.floor(emit.plus(high, up), factor)
+
+
+def _near_number(end: int) -> int:
+    return max(min(end, _FAR), -_FAR)
 
 
 def _near(emit: Emitter, end: Extent, far: int = _FAR) -> Extent:

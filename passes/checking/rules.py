@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import view_of
@@ -17,7 +16,7 @@ from ragged_dialect.sources import Source, parent_dims
 from ragged_dialect.traits import int_attr, optional_int
 from ragged_dialect.types import is_tensor, shape_of
 
-Rule = Callable[[Emitter, Any], None]
+Rule = Callable[[Emitter, ir.Operation], None]
 
 
 def _result(op: ir.Operation) -> RaggedShape:
@@ -165,8 +164,9 @@ def _to_padded(emit: Emitter, op: ir.Operation) -> None:
     for level, size in zip(levels, sizes, strict=False):
         if maxima:
             emit.valid("at_least", level, size, factor=0)
-        if result.shape[level] is not None:
-            emit.equal(level, size, result.shape[level])
+        extent = result.shape[level]
+        if extent is not None:
+            emit.equal(level, size, extent)
         if maxima and "truncate" not in op.attributes:
             emit.valid("covers", level, size, emit.lengths(x, level))
     if maxima:

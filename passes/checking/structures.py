@@ -69,7 +69,7 @@ def _check_level(
     """Check one ragged level; returns the number of its elements where its vector determines it."""
     storage = parts.storage(axis) if innermost else None
     if parts.shape.layout.letter(dim) == "w":
-        bound = storage if innermost else _rows(emit, parts, dim)
+        bound = _rows(emit, parts, dim) if storage is None else storage
         starts, lengths = parts.vectors["starts", dim], parts.vectors["lengths", dim]
         emit.counted("windows", dim, starts, lengths, bound, count=count)
         return None

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import reduce
-from typing import Any
+from typing import Any, TypeAlias, overload
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.checks import HIGHEST
 
-Mixed = Any
+Mixed: TypeAlias = "int | ir.Value"
 
 
 def i64() -> ir.Type:
@@ -38,6 +38,14 @@ def constant(type_: ir.Type, number: float | int) -> ir.Value:
     return arith.ConstantOp(type_, ir.FloatAttr.get(type_, float(number))).result
 
 
+@overload
+def add(a: int, b: int) -> int: ...
+@overload
+def add(a: ir.Value, b: Mixed) -> ir.Value: ...
+@overload
+def add(a: Mixed, b: ir.Value) -> ir.Value: ...
+@overload
+def add(a: Mixed, b: Mixed) -> Mixed: ...
 def add(a: Mixed, b: Mixed) -> Mixed:
     """a + b."""
     if isinstance(a, int) and isinstance(b, int):
@@ -60,6 +68,12 @@ def capped(x: ir.Value) -> ir.Value:
     return arith.select(less(x, 0), value(HIGHEST), x)
 
 
+@overload
+def sub(a: ir.Value, b: int) -> ir.Value: ...
+@overload
+def sub(a: int, b: ir.Value) -> ir.Value: ...
+@overload
+def sub(a: Mixed, b: Mixed) -> Mixed: ...
 def sub(a: Mixed, b: Mixed) -> Mixed:
     """a - b."""
     if isinstance(a, int) and isinstance(b, int):
@@ -69,6 +83,10 @@ def sub(a: Mixed, b: Mixed) -> Mixed:
     return 0 if a is b else arith.subi(value(a), value(b))
 
 
+@overload
+def mul(a: ir.Value, b: ir.Value) -> ir.Value: ...
+@overload
+def mul(a: Mixed, b: Mixed) -> Mixed: ...
 def mul(a: Mixed, b: Mixed) -> Mixed:
     """a * b."""
     if isinstance(a, int) and isinstance(b, int):
@@ -86,6 +104,12 @@ def product(factors: Iterable[Mixed]) -> Mixed:
     return reduce(mul, factors, 1)
 
 
+@overload
+def minimum(a: ir.Value, b: Mixed) -> ir.Value: ...
+@overload
+def minimum(a: Mixed, b: ir.Value) -> ir.Value: ...
+@overload
+def minimum(a: Mixed, b: Mixed) -> Mixed: ...
 def minimum(a: Mixed, b: Mixed) -> Mixed:
     """The smaller of two indices."""
     if isinstance(a, int) and isinstance(b, int):
@@ -93,6 +117,12 @@ def minimum(a: Mixed, b: Mixed) -> Mixed:
     return arith.minsi(value(a), value(b))
 
 
+@overload
+def maximum(a: ir.Value, b: Mixed) -> ir.Value: ...
+@overload
+def maximum(a: Mixed, b: ir.Value) -> ir.Value: ...
+@overload
+def maximum(a: Mixed, b: Mixed) -> Mixed: ...
 def maximum(a: Mixed, b: Mixed) -> Mixed:
     """The larger of two indices."""
     if isinstance(a, int) and isinstance(b, int):
@@ -100,6 +130,10 @@ def maximum(a: Mixed, b: Mixed) -> Mixed:
     return arith.maxsi(value(a), value(b))
 
 
+@overload
+def ceildiv(a: ir.Value, b: int) -> ir.Value: ...
+@overload
+def ceildiv(a: Mixed, b: int) -> Mixed: ...
 def ceildiv(a: Mixed, b: int) -> Mixed:
     """ceil(a / b) for a >= 0 and a static b >= 1."""
     if b == 1:
@@ -109,6 +143,12 @@ def ceildiv(a: Mixed, b: int) -> Mixed:
     return arith.divui(arith.addi(a, value(b - 1)), value(b))
 
 
+@overload
+def divide(a: ir.Value, b: Mixed) -> ir.Value: ...
+@overload
+def divide(a: Mixed, b: ir.Value) -> ir.Value: ...
+@overload
+def divide(a: Mixed, b: Mixed) -> Mixed: ...
 def divide(a: Mixed, b: Mixed) -> Mixed:
     """a / b where it divides; b above 0."""
     if isinstance(a, int) and isinstance(b, int):

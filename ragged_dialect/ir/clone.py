@@ -15,7 +15,7 @@ ValueMap: TypeAlias = "dict[ir.Value, ir.Value]"
 """Which value stands for another one."""
 
 
-def copy_attributes(op: Op) -> Attributes:
+def copy_attributes(op: ir.Operation) -> Attributes:
     """Attributes of an op as a dict."""
     return {name: op.attributes[name] for name in attribute_names(op)}
 
@@ -28,7 +28,7 @@ def remap(op: Op, mapping: ValueMap) -> None:
                 inner.operands[k] = mapping[operand]
 
 
-def clone(op: Op, known: ValueMap) -> ir.Operation:
+def clone(op: ir.Operation, known: ValueMap) -> ir.Operation:
     """A copy of an op at the insertion point, with what `known` has in place of operands, also inside
     it; `known` has its results afterwards."""
     copy = op.clone().operation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir.build import Mixed, value
@@ -22,7 +21,7 @@ FEW = "ragged.few"
 def for_loop(
     count: Mixed,
     inits: Sequence[ir.Value],
-    body: Callable[[Any, list[Any]], Sequence[Any]],
+    body: Callable[[ir.Value, list[ir.Value]], Sequence[ir.Value]],
     fold: str | None = None,
     few: bool = False,
 ) -> list[ir.Value]:
@@ -39,7 +38,11 @@ def for_loop(
 
 
 def strided(
-    low: Mixed, step: int, high: Mixed, inits: Sequence[ir.Value], body: Callable[[Any, list[Any]], Sequence[Any]]
+    low: Mixed,
+    step: int,
+    high: Mixed,
+    inits: Sequence[ir.Value],
+    body: Callable[[ir.Value, list[ir.Value]], Sequence[ir.Value]],
 ) -> list[ir.Value]:
     """`scf.for` over low, low + step, …, as `for_loop`."""
     loop = scf.ForOp(value(low), value(high), value(step), list(inits))
@@ -49,7 +52,9 @@ def strided(
 
 
 def repeat(
-    state: Sequence[ir.Value], condition: Callable[[list[Any]], Any], body: Callable[[list[Any]], Sequence[Any]]
+    state: Sequence[ir.Value],
+    condition: Callable[[list[ir.Value]], ir.Value],
+    body: Callable[[list[ir.Value]], Sequence[ir.Value]],
 ) -> list[ir.Value]:
     """`scf.while`: the state after the body has run as long as the condition holds."""
     types = [x.type for x in state]
@@ -65,8 +70,8 @@ def repeat(
 
 def choose(
     condition: ir.Value,
-    then: Callable[[], Sequence[Any]],
-    otherwise: Callable[[], Sequence[Any]],
+    then: Callable[[], Sequence[ir.Value]],
+    otherwise: Callable[[], Sequence[ir.Value]],
     types: Sequence[ir.Type],
 ) -> list[ir.Value]:
     """`scf.if`: the values of one of two bodies."""

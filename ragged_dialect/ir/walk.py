@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain, count
-from typing import Any
 
 from ragged_dialect._mlir import Op, ir
 
@@ -50,7 +49,7 @@ def is_outside(x: ir.Value, region: Op) -> bool:
     return True
 
 
-def captures(ops: Iterable[Op], arguments: Iterable[Any] = ()) -> list[ir.Value]:
+def captures(ops: Iterable[Op], arguments: Iterable[ir.Value] = ()) -> list[ir.Value]:
     """Values used in some ops and their regions and defined outside, in order of first use.
     `arguments` count as inside."""
     inside: set[ir.Value] = set(arguments)
