@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
+from ragged_dialect.ir.match import enclosing
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.check_conditions import evaluate
 
+Statement: TypeAlias = "tuple[ir.Value | int | str | None, ...]"
 
-def settle(module: Any) -> None:
+
+def settle(module: ir.Operation) -> None:
     """What both lowerings of the checks start with. A `cf.assert` becomes a check: on its own it would
     end the process. In the body of a linalg op it is dropped, `ragged-insert-checks` has put one in front
     of it. A `ragged.guard` is dropped: what is behind a check has to stay there from here on."""
     for op in find_ops(module, "cf.assert", "ragged.guard"):
         if op.name == "ragged.guard":
             op.results[0].replace_all_uses_with(op.operands[0])
-        elif not op.parent.name.startswith("linalg."):
+        elif not enclosing(op).name.startswith("linalg."):
             with ir.InsertionPoint(op), op.location:
                 condition = arith.index_castui(build.index_type(), op.operands[0])
                 builders.assert_valid([condition], "holds", f"cf.assert: {op.attributes['msg'].value}", 0)
         op.erase()
 
 
-def factor_of(op: Any) -> int | None:
+def factor_of(op: ir.Operation) -> int | None:
     """The `factor` of an assert, None without one."""
     return op.attributes["factor"].value if "factor" in op.attributes else None
 
@@ -38,11 +41,11 @@ def record_of(op: Any, number: int) -> list[Any]:
     return [given, *(build.to_i64(x) for x in record)]
 
 
-def statement(op: Any) -> tuple[Any, ...]:
+def statement(op: ir.Operation) -> Statement:
     """What an assert says: asserts with equal statements hold or fail together."""
     return op.attributes["kind"].value, factor_of(op), *op.operands
 
 
-def description(op: Any) -> Any:
+def description(op: ir.Operation) -> ir.ArrayAttr:
     """Kind, op and level of an assert, as an entry of the module's `ragged.checks`."""
     return ir.ArrayAttr.get([op.attributes[name] for name in ("kind", "op", "level")])

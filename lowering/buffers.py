@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import defining_op
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.passes.base import PassFailure
@@ -21,12 +21,12 @@ VIEWS = frozenset(
 _READERS = frozenset(("memref.load", "memref.dim", "vector.load"))
 
 
-def is_buffer(value: Any) -> bool:
+def is_buffer(value: ir.Value) -> bool:
     """Whether a value is a memref."""
     return isinstance(value.type, ir.MemRefType)
 
 
-def require_buffers(module: Any) -> None:
+def require_buffers(module: ir.Operation) -> None:
     """PassFailure at the first loop over components or linalg op of a module that is on tensors."""
     for op in ops_in(module):
         looped = op.name == "scf.forall" or op.name.startswith("linalg.")
@@ -34,13 +34,7 @@ def require_buffers(module: Any) -> None:
             raise PassFailure(op, f"'{op.name}' op expected buffers, got tensors (run one-shot-bufferize first)")
 
 
-def defining_op(value: Any) -> Any:
-    """The op a value is a result of; None for a block argument."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
-
-
-def root(value: Any) -> Any:
+def root(value: ir.Value) -> ir.Value:
     """The buffer a view is of."""
     op = defining_op(value)
     while op is not None and op.name in VIEWS:
@@ -49,19 +43,19 @@ def root(value: Any) -> Any:
     return value
 
 
-def allocate(sizes: Sequence[Mixed], element: Any) -> Any:
+def allocate(sizes: Sequence[Mixed], element: ir.Type) -> ir.Value:
     """A new buffer at the insertion point."""
     type_ = ir.MemRefType.get([s if isinstance(s, int) else DYNAMIC for s in sizes], element)
     return memref.alloc(type_, [s for s in sizes if not isinstance(s, int)], [])
 
 
-def is_allocation(value: Any) -> bool:
+def is_allocation(value: ir.Value) -> bool:
     """Whether a buffer is a fresh allocation."""
     op = defining_op(value)
     return op is not None and op.name == "memref.alloc"
 
 
-def only_read(value: Any) -> bool:
+def only_read(value: ir.Value) -> bool:
     """Whether every use of a buffer, or of a view of it, reads elements or extents."""
     for use in value.uses:
         op = use.owner.operation
@@ -73,19 +67,19 @@ def only_read(value: Any) -> bool:
     return True
 
 
-def is_constant(value: Any) -> bool:
+def is_constant(value: ir.Value) -> bool:
     """Whether a value is an `arith.constant`."""
     op = defining_op(value)
     return op is not None and op.name == "arith.constant"
 
 
-def may_overlap(buffers: Iterable[Any]) -> bool:
+def may_overlap(buffers: Iterable[ir.Value]) -> bool:
     """Whether two different buffers may share memory. Allocations are their own; function arguments
     may overlap one another but are never written; anything else may be anything."""
     return any(not is_allocation(b) and not isinstance(b.owner, ir.Block) for b in buffers)
 
 
-def plain_dim(map_: Any, loop: int) -> int | None:
+def plain_dim(map_: ir.AffineMap, loop: int) -> int | None:
     """The dim that a loop alone indexes in a map: -1 when the map does not use the loop, None when
     it uses it otherwise or twice."""
     place = -1
@@ -99,7 +93,7 @@ def plain_dim(map_: Any, loop: int) -> int | None:
     return place
 
 
-def extent(x: Any, dim: int) -> Mixed:
+def extent(x: ir.Value, dim: int) -> Mixed:
     """Extent of a buffer at the insertion point, of a view by what it is a view of."""
     if x.type.shape[dim] != DYNAMIC:
         return x.type.shape[dim]
@@ -113,7 +107,7 @@ def extent(x: Any, dim: int) -> Mixed:
     return memref.dim(x, build.value(dim))
 
 
-def subview(x: Any, starts: Sequence[Mixed], sizes: Sequence[Mixed], drop_first: bool = False) -> Any:
+def subview(x: ir.Value, starts: Sequence[Mixed], sizes: Sequence[Mixed], drop_first: bool = False) -> ir.Value:
     """`memref.subview` with unit strides; the first axis, of size 1, goes when asked."""
     operands, attributes, groups = shapes.slice_operands(starts, sizes)
     attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, *groups])
@@ -129,7 +123,7 @@ def subview(x: Any, starts: Sequence[Mixed], sizes: Sequence[Mixed], drop_first:
     ).result
 
 
-def range_view(x: Any, dim: int, low: Mixed, size: Mixed) -> Any:
+def range_view(x: ir.Value, dim: int, low: Mixed, size: Mixed) -> ir.Value:
     """A range of one dim of a buffer, as a view."""
     shape = list(enumerate(x.type.shape))
     starts = [low if k == dim else 0 for k, _ in shape]
@@ -138,7 +132,7 @@ def range_view(x: Any, dim: int, low: Mixed, size: Mixed) -> Any:
     )
 
 
-def touches(op: Any, buffer: Any) -> bool:
+def touches(op: ir.Operation, buffer: ir.Value) -> bool:
     """Whether an op, or one inside it, accesses a buffer."""
     return any(
         inner.name not in VIEWS
@@ -148,7 +142,7 @@ def touches(op: Any, buffer: Any) -> bool:
     )
 
 
-def region(view: Any) -> tuple[Any, tuple[tuple[Any, Any], ...]] | None:
+def region(view: ir.Value) -> tuple[ir.Value, tuple[tuple[Mixed, Mixed | tuple[str, int]], ...]] | None:
     """The part of its buffer that a view covers: the buffer, and (start, size) along each of its
     dims; None when subviews with unit strides do not say."""
     op = defining_op(view)
@@ -160,7 +154,7 @@ def region(view: Any) -> tuple[Any, tuple[tuple[Any, Any], ...]] | None:
     starts, sizes = starts_and_sizes(op)
     if len(inner[1]) != len(starts):  # a view of a view that lost axes
         return None
-    found: list[tuple[Any, Any]] = []
+    found: list[tuple[Mixed, Mixed]] = []
     for (base, _), start, size in zip(inner[1], starts, sizes, strict=True):
         if not _is_zero(start) and not _is_zero(base):
             return None
@@ -168,11 +162,11 @@ def region(view: Any) -> tuple[Any, tuple[tuple[Any, Any], ...]] | None:
     return inner[0], tuple(found)
 
 
-def _is_zero(x: Any) -> bool:
+def _is_zero(x: Mixed) -> bool:
     return isinstance(x, int) and x == 0
 
 
-def starts_and_sizes(subview: Any) -> tuple[list[Any], list[Any]]:
+def starts_and_sizes(subview: ir.Operation) -> tuple[list[Mixed], list[Mixed]]:
     """Starts and sizes of a `memref.subview`: ints and values."""
     groups = list(subview.attributes["operandSegmentSizes"])
     starts = iter(subview.operands[1 + k] for k in range(groups[1]))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build
+from ragged_dialect.ir.match import bit_width, enclosing
 from ragged_dialect.lowering.exact_sums import SHORT, add_to_pair, loop_with_sums
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 from ragged_dialect.lowering.sum_nests import Sum, SumNest, induction_variable, static_count, sum_nests
@@ -37,7 +38,7 @@ class CascadeRaggedSums(RaggedPass):
 
     name: ClassVar[str] = "cascade-ragged-sums"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Rewrite the sums of every function."""
         for nest in sum_nests(op):
             found = _cut(nest)
@@ -46,7 +47,7 @@ class CascadeRaggedSums(RaggedPass):
                     _rewrite(nest, *found)
 
 
-def _rewrite(nest: SumNest, loop: Any, chunk: int) -> None:
+def _rewrite(nest: SumNest, loop: ir.Operation, chunk: int) -> None:
     if len(nest.loops) == 1:
         _carry(nest, chunk)
         return
@@ -61,7 +62,7 @@ def _carry(nest: SumNest, chunk: int) -> None:
     block = loop.regions[0].blocks[0]
     low, high = list(loop.operands)[:2]
 
-    def body(index: Any, carried: list[Any]) -> list[Any]:
+    def body(index: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
         induction_variable(loop).replace_all_uses_with(index)
         for one, value in zip(nest.sums, carried, strict=True):
             one.load.results[0].replace_all_uses_with(value)
@@ -83,7 +84,7 @@ def _carry(nest: SumNest, chunk: int) -> None:
     loop.erase()
 
 
-def _cut(nest: SumNest) -> tuple[Any, int] | None:
+def _cut(nest: SumNest) -> tuple[ir.Operation, int] | None:
     """The loop to be cut and the length of chunks; None for sums that are short."""
     terms = 1
     for loop in reversed([loop for loop in nest.loops if loop not in nest.parallel]):
@@ -102,11 +103,11 @@ def _along_memory(nest: SumNest) -> int:
     body = [op.operation for op in loop.regions[0].blocks[0].operations]
     if not all(op.name.startswith(("arith.", "math.")) or _is_straight(op, induction_variable(loop)) for op in body):
         return SHORT
-    lanes = 16 // max(max(one.element.width // 8 for one in nest.sums), 4)
+    lanes = 16 // max(max(bit_width(one.element) // 8 for one in nest.sums), 4)
     return SHORT * lanes * (1 if any(op.name.startswith("math.") for op in body) else 4)
 
 
-def _is_straight(op: Any, iv: Any) -> bool:
+def _is_straight(op: ir.Operation, iv: ir.Value) -> bool:
     """Whether an access is to the same place, or the next, in every iteration."""
     if op.name not in ("memref.load", "memref.store"):
         return op.name == "scf.yield"
@@ -117,10 +118,10 @@ def _is_straight(op: Any, iv: Any) -> bool:
     return indices.count(iv) == 1 and indices[-1] == iv and buffer.type.get_strides_and_offset()[0][-1] == 1
 
 
-def _sizes(nest: SumNest) -> dict[Any, int] | None:
+def _sizes(nest: SumNest) -> dict[ir.Operation, int] | None:
     """How many iterations of each parallel loop have pairs at a time; None where one cannot run in tiles, because
     what is around it would be done again."""
-    room, sizes = _CELLS, dict[Any, int]()
+    room, sizes = _CELLS, dict[ir.Operation, int]()
     for loop in reversed(nest.parallel):
         count = static_count(loop)
         sizes[loop] = min(room, max(count or _CELLS, 1))
@@ -133,7 +134,7 @@ def _sizes(nest: SumNest) -> dict[Any, int] | None:
 class _Cascade:
     """Rewrites one nest. `bases` has the first iteration of every parallel loop in a tile."""
 
-    def __init__(self, nest: SumNest, sizes: dict[Any, int]) -> None:
+    def __init__(self, nest: SumNest, sizes: dict[ir.Operation, int]) -> None:
         self.nest, self.sizes, self.top = nest, sizes, nest.loops[0]
         with ir.InsertionPoint(_entry(self.top)):
             self.pairs = [(self._pair(one), self._pair(one)) for one in nest.sums]
@@ -142,11 +143,11 @@ class _Cascade:
                 _chunks(loop, size, around=self.top)
         self.bases = {loop: loop.operands[0] for loop in nest.parallel}
 
-    def _pair(self, one: Sum) -> Any:
+    def _pair(self, one: Sum) -> ir.Value:
         shape = [self.sizes[loop] for loop in self.nest.parallel]
         return memref.alloca(ir.MemRefType.get(shape, one.element), [], [])
 
-    def rewrite(self, loop: Any, chunk: int) -> None:
+    def rewrite(self, loop: ir.Operation, chunk: int) -> None:
         """Cut a loop of the nest. Where it is the outermost, short sums do not touch the pairs, and the first and
         the last chunk do what else is done before and after all of them."""
         low, high = list(loop.operands)[:2]
@@ -169,7 +170,9 @@ class _Cascade:
         with ir.InsertionPoint.after(self.top):
             self._each(self.nest.parallel, _Place.finish)
 
-    def _each(self, loops: list[Any], body: Callable[[_Place], None], ivs: dict[Any, Any] | None = None) -> None:
+    def _each(
+        self, loops: list[ir.Operation], body: Callable[[_Place], None], ivs: dict[ir.Value, ir.Value] | None = None
+    ) -> None:
         """The body for every sum in a tile; these parallel loops are run anew, the others go on."""
         ivs = ivs or {}
         if loops:
@@ -180,7 +183,7 @@ class _Cascade:
                 scf.yield_([])
             return
         at = [
-            build.sub(ivs.get(induction_variable(loop), induction_variable(loop)), self.bases[loop])
+            build.value(build.sub(ivs.get(induction_variable(loop), induction_variable(loop)), self.bases[loop]))
             for loop in self.nest.parallel
         ]
         for one, pair in zip(self.nest.sums, self.pairs, strict=True):
@@ -191,10 +194,10 @@ class _Cascade:
 class _Place:
     """A sum in its buffer, and its pair."""
 
-    buffer: Any
-    indices: list[Any]
-    pair: tuple[Any, Any]
-    at: list[Any]
+    buffer: ir.Value
+    indices: list[ir.Value]
+    pair: tuple[ir.Value, ir.Value]
+    at: list[ir.Value]
 
     def clear(self) -> None:
         """Start from what the buffer holds, which stays where there is nothing to add."""
@@ -203,7 +206,7 @@ class _Place:
         memref.store(build.constant(kind, 0.0), self.pair[1], self.at)
         memref.store(build.constant(kind, -0.0), self.buffer, self.indices)
 
-    def keep(self, first: Any = None, last: Any = None) -> None:
+    def keep(self, first: ir.Value | None = None, last: ir.Value | None = None) -> None:
         """Add the sum of a chunk, and start the next one. With conditions for the first and the last chunk, the pair
         starts from nothing, and its sum is what is left."""
         kind = self.buffer.type.element_type
@@ -222,7 +225,7 @@ class _Place:
         memref.store(memref.load(self.pair[0], self.at), self.buffer, self.indices)
 
 
-def _chunks(loop: Any, size: int, around: Any) -> Any:
+def _chunks(loop: ir.Operation, size: int, around: ir.Operation) -> ir.Operation:
     """Let a loop run in chunks, each of which is done by all of `around`; the loop over chunks."""
     low, high = list(loop.operands)[:2]
     with ir.InsertionPoint(around):
@@ -236,8 +239,8 @@ def _chunks(loop: Any, size: int, around: Any) -> Any:
     return outer.operation
 
 
-def _entry(op: Any) -> Any:
+def _entry(op: ir.Operation) -> ir.OpView:
     """The first op of the function."""
     while op.name != "func.func":
-        op = op.parent
+        op = enclosing(op)
     return next(iter(op.regions[0].blocks[0].operations))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu.device_modules import device_ops
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
@@ -25,7 +26,7 @@ class CheckNvvmKernels(RaggedPass):
 
     name: ClassVar[str] = "check-nvvm-kernels"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Check every gpu.module of a module."""
         foreign = device_ops(op, lambda name: name != "gpu.module" and not name.startswith(("llvm.", "nvvm.")))
         # The casts stand between an op that was converted and one that was not: the op says more.

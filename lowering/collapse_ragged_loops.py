@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.generic import indexing_maps, iterator_kinds, without_body
@@ -32,11 +32,11 @@ class CollapseRaggedLoops(RaggedPass):
     name: ClassVar[str] = "collapse-ragged-loops"
     flat: bool = False
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Collapse the loops of every op of a module."""
-        found: list[Any] = []
+        found: list[ir.Operation] = []
 
-        def visit(inner: Any) -> Any:
+        def visit(inner: ir.Operation) -> ir.WalkResult:
             if self.flat and inner.name == "scf.forall":
                 return ir.WalkResult.SKIP
             if inner.name in _NAMES and not inner.results:
@@ -49,35 +49,36 @@ class CollapseRaggedLoops(RaggedPass):
                 pass
 
 
-def _collapse_once(op: Any) -> Any:
+def _collapse_once(op: ir.Operation) -> ir.Operation | None:
     """Collapse one pair of loops; the new op, None when there is none."""
     maps = indexing_maps(op)
     if _has_index(op):
         return None
     for loop in range(maps[0].n_dims - 1):
         places = [_pair(m, x, loop) for m, x in zip(maps, op.operands, strict=True)]
-        if all(p is not None for p in places) and any(p is not None and p >= 0 for p in places) and _alike(op, loop):
+        known = [p for p in places if p is not None]
+        if len(known) == len(places) and any(p >= 0 for p in known) and _alike(op, loop):
             with ir.InsertionPoint(op), op.location:
-                return _rebuild(op, maps, places, loop)
+                return _rebuild(op, maps, known, loop)
     return None
 
 
-def _has_index(op: Any) -> bool:
+def _has_index(op: ir.Operation) -> bool:
     return any(inner.operation.name == "linalg.index" for inner in op.regions[0].blocks[0].operations)
 
 
-def _alike(op: Any, loop: int) -> bool:
+def _alike(op: ir.Operation, loop: int) -> bool:
     kinds = _kinds(op)
     return kinds[loop] == kinds[loop + 1]
 
 
-def _kinds(op: Any) -> tuple[str, ...]:
+def _kinds(op: ir.Operation) -> tuple[str, ...]:
     if op.name == "linalg.generic":
         return iterator_kinds(op)
     return ("parallel",) * indexing_maps(op)[0].n_dims
 
 
-def _pair(map_: Any, x: Any, loop: int) -> int | None:
+def _pair(map_: ir.AffineMap, x: ir.Value, loop: int) -> int | None:
     """Dim where loops (loop, loop + 1) index a contiguous pair of dims; -1 when neither is used;
     None when they cannot be collapsed."""
     uses = [k for k, e in enumerate(map_.results) if expr_uses(e, loop) or expr_uses(e, loop + 1)]
@@ -86,13 +87,14 @@ def _pair(map_: Any, x: Any, loop: int) -> int | None:
     if len(uses) != 2 or uses[1] != uses[0] + 1:
         return None
     first, second = map_.results[uses[0]], map_.results[uses[1]]
-    plain = isinstance(first, ir.AffineDimExpr) and isinstance(second, ir.AffineDimExpr)
-    if not plain or first.position != loop or second.position != loop + 1:
+    if not isinstance(first, ir.AffineDimExpr) or not isinstance(second, ir.AffineDimExpr):
+        return None
+    if first.position != loop or second.position != loop + 1:
         return None
     return uses[0] if _contiguous(x.type, uses[0]) else None
 
 
-def _contiguous(type_: Any, dim: int) -> bool:
+def _contiguous(type_: ir.MemRefType, dim: int) -> bool:
     extents = type_.shape[dim], type_.shape[dim + 1]
     if DYNAMIC not in extents and extents[0] * extents[1] >= 2**63:  # a type has no such extent
         return False
@@ -103,11 +105,11 @@ def _contiguous(type_: Any, dim: int) -> bool:
     return DYNAMIC not in (inner, strides[dim], strides[dim + 1]) and strides[dim] == inner * strides[dim + 1]
 
 
-def _rebuild(op: Any, maps: list[Any], places: list[Any], loop: int) -> Any:
+def _rebuild(op: ir.Operation, maps: list[ir.AffineMap], places: list[int], loop: int) -> ir.Operation:
     operands = [_joined(x, p) for x, p in zip(op.operands, places, strict=True)]
     rank = maps[0].n_dims - 1
     shifted = [ir.AffineDimExpr.get(k if k <= loop else k - 1) for k in range(rank + 1)]
-    new_maps: list[Any] = []
+    new_maps: list[ir.AffineMap] = []
     for m, p in zip(maps, places, strict=True):
         exprs = [e for k, e in enumerate(m.results) if p < 0 or k != p + 1]
         table = ir.AffineMap.get(rank, 0, shifted)
@@ -120,7 +122,7 @@ def _rebuild(op: Any, maps: list[Any], places: list[Any], loop: int) -> Any:
     return made
 
 
-def _joined(x: Any, place: int) -> Any:
+def _joined(x: ir.Value, place: int) -> ir.Value:
     """The buffer with a pair of dims collapsed."""
     if place < 0:
         return x
@@ -136,7 +138,7 @@ def _joined(x: Any, place: int) -> Any:
     ).result
 
 
-def _joined_type(type_: Any, place: int) -> Any:
+def _joined_type(type_: ir.MemRefType, place: int) -> ir.MemRefType:
     shape = list(type_.shape)
     strides, offset = type_.get_strides_and_offset()
     a, b = shape[place], shape[place + 1]

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
+from ragged_dialect.ir.match import bit_width
 
 _FLOAT = {"sum": "addf", "prod": "mulf", "max": "maximumf", "min": "minimumf"}
 _INTEGER = {"sum": "addi", "prod": "muli", "max": "maxsi", "min": "minsi"}
 
 
-def is_float(type_: Any) -> bool:
+def is_float(type_: ir.Type) -> bool:
     """Whether a scalar type is a float."""
     return isinstance(type_, (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type))
 
 
-def combine(kind: str, a: Any, b: Any) -> Any:
+def combine(kind: str, a: ir.Value, b: ir.Value) -> ir.Value:
     """a combined with b."""
     table = _FLOAT if is_float(a.type) else _INTEGER
     if isinstance(a.type, ir.IntegerType) and a.type.width == 1:
@@ -25,11 +24,11 @@ def combine(kind: str, a: Any, b: Any) -> Any:
     return getattr(arith, table[kind])(a, b)
 
 
-def neutral(kind: str, type_: Any) -> Any:
+def neutral(kind: str, type_: ir.Type) -> ir.Value:
     """The value that changes nothing: 0, 1, and the extremes of the type."""
     if is_float(type_):
         return build.constant(type_, {"sum": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf")}[kind])
-    if type_.width == 1:
+    if bit_width(type_) == 1:
         return build.constant(type_, {"sum": 0, "prod": 1, "max": 0, "min": 1}[kind])
-    low = -(1 << (type_.width - 1))
+    low = -(1 << (bit_width(type_) - 1))
     return build.constant(type_, {"sum": 0, "prod": 1, "max": low, "min": -low - 1}[kind])

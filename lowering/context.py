@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.ir import shapes
 from ragged_dialect.layout import Layout
+from ragged_dialect.lowering.forall import OpenForall
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import shape_of
+
+T = TypeVar("T")
 
 
 class Lowering:
@@ -22,10 +26,10 @@ class Lowering:
         self._exact = exact
         self.map: dict[Any, Parts] = {}
         self.scopes: list[dict[Hashable, Any]] = []
-        self.forall: Any = None
-        self.dead: list[Any] = []
+        self.forall: OpenForall | None = None
+        self.dead: list[ir.Operation] = []
 
-    def parts(self, value: Any) -> Parts:
+    def parts(self, value: ir.Value) -> Parts:
         """Parts of a value; a dense tensor is its own only part."""
         if value in self.map:
             return self.map[value]
@@ -33,7 +37,7 @@ class Lowering:
         ctx: Any = self  # the linked folders give pyright two names for this class
         return Parts(ctx, shape, value, {}, {})
 
-    def memo(self, key: Hashable, make: Callable[[], Any]) -> Any:
+    def memo(self, key: Hashable, make: Callable[[], T]) -> T:
         """The value remembered under a key in this block or one around it, made if there is none."""
         for scope in reversed(self.scopes):
             if key in scope:
@@ -57,12 +61,12 @@ class Lowering:
             forall, self.forall = self.forall, None
             forall.close()
 
-    def is_pending(self, value: Any) -> bool:
+    def is_pending(self, value: ir.Value) -> bool:
         """Whether a value comes from the open forall."""
         parts = self.map.get(value)
         return parts is not None and parts.pending is not None
 
-    def bind(self, old: Any, parts: Parts) -> None:
+    def bind(self, old: ir.Value, parts: Parts) -> None:
         """Set the parts of a value; the uses of a dense one are replaced once its tensor exists."""
         parts = parts.without_holes(self._exact(old))
         self.map[old] = parts
@@ -73,11 +77,11 @@ class Lowering:
         else:
             self._replace_dense(old, parts)
 
-    def _replace_dense(self, old: Any, parts: Parts) -> None:
+    def _replace_dense(self, old: ir.Value, parts: Parts) -> None:
         new = shapes.cast(parts.values, old.type)
         parts.held = new
         old.replace_all_uses_with(new)
 
-    def erase_later(self, op: Any) -> None:
+    def erase_later(self, op: ir.Operation) -> None:
         """Erase an op of the ragged program at the end."""
         self.dead.append(op)

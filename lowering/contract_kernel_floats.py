@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu.device_modules import device_ops
@@ -29,7 +29,7 @@ class ContractKernelFloats(RaggedPass):
 
     name: ClassVar[str] = "contract-kernel-floats"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Set the flag in every gpu.module of a module."""
         for found in device_ops(op, _OPS.__contains__):
             text = str(found.attributes[_FLAGS]) if _FLAGS in found.attributes else "#llvm.fastmath<none>"

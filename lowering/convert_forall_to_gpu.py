@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import find_ops, free_symbol, outermost
@@ -37,7 +37,7 @@ class ConvertForallToGpu(RaggedPass):
     threads: int = 256
     unroll: int = 4
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Convert the foralls of every function of a module."""
         if self.threads not in (32, 64, 128, 256, 512, 1024):
             raise PassFailure(op, f"expected threads of 32, 64, 128, 256, 512 or 1024, got {self.threads}")
@@ -55,14 +55,14 @@ class ConvertForallToGpu(RaggedPass):
                 build(forall, kernels, name, _guards(op, function.operation, forall), self.threads, self.unroll)
 
 
-def _schedule(forall: Any) -> Schedule:
+def _schedule(forall: ir.Operation) -> Schedule:
     name = forall.attributes[SCHEDULE].value if SCHEDULE in forall.attributes else GENERAL
     if name not in SCHEDULES:
         raise PassFailure(forall, f"expected a schedule among {', '.join(SCHEDULES)}, got '{name}'")
     return SCHEDULES[name]
 
 
-def _guards(module: Any, function: Any, forall: Any) -> Guards:
+def _guards(module: ir.Operation, function: ir.Operation, forall: ir.Operation) -> Guards:
     """The status argument and the gate of a forall, where there are such."""
     status = status_of(module, function)
     if GATE not in forall.attributes:
@@ -71,7 +71,7 @@ def _guards(module: Any, function: Any, forall: Any) -> Guards:
     return Guards(status, next(op.results[0] for op in gates if op.attributes[GATE] == forall.attributes[GATE]))
 
 
-def _gpu_module(module: Any) -> Any:
+def _gpu_module(module: ir.Operation) -> ir.Operation:
     module.attributes["gpu.container_module"] = ir.UnitAttr.get()
     name = ir.StringAttr.get(free_symbol(module, MODULE))
     with ir.InsertionPoint(module.regions[0].blocks[0]):

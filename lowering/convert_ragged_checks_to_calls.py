@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import func, ir
 from ragged_dialect.ir import build
@@ -35,10 +35,10 @@ class ConvertRaggedChecksToCalls(RaggedPass):
 
     name: ClassVar[str] = "convert-ragged-checks-to-calls"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Lower the asserts of every function of a module."""
         settle(op)
-        checks: list[Any] = []
+        checks: list[ir.ArrayAttr] = []
         for function in list(op.regions[0].blocks[0].operations):
             if function.operation.name == "func.func":
                 for block in function.operation.regions[0].blocks:
@@ -51,7 +51,7 @@ class ConvertRaggedChecksToCalls(RaggedPass):
             raise PassFailure(op, "expected no ragged type or op from here on, got those named above")
 
 
-def _lower_block(block: Any, checks: list[Any], held: frozenset[Any]) -> None:
+def _lower_block(block: ir.Block, checks: list[ir.ArrayAttr], held: frozenset[Statement]) -> None:
     for op in list(block.operations):
         op = op.operation
         if op.name == "ragged.assert_valid":

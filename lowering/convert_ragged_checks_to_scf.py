@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir, scf
 from ragged_dialect.ir import build, clone, shapes
@@ -43,7 +43,7 @@ class ConvertRaggedChecksToScf(RaggedPass):
 
     name: ClassVar[str] = "convert-ragged-checks-to-scf"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Lower the asserts of every function of a module."""
         settle(op)
         functions = [f.operation for f in op.regions[0].blocks[0].operations if f.operation.name == "func.func"]
@@ -63,15 +63,15 @@ class _State:
 
     def __init__(self, checked: set[str]) -> None:
         self.checked = checked
-        self.checks: list[Any] = []
+        self.checks: list[ir.ArrayAttr] = []
 
-    def number(self, op: Any) -> int:
+    def number(self, op: ir.Operation) -> int:
         """Number of a check, from 1."""
         self.checks.append(description(op))
         return len(self.checks)
 
 
-def _checked_functions(functions: list[Any]) -> set[str]:
+def _checked_functions(functions: list[ir.Operation]) -> set[str]:
     checked: set[str] = set()
     while True:
         found = {f.attributes["sym_name"].value for f in functions if _has_checks(f, checked)}
@@ -80,7 +80,7 @@ def _checked_functions(functions: list[Any]) -> set[str]:
         checked = found
 
 
-def _has_checks(op: Any, checked: set[str]) -> bool:
+def _has_checks(op: ir.Operation, checked: set[str]) -> bool:
     """Whether an op is a check, or has one inside."""
     if op.name == "ragged.assert_valid":
         return True
@@ -94,7 +94,7 @@ def _has_checks(op: Any, checked: set[str]) -> bool:
     )
 
 
-def _lower_function(state: _State, function: Any) -> None:
+def _lower_function(state: _State, function: ir.Operation) -> None:
     type_ = ir.TypeAttr(function.attributes["function_type"]).value
     status = [build.i64()] * STATUS_ENTRIES
     function.attributes["function_type"] = ir.TypeAttr.get(
@@ -109,12 +109,14 @@ def _lower_function(state: _State, function: Any) -> None:
         _lower_block(state, block, zeros)
 
 
-def _zeros(block: Any) -> list[Any]:
+def _zeros(block: ir.Block) -> list[ir.Value]:
     with ir.InsertionPoint.at_block_begin(block):
         return _good()
 
 
-def _lower_block(state: _State, block: Any, good: list[Any], held: frozenset[Any] = frozenset()) -> None:
+def _lower_block(
+    state: _State, block: ir.Block, good: list[ir.Value], held: frozenset[Statement] = frozenset()
+) -> None:
     """Lower the checks of a block whose terminator gets a status in front of its operands. `held`
     are the checks that hold where the block runs."""
     operations = [op.operation for op in block.operations]
@@ -131,9 +133,9 @@ def _lower_block(state: _State, block: Any, good: list[Any], held: frozenset[Any
     _finish(block, good)
 
 
-def _run_of_checks(operations: list[Any]) -> list[Any]:
+def _run_of_checks(operations: list[ir.Operation]) -> list[ir.Operation]:
     """The checks at the start, up to the first op between them that cannot run before they hold."""
-    found: list[Any] = []
+    found: list[ir.Operation] = []
     for op in operations:
         if op.name == "ragged.assert_valid":
             found.append(op)
@@ -142,7 +144,13 @@ def _run_of_checks(operations: list[Any]) -> list[Any]:
     return found
 
 
-def _lower_run(state: _State, block: Any, checks: list[Any], good: list[Any], held: frozenset[Any]) -> None:
+def _lower_run(
+    state: _State,
+    block: ir.Block,
+    checks: list[ir.Operation],
+    good: list[ir.Value],
+    held: frozenset[Statement],
+) -> None:
     """One guard for all checks of a run: nested guards of tensors take bufferization a time that
     doubles with every one."""
     status = None
@@ -163,7 +171,7 @@ def _lower_run(state: _State, block: Any, checks: list[Any], good: list[Any], he
     _lower_block(state, block, good, held)
 
 
-def _lower_check(state: _State, op: Any, before: list[Any] | None) -> list[Any]:
+def _lower_check(state: _State, op: ir.Operation, before: list[ir.Value] | None) -> list[ir.Value]:
     """The status of a check, evaluated only when the checks before it hold."""
     with ir.InsertionPoint(op), op.location:
         if before is None:
@@ -187,7 +195,7 @@ def _finish(block: Any, status: list[Any]) -> None:
     terminator.erase()
 
 
-def _with_status(op: Any, operands: list[Any], regions: int) -> Any:
+def _with_status(op: ir.Operation, operands: list[ir.Value], regions: int) -> ir.Operation:
     """The op with status results in front, in place; returns the new op."""
     made = ir.Operation.create(
         op.name,
@@ -201,12 +209,12 @@ def _with_status(op: Any, operands: list[Any], regions: int) -> Any:
     return made
 
 
-def _lower_call(state: _State, op: Any) -> list[Any]:
+def _lower_call(state: _State, op: ir.Operation) -> list[ir.Value]:
     made = _with_status(op, list(op.operands), 0)
     return list(made.results)[:STATUS_ENTRIES]
 
 
-def _lower_if(state: _State, op: Any) -> list[Any]:
+def _lower_if(state: _State, op: ir.Operation) -> list[ir.Value]:
     made = _with_status(op, list(op.operands), 2)
     for source, target in zip(op.regions, made.regions, strict=True):
         _take_blocks(source, target)
@@ -219,12 +227,12 @@ def _lower_if(state: _State, op: Any) -> list[Any]:
     return list(made.results)[:STATUS_ENTRIES]
 
 
-def _take_blocks(source: Any, target: Any) -> None:
+def _take_blocks(source: ir.Region, target: ir.Region) -> None:
     for block in list(source.blocks):
         block.append_to(target)
 
 
-def _lower_for(state: _State, op: Any) -> list[Any]:
+def _lower_for(state: _State, op: ir.Operation) -> list[ir.Value]:
     """The status is carried: after a failure the loop does nothing."""
     low, high, step, *inits = op.operands
     made = _with_status(op, [low, high, step, *_good(), *inits], 1)
@@ -235,7 +243,7 @@ def _lower_for(state: _State, op: Any) -> list[Any]:
     return list(made.results)[:STATUS_ENTRIES]
 
 
-def _lower_while(state: _State, op: Any) -> list[Any]:
+def _lower_while(state: _State, op: ir.Operation) -> list[ir.Value]:
     """The status is carried, and is good wherever the body runs: after a failure there or in the
     condition the condition is false."""
     made = _with_status(op, [*_good(), *op.operands], 2)
@@ -255,12 +263,12 @@ def _lower_while(state: _State, op: Any) -> list[Any]:
     return list(made.results)[:STATUS_ENTRIES]
 
 
-def _good() -> list[Any]:
+def _good() -> list[ir.Value]:
     """The status of no failure."""
     return [build.constant(build.i64(), 0)] * STATUS_ENTRIES
 
 
-def _with_carried_status(source: Any, target: Any, at: int) -> tuple[Any, list[Any]]:
+def _with_carried_status(source: ir.Region, target: ir.Region, at: int) -> tuple[ir.Block, list[ir.Value]]:
     """The block of a loop with a status among its arguments, still empty, and that status. What the
     old block holds uses the new arguments."""
     old = list(source.blocks[0].arguments)
@@ -270,10 +278,10 @@ def _with_carried_status(source: Any, target: Any, at: int) -> tuple[Any, list[A
     status = new[at : at + STATUS_ENTRIES]
     for argument, replacement in zip(old, [*new[:at], *new[at + STATUS_ENTRIES :]], strict=True):
         argument.replace_all_uses_with(replacement)
-    return block, status
+    return block, [*status]
 
 
-def _run_while_good(state: _State, source: Any, status: list[Any], otherwise: list[Any]) -> Any:
+def _run_while_good(state: _State, source: ir.Region, status: list[ir.Value], otherwise: list[ir.Value]) -> ir.OpView:
     """The ops of a region in an scf.if that gives their status and what they yield, or the status at
     hand and `otherwise`."""
     fine = build.equal(status[0], 0)
@@ -285,18 +293,18 @@ def _run_while_good(state: _State, source: Any, status: list[Any], otherwise: li
     return guard
 
 
-def _move(source: Any, target: Any) -> None:
+def _move(source: ir.Block, target: ir.Block) -> None:
     """Move the ops of a block to the end of another."""
     for inner in list(source.operations):
         inner.operation.detach_from_parent()
         target.append(inner)
 
 
-def _terminator(block: Any) -> Any:
+def _terminator(block: ir.Block) -> ir.Operation:
     return list(block.operations)[-1].operation
 
 
-_LOWERED: dict[str, Callable[[_State, Any], list[Any]]] = {
+_LOWERED: dict[str, Callable[[_State, ir.Operation], list[ir.Value]]] = {
     "func.call": _lower_call,
     "scf.if": _lower_if,
     "scf.for": _lower_for,
@@ -304,14 +312,20 @@ _LOWERED: dict[str, Callable[[_State, Any], list[Any]]] = {
 }
 
 
-def _lowered(op: Any) -> Callable[[_State, Any], list[Any]]:
+def _lowered(op: ir.Operation) -> Callable[[_State, ir.Operation], list[ir.Value]]:
     if op.name not in _LOWERED:
         names = ", ".join(_LOWERED)
         raise PassFailure(op, f"expected checks in {names} only, got one in '{op.name}'")
     return _LOWERED[op.name]
 
 
-def _guard(state: _State, block: Any, op: Any, status: list[Any], held: frozenset[Any]) -> None:
+def _guard(
+    state: _State,
+    block: ir.Block,
+    op: ir.Operation,
+    status: list[ir.Value],
+    held: frozenset[Statement],
+) -> None:
     """Everything after `op` moves into an scf.if that runs when the status is good; `op` is erased."""
     operations = list(block.operations)
     at = next(k for k, o in enumerate(operations) if o.operation == op)
@@ -335,12 +349,12 @@ def _guard(state: _State, block: Any, op: Any, status: list[Any], held: frozense
     _lower_block(state, guard.then_block, status, held)
 
 
-def _nothing(type_: Any, failure: Any) -> Any:
+def _nothing(type_: ir.Type, failure: ir.Value) -> ir.Value:
     """A value that nobody reads: an empty tensor, or zero.
 
     The extents are 0 in a way that no folder sees (the number of a failed check is above 0): with a
     static shape the two branches would have buffers of different types, and results be copied."""
-    if not is_tensor(type_):
+    if not isinstance(type_, ir.RankedTensorType):
         return build.constant(type_, 0)
     zero = build.minimum(build.to_index(failure), 0)
     return shapes.empty([zero if s == DYNAMIC else s for s in type_.shape], type_.element_type)

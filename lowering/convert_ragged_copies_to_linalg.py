@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import shapes
@@ -26,7 +26,7 @@ class ConvertRaggedCopiesToLinalg(RaggedPass):
 
     name: ClassVar[str] = "convert-ragged-copies-to-linalg"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Convert every copy of a module."""
         for copy in find_ops(op, "memref.copy"):
             source, target = copy.operands

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref, scf
 from ragged_dialect.generic import indexing_maps, iterator_kinds
@@ -37,7 +37,7 @@ class ConvertRaggedForallToLoops(RaggedPass):
     name: ClassVar[str] = "convert-ragged-forall-to-loops"
     chunk: int = _CHUNK
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Convert every function of a module."""
         require_buffers(op)
         for function in op.regions[0].blocks[0].operations:
@@ -46,7 +46,7 @@ class ConvertRaggedForallToLoops(RaggedPass):
                     _convert_block(block, True, self.chunk)
 
 
-def _convert_block(block: Any, parallel: bool, chunk: int) -> None:
+def _convert_block(block: ir.Block, parallel: bool, chunk: int) -> None:
     for op in list(block.operations):
         op = op.operation
         if op.name == "scf.forall":
@@ -61,7 +61,7 @@ def _convert_block(block: Any, parallel: bool, chunk: int) -> None:
                     _convert_block(inner, parallel, chunk)
 
 
-def _convert_forall(op: Any, parallel: bool, chunk: int) -> None:
+def _convert_forall(op: ir.Operation, parallel: bool, chunk: int) -> None:
     counts = counts_of(op)
     loop = scf.ForOp(build.value(0), build.value(build.product(counts)), build.value(1))
     if parallel:
@@ -84,7 +84,7 @@ def _convert_forall(op: Any, parallel: bool, chunk: int) -> None:
     _convert_block(loop.body, False, chunk)
 
 
-def _cut(op: Any, chunk: int) -> None:
+def _cut(op: ir.Operation, chunk: int) -> None:
     """Run a flat op in chunks of its first loop."""
     maps = indexing_maps(op)
     rank = maps[0].n_dims
@@ -113,7 +113,7 @@ def _cut(op: Any, chunk: int) -> None:
         op.operands[k] = view
 
 
-def _inner(x: Any, dim: int | None) -> int:
+def _inner(x: ir.Value, dim: int | None) -> int:
     """Static elements of one step of a dim; dynamic dims count as 64."""
     total = 1
     for k, s in enumerate(x.type.shape):
@@ -122,11 +122,11 @@ def _inner(x: Any, dim: int | None) -> int:
     return total
 
 
-def _first_is_parallel(op: Any, maps: list[Any]) -> bool:
+def _first_is_parallel(op: ir.Operation, maps: list[ir.AffineMap]) -> bool:
     if op.name == "linalg.generic":
         return iterator_kinds(op)[0] == "parallel"
     return True
 
 
-def _reads_first_index(op: Any) -> bool:
+def _reads_first_index(op: ir.Operation) -> bool:
     return any(index.attributes["dim"].value == 0 for index in find_ops(op, "linalg.index"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir.walk import find_ops
@@ -27,7 +27,7 @@ class ConvertRaggedSelectsToScf(RaggedPass):
 
     name: ClassVar[str] = "convert-ragged-selects-to-scf"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Convert every such select of a module."""
         for select in find_ops(op, "arith.select"):
             condition, a, b = select.operands
@@ -37,7 +37,7 @@ class ConvertRaggedSelectsToScf(RaggedPass):
                 select.erase()
 
 
-def _choice(condition: Any, a: Any, b: Any) -> Any:
+def _choice(condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
     made = scf.IfOp(condition, [a.type], has_else=True)
     for block, value in ((made.then_block, a), (made.else_block, b)):
         with ir.InsertionPoint(block):

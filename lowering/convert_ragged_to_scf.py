@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.errors import LayoutError
@@ -19,7 +19,7 @@ from ragged_dialect.passes.divisibility import Divisors
 from ragged_dialect.passes.rewriting import walk
 from ragged_dialect.types import is_ragged
 
-RULES: dict[str, Callable[[Lowering, Any], None]] = {
+RULES: dict[str, Callable[[Lowering, ir.Operation], None]] = {
     **structure.RULES,
     **access.RULES,
     **making.RULES,
@@ -51,7 +51,7 @@ class ConvertRaggedToScf(RaggedPass):
     name: ClassVar[str] = "convert-ragged-to-scf"
     recompute: bool = False
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Lower every function of a module."""
         round_in_steps(op)
         if not _has_ragged(op):
@@ -63,10 +63,10 @@ class ConvertRaggedToScf(RaggedPass):
                 _lower_function(function.operation)
 
 
-def _has_ragged(module: Any) -> bool:
+def _has_ragged(module: ir.Operation) -> bool:
     found = False
 
-    def visit(op: Any) -> Any:
+    def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal found
         if op.name.startswith("ragged.") or touches_ragged(op) or _has_ragged_signature(op):
             found = True
@@ -77,7 +77,7 @@ def _has_ragged(module: Any) -> bool:
     return found
 
 
-def _has_ragged_signature(op: Any) -> bool:
+def _has_ragged_signature(op: ir.Operation) -> bool:
     if op.name != "func.func":
         return False
     type_ = ir.TypeAttr(op.attributes["function_type"]).value
@@ -87,7 +87,7 @@ def _has_ragged_signature(op: Any) -> bool:
 def _lower_function(function: Any) -> None:
     ctx = Lowering(_exact_tiles(function))
 
-    def process(block: Any, operations: list[Any] | None = None) -> None:
+    def process(block: ir.Block, operations: list[ir.OpView] | None = None) -> None:
         with ctx.scope():
             for op in list(block.operations) if operations is None else operations:
                 with ir.InsertionPoint(op), op.location:
@@ -122,14 +122,14 @@ def _erase(op: Any) -> None:
     op.erase()
 
 
-def _lower_op(ctx: Lowering, op: Any, process: control.Process) -> None:
+def _lower_op(ctx: Lowering, op: ir.Operation, process: control.Process) -> None:
     try:
         _dispatch(ctx, op, process)
     except LayoutError as error:
         raise PassFailure(op, f"'{op.name}' op {error}") from error
 
 
-def _dispatch(ctx: Lowering, op: Any, process: control.Process) -> None:
+def _dispatch(ctx: Lowering, op: ir.Operation, process: control.Process) -> None:
     ragged = op.name.startswith("ragged.") or touches_ragged(op)
     if op.name in control.RULES or op.name.startswith("scf."):
         _control(ctx, op, process, ragged)
@@ -146,7 +146,7 @@ def _dispatch(ctx: Lowering, op: Any, process: control.Process) -> None:
         ctx.close()
 
 
-def _reads_open_forall(ctx: Lowering, op: Any) -> bool:
+def _reads_open_forall(ctx: Lowering, op: ir.Operation) -> bool:
     """Whether an op, or one in its regions, uses a result of the open forall."""
     if ctx.forall is None:
         return False
@@ -160,7 +160,7 @@ def _reads_open_forall(ctx: Lowering, op: Any) -> bool:
     )
 
 
-def _control(ctx: Lowering, op: Any, process: control.Process, ragged: bool) -> None:
+def _control(ctx: Lowering, op: ir.Operation, process: control.Process, ragged: bool) -> None:
     if ragged or op.name in ("scf.yield", "func.return", "scf.condition"):
         if ragged:
             control.RULES[op.name](ctx, op, process)

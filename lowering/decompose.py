@@ -5,18 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.generic import generic
 from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.combiners import neutral
 from ragged_dialect.sources import Source
 from ragged_dialect.types import DYNAMIC, shape_of, tensor_type
 
 
-def empty_without(x: Any, dim: int, element: Any) -> Any:
+def empty_without(x: ir.Value, dim: int, element: ir.Type) -> ir.Value:
     """An uninitialised tensor with the structure of `x` without a dim."""
     shape = shape_of(x.type).reduce(frozenset({dim}))
     kept = [d for d in range(len(x.type.shape)) if d != dim]
@@ -28,13 +28,13 @@ def empty_without(x: Any, dim: int, element: Any) -> Any:
     return builders.empty([x], result, likes, extents)
 
 
-def _extent(x: Any, dim: int) -> Any:
+def _extent(x: ir.Value, dim: int) -> Mixed:
     """Extent of a dense dim; of the outer part of a split plain dim the number of tiles."""
     size = x.type.shape[dim]
     return size if size != DYNAMIC else shapes.dim(x, dim)
 
 
-def decompose_softmax(op: Any, recompute: bool) -> None:
+def decompose_softmax(op: ir.Operation, recompute: bool) -> None:
     """Replace linalg.softmax; short floats compute in f32 and round once. With `recompute` the exponentials
     are computed again for the product; else they are stored in between."""
     source, target = op.operands
@@ -47,8 +47,8 @@ def decompose_softmax(op: Any, recompute: bool) -> None:
 class _Softmax:
     """Softmax of `source` along a dim into a tensor like `target`."""
 
-    source: Any
-    target: Any
+    source: ir.Value
+    target: ir.Value
     dim: int
 
     @property
@@ -56,7 +56,7 @@ class _Softmax:
         return len(self.source.type.shape)
 
     @property
-    def wide(self) -> Any:
+    def wide(self) -> ir.Type:
         """The type that is computed in."""
         return ir.F32Type.get() if self._is_short else self.source.type.element_type
 
@@ -65,16 +65,16 @@ class _Softmax:
         return isinstance(self.source.type.element_type, (ir.F16Type, ir.BF16Type))
 
     @property
-    def maps(self) -> tuple[Any, Any]:
+    def maps(self) -> tuple[ir.AffineMap, ir.AffineMap]:
         """The maps of an operand with all dims, and of one without the dim."""
         kept = [ir.AffineDimExpr.get(d) for d in range(self.rank) if d != self.dim]
         return ir.AffineMap.get_identity(self.rank), ir.AffineMap.get(self.rank, 0, kept)
 
-    def stored(self) -> Any:
+    def stored(self) -> ir.Value:
         """The exponentials go through memory."""
         whole, kept = self.maps
 
-        def power_and_sum(a: list[Any]) -> list[Any]:
+        def power_and_sum(a: list[ir.Value]) -> list[ir.Value]:
             made = self._power(a[0], a[1])
             return [made, arith.addf(a[3], made)]
 
@@ -82,7 +82,7 @@ class _Softmax:
         powers, total = self._reduced([self.source, self._top()], outs, [whole, kept, whole, kept], power_and_sum)
         return self._result([powers, self._inverse(total)], [whole, kept, whole], lambda a: arith.mulf(a[0], a[1]))
 
-    def recomputed(self) -> Any:
+    def recomputed(self) -> ir.Value:
         """Nothing of the source's size goes through memory but the result."""
         whole, kept = self.maps
         top = self._top()
@@ -98,44 +98,52 @@ class _Softmax:
             lambda a: arith.mulf(self._power(a[0], a[1]), a[2]),
         )
 
-    def _widened(self, x: Any) -> Any:
+    def _widened(self, x: ir.Value) -> ir.Value:
         return arith.extf(self.wide, x) if x.type != self.wide else x
 
-    def _filled(self, kind: str) -> Any:
+    def _filled(self, kind: str) -> ir.Value:
         return shapes.fill(neutral(kind, self.wide), empty_without(self.source, self.dim, self.wide))
 
-    def _power(self, x: Any, top: Any) -> Any:
+    def _power(self, x: ir.Value, top: ir.Value) -> ir.Value:
         return math.exp(arith.subf(self._widened(x), top))
 
-    def _reduced(self, ins: list[Any], outs: list[Any], maps: list[Any], body: Callable[[list[Any]], Any]) -> Any:
+    def _reduced(
+        self,
+        ins: list[ir.Value],
+        outs: list[ir.Value],
+        maps: list[ir.AffineMap],
+        body: Callable[[list[ir.Value]], list[ir.Value]],
+    ) -> ir.OpResultList:
         kinds = ["reduction" if d == self.dim else "parallel" for d in range(self.rank)]
         return generic(ins, outs, maps, kinds, body).results
 
-    def _top(self) -> Any:
-        def larger(a: list[Any]) -> list[Any]:
+    def _top(self) -> ir.Value:
+        def larger(a: list[ir.Value]) -> list[ir.Value]:
             # a NaN may be passed over here: it comes back with the exponential of its own difference
             x = self._widened(a[0])
             return [arith.select(arith.cmpf(arith.CmpFPredicate.OGT, x, a[1]), x, a[1])]
 
         return self._reduced([self.source], [self._filled("max")], list(self.maps), larger)[0]
 
-    def _inverse(self, total: Any) -> Any:
+    def _inverse(self, total: ir.Value) -> ir.Value:
         one, small = build.constant(self.wide, 1.0), ir.AffineMap.get_identity(self.rank - 1)
         out = empty_without(self.source, self.dim, self.wide)
         kinds = ["parallel"] * (self.rank - 1)
         return generic([total], [out], [small, small], kinds, lambda a: [arith.divf(one, a[0])]).result
 
-    def _result(self, ins: list[Any], maps: list[Any], body: Callable[[list[Any]], Any]) -> Any:
+    def _result(
+        self, ins: list[ir.Value], maps: list[ir.AffineMap], body: Callable[[list[ir.Value]], ir.Value]
+    ) -> ir.Value:
         element = self.source.type.element_type
 
-        def rounded(a: list[Any]) -> list[Any]:
+        def rounded(a: list[ir.Value]) -> list[ir.Value]:
             made = body(a)
             return [arith.truncf(element, made) if self._is_short else made]
 
         return generic(ins, [empty_like(self.target, element)], maps, ["parallel"] * self.rank, rounded).result
 
 
-def empty_like(x: Any, element: Any) -> Any:
+def empty_like(x: ir.Value, element: ir.Type) -> ir.Value:
     """An uninitialised tensor of another element type with the structure of `x`."""
     shape = shape_of(x.type)
     if shape.layout.is_dense:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.generic import generic, loop_index
@@ -25,8 +24,8 @@ def empty_parts(
     likes: Sequence[Parts],
     sources: Sequence[Source | None],
     shape: RaggedShape,
-    extents: Sequence[Any],
-    element: Any,
+    extents: Sequence[ir.Value],
+    element: ir.Type,
 ) -> Parts:
     """Uninitialised storage whose levels come from the likes; `extents` are those of the dense dims
     that have no source and are dynamic."""
@@ -42,7 +41,7 @@ class _Empty:
         likes: Sequence[Parts],
         sources: Sequence[Source | None],
         shape: RaggedShape,
-        extents: Sequence[Any],
+        extents: Sequence[ir.Value],
     ) -> None:
         self.ctx = ctx
         self.likes = list(likes)
@@ -52,7 +51,7 @@ class _Empty:
         known = {dim: extent for dim, extent in self.dense.items() if shape.has_extent_part(dim)}
         self.made = Parts(ctx, shape, None, {}, known)
 
-    def _dense_extents(self, extents: Sequence[Any]) -> dict[int, Mixed]:
+    def _dense_extents(self, extents: Sequence[ir.Value]) -> dict[int, Mixed]:
         own = iter(extents)
         dense: dict[int, Mixed] = {}
         for dim, source in enumerate(self.sources):
@@ -63,7 +62,7 @@ class _Empty:
                 dense[dim] = self.likes[source.like].extent(source.level) if static is None else static
         return dense
 
-    def make(self, element: Any) -> Parts:
+    def make(self, element: ir.Type) -> Parts:
         """The parts, with storage of an element type."""
         layout = self.shape.layout
         sizes = [
@@ -106,7 +105,7 @@ class _Empty:
         first = like.layout.dims(like_axis)[0]
         base = self.shape.layout.dims(axis)[0]
         count = len(self.shape.layout.axes[axis])
-        found, windows, size = dict(like.vectors), dict[int, Any](), None
+        found, windows, size = dict(like.vectors), dict[int, ir.Value](), None
         if "w" in self.shape.layout.axes[axis]:
             size = own_axis(self.ctx, _cut(like, like_axis, count), like_axis, found, windows)
         for (kind, dim), vector in found.items():
@@ -121,7 +120,7 @@ class _Empty:
     def _walk(self, axis: int) -> Mixed:
         """An axis whose levels come from several likes, or whose batch dims are permuted: offsets
         from the lengths, visited in the order of the result."""
-        offsets: Any = None
+        offsets: ir.Value | None = None
         for at, dim in enumerate(self.shape.layout.dims(axis)):
             letter = self.shape.layout.letter(dim)
             if letter not in RAGGED:
@@ -138,6 +137,7 @@ class _Empty:
                 self.made.vectors["starts", dim] = own_starts(offsets)
                 self.made.vectors["lengths", dim] = lengths
                 self.made.windows[dim] = offsets
+        assert offsets is not None
         return vectors.last(offsets)
 
     def _source(self, dim: int) -> Source:
@@ -169,7 +169,7 @@ class _Empty:
         above = [fixed[mapping[d] - first] for d in like.layout.dims(like_axis) if d < source.level]
         return like, source, above
 
-    def _lengths(self, axis: int, levels: int, dim: int) -> Any:
+    def _lengths(self, axis: int, levels: int, dim: int) -> ir.Value:
         """Lengths of a level in elements, one per index tuple of the levels above it."""
 
         def length(fixed: list[Mixed]) -> Mixed:
@@ -188,12 +188,12 @@ class _Empty:
         count = self._visit(axis, levels, [build.value(0)], lambda _, state: [build.add(state[0], 1)])[0]
         init = shapes.cast(shapes.empty([count], build.i64()), vector_type())
 
-        def store(fixed: list[Mixed], state: list[Any]) -> list[Any]:
+        def store(fixed: list[Mixed], state: list[ir.Value]) -> list[ir.Value]:
             return [build.add(state[0], 1), tensor.insert(build.to_i64(length(fixed)), state[1], [state[0]])]
 
         return self._visit(axis, levels, [build.value(0), init], store)[1]
 
-    def _lengths_below(self, axis: int, at: int, levels: int, length: Callable[[list[Mixed]], Mixed]) -> Any:
+    def _lengths_below(self, axis: int, at: int, levels: int, length: Callable[[list[Mixed]], Mixed]) -> ir.Value:
         """`length` of the tuples of some levels, of which only the one `at` is ragged: those under every index
         tuple above that, in parallel."""
         dims = self.shape.layout.dims(axis)
@@ -201,14 +201,15 @@ class _Empty:
         inner = build.product(below)
         offsets = self.made.windows.get(dims[at], self.made.vectors.get(("offsets", dims[at])))
         like = self._same_levels(axis, at)
+        assert offsets is not None
         elements = vectors.last(offsets) if like is None else positions(like, self._source(dims[at]).level)
 
-        def place(q: Any) -> list[Range]:
+        def place(q: ir.Value) -> list[Range]:
             low = shapes.load(offsets, q)
             return [(build.mul(low, inner), build.mul(build.sub(shapes.load(offsets, build.add(q, 1)), low), inner))]
 
-        def lengths(q: Any, run: Any) -> Any:
-            def element(_: list[Any]) -> list[Any]:
+        def lengths(q: ir.Value, run: ir.Value) -> ir.Value:
+            def element(_: list[ir.Value]) -> list[ir.Value]:
                 with self.ctx.scope():
                     return [build.to_i64(length([*_digits(q, above), *_digits(loop_index(0), [0, *below])]))]
 
@@ -224,16 +225,20 @@ class _Empty:
         return like.loop_extent(source.level, above)
 
     def _visit(
-        self, axis: int, levels: int, inits: list[Any], body: Callable[[list[Mixed], list[Any]], list[Any]]
-    ) -> list[Any]:
+        self,
+        axis: int,
+        levels: int,
+        inits: list[ir.Value],
+        body: Callable[[list[Mixed], list[ir.Value]], list[ir.Value]],
+    ) -> list[ir.Value]:
         """Visit the index tuples of the first levels of the result's axis."""
         dims = self.shape.layout.dims(axis)
 
-        def visit(fixed: list[Mixed], state: list[Any]) -> list[Any]:
+        def visit(fixed: list[Mixed], state: list[ir.Value]) -> list[ir.Value]:
             if len(fixed) == levels:
                 return body(fixed, state)
 
-            def inner(i: Any, carried: list[Any]) -> list[Any]:
+            def inner(i: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
                 with self.ctx.scope():
                     return visit([*fixed, i], carried)
 
@@ -242,7 +247,7 @@ class _Empty:
         return visit([], inits)
 
 
-def _digits(number: Any, sizes: Sequence[Mixed]) -> list[Mixed]:
+def _digits(number: ir.Value, sizes: Sequence[Mixed]) -> list[Mixed]:
     """The index tuple of a place among tuples of some sizes, of which the first one does not count."""
     digits: list[Mixed] = []
     for size in reversed(sizes[1:]):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import arith, ir, math
+from ragged_dialect.ir.match import bit_width
 from ragged_dialect.lowering.gpu.device_modules import device_ops
 from ragged_dialect.lowering.gpu.power import call_power
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -41,7 +42,7 @@ class ExpandKernelMath(RaggedPass):
 
     name: ClassVar[str] = "expand-kernel-math"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Expand in every gpu.module of a module."""
         for found in device_ops(op, _EXPANSIONS.__contains__):
             kind = found.operands[0].type
@@ -54,12 +55,12 @@ class ExpandKernelMath(RaggedPass):
             found.erase()
 
 
-def _intrinsic(name: str, operand: Any, flag: str | None = None) -> Any:
+def _intrinsic(name: str, operand: ir.Value, flag: str | None = None) -> ir.Value:
     attributes = {} if flag is None else {flag: ir.BoolAttr.get(False)}
     return ir.Operation.create(name, results=[operand.type], operands=[operand], attributes=attributes).result
 
 
-def _integer(op: Any) -> list[Any]:
+def _integer(op: ir.Operation) -> list[ir.Value]:
     name, flag = _INTEGER[op.name]
     value = op.operands[0]
     if not isinstance(value.type, ir.IndexType):
@@ -68,51 +69,51 @@ def _integer(op: Any) -> list[Any]:
     return [arith.index_cast(value.type, _intrinsic(name, wide, flag))]
 
 
-def _trunc(op: Any) -> list[Any]:
+def _trunc(op: ir.Operation) -> list[ir.Value]:
     value = op.operands[0]
     if isinstance(value.type, (ir.F32Type, ir.F64Type)):
         return [_intrinsic("llvm.intr.trunc", value)]
     return [arith.truncf(value.type, _intrinsic("llvm.intr.trunc", arith.extf(ir.F32Type.get(), value)))]
 
 
-def _clampf(op: Any) -> list[Any]:
+def _clampf(op: ir.Operation) -> list[ir.Value]:
     value, low, high = op.operands
     return [arith.minimumf(arith.maximumf(value, low), high)]
 
 
-def _sincos(op: Any) -> list[Any]:
+def _sincos(op: ir.Operation) -> list[ir.Value]:
     return [math.sin(op.operands[0]), math.cos(op.operands[0])]
 
 
-def _isnan(op: Any) -> list[Any]:
+def _isnan(op: ir.Operation) -> list[ir.Value]:
     return [arith.cmpf(arith.CmpFPredicate.UNO, op.operands[0], op.operands[0])]
 
 
-def _magnitude(op: Any, predicate: Any, bound: float) -> Any:
+def _magnitude(op: ir.Operation, predicate: Any, bound: float) -> Any:
     value = math.absf(op.operands[0])
     return arith.cmpf(predicate, value, arith.constant(value.type, bound))
 
 
-def _isinf(op: Any) -> list[Any]:
+def _isinf(op: ir.Operation) -> list[ir.Value]:
     return [_magnitude(op, arith.CmpFPredicate.OEQ, constants.inf)]
 
 
-def _isfinite(op: Any) -> list[Any]:
+def _isfinite(op: ir.Operation) -> list[ir.Value]:
     return [_magnitude(op, arith.CmpFPredicate.OLT, constants.inf)]
 
 
-def _isnormal(op: Any) -> list[Any]:
+def _isnormal(op: ir.Operation) -> list[ir.Value]:
     above = _magnitude(op, arith.CmpFPredicate.OGE, _SMALLEST_NORMAL[str(op.operands[0].type)])
     return [arith.andi(above, _isfinite(op)[0])]
 
 
-def _ipowi(op: Any) -> list[Any]:
+def _ipowi(op: ir.Operation) -> list[ir.Value]:
     i64 = ir.IntegerType.get_signless(64)
     power = call_power(op, "i64", *(_resized(v, i64) for v in op.operands))
     return [_resized(power, op.results[0].type)]
 
 
-def _fpowi(op: Any) -> list[Any]:
+def _fpowi(op: ir.Operation) -> list[ir.Value]:
     base, exponent = op.operands
     f64 = ir.F64Type.get()
     if base.type == f64 and exponent.type.width <= 32:
@@ -122,16 +123,16 @@ def _fpowi(op: Any) -> list[Any]:
     return [power if base.type == f64 else arith.truncf(base.type, power)]
 
 
-def _resized(value: Any, kind: Any) -> Any:
+def _resized(value: ir.Value, kind: ir.Type) -> ir.Value:
     """A signed integer in another integer type, or index."""
     if value.type == kind:
         return value
     if isinstance(value.type, ir.IndexType) or isinstance(kind, ir.IndexType):
         return arith.index_cast(kind, value)
-    return arith.extsi(kind, value) if value.type.width < kind.width else arith.trunci(kind, value)
+    return arith.extsi(kind, value) if value.type.width < bit_width(kind) else arith.trunci(kind, value)
 
 
-_EXPANSIONS: dict[str, Callable[[Any], list[Any]]] = {
+_EXPANSIONS: dict[str, Callable[[ir.Operation], list[ir.Value]]] = {
     **dict.fromkeys(_INTEGER, _integer),
     "math.trunc": _trunc,
     "math.clampf": _clampf,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir.walk import ops_in
@@ -50,7 +50,7 @@ class ExpandRaggedFloats(RaggedPass):
     name: ClassVar[str] = "expand-ragged-floats"
     half: str = "auto"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         if self.half not in HALVES:
             raise PassFailure(op, f"expected half to be one of {', '.join(HALVES)}, got {self.half}")
         soft = self.half == "soft" or (self.half == "auto" and not has_halves())
@@ -62,13 +62,13 @@ class ExpandRaggedFloats(RaggedPass):
                 _rewrite(inner, soft)
 
 
-def _values(op: Any) -> list[Any]:
+def _values(op: ir.Operation) -> list[ir.Value]:
     """What an op defines; a mere argument is rounded on its way too."""
     blocks = [block for region in op.regions for block in region.blocks]
     return [*op.results, *(argument for block in blocks for argument in block.arguments)]
 
 
-def _rewrite(op: Any, soft: bool) -> None:
+def _rewrite(op: ir.Operation, soft: bool) -> None:
     if "fastmath" in op.attributes:
         del op.attributes["fastmath"]
     value = _expanded(op, soft)
@@ -77,7 +77,7 @@ def _rewrite(op: Any, soft: bool) -> None:
         op.erase()
 
 
-def _expanded(op: Any, soft: bool) -> Any | None:
+def _expanded(op: ir.Operation, soft: bool) -> ir.Value | None:
     """The value of a conversion made by other ops; None where the processor has it."""
     source, target = op.operands[0].type, op.results[0].type
     emitter = Emitter(op)
@@ -101,7 +101,7 @@ def _rounded_to_odd(x: Number) -> Number:
     return ((bits | (((bits & cut) + cut) & (cut + 1))) & (-1 - cut)).as_float()
 
 
-def _to_half(x: Number, kind: Any) -> Any:
+def _to_half(x: Number, kind: ir.Type) -> ir.Value:
     """An f32 as f16. Below 2^-14 adding 0.5 leaves a half's mantissa, rounded, in the low bits; above,
     half of a last bit is added, less one for ties to even, where the exponent changes its bias."""
     emitter, bits = x.emitter, x.bits()
@@ -116,7 +116,7 @@ def _to_half(x: Number, kind: Any) -> Any:
     return emitter.plain(arith.bitcast, kind, short)
 
 
-def _from_half(emitter: Emitter, value: Any) -> Number:
+def _from_half(emitter: Emitter, value: ir.Value) -> Number:
     """An f16 as f32: the factor 2^112 moves the exponent to its place, subnormals too."""
     short = emitter.plain(arith.bitcast, ir.IntegerType.get_signless(16), value)
     bits = Bits(emitter, emitter.plain(arith.extui, ir.IntegerType.get_signless(32), short))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import inf
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, math
+from ragged_dialect.ir.match import constant_int, enclosing
 from ragged_dialect.lowering import math_erf, math_exponential, math_logarithm, math_trigonometry
 from ragged_dialect.lowering.loop_annotations import LOOP
 from ragged_dialect.lowering.math_emitter import Emitter, Number
 from ragged_dialect.lowering.math_library import VECTOR_ISAS, MathLibrary
 from ragged_dialect.passes.base import PassFailure, RaggedPass
-from ragged_dialect.passes.matching import constant_int
 
 # f32 in plain arith ops.
 _SHORTEST, _LONG = 8, 16
@@ -47,7 +47,7 @@ _LIBRARY = {
 _NATIVE = frozenset(("math.ceil", "math.floor", "math.fma", "math.round", "math.roundeven", "math.rsqrt",
                      "math.sqrt", "math.trunc"))  # fmt: skip
 _SMALLEST = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126, "f64": 2.0**-1022}
-_CLASSES: dict[str, Callable[[Number], Any]] = {
+_CLASSES: dict[str, Callable[[Number], ir.Value]] = {
     "math.isnan": lambda x: x.emitter.plain(arith.cmpf, arith.CmpFPredicate.UNO, x.value, x.value),
     "math.isinf": lambda x: _size(x).compare("==", inf),
     "math.isfinite": lambda x: _size(x).compare("<", inf),
@@ -87,30 +87,30 @@ class ExpandRaggedMath(RaggedPass):
     name: ClassVar[str] = "expand-ragged-math"
     isa: str = "auto"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         if self.isa != "auto" and self.isa not in VECTOR_ISAS:
             raise PassFailure(op, f"expected isa to be auto or one of {', '.join(VECTOR_ISAS)}, got {self.isa}")
         library = MathLibrary(op, self.isa)
         for found in list(_math_ops(op)):
-            loop = found.operation.parent.operation
+            loop = enclosing(found)
             _expand(found, library)
             if loop.name == "scf.for" and _is_short(loop):
                 loop.attributes[LOOP] = ir.Attribute.parse(_VECTORISED)
         library.keep_variants()
 
 
-def _math_ops(op: Any) -> Iterator[Any]:
+def _math_ops(op: ir.Operation) -> Iterator[ir.Operation]:
     """The math ops below `op`, in order, GPU modules left out."""
     for region in op.regions:
         for block in region.blocks:
             for inner in block.operations:
                 if inner.operation.name.startswith("math."):
-                    yield inner
+                    yield inner.operation
                 elif inner.operation.name != "gpu.module":
                     yield from _math_ops(inner.operation)
 
 
-def _is_short(loop: Any) -> bool:
+def _is_short(loop: ir.Operation) -> bool:
     """Whether a loop has fewer iterations than LLVM takes for worth a vector, and nothing in it that does not
     fit one."""
     low, high, step = (constant_int(x) for x in list(loop.operands)[:3])
@@ -120,7 +120,7 @@ def _is_short(loop: Any) -> bool:
     return all(name.startswith("arith.") or name in _ACCESSES for name in body)
 
 
-def _expand(op: Any, library: MathLibrary) -> None:
+def _expand(op: ir.Operation, library: MathLibrary) -> None:
     name, emitter = op.operation.name, Emitter(op)
     if name == "math.sincos":
         _replace(op, [_compute(f"math.{part}", op, emitter, library) for part in ("sin", "cos")])
@@ -134,18 +134,18 @@ def _expand(op: Any, library: MathLibrary) -> None:
         _replace(op, [_compute(name, op, emitter, library)])
 
 
-def _replace(op: Any, values: list[Any]) -> None:
+def _replace(op: ir.Operation, values: list[ir.Value]) -> None:
     for result, value in zip(op.results, values, strict=True):
         result.replace_all_uses_with(value)
     op.operation.erase()
 
 
-def _width(op: Any) -> int:
+def _width(op: ir.Operation) -> int:
     kind = op.operands[0].type
     return int(kind.width) if isinstance(kind, (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type)) else 0
 
 
-def _compute(name: str, op: Any, emitter: Emitter, library: MathLibrary) -> Any:
+def _compute(name: str, op: ir.Operation, emitter: Emitter, library: MathLibrary) -> ir.Value:
     """The value of the function `name` of the op's operands, in their type."""
     kind, width = op.operands[0].type, _width(op)
     if width == 0:
@@ -157,9 +157,9 @@ def _compute(name: str, op: Any, emitter: Emitter, library: MathLibrary) -> Any:
     return result if width == 32 else emitter.number(result).narrow(kind).value
 
 
-def _floats(op: Any, emitter: Emitter, kind: Any) -> list[Any]:
+def _floats(op: ir.Operation, emitter: Emitter, kind: ir.Type) -> list[ir.Value]:
     """The operands as `kind`, which is at least as wide; the integer exponent of fpowi as f64."""
-    values: list[Any] = []
+    values: list[ir.Value] = []
     for value in op.operands:
         if isinstance(value.type, ir.IntegerType):
             values.append(emitter.plain(arith.sitofp, emitter.f64, value))
@@ -168,7 +168,7 @@ def _floats(op: Any, emitter: Emitter, kind: Any) -> list[Any]:
     return values
 
 
-def _single(name: str, operands: list[Any], emitter: Emitter, library: MathLibrary) -> Any:
+def _single(name: str, operands: list[ir.Value], emitter: Emitter, library: MathLibrary) -> ir.Value:
     """The value of the function `name` of f32 operands, in f32."""
     x = emitter.number(operands[0])
     if name in _POLYNOMIALS:
@@ -186,6 +186,6 @@ def _size(x: Number) -> Number:
     return x.emitter.number(x.emitter.plain(math.absf, x.value))
 
 
-def _clamp(emitter: Emitter, value: Any, low: Any, high: Any) -> Any:
+def _clamp(emitter: Emitter, value: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
     above = emitter.plain(arith.maximumf, value, low)
     return emitter.plain(arith.minimumf, above, high)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.iteration import expr_uses
 
 
-def composed(expr: Any, count: int, dims: int, place: Callable[[int], int | None]) -> Any:
+def composed(expr: ir.AffineExpr, count: int, dims: int, place: Callable[[int], int | None]) -> ir.AffineExpr:
     """An expression of `count` loops over `dims` others: loop k is dim `place(k)`, or 0 for None."""
-    table: list[Any] = []
+    table: list[ir.AffineExpr] = []
     for loop in range(count):
         at = place(loop)
         table.append(ir.AffineConstantExpr.get(0) if at is None else ir.AffineDimExpr.get(at))
     return expr.compose(ir.AffineMap.get(dims, 0, table))
 
 
-def is_separable(expr: Any, outer: Collection[int], loops: Sequence[int]) -> bool:
+def is_separable(expr: ir.AffineExpr, outer: Collection[int], loops: Sequence[int]) -> bool:
     """Whether an expression is a sum of one of the outer loops and one of the others."""
     if not isinstance(expr, ir.AffineBinaryExpr):
         return True
@@ -30,7 +29,7 @@ def is_separable(expr: Any, outer: Collection[int], loops: Sequence[int]) -> boo
     return len(used) < 2
 
 
-def without_constant(expr: Any, dims: int) -> Any:
+def without_constant(expr: ir.AffineExpr, dims: int) -> ir.AffineExpr:
     """An expression less its value where all loops are 0."""
     zero = expr.compose(ir.AffineMap.get(0, 0, [ir.AffineConstantExpr.get(0)] * dims))
     value = ir.AffineConstantExpr(zero).value

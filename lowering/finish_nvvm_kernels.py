@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu.device_modules import device_ops, gpu_modules
@@ -34,7 +34,7 @@ class FinishNvvmKernels(RaggedPass):
 
     name: ClassVar[str] = "finish-nvvm-kernels"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Finish every gpu.module of a module."""
         for module in gpu_modules(op):
             module.attributes["llvm.data_layout"] = ir.StringAttr.get(_DATA_LAYOUT)
@@ -46,7 +46,7 @@ class FinishNvvmKernels(RaggedPass):
                 _relax(atomic)
 
 
-def _relax(atomic: Any) -> None:
+def _relax(atomic: ir.Operation) -> None:
     i64 = ir.IntegerType.get_signless(64)
     for name in _ORDERINGS[atomic.name]:
         atomic.attributes[name] = ir.IntegerAttr.get(i64, _MONOTONIC)

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.forall_bounds import attributes, dynamic
 from ragged_dialect.lowering.parts import Range
+
+if TYPE_CHECKING:
+    from ragged_dialect.lowering.context import Lowering
 
 
 @dataclass
@@ -24,9 +26,9 @@ class Slot:
     """A shared out: its initial tensor, the storage range of an iteration, and the tensor of that
     range as it is now in the body."""
 
-    init: Any
+    init: ir.Value
     ranges: list[Range]
-    current: Any
+    current: ir.Value
 
 
 class OpenForall:
@@ -37,16 +39,16 @@ class OpenForall:
         self.ctx = ctx
         self.counts = list(counts)
         self.slots: list[Slot] = []
-        self.known: dict[Hashable, Any] = {}
+        self.known: dict[Hashable, ir.Value] = {}
         self._callbacks: list[Callable[[], None]] = []
-        self._results: list[Any] | None = None
+        self._results: list[ir.Value] | None = None
         self._draft = ir.Operation.create(
             "scf.forall", attributes=attributes(self.counts, 0), operands=dynamic(self.counts), regions=1
         )
         self.block = self._draft.regions[0].blocks.append(*[build.index_type()] * len(counts))
         self.ivs = list(self.block.arguments)
 
-    def add(self, init: Any, ranges: list[Range]) -> int:
+    def add(self, init: ir.Value, ranges: list[Range]) -> int:
         """Add a shared out; the insertion point is in the body. Returns its slot."""
         argument = self.block.add_argument(init.type, ir.Location.current)
         part = shapes.extract_slice(argument, [r[0] for r in ranges], [r[1] for r in ranges], [True] * len(ranges))
@@ -57,7 +59,7 @@ class OpenForall:
         """Call back once the results exist."""
         self._callbacks.append(callback)
 
-    def result(self, slot: int) -> Any:
+    def result(self, slot: int) -> ir.Value:
         """The whole tensor of a slot; closes the forall."""
         if self._results is None:
             self.ctx.close()
@@ -81,7 +83,7 @@ class OpenForall:
             with ir.InsertionPoint(inner):
                 for slot, argument in zip(self.slots, arguments, strict=True):
                     offsets, sizes = [r[0] for r in slot.ranges], [r[1] for r in slot.ranges]
-                    shapes.insert_slice(slot.current, argument, offsets, sizes, parallel=True)
+                    shapes.insert_in_parallel(slot.current, argument, offsets, sizes)
         self.block.append_to(final.regions[0])
         self._draft.erase()
         self._results = list(final.results)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 
 
-def dynamic(counts: Sequence[Mixed]) -> list[Any]:
+def dynamic(counts: Sequence[Mixed]) -> list[ir.Value]:
     """The operands of a forall for its counts."""
     return [c for c in counts if not isinstance(c, int)]
 
 
-def attributes(counts: Sequence[Mixed], outs: int) -> dict[str, Any]:
+def attributes(counts: Sequence[Mixed], outs: int) -> dict[str, ir.Attribute]:
     """The attributes of a forall for its counts and the number of its shared outs."""
     rank = len(counts)
     bounds = [c if isinstance(c, int) else DYNAMIC for c in counts]
@@ -27,13 +26,13 @@ def attributes(counts: Sequence[Mixed], outs: int) -> dict[str, Any]:
     }
 
 
-def counts_of(forall: Any) -> list[Mixed]:
+def counts_of(forall: ir.Operation) -> list[Mixed]:
     """How often a forall runs along each of its indices."""
     values = iter(forall.operands)
     return [next(values) if s == DYNAMIC else s for s in forall.attributes["staticUpperBound"]]
 
 
-def forall_over(count: Mixed) -> Any:
+def forall_over(count: Mixed) -> ir.Operation:
     """An empty `scf.forall` from 0 to count, without outs."""
     forall = ir.Operation.create("scf.forall", operands=dynamic([count]), attributes=attributes([count], 0), regions=1)
     block = forall.regions[0].blocks.append(build.index_type())

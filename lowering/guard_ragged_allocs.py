@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, llvm, scf
 from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.memory_runtime import FAIL, TOO_LARGE, declare
 from ragged_dialect.passes.base import RaggedPass
@@ -35,7 +36,7 @@ class GuardRaggedAllocs(RaggedPass):
 
     name: ClassVar[str] = "guard-ragged-allocs"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Guard every allocation of a module."""
         allocations = find_ops(op, "memref.alloc")
         for allocation in allocations:
@@ -44,7 +45,7 @@ class GuardRaggedAllocs(RaggedPass):
         declare(op)
 
 
-def _guard(allocation: Any) -> None:
+def _guard(allocation: ir.Operation) -> None:
     type_ = allocation.results[0].type
     known = prod(max(extent, 1) for extent in type_.shape if extent != DYNAMIC)
     most = (TOO_LARGE - _SLACK) // (known * _bytes(type_.element_type))
@@ -66,12 +67,12 @@ def _guard(allocation: Any) -> None:
         scf.yield_([])
 
 
-def _bytes(element: Any) -> int:
+def _bytes(element: ir.Type) -> int:
     """At least the bytes of an element in memory; an index has no width of its own."""
     return 1 << max((getattr(element, "width", 64) - 1).bit_length() - 3, 0)
 
 
-def _more_than(extents: list[Any], most: int) -> Any:
+def _more_than(extents: list[ir.Value], most: int) -> ir.Value:
     """Whether a product of extents, as unsigned numbers, is more than a number."""
     if len(extents) < 2:
         return _above(extents[0] if extents else 1, most)
@@ -84,5 +85,5 @@ def _more_than(extents: list[Any], most: int) -> Any:
     return arith.ori(over, _above(low, most))
 
 
-def _above(a: Any, b: int) -> Any:
+def _above(a: Mixed, b: int) -> ir.Value:
     return build.above(a, b)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
@@ -27,7 +28,7 @@ class HoistRaggedAllocas(RaggedPass):
 
     name: ClassVar[str] = "hoist-ragged-allocas"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Hoist in every function of a module."""
         for function in op.regions[0].blocks[0].operations:
             function = function.operation
@@ -35,7 +36,7 @@ class HoistRaggedAllocas(RaggedPass):
                 _hoist(function)
 
 
-def _hoist(function: Any) -> None:
+def _hoist(function: ir.Operation) -> None:
     entry = function.regions[0].blocks[0]
     first = next(iter(entry.operations))
     for op in find_ops(function, "memref.alloca"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
@@ -57,7 +56,7 @@ def _sum(sizes: list[Mixed]) -> Mixed:
     return reduce(build.add, sizes)
 
 
-def _side_by_side(sources: list[Any], into: Any, axis: int) -> Any:
+def _side_by_side(sources: list[ir.Value], into: ir.Value, axis: int) -> ir.Value:
     low: Mixed = 0
     for source in sources:
         sizes = [shapes.dim(source, k) for k in range(len(source.type.shape))]
@@ -74,7 +73,7 @@ class _Runs:
     operands: list[Parts]
     dim: int
 
-    def lengths(self, level: int) -> Any:
+    def lengths(self, level: int) -> ir.Value:
         """Lengths of a level at or below the joined dim, in the order of the result."""
         found = [walks.element_lengths(x, level) for x in self.operands]
         if level == self.dim:
@@ -85,7 +84,7 @@ class _Runs:
         into = shapes.cast(shapes.empty([size], build.i64()), vector_type())
         return self.copy(found, into, level, 0)
 
-    def copy(self, sources: list[Any], into: Any, level: int, axis: int) -> Any:
+    def copy(self, sources: list[ir.Value], into: ir.Value, level: int, axis: int) -> ir.Value:
         """`into` with the runs along an axis of every source, which has an entry for every parent position
         of `level`, or for every element when that is one past the last level."""
         first, dim = self.operands[0], self.dim
@@ -102,7 +101,7 @@ class _Runs:
             )
         return into
 
-    def _place(self, number: int, level: int, q: Any) -> Range:
+    def _place(self, number: int, level: int, q: ir.Value) -> Range:
         """Where the run of an operand under a position goes: behind the runs of earlier positions, and
         those of earlier operands under this one."""
         runs = [x.run(self.dim, level, q) for x in self.operands]
@@ -110,10 +109,10 @@ class _Runs:
         return low, runs[number][1]
 
 
-def _along(axis: int, x: Any, run: Range) -> list[Range]:
+def _along(axis: int, x: ir.Value, run: Range) -> list[Range]:
     """A range along one axis, and all there is along the others."""
     return [run if k == axis else (0, shapes.dim(x, k)) for k in range(len(x.type.shape))]
 
 
-def _slice(x: Any, ranges: list[Range]) -> Any:
+def _slice(x: ir.Value, ranges: list[Range]) -> ir.Value:
     return shapes.extract_slice(x, [low for low, _ in ranges], [size for _, size in ranges], [True] * len(ranges))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+
+from ragged_dialect._mlir import ir
 
 BRANCHES = frozenset({"llvm.br", "llvm.cond_br"})
 LOOP = "llvm.loop_annotation"
@@ -15,7 +16,7 @@ NOT_UNROLLED = "#llvm.loop_annotation<unroll = <disable = true>>"
 _READ = LOOP.removeprefix("llvm.")
 
 
-def settle(branches: Iterable[Any]) -> None:
+def settle(branches: Iterable[ir.Operation]) -> None:
     """Give branches of the LLVM dialect the annotations that translation reads."""
     for branch in branches:
         if LOOP in branch.attributes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu.device_modules import device_ops
@@ -29,7 +29,7 @@ class LowerKernelSigmoids(RaggedPass):
 
     name: ClassVar[str] = "lower-kernel-sigmoids"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Set the flag in every gpu.module of a module."""
         for division in device_ops(op, "llvm.fdiv".__eq__):
             one, divisor = division.operands
@@ -37,7 +37,7 @@ class LowerKernelSigmoids(RaggedPass):
                 division.attributes["fastmathFlags"] = ir.Attribute.parse("#llvm.fastmath<afn>")
 
 
-def _is_one_plus_exp(value: Any) -> bool:
+def _is_one_plus_exp(value: ir.Value) -> bool:
     total = _producer(value, "llvm.fadd")
     if total is None:
         return False
@@ -45,17 +45,17 @@ def _is_one_plus_exp(value: Any) -> bool:
     return (_is_one(a) and _is_exp(b)) or (_is_one(b) and _is_exp(a))
 
 
-def _is_exp(value: Any) -> bool:
+def _is_exp(value: ir.Value) -> bool:
     call = _producer(value, "llvm.call")
     return call is not None and "callee" in call.attributes and call.attributes["callee"].value == "__nv_expf"
 
 
-def _is_one(value: Any) -> bool:
+def _is_one(value: ir.Value) -> bool:
     constant = _producer(value, "llvm.mlir.constant")
     return constant is not None and ir.FloatAttr(constant.attributes["value"]).value == 1.0
 
 
-def _producer(value: Any, name: str) -> Any:
+def _producer(value: ir.Value, name: str) -> ir.Operation | None:
     """The op of this name whose result a value is; None if it is another's."""
     owner = value.owner
     return None if isinstance(owner, ir.Block) or owner.operation.name != name else owner.operation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu.device_modules import device_ops
@@ -43,7 +43,7 @@ class LowerLibdeviceCalls(RaggedPass):
 
     name: ClassVar[str] = "lower-libdevice-calls"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Replace in every gpu.module of a module."""
         kept: set[str] = set()
         for call in device_ops(op, "llvm.call".__eq__):
@@ -58,11 +58,11 @@ class LowerLibdeviceCalls(RaggedPass):
                 function.erase()
 
 
-def _callee(call: Any) -> str:
+def _callee(call: ir.Operation) -> str:
     return call.attributes["callee"].value if "callee" in call.attributes else ""
 
 
-def _replace(call: Any, name: str) -> None:
+def _replace(call: ir.Operation, name: str) -> None:
     flags = "fastmathFlags"
     made = ir.Operation.create(
         name,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir, llvm
+from ragged_dialect.ir.clone import copy_attributes
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
@@ -31,7 +32,7 @@ class LowerMemoryBools(RaggedPass):
 
     name: ClassVar[str] = "lower-memory-bools"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Replace the accesses anywhere in a module."""
         byte, bit = (ir.IntegerType.get_signless(width) for width in (8, 1))
         for access in find_ops(op, "llvm.load", "llvm.store"):
@@ -42,8 +43,8 @@ class LowerMemoryBools(RaggedPass):
                     _load(access, byte, bit)
 
 
-def _load(access: Any, byte: Any, bit: Any) -> None:
-    known = {name: access.attributes[name] for name in access.attributes}
+def _load(access: ir.Operation, byte: ir.Type, bit: ir.Type) -> None:
+    known = copy_attributes(access)
     loaded = _create("llvm.load", byte, *access.operands, **known)
     zero = llvm.mlir_constant(ir.IntegerAttr.get(byte, 0))
     predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _NOT_EQUAL)
@@ -51,6 +52,6 @@ def _load(access: Any, byte: Any, bit: Any) -> None:
     access.erase()
 
 
-def _create(name: str, result: Any, *operands: Any, **attributes: Any) -> Any:
+def _create(name: str, result: ir.Type, *operands: ir.Value, **attributes: Any) -> ir.Value:
     made = ir.Operation.create(name, results=[result], operands=list(operands), attributes=attributes)
     return made.result

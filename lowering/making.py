@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
@@ -17,12 +15,12 @@ from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.types import storage_type
 
 
-def contiguous_like(ctx: Lowering, like: Parts, element: Any) -> Parts:
+def contiguous_like(ctx: Lowering, like: Parts, element: ir.Type) -> Parts:
     """Uninitialised storage of an element type with the structure of a value; its windows become
     contiguous and its own."""
     sizes = like.storage_dims()
     new = dict(like.vectors)
-    windows: dict[int, Any] = {}
+    windows: dict[int, ir.Value] = {}
     for axis in range(like.layout.storage_rank):
         if "w" in like.layout.axes[axis]:
             sizes[axis] = own_axis(ctx, like, axis, new, windows)
@@ -31,10 +29,12 @@ def contiguous_like(ctx: Lowering, like: Parts, element: Any) -> Parts:
     return Parts(ctx, like.shape, values, new, dict(like.extents), windows)
 
 
-def own_axis(ctx: Lowering, like: Parts, axis: int, new: dict[tuple[str, int], Any], windows: dict[int, Any]) -> Mixed:
+def own_axis(
+    ctx: Lowering, like: Parts, axis: int, new: dict[tuple[str, int], ir.Value], windows: dict[int, ir.Value]
+) -> Mixed:
     """Contiguous vectors for every ragged level of an axis with windows; returns its extent."""
     dims = like.layout.dims(axis)
-    offsets: Any = None
+    offsets: ir.Value | None = None
     for at, dim in enumerate(dims):
         letter = like.layout.letter(dim)
         if letter not in RAGGED:
@@ -48,15 +48,17 @@ def own_axis(ctx: Lowering, like: Parts, axis: int, new: dict[tuple[str, int], A
             new["lengths", dim] = lengths
             new["starts", dim] = ctx.memo((*key, "starts"), lambda offsets=offsets: own_starts(offsets))
             windows[dim] = offsets
-    return ctx.memo(("load last", offsets), lambda: vectors.last(offsets))
+    assert offsets is not None
+    last = offsets
+    return ctx.memo(("load last", last), lambda: vectors.last(last))
 
 
-def own_starts(offsets: Any) -> Any:
+def own_starts(offsets: ir.Value) -> ir.Value:
     """The starts of contiguous components."""
     return vectors.section(offsets, 0, build.sub(shapes.dim(offsets, 0), 1))
 
 
-def _stored_lengths(like: Parts, axis: int, at: int, dim: int) -> Any:
+def _stored_lengths(like: Parts, axis: int, at: int, dim: int) -> ir.Value:
     """Lengths in elements of a level, one per logical index tuple above it."""
     if "w" not in like.layout.axes[axis][:at]:
         return walks.element_lengths(like, dim)

@@ -7,7 +7,7 @@ the formulas are accurate with and without the fusion.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir
@@ -20,14 +20,14 @@ _SIGNED = {"==": arith.CmpIPredicate.eq, "<": arith.CmpIPredicate.slt, ">": arit
 class Emitter:
     """Where ops are inserted, and the constants made so far."""
 
-    def __init__(self, op: Any) -> None:
+    def __init__(self, op: ir.Operation) -> None:
         self.ip = ir.InsertionPoint(op)
         self.loc = op.location
         self.contract = ir.Attribute.parse("#arith.fastmath<contract>")
         self.f32, self.f64 = ir.F32Type.get(), ir.F64Type.get()
-        self._constants: dict[tuple[Any, str], Any] = {}
+        self._constants: dict[tuple[ir.Type, str], ir.Value] = {}
 
-    def constant(self, kind: Any, value: float | int) -> Any:
+    def constant(self, kind: ir.Type, value: float | int) -> ir.Value:
         """`value` as a constant of the scalar type `kind`; one op per type and value."""
         key = (kind, repr(value))
         if key not in self._constants:
@@ -35,22 +35,22 @@ class Emitter:
             self._constants[key] = arith.ConstantOp(kind, make.get(kind, value), loc=self.loc, ip=self.ip).result
         return self._constants[key]
 
-    def float(self, op: Any, *operands: Any) -> Any:
+    def float(self, op: Callable[..., ir.Value], *operands: ir.Value) -> ir.Value:
         """The result of a float op of the arith dialect with the contract flag."""
         return op(*operands, fastmath=self.contract, loc=self.loc, ip=self.ip)
 
-    def plain(self, op: Any, *operands: Any) -> Any:
+    def plain(self, op: Callable[..., ir.Value], *operands: Any) -> ir.Value:
         """The result of an op without flags."""
         return op(*operands, loc=self.loc, ip=self.ip)
 
-    def number(self, value: Any) -> Number:
+    def number(self, value: ir.Value) -> Number:
         return Number(self, value)
 
     def bits(self, value: int) -> Bits:
         """A constant of 32 bits."""
         return Bits(self, self.constant(ir.IntegerType.get_signless(32), value))
 
-    def select(self, condition: Any, yes: Number | float, no: Number | float) -> Number:
+    def select(self, condition: ir.Value, yes: Number | float, no: Number | float) -> Number:
         """`yes` where the i1 value `condition` holds, else `no`; at least one is a Number."""
         known = yes if isinstance(yes, Number) else no
         assert isinstance(known, Number)
@@ -60,14 +60,14 @@ class Emitter:
 class Number:
     """A scalar float value; Python floats become constants of its type."""
 
-    def __init__(self, emitter: Emitter, value: Any) -> None:
+    def __init__(self, emitter: Emitter, value: ir.Value) -> None:
         self.emitter, self.value = emitter, value
 
-    def same(self, other: Number | float) -> Any:
+    def same(self, other: Number | float) -> ir.Value:
         """`other` as a value of this number's type."""
         return other.value if isinstance(other, Number) else self.emitter.constant(self.value.type, float(other))
 
-    def _binary(self, op: Any, left: Number | float, right: Number | float) -> Number:
+    def _binary(self, op: Callable[..., ir.Value], left: Number | float, right: Number | float) -> Number:
         return Number(self.emitter, self.emitter.float(op, self.same(left), self.same(right)))
 
     def __add__(self, other: Number | float) -> Number:
@@ -88,7 +88,7 @@ class Number:
     def __rtruediv__(self, other: float) -> Number:
         return self._binary(arith.divf, other, self)
 
-    def compare(self, predicate: str, other: Number | float) -> Any:
+    def compare(self, predicate: str, other: Number | float) -> ir.Value:
         """An i1 value; the predicates are ordered: false on NaN."""
         return self.emitter.plain(arith.cmpf, _ORDERED[predicate], self.value, self.same(other))
 
@@ -111,7 +111,7 @@ class Number:
         """The same value as f64."""
         return Number(self.emitter, self.emitter.plain(arith.extf, self.emitter.f64, self.value))
 
-    def narrow(self, kind: Any) -> Number:
+    def narrow(self, kind: ir.Type) -> Number:
         """Rounded to the narrower float type `kind`."""
         return Number(self.emitter, self.emitter.plain(arith.truncf, kind, self.value))
 
@@ -129,14 +129,14 @@ class Number:
 class Bits:
     """A scalar integer value; Python ints become constants of its type."""
 
-    def __init__(self, emitter: Emitter, value: Any) -> None:
+    def __init__(self, emitter: Emitter, value: ir.Value) -> None:
         self.emitter, self.value = emitter, value
 
     @property
     def width(self) -> int:
         return int(self.value.type.width)
 
-    def _binary(self, op: Any, left: Bits | int, right: Bits | int) -> Bits:
+    def _binary(self, op: Callable[..., ir.Value], left: Bits | int, right: Bits | int) -> Bits:
         values = (x.value if isinstance(x, Bits) else self.emitter.constant(self.value.type, x) for x in (left, right))
         return Bits(self.emitter, self.emitter.plain(op, *values))
 
@@ -162,7 +162,7 @@ class Bits:
         """Logical: zeros come in from the left."""
         return self._binary(arith.shrui, self, count)
 
-    def compare(self, predicate: str, other: int) -> Any:
+    def compare(self, predicate: str, other: int) -> ir.Value:
         """An i1 value; the predicates are signed."""
         constant = self.emitter.constant(self.value.type, other)
         return self.emitter.plain(arith.cmpi, _SIGNED[predicate], self.value, constant)

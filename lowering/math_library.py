@@ -59,7 +59,7 @@ class MathLibrary:
     host's libmvec lacks (most came with glibc 2.35) is called as a scalar.
     """
 
-    def __init__(self, module: Any, isa: str) -> None:
+    def __init__(self, module: ir.Operation, isa: str) -> None:
         self.module, self.auto = module, isa == "auto"
         self.isa = host_isa() if self.auto else isa
         self.symbols = {
@@ -68,7 +68,7 @@ class MathLibrary:
             if "sym_name" in op.attributes
         }
 
-    def call(self, name: str, operands: list[Any], ip: Any, loc: Any) -> Any:
+    def call(self, name: str, operands: list[ir.Value], ip: ir.InsertionPoint, loc: ir.Location) -> ir.Value:
         """The result of the f64 function `name` (its C name) on f64 values."""
         arity = len(operands)
         wide = self._widest(name, arity)
@@ -76,7 +76,7 @@ class MathLibrary:
             return self._call(name, operands, ip, loc, scalar_function(name, "f64", arity))
         return self._call(f"{PREFIX}{name}", operands, ip, loc, *widened_function(name, arity, *wide))
 
-    def huge(self, name: str, x: Any, ip: Any, loc: Any) -> Any:
+    def huge(self, name: str, x: ir.Value, ip: ir.InsertionPoint, loc: ir.Location) -> ir.Value:
         """sin or cos of an f32 beyond the range of the polynomials; for use behind a branch."""
         return self._call(f"{PREFIX}{name}f", [x], ip, loc, *masked_function(f"{name}f"))
 
@@ -109,7 +109,9 @@ class MathLibrary:
                 return lanes, symbol
         return None
 
-    def _call(self, name: str, operands: list[Any], ip: Any, loc: Any, *texts: str) -> Any:
+    def _call(
+        self, name: str, operands: list[ir.Value], ip: ir.InsertionPoint, loc: ir.Location, *texts: str
+    ) -> ir.Value:
         """A call of `name`, which `texts` declare (with what they need) if the module has it not."""
         if not self._is_function(name):
             self._add(*texts)
@@ -120,7 +122,7 @@ class MathLibrary:
         found = self.symbols.get(name)
         if found is not None and found.operation.name not in ("llvm.func", "llvm.mlir.global"):
             message = f"expected symbol '{name}' free for the math library, got {found.operation.name}"
-            raise PassFailure(found, message)
+            raise PassFailure(found.operation, message)
         return found is not None
 
     def _add(self, *texts: str) -> None:

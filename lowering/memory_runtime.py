@@ -12,8 +12,6 @@ What a call returns stays plain memory of `malloc`: whoever has the result frees
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import ir
 
 ALLOCATE, FREE = "_mlir_memref_to_llvm_alloc", "_mlir_memref_to_llvm_free"
@@ -55,7 +53,7 @@ llvm.func @{CALL}(!llvm.ptr, !llvm.ptr) -> i64
 DECLARED = (ALLOCATE, FREE, FAIL, CALL)
 
 
-def declare(module: Any) -> None:
+def declare(module: ir.Operation) -> None:
     """Declare what programs call of the runtime in a module that has not done so."""
     known = ir.SymbolTable(module.operation)
     made = ir.Module.parse(DECLARATIONS)
@@ -64,7 +62,7 @@ def declare(module: Any) -> None:
             module.regions[0].blocks[0].append(declaration.operation.detach_from_parent())
 
 
-def add_runtime(module: Any) -> None:
+def add_runtime(module: ir.Module) -> None:
     """Define what programs call of the runtime in a lowered module, in place of its declarations."""
     with module.context, ir.Location.unknown():
         made = ir.Module.parse(RUNTIME)

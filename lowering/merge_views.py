@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
@@ -63,7 +62,7 @@ def _merge_levels(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     starts, lengths = parts.vectors["starts", dim], parts.vectors["lengths", dim]
     count = shapes.dim(starts, 0)
 
-    def length(i: Any) -> Any:
+    def length(i: ir.Value) -> Mixed:
         low = shapes.load(starts, i)
         high = shapes.load(inner, build.add(low, shapes.load(lengths, i)))
         return build.sub(high, shapes.load(inner, low))
@@ -72,7 +71,7 @@ def _merge_levels(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     return with_shape(parts, shape, keep, new)
 
 
-def scaled_vectors(parts: Parts, dim: int, factor: Mixed) -> dict[tuple[str, int], Any]:
+def scaled_vectors(parts: Parts, dim: int, factor: Mixed) -> dict[tuple[str, int], ir.Value]:
     """The vectors of a level with every entry multiplied."""
     return {(kind, at): vectors.scale(vector, factor) for (kind, at), vector in parts.vectors.items() if at == dim}
 
@@ -116,7 +115,7 @@ def _merge_tile_parts(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     return merge_parts(leveled, dim)
 
 
-def _tile_offsets(parts: Parts, outer: int) -> Any:
+def _tile_offsets(parts: Parts, outer: int) -> ir.Value:
     """Starts of all tiles of a split ragged level, the total at the end."""
     axis, at = parts.layout.locate(outer)
     first = parts.layout.dims(axis)[0]
@@ -133,7 +132,7 @@ def _tile_rows(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     tiles = build.ceildiv(length, factor)
     count = build.mul(rows, tiles)
 
-    def start(i: Any) -> Any:
+    def start(i: ir.Value) -> Mixed:
         row = build.minimum(rows, build.divide(i, build.maximum(tiles, 1)))
         tile = build.sub(i, build.mul(row, tiles))
         return build.add(build.mul(row, length), build.mul(tile, factor))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.iteration import Iteration, expr_uses
 from ragged_dialect.lowering.parts import Parts
 
-Payload = Callable[[list[Any], Callable[[int], Any]], list[Any]]
+Payload = Callable[[list[ir.Value], Callable[[int], ir.Value]], list[ir.Value]]
 
 
 @dataclass
@@ -17,9 +17,9 @@ class Operand:
     """An operand of a nest: its parts (None for a scalar), and per dim a loop or an expression."""
 
     parts: Parts | None
-    scalar: Any
+    scalar: ir.Value | None
     loops: list[int | None]
-    exprs: list[Any]
+    exprs: list[ir.AffineExpr]
 
     def uses(self, loop: int) -> list[int]:
         """Dims indexed by exactly this loop."""
@@ -48,11 +48,11 @@ class Nest:
 
 
 def make_nest(
-    it: Iteration, operands: Sequence[Parts | Any], payload: Payload, index_loops: frozenset[int] = frozenset()
+    it: Iteration, operands: Sequence[Parts | ir.Value], payload: Payload, index_loops: frozenset[int] = frozenset()
 ) -> Nest:
     """A nest from an analysed op and its lowered operands (parts, or scalars)."""
     made = [
-        Operand(x if isinstance(x, Parts) else None, x, list(access.loops), list(access.exprs))
+        Operand(*((x, None) if isinstance(x, Parts) else (None, x)), list(access.loops), list(access.exprs))
         for x, access in zip(operands, it.accesses, strict=True)
     ]
     return Nest(made, it.inputs, dict(enumerate(it.kinds)), payload, index_loops)

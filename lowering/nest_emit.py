@@ -6,8 +6,8 @@ below the explicit loops is one dense `linalg.generic` on slices.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import affine, ir
 from ragged_dialect.generic import generic, loop_index
@@ -43,7 +43,7 @@ def lower_nest(ctx: Lowering, nest: Nest) -> list[Parts]:
     return [parts.replace(held) for parts, held in zip(structures, results, strict=True) if parts is not None]
 
 
-def fill_of(tensor: Any) -> tuple[Any, Any] | None:
+def fill_of(tensor: ir.Value) -> tuple[ir.Value, ir.Value] | None:
     """The (scalar, outs) of the fill that makes a tensor, in named or generic form."""
     if isinstance(tensor.owner, ir.Block):
         return None
@@ -76,11 +76,11 @@ class _Emitter:
         self.slots: list[int] = []
         self.forall: OpenForall | None = None
 
-    def run(self) -> list[Any]:
+    def run(self) -> list[ir.Value | Pending]:
         """The results: tensors, or pending ones of the open forall."""
         if not self.batch:
             inits = [out.parts.values for out in self.nest.outs if out.parts is not None]
-            return self._loops(inits)
+            return [*self._loops(inits)]
         counts = [dense_extent(self.nest, loop) for loop in self.batch]
         if self.ctx.forall is None or not self._fits(self.ctx.forall, counts):
             self.ctx.close()
@@ -133,13 +133,13 @@ class _Emitter:
             ranges.append(operand.parts.axis_range(axis, fixed))
         return ranges
 
-    def _loops(self, carried: list[Any], depth: int = 0) -> list[Any]:
+    def _loops(self, carried: list[ir.Value], depth: int = 0) -> list[ir.Value]:
         if depth == len(self.serial):
             return self._dense(carried)
         loop = self.serial[depth]
         count = self._extent(loop)
 
-        def body(i: Any, inner: list[Any]) -> list[Any]:
+        def body(i: ir.Value, inner: list[ir.Value]) -> list[ir.Value]:
             self.ivs[loop] = i
             with self.ctx.scope():
                 return self._loops(inner, depth + 1)
@@ -173,7 +173,7 @@ class _Emitter:
 
     # The dense op -------------------------------------------------------------------------------
 
-    def _dense(self, carried: list[Any]) -> list[Any]:
+    def _dense(self, carried: list[ir.Value]) -> list[ir.Value]:
         sizes = {loop: self._extent(loop) for loop in self.inner if self._is_ragged(loop)}
         views = [self._view(operand, sizes, None) for operand in self.nest.operands[: self.nest.inputs]]
         targets = [self._view(out, sizes, tensor) for out, tensor in zip(self.nest.outs, carried, strict=True)]
@@ -190,10 +190,11 @@ class _Emitter:
             for dim in operand.uses(loop)
         )
 
-    def _view(self, operand: Operand, sizes: dict[int, Mixed], tensor: Any) -> _View:
+    def _view(self, operand: Operand, sizes: dict[int, Mixed], tensor: ir.Value | None) -> _View:
         """The slice of an operand under the current indices; `tensor` is the part of an out that
         the forall's iteration owns."""
         if operand.parts is None:
+            assert operand.scalar is not None
             return _View(operand.scalar, [], [], [], True)
         parts = operand.parts
         if tensor is None and parts.pending is not None:
@@ -203,12 +204,12 @@ class _Emitter:
             bases = self.forall.slots[self.slots[self.nest.outs.index(operand)]].ranges
         else:
             tensor = parts.values if tensor is None else tensor
-            bases = [(0, None)] * parts.layout.storage_rank
+            bases: Sequence[tuple[Mixed, Mixed | None]] = [(0, None)] * parts.layout.storage_rank
         ranges, kept, exprs = self._axes(operand, sizes)
         offsets = [build.sub(low, base[0]) for (low, _), base in zip(ranges, bases, strict=True)]
         extents = [size for _, size in ranges]
         whole = all(kept) and all(
-            isinstance(o, int) and o == 0 and (base[1] is size or (isinstance(size, int) and base[1] == size))
+            isinstance(o, int) and o == 0 and _is_all(size, base[1])
             for o, size, base in zip(offsets, extents, bases, strict=True)
         )
         whole = whole or (
@@ -223,12 +224,12 @@ class _Emitter:
             for axis, (o, s) in enumerate(zip(offsets, sizes, strict=True))
         )
 
-    def _axes(self, operand: Operand, sizes: dict[int, Mixed]) -> tuple[list[Range], list[bool], list[Any]]:
+    def _axes(self, operand: Operand, sizes: dict[int, Mixed]) -> tuple[list[Range], list[bool], list[ir.AffineExpr]]:
         assert operand.parts is not None
         parts = operand.parts
         ranges: list[Range] = []
         kept: list[bool] = []
-        exprs: list[Any] = []
+        exprs: list[ir.AffineExpr] = []
         for axis in range(parts.layout.storage_rank):
             dims = parts.layout.dims(axis)
             loop = operand.loops[dims[-1]]
@@ -245,10 +246,13 @@ class _Emitter:
             ranges.append((low, size))
             kept.append(keep)
             if keep:
+                assert expr is not None
                 exprs.append(expr)
         return ranges, kept, exprs
 
-    def _plain(self, operand: Operand, dim: int, sizes: dict[int, Mixed]) -> tuple[Mixed, Mixed, bool, Any]:
+    def _plain(
+        self, operand: Operand, dim: int, sizes: dict[int, Mixed]
+    ) -> tuple[Mixed, Mixed, bool, ir.AffineExpr | None]:
         """Range of a dense axis: all of it, one index of an outer loop, or the length of a ragged
         loop that it takes part in."""
         assert operand.parts is not None
@@ -266,36 +270,40 @@ class _Emitter:
         rest = without_constant(self._renumber(expr), len(self.inner))
         return low, build.sub(extent, low), True, rest
 
-    def _renumber(self, expr: Any) -> Any:
+    def _renumber(self, expr: ir.AffineExpr) -> ir.AffineExpr:
         """An expression over the inner loops; outer ones count as 0."""
         count = max([*self.nest.kinds, 0]) + 1
         return composed(expr, count, len(self.inner), lambda k: self.inner.index(k) if k in self.inner else None)
 
-    def _evaluate(self, expr: Any) -> Any:
+    def _evaluate(self, expr: ir.AffineExpr) -> ir.Value:
         """Value of an expression with the inner loops at 0."""
         count = max([*self.nest.kinds, 0]) + 1
         outer = list(self.ivs)
         made = composed(expr, count, len(outer), lambda k: outer.index(k) if k in self.ivs else None)
         return affine.apply(ir.AffineMap.get(len(outer), 0, [made]), [build.value(self.ivs[k]) for k in outer])
 
-    def _generic(self, ins: list[Any], outs: list[Any], views: list[_View]) -> list[Any]:
+    def _generic(self, ins: list[ir.Value], outs: list[ir.Value], views: list[_View]) -> list[ir.Value]:
         rank = len(self.inner)
         maps = [ir.AffineMap.get(rank, 0, view.exprs) for view in views]
         kinds = [self.nest.kinds[loop] for loop in self.inner]
         op = generic(ins, outs, maps, kinds, lambda elements: self.nest.payload(elements, self._index))
         return list(op.results)
 
-    def _index(self, loop: int) -> Any:
+    def _index(self, loop: int) -> ir.Value:
         """Index of a loop, inside the payload."""
         return build.value(self.ivs[loop]) if loop in self.ivs else loop_index(self.inner.index(loop))
+
+
+def _is_all(size: Mixed, storage: Mixed | None) -> bool:
+    return storage is size or (isinstance(size, int) and isinstance(storage, int) and storage == size)
 
 
 @dataclass
 class _View:
     """A slice of an operand: the tensor, its map over the inner loops, where it was cut."""
 
-    tensor: Any
-    exprs: list[Any]
+    tensor: ir.Value
+    exprs: list[ir.AffineExpr]
     offsets: list[Mixed]
     sizes: list[Mixed]
     whole: bool

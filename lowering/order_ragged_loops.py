@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps, iterator_kinds
@@ -31,7 +31,7 @@ class OrderRaggedLoops(RaggedPass):
 
     name: ClassVar[str] = "order-ragged-loops"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Order the loops of every linalg.generic of a module."""
         for inner in find_ops(op, "linalg.generic"):
             if inner.results:
@@ -41,7 +41,7 @@ class OrderRaggedLoops(RaggedPass):
                 _interchange(inner, free)
 
 
-def _relax(op: Any) -> bool:
+def _relax(op: ir.Operation) -> bool:
     """Set the flags on sums and products that are reduced; whether all reductions are such."""
     if "reduction" not in iterator_kinds(op):
         return True
@@ -58,7 +58,7 @@ def _relax(op: Any) -> bool:
     return all(c is not None for c in combiners)
 
 
-def _combiner(accumulator: Any, result: Any) -> Any:
+def _combiner(accumulator: ir.Value, result: ir.Value) -> ir.Operation | None:
     """The sum or product of an accumulator and another value that is yielded for it."""
     uses = list(accumulator.uses)
     if len(uses) != 1 or isinstance(result.owner, ir.Block):
@@ -67,7 +67,7 @@ def _combiner(accumulator: Any, result: Any) -> Any:
     return op if op.name in _SUMS and result.owner.operation == op and len(list(result.uses)) == 1 else None
 
 
-def _contract(combiner: Any) -> None:
+def _contract(combiner: ir.Operation) -> None:
     """Products that only the sum reads may be fused with it."""
     for operand in combiner.operands:
         if isinstance(operand.owner, ir.Block) or len(list(operand.uses)) != 1:
@@ -77,7 +77,7 @@ def _contract(combiner: Any) -> None:
             producer.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<contract>")
 
 
-def _interchange(op: Any, free: bool) -> None:
+def _interchange(op: ir.Operation, free: bool) -> None:
     maps = indexing_maps(op)
     rank = maps[0].n_dims
     outs = list(op.attributes["operandSegmentSizes"])[1]
@@ -98,7 +98,7 @@ def _interchange(op: Any, free: bool) -> None:
     _renumber(op, place)
 
 
-def _score(maps: list[Any], inputs: int, loop: int) -> float:
+def _score(maps: list[ir.AffineMap], inputs: int, loop: int) -> float:
     """How many operands a loop runs through along memory; a written one counts more, one of fewer dims than
     others, which is in cache, only between equals."""
     rank = max(len(map_.results) for map_ in maps)
@@ -110,7 +110,7 @@ def _score(maps: list[Any], inputs: int, loop: int) -> float:
     return total
 
 
-def _renumber(op: Any, place: dict[int, int]) -> None:
+def _renumber(op: ir.Operation, place: dict[int, int]) -> None:
     i64 = ir.IntegerType.get_signless(64)
     for index in find_ops(op, "linalg.index"):
         index.attributes["dim"] = ir.IntegerAttr.get(i64, place[index.attributes["dim"].value])

@@ -9,6 +9,7 @@ from ragged_dialect._mlir import DYNAMIC, func, ir, memref, scf
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import remap
+from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.walk import captures, free_symbol
 from ragged_dialect.lowering.buffers import is_buffer, is_constant, may_overlap, root
 from ragged_dialect.lowering.convert_ragged_forall_to_loops import PARALLEL
@@ -37,17 +38,17 @@ class OutlineRaggedLoops(RaggedPass):
 
     name: ClassVar[str] = "outline-ragged-loops"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Outline the loops of every function of a module."""
         for function in list(op.regions[0].blocks[0].operations):
             if function.operation.name == "func.func":
-                loops: list[Any] = []
+                loops: list[ir.Operation] = []
                 _collect(function.operation, loops)
                 for k, loop in enumerate(loops):
                     _outline(op, function.operation, loop, k)
 
 
-def _collect(op: Any, found: list[Any]) -> None:
+def _collect(op: ir.Operation, found: list[ir.Operation]) -> None:
     for region in op.regions:
         for block in region.blocks:
             for inner in block.operations:
@@ -58,7 +59,7 @@ def _collect(op: Any, found: list[Any]) -> None:
                     _collect(inner, found)
 
 
-def _outline(module: Any, function: Any, loop: Any, number: int) -> None:
+def _outline(module: ir.Operation, function: ir.Operation, loop: ir.Operation, number: int) -> None:
     body = loop.regions[0].blocks[0]
     captured = captures(body.operations, body.arguments)
     passed = [v for v in captured if not is_constant(v)]
@@ -71,11 +72,11 @@ def _outline(module: Any, function: Any, loop: Any, number: int) -> None:
         _mark_noalias(kernel, passed)
     block = kernel.operation.regions[0].blocks.append(*type_.inputs)
     arguments = list(block.arguments)
-    mapping: dict[Any, Any] = dict(zip(passed, arguments[3:], strict=True))
+    mapping: dict[ir.Value, ir.Value] = dict(zip(passed, arguments[3:], strict=True))
     with ir.InsertionPoint(block), loop.location:
         for value in captured:
             if is_constant(value):
-                mapping[value] = value.owner.operation.clone().operation.results[0]
+                mapping[value] = definer(value).clone().operation.results[0]
         made = scf.ForOp(arguments[0], arguments[1], build.value(1))
         func.return_([])
     _move_body(loop, made, mapping)
@@ -85,7 +86,7 @@ def _outline(module: Any, function: Any, loop: Any, number: int) -> None:
     loop.erase()
 
 
-def _move_body(loop: Any, made: Any, mapping: dict[Any, Any]) -> None:
+def _move_body(loop: ir.Operation, made: Any, mapping: dict[ir.Value, ir.Value]) -> None:
     source = loop.regions[0].blocks[0]
     source.arguments[0].replace_all_uses_with(made.induction_variable)
 
@@ -95,7 +96,7 @@ def _move_body(loop: Any, made: Any, mapping: dict[Any, Any]) -> None:
         made.body.append(op)
 
 
-def _mark_noalias(kernel: Any, passed: list[Any]) -> None:
+def _mark_noalias(kernel: ir.OpView, passed: list[ir.Value]) -> None:
     """Buffers of different allocations do not alias; LLVM need not check it in every loop."""
     roots = [root(v) if is_buffer(v) else None for v in passed]
     buffers = [r for r in roots if r is not None]
@@ -107,7 +108,7 @@ def _mark_noalias(kernel: Any, passed: list[Any]) -> None:
     kernel.operation.attributes["arg_attrs"] = ir.ArrayAttr.get(attrs)
 
 
-def _work(passed: list[Any]) -> Mixed:
+def _work(passed: list[ir.Value]) -> Mixed:
     """Elements of the buffers a loop touches."""
     total: Mixed = 0
     for value in passed:

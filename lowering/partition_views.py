@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ragged_dialect._mlir import tensor
 from ragged_dialect.ir import build, flow, shapes, vectors
@@ -14,7 +13,7 @@ from ragged_dialect.lowering.views import append, collapse_storage, outer_count,
 from ragged_dialect.shape import RaggedShape
 
 
-def partition_parts(parts: Parts, dim: int, vector: Any, count: int | None, lengths: bool) -> Parts:
+def partition_parts(parts: Parts, dim: int, vector: ir.Value, count: int | None, lengths: bool) -> Parts:
     """`ragged.partition` by a vector of rank 1 or rows of rank 2, any integer type."""
     rank = len(vector.type.shape)
     shape = parts.shape.partition(dim, rank, count)
@@ -41,29 +40,29 @@ def _from(dim: int, by: int) -> Callable[[int], int | None]:
     return lambda old: None if old == dim else old + (by if old > dim else 0)
 
 
-def _row_offset(vector: Any, lengths: bool, row: Any, column: Any) -> Any:
+def _row_offset(vector: ir.Value, lengths: bool, row: ir.Value, column: Mixed) -> ir.Value:
     """Start of a part of a row, relative to the row."""
     if not lengths:
         return build.to_index(tensor.extract(vector, [build.value(row), build.value(column)]))
 
-    def body(k: Any, state: list[Any]) -> list[Any]:
+    def body(k: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
         return [build.add(state[0], build.to_index(tensor.extract(vector, [build.value(row), k])))]
 
     return flow.for_loop(column, [build.value(0)], body)[0]
 
 
-def _rows_vector(rows: Mixed, per_row: Mixed, entry: Callable[[Any, Any], Any]) -> Any:
+def _rows_vector(rows: Mixed, per_row: Mixed, entry: Callable[[ir.Value, Mixed], Mixed]) -> ir.Value:
     """A vector over (row, part): entry(row, part)."""
     size = build.mul(rows, per_row)
 
-    def body(i: Any) -> Any:
+    def body(i: ir.Value) -> Mixed:
         row = build.divide(i, build.maximum(per_row, 1))
         return entry(row, build.sub(i, build.mul(row, per_row)))
 
     return vectors.generate(size, body)
 
 
-def _absolute(parts: Parts, dim: int, vector: Any, lengths: bool, per_row: Mixed) -> Any:
+def _absolute(parts: Parts, dim: int, vector: ir.Value, lengths: bool, per_row: Mixed) -> ir.Value:
     """Absolute offsets of rows that are relative to the components of a level."""
     if parts.layout.letter(dim) == "r":
         base = walks.element_starts(parts, dim)
@@ -80,7 +79,13 @@ def _absolute(parts: Parts, dim: int, vector: Any, lengths: bool, per_row: Mixed
 
 
 def _partition_rows(
-    parts: Parts, dim: int, shape: RaggedShape, vector: Any, lengths: bool, per_row: Mixed, extents: dict[int, Mixed]
+    parts: Parts,
+    dim: int,
+    shape: RaggedShape,
+    vector: ir.Value,
+    lengths: bool,
+    per_row: Mixed,
+    extents: dict[int, Mixed],
 ) -> Parts:
     axis, _ = parts.layout.locate(dim)
     rows, length = parts.storage_dim(axis - 1), parts.storage_dim(axis)
@@ -95,15 +100,21 @@ def _partition_rows(
 
 
 def _partition_window(
-    parts: Parts, dim: int, shape: RaggedShape, vector: Any, lengths: bool, per_row: Mixed, extents: dict[int, Mixed]
+    parts: Parts,
+    dim: int,
+    shape: RaggedShape,
+    vector: ir.Value,
+    lengths: bool,
+    per_row: Mixed,
+    extents: dict[int, Mixed],
 ) -> Parts:
     base = parts.vectors["starts", dim]
     rows = parts.parents(dim)
 
-    def start(row: Any, column: Any) -> Any:
+    def start(row: ir.Value, column: Mixed) -> Mixed:
         return build.add(shapes.load(base, row), _row_offset(vector, lengths, row, column))
 
-    def length(row: Any, column: Any) -> Any:
+    def length(row: ir.Value, column: Mixed) -> Mixed:
         if lengths:
             return build.to_index(tensor.extract(vector, [build.value(row), build.value(column)]))
         after = _row_offset(vector, lengths, row, build.add(column, 1))

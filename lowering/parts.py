@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ragged_dialect._mlir import DYNAMIC
+from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.layout import RAGGED
+from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import storage_type
 
 if TYPE_CHECKING:
     from ragged_dialect.lowering.context import Lowering
+    from ragged_dialect.lowering.forall import OpenForall
 
 Range = tuple[Mixed, Mixed]
 
@@ -22,7 +23,7 @@ class Pending:
     """The result of a forall that is still open: `resolve` closes it and returns the tensor. `places` says which of
     the value's dims the forall's indices run over; None where it is none of them."""
 
-    def __init__(self, forall: Any, slot: int, init: Any, places: tuple[int, ...] | None) -> None:
+    def __init__(self, forall: OpenForall, slot: int, init: ir.Value, places: tuple[int, ...] | None) -> None:
         self.forall = forall
         self.slot = slot
         self.init = init
@@ -35,7 +36,7 @@ class Pending:
         whole = self.places is not None and len(places) == len(moved)
         return Pending(self.forall, self.slot, self.init, places if whole else None)
 
-    def resolve(self) -> Any:
+    def resolve(self) -> ir.Value:
         """The whole result as a tensor of the enclosing block."""
         return self.forall.result(self.slot)
 
@@ -53,8 +54,8 @@ class Parts:
         self,
         ctx: Lowering,
         shape: RaggedShape,
-        values: Any,
-        vectors: dict[tuple[str, int], Any],
+        values: ir.Value | Pending | None,
+        vectors: dict[tuple[str, int], ir.Value],
         extents: dict[int, Mixed],
         windows: dict[int, Any] | None = None,
         exact: frozenset[int] = frozenset(),
@@ -77,30 +78,38 @@ class Parts:
         return self.held if isinstance(self.held, Pending) else None
 
     @property
-    def values(self) -> Any:
+    def values(self) -> ir.Value:
         """The dense tensor; closes the forall that makes it."""
         if isinstance(self.held, Pending):
             self.held = self.held.resolve()
+        assert self.held is not None
         return self.held
 
     @property
-    def type(self) -> Any:
-        """Type of the dense tensor."""
-        return (self.held.init if isinstance(self.held, Pending) else self.held).type
+    def _shaped(self) -> ir.Value:
+        """A tensor of the type of the values."""
+        held = self.held.init if isinstance(self.held, Pending) else self.held
+        assert held is not None
+        return held
 
     @property
-    def element(self) -> Any:
+    def type(self) -> ir.RankedTensorType:
+        """Type of the dense tensor."""
+        return self._shaped.type
+
+    @property
+    def element(self) -> ir.Type:
         """Element type."""
         return self.type.element_type
 
     @property
-    def layout(self) -> Any:
+    def layout(self) -> Layout:
         """The layout."""
         return self.shape.layout
 
-    def flat(self) -> list[Any]:
+    def flat(self) -> list[ir.Value]:
         """The values of the 1:N form, in order."""
-        out: list[Any] = []
+        out: list[ir.Value] = []
         for part in self.shape.parts():
             if part.kind == "values":
                 out.append(shapes.cast(self.values, storage_type(self.shape, self.element)))
@@ -111,9 +120,9 @@ class Parts:
         return out
 
     @staticmethod
-    def of_flat(ctx: Lowering, shape: RaggedShape, flat: Sequence[Any]) -> Parts:
+    def of_flat(ctx: Lowering, shape: RaggedShape, flat: Sequence[ir.Value]) -> Parts:
         """Parts from the values of the 1:N form."""
-        vectors: dict[tuple[str, int], Any] = {}
+        vectors: dict[tuple[str, int], ir.Value] = {}
         extents: dict[int, Mixed] = {}
         for part, value in zip(shape.parts()[1:], flat[1:], strict=True):
             if part.kind == "extent":
@@ -122,7 +131,7 @@ class Parts:
                 vectors[part.kind, part.dim] = value
         return Parts(ctx, shape, flat[0], vectors, extents)
 
-    def replace(self, values: Any) -> Parts:
+    def replace(self, values: ir.Value | Pending) -> Parts:
         """The same structure with other values."""
         return Parts(self.ctx, self.shape, values, self.vectors, self.extents, self.windows, self.exact)
 
@@ -135,7 +144,7 @@ class Parts:
 
     def storage_dim(self, axis: int) -> Mixed:
         """Extent of a storage axis."""
-        tensor = self.held.init if isinstance(self.held, Pending) else self.held
+        tensor = self._shaped
         size = tensor.type.shape[axis]
         if size != DYNAMIC:
             return size
@@ -155,7 +164,7 @@ class Parts:
         axis, _ = self.layout.locate(dim)
         return self.storage_dim(axis) if self.layout.is_plain(dim) else self.parents(dim + 1)
 
-    def vector_size(self, vector: Any) -> Mixed:
+    def vector_size(self, vector: ir.Value) -> Mixed:
         """Number of entries of an index vector."""
         return self.ctx.memo(("dim", vector, 0), lambda: shapes.dim(vector, 0))
 
@@ -214,8 +223,9 @@ class Parts:
             return self.shape.shape[dim]
         if letter == "t":
             _, length, before = self._elements(axis, fixed[:at])
-            size = self.shape.shape[dim]
-            return build.minimum(size, build.ceildiv(build.sub(length, before), self.shape.factor(dim)))
+            size, factor = self.shape.shape[dim], self.shape.factor(dim)
+            assert size is not None
+            return build.minimum(size, build.ceildiv(build.sub(length, before), factor))
         if self.layout.is_split_outer(dim):
             _, length, _ = self._elements(axis, fixed[:at])
             return build.ceildiv(length, self.shape.factor(dim))
@@ -266,6 +276,6 @@ class Parts:
         return start, build.sub(stop, start)
 
 
-def _between(offsets: Any, q: Mixed) -> Range:
+def _between(offsets: ir.Value, q: Mixed) -> Range:
     start = shapes.load(offsets, q)
     return start, build.sub(shapes.load(offsets, build.add(q, 1)), start)

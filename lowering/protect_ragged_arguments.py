@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.passes.base import RaggedPass
@@ -25,7 +25,7 @@ class ProtectRaggedArguments(RaggedPass):
 
     name: ClassVar[str] = "protect-ragged-arguments"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Mark the arguments of every public function of a module."""
         for function in op.regions[0].blocks[0].operations:
             function = function.operation
@@ -33,10 +33,10 @@ class ProtectRaggedArguments(RaggedPass):
                 _protect(function)
 
 
-def _protect(function: Any) -> None:
+def _protect(function: ir.Operation) -> None:
     types = ir.TypeAttr(function.attributes["function_type"]).value.inputs
     given = list(function.attributes["arg_attrs"]) if "arg_attrs" in function.attributes else [None] * len(types)
-    marked: list[Any] = []
+    marked: list[ir.DictAttr] = []
     for type_, attr in zip(types, given, strict=True):
         known = {} if attr is None else {a.name: a.attr for a in ir.DictAttr(attr)}
         if is_tensor(type_):

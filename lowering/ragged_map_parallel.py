@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import captures, outermost
@@ -48,7 +48,7 @@ class RaggedMapParallel(RaggedPass):
     schedule: str = "auto"
     tile: int = 4096
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Map the device code of every function of a module."""
         if self.schedule != "auto" and self.schedule not in SCHEDULES:
             names = ", ".join(["auto", *SCHEDULES])
@@ -64,7 +64,7 @@ class RaggedMapParallel(RaggedPass):
                 _name(function.operation, self.schedule)
 
 
-def _tile_block(block: Any, elements: int) -> None:
+def _tile_block(block: ir.Block, elements: int) -> None:
     """Tile the flat ops of a host block and of the host regions in it."""
     run: list[Cut] = []
 
@@ -93,7 +93,7 @@ def _tile_block(block: Any, elements: int) -> None:
                     _tile_block(inner, elements)
 
 
-def _split_vector_loops(function: Any, status: Any) -> None:
+def _split_vector_loops(function: ir.Operation, status: ir.Value | None) -> None:
     """Give long loops over index vectors tiles: those that stand in foralls of one iteration."""
     for forall in outermost(function, "scf.forall"):
         if counts_of(forall) != [1] or SERIAL in forall.attributes or split_scan(forall):
@@ -103,7 +103,7 @@ def _split_vector_loops(function: Any, status: Any) -> None:
             tiled.attributes[WIDE] = ir.UnitAttr.get()
 
 
-def _name(function: Any, schedule: str) -> None:
+def _name(function: ir.Operation, schedule: str) -> None:
     gates = 0
     for forall in outermost(function, "scf.forall"):
         if SERIAL in forall.attributes:
@@ -116,7 +116,7 @@ def _name(function: Any, schedule: str) -> None:
             _mark([forall] if parts is None else parts, GENERAL if parts is None else schedule)
 
 
-def _pick(forall: Any, gates: int) -> int:
+def _pick(forall: ir.Operation, gates: int) -> int:
     """Name the schedule of choice, or two, each behind a gate: how many gates there are more."""
     name = pick(forall)
     both = both_ways(forall, gates) if name == SEGMENT else None
@@ -130,6 +130,6 @@ def _pick(forall: Any, gates: int) -> int:
     return 2
 
 
-def _mark(foralls: list[Any], schedule: str) -> None:
+def _mark(foralls: list[ir.Operation], schedule: str) -> None:
     for forall in foralls:
         forall.attributes[SCHEDULE] = ir.StringAttr.get(schedule)

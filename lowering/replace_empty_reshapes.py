@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build, shapes
@@ -29,7 +29,7 @@ class ReplaceEmptyReshapes(RaggedPass):
 
     name: ClassVar[str] = "replace-empty-reshapes"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Replace them in a module."""
         for reshape in find_ops(op, "tensor.collapse_shape"):
             if 0 in reshape.operands[0].type.shape:
@@ -38,9 +38,9 @@ class ReplaceEmptyReshapes(RaggedPass):
                 reshape.erase()
 
 
-def _empty(reshape: Any) -> Any:
+def _empty(reshape: ir.Operation) -> ir.Value:
     """A tensor of the type and the extents of a collapse."""
     (source,), type_ = reshape.operands, reshape.results[0].type
-    groups: Sequence[Any] = [list(group) for group in reshape.attributes["reassociation"]]
+    groups: Sequence[list[ir.IntegerAttr]] = [list(group) for group in reshape.attributes["reassociation"]]
     sizes = [build.product(shapes.dim(source, axis.value) for axis in group) for group in groups]
     return shapes.cast(shapes.empty(sizes, type_.element_type), type_)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.build import Mixed
@@ -15,10 +14,10 @@ from ragged_dialect.lowering.parts import Range
 def fill_runs(
     ctx: Lowering,
     count: Mixed,
-    into: Any,
-    place: Callable[[Any], list[Range]],
-    made: Callable[[Any, Any], Any],
-) -> Any:
+    into: ir.Value,
+    place: Callable[[ir.Value], list[Range]],
+    made: Callable[[ir.Value, ir.Value], ir.Value],
+) -> ir.Value:
     """`into` with `made(i, run)` where `run` was, which lies at `place(i)` along the axes, for every i below
     `count`. Runs are disjoint."""
     forall = OpenForall(ctx, [count])

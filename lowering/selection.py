@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ragged_dialect._mlir import ir, scf, tensor
 from ragged_dialect.generic import generic, loop_index
@@ -17,7 +16,7 @@ from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_tensor
 
 
-def select_parts(parts: Parts, dim: int, index: Any) -> Parts:
+def select_parts(parts: Parts, dim: int, index: ir.Value) -> Parts:
     """One index of a dim."""
     shape = parts.shape.select(dim)
     axis, at = parts.layout.locate(dim)
@@ -33,7 +32,7 @@ def select_parts(parts: Parts, dim: int, index: Any) -> Parts:
     return _select_outer(parts, dim, index, shape)
 
 
-def _cut(parts: Parts, axis: int, low: Mixed, size: Mixed, keep: bool = True) -> Any:
+def _cut(parts: Parts, axis: int, low: Mixed, size: Mixed, keep: bool = True) -> ir.Value:
     """The values with one storage axis cut to a range."""
     x = parts.values
     dims = parts.storage_dims()
@@ -42,18 +41,18 @@ def _cut(parts: Parts, axis: int, low: Mixed, size: Mixed, keep: bool = True) ->
     return shapes.extract_slice(x, offsets, sizes, [keep or k != axis for k in range(len(dims))])
 
 
-def _select_plain(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Parts:
+def _select_plain(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -> Parts:
     axis, _ = parts.layout.locate(dim)
     return with_shape(parts, shape, dropping(dim), {}, values=_cut(parts, axis, index, 1, keep=False))
 
 
-def _select_leading(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Parts:
+def _select_leading(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -> Parts:
     """A component: levels below it start anew at 0, windows keep their starts."""
     axis, _ = parts.layout.locate(dim)
     return _rebased(parts, axis, dim, shape, *parts_under(parts, axis, dim, index), dropping(dim))
 
 
-def parts_under(parts: Parts, axis: int, dim: int, index: Any) -> tuple[Mixed, Mixed, int]:
+def parts_under(parts: Parts, axis: int, dim: int, index: ir.Value) -> tuple[Mixed, Mixed, int]:
     """Positions (low, size) of the level below the leading one, under an index, and its dim."""
     below = dim + 1
     if parts.layout.letter(below) == "d":
@@ -75,7 +74,7 @@ def _rebased(
 ) -> Parts:
     """Positions [low, low + size) of `level` become the start of the axis: its vectors below are
     cut, offsets start at 0 again, values are cut unless a window keeps indexing all of them."""
-    new: dict[tuple[str, int], Any] = {}
+    new: dict[tuple[str, int], ir.Value] = {}
     extents: dict[int, Mixed] = {}
     to = moved(level)
     if to is not None and shape.layout.letter(to) == "d" and shape.has_extent_part(to):
@@ -111,7 +110,7 @@ def _rebased(
     return made
 
 
-def _window_below(parts: Parts, dim: int) -> tuple[int, Any, Any]:
+def _window_below(parts: Parts, dim: int) -> tuple[int, ir.Value, ir.Value]:
     """The next ragged level below `dim`: (its dim, starts, lengths)."""
     axis, _ = parts.layout.locate(dim)
     level = next(d for d in parts.layout.dims(axis) if d > dim and parts.layout.letter(d) in RAGGED)
@@ -123,13 +122,13 @@ def _batch_below(parts: Parts, dim: int, level: int) -> Mixed:
     return build.product(parts.extent(d) for d in range(dim + 1, level))
 
 
-def _select_batch(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Parts:
+def _select_batch(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -> Parts:
     """An inner batch dim: of every group of components one stays, as windows."""
     level, starts, lengths = _window_below(parts, dim)
     inner, extent = _batch_below(parts, dim, level), parts.extent(dim)
     groups = outer_count(parts, dim)
 
-    def source(i: Any) -> Any:
+    def source(i: ir.Value) -> Mixed:
         group = build.divide(i, build.maximum(inner, 1))
         rest = build.sub(i, build.mul(group, inner))
         return build.add(build.mul(build.add(build.mul(group, extent), index), inner), rest)
@@ -143,7 +142,7 @@ def _below_window(parts: Parts, dim: int) -> bool:
     return "w" in parts.layout.axes[axis][:at]
 
 
-def _guarded(inside: Any, type_: Any, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
+def _guarded(inside: ir.Value, type_: ir.Type, then: Callable[[], ir.Value], other: Callable[[], ir.Value]) -> ir.Value:
     """A value where a condition holds, another elsewhere."""
     op = scf.IfOp(inside, [type_], has_else=True)
     with ir.InsertionPoint(op.then_block):
@@ -153,7 +152,7 @@ def _guarded(inside: Any, type_: Any, then: Callable[[], Any], other: Callable[[
     return op.results[0]
 
 
-def _load_within(vector: Any, at: Mixed, guard: bool) -> Any:
+def _load_within(vector: ir.Value, at: Mixed, guard: bool) -> ir.Value:
     """An entry of a vector; with `guard` 0 for an index past its end."""
     if not guard:
         return shapes.load(vector, at)
@@ -167,9 +166,9 @@ def _windows(
     level: int,
     shape: RaggedShape,
     count: Mixed,
-    source: Callable[[Any], Any],
-    starts: Any,
-    lengths: Any,
+    source: Callable[[ir.Value], Mixed],
+    starts: ir.Value,
+    lengths: ir.Value,
 ) -> Parts:
     target = level - 1
     guard = _below_window(parts, dim)
@@ -186,14 +185,14 @@ def _windows(
     return made
 
 
-def _select_outer(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Parts:
+def _select_outer(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -> Parts:
     """A ragged level above others: that component of every parent, as windows."""
     level, starts, lengths = _window_below(parts, dim)
     inner = _batch_below(parts, dim, level)
     own = walks.element_starts(parts, dim)
     count = build.mul(parts.parents(dim), inner)
 
-    def source(i: Any) -> Any:
+    def source(i: ir.Value) -> Mixed:
         parent = build.divide(i, build.maximum(inner, 1))
         rest = build.sub(i, build.mul(parent, inner))
         return build.add(build.mul(build.add(shapes.load(own, parent), index), inner), rest)
@@ -201,20 +200,20 @@ def _select_outer(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Par
     return _windows(parts, dim, level, shape, count, source, starts, lengths)
 
 
-def _select_rows(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Parts:
+def _select_rows(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -> Parts:
     """An innermost ragged level: one row of every component, gathered."""
     axis, at = parts.layout.locate(dim)
     source, guard = parts.values, _below_window(parts, dim)
     sizes = [parts.parents(dim) if k == axis else s for k, s in enumerate(parts.storage_dims())]
     rank = len(sizes)
 
-    def element(_: list[Any]) -> list[Any]:
+    def element(_: list[ir.Value]) -> list[ir.Value]:
         with parts.ctx.scope():
             start, length = parts.component(dim, loop_index(axis))
             row = build.value(build.add(start, index))
             inside = build.less(index, length)
 
-        def gathered() -> Any:
+        def gathered() -> ir.Value:
             return tensor.extract(source, [row if k == axis else loop_index(k) for k in range(rank)])
 
         if not guard:
@@ -226,7 +225,7 @@ def _select_rows(parts: Parts, dim: int, index: Any, shape: RaggedShape) -> Part
     return _spread(parts, dim, axis, at, shape, made)
 
 
-def _spread(parts: Parts, dim: int, axis: int, at: int, shape: RaggedShape, gathered: Any) -> Parts:
+def _spread(parts: Parts, dim: int, axis: int, at: int, shape: RaggedShape, gathered: ir.Value) -> Parts:
     """Values with one row per parent position as storage of what is left of the axis: dense
     levels at its end become axes of their own."""
     letters = parts.layout.axes[axis][:at]
@@ -251,7 +250,7 @@ def _spread(parts: Parts, dim: int, axis: int, at: int, shape: RaggedShape, gath
 # slice --------------------------------------------------------------------------------------------
 
 
-def slice_parts(parts: Parts, dim: int, lo: Any, hi: Any) -> Parts:
+def slice_parts(parts: Parts, dim: int, lo: ir.Value, hi: ir.Value) -> Parts:
     """The range [lo, hi) of a dim."""
     shape = parts.shape.slice(dim)
     axis, at = parts.layout.locate(dim)
@@ -267,7 +266,7 @@ def slice_parts(parts: Parts, dim: int, lo: Any, hi: Any) -> Parts:
     return _slice_batch(parts, dim, lo, size, shape)
 
 
-def _bound(x: Any) -> Callable[[Any], Any]:
+def _bound(x: ir.Value) -> Callable[[ir.Value], ir.Value]:
     """A bound per component: a scalar for all, or an entry of a vector."""
     if is_tensor(x.type):
         vector = shapes.as_vector(x)
@@ -276,7 +275,7 @@ def _bound(x: Any) -> Callable[[Any], Any]:
     return lambda i: scalar
 
 
-def _slice_ragged(parts: Parts, dim: int, lo: Any, hi: Any, shape: RaggedShape) -> Parts:
+def _slice_ragged(parts: Parts, dim: int, lo: ir.Value, hi: ir.Value, shape: RaggedShape) -> Parts:
     low, high = _bound(lo), _bound(hi)
     starts = walks.element_starts(parts, dim)
     count = shapes.dim(starts, 0)
@@ -290,14 +289,14 @@ def _slice_ragged(parts: Parts, dim: int, lo: Any, hi: Any, shape: RaggedShape) 
     return made
 
 
-def _slice_batch(parts: Parts, dim: int, lo: Any, size: Any, shape: RaggedShape) -> Parts:
+def _slice_batch(parts: Parts, dim: int, lo: ir.Value, size: Mixed, shape: RaggedShape) -> Parts:
     """A range of an inner batch dim: fewer components per group, as windows."""
     level, starts, lengths = _window_below(parts, dim)
     inner, extent = _batch_below(parts, dim, level), parts.extent(dim)
     groups = outer_count(parts, dim)
     per_group = build.mul(size, inner)
 
-    def source(i: Any) -> Any:
+    def source(i: ir.Value) -> Mixed:
         group = build.divide(i, build.maximum(per_group, 1))
         rest = build.sub(i, build.mul(group, per_group))
         return build.add(build.mul(build.add(build.mul(group, extent), lo), inner), rest)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.passes.pipeline import parse_pipeline, run_pipeline
 
 
@@ -15,6 +15,6 @@ class Stage:
     name: str
     text: str
 
-    def run(self, module: Any, verify: bool = True) -> None:
+    def run(self, module: ir.Module, verify: bool = True) -> None:
         """Run the stage on a module. PassError when a pass fails or leaves IR that does not verify."""
         run_pipeline(module, parse_pipeline(self.text, module.operation.context), verify)

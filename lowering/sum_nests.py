@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import constant_int, defining_op, enclosing
 from ragged_dialect.ir.walk import find_ops, is_outside, ops_in
-from ragged_dialect.lowering.buffers import defining_op, is_buffer, root
-from ragged_dialect.passes.matching import constant_int
+from ragged_dialect.lowering.buffers import is_buffer, root
 
 _HARMLESS = ("memref.load", "memref.dim", "scf.for", "scf.yield")
 
@@ -16,21 +16,21 @@ _HARMLESS = ("memref.load", "memref.dim", "scf.for", "scf.yield")
 class Sum:
     """An accumulation into an element of a buffer: its load and its store."""
 
-    load: Any
-    store: Any
+    load: ir.Operation
+    store: ir.Operation
 
     @property
-    def buffer(self) -> Any:
+    def buffer(self) -> ir.Value:
         """Where the sum is kept."""
         return self.store.operands[1]
 
     @property
-    def indices(self) -> list[Any]:
+    def indices(self) -> list[ir.Value]:
         """Its place in the buffer."""
         return list(self.store.operands)[2:]
 
     @property
-    def element(self) -> Any:
+    def element(self) -> ir.Type:
         """Its type."""
         return self.store.operands[0].type
 
@@ -39,8 +39,8 @@ class Sum:
 class SumNest:
     """Loops around sums, outer ones first; the first one sums. `parallel` are those that index the sums."""
 
-    loops: list[Any]
-    parallel: list[Any]
+    loops: list[ir.Operation]
+    parallel: list[ir.Operation]
     sums: list[Sum]
 
     def is_regular(self) -> bool:
@@ -55,41 +55,41 @@ class SumNest:
             return False
         return len({root(one.buffer) for one in self.sums}) == len(self.sums)
 
-    def only_leads_to(self, loop: Any) -> bool:
+    def only_leads_to(self, loop: ir.Operation) -> bool:
         """Whether nothing around a loop, in the nest, would have to be done once only."""
         inside = set(ops_in(loop))
         around = [op for op in ops_in(self.loops[0]) if op not in inside]
         return all(op.name in _HARMLESS or op.name.startswith(("arith.", "affine.")) for op in around)
 
 
-def sum_nests(op: Any) -> list[SumNest]:
+def sum_nests(op: ir.Operation) -> list[SumNest]:
     """The nests of all sums below an op that may be regrouped (`reassoc`)."""
-    groups: dict[Any, list[Sum]] = {}
+    groups: dict[ir.Operation, list[Sum]] = {}
     for add in find_ops(op, "arith.addf"):
         found = _sum_of(add)
         if found is not None:
-            groups.setdefault(add.parent, []).append(found)
+            groups.setdefault(enclosing(add), []).append(found)
     nests = [_nest_of(leaf, sums) for leaf, sums in groups.items()]
     return [nest for nest in nests if nest.loops and nest.is_regular()]
 
 
-def induction_variable(loop: Any) -> Any:
+def induction_variable(loop: ir.Operation) -> ir.Value:
     """The index of an `scf.for`."""
     return loop.regions[0].blocks[0].arguments[0]
 
 
-def static_count(loop: Any) -> int | None:
+def static_count(loop: ir.Operation) -> int | None:
     """Iterations of a loop where they are static."""
     low, high = constant_int(loop.operands[0]), constant_int(loop.operands[1])
     return None if low is None or high is None else max(high - low, 0)
 
 
-def _sum_of(add: Any) -> Sum | None:
+def _sum_of(add: ir.Operation) -> Sum | None:
     uses = list(add.results[0].uses)
     if "fastmath" not in add.attributes or "reassoc" not in str(add.attributes["fastmath"]) or len(uses) != 1:
         return None
     store = uses[0].owner.operation
-    if store.name != "memref.store" or store.block != add.block or add.parent.name != "scf.for":
+    if store.name != "memref.store" or store.block != add.block or enclosing(add).name != "scf.for":
         return None
     for operand in add.operands:
         load = defining_op(operand)
@@ -98,21 +98,21 @@ def _sum_of(add: Any) -> Sum | None:
     return None
 
 
-def _nest_of(leaf: Any, sums: list[Sum]) -> SumNest:
-    loops: list[Any] = []
+def _nest_of(leaf: ir.Operation, sums: list[Sum]) -> SumNest:
+    loops: list[ir.Operation] = []
     loop = leaf
     while loop.name == "scf.for" and not list(loop.results) and constant_int(loop.operands[2]) == 1:
         if not _does_nothing_else(loop, sums):
             break
         loops.insert(0, loop)
-        loop = loop.parent
+        loop = enclosing(loop)
     parallel = [loop for loop in loops if any(induction_variable(loop) in one.indices for one in sums)]
     while loops and loops[0] in parallel:
         parallel.remove(loops.pop(0))
     return SumNest(loops, parallel, sums)
 
 
-def _does_nothing_else(loop: Any, sums: list[Sum]) -> bool:
+def _does_nothing_else(loop: ir.Operation, sums: list[Sum]) -> bool:
     """Whether the sums, in buffers from outside of a loop, are all that the loop does with these."""
     own = {op for one in sums for op in (one.load, one.store)}
     roots = {root(one.buffer) for one in sums}

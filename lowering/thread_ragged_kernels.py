@@ -8,9 +8,10 @@ runs one does not change its result.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir, llvm
+from ragged_dialect.ir.match import enclosing
 from ragged_dialect.ir.walk import find_ops, free_symbol
 from ragged_dialect.lowering.loop_annotations import BRANCHES, settle
 from ragged_dialect.lowering.memory_runtime import CALL, DECLARATIONS, DECLARED, FAIL, declare
@@ -168,7 +169,7 @@ class ThreadRaggedKernels(RaggedPass):
 
     name: ClassVar[str] = "thread-ragged-kernels"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Rewrite the calls of every kernel of a module."""
         settle(find_ops(op, *BRANCHES))
         body = op.regions[0].blocks[0]
@@ -198,12 +199,12 @@ class ThreadRaggedKernels(RaggedPass):
             call.erase()
 
 
-def _calls(module: Any, kernels: dict[str, Any]) -> list[Any]:
+def _calls(module: ir.Operation, kernels: dict[str, ir.Operation]) -> list[ir.Operation]:
     found = [op for op in find_ops(module, "llvm.call") if "callee" in op.attributes]
     return [op for op in found if op.attributes["callee"].value in kernels]
 
 
-def _types(kernel: Any) -> list[str]:
+def _types(kernel: ir.Operation) -> list[str]:
     """Types of a kernel's arguments."""
     return [str(a.type) for a in kernel.regions[0].blocks[0].arguments]
 
@@ -213,7 +214,7 @@ def _symbol(name: str) -> str:
     return str(ir.FlatSymbolRefAttr.get(name))
 
 
-def _declaration(name: str, kernel: Any) -> str:
+def _declaration(name: str, kernel: ir.Operation) -> str:
     return f"llvm.func {_symbol(name)}({', '.join(_types(kernel))})\n"
 
 
@@ -221,7 +222,7 @@ def _struct(types: list[str]) -> str:
     return f"!llvm.struct<({', '.join(types)})>"
 
 
-def _task(task: str, name: str, kernel: Any) -> str:
+def _task(task: str, name: str, kernel: ir.Operation) -> str:
     """A function (captures, lo, hi) that unpacks the captures and calls a kernel."""
     types = _types(kernel)
     struct = _struct(types[3:])
@@ -235,12 +236,12 @@ def _task(task: str, name: str, kernel: Any) -> str:
     return "\n".join([*lines, "  llvm.return", "}"])
 
 
-def _rewrite(call: Any, task: str) -> None:
+def _rewrite(call: ir.Operation, task: str) -> None:
     pointer = ir.Type.parse("!llvm.ptr")
     i64 = ir.IntegerType.get_signless(64)
     _, count, work, *captures = call.operands
     struct = ir.Type.parse(_struct([str(v.type) for v in captures]))
-    entry = call.parent.regions[0].blocks[0]
+    entry = enclosing(call).regions[0].blocks[0]
     with ir.InsertionPoint.at_block_begin(entry):
         # in the entry block: an alloca in a loop would grow the stack with every iteration
         one = llvm.mlir_constant(ir.IntegerAttr.get(i64, 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import find_ops
@@ -29,7 +29,7 @@ class UnshareRaggedEmpties(RaggedPass):
 
     name: ClassVar[str] = "unshare-ragged-empties"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Copy every `tensor.empty` of a module with several uses."""
         for empty in find_ops(op, "tensor.empty"):
             uses = [(use.owner, use.operand_number) for use in empty.results[0].uses]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import CompileError
 
 
-def require_valid(module: Any, name: str) -> None:
+def require_valid(module: ir.Module, name: str) -> None:
     """CompileError when a lowered module does not verify: translating it would take the process down."""
     try:
         module.operation.verify()

@@ -4,7 +4,6 @@ storage; and the split, which moves nothing."""
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from typing import Any
 
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.ir import build, shapes, vectors
@@ -21,9 +20,9 @@ def with_shape(
     parts: Parts,
     shape: RaggedShape,
     moved: Callable[[int], int | None],
-    new: dict[tuple[str, int], Any],
+    new: dict[tuple[str, int], ir.Value],
     extents: dict[int, Mixed] | None = None,
-    values: Any = None,
+    values: ir.Value | None = None,
 ) -> Parts:
     """Parts of another shape.
 
@@ -31,8 +30,8 @@ def with_shape(
     use for go too. `new` vectors are added; `extents` are those of dense levels by new dim, taken
     from the old ones where missing.
     """
-    made: dict[tuple[str, int], Any] = {}
-    windows: dict[int, Any] = {}
+    made: dict[tuple[str, int], ir.Value] = {}
+    windows: dict[int, ir.Value] = {}
     for (kind, dim), vector in parts.vectors.items():
         to = moved(dim)
         if to is not None and kind in _VECTORS[shape.layout.letter(to)]:
@@ -82,14 +81,14 @@ def dropping(gone: int) -> Callable[[int], int | None]:
     return lambda old: None if old == gone else old - (old > gone)
 
 
-def collapse_storage(parts: Parts, axis: int) -> Any:
+def collapse_storage(parts: Parts, axis: int) -> ir.Value:
     """The values with storage axis `axis` and the next one made one."""
     rank = parts.layout.storage_rank
     groups = [[k] for k in range(axis)] + [[axis, axis + 1]] + [[k] for k in range(axis + 2, rank)]
     return collapse(parts.values, groups)
 
 
-def collapse(x: Any, groups: list[list[int]]) -> Any:
+def collapse(x: ir.Value, groups: list[list[int]]) -> ir.Value:
     """`tensor.collapse_shape` by groups of axes."""
     sizes = x.type.shape
     dyn = ir.ShapedType.get_dynamic_size()
@@ -104,19 +103,15 @@ def collapse(x: Any, groups: list[list[int]]) -> Any:
     return tensor.collapse_shape(dense_type(tuple(shape), x.type.element_type), x, reassociation)
 
 
-def expand(x: Any, groups: list[list[int]], sizes: list[Mixed]) -> Any:
+def expand(x: ir.Value, groups: list[list[int]], sizes: list[Mixed]) -> ir.Value:
     """`tensor.expand_shape` into groups of axes with the given sizes."""
     dynamic = [s for s in sizes if not isinstance(s, int)]
     dyn = ir.ShapedType.get_dynamic_size()
     i64 = ir.IntegerType.get_signless(64)
     reassociation = ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, k) for k in g]) for g in groups])
-    result = dense_type(shapes.static(sizes), x.type.element_type)
-    source = dense_type(
-        tuple(
-            None if any(not isinstance(sizes[k], int) for k in g) else _product([sizes[k] for k in g]) for g in groups
-        ),
-        x.type.element_type,
-    )
+    known = shapes.static(sizes)
+    result = dense_type(known, x.type.element_type)
+    source = dense_type(tuple(product(tuple(known[k] for k in g)) for g in groups), x.type.element_type)
     return ir.Operation.create(
         "tensor.expand_shape",
         results=[result],
@@ -126,13 +121,6 @@ def expand(x: Any, groups: list[list[int]], sizes: list[Mixed]) -> Any:
             "static_output_shape": ir.DenseI64ArrayAttr.get([s if isinstance(s, int) else dyn for s in sizes]),
         },
     ).result
-
-
-def _product(sizes: list[Mixed]) -> int:
-    total = 1
-    for size in sizes:
-        total *= size
-    return total
 
 
 def positions(parts: Parts, dim: int) -> Mixed:
@@ -165,7 +153,7 @@ def outer_count(parts: Parts, dim: int) -> Mixed:
     return build.product([count, *(parts.extent(first + k) for k in range(start, at))])
 
 
-def append(vector: Any, element: Mixed) -> Any:
+def append(vector: ir.Value, element: Mixed) -> ir.Value:
     """A vector with one more entry."""
     size = shapes.dim(vector, 0)
     init = shapes.cast(shapes.empty([build.value(build.add(size, 1))], build.i64()), vector.type)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ragged_dialect._mlir import tensor
 from ragged_dialect.ir import build, flow, shapes, vectors
@@ -17,18 +16,18 @@ def walk(
     parts: Parts,
     axis: int,
     levels: int,
-    inits: Sequence[Any],
-    body: Callable[[list[Mixed], list[Any]], Sequence[Any]],
-) -> list[Any]:
+    inits: Sequence[ir.Value],
+    body: Callable[[list[Mixed], list[ir.Value]], Sequence[ir.Value]],
+) -> list[ir.Value]:
     """Visit the index tuples of the first `levels` levels of an axis in logical order."""
     dims = parts.layout.dims(axis)
 
-    def visit(fixed: list[Mixed], carried: list[Any]) -> list[Any]:
+    def visit(fixed: list[Mixed], carried: list[ir.Value]) -> list[ir.Value]:
         if len(fixed) == levels:
             return list(body(fixed, carried))
         count = parts.loop_extent(dims[len(fixed)], fixed)
 
-        def inner(i: Any, state: list[Any]) -> list[Any]:
+        def inner(i: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
             with parts.ctx.scope():
                 return visit([*fixed, i], state)
 
@@ -49,18 +48,18 @@ def count_tuples(parts: Parts, axis: int, levels: int) -> Mixed:
         if parts.layout.letter(dims[levels]) in RAGGED:
             return parts.parents(dims[levels])
 
-    def body(_: list[Mixed], state: list[Any]) -> list[Any]:
+    def body(_: list[Mixed], state: list[ir.Value]) -> list[ir.Value]:
         return [build.add(state[0], 1)]
 
     return walk(parts, axis, levels, [build.value(0)], body)[0]
 
 
-def per_tuple(parts: Parts, axis: int, levels: int, element: Callable[[list[Mixed]], Mixed]) -> Any:
+def per_tuple(parts: Parts, axis: int, levels: int, element: Callable[[list[Mixed]], Mixed]) -> ir.Value:
     """A vector with one entry per index tuple of the first `levels` levels, in logical order."""
     size = count_tuples(parts, axis, levels)
     init = shapes.cast(shapes.empty([build.value(size)], build.i64()), vector_type())
 
-    def body(fixed: list[Mixed], state: list[Any]) -> list[Any]:
+    def body(fixed: list[Mixed], state: list[ir.Value]) -> list[ir.Value]:
         count, vector = state
         vector = tensor.insert(build.to_i64(element(fixed)), vector, [count])
         return [build.add(count, 1), vector]
@@ -68,7 +67,7 @@ def per_tuple(parts: Parts, axis: int, levels: int, element: Callable[[list[Mixe
     return walk(parts, axis, levels, [build.value(0), init], body)[1]
 
 
-def logical_lengths(parts: Parts, dim: int) -> Any:
+def logical_lengths(parts: Parts, dim: int) -> ir.Value:
     """Lengths of a level, one per index tuple of the levels above it, in logical order."""
     axis, at = parts.layout.locate(dim)
     letters = parts.layout.axes[axis]
@@ -81,7 +80,7 @@ def logical_lengths(parts: Parts, dim: int) -> Any:
     return per_tuple(parts, axis, at, lambda fixed: parts.loop_extent(dim, fixed))
 
 
-def element_lengths(parts: Parts, dim: int) -> Any:
+def element_lengths(parts: Parts, dim: int) -> ir.Value:
     """Stored lengths of a ragged level, in elements, by parent position."""
     if parts.layout.letter(dim) == "w":
         return parts.vectors["lengths", dim]
@@ -89,7 +88,7 @@ def element_lengths(parts: Parts, dim: int) -> Any:
     return parts.ctx.memo(("differences", offsets), lambda: vectors.differences(offsets))
 
 
-def element_starts(parts: Parts, dim: int) -> Any:
+def element_starts(parts: Parts, dim: int) -> ir.Value:
     """Stored starts of a ragged level by parent position."""
     if parts.layout.letter(dim) == "w":
         return parts.vectors["starts", dim]

@@ -3,30 +3,31 @@ once."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.generic import generic, indexing_maps, iterator_kinds
+from ragged_dialect.ir.clone import ValueMap
 from ragged_dialect.iteration import output_count
 from ragged_dialect.lowering.decompose import empty_like
 
 _COMBINERS = frozenset(f"arith.{name}" for name in ("addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf"))
 
 
-def needs_widening(op: Any) -> bool:
+def needs_widening(op: ir.Operation) -> bool:
     """Whether an op is a linalg.generic that reduces short floats by known combiners."""
     if op.name != "linalg.generic" or not len(op.results):
         return False
     return "reduction" in iterator_kinds(op) and bool(_combiners(op))
 
 
-def _combiners(op: Any) -> dict[int, Any]:
+def _combiners(op: ir.Operation) -> dict[int, ir.Operation]:
     """By number of an out of short floats: the op that combines it with one other value, where
     that is all that touches the out."""
     block = op.regions[0].blocks[0]
     first = len(block.arguments) - output_count(op)
     yielded = list(block.operations)[-1].operation.operands
-    found: dict[int, Any] = {}
+    found: dict[int, ir.Operation] = {}
     for number, result in enumerate(op.results):
         combiner = _combiner(block.arguments[first + number], yielded[number])
         if combiner is not None and isinstance(result.type.element_type, (ir.F16Type, ir.BF16Type)):
@@ -34,7 +35,7 @@ def _combiners(op: Any) -> dict[int, Any]:
     return found
 
 
-def _combiner(accumulator: Any, yielded: Any) -> Any | None:
+def _combiner(accumulator: ir.Value, yielded: ir.Value) -> ir.Operation | None:
     uses = list(accumulator.uses)
     if len(uses) != 1:
         return None
@@ -43,7 +44,7 @@ def _combiner(accumulator: Any, yielded: Any) -> Any | None:
     return combiner if known else None
 
 
-def widen_reduction(op: Any) -> None:
+def widen_reduction(op: ir.Operation) -> None:
     """Rewrite `outs = reduce(ins, outs)` to run on f32 where an out is reduced in short floats; such
     an out is converted before and after."""
     combiners = _combiners(op)
@@ -59,7 +60,7 @@ def widen_reduction(op: Any) -> None:
             fill.erase()
 
 
-def _fill(out: Any) -> Any | None:
+def _fill(out: ir.Value) -> ir.Operation | None:
     """The op that makes an out of copies of a scalar, its first operand."""
     op = None if isinstance(out.owner, ir.Block) else out.owner.operation
     if op is None or op.name != "linalg.generic" or len(op.results) != 1 or len(op.operands) != 2:
@@ -70,28 +71,28 @@ def _fill(out: Any) -> Any | None:
     return op if is_copy else None
 
 
-def _start(out: Any) -> Any:
+def _start(out: ir.Value) -> ir.Value:
     """An out in f32. A fill is filled anew: its elements need not be stored and read again."""
     fill, wide = _fill(out), empty_like(out, _wide())
     return _converted(out, wide) if fill is None else _filled(arith.extf(_wide(), fill.operands[0]), wide)
 
 
-def _filled(scalar: Any, out: Any) -> Any:
+def _filled(scalar: ir.Value, out: ir.Value) -> ir.Value:
     rank = len(out.type.shape)
     maps = [ir.AffineMap.get(rank, 0, []), ir.AffineMap.get_identity(rank)]
     return generic([scalar], [out], maps, ["parallel"] * rank, lambda a: [a[0]]).result
 
 
-def _room(out: Any) -> Any:
+def _room(out: ir.Value) -> ir.Value:
     """Where the rounded results go, in the place of an out whose elements are not needed any more."""
     return out if _fill(out) is None else empty_like(out, out.type.element_type)
 
 
-def _wide() -> Any:
+def _wide() -> ir.Type:
     return ir.F32Type.get()
 
 
-def _converted(x: Any, out: Any) -> Any:
+def _converted(x: ir.Value, out: ir.Value) -> ir.Value:
     """The elements of `x` with the element type of `out`."""
     maps = [ir.AffineMap.get_identity(len(x.type.shape))] * 2
     element = out.type.element_type
@@ -99,12 +100,12 @@ def _converted(x: Any, out: Any) -> Any:
     return generic([x], [out], maps, ["parallel"] * len(x.type.shape), lambda a: [change(element, a[0])]).result
 
 
-def _rebuilt(op: Any, starts: list[Any], combiners: dict[int, Any]) -> Any:
+def _rebuilt(op: ir.Operation, starts: list[ir.Value], combiners: dict[int, ir.Operation]) -> ir.Operation:
     inputs = list(op.operands)[: len(op.operands) - len(starts)]
     source = op.regions[0].blocks[0]
 
-    def body(elements: list[Any]) -> list[Any]:
-        mapping = dict(zip(source.arguments, elements, strict=True))
+    def body(elements: Sequence[ir.Value]) -> list[ir.Value]:
+        mapping: ValueMap = dict(zip(source.arguments, elements, strict=True))
         *steps, last = source.operations
         for inner in steps:
             if inner.operation in combiners.values():
@@ -116,14 +117,14 @@ def _rebuilt(op: Any, starts: list[Any], combiners: dict[int, Any]) -> Any:
     return generic(inputs, starts, indexing_maps(op), iterator_kinds(op), body)
 
 
-def _combined(combiner: Any, mapping: dict[Any, Any]) -> Any:
+def _combined(combiner: ir.Operation, mapping: ValueMap) -> ir.Value:
     """A combiner in f32, of an accumulator that is wide and a value that is not."""
     operands = [mapping.get(v, v) for v in combiner.operands]
     wide = [v if v.type == _wide() else arith.extf(_wide(), v) for v in operands]
     return ir.Operation.create(combiner.name, results=[_wide()], operands=wide).result
 
 
-def _copy(inner: Any, mapping: dict[Any, Any]) -> None:
+def _copy(inner: ir.Operation, mapping: ValueMap) -> None:
     copy = inner.clone().operation
     for k, operand in enumerate(copy.operands):
         if operand in mapping:

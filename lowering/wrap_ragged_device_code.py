@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
@@ -39,7 +39,7 @@ class WrapRaggedDeviceCode(RaggedPass):
 
     name: ClassVar[str] = "wrap-ragged-device-code"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Wrap the device code of every function of a module."""
         block = op.regions[0].blocks[0]
         functions = [f.operation for f in block.operations if f.operation.name == "func.func"]
@@ -51,7 +51,7 @@ class WrapRaggedDeviceCode(RaggedPass):
                 function.erase()
 
 
-def _wrap(function: Any) -> None:
+def _wrap(function: ir.Operation) -> None:
     if len(function.regions[0].blocks) != 1:
         raise PassFailure(function, "expected a function of one block, got several")
     status = _status_argument(function) if _reports(function) else None
@@ -61,11 +61,11 @@ def _wrap(function: Any) -> None:
         merge_checks(block, status)
 
 
-def _reports(function: Any) -> bool:
+def _reports(function: ir.Operation) -> bool:
     return any(call.attributes["callee"].value == REPORT for call in find_ops(function, "func.call"))
 
 
-def _status_argument(function: Any) -> Any:
+def _status_argument(function: ir.Operation) -> ir.Value:
     """The new last argument that holds the status record."""
     type_ = ir.TypeAttr(function.attributes["function_type"]).value
     status = ir.MemRefType.get([STATUS_ENTRIES], build.i64())

@@ -10,13 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 
 
 class PassFailure(Exception):
     """Raised inside `run` to fail the pass with a diagnostic at an op."""
 
-    def __init__(self, op: Any, message: str) -> None:
+    def __init__(self, op: ir.Operation, message: str) -> None:
         super().__init__(message)
         self.op = op
 
@@ -32,11 +33,11 @@ class RaggedPass:
     name: ClassVar[str]
     anchor: ClassVar[str] = "builtin.module"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Transform `op` in place; raise PassFailure to fail."""
         raise NotImplementedError
 
-    def __call__(self, op: Any, pass_: Any) -> None:
+    def __call__(self, op: ir.Operation, pass_: Any) -> None:
         """The callback of the pass manager: failures become diagnostics."""
         try:
             with op.context, op.location:

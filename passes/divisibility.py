@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import gcd, lcm
-from typing import Any
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import view_of
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.merging import merge_rule
@@ -29,7 +29,7 @@ Known = tuple[int, ...]
 ARGUMENT_FACT = "ragged.divisible_by"
 
 
-def unknown(value: Any) -> Known:
+def unknown(value: ir.Value) -> Known:
     """What the type alone says."""
     letters = shape(value).layout.letters
     return tuple(
@@ -42,13 +42,12 @@ class Divisors:
     """Divisors of all values, computed in program order: ask for operands before results."""
 
     def __init__(self) -> None:
-        self._known: dict[Any, Known] = {}
+        self._known: dict[ir.Value, Known] = {}
 
-    def of(self, value: Any) -> Known:
+    def of(self, value: ir.Value) -> Known:
         """The divisors of a tensor value's dims."""
         if value not in self._known:
-            owner = value.owner
-            known = _argument(value) if isinstance(owner, ir.Block) else self._result(owner.operation, value)
+            known = self._result(value) if isinstance(value, ir.OpResult) else _argument(value)
             self._known[value] = tuple(_meet(a, b) for a, b in zip(known, unknown(value), strict=True))
         return self._known[value]
 
@@ -64,7 +63,8 @@ class Divisors:
             if is_tensor(result.type):
                 self.of(result)
 
-    def _result(self, op: Any, value: Any) -> Known:
+    def _result(self, value: ir.OpResult) -> Known:
+        op = value.owner.operation
         rule = _RULES.get(op.name)
         if rule is not None:
             return rule(op, self)
@@ -77,7 +77,8 @@ def _meet(a: int, b: int) -> int:
     return 0 if a == 0 or b == 0 else lcm(a, b)
 
 
-def _argument(value: Any) -> Known:
+def _argument(value: ir.Value) -> Known:
+    assert isinstance(value, ir.BlockArgument)
     op = value.owner.owner.operation
     if op.name != "func.func" or "arg_attrs" not in op.attributes:
         return unknown(value)
@@ -92,7 +93,7 @@ def _argument(value: Any) -> Known:
     )
 
 
-def _same_structure(op: Any, value: Any) -> Any | None:
+def _same_structure(op: ir.Operation, value: ir.OpResult) -> ir.Value | None:
     """The operand whose lengths and tiles a computing op's result has."""
     if op.name.startswith("linalg."):
         return op.operands[len(op.operands) - len(op.results) + value.result_number]
@@ -103,7 +104,7 @@ def _same_structure(op: Any, value: Any) -> Any | None:
     return None
 
 
-def _assume(op: Any, known: Divisors) -> Known:
+def _assume(op: ir.Operation, known: Divisors) -> Known:
     level = int_attr(op, "level")
     low, high = optional_int(op, "min"), optional_int(op, "max")
     fixed = low if low is not None and low == high else 1
@@ -112,7 +113,7 @@ def _assume(op: Any, known: Divisors) -> Known:
     return tuple(out)
 
 
-def _split(op: Any, known: Divisors) -> Known:
+def _split(op: ir.Operation, known: Divisors) -> Known:
     x, dim, factor = known.of(op.operands[0]), dim_of(op), int_attr(op, "factor")
     if x[dim] % factor == 0:
         parts = (x[dim] // factor, factor)
@@ -121,7 +122,7 @@ def _split(op: Any, known: Divisors) -> Known:
     return (*x[:dim], *parts, *x[dim + 1 :])
 
 
-def _merge(op: Any, known: Divisors) -> Known:
+def _merge(op: ir.Operation, known: Divisors) -> Known:
     x, dim = known.of(op.operands[0]), dim_of(op)
     outer, inner = x[dim], x[dim + 1]
     rule = merge_rule(shape(op.operands[0]), dim).name
@@ -137,37 +138,37 @@ def _merge(op: Any, known: Divisors) -> Known:
     return (*x[:dim], merged, *x[dim + 2 :])
 
 
-def _partition(op: Any, known: Divisors) -> Known:
+def _partition(op: ir.Operation, known: Divisors) -> Known:
     x, dim = known.of(op.operands[0]), dim_of(op)
     lengths = constant_lengths(op.results[0], dim + 1, Rewriter())
     return (*x[:dim], 1, gcd(*lengths) if lengths else 1, *x[dim + 1 :])
 
 
-def _select(op: Any, known: Divisors) -> Known:
+def _select(op: ir.Operation, known: Divisors) -> Known:
     x, dim = known.of(op.operands[0]), dim_of(op)
     return (*x[:dim], *x[dim + 1 :])
 
 
-def _slice(op: Any, known: Divisors) -> Known:
+def _slice(op: ir.Operation, known: Divisors) -> Known:
     x, dim = known.of(op.operands[0]), dim_of(op)
     return (*x[:dim], 1, *x[dim + 1 :])
 
 
-def _concat(op: Any, known: Divisors) -> Known:
+def _concat(op: ir.Operation, known: Divisors) -> Known:
     columns = zip(*(known.of(x) for x in op.operands), strict=True)
     return tuple(gcd(*column) for column in columns)
 
 
-def _empty(op: Any, known: Divisors) -> Known:
+def _empty(op: ir.Operation, known: Divisors) -> Known:
     likes = [v for v in op.operands if is_tensor(v.type)]
-    sources = EmptyOp.sources(op.opview)
+    sources = view_of(op, EmptyOp).sources()
     return tuple(
         k if s is None else known.of(likes[s.like])[s.level]
         for s, k in zip(sources, unknown(op.results[0]), strict=True)
     )
 
 
-_RULES: dict[str, Callable[[Any, Divisors], Known]] = {
+_RULES: dict[str, Callable[[ir.Operation, Divisors], Known]] = {
     "ragged.assume": _assume,
     "ragged.split": _split,
     "ragged.merge": _merge,

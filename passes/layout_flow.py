@@ -13,10 +13,10 @@ import random
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.ir.match import definer, enclosing
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS
 from ragged_dialect.layout import Layout
 from ragged_dialect.passes.base import PassFailure
@@ -34,26 +34,26 @@ class LayoutFlow:
     """Carries layouts through the functions of a module. `seed` shuffles the order of visits: the
     result must not depend on it."""
 
-    def __init__(self, module: Any, seed: int | None = None) -> None:
+    def __init__(self, module: ir.Operation, seed: int | None = None) -> None:
         self._module = module
         self._order = None if seed is None else random.Random(seed)
-        self._why: dict[Any, Any] = {}
-        self._given: set[Any] = set()
-        self._visited: set[Any] = set()
+        self._why: dict[ir.Value, ir.Operation] = {}
+        self._given: set[ir.Value] = set()
+        self._visited: set[ir.Operation] = set()
         self._final = False
-        self._work: deque[Any] = deque()
-        self._functions: dict[str, Any] = {}
-        self._calls: dict[str, list[Any]] = {}
-        self._returns: dict[str, list[Any]] = {}
+        self._work: deque[ir.Value] = deque()
+        self._functions: dict[str, ir.Operation] = {}
+        self._calls: dict[str, list[ir.Operation]] = {}
+        self._returns: dict[str, list[ir.Operation]] = {}
         for op in walk(module):
             if op.name == "func.func":
                 self._functions[_symbol(op)] = op
             elif op.name == "func.call":
                 self._calls.setdefault(op.attributes["callee"].value, []).append(op)
             elif op.name == "func.return":
-                self._returns.setdefault(_symbol(op.parent.operation), []).append(op)
+                self._returns.setdefault(_symbol(enclosing(op)), []).append(op)
 
-    def start(self, value: Any, why: Any) -> None:
+    def start(self, value: ir.Value, why: ir.Operation) -> None:
         """Carry the layout of a ragged value on, on behalf of the op `why`."""
         self._assign(value, shape_of(value.type).layout, why)
 
@@ -63,11 +63,10 @@ class LayoutFlow:
         while self._work:
             value = self._next()
             why = self._why[value]
-            owner = value.owner
-            if isinstance(owner, ir.Block):
+            if isinstance(value, ir.BlockArgument):
                 self._enter_block(value, why)
             else:
-                self._try(owner.operation, why)
+                self._try(definer(value), why)
             for use in value.uses:
                 self._try(use.owner.operation, why)
         self._final = True
@@ -75,24 +74,24 @@ class LayoutFlow:
             tensors = (v for v in (*op.operands, *op.results) if v in self._why)
             self._visit(op, self._why[next(tensors)])
 
-    def _next(self) -> Any:
+    def _next(self) -> ir.Value:
         if self._order is not None:
             self._work.rotate(self._order.randrange(len(self._work)))
         return self._work.popleft()
 
-    def _try(self, op: Any, why: Any) -> None:
+    def _try(self, op: ir.Operation, why: ir.Operation) -> None:
         """Carry layouts over an op as far as it goes now."""
         self._visited.add(op)
         with suppress(PassFailure):
             self._visit(op, why)
 
-    def changed_functions(self) -> list[Any]:
+    def changed_functions(self) -> list[ir.Operation]:
         """The functions with a body, whose types may no longer match it."""
         return [f for f in self._functions.values() if len(f.regions[0].blocks)]
 
     # Assignment ------------------------------------------------------------------------------
 
-    def _assign(self, value: Any, layout: Layout, why: Any) -> None:
+    def _assign(self, value: ir.Value, layout: Layout, why: ir.Operation) -> None:
         """Join a layout with what is known of a value. What the program or an annotation gives stays."""
         if layout.is_dense:
             return
@@ -112,11 +111,11 @@ class LayoutFlow:
         self._why[value] = why
         self._work.append(value)
 
-    def _conflict(self, value: Any, known: Layout, why: Any, layout: Layout) -> None:
+    def _conflict(self, value: ir.Value, known: Layout, why: ir.Operation, layout: Layout) -> None:
         if self._final:
             _fail_twice(self._why.get(value, _place(value)), known, why, layout)
 
-    def _connect(self, values: Sequence[Any], why: Any) -> None:
+    def _connect(self, values: Sequence[ir.Value], why: ir.Operation) -> None:
         """All values have one layout."""
         for known in [v for v in values if is_ragged(v.type)]:
             layout = shape_of(known.type).layout
@@ -125,7 +124,7 @@ class LayoutFlow:
 
     # Ops -------------------------------------------------------------------------------------
 
-    def _visit(self, op: Any, why: Any) -> None:
+    def _visit(self, op: ir.Operation, why: ir.Operation) -> None:
         name = op.name
         tensors = [v for v in (*op.operands, *op.results) if is_tensor(v.type)]
         if name in VIEWS or name == "linalg.softmax":
@@ -147,14 +146,14 @@ class LayoutFlow:
                 why.location.emit_error(f'expected a layout that every connected op carries, got "{layout}" at {name}')
             raise PassFailure(op, f"'{name}' op expected tensors without a layout, got \"{layout}\" from an annotation")
 
-    def _visit_structure(self, op: Any, why: Any) -> None:
+    def _visit_structure(self, op: ir.Operation, why: ir.Operation) -> None:
         try:
             shape = RESULT_SHAPES[op.name](op, list(op.operands))
         except LayoutError as error:
             raise PassFailure(op, f"'{op.name}' op {error}") from error
         self._assign(op.results[0], shape.layout, why)
 
-    def _visit_linalg(self, op: Any, why: Any) -> None:
+    def _visit_linalg(self, op: ir.Operation, why: ir.Operation) -> None:
         loops = operand_loops(op)
         outs = len(op.operands) - len(op.results)
         for k, result in enumerate(op.results):
@@ -173,21 +172,21 @@ class LayoutFlow:
             if k >= outs:
                 self._assign(op.results[k - outs], layout, why)
 
-    def _why_besides(self, value: Any, op: Any, why: Any) -> Any:
+    def _why_besides(self, value: ir.Value, op: ir.Operation, why: ir.Operation) -> ir.Operation:
         """Why the other operands of an op have their layouts, if that is not why `value` has its own."""
         own = self._why.get(value)
         reasons = (self._why.get(v) for v in op.operands if v != value)
         return next((reason for reason in reasons if reason is not None and (own is None or reason != own)), why)
 
     @staticmethod
-    def _follows(op: Any, loops: Sequence[int | None], every: set[int | None]) -> bool:
+    def _follows(op: ir.Operation, loops: Sequence[int | None], every: set[int | None]) -> bool:
         """Whether an input must have the layout of the loops: it has an element for every iteration,
         or is broadcast. Others may be dense on a ragged loop."""
         return len(loops) > 0 and (set(loops) == every or op.name == "linalg.broadcast")
 
     # Blocks and functions --------------------------------------------------------------------
 
-    def _enter_block(self, value: Any, why: Any) -> None:
+    def _enter_block(self, value: ir.BlockArgument, why: ir.Operation) -> None:
         op = value.owner.owner.operation
         if op.name in _CONTROL:
             self._try(op, why)
@@ -195,8 +194,8 @@ class LayoutFlow:
             for call in self._calls.get(_symbol(op), []):
                 self._try(call, why)
 
-    def _visit_function(self, op: Any, why: Any) -> None:
-        name = op.attributes["callee"].value if op.name == "func.call" else _symbol(op.parent.operation)
+    def _visit_function(self, op: ir.Operation, why: ir.Operation) -> None:
+        name = op.attributes["callee"].value if op.name == "func.call" else _symbol(enclosing(op))
         function = self._functions.get(name)
         if function is None or not len(function.regions[0].blocks):
             raise PassFailure(op, f"'{op.name}' op expected a function with a body to carry a layout into, got @{name}")
@@ -208,7 +207,7 @@ class LayoutFlow:
             self._connect([v for v in group if is_tensor(v.type)], why)
 
 
-def update_function_types(functions: Sequence[Any]) -> None:
+def update_function_types(functions: Sequence[ir.Operation]) -> None:
     """Make function types agree with the entry block and the returned values."""
     for function in functions:
         block = _entry(function)
@@ -217,20 +216,20 @@ def update_function_types(functions: Sequence[Any]) -> None:
         function.attributes["function_type"] = ir.TypeAttr.get(type_)
 
 
-def _entry(function: Any) -> Any:
+def _entry(function: ir.Operation) -> ir.Block:
     return function.regions[0].blocks[0]
 
 
-def _symbol(function: Any) -> str:
+def _symbol(function: ir.Operation) -> str:
     return function.attributes["sym_name"].value if "sym_name" in function.attributes else ""
 
 
-def _place(value: Any) -> Any:
+def _place(value: ir.Value) -> ir.Operation:
     owner = value.owner
     return owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
 
 
-def _fail_twice(first: Any, a: Layout, second: Any, b: Layout) -> None:
+def _fail_twice(first: ir.Operation, a: Layout, second: ir.Operation, b: Layout) -> None:
     first.location.emit_error(f'expected one layout for a value, got "{a}" here and "{b}" elsewhere')
     raise PassFailure(second, f'expected one layout for a value, got "{b}" here and "{a}" elsewhere')
 
@@ -238,39 +237,39 @@ def _fail_twice(first: Any, a: Layout, second: Any, b: Layout) -> None:
 # Values that control flow connects -----------------------------------------------------------
 
 
-def _terminator(region: Any) -> Any:
+def _terminator(region: ir.Region) -> ir.Operation:
     block = region.blocks[0]
     return block.operations[len(block.operations) - 1].operation
 
 
-def _groups(*columns: Sequence[Any]) -> list[list[Any]]:
+def _groups(*columns: Sequence[ir.Value]) -> list[list[ir.Value]]:
     return [list(group) for group in zip(*columns, strict=True) if is_tensor(group[0].type)]
 
 
-def _if(op: Any) -> list[list[Any]]:
+def _if(op: ir.Operation) -> list[list[ir.Value]]:
     regions = [r for r in op.regions if len(r.blocks)]
     return _groups(list(op.results), *(list(_terminator(r).operands) for r in regions)) if len(op.results) else []
 
 
-def _for(op: Any) -> list[list[Any]]:
+def _for(op: ir.Operation) -> list[list[ir.Value]]:
     body = op.regions[0].blocks[0]
     inits = list(op.operands)[3:]
     return _groups(list(op.results), inits, list(body.arguments)[1:], list(_terminator(op.regions[0]).operands))
 
 
-def _while(op: Any) -> list[list[Any]]:
+def _while(op: ir.Operation) -> list[list[ir.Value]]:
     before, after = op.regions
     condition, end = _terminator(before), _terminator(after)
     entering = _groups(list(op.operands), list(before.blocks[0].arguments), list(end.operands))
     return entering + _groups(list(op.results), list(condition.operands)[1:], list(after.blocks[0].arguments))
 
 
-def _yield(op: Any) -> list[list[Any]]:
-    parent = op.parent.operation
+def _yield(op: ir.Operation) -> list[list[ir.Value]]:
+    parent = enclosing(op)
     return _CONTROL[parent.name](parent) if parent.name in _CONTROL else []
 
 
-_CONTROL: dict[str, Callable[[Any], list[list[Any]]]] = {
+_CONTROL: dict[str, Callable[[ir.Operation], list[list[ir.Value]]]] = {
     "scf.if": _if,
     "scf.for": _for,
     "scf.while": _while,

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
@@ -29,7 +28,7 @@ class LoopLevel:
         return "drwt".index(self.letter), len(self.parents)
 
 
-def operand_loops(op: Any) -> list[Loops]:
+def operand_loops(op: ir.Operation) -> list[Loops]:
     """Per operand of a linalg op the loop of each dim, None for an index that is not a loop."""
     if op.name == "linalg.softmax":
         return [tuple(range(shape_of(v.type).rank)) for v in op.operands]
@@ -40,7 +39,7 @@ def operand_loops(op: Any) -> list[Loops]:
     return out
 
 
-def loop_levels(values: Sequence[tuple[Any, Loops]]) -> dict[int, LoopLevel]:
+def loop_levels(values: Sequence[tuple[ir.Value, Loops]]) -> dict[int, LoopLevel]:
     """What is known of the loops from ragged values."""
     levels: dict[int, LoopLevel] = {}
     for value, loops in values:

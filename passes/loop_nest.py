@@ -14,6 +14,7 @@ from typing import Any
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import generic, indexing_maps
+from ragged_dialect.ir.match import attribute_names, loop_of
 from ragged_dialect.iteration import LINALG_OPS, analyze, is_elementwise, output_count
 from ragged_dialect.types import is_tensor, shape_of
 
@@ -33,9 +34,9 @@ class Step:
     """One scalar op of a body; `loop` is set for `linalg.index`."""
 
     name: str
-    types: tuple[Any, ...]
+    types: tuple[ir.Type, ...]
     operands: tuple[Ref, ...]
-    attributes: dict[str, Any]
+    attributes: dict[str, ir.Attribute]
     loop: int | None = None
 
     def reading(self, moved: Callable[[Ref], Ref], loop: int | None) -> Step:
@@ -47,8 +48,8 @@ class Step:
 class Operand:
     """A tensor or scalar that a nest reads or starts from, and how its loops index it."""
 
-    value: Any
-    map: Any
+    value: ir.Value
+    map: ir.AffineMap
 
     @property
     def loops(self) -> tuple[int | None, ...]:
@@ -72,11 +73,11 @@ class Nest:
     outs: tuple[Operand, ...]
     steps: tuple[Step, ...]
     yields: tuple[Ref, ...]
-    roots: tuple[Any, ...] = field(default=())
-    absorbed: tuple[Any, ...] = field(default=())
+    roots: tuple[ir.Operation, ...] = field(default=())
+    absorbed: tuple[ir.Operation, ...] = field(default=())
 
     @staticmethod
-    def of(op: Any) -> Nest | None:
+    def of(op: ir.Operation) -> Nest | None:
         """The nest of an op; None when it has no such form."""
         if is_elementwise(op):
             return _of_elementwise(op)
@@ -87,7 +88,7 @@ class Nest:
         """Whether no loop reduces."""
         return "reduction" not in self.kinds
 
-    def out_maps(self) -> tuple[Any, ...]:
+    def out_maps(self) -> tuple[ir.AffineMap, ...]:
         """The maps of the results."""
         if self.outs:
             return tuple(out.map for out in self.outs)
@@ -98,7 +99,7 @@ class Nest:
         return {loop for operand in (*self.inputs, *self.outs) for loop in operand.partial_loops()}
 
 
-def _of_elementwise(op: Any) -> Nest | None:
+def _of_elementwise(op: ir.Operation) -> Nest | None:
     if len(op.results) != 1 or len(op.regions) or not all(is_tensor(v.type) for v in op.operands):
         return None
     if not len(op.operands):
@@ -115,11 +116,11 @@ def _of_elementwise(op: Any) -> Nest | None:
     return Nest(("parallel",) * rank, inputs, (), (step,), (("step", 0),), (op,))
 
 
-def _attributes(op: Any) -> dict[str, Any]:
-    return {name: op.attributes[name] for name in op.attributes}
+def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
+    return {name: op.attributes[name] for name in attribute_names(op)}
 
 
-def _of_linalg(op: Any) -> Nest | None:
+def _of_linalg(op: ir.Operation) -> Nest | None:
     maps = indexing_maps(op)
     count = output_count(op)
     if not maps or not count:
@@ -136,8 +137,8 @@ def _of_linalg(op: Any) -> Nest | None:
     return Nest(kinds, tuple(operands[:-count]), tuple(operands[-count:]), steps, yields, (op,))
 
 
-def _read_body(block: Any, inputs: int) -> tuple[tuple[Step, ...], tuple[Ref, ...]] | None:
-    refs: dict[Any, Ref] = {}
+def _read_body(block: ir.Block, inputs: int) -> tuple[tuple[Step, ...], tuple[Ref, ...]] | None:
+    refs: dict[ir.Value, Ref] = {}
     for number, argument in enumerate(block.arguments):
         refs[argument] = ("in", number) if number < inputs else ("out", number - inputs)
     steps: list[Step] = []
@@ -154,7 +155,7 @@ def _read_body(block: Any, inputs: int) -> tuple[tuple[Step, ...], tuple[Ref, ..
     return None
 
 
-def inline(consumer: Nest, value: Any, producer: Nest) -> Nest | None:
+def inline(consumer: Nest, value: ir.Value, producer: Nest) -> Nest | None:
     """The consumer with `value`, the only result of the producer, computed in its body. None where
     the work would be repeated, or a loop would lose the operand that gives its lengths."""
     taken = [k for k, operand in enumerate(consumer.inputs) if operand.value == value]
@@ -170,7 +171,7 @@ def inline(consumer: Nest, value: Any, producer: Nest) -> Nest | None:
     loops: dict[int, int] = {}
     for expr, loop in zip(out_map.results, use.loops, strict=True):
         assert loop is not None
-        loops[expr.position] = loop
+        loops[loop_of(expr)] = loop
     fused = _combine(consumer, set(taken), _renamed(producer, loops, len(consumer.kinds)))
     return fused if consumer.partial_loops() <= fused.partial_loops() else None
 
@@ -218,7 +219,7 @@ class _Inputs:
 
     def __init__(self) -> None:
         self.operands: list[Operand] = []
-        self._numbers: dict[tuple[Any, str], int] = {}
+        self._numbers: dict[tuple[ir.Value, str], int] = {}
 
     def shift(self, nest: Nest, steps: int, known: dict[int, Ref], outs: int = 0) -> Callable[[Ref], Ref]:
         """A function from the refs of a nest to those of the whole."""
@@ -264,17 +265,17 @@ def join(a: Nest, b: Nest) -> Nest:
     )
 
 
-def write(nest: Nest, outs: Sequence[Any]) -> Any:
+def write(nest: Nest, outs: Sequence[ir.Value]) -> ir.Operation:
     """Create the `linalg.generic` of a nest at the current insertion point."""
     inputs = [operand.value for operand in nest.inputs]
     maps = [*(operand.map for operand in nest.inputs), *nest.out_maps()]
     return generic(inputs, outs, maps, nest.kinds, lambda elements: _write_body(nest, elements))
 
 
-def _write_body(nest: Nest, elements: list[Any]) -> list[Any]:
-    made: list[Any] = []
+def _write_body(nest: Nest, elements: list[ir.Value]) -> list[ir.Value]:
+    made: list[ir.Value] = []
 
-    def value(ref: Ref) -> Any:
+    def value(ref: Ref) -> ir.Value:
         kind, which = ref
         if kind == "value":
             return which

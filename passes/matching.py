@@ -9,16 +9,16 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import reduce
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.ir.match import constant_int, defining_op, made_by
 from ragged_dialect.layout import Extent
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import int_attr
 from ragged_dialect.types import compatible, shape_of
 
-_SHAPES: ContextVar[dict[Any, RaggedShape] | None] = ContextVar("shapes", default=None)
+_SHAPES: ContextVar[dict[ir.Type, RaggedShape] | None] = ContextVar("shapes", default=None)
 """Shapes by type while patterns run; not longer, because a type keeps its context alive."""
 
 _MOST_SUMMANDS = 16
@@ -34,7 +34,7 @@ def shapes_kept() -> Generator[None, None, None]:
         _SHAPES.reset(token)
 
 
-def source(value: Any) -> Any:
+def source(value: ir.Value) -> ir.Value:
     """The value behind casts that only change static extents."""
     while True:
         owner = value.owner
@@ -43,7 +43,7 @@ def source(value: Any) -> Any:
         value = owner.operation.operands[0]
 
 
-def producer(value: Any, name: str) -> Any | None:
+def producer(value: ir.Value, name: str) -> ir.Operation | None:
     """The op called `name` that defines a value, casts aside; None for any other."""
     while True:
         owner = value.owner
@@ -58,23 +58,22 @@ def producer(value: Any, name: str) -> Any | None:
         value = operation.operands[0]
 
 
-def defining(value: Any) -> Any | None:
+def defining(value: ir.Value) -> ir.Operation | None:
     """The op that defines a value, casts aside; None for a block argument."""
-    owner = source(value).owner
-    return None if isinstance(owner, ir.Block) else owner.operation
+    return defining_op(source(value))
 
 
-def dim_of(op: Any) -> int:
+def dim_of(op: ir.Operation) -> int:
     """The attribute `dim` of a verified op."""
     return int_attr(op, "dim")
 
 
-def factor_of(op: Any) -> int:
+def factor_of(op: ir.Operation) -> int:
     """The attribute `factor` of a verified split."""
     return int_attr(op, "factor")
 
 
-def shape(value: Any) -> RaggedShape:
+def shape(value: ir.Value) -> RaggedShape:
     """Shape and layout of a tensor value."""
     type_, known = value.type, _SHAPES.get()
     if known is None:
@@ -98,16 +97,7 @@ def same_meaning(a: RaggedShape | None, b: RaggedShape) -> bool:
     return a is not None and a.layout == b.layout and compatible(a.shape, b.shape)
 
 
-def constant_int(value: Any) -> int | None:
-    """Value of a scalar integer constant, None for anything else."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
-        return None
-    attr = owner.operation.attributes["value"]
-    return attr.value if isinstance(attr, ir.IntegerAttr) else None
-
-
-def add(a: Any, b: Any) -> Any:
+def add(a: ir.Value, b: ir.Value) -> ir.Value:
     """Sum of two scalar integers of one type: summands in order, constants last, none that is zero. So
     the result does not tell which of three were added first."""
     terms = _summands([a, b])
@@ -116,9 +106,9 @@ def add(a: Any, b: Any) -> Any:
     return reduce(lambda total, term: arith.AddIOp(total, term).result, kept)
 
 
-def _summands(values: list[Any]) -> list[Any]:
+def _summands(values: list[ir.Value]) -> list[ir.Value]:
     """What sums are made of. A sum that is read twice has its summands twice, hence the limit."""
-    terms: list[Any] = []
+    terms: list[ir.Value] = []
     rest = values[::-1]
     while rest:
         value = rest.pop()
@@ -132,13 +122,13 @@ def _summands(values: list[Any]) -> list[Any]:
     return terms
 
 
-def is_value_of_dim(value: Any, tensor_value: Any, dim: int, extent: Extent) -> bool:
+def is_value_of_dim(value: ir.Value, tensor_value: ir.Value, dim: int, extent: Extent) -> bool:
     """Whether a scalar is the extent of a tensor's dim: its static extent, or its `tensor.dim`."""
     known = constant_int(value)
     if known is not None or extent is not None:
         return known is not None and known == extent
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "tensor.dim":
+    dim_op = made_by(value, "tensor.dim")
+    if dim_op is None:
         return False
-    of, index = owner.operation.operands
+    of, index = dim_op.operands
     return source(of) == source(tensor_value) and constant_int(index) == dim

@@ -52,7 +52,9 @@ class Stage:
             nested = f"{anchor}({nested})"
         return nested
 
-    def run(self, module: Any, verify: bool = True, report: Report | None = None) -> None:
+    def run(
+        self, module: ir.Operation | ir.Operation | ir.Module, verify: bool = True, report: Report | None = None
+    ) -> None:
         """Run on a module op; PassFailed when the pass fails, or leaves IR that does not verify.
         `report` is given the diagnostics of a pass that did not fail."""
         with collect(module.context) as diagnostics:
@@ -63,7 +65,7 @@ class Stage:
             for diagnostic in diagnostics:
                 report(diagnostic)
 
-    def _run(self, module: Any, verify: bool, diagnostics: list[Diagnostic]) -> bool:
+    def _run(self, module: ir.Operation, verify: bool, diagnostics: list[Diagnostic]) -> bool:
         try:
             if self.own is None:
                 _manager(passmanager.PassManager.parse(f"{MODULE}({self})", module.context), verify).run(module)
@@ -85,12 +87,12 @@ class Stage:
         return True
 
 
-def _manager(manager: Any, verify: bool) -> Any:
+def _manager(manager: passmanager.PassManager, verify: bool) -> passmanager.PassManager:
     manager.enable_verifier(verify)
     return manager
 
 
-def _targets(op: Any, anchors: Sequence[str]) -> Iterator[Any]:
+def _targets(op: ir.Operation, anchors: Sequence[str]) -> Iterator[ir.Operation]:
     """The ops a nested pass runs on: children of children, by name."""
     if not anchors:
         yield op
@@ -102,13 +104,13 @@ def _targets(op: Any, anchors: Sequence[str]) -> Iterator[Any]:
                     yield from _targets(child.operation, anchors[1:])
 
 
-def parse_pipeline(text: str, context: Any) -> tuple[Stage, ...]:
+def parse_pipeline(text: str, context: ir.Context) -> tuple[Stage, ...]:
     """The stages of a pipeline. PassError with the column for malformed text, an unknown pass or
     option, a value of the wrong type, or a pass under an op that it does not run on."""
     return tuple(_stages(parse_text(text), (), context))
 
 
-def _stages(elements: Sequence[Element], anchors: tuple[str, ...], context: Any) -> Iterator[Stage]:
+def _stages(elements: Sequence[Element], anchors: tuple[str, ...], context: ir.Context) -> Iterator[Stage]:
     for element in elements:
         if element.nested is not None:
             yield from _stages(element.nested, (*anchors, element.name), context)
@@ -146,9 +148,9 @@ def make_pass(cls: type[RaggedPass], options: Sequence[Option]) -> RaggedPass:
     return cls(**_values(cls.name, types, options))
 
 
-def _values(owner: str, types: Mapping[str, Any], options: Sequence[Option]) -> dict[str, Any]:
+def _values(owner: str, types: Mapping[str, Any], options: Sequence[Option]) -> dict[str, int | str]:
     """Keyword arguments from options: `y-z=2` is y_z, of the type given."""
-    values: dict[str, Any] = {}
+    values: dict[str, int | str] = {}
     for option in options:
         name = option.name.replace("-", "_")
         if name not in types or "_" in option.name:
@@ -160,7 +162,7 @@ def _values(owner: str, types: Mapping[str, Any], options: Sequence[Option]) -> 
     return values
 
 
-def _value(option: Option, type_: Any) -> Any:
+def _value(option: Option, type_: type[int | str]) -> int | str:
     if type_ is bool:
         value = _TRUE.get(option.value or "true")
         if value is None:
@@ -176,7 +178,7 @@ def _value(option: Option, type_: Any) -> Any:
         raise pipeline_error(option.column, f"expected an integer for '{option.name}', got '{option.value}'") from None
 
 
-def _foreign_stage(element: Element, anchors: tuple[str, ...], context: Any) -> Stage:
+def _foreign_stage(element: Element, anchors: tuple[str, ...], context: ir.Context) -> Stage:
     stage = Stage(element.name, element.name + element.options, anchors)
     try:
         passmanager.PassManager.parse(f"{MODULE}({stage})", context)
@@ -192,7 +194,7 @@ def _foreign_reason(element: Element, message: str) -> str:
     return f"'{element.name}': {'; '.join(lines)}"
 
 
-def run_pipeline(module: Any, stages: Sequence[Stage], verify: bool = True) -> None:
+def run_pipeline(module: ir.Module, stages: Sequence[Stage], verify: bool = True) -> None:
     """Run stages in order on a module. PassFailed at the first that fails."""
     for stage in stages:
         stage.run(module.operation, verify)

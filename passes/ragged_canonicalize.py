@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from ragged_dialect._mlir import passmanager
+from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.patterns import patterns
 from ragged_dialect.passes.rewriting import run_patterns
@@ -62,7 +62,7 @@ class RaggedCanonicalize(RaggedPass):
 
     seed: int | None = None
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Rewrite `op` to its normal form; PassFailure when that is not reached."""
         own = patterns()
         manager = passmanager.PassManager.parse(upstream(op.name))
@@ -83,7 +83,7 @@ class RaggedCanonicalize(RaggedPass):
         raise PassFailure(op, f"{self.name}: expected a normal form within {_ROUNDS} rounds, got none")
 
 
-def _bytes(op: Any) -> bytes:
+def _bytes(op: ir.Operation) -> bytes:
     """The op as bytecode, which costs a fraction of its text: printing verifies first."""
     buffer = BytesIO()
     op.write_bytecode(buffer)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.checks import CHECKED
@@ -46,7 +46,7 @@ class RaggedCheckConform(RaggedPass):
     name: ClassVar[str] = "ragged-check-conform"
     report: bool = False
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Drop checks everywhere below `op`."""
         prover = _Prover()
         for region in op.regions:
@@ -65,12 +65,12 @@ class _Prover:
 
     def __init__(self) -> None:
         self.facts = Facts()
-        self.proven: list[Any] = []
+        self.proven: list[ir.Operation] = []
         self.kept = 0
-        self._seen: list[set[Any]] = []
-        self._sources: dict[Any, Any] = {}
+        self._seen: list[set[tuple[Hashable, ...]]] = []
+        self._sources: dict[ir.Value, ir.Value] = {}
 
-    def visit(self, block: Any) -> None:
+    def visit(self, block: ir.Block) -> None:
         """Decide the checks of a block and of the regions inside."""
         self.facts.push()
         self._seen.append(set())
@@ -91,13 +91,13 @@ class _Prover:
         self._seen.pop()
         self.facts.pop()
 
-    def _count(self, op: Any, proven: bool) -> None:
+    def _count(self, op: ir.Operation, proven: bool) -> None:
         if proven:
             self.proven.append(op)
         else:
             self.kept += 1
 
-    def conform(self, op: Any) -> bool:
+    def conform(self, op: ir.Operation) -> bool:
         for number, value in enumerate(op.operands):
             op.operands[number] = structural_source(value, self._sources)
         a, b = op.operands
@@ -110,7 +110,7 @@ class _Prover:
         self.facts.learn_conform(a, b, pairs)
         return False
 
-    def _dims(self, value: Any, dims: tuple[int, ...]) -> tuple[Any, ...]:
+    def _dims(self, value: ir.Value, dims: tuple[int, ...]) -> tuple[Hashable, ...]:
         """What a check of these dims depends on."""
         found = (self.facts.dim(value, d) if d >= 0 else None for d in dims)
         return tuple(
@@ -120,7 +120,7 @@ class _Prover:
             for f in found
         )
 
-    def valid(self, op: Any) -> bool:
+    def valid(self, op: ir.Operation) -> bool:
         kind, factor = string_attr(op, "kind"), optional_int(op, "factor")
         operands = list(op.operands)
         if self.facts.holds(kind, operands, factor):
@@ -132,7 +132,7 @@ class _Prover:
             self.facts.learn(keys[1], keys[0])
         return False
 
-    def _repeats(self, key: Any) -> bool:
+    def _repeats(self, key: tuple[Hashable, ...]) -> bool:
         """Whether a dominating check has the key; remembers it."""
         if any(key in seen for seen in self._seen):
             return True
@@ -140,7 +140,7 @@ class _Prover:
         return False
 
 
-_DECIDE: dict[str, Callable[[_Prover, Any], bool]] = {
+_DECIDE: dict[str, Callable[[_Prover, ir.Operation], bool]] = {
     "ragged.assert_conform": _Prover.conform,
     "ragged.assert_valid": _Prover.valid,
 }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.ir.match import enclosing, made_by
 from ragged_dialect.iteration import touches_ragged
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.loop_nest import Nest, Operand, inline, join, write
@@ -54,7 +55,7 @@ class RaggedFuse(RaggedPass):
     max_ops: int = 64
     siblings: bool = True
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Fuse in every block below `op`."""
         if self.max_ops < 1:
             raise PassFailure(op, f"expected max-ops of at least 1, got {self.max_ops}")
@@ -69,13 +70,13 @@ class RaggedFuse(RaggedPass):
 class _Block:
     """Fusion within one block; nothing moves into or out of regions."""
 
-    def __init__(self, block: Any, max_ops: int) -> None:
+    def __init__(self, block: ir.Block, max_ops: int) -> None:
         self.block = block
         self.max_ops = max_ops
         self.ops = [op.operation for op in block.operations]
         self.place = {op: number for number, op in enumerate(self.ops)}
-        self.nests: dict[Any, Nest] = {}
-        self.sources: dict[Any, Any] = {}
+        self.nests: dict[ir.Operation, Nest] = {}
+        self.sources: dict[ir.Value, ir.Value] = {}
 
     def run(self, siblings: bool) -> None:
         """Fuse producers into consumers, then join nests, then write what changed."""
@@ -90,7 +91,7 @@ class _Block:
             if nest.absorbed or len(nest.roots) > 1:
                 self._write(op, nest)
 
-    def _fuse_into(self, op: Any) -> None:
+    def _fuse_into(self, op: ir.Operation) -> None:
         if not touches_ragged(op) or whole_value(op):
             return
         try:
@@ -109,7 +110,7 @@ class _Block:
                     break
         self.nests[op] = nest
 
-    def _absorb(self, op: Any, nest: Nest, operand: Operand) -> Nest | None:
+    def _absorb(self, op: ir.Operation, nest: Nest, operand: Operand) -> Nest | None:
         value = operand.value
         if isinstance(value.owner, ir.Block) or not is_ragged(value.type):
             return None
@@ -129,7 +130,7 @@ class _Block:
     # Siblings ----------------------------------------------------------------------------------
 
     def _join_all(self) -> None:
-        readers: dict[tuple[Any, str], Any] = {}
+        readers: dict[tuple[ir.Value, str], ir.Operation] = {}
         for op in list(self.nests):
             nest = self.nests[op]
             if not nest.outs:
@@ -143,7 +144,7 @@ class _Block:
             for operand in self.nests[op].inputs if op in self.nests else ():
                 readers[operand.value, str(operand.map)] = op
 
-    def _join(self, first: Any, second: Any) -> bool:
+    def _join(self, first: ir.Operation, second: ir.Operation) -> bool:
         """Join the nest of `first` into that of `second`, which comes later."""
         a, b = self.nests.get(first), self.nests.get(second)
         if a is None or b is None or a.kinds != b.kinds or len(a.steps) + len(b.steps) > self.max_ops:
@@ -156,7 +157,7 @@ class _Block:
         del self.nests[first]
         return True
 
-    def _used_before(self, nest: Nest, op: Any) -> bool:
+    def _used_before(self, nest: Nest, op: ir.Operation) -> bool:
         """Whether a result of a nest is used before `op`, or by it."""
         limit = self.place[op]
         for root in nest.roots:
@@ -166,32 +167,34 @@ class _Block:
                         return True
         return False
 
-    def _position(self, op: Any) -> int:
+    def _position(self, op: ir.Operation) -> int:
         """Place in this block of the op that is or holds `op`."""
         while op not in self.place:
-            op = op.parent.operation
+            op = enclosing(op)
         return self.place[op]
 
     # Writing -----------------------------------------------------------------------------------
 
-    def _write(self, op: Any, nest: Nest) -> None:
+    def _write(self, op: ir.Operation, nest: Nest) -> None:
         with ir.InsertionPoint(op), op.location:
             outs = [out.value for out in nest.outs]
             if not outs:
-                outs = [_empty_like(_like_of(op, nest, self.sources), op.results[0].type)]
+                like = _like_of(op, nest, self.sources)
+                assert like is not None
+                outs = [_empty_like(like, op.results[0].type)]
             made = write(nest, outs)
         olds = [result for root in nest.roots for result in root.results]
         for old, new in zip(olds, made.results, strict=True):
             old.replace_all_uses_with(new)
         for gone in sorted((*nest.roots, *nest.absorbed), key=lambda o: self.place[o], reverse=True):
-            empties = [v for v in gone.operands if not isinstance(v.owner, ir.Block)]
+            empties = [found for v in gone.operands if (found := made_by(v, "ragged.empty")) is not None]
             gone.erase()
-            for value in dict.fromkeys(empties):
-                if value.owner.name == "ragged.empty" and not any(True for _ in value.uses):
-                    value.owner.erase()
+            for empty in dict.fromkeys(empties):
+                if not any(True for _ in empty.result.uses):
+                    empty.erase()
 
 
-def _use_source(op: Any, sources: dict[Any, Any]) -> None:
+def _use_source(op: ir.Operation, sources: dict[ir.Value, ir.Value]) -> None:
     """Let an op that reads structure alone read it where it comes from."""
     if op.name not in _STRUCTURAL or "stored" in op.attributes:
         return
@@ -203,7 +206,7 @@ def _use_source(op: Any, sources: dict[Any, Any]) -> None:
         op.attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(sizes)
 
 
-def _like_of(op: Any, nest: Nest, sources: dict[Any, Any]) -> Any | None:
+def _like_of(op: ir.Operation, nest: Nest, sources: dict[ir.Value, ir.Value]) -> ir.Value | None:
     """A value with the structure of an elementwise result that is not computed in its nest."""
     like = structural_source(op.results[0], sources)
     while not isinstance(like.owner, ir.Block) and like.owner.operation in (op, *nest.absorbed):
@@ -215,10 +218,10 @@ def _like_of(op: Any, nest: Nest, sources: dict[Any, Any]) -> Any | None:
     return like
 
 
-def _empty_like(like: Any, type_: Any) -> Any:
+def _empty_like(like: ir.Value, type_: ir.RankedTensorType) -> ir.Value:
     """`ragged.empty` of a type, with the structure and the dense extents of `like`."""
     layout = shape_of(type_).layout
-    extents: list[Any] = []
+    extents: list[ir.Value] = []
     for dim, size in enumerate(type_.shape):
         if layout.is_plain(dim) and size == DYNAMIC:
             at = arith.ConstantOp(ir.IndexType.get(), ir.IntegerAttr.get(ir.IndexType.get(), dim)).result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
@@ -47,7 +47,7 @@ class RaggedInferLayouts(RaggedPass):
 
     seed: int | None = None
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Replace types in place, then drop the annotations; PassFailure at both places of a conflict."""
         annotations = [found for found in walk(op) if found.name == "ragged.annotate"]
         if not annotations:
@@ -68,21 +68,21 @@ class RaggedInferLayouts(RaggedPass):
         _erase_dead(op)
 
 
-def _erase_dead(root: Any) -> None:
+def _erase_dead(root: ir.Operation) -> None:
     """Erase the empties that were replaced, and the extents that only they used."""
     for op in reversed(list(walk(root))):
         if op.name in ("tensor.empty", "tensor.dim") and not any(True for _ in op.results[0].uses):
             op.erase()
 
 
-def _drop(annotation: Any) -> None:
+def _drop(annotation: ir.Operation) -> None:
     x, result = annotation.operands[0], annotation.results[0]
     with ir.InsertionPoint(annotation), annotation.location:
         result.replace_all_uses_with(cast(x, result.type))
     annotation.erase()
 
 
-def _replace_empty(op: Any, classes: StructureClasses) -> None:
+def _replace_empty(op: ir.Operation, classes: StructureClasses) -> None:
     """`tensor.empty` of a ragged type -> `ragged.empty` with the structure of where it comes from."""
     value = op.results[0]
     origins = classes.sources(value, op)

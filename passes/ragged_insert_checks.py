@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.locations import name_of
 from ragged_dialect.checks import CHECKED
+from ragged_dialect.ir.clone import Attributes
 from ragged_dialect.iteration import is_compute, touches_ragged
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -65,7 +66,7 @@ class RaggedInsertChecks(RaggedPass):
     names: bool = False
     dense: bool = True
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Insert the checks of every function of a module."""
         called = {call.attributes["callee"].value for call in walk(op) if call.name == "func.call"}
         for function in op.regions[0].blocks[0].operations:
@@ -73,7 +74,7 @@ class RaggedInsertChecks(RaggedPass):
             if function.name == "func.func" and len(function.regions[0].blocks) and CHECKED not in function.attributes:
                 self._run_function(function, function.attributes["sym_name"].value in called)
 
-    def _run_function(self, function: Any, moves: bool) -> None:
+    def _run_function(self, function: ir.Operation, moves: bool) -> None:
         if len(function.regions[0].blocks) > 1:
             raise PassFailure(function, f"expected a function of 1 block, got {len(function.regions[0].blocks)}")
         emit = Emitter(function)
@@ -84,10 +85,10 @@ class RaggedInsertChecks(RaggedPass):
         emit.finish()
         function.attributes[CHECKED] = ir.UnitAttr.get()
 
-    def _check_arguments(self, emit: Emitter, function: Any) -> None:
+    def _check_arguments(self, emit: Emitter, function: ir.Operation) -> None:
         public = str(function.attributes.get("sym_visibility", '"public"')) == '"public"'
         arguments = list(function.regions[0].blocks[0].arguments)
-        attrs: list[Any] = [None] * len(arguments)
+        attrs: list[ir.DictAttr | None] = [None] * len(arguments)
         if "arg_attrs" in function.attributes:
             attrs = list(function.attributes["arg_attrs"])
         entry = function.regions[0].blocks[0].operations[0].operation
@@ -97,13 +98,13 @@ class RaggedInsertChecks(RaggedPass):
             emit.guard(entry, f"argument {number}")
             shape = shape_of(argument.type)
             check_argument(emit, argument, shape)
-            facts: dict[str, Any] = {named.name: named.attr for named in attr or ()}
+            facts: Attributes = {named.name: named.attr for named in attr or ()}
             divisor, high = (_integer(facts.get(f"ragged.{f}")) for f in ("divisible_by", "max_length"))
             for level, letter in enumerate(shape.layout.letters):
                 if letter in RAGGED:
                     check_facts(emit, argument, level, divisor, None, high)
 
-    def _visit(self, emit: Emitter, block: Any, moves: bool) -> None:
+    def _visit(self, emit: Emitter, block: ir.Block, moves: bool) -> None:
         """Check the ops of a block; with `moves` those that have checks might be moved over them."""
         for op in list(block.operations):
             op = op.operation
@@ -141,11 +142,11 @@ def _computes(op: Any) -> bool:
     return (is_compute(op) or op.name.startswith("linalg.")) and not whole_value(op)
 
 
-def _integer(attr: Any) -> int | None:
+def _integer(attr: ir.IntegerAttr | None) -> int | None:
     return None if attr is None else attr.value
 
 
-def _hold_back(op: Any) -> None:
+def _hold_back(op: ir.Operation) -> None:
     """Let an op depend on the checks above it. Of an op that computes one operand is enough, one that
     nothing fuses into the op; what the others read is found with it."""
     numbers = [k for k, v in enumerate(op.operands) if _is_read(v)]
@@ -157,11 +158,11 @@ def _hold_back(op: Any) -> None:
             op.operands[number] = builders.guard(op.operands[number])
 
 
-def _is_read(value: Any) -> bool:
+def _is_read(value: ir.Value) -> bool:
     if isinstance(value.type, ir.RankedTensorType):
         return len(value.type.shape) > 0
     return constant_of(value) is None
 
 
-def _is_outside(value: Any, op: Any) -> bool:
+def _is_outside(value: ir.Value, op: ir.Operation) -> bool:
     return isinstance(value.owner, ir.Block) or value.owner.operation.block != op.block

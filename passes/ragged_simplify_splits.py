@@ -44,7 +44,7 @@ class RaggedSimplifySplits(RaggedPass):
     def run(self, op: Any) -> None:
         """Rewrite in program order; never fails."""
         known = Divisors()
-        replaced: list[Any] = []
+        replaced: list[ir.Operation] = []
         for found in list(walk(op)):
             if found.name == "ragged.split":
                 replaced += _simplify_split(found, known)
@@ -60,12 +60,12 @@ def _simplify_split(op: Any, known: Divisors) -> list[Any]:
     """Move a split over merges as far as possible; the ops that were replaced."""
     replaced: list[Any] = []
     while (moved := _split_before_merge(op, known)) is not None:
-        replaced += [defining(op.operands[0]), op]
+        replaced += [definer(source(op.operands[0])), op]
         op = moved
     return replaced
 
 
-def _split_before_merge(op: Any, known: Divisors) -> Any | None:
+def _split_before_merge(op: ir.Operation, known: Divisors) -> ir.Operation | None:
     """split{d, f}(merge{d}(y)) -> merge{d}(split{d+1, f}(y)) where f divides the inner extent of y
     and the layout stays; the new split."""
     merged = producer(op.operands[0], "ragged.merge")

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.layout import Layout
 from ragged_dialect.ops.structure import partition_count
 from ragged_dialect.passes.matching import dim_of, shape
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import int_attr
 
-Rule = Callable[[Any, list[Any]], RaggedShape]
+Rule = Callable[[ir.Operation, list[ir.Value]], RaggedShape]
 """From an op and operands in the place of its own to the shape of the result; LayoutError where
 the op refuses them."""
 
 
-def _partition(op: Any, xs: list[Any]) -> RaggedShape:
+def _partition(op: ir.Operation, xs: list[ir.Value]) -> RaggedShape:
     vector = shape(xs[1])
     count = partition_count(vector, "lengths" in op.attributes)
     return shape(xs[0]).partition(dim_of(op), vector.rank, count, vector.shape[0])
 
 
-def _values(op: Any, xs: list[Any]) -> RaggedShape:
+def _values(op: ir.Operation, xs: list[ir.Value]) -> RaggedShape:
     x = shape(xs[0])
     return RaggedShape(Layout.dense(x.layout.storage_rank), x.storage_shape())
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.layout import Layout
 from ragged_dialect.passes.matching import shapes_kept
 from ragged_dialect.types import is_ragged, layout_of
 
-Pattern = Callable[[Any, "Rewriter"], bool]
+Pattern = Callable[[ir.Operation, "Rewriter"], bool]
 Patterns = Mapping[str, Sequence[Pattern]]
 
 
@@ -24,12 +23,12 @@ class Rewriter:
     """Handed to every pattern: creates ops beside the matched one and replaces its result."""
 
     def __init__(self) -> None:
-        self.touched: list[Any] = []
-        self.roots: dict[Any, Any] = {}
+        self.touched: list[ir.Operation] = []
+        self.roots: dict[ir.Value, ir.Value] = {}
         """Memo of `structure.root_of`, valid for one run of the driver."""
-        self._layouts: dict[Any, Layout | None] = {}
+        self._layouts: dict[ir.RankedTensorType, Layout | None] = {}
 
-    def layout(self, value: Any) -> Layout | None:
+    def layout(self, value: ir.Value) -> Layout | None:
         """Layout of a ragged tensor, None for any other value."""
         type_ = value.type
         if type_ not in self._layouts:
@@ -37,12 +36,12 @@ class Rewriter:
         return self._layouts[type_]
 
     @contextmanager
-    def before(self, op: Any) -> Generator[None, None, None]:
+    def before(self, op: ir.Operation) -> Generator[None, None, None]:
         """Insertion point before `op`, with the location of `op`."""
         with ir.InsertionPoint(op), op.location:
             yield
 
-    def replace(self, op: Any, value: Any) -> bool:
+    def replace(self, op: ir.Operation, value: ir.Value) -> bool:
         """Replace the only result of `op`; a cast is inserted when static extents differ.
         Returns True, so that a pattern can end with it."""
         result = op.results[0]
@@ -56,7 +55,7 @@ class Rewriter:
             self.touched.append(owner.operation)
         return True
 
-    def set_operands(self, op: Any, values: Sequence[Any]) -> bool:
+    def set_operands(self, op: ir.Operation, values: Sequence[ir.Value]) -> bool:
         """Let `op` read other values of the types of its first operands. Returns True."""
         operands = op.operands
         for number, value in enumerate(values):
@@ -64,16 +63,16 @@ class Rewriter:
         self._touch_users(op.results[0])
         return True
 
-    def _touch_users(self, result: Any) -> None:
+    def _touch_users(self, result: ir.Value) -> None:
         self.touched.extend(use.owner.operation for use in result.uses)
 
 
-def cast(value: Any, type_: Any) -> Any:
+def cast(value: ir.Value, type_: ir.RankedTensorType) -> ir.Value:
     """`tensor.cast`, or the value itself when it has the type."""
     return value if value.type == type_ else tensor.CastOp(type_, value).result
 
 
-def run_patterns(root: Any, patterns: Patterns, seed: int | None = None) -> bool:
+def run_patterns(root: ir.Operation, patterns: Patterns, seed: int | None = None) -> bool:
     """Apply patterns to the ops nested in `root` until none matches; returns whether one did.
 
     `seed` shuffles the order of ops and patterns: the result must not depend on it.
@@ -86,7 +85,7 @@ def run_patterns(root: Any, patterns: Patterns, seed: int | None = None) -> bool
         return _run_worklist(work, patterns)
 
 
-def _run_worklist(work: list[Any], patterns: Patterns) -> bool:
+def _run_worklist(work: list[ir.Operation], patterns: Patterns) -> bool:
     queued = set(work)
     rewriter = Rewriter()
     changed = False
@@ -105,17 +104,17 @@ def _run_worklist(work: list[Any], patterns: Patterns) -> bool:
     return changed
 
 
-def _shuffled(patterns: Patterns, work: list[Any], seed: int) -> Patterns:
+def _shuffled(patterns: Patterns, work: list[ir.Operation], seed: int) -> Patterns:
     order = random.Random(seed)
     order.shuffle(work)
     return {name: order.sample(list(group), len(group)) for name, group in patterns.items()}
 
 
-def _is_live(op: Any) -> bool:
+def _is_live(op: ir.Operation) -> bool:
     return any(next(result.uses, None) is not None for result in op.results)
 
 
-def walk(root: Any, bodies: bool = True) -> Iterator[Any]:
+def walk(root: ir.Operation, bodies: bool = True) -> Iterator[ir.Operation]:
     """The ops nested in `root`, in program order, each before those of its regions; without
     `bodies` not the scalar ops in linalg ops, none of which is ragged."""
     for region in root.regions:

@@ -8,7 +8,6 @@ the others right before the first op that needs them. Every other op keeps its p
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.passes.rewriting import walk
@@ -17,7 +16,7 @@ _FIXED = frozenset({"ragged.print", "ragged.assert_valid", "ragged.assert_confor
 _MOVABLE = frozenset({"tensor.cast", "tensor.dim", "arith.addi", "arith.extsi", "arith.index_cast"})
 
 
-def schedule(root: Any) -> None:
+def schedule(root: ir.Operation) -> None:
     """Order the movable ops of every block nested in `root`, but for bodies of linalg ops."""
     for region in root.regions:
         for block in region.blocks:
@@ -28,7 +27,7 @@ def schedule(root: Any) -> None:
                     schedule(op)
 
 
-def _schedule_block(block: Any, ops: list[Any]) -> None:
+def _schedule_block(block: ir.Block, ops: list[ir.Operation]) -> None:
     constants = [op for op in ops if op.name == "arith.constant"]
     loose = {op for op in ops if _is_movable(op.name)}
     if loose:
@@ -46,7 +45,7 @@ def _is_movable(name: str) -> bool:
     return name in _MOVABLE or (name.startswith("ragged.") and name not in _FIXED)
 
 
-def _place_needed(anchor: Any, loose: set[Any]) -> None:
+def _place_needed(anchor: ir.Operation, loose: set[ir.Operation]) -> None:
     """Move the loose ops that `anchor` needs before it, each behind the ones it needs itself."""
     for needed in _needs(anchor, loose):
         stack = [(needed, _needs(needed, loose))]
@@ -62,7 +61,7 @@ def _place_needed(anchor: Any, loose: set[Any]) -> None:
                 op.move_before(anchor)
 
 
-def _needs(op: Any, loose: set[Any]) -> Iterator[Any]:
+def _needs(op: ir.Operation, loose: set[ir.Operation]) -> Iterator[ir.Operation]:
     """The loose ops that `op`, or an op nested in it, reads."""
     for reader in (op, *walk(op)) if len(op.regions) else (op,):
         for value in reader.operands:

@@ -7,11 +7,13 @@ the tiles reach anything else (a return, a call, another structure op) the split
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import view_of
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.making import EmptyOp
@@ -32,11 +34,11 @@ class _Spread:
     """Values with the tiles of one split, each with the dim of its outer part."""
 
     known: Divisors
-    dims: dict[Any, int] = field(default_factory=dict)
-    splits: list[Any] = field(default_factory=list)
-    empties: list[Any] = field(default_factory=list)
+    dims: dict[ir.Value, int] = field(default_factory=dict)
+    splits: list[ir.Operation] = field(default_factory=list)
+    empties: list[ir.Operation] = field(default_factory=list)
 
-    def add(self, value: Any, dim: int) -> None:
+    def add(self, value: ir.Value, dim: int) -> None:
         """Add a value whose dims `dim` and `dim + 1` are an axis `dt`."""
         axis, at = shape(value).layout.locate(dim)
         if at != 0 or shape(value).layout.axes[axis] != "dt" or self.dims.get(value, dim) != dim:
@@ -50,7 +52,7 @@ class _Spread:
         for use in value.uses:
             self._read(use.owner.operation, value, dim)
 
-    def _define(self, op: Any, value: Any, dim: int) -> None:
+    def _define(self, op: ir.Operation, value: ir.Value, dim: int) -> None:
         if op.name == "ragged.split" and dim_of(op) == dim:
             if self.known.of(op.operands[0])[dim] % factor_of(op):
                 raise _Stuck
@@ -62,7 +64,7 @@ class _Spread:
         else:
             self._compute(op, value, dim)
 
-    def _read(self, op: Any, value: Any, dim: int) -> None:
+    def _read(self, op: ir.Operation, value: ir.Value, dim: int) -> None:
         if op.name == "ragged.merge" and dim_of(op) == dim:
             return
         if op.name == "ragged.empty" and op.results[0] in self.dims:
@@ -74,7 +76,7 @@ class _Spread:
         else:
             self._compute(op, value, dim)
 
-    def _compute(self, op: Any, value: Any, dim: int) -> None:
+    def _compute(self, op: ir.Operation, value: ir.Value, dim: int) -> None:
         tensors = [v for v in (*op.operands, *op.results) if is_tensor(v.type)]
         if op.name in LINALG_OPS:
             self._loops(op, value, dim)
@@ -84,7 +86,7 @@ class _Spread:
         else:
             raise _Stuck
 
-    def _loops(self, op: Any, value: Any, dim: int) -> None:
+    def _loops(self, op: ir.Operation, value: ir.Value, dim: int) -> None:
         loops = operand_loops(op)
         outs = len(op.operands) - len(op.results)
         values = [*zip(op.operands, loops, strict=True), *zip(op.results, loops[outs:], strict=True)]
@@ -101,10 +103,10 @@ class _Spread:
                     raise _Stuck
 
 
-def expand_splits(root: Any, known: Divisors) -> list[Any]:
+def expand_splits(root: ir.Operation, known: Divisors) -> list[ir.Operation]:
     """Expand the splits of plain dims nested in `root` where that is possible; the ops replaced."""
-    replaced: list[Any] = []
-    done: set[Any] = set()
+    replaced: list[ir.Operation] = []
+    done: set[ir.Value] = set()
     for op in list(walk(root)):
         if op.name != "ragged.split" or op.results[0] in done or not _is_candidate(op, known):
             continue
@@ -118,12 +120,12 @@ def expand_splits(root: Any, known: Divisors) -> list[Any]:
     return replaced
 
 
-def _is_candidate(op: Any, known: Divisors) -> bool:
+def _is_candidate(op: ir.Operation, known: Divisors) -> bool:
     x, dim = op.operands[0], dim_of(op)
     return shape(x).layout.is_plain(dim) and known.of(x)[dim] % factor_of(op) == 0
 
 
-def _apply(spread: _Spread) -> list[Any]:
+def _apply(spread: _Spread) -> list[ir.Operation]:
     for value, dim in spread.dims.items():
         value.set_type(_expanded(value, dim))
     rewriter = Rewriter()
@@ -136,13 +138,13 @@ def _apply(spread: _Spread) -> list[Any]:
     return [*spread.splits, *spread.empties]
 
 
-def _expanded(value: Any, dim: int) -> Any:
+def _expanded(value: ir.Value, dim: int) -> ir.RankedTensorType:
     old = shape(value)
     axis, _ = old.layout.locate(dim)
     return tensor_type(RaggedShape(old.layout.replace_axis(axis, "d", "d"), old.shape), value.type.element_type)
 
 
-def _expand_shape(op: Any) -> Any:
+def _expand_shape(op: ir.Operation) -> ir.Value:
     x, dim = op.operands[0], dim_of(op)
     result = op.results[0].type
     rank = shape(x).rank
@@ -152,7 +154,7 @@ def _expand_shape(op: Any) -> Any:
     return tensor.ExpandShapeOp(result, x, groups, dynamic, static).result
 
 
-def _extent(x: Any, result_dim: int, op: Any) -> Any:
+def _extent(x: ir.Value, result_dim: int, op: ir.Operation) -> ir.Value:
     """The extent of a dynamic dim of the expanded tensor; of a ragged one its longest length."""
     dim = dim_of(op)
     source = result_dim if result_dim <= dim else result_dim - 1
@@ -162,11 +164,11 @@ def _extent(x: Any, result_dim: int, op: Any) -> Any:
     return arith.DivUIOp(extent, _index(factor_of(op))).result if result_dim == dim else extent
 
 
-def _index(value: int) -> Any:
+def _index(value: int) -> ir.Value:
     return arith.ConstantOp(ir.IndexType.get(), value).result
 
 
-def _empty(op: Any, dim: int) -> Any:
+def _empty(op: ir.Operation, dim: int) -> ir.Value:
     """The empty of the expanded type: dense, or with the other levels of its likes."""
     type_ = op.results[0].type
     likes = [v for v in op.operands if is_tensor(v.type)]
@@ -175,10 +177,10 @@ def _empty(op: Any, dim: int) -> Any:
         return tensor.EmptyOp(_sizes(op, extents), type_.element_type).result
     sources = None
     if "from" in op.attributes:
-        sources = [None if k in (dim, dim + 1) else s for k, s in enumerate(EmptyOp.sources(op.opview))]
+        sources = [None if k in (dim, dim + 1) else s for k, s in enumerate(view_of(op, EmptyOp).sources())]
     return builders.empty(likes, type_, sources, extents)
 
 
-def _sizes(op: Any, extents: list[Any]) -> list[Any]:
+def _sizes(op: ir.Operation, extents: Sequence[ir.Value]) -> list[Mixed]:
     rest = iter(extents)
     return [next(rest) if e is None else e for e in shape(op.results[0]).shape]

@@ -7,24 +7,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import generic
+from ragged_dialect.ir.clone import copy_attributes
 from ragged_dialect.iteration import is_elementwise
 from ragged_dialect.passes.rewriting import walk
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
 
-def generalize_static_tiles(module: Any) -> None:
+def generalize_static_tiles(module: ir.Operation) -> None:
     """Rewrite every elementwise op of a module whose result is ragged and of static shape."""
     for op in [op for op in walk(module, bodies=False) if _is_foldable(op)]:
         with ir.InsertionPoint(op), op.location:
             _generalize(op)
 
 
-def _is_foldable(op: Any) -> bool:
+def _is_foldable(op: ir.Operation) -> bool:
     if not is_elementwise(op) or len(op.results) != 1:
         return False
     result = op.results[0].type
@@ -33,11 +32,11 @@ def _is_foldable(op: Any) -> bool:
     return any(is_ragged(v.type) for v in op.operands) and not _picks_whole(op)
 
 
-def _picks_whole(op: Any) -> bool:
+def _picks_whole(op: ir.Operation) -> bool:
     return op.name == "arith.select" and not is_tensor(op.operands[0].type)
 
 
-def _generalize(op: Any) -> None:
+def _generalize(op: ir.Operation) -> None:
     tensors = [v for v in op.operands if is_tensor(v.type)]
     result = op.results[0].type
     like = next(v for v in tensors if is_ragged(v.type))
@@ -48,11 +47,10 @@ def _generalize(op: Any) -> None:
     op.erase()
 
 
-def _scalar(op: Any, elements: list[Any]) -> Any:
+def _scalar(op: ir.Operation, elements: list[ir.Value]) -> ir.Value:
     """The op on one element of every tensor."""
     arguments = iter(elements)
     scalars = [next(arguments) if is_tensor(v.type) else v for v in op.operands]
-    names = [a if isinstance(a, str) else a.name for a in op.attributes]
-    attributes = {name: op.attributes[name] for name in names}
+    attributes = copy_attributes(op)
     element = op.results[0].type.element_type
     return ir.Operation.create(op.name, results=[element], operands=scalars, attributes=attributes).result

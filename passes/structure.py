@@ -4,7 +4,6 @@ there to the vector that made a level."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.layout import RAGGED
@@ -17,11 +16,11 @@ from ragged_dialect.types import is_tensor
 _VIEWS = frozenset({"ragged.assume", "ragged.guard", "tensor.cast"})
 
 
-def root_of(value: Any, rewriter: Rewriter) -> Any:
+def root_of(value: ir.Value, rewriter: Rewriter) -> ir.Value:
     """A value of the same layout and lengths that is further up: through casts, assumes, guards,
     `empty` and ops that compute. Windows are compacted by ops that compute, so a value with windows
     goes through casts, assumes and guards only."""
-    chain: list[Any] = []
+    chain: list[ir.Value] = []
     while value not in rewriter.roots:
         above = _above(value, rewriter)
         if above is None:
@@ -35,11 +34,11 @@ def root_of(value: Any, rewriter: Rewriter) -> Any:
     return root
 
 
-def _above(value: Any, rewriter: Rewriter) -> Any | None:
-    owner, layout = value.owner, rewriter.layout(value)
-    if isinstance(owner, ir.Block) or layout is None:
+def _above(value: ir.Value, rewriter: Rewriter) -> ir.Value | None:
+    layout = rewriter.layout(value)
+    if not isinstance(value, ir.OpResult) or layout is None:
         return None
-    op = owner.operation
+    op = value.owner.operation
     name = op.name
     if name in _VIEWS:
         above = op.operands[0]
@@ -50,7 +49,7 @@ def _above(value: Any, rewriter: Rewriter) -> Any | None:
     return above if above is not None and rewriter.layout(above) == layout else None
 
 
-def _computed_from(op: Any, name: str, value: Any) -> Any | None:
+def _computed_from(op: ir.Operation, name: str, value: ir.OpResult) -> ir.Value | None:
     if name == "ragged.empty":
         return op.operands[0] if "from" not in op.attributes else None
     if name.startswith("linalg."):
@@ -63,7 +62,7 @@ def _computed_from(op: Any, name: str, value: Any) -> Any | None:
     return None
 
 
-def vector_of(value: Any, kind: str, level: int, rewriter: Rewriter) -> Any | None:
+def vector_of(value: ir.Value, kind: str, level: int, rewriter: Rewriter) -> ir.Value | None:
     """The vector that a partition, an assemble or an access op holds for a level of a value:
     kind is offsets, starts or lengths (element lengths, not those of a split). None if unknown."""
     made = maker_of(value, level, rewriter)
@@ -75,7 +74,7 @@ def vector_of(value: Any, kind: str, level: int, rewriter: Rewriter) -> Any | No
     return source(op.operands[1]) if kind == _partition_kind(op) else None
 
 
-def maker_of(value: Any, level: int, rewriter: Rewriter) -> tuple[Any, int] | None:
+def maker_of(value: ir.Value, level: int, rewriter: Rewriter) -> tuple[ir.Operation, int] | None:
     """The assemble, or the partition by a vector of rank 1, that made a level of a value, and the
     level of its result. Ops on other dims in between leave the vector of the level as it is."""
     while True:
@@ -93,7 +92,7 @@ def maker_of(value: Any, level: int, rewriter: Rewriter) -> tuple[Any, int] | No
             return None
 
 
-def extent_root(value: Any, dim: int) -> tuple[Any, int] | None:
+def extent_root(value: ir.Value, dim: int) -> tuple[ir.Value, int] | None:
     """The value above all partitions, merges and splits that has a plain dim with the very extent of
     this one, and that dim; None where one of them made the dim."""
     while True:
@@ -106,28 +105,28 @@ def extent_root(value: Any, dim: int) -> tuple[Any, int] | None:
         value, dim = op.operands[0], above
 
 
-def _above_partition(op: Any, level: int) -> int | None:
+def _above_partition(op: ir.Operation, level: int) -> int | None:
     dim = dim_of(op)
     if level in (dim, dim + 1):
         return None
     return level if level < dim else level - 1
 
 
-def _above_merge(op: Any, level: int) -> int | None:
+def _above_merge(op: ir.Operation, level: int) -> int | None:
     dim = dim_of(op)
     if level == dim and merge_rule(shape(op.operands[0]), dim).name != "untile":
         return None
     return level if level <= dim else level + 1
 
 
-def _above_split(op: Any, level: int) -> int | None:
+def _above_split(op: ir.Operation, level: int) -> int | None:
     dim = dim_of(op)
     if level == dim + 1:
         return None
     return level if level <= dim else level - 1
 
 
-_LEVEL_ABOVE: dict[str, Callable[[Any, int], int | None]] = {
+_LEVEL_ABOVE: dict[str, Callable[[ir.Operation, int], int | None]] = {
     "ragged.partition": _above_partition,
     "ragged.merge": _above_merge,
     "ragged.split": _above_split,
@@ -136,18 +135,18 @@ _LEVEL_ABOVE: dict[str, Callable[[Any, int], int | None]] = {
 same extent; None where there is none."""
 
 
-def _partition_kind(op: Any) -> str:
+def _partition_kind(op: ir.Operation) -> str:
     return "lengths" if "lengths" in op.attributes else "offsets"
 
 
-def _assembled(op: Any, kind: str, level: int) -> Any | None:
+def _assembled(op: ir.Operation, kind: str, level: int) -> ir.Value | None:
     for part, operand in zip(shape(op.results[0]).parts(), op.operands, strict=True):
         if part == (kind, level):
             return source(operand)
     return None
 
 
-def is_vector_of(vector: Any, value: Any, kind: str, level: int, rewriter: Rewriter) -> bool:
+def is_vector_of(vector: ir.Value, value: ir.Value, kind: str, level: int, rewriter: Rewriter) -> bool:
     """Whether a vector provably holds the offsets, starts or lengths of a level of a value."""
     known = vector_of(value, kind, level, rewriter)
     if known is not None and known == source(vector):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import enclosing
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS
 from ragged_dialect.passes.loop_layouts import operand_loops
 from ragged_dialect.passes.rewriting import walk
@@ -14,16 +15,16 @@ from ragged_dialect.types import is_ragged, is_tensor, shape_of
 VIEWS = frozenset({"ragged.annotate", "ragged.assume", "ragged.guard", "tensor.cast"})
 """Ops whose result has the structure of their operand."""
 
-Dim = tuple[Any, int]
+Dim: TypeAlias = "tuple[ir.Value, int]"
 """A value and one of its dims."""
 
 
 class StructureClasses:
     """Dims of the ragged values of a module, in classes of one structure."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: ir.Operation) -> None:
         self._parent: dict[Dim, Dim] = {}
-        self._number: dict[Any, int] = {}
+        self._number: dict[ir.Value, int] = {}
         for op in walk(module):
             self._enter(op)
         self._members: dict[Dim, list[Dim]] = {}
@@ -31,7 +32,7 @@ class StructureClasses:
             for dim in _dims(value):
                 self._members.setdefault(self._find((value, dim)), []).append((value, dim))
 
-    def sources(self, value: Any, op: Any) -> list[Dim | None] | None:
+    def sources(self, value: ir.Value, op: ir.Operation) -> list[Dim | None] | None:
         """Per dim of a ragged value a dim of the same structure whose value is there before `op`, the
         first one in the program; None for a plain dim. Dims of one axis come from one value where one
         has them all. None where some dim has no source."""
@@ -52,7 +53,7 @@ class StructureClasses:
     def _class(self, dim: Dim) -> list[Dim]:
         return self._members[self._find(dim)]
 
-    def _enter(self, op: Any) -> None:
+    def _enter(self, op: ir.Operation) -> None:
         for region in op.regions:
             for block in region.blocks:
                 self._add(block.arguments)
@@ -60,17 +61,17 @@ class StructureClasses:
         if op.name in LINALG_OPS:
             self._connect_loops(op)
         elif op.name in VIEWS or (op.name.split(".")[0] in ELEMENTWISE_DIALECTS and not whole_value(op)):
-            first, *others = [v for v in (*op.operands, *op.results) if is_ragged(v.type)] or [None]
-            for other in others:
-                for dim in _dims(first):
-                    self._unite((first, dim), (other, dim))
+            ragged = [v for v in (*op.operands, *op.results) if is_ragged(v.type)]
+            for other in ragged[1:]:
+                for dim in _dims(ragged[0]):
+                    self._unite((ragged[0], dim), (other, dim))
 
-    def _add(self, values: Any) -> None:
+    def _add(self, values: ir.BlockArgumentList | ir.OpResultList) -> None:
         for value in values:
             if is_ragged(value.type):
                 self._number.setdefault(value, len(self._number))
 
-    def _connect_loops(self, op: Any) -> None:
+    def _connect_loops(self, op: ir.Operation) -> None:
         loops = operand_loops(op)
         outs = len(op.operands) - len(op.results)
         first: dict[int, Dim] = {}
@@ -94,18 +95,18 @@ class StructureClasses:
             self._parent[b] = a
 
 
-def _dims(value: Any) -> list[int]:
+def _dims(value: ir.Value) -> list[int]:
     """The dims of a ragged value that have a structure."""
     layout = shape_of(value.type).layout
     return [dim for dim in range(layout.rank) if not layout.is_plain(dim)]
 
 
-def defined_before(value: Any, op: Any) -> bool:
+def defined_before(value: ir.Value, op: ir.Operation) -> bool:
     """Whether a value dominates an op, by blocks that nest."""
     owner = value.owner
     block = owner if isinstance(owner, ir.Block) else owner.operation.block
     while op.block != block:
-        op = op.parent.operation
+        op = enclosing(op)
         if op.name in ("func.func", "builtin.module"):
             return False
     return isinstance(owner, ir.Block) or (owner.operation != op and owner.operation.is_before_in_block(op))

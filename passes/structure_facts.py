@@ -4,8 +4,9 @@ establish on the way."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.passes.structure_keys import Key, Keys, Level
 
 
@@ -44,7 +45,7 @@ class Facts(Keys):
         if a != b and not isinstance(b, int):
             self._equal[-1][b] = a
 
-    def learn_conform(self, a: Any, b: Any, pairs: Sequence[tuple[int, int]]) -> None:
+    def learn_conform(self, a: ir.Value, b: ir.Value, pairs: Sequence[tuple[int, int]]) -> None:
         """The last of `pairs` conforms from here to the end of the scope."""
         *parents, (i, j) = pairs
         left, right = self.dim(a, i), self.dim(b, j)
@@ -59,7 +60,7 @@ class Facts(Keys):
 
     # Questions ---------------------------------------------------------------------------------
 
-    def conform(self, a: Any, b: Any, pairs: Sequence[tuple[int, int]]) -> bool:
+    def conform(self, a: ir.Value, b: ir.Value, pairs: Sequence[tuple[int, int]]) -> bool:
         """Whether two tensors provably have equal lengths on the last of `pairs`."""
         mapping = dict(pairs)
         implied: set[int] = set()
@@ -82,7 +83,7 @@ class Facts(Keys):
         mapped = tuple(tuple(mapping.get(d, -1) for d in group) for group in a.parents)
         return self.find(a.key) == self.find(b.key) and mapped == b.parents
 
-    def holds(self, kind: str, operands: Sequence[Any], factor: int | None) -> bool:
+    def holds(self, kind: str, operands: Sequence[Mixed], factor: int | None) -> bool:
         """Whether a check on scalars (integers or values) or lengths holds whatever the data."""
         keys = [self.operand(v) for v in operands]
         numbers = [k for k in keys if isinstance(k, int)]

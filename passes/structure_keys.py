@@ -7,18 +7,22 @@ vector, a function argument, or an op nothing is known of.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Hashable
+from typing import NamedTuple, TypeAlias
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import attribute_names, view_of
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS
 from ragged_dialect.layout import RAGGED
+from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.shape import Part, RaggedShape
 from ragged_dialect.sources import Source, parent_dims
 from ragged_dialect.tensor_rules import constant_of
 from ragged_dialect.traits import int_attr
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
-Key = Any
+Key: TypeAlias = Hashable
 """A hashable name: equal keys, equal extents or lengths."""
 
 Groups = tuple[tuple[int, ...], ...]
@@ -36,7 +40,7 @@ class Stored(NamedTuple):
     """A vector read from a tensor: level `level` of `of`, or `of` is the key of the level."""
 
     name: str
-    of: Any
+    of: Key
     level: int | None
 
 
@@ -44,12 +48,12 @@ _SAME = frozenset({"ragged.assume", "ragged.annotate", "ragged.compact", "ragged
 _SCALAR_CASTS = frozenset({"arith.index_cast", "arith.extsi"})
 
 
-def whole_value(op: Any) -> bool:
+def whole_value(op: ir.Operation) -> bool:
     """Whether an op is `arith.select` with a scalar condition, which passes whole tensors."""
     return op.name == "arith.select" and not is_tensor(op.operands[0].type)
 
 
-def computed_from(op: Any, number: int) -> Any | None:
+def computed_from(op: ir.Operation, number: int) -> ir.Value | None:
     """The operand whose structure result `number` of a computing op has; None for other ops."""
     if op.name.startswith("linalg."):
         return op.operands[len(op.operands) - len(op.results) + number]
@@ -62,19 +66,19 @@ class Keys:
     """Keys of the values of a function, memoised."""
 
     def __init__(self) -> None:
-        self._dims: dict[tuple[Any, int], Any] = {}
+        self._dims: dict[tuple[ir.Value, int], Key] = {}
 
     def find(self, key: Key) -> Key:
         """The key that stands for this one and all that are known to equal it."""
         return key
 
-    def operand(self, value: Any) -> Key:
+    def operand(self, value: Mixed) -> Key:
         """The key of an operand of a check: a number, a scalar, a vector."""
         if isinstance(value, int):
             return value
         return self.find(self.vector(value) if is_tensor(value.type) else self.scalar(value))
 
-    def scalar(self, value: Any) -> Key:
+    def scalar(self, value: ir.Value) -> Key:
         """The key of a scalar; an integer when it is constant."""
         known = constant_of(value)
         if known is not None:
@@ -94,7 +98,7 @@ class Keys:
             return ("total", self._lengths(op.operands[0], int_attr(op, "level")))
         return value
 
-    def vector(self, value: Any) -> Key:
+    def vector(self, value: ir.Value) -> Key:
         """The key of an index vector: casts of the same numbers have one key."""
         owner = value.owner
         if isinstance(owner, ir.Block):
@@ -108,9 +112,10 @@ class Keys:
             return self._stored(op)
         return value
 
-    def _lengths(self, x: Any, level: int) -> Stored:
+    def _lengths(self, x: ir.Value, level: int) -> Stored:
         """Key of the flat lengths of a level: its own key where the origin has the same parents."""
         found = self.dim(x, level)
+        assert isinstance(found, Level)
         layout = shape_of(x.type).layout
         axis, at = layout.locate(level)
         first = layout.dims(axis)[0]
@@ -119,19 +124,20 @@ class Keys:
             return Stored("lengths", self.find(found.key), None)
         return Stored("lengths", x, level)
 
-    def _level_of(self, kind: str, vector: Any) -> Key:
+    def _level_of(self, kind: str, vector: ir.Value) -> Key:
         """The key of the level that a vector makes: that of the level it was read from, if it was."""
         key = self.vector(vector)
         if not isinstance(key, Stored):
             return (kind, key)
         if kind == "offsets" and key.name == "ragged.offsets" and key.level is not None:
+            assert isinstance(key.of, ir.Value)
             if not shape_of(key.of.type).layout.stores_lengths(key.level):
                 return (kind, key)
             key = self._lengths(key.of, key.level)
             kind = "lengths"
         return key.of if kind == "lengths" and key.name == "lengths" and key.level is None else (kind, key)
 
-    def _stored(self, op: Any) -> Key:
+    def _stored(self, op: ir.Operation) -> Key:
         """A stored vector of a level, through ops that keep their operand's storage."""
         x, level = op.operands[0], int_attr(op, "level")
         while not isinstance(x.owner, ir.Block):
@@ -147,14 +153,14 @@ class Keys:
 
     # Keys of dims ------------------------------------------------------------------------------
 
-    def dim(self, value: Any, dim: int) -> Any:
+    def dim(self, value: ir.Value, dim: int) -> Key:
         """The key of a dense dim (an integer when static), or the Level of a ragged one."""
         place = (value, dim)
         if place not in self._dims:
             self._dims[place] = self._trace(value, dim)
         return self._dims[place]
 
-    def _trace(self, value: Any, dim: int) -> Any:
+    def _trace(self, value: ir.Value, dim: int) -> Key:
         """`_dim` for chains of ops that keep the structure, without recursion."""
         while True:
             above = _above(value)
@@ -167,13 +173,13 @@ class Keys:
                 return self._dims[above, dim]
             value = above
 
-    def _dim(self, value: Any, dim: int) -> Any:
+    def _dim(self, value: ir.Value, dim: int) -> Key:
         shape = shape_of(value.type)
         if shape.layout.letter(dim) == "d":
             return self._made(value, shape, dim) or ("extent", value, dim)
         return self._made(value, shape, dim) or own_level(("level", value, dim), shape, dim)
 
-    def _made(self, value: Any, shape: RaggedShape, dim: int) -> Any | None:
+    def _made(self, value: ir.Value, shape: RaggedShape, dim: int) -> Key | None:
         if isinstance(value.owner, ir.Block):
             return None
         op = value.owner.operation
@@ -188,10 +194,9 @@ class Keys:
             return self.scalar(op.operands[number])
         return None
 
-    def _of_empty(self, op: Any, shape: RaggedShape, dim: int) -> Any | None:
+    def _of_empty(self, op: ir.Operation, shape: RaggedShape, dim: int) -> Key | None:
         likes = [v for v in op.operands if is_tensor(v.type)]
-        view = op.opview
-        sources = view.sources()
+        sources = view_of(op, EmptyOp).sources()
         source = sources[dim]
         if source is None:
             number = sum(s is None and e is None for s, e in zip(sources[:dim], shape.shape, strict=False))
@@ -205,7 +210,7 @@ class Keys:
             return None
         return Level(found.key, tuple(tuple(places[d] for d in group) for group in found.parents))
 
-    def _of_assemble(self, op: Any, shape: RaggedShape, dim: int) -> Any | None:
+    def _of_assemble(self, op: ir.Operation, shape: RaggedShape, dim: int) -> Key | None:
         letter = shape.layout.letter(dim)
         named = dict(zip(shape.parts(), op.operands, strict=True))
         if letter == "d":
@@ -223,7 +228,7 @@ class Keys:
         first = shape.layout.dims(axis)[0]
         return Level(self._level_of(kind, named[Part(kind, dim)]), (tuple(range(first, first + at)),))
 
-    def _of_structure(self, op: Any, shape: RaggedShape, dim: int) -> Any | None:
+    def _of_structure(self, op: ir.Operation, shape: RaggedShape, dim: int) -> Key | None:
         """Levels of other axes, and those above the dim that the op changes, stay as they are;
         the others are named by the op and what it is given."""
         x, at = op.operands[0], int_attr(op, "dim")
@@ -245,7 +250,7 @@ class Keys:
             return None
         return own_level(self._function(op, dim), shape, dim)
 
-    def _of_partition(self, op: Any, shape: RaggedShape, dim: int, at: int) -> Any:
+    def _of_partition(self, op: ir.Operation, shape: RaggedShape, dim: int, at: int) -> Key:
         vector = op.operands[1]
         kind = "lengths" if "lengths" in op.attributes else "offsets"
         rows = shape_of(vector.type).rank == 2
@@ -257,7 +262,7 @@ class Keys:
         first = shape.layout.dims(axis)[0]
         return Level((kind + " rows", self.vector(vector)), (tuple(range(first, first + inner)),))
 
-    def _below_partition(self, x: Any, source: int, at: int) -> Any:
+    def _below_partition(self, x: ir.Value, source: int, at: int) -> Key:
         """An index of the partitioned dim is now a pair."""
         found = self.dim(x, source)
         if not isinstance(found, Level):
@@ -265,18 +270,18 @@ class Keys:
         groups = (tuple(e for d in g for e in ((at, at + 1) if d == at else (d + (d > at),))) for g in found.parents)
         return Level(found.key, tuple(groups))
 
-    def _function(self, op: Any, dim: int) -> Key:
+    def _function(self, op: ir.Operation, dim: int) -> Key:
         inputs: list[Key] = []
         for value in op.operands:
             if is_ragged(value.type):
                 inputs += [self.dim(value, d) for d in range(shape_of(value.type).rank)]
             else:
                 inputs.append(self.operand(value))
-        attributes = tuple(sorted((name, str(op.attributes[name])) for name in op.attributes))
+        attributes = tuple(sorted((name, str(op.attributes[name])) for name in attribute_names(op)))
         return (op.name, dim, attributes, *inputs)
 
 
-def _differs_stored(op: Any) -> bool:
+def _differs_stored(op: ir.Operation) -> bool:
     """Whether `ragged.lengths` reads stored lengths that are not the logical ones."""
     return "stored" in op.attributes and not shape_of(op.operands[0].type).layout.stores_lengths(int_attr(op, "level"))
 
@@ -288,9 +293,9 @@ def own_level(key: Key, shape: RaggedShape, dim: int) -> Level:
     return Level(key, tuple((d,) for d in range(first, first + at)))
 
 
-def _above(value: Any) -> Any | None:
+def _above(value: ir.Value) -> ir.Value | None:
     """The operand with the same structure, dim by dim."""
-    if isinstance(value.owner, ir.Block):
+    if not isinstance(value, ir.OpResult):
         return None
     op = value.owner.operation
     if op.name in _SAME:
@@ -298,11 +303,11 @@ def _above(value: Any) -> Any | None:
     return computed_from(op, value.result_number) if is_tensor(value.type) else None
 
 
-def structural_source(value: Any, memo: dict[Any, Any]) -> Any:
+def structural_source(value: ir.Value, memo: dict[ir.Value, ir.Value]) -> ir.Value:
     """The value furthest up whose dims have the same extents and lengths, one by one, by type too: a
     guard has its own, which is not known before it. `memo` makes chains of values linear; it is valid
     while the ops stay."""
-    chain: list[Any] = []
+    chain: list[ir.Value] = []
     while value not in memo:
         above = _above(value)
         if above is None or not is_ragged(above.type):
@@ -318,12 +323,12 @@ def structural_source(value: Any, memo: dict[Any, Any]) -> Any:
     return source
 
 
-def _is_guard(value: Any) -> bool:
+def _is_guard(value: ir.Value) -> bool:
     """Whether a value is the result of a `ragged.guard`."""
     return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "ragged.guard"
 
 
-def _like(value: Any) -> Any | None:
+def _like(value: ir.Value) -> ir.Value | None:
     """The like of a `ragged.empty` that takes all levels from it."""
     if isinstance(value.owner, ir.Block):
         return None

@@ -13,7 +13,7 @@ import os
 import sys
 import types
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ragged_dialect import locks
 from ragged_dialect.foreign_llvm import own_llvm
@@ -75,9 +75,35 @@ def _import(module: str) -> Any:
     return importlib.import_module(f"{PACKAGE}.{module}")
 
 
-ir: Any = _import("ir")
-passmanager: Any = _import("passmanager")
+if TYPE_CHECKING:
+    from torch_mlir import ir as ir
+    from torch_mlir import passmanager as passmanager  # stubs: typings/
+
+    # Modules made of TableGen records; results of their builders are checked where they are used.
+    affine: Any
+    arith: Any
+    bufferization: Any
+    execution_engine: Any
+    func: Any
+    gpu: Any
+    index: Any
+    irdl: Any
+    linalg: Any
+    llvm: Any
+    math: Any
+    memref: Any
+    nvvm: Any
+    rewrite: Any
+    scf: Any
+    tensor: Any
+    vector: Any
+else:
+    ir = _import("ir")
+    passmanager = _import("passmanager")
 ext: Any = _import("dialects.ext")
+
+Op: TypeAlias = "ir.Operation | ir.OpView"
+"""An operation, in either of the forms that the bindings hand out."""
 
 # `linalg` is the extension module alone: the Python module of that name builds the whole operator
 # definition language on import, which takes longer than most runs of the tools.
@@ -106,7 +132,8 @@ def _patch() -> None:
     # The builders of `ext` treat falsy attributes (false, empty arrays) as absent.
     ext.AttributeDef.process_attr = _process_attr
     # IRDL's base constraint goes by this name, which the wheel leaves out; it matches any width.
-    ir.DenseI64ArrayAttr.attr_name = "builtin.dense_array"
+    vars_of: Any = ir.DenseI64ArrayAttr
+    vars_of.attr_name = "builtin.dense_array"
 
 
 def _process_attr(field: Any, attr: Any) -> Any:
@@ -160,7 +187,7 @@ def attach_effects(op_name: str, effects: Callable[[Any], Iterable[tuple[Any, An
     class Returning(ir.MemoryEffectsOpInterface):
         @staticmethod
         def get_effects(op: Any) -> Any:
-            return [ir.MemoryEffectInstance(*instance) for instance in instances(op)]
+            return [make(*instance) for instance in instances(op)]
 
     class Filling(ir.MemoryEffectsOpInterface):
         @staticmethod
@@ -168,5 +195,6 @@ def attach_effects(op_name: str, effects: Callable[[Any], Iterable[tuple[Any, An
             for instance in instances(op):
                 filled.append(*instance)
 
-    model: Any = Returning if hasattr(ir, "MemoryEffectInstance") else Filling
+    make: Any = getattr(ir, "MemoryEffectInstance", None)
+    model: Any = Filling if make is None else Returning
     model.attach(op_name)

@@ -11,6 +11,7 @@ from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.ir.clone import Attributes
 from ragged_dialect.layout import RAGGED, Extent, Layout
 from ragged_dialect.ops.making import across_shape, dense_shape
 from ragged_dialect.ops.structure import partition_count
@@ -20,7 +21,12 @@ from ragged_dialect.sources import Source
 from ragged_dialect.types import dense_type, shape_of, storage_type, tensor_type, vector_type
 
 
-def create(name: str, results: Sequence[Any], operands: Sequence[Any], attributes: dict[str, Any]) -> Any:
+def create(
+    name: str,
+    results: Sequence[ir.Type],
+    operands: Sequence[ir.Value],
+    attributes: Attributes,
+) -> ir.Operation:
     """Create an op of the dialect; integers, strings, True (unit) and None (absent) are accepted
     as attribute values."""
     attrs = {key: _attr(value) for key, value in attributes.items() if value is not None and value is not False}
@@ -30,7 +36,7 @@ def create(name: str, results: Sequence[Any], operands: Sequence[Any], attribute
     return ir.Operation.create(name, results=list(results), operands=values, attributes=attrs)
 
 
-def _attr(value: Any) -> Any:
+def _attr(value: ir.Attribute | int | str) -> ir.Attribute:
     if value is True:
         return ir.UnitAttr.get()
     if isinstance(value, int):
@@ -38,38 +44,38 @@ def _attr(value: Any) -> Any:
     return ir.StringAttr.get(value) if isinstance(value, str) else value
 
 
-def _make(name: str, x: Any, shape: RaggedShape, operands: Sequence[Any], **attributes: Any) -> Any:
+def _make(name: str, x: ir.Value, shape: RaggedShape, operands: Sequence[ir.Value], **attributes: Any) -> ir.Value:
     return create(f"ragged.{name}", [tensor_type(shape, x.type.element_type)], operands, attributes).result
 
 
-def partition(x: Any, vector: Any, dim: int, lengths: bool = False) -> Any:
+def partition(x: ir.Value, vector: ir.Value, dim: int, lengths: bool = False) -> ir.Value:
     """`ragged.partition`: group `dim` by offsets (or lengths) of rank 1 or 2."""
     v = shape_of(vector.type)
     shape = shape_of(x.type).partition(dim, v.rank, partition_count(v, lengths), v.shape[0] if v.shape else None)
     return _make("partition", x, shape, [x, vector], dim=dim, lengths=lengths)
 
 
-def merge(x: Any, dim: int) -> Any:
+def merge(x: ir.Value, dim: int) -> ir.Value:
     """`ragged.merge`: merge `dim` with `dim + 1`."""
     return _make("merge", x, shape_of(x.type).merge(dim), [x], dim=dim)
 
 
-def split(x: Any, dim: int, factor: int) -> Any:
+def split(x: ir.Value, dim: int, factor: int) -> ir.Value:
     """`ragged.split`: split `dim` by a static factor."""
     return _make("split", x, shape_of(x.type).split(dim, factor), [x], dim=dim, factor=factor)
 
 
-def select(x: Any, index: Any, dim: int) -> Any:
+def select(x: ir.Value, index: ir.Value, dim: int) -> ir.Value:
     """`ragged.select`: one index of `dim`."""
     return _make("select", x, shape_of(x.type).select(dim), [x, index], dim=dim)
 
 
-def slice(x: Any, lo: Any, hi: Any, dim: int) -> Any:
+def slice(x: ir.Value, lo: ir.Value, hi: ir.Value, dim: int) -> ir.Value:
     """`ragged.slice`: the range [lo, hi) of `dim`."""
     return _make("slice", x, shape_of(x.type).slice(dim), [x, lo, hi], dim=dim)
 
 
-def concat(xs: Sequence[Any], dim: int) -> Any:
+def concat(xs: Sequence[ir.Value], dim: int) -> ir.Value:
     """`ragged.concat`: concatenation along `dim`."""
     if not xs:
         raise LayoutError("expected at least 1 operand, got 0")
@@ -91,26 +97,26 @@ def assemble(parts: Sequence[Any], layout: str | Layout, shape: Sequence[Extent]
     return _make("assemble", parts[0], made, parts)
 
 
-def values(x: Any) -> Any:
+def values(x: ir.Value) -> ir.Value:
     """`ragged.values`: the dense tensor that holds the values."""
     return create("ragged.values", [storage_type(shape_of(x.type), x.type.element_type)], [x], {}).result
 
 
-def _vector(name: str, x: Any, level: int, **attributes: Any) -> Any:
+def _vector(name: str, x: ir.Value, level: int, **attributes: Any) -> ir.Value:
     return create(f"ragged.{name}", [vector_type()], [x], {"level": level, **attributes}).result
 
 
-def offsets(x: Any, level: int) -> Any:
+def offsets(x: ir.Value, level: int) -> ir.Value:
     """`ragged.offsets`: element offsets of a level."""
     return _vector("offsets", x, level)
 
 
-def starts(x: Any, level: int) -> Any:
+def starts(x: ir.Value, level: int) -> ir.Value:
     """`ragged.starts`: component starts of a level."""
     return _vector("starts", x, level)
 
 
-def lengths(x: Any, level: int, stored: bool = False) -> Any:
+def lengths(x: ir.Value, level: int, stored: bool = False) -> ir.Value:
     """`ragged.lengths`: logical lengths of a level, or those it is stored with."""
     return _vector("lengths", x, level, stored=stored)
 
@@ -120,7 +126,7 @@ def row_ids(x: Any, level: int) -> Any:
     return _vector("row_ids", x, level)
 
 
-def total(x: Any, level: int) -> Any:
+def total(x: ir.Value, level: int) -> ir.Value:
     """`ragged.total`: sum of the logical lengths of a level."""
     return create("ragged.total", [ir.IndexType.get()], [x], {"level": level}).result
 
@@ -136,11 +142,11 @@ def print_(x: Any, label: str | None = None) -> None:
 
 
 def empty(
-    likes: Sequence[Any],
-    result: Any,
+    likes: Sequence[ir.Value],
+    result: ir.RankedTensorType,
     sources: Sequence[Source | tuple[int, int] | None] | None = None,
     extents: Sequence[Any] = (),
-) -> Any:
+) -> ir.Value:
     """`ragged.empty`: an uninitialised tensor of type `result` with the structure of others."""
     attribute = None
     if sources is not None:
@@ -176,23 +182,25 @@ def reduce_across(x: Any, max_: Any, dim: int, kind: str) -> Any:
     return _make("reduce_across", x, across_shape(shape_of(x.type), dim), [x, max_], dim=dim, kind=kind)
 
 
-def assume(x: Any, level: int, divisible_by: int | None = None, min: int | None = None, max: int | None = None) -> Any:
+def assume(
+    x: ir.Value, level: int, divisible_by: int | None = None, min: int | None = None, max: int | None = None
+) -> ir.Value:
     """`ragged.assume`: the operand with facts about the lengths of a level."""
-    facts = {"level": level, "divisible_by": divisible_by, "min": min, "max": max}
+    facts: Attributes = {"level": level, "divisible_by": divisible_by, "min": min, "max": max}
     return create("ragged.assume", [x.type], [x], facts).result
 
 
-def guard(x: Any) -> Any:
+def guard(x: ir.Value) -> ir.Value:
     """`ragged.guard`: the operand, not before the checks above."""
     return create("ragged.guard", [x.type], [x], {}).result
 
 
-def assert_valid(data: Sequence[Any], kind: str, op: str, level: int, factor: int | None = None) -> Any:
+def assert_valid(data: Sequence[ir.Value], kind: str, op: str, level: int, factor: int | None = None) -> ir.Operation:
     """`ragged.assert_valid`: a run-time check of index data; the op."""
     return create("ragged.assert_valid", [], data, {"kind": kind, "op": op, "level": level, "factor": factor})
 
 
-def assert_conform(a: Any, b: Any, pairs: Sequence[tuple[int, int]], op: str) -> None:
+def assert_conform(a: ir.Value, b: ir.Value, pairs: Sequence[tuple[int, int]], op: str) -> None:
     """`ragged.assert_conform`: a run-time check that lengths are equal on a loop."""
     lhs = ir.DenseI64ArrayAttr.get([i for i, _ in pairs])
     rhs = ir.DenseI64ArrayAttr.get([j for _, j in pairs])

@@ -1,7 +1,5 @@
 """The `ragged` dialect object, its layout attribute, and contexts that have it loaded."""
 
-from typing import Any
-
 from ragged_dialect._mlir import ext, ir, make_context
 
 StringAttr = ir.StringAttr
@@ -17,7 +15,7 @@ class LayoutAttr(Ragged.Attribute, name="layout"):  # pyright: ignore[reportCall
     text: StringAttr
 
 
-def context() -> Any:
+def context() -> ir.Context:
     """A new MLIR context with the dialect and its ops loaded, multithreading off."""
     from ragged_dialect import ops
 

@@ -9,12 +9,12 @@ from ragged_dialect._mlir import ir, linalg
 
 
 def generic(
-    ins: Sequence[Any],
-    outs: Sequence[Any],
-    maps: Sequence[Any],
+    ins: Sequence[ir.Value],
+    outs: Sequence[ir.Value],
+    maps: Sequence[ir.AffineMap],
     kinds: Sequence[str],
     body: Callable[[list[Any]], Sequence[Any]],
-) -> Any:
+) -> ir.Operation:
     """A `linalg.generic` at the insertion point: one map per operand, one kind per loop. `body` gets
     the elements of the operands and gives those of the outs, whose types are the types of the results."""
     op = without_body(ins, outs, maps, kinds)
@@ -24,7 +24,9 @@ def generic(
     return op
 
 
-def without_body(ins: Sequence[Any], outs: Sequence[Any], maps: Sequence[Any], kinds: Sequence[str]) -> Any:
+def without_body(
+    ins: Sequence[ir.Value], outs: Sequence[ir.Value], maps: Sequence[ir.AffineMap], kinds: Sequence[str]
+) -> ir.Operation:
     """As `generic`, with a region that has no block yet. Outs that are buffers give no results."""
     return ir.Operation.create(
         "linalg.generic",
@@ -39,22 +41,22 @@ def without_body(ins: Sequence[Any], outs: Sequence[Any], maps: Sequence[Any], k
     )
 
 
-def _element(type_: Any) -> Any:
+def _element(type_: ir.Type) -> ir.Type:
     return type_.element_type if isinstance(type_, (ir.RankedTensorType, ir.MemRefType)) else type_
 
 
-def loop_index(loop: int) -> Any:
+def loop_index(loop: int) -> ir.Value:
     """The index of a loop, inside a body."""
     attributes = {"dim": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), loop)}
     return ir.Operation.create("linalg.index", results=[ir.IndexType.get()], attributes=attributes).result
 
 
-def indexing_maps(op: Any) -> list[Any]:
+def indexing_maps(op: ir.Operation) -> list[ir.AffineMap]:
     """The affine maps of a linalg op, one per operand; none for an op without maps, as softmax is."""
     attributes = linalg.get_indexing_maps(op) or ()
     return [m.value if isinstance(m, ir.AffineMapAttr) else m for m in attributes]
 
 
-def iterator_kinds(op: Any) -> tuple[str, ...]:
+def iterator_kinds(op: ir.Operation) -> tuple[str, ...]:
     """The kinds of the loops of a `linalg.generic`; what is not parallel counts as a reduction."""
     return tuple("parallel" if "parallel" in str(kind) else "reduction" for kind in op.attributes["iterator_types"])

@@ -9,12 +9,14 @@ insertion, the passes and the lowering all work from that description.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import indexing_maps, iterator_kinds
+from ragged_dialect.ir.match import attribute_names
 from ragged_dialect.layout import Layout
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
@@ -88,7 +90,7 @@ class Iteration:
         ]
 
 
-def is_elementwise(op: Any) -> bool:
+def is_elementwise(op: ir.Operation) -> bool:
     """Whether an op is an arith or math op on tensors."""
     name = op.operation.name
     return name.split(".", 1)[0] in ELEMENTWISE_DIALECTS and any(
@@ -96,18 +98,18 @@ def is_elementwise(op: Any) -> bool:
     )
 
 
-def is_compute(op: Any) -> bool:
+def is_compute(op: ir.Operation) -> bool:
     """Whether an op computes on ragged tensors through loops."""
     name = op.operation.name
     return name in LINALG_OPS or is_elementwise(op)
 
 
-def touches_ragged(op: Any) -> bool:
+def touches_ragged(op: ir.Operation) -> bool:
     """Whether an operand or result of an op has a ragged type."""
     return any(is_ragged(v.type) for v in (*op.operation.operands, *op.operation.results))
 
 
-def analyze(op: Any) -> Iteration:
+def analyze(op: ir.Operation) -> Iteration:
     """The loops of a compute op; LayoutError for what the rules refuse."""
     if is_elementwise(op):
         return _check(_elementwise(op))
@@ -116,26 +118,26 @@ def analyze(op: Any) -> Iteration:
     return _check(_linalg(op))
 
 
-def signature(op: Any) -> tuple[Any, ...]:
+def signature(op: ir.Operation) -> tuple[Hashable, ...]:
     """What `analyze` looks at: two compute ops of equal signature have equal loops."""
     op = op.operation
     key = (op.name, *(v.type for v in op.operands), None, *(v.type for v in op.results))
     if op.name.startswith("linalg."):
-        return (*key, *(op.attributes[name] for name in op.attributes))
+        return (*key, *(op.attributes[name] for name in attribute_names(op)))
     return key
 
 
-def _access(type_: Any, exprs: list[Any]) -> Access:
+def _access(type_: ir.RankedTensorType, exprs: list[ir.AffineExpr]) -> Access:
     shape = shape_of(type_)
     loops = tuple(e.position if isinstance(e, ir.AffineDimExpr) else None for e in exprs)
     return Access(shape, loops, tuple(exprs))
 
 
-def _identity(type_: Any, rank: int) -> Access:
+def _identity(type_: ir.RankedTensorType, rank: int) -> Access:
     return _access(type_, [ir.AffineDimExpr.get(i) for i in range(rank)])
 
 
-def _elementwise(op: Any) -> Iteration:
+def _elementwise(op: ir.Operation) -> Iteration:
     result = op.operation.results[0].type
     rank = shape_of(result).rank
     tensors = [v.type for v in op.operation.operands if is_tensor(v.type)]
@@ -146,7 +148,7 @@ def _elementwise(op: Any) -> Iteration:
     return _iteration(accesses, len(tensors), ("parallel",) * rank)
 
 
-def _softmax(op: Any) -> Iteration:
+def _softmax(op: ir.Operation) -> Iteration:
     source, target = (v.type for v in op.operation.operands)
     rank = shape_of(target).rank
     if shape_of(source).layout != shape_of(target).layout:
@@ -155,12 +157,12 @@ def _softmax(op: Any) -> Iteration:
     return _iteration((_identity(source, rank), _identity(target, rank)), 1, ("parallel",) * rank)
 
 
-def output_count(op: Any) -> int:
+def output_count(op: ir.Operation) -> int:
     """Number of outs of a linalg op."""
     return len(op.operation.results)
 
 
-def _linalg(op: Any) -> Iteration:
+def _linalg(op: ir.Operation) -> Iteration:
     maps = indexing_maps(op.operation)
     if not maps:
         raise LayoutError("expected an op with indexing maps, got none")
@@ -177,7 +179,7 @@ def _linalg(op: Any) -> Iteration:
     return _iteration(tuple(accesses), inputs, _kinds(op, accesses[inputs:], count))
 
 
-def _kinds(op: Any, outs: list[Access], count: int) -> tuple[str, ...]:
+def _kinds(op: ir.Operation, outs: list[Access], count: int) -> tuple[str, ...]:
     if op.operation.name == "linalg.generic":
         return iterator_kinds(op.operation)
     used = {loop for out in outs for loop in out.loops}
@@ -232,7 +234,7 @@ def _check_plain_exprs(it: Iteration, access: Access) -> None:
             raise LayoutError(f"expected a plain index of ragged loop {used[0]}, got {expr}")
 
 
-def expr_uses(expr: Any, loop: int) -> bool:
+def expr_uses(expr: ir.AffineExpr, loop: int) -> bool:
     """Whether an affine expression contains a loop."""
     if isinstance(expr, ir.AffineDimExpr):
         return expr.position == loop

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from typing import Any, TypeVar
 from weakref import WeakSet, WeakValueDictionary
@@ -107,11 +107,11 @@ class _Work:
         self.results: list[Any] = []
 
 
-_started: WeakValueDictionary[Any, _Work] = WeakValueDictionary()
+_started: WeakValueDictionary[Hashable, _Work] = WeakValueDictionary()
 _start = lock()
 
 
-def once(key: Any, make: Callable[[], T]) -> T:
+def once(key: Hashable, make: Callable[[], T]) -> T:
     """What `make` returns. Threads that ask for one key at the same time get one result; for those that
     come later nothing is kept. Where it raises, the next thread that waits tries."""
     with _start:

@@ -12,12 +12,13 @@ from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import Layout
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_ragged, layout_of, shape_of
 
 
-def constant_of(value: Any) -> int | None:
+def constant_of(value: ir.Value) -> int | None:
     """Value of an integer or index constant; None for other values."""
     owner = value.owner
     if isinstance(owner, ir.Block) or owner.name != "arith.constant":
@@ -26,13 +27,13 @@ def constant_of(value: Any) -> int | None:
     return attr.value if isinstance(attr, ir.IntegerAttr) else None
 
 
-def defining(value: Any, name: str) -> Any:
+def defining(value: ir.Value, name: str) -> ir.OpView | None:
     """The op that defines a value when it has this name, else None."""
     owner = value.owner
     return None if isinstance(owner, ir.Block) or owner.name != name else owner
 
 
-def check_dim(op: Any) -> None:
+def check_dim(op: ir.Operation) -> None:
     """`tensor.dim`: a constant dim that is dense."""
     source, index = op.operands
     shape = shape_of(source.type)
@@ -47,11 +48,11 @@ def check_dim(op: Any) -> None:
         raise LayoutError(f"expected a dense dim, got {kind} dim {dim} of {source.type} (use ragged.lengths)")
 
 
-def check_extract(op: Any) -> None:
+def check_extract(op: ir.Operation) -> None:
     """`tensor.extract`: an element by its logical indices; every layout."""
 
 
-def check_cast(op: Any) -> None:
+def check_cast(op: ir.Operation) -> None:
     """`tensor.cast`: extents of dense dims, the layout stays."""
     source, result = op.operands[0].type, op.results[0].type
     for type_ in (source, result):
@@ -63,7 +64,7 @@ def check_cast(op: Any) -> None:
         )
 
 
-def check_extract_slice(op: Any) -> None:
+def check_extract_slice(op: ir.Operation) -> None:
     """`tensor.extract_slice`: ranges of plain dense dims; everything of the others."""
     source = op.operands[0]
     shape = shape_of(source.type)
@@ -86,7 +87,7 @@ def mixed(op: Any, what: str) -> list[Any]:
     return [next(dynamic) if s == DYNAMIC else s for s in op.attributes[f"static_{what}"]]
 
 
-def _is_extent(size: Any, source: Any, shape: RaggedShape, dim: int) -> bool:
+def _is_extent(size: Mixed, source: ir.Value, shape: RaggedShape, dim: int) -> bool:
     """Whether a size is the whole extent of a dim of `source`."""
     if isinstance(size, int):
         return size == shape.shape[dim]
@@ -97,7 +98,7 @@ def _is_extent(size: Any, source: Any, shape: RaggedShape, dim: int) -> bool:
     return owner is not None and owner.operands[0] == source and owner.attributes["level"].value == dim
 
 
-def _check_dropped(op: Any, shape: RaggedShape, sizes: list[Any]) -> None:
+def _check_dropped(op: ir.Operation, shape: RaggedShape, sizes: list[Mixed]) -> None:
     result = op.results[0].type
     layout = layout_of(result) or Layout.dense(result.rank)
     units: list[int] = [d for d in range(shape.rank) if shape.layout.is_plain(d) and sizes[d] == 1]
@@ -109,7 +110,7 @@ def _check_dropped(op: Any, shape: RaggedShape, sizes: list[Any]) -> None:
     raise LayoutError(f'expected a result with the ragged axes of layout "{shape.layout}", got {result}')
 
 
-def check_reassociation(op: Any) -> None:
+def check_reassociation(op: ir.Operation) -> None:
     """`tensor.expand_shape` and `tensor.collapse_shape`: plain dense dims only."""
     expands = op.name == "tensor.expand_shape"
     wide, narrow = (op.results[0], op.operands[0]) if expands else (op.operands[0], op.results[0])
@@ -142,7 +143,7 @@ def check_reassociation(op: Any) -> None:
         _check_output_shape(op, source)
 
 
-def _check_output_shape(op: Any, source: RaggedShape) -> None:
+def _check_output_shape(op: ir.Operation, source: RaggedShape) -> None:
     x = op.operands[0]
     dynamic = iter(list(op.operands)[1:])
     sizes = [next(dynamic) if s == DYNAMIC else s for s in op.attributes["static_output_shape"]]

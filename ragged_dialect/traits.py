@@ -6,8 +6,9 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.ir.match import attribute_names
 from ragged_dialect.layout import Extent
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import compatible, layout_of, shape_of, tensor_type, text_of
@@ -29,7 +30,7 @@ def verifier(check: Callable[[Any], None]) -> Callable[[Any], bool]:
     """
 
     @functools.wraps(check)
-    def hook(op: Any) -> bool:
+    def hook(op: ir.OpView) -> bool:
         try:
             _refuse_unknown_attributes(op)
             with op.location:
@@ -46,8 +47,7 @@ def verifier(check: Callable[[Any], None]) -> Callable[[Any], bool]:
 
 def _refuse_unknown_attributes(op: Any) -> None:
     known = {f.name for f in op._fields} | set(op.optional) | _STRUCTURAL
-    for attribute in op.operation.attributes:
-        name = attribute if isinstance(attribute, str) else attribute.name
+    for name in attribute_names(op.operation):
         if name not in known and "." not in name:
             names = ", ".join(sorted(known - _STRUCTURAL - {"result"} - _operand_names(op)))
             raise LayoutError(f"expected attributes among [{names}], got '{name}'")
@@ -57,7 +57,7 @@ def _operand_names(op: Any) -> set[str]:
     return {f.name for f in op._fields if type(f).__name__ in ("OperandDef", "ResultDef")}
 
 
-def int_attr(op: Any, name: str, default: int | None = None) -> int:
+def int_attr(op: Op, name: str, default: int | None = None) -> int:
     """Value of an integer attribute; `default` when it is absent and has one."""
     attributes = op.operation.attributes
     if name not in attributes:
@@ -70,12 +70,12 @@ def int_attr(op: Any, name: str, default: int | None = None) -> int:
     return attr.value
 
 
-def optional_int(op: Any, name: str) -> int | None:
+def optional_int(op: Op, name: str) -> int | None:
     """Value of an integer attribute that may be absent."""
     return int_attr(op, name) if name in op.operation.attributes else None
 
 
-def has_unit(op: Any, name: str) -> bool:
+def has_unit(op: ir.OpView, name: str) -> bool:
     """Whether a unit attribute is set."""
     attributes = op.operation.attributes
     if name not in attributes:
@@ -85,7 +85,7 @@ def has_unit(op: Any, name: str) -> bool:
     return True
 
 
-def string_attr(op: Any, name: str) -> str:
+def string_attr(op: Op, name: str) -> str:
     """Value of a string attribute."""
     attr = op.operation.attributes[name]
     if not isinstance(attr, ir.StringAttr):
@@ -93,19 +93,19 @@ def string_attr(op: Any, name: str) -> str:
     return text_of(attr)
 
 
-def tensor_shape(value: Any) -> RaggedShape:
+def tensor_shape(value: ir.Value) -> RaggedShape:
     """Shape of a tensor operand or result; Malformed when IRDL refuses it anyway."""
     if not isinstance(value.type, ir.RankedTensorType):
         raise Malformed(str(value.type))
     return shape_of(value.type)
 
 
-def is_index_element(type_: Any) -> bool:
+def is_index_element(type_: ir.Type) -> bool:
     """Whether a scalar type may hold offsets, lengths and indices: index, i64 or i32."""
     return isinstance(type_, ir.IndexType) or (isinstance(type_, ir.IntegerType) and type_.width in (32, 64))
 
 
-def check_vector(value: Any, what: str, ranks: Iterable[int] = (1,)) -> RaggedShape:
+def check_vector(value: ir.Value, what: str, ranks: Iterable[int] = (1,)) -> RaggedShape:
     """An index vector: dense, of i32, i64 or index, of one of the ranks."""
     if not isinstance(value.type, ir.RankedTensorType):
         raise LayoutError(f"expected {what} to be a tensor, got {value.type}")
@@ -132,18 +132,18 @@ def offsets_size(components: Extent) -> Extent:
     return None if components is None else components + 1
 
 
-def check_scalar(value: Any, what: str) -> None:
+def check_scalar(value: ir.Value, what: str) -> None:
     """A scalar index: i32, i64 or index."""
     if not is_index_element(value.type):
         raise LayoutError(f"expected {what} of type i32, i64 or index, got {value.type}")
 
 
-def check_result(op: Any, expected: RaggedShape, element: Any) -> None:
+def check_result(op: ir.OpView, expected: RaggedShape, element: ir.Type) -> None:
     """The result's type against the inferred one; static extents may be more or less precise."""
     check_type(op.operation.results[0].type, expected, element, "result")
 
 
-def check_type(type_: Any, expected: RaggedShape, element: Any, what: str) -> None:
+def check_type(type_: ir.RankedTensorType, expected: RaggedShape, element: ir.Type, what: str) -> None:
     """A tensor type against an expected shape and element type."""
     got = shape_of(type_)
     same = got.layout == expected.layout and compatible(got.shape, expected.shape)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.dialect import LayoutAttr
@@ -12,12 +11,12 @@ from ragged_dialect.layout import Extent, Layout, Shape
 from ragged_dialect.shape import Part, RaggedShape
 
 
-def is_tensor(type_: Any) -> bool:
+def is_tensor(type_: ir.Type) -> bool:
     """Whether a type is a ranked tensor."""
     return isinstance(type_, ir.RankedTensorType)
 
 
-def layout_of(type_: Any) -> Layout | None:
+def layout_of(type_: ir.Type) -> Layout | None:
     """Layout of a tensor type; None without encoding or for other types. LayoutError when the
     encoding is not a ragged layout or its text is outside the grammar."""
     if not isinstance(type_, ir.RankedTensorType):
@@ -30,7 +29,7 @@ def layout_of(type_: Any) -> Layout | None:
     return Layout.parse(text_of(ir.StringAttr(encoding.text)))
 
 
-def text_of(attr: Any) -> str:
+def text_of(attr: ir.StringAttr) -> str:
     """Text of a string attribute. LayoutError when it is not UTF-8, which MLIR does not ask for."""
     try:
         return attr.value
@@ -38,12 +37,12 @@ def text_of(attr: Any) -> str:
         raise LayoutError(f"expected text in UTF-8, got {attr}") from None
 
 
-def is_ragged(type_: Any) -> bool:
+def is_ragged(type_: ir.Type) -> bool:
     """Whether a type is a tensor with a ragged layout."""
     return isinstance(type_, ir.RankedTensorType) and isinstance(type_.encoding, LayoutAttr)
 
 
-def shape_of(type_: Any) -> RaggedShape:
+def shape_of(type_: ir.Type) -> RaggedShape:
     """Shape and layout of a tensor type; a tensor without encoding is dense in every dim."""
     if not isinstance(type_, ir.RankedTensorType):
         raise LayoutError(f"expected a ranked tensor, got {type_}")
@@ -57,42 +56,42 @@ def _ragged_shape(layout: Layout | None, shape: Shape) -> RaggedShape:
     return RaggedShape(Layout.dense(len(shape)) if layout is None else layout, shape)
 
 
-def tensor_type(shape: RaggedShape, element: Any) -> Any:
+def tensor_type(shape: RaggedShape, element: ir.Type) -> ir.RankedTensorType:
     """The tensor type of a shape; no encoding when it is dense."""
     encoding = None if shape.layout.is_dense else layout_attr(shape.layout)
     return dense_type(shape.shape, element, encoding)
 
 
-def dense_type(shape: Shape, element: Any, encoding: Any = None) -> Any:
+def dense_type(shape: Shape, element: ir.Type, encoding: ir.Attribute | None = None) -> ir.RankedTensorType:
     """A ranked tensor type with `None` for dynamic extents."""
     return ir.RankedTensorType.get([DYNAMIC if e is None else e for e in shape], element, encoding=encoding)
 
 
-def layout_attr(layout: Layout) -> Any:
+def layout_attr(layout: Layout) -> ir.Attribute:
     """The attribute of a layout."""
     return LayoutAttr.get(ir.StringAttr.get(str(layout)))
 
 
-def vector_type(extent: Extent = None) -> Any:
+def vector_type(extent: Extent = None) -> ir.RankedTensorType:
     """`tensor<?xi64>`: the type of index vectors."""
     return dense_type((extent,), ir.IntegerType.get_signless(64))
 
 
-def storage_type(shape: RaggedShape, element: Any) -> Any:
+def storage_type(shape: RaggedShape, element: ir.Type) -> ir.RankedTensorType:
     """The dense tensor type that holds the values."""
     return dense_type(shape.storage_shape(), element)
 
 
-def part_type(part: Part, shape: RaggedShape, element: Any) -> Any:
+def part_type(part: Part, shape: RaggedShape, element: ir.Type) -> ir.Type:
     """The type of one component of the 1:N form."""
     if part.kind == "values":
         return storage_type(shape, element)
     return ir.IndexType.get() if part.kind == "extent" else vector_type()
 
 
-def flat_types(type_: Any) -> list[Any]:
+def flat_types(type_: ir.Type) -> list[ir.Type]:
     """The types a value of `type_` travels as: itself, or the 1:N form of a ragged tensor."""
-    if not is_ragged(type_):
+    if not is_ragged(type_) or not isinstance(type_, ir.RankedTensorType):
         return [type_]
     shape = shape_of(type_)
     return [part_type(part, shape, type_.element_type) for part in shape.parts()]

@@ -7,7 +7,7 @@ between passes under `--verify-each`, before compiling, and strictly at the end 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
 from ragged_dialect._mlir import ir
@@ -65,17 +65,17 @@ class _Verifier:
 
     def __init__(self) -> None:
         self.ok = True
-        self._types: dict[Any, _TypeInfo] = {}
-        self._attributes: dict[Any, str | None] = {}
-        self._computed: dict[Any, str | None] = {}
+        self._types: dict[ir.Type, _TypeInfo] = {}
+        self._attributes: dict[ir.Attribute, str | None] = {}
+        self._computed: dict[Hashable, str | None] = {}
         self._reported: set[str] = set()
 
-    def fail(self, op: Any, text: str) -> None:
+    def fail(self, op: ir.Operation, text: str) -> None:
         """Report an error at an op."""
         self.ok = False
         op.location.emit_error(f"'{op.name}' op {text}")
 
-    def visit(self, op: Any) -> None:
+    def visit(self, op: ir.Operation) -> None:
         """Check one op and the arguments of its blocks, not what is inside."""
         name = op.name
         if len(op.attributes):
@@ -94,18 +94,18 @@ class _Verifier:
             if error is not None:
                 self.fail(op, error)
 
-    def _visit_attributes(self, op: Any) -> None:
+    def _visit_attributes(self, op: ir.Operation) -> None:
         for named in op.attributes:
             attribute = op.attributes[named] if isinstance(named, str) else named.attr
             self._fail_once(op, self._attribute_error(attribute))
 
-    def _attribute_error(self, attribute: Any) -> str | None:
+    def _attribute_error(self, attribute: ir.Attribute) -> str | None:
         """Why a layout that is, or is somewhere in, an attribute is refused."""
         if attribute not in self._attributes:
             self._attributes[attribute] = _error_of(self._check_attribute, attribute)
         return self._attributes[attribute]
 
-    def _check_attribute(self, attribute: Any) -> None:
+    def _check_attribute(self, attribute: ir.Attribute) -> None:
         if isinstance(attribute, LayoutAttr):
             Layout.parse(ir.StringAttr(attribute.text).value)
         for error in map(self._attribute_error, _attributes_in(attribute)):
@@ -116,23 +116,23 @@ class _Verifier:
             if error is not None:
                 raise LayoutError(error)
 
-    def _check_type(self, op: Any, type_: Any) -> _TypeInfo:
+    def _check_type(self, op: ir.Operation, type_: ir.Type) -> _TypeInfo:
         info = self._info(type_)
         self._fail_once(op, info.error)
         return info
 
-    def _fail_once(self, op: Any, error: str | None) -> None:
+    def _fail_once(self, op: ir.Operation, error: str | None) -> None:
         if error is not None and error not in self._reported:
             self._reported.add(error)
             self.fail(op, error)
 
-    def _info(self, type_: Any) -> _TypeInfo:
+    def _info(self, type_: ir.Type) -> _TypeInfo:
         info = self._types.get(type_)
         if info is None:
             info = self._types[type_] = _look_at(type_)
         return info
 
-    def _check_op(self, op: Any, name: str) -> str | None:
+    def _check_op(self, op: ir.Operation, name: str) -> str | None:
         rule = TENSOR_RULES.get(name)
         if rule is not None:
             return _error_of(rule, op)
@@ -144,7 +144,7 @@ class _Verifier:
             self._computed[key] = _error_of(analyze, op)
         return self._computed[key]
 
-    def _visit_function(self, op: Any) -> None:
+    def _visit_function(self, op: ir.Operation) -> None:
         attributes = op.attributes
         error = _error_of(text_of, attributes["sym_name"]) if "sym_name" in attributes else None
         if error is not None:
@@ -164,7 +164,7 @@ class _Verifier:
                 for name in _ragged_names(facts):
                     self.fail(op, f"expected ragged attributes on arguments only, got '{name}' on result {number}")
 
-    def _check_facts(self, op: Any, number: int, type_: Any, facts: Any) -> None:
+    def _check_facts(self, op: ir.Operation, number: int, type_: ir.Type, facts: ir.DictAttr) -> None:
         for name in _ragged_names(facts):
             value = facts[name]
             if name not in ARGUMENT_FACTS:
@@ -179,11 +179,11 @@ class _Verifier:
                 self.fail(op, f"expected a tensor with a layout for '{name}' on argument {number}, got {type_}")
 
 
-def _ragged_names(facts: Any) -> list[str]:
+def _ragged_names(facts: ir.DictAttr) -> list[str]:
     return [named.name for named in facts if named.name.startswith("ragged.")]
 
 
-def _look_at(type_: Any) -> _TypeInfo:
+def _look_at(type_: ir.Type) -> _TypeInfo:
     try:
         ragged = is_ragged(type_)
         if isinstance(type_, ir.RankedTensorType):
@@ -196,7 +196,7 @@ def _look_at(type_: Any) -> _TypeInfo:
     return _TypeInfo(ragged, None)
 
 
-def _attributes_in(attribute: Any) -> Iterator[Any]:
+def _attributes_in(attribute: ir.Attribute) -> Iterator[ir.Attribute]:
     """The attributes that an array or dictionary holds."""
     if isinstance(attribute, ir.ArrayAttr):
         yield from attribute
@@ -204,7 +204,7 @@ def _attributes_in(attribute: Any) -> Iterator[Any]:
         yield from (named.attr for named in attribute)
 
 
-def _types_in(attribute: Any) -> Iterator[Any]:
+def _types_in(attribute: ir.Attribute) -> Iterator[ir.Type]:
     """The types that an attribute names or has: those of a function type apart."""
     if isinstance(attribute, ir.TypeAttr):
         type_ = attribute.value
@@ -213,7 +213,7 @@ def _types_in(attribute: Any) -> Iterator[Any]:
         yield attribute.type
 
 
-def _error_of(rule: Callable[[Any], Any], op: Any) -> str | None:
+def _error_of(rule: Callable[[Any], Any], op: ir.Operation | ir.Attribute) -> str | None:
     try:
         rule(op)
     except LayoutError as error:
@@ -221,14 +221,14 @@ def _error_of(rule: Callable[[Any], Any], op: Any) -> str | None:
     return None
 
 
-def _refusal(op: Any, name: str) -> str:
+def _refusal(op: ir.Operation, name: str) -> str:
     type_ = next(v.type for v in _values(op) if is_ragged(v.type))
     instead = _INSTEAD.get(name) or _INSTEAD_OF_DIALECT.get(name.split(".", 1)[0])
     hint = f" (use {instead})" if instead else ""
     return f"expected operands and results without a layout, got {type_}{hint}"
 
 
-def _values(op: Any) -> Iterator[Any]:
+def _values(op: ir.Operation) -> Iterator[ir.Value]:
     yield from op.operands
     yield from op.results
     for region in op.regions:
@@ -236,7 +236,7 @@ def _values(op: Any) -> Iterator[Any]:
             yield from block.arguments
 
 
-def operations(op: Any) -> Iterator[Any]:
+def operations(op: ir.Operation) -> Iterator[ir.Operation]:
     """An op and everything inside it, outer ops first."""
     stack = [op.operation]
     while stack:
@@ -246,7 +246,7 @@ def operations(op: Any) -> Iterator[Any]:
         stack += reversed(inner)
 
 
-def verify_ragged(op: Any, strict: bool = False) -> bool:
+def verify_ragged(op: ir.Operation, strict: bool = False) -> bool:
     """Whether ragged types appear in `op` and inside it only where they may.
 
     Emits an error at every op that is refused and returns False; never raises. With `strict`
@@ -261,9 +261,9 @@ def verify_ragged(op: Any, strict: bool = False) -> bool:
     return verifier.ok
 
 
-def _verify_lowered(op: Any) -> bool:
+def _verify_lowered(op: ir.Operation) -> bool:
     ok = True
-    leftover: dict[Any, bool] = {}
+    leftover: dict[ir.Type, bool] = {}
     for inner in operations(op):
         text = None
         if inner.name.startswith("ragged."):
@@ -280,7 +280,7 @@ def _verify_lowered(op: Any) -> bool:
     return ok
 
 
-def _all_types(op: Any) -> Iterator[Any]:
+def _all_types(op: ir.Operation) -> Iterator[ir.Type]:
     yield from (value.type for value in _values(op))
     if op.name.endswith(".func") and "function_type" in op.attributes:
         yield op.attributes["function_type"].value

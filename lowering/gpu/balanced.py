@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.generic import generic
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import loop_of
 from ragged_dialect.lowering.buffers import allocate, extent, range_view
 from ragged_dialect.lowering.exact_sums import SHORT
 from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
@@ -57,17 +57,17 @@ _VALUES = 40
 """Elements in flight that a thread has registers for."""
 
 
-def fits(forall: Any) -> bool:
+def fits(forall: ir.Operation) -> bool:
     """Whether a forall does nothing but reduce the rows of components, or nothing but map them."""
     return matched(forall) is not None
 
 
-def matched(forall: Any) -> ReducedComponents | MappedComponents | None:
+def matched(forall: ir.Operation) -> ReducedComponents | MappedComponents | None:
     """What a forall does with the rows of components, None when it does anything else."""
     return match_components(forall) or match_maps(forall)
 
 
-def schedule(forall: Any, module: Any, name: str, guards: Guards, threads: int, unroll: int) -> None:
+def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """Replace a forall on the host by two kernels, and their launches, for every reduction in it, or by one
     for every map."""
     found = matched(forall)
@@ -94,8 +94,8 @@ class _Plan:
     tiles: Mixed
     size: Mixed
     chunks: Mixed
-    starts: Any
-    carries: list[Any]
+    starts: ir.Value
+    carries: list[ir.Value]
 
 
 class _Balanced:
@@ -107,7 +107,7 @@ class _Balanced:
         self.reduction = reduction
         self.threads = threads
 
-    def lower(self, module: Any, name: str, guards: Guards, unroll: int) -> None:
+    def lower(self, module: ir.Operation, name: str, guards: Guards, unroll: int) -> None:
         """Emit kernels and launches before the forall."""
         kernel = Kernel(name, self.threads, module, guards)
         kernel.open()
@@ -153,14 +153,16 @@ class _Balanced:
         starts = allocate([tiles], build.i64())
         return _Plan(count, items, tiles, size, lanes.chunks(self.reduction.extents), starts, carries)
 
-    def _scratch(self, tiles: Mixed, out: int) -> Any:
+    def _scratch(self, tiles: Mixed, out: int) -> ir.Value:
         """A row per tile of the shape and type of an out."""
         reduced = GenericOp(self.reduction.op)
         k = reduced.n_inputs + out
-        sizes = [self.reduction.extents[e.position] for e in reduced.maps[k].results]
+        sizes = [self.reduction.extents[loop_of(e)] for e in reduced.maps[k].results]
         return allocate([tiles, *sizes], reduced.scalar_type(k))
 
-    def _tile(self, kernel: Kernel, code: ComponentCode, lanes: Lanes, storage: Any, plan: _Plan, unroll: int) -> None:
+    def _tile(
+        self, kernel: Kernel, code: ComponentCode, lanes: Lanes, storage: ir.Value, plan: _Plan, unroll: int
+    ) -> None:
         carries = [kernel.value(x, self.forall) for x in plan.carries]
         starts = kernel.value(plan.starts, self.forall)
         count, total, size, chunks = (_inside(kernel, x) for x in (plan.count, plan.items, plan.size, plan.chunks))
@@ -188,7 +190,7 @@ class _Balanced:
 
     # Second kernel ----------------------------------------------------------------------------------
 
-    def _carrying(self, plan: _Plan, lanes: Lanes) -> Any:
+    def _carrying(self, plan: _Plan, lanes: Lanes) -> ir.Operation:
         """A forall over tiles: where a component ends that started in an earlier one, what the tiles
         from there on have of it is added."""
         forall = forall_over(plan.tiles)
@@ -212,7 +214,9 @@ class _Balanced:
                 scf.yield_([])
         return forall
 
-    def _add(self, code: ComponentCode, component: Any, first: Any, last: Any, carries: list[Any]) -> None:
+    def _add(
+        self, code: ComponentCode, component: ir.Value, first: ir.Value, last: ir.Value, carries: list[ir.Value]
+    ) -> None:
         """Add rows `first` to `last` of what tiles left open to a component's outs, and do again what
         follows."""
         reduced = GenericOp(self.reduction.op)
@@ -250,5 +254,5 @@ def _ceildiv(a: Mixed, b: Mixed) -> Mixed:
     return build.divide(build.sub(build.add(a, b), 1), b)
 
 
-def _inside(kernel: Kernel, x: Mixed) -> Any:
+def _inside(kernel: Kernel, x: Mixed) -> ir.Value:
     return build.value(x if isinstance(x, int) else kernel.scalar(x))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import loop_of
 from ragged_dialect.lowering.buffers import is_buffer, region, root
 from ragged_dialect.lowering.gpu.balanced_reduction import Follower, RowReduction
 from ragged_dialect.lowering.gpu.component_rows import is_free, is_row_of_component
@@ -13,7 +13,7 @@ from ragged_dialect.lowering.gpu.generic_op import GenericOp
 
 
 def with_followers(
-    reductions: list[RowReduction], ops: list[Any], written: set[Any], body: Any
+    reductions: list[RowReduction], ops: list[ir.Operation], written: set[ir.Value], body: ir.Block
 ) -> list[RowReduction] | None:
     """The reductions with the ops that follow them; None when one of these is no `Follower`. They may
     run again when a reduction's result changes: they read nothing but results of one reduction and of
@@ -29,12 +29,12 @@ def with_followers(
     return found
 
 
-def _read(generic: GenericOp, written: set[Any]) -> set[Any]:
+def _read(generic: GenericOp, written: set[ir.Value]) -> set[ir.Value]:
     """The written buffers among the inputs of an op."""
     return {root(x) for x in generic.inputs if is_buffer(x)} & written
 
 
-def _outs(reduction: RowReduction) -> set[Any]:
+def _outs(reduction: RowReduction) -> set[ir.Value]:
     """The buffers that a reduction and its followers write."""
     return {root(out) for made in _made(reduction) for out in made.generic.outs}
 
@@ -53,7 +53,7 @@ def _made(reduction: RowReduction) -> list[_Made]:
     return [_Made(reduced, same), *(_Made(GenericOp(f.op), f.loops) for f in reduction.followers)]
 
 
-def _follower(generic: GenericOp, reduction: RowReduction, written: set[Any], body: Any) -> Follower | None:
+def _follower(generic: GenericOp, reduction: RowReduction, written: set[ir.Value], body: ir.Block) -> Follower | None:
     outs = range(generic.n_inputs, len(generic.operands))
     if generic.reductions or any(generic.is_read(k) for k in outs):
         return None
@@ -86,4 +86,4 @@ def _pairs(generic: GenericOp, k: int, reduction: RowReduction) -> list[tuple[in
     results = list(zip(generic.maps[k].results, made.generic.maps[out].results, strict=True))
     if not all(isinstance(e, ir.AffineDimExpr) for e, _ in results):
         return None
-    return [(e.position, made.loops[of.position]) for e, of in results]
+    return [(loop_of(e), made.loops[loop_of(of)]) for e, of in results]

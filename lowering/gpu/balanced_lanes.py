@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from ragged_dialect._mlir import arith
 from ragged_dialect.device_model import WARP
@@ -66,7 +65,8 @@ class Lanes:
 
     def _static(self) -> int | None:
         """How many positions there are, when that is known."""
-        sizes = [self._steps(d, n) for d, n in self.extents.items() if isinstance(n, int)]
+        steps = [self._steps(d, n) for d, n in self.extents.items() if isinstance(n, int)]
+        sizes = [n for n in steps if isinstance(n, int)]
         return prod(sizes) if len(sizes) == len(self.extents) else None
 
     @property
@@ -89,17 +89,17 @@ class Lanes:
         total = build.product(self._steps(d, n) for d, n in extents.items())
         return build.maximum(build.ceildiv(total, self.lanes), 1)
 
-    def position(self, lane: Any, chunk: Any) -> tuple[Point, list[Any]]:
+    def position(self, lane: ir.Value, chunk: int) -> tuple[Point, list[ir.Value]]:
         """The features of a lane, as a point whose row is 0, and conditions for having any."""
         point: Point = [0] * (len(self.order) + 1)
         total = self._static()
         exact = total is not None and total > 0 and total % self.lanes == 0
-        rest: Any = build.add(build.mul(chunk, self.lanes), lane)
+        rest: ir.Value = build.add(build.mul(chunk, self.lanes), lane)
         for d in reversed(self.order[1:]):
             steps = self._steps(d, self.extents[d])
             point[d] = arith.remui(build.value(rest), build.value(steps))
             rest = arith.divui(build.value(rest), build.value(steps))
-        conditions: list[Any] = []
+        conditions: list[ir.Value] = []
         if self.order:
             first = self.order[0]
             point[first] = rest

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.buffers import is_buffer, root
 from ragged_dialect.lowering.gpu.component_rows import Components, RowMatcher, is_free, plain_generics
@@ -16,7 +16,7 @@ class RowMap:
     that is a slice of a component's rows, the dim along which they lie; `extents` are those of the other
     loops, ints or values from outside of the forall."""
 
-    op: Any
+    op: ir.Operation
     loop: int
     rows: dict[int, int]
     extents: dict[int, Mixed]
@@ -34,7 +34,7 @@ class MappedComponents(Components):
         return self.maps
 
 
-def match_maps(forall: Any) -> MappedComponents | None:
+def match_maps(forall: ir.Operation) -> MappedComponents | None:
     """The maps of a forall, None when its body does anything else."""
     body = forall.regions[0].blocks[0]
     if len(body.arguments) != 1:
@@ -49,10 +49,11 @@ def match_maps(forall: Any) -> MappedComponents | None:
     found = tuple(m for m in maps if m is not None)
     if len(found) < len(maps) or len({matcher.difference for matcher in matchers}) > 1:
         return None
-    return MappedComponents(forall, matchers[0].difference, found)
+    difference = matchers[0].difference
+    return None if difference is None else MappedComponents(forall, difference, found)
 
 
-def _map_of(matcher: RowMatcher, written: set[Any]) -> RowMap | None:
+def _map_of(matcher: RowMatcher, written: set[ir.Value]) -> RowMap | None:
     generic = matcher.generic
     if generic.reductions or not all(is_free(op, None, written) for op in generic.payload):
         return None

@@ -6,9 +6,9 @@ between these, so that long, short and empty components cost what their rows cos
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
-from functools import reduce
-from typing import Any
+from functools import partial, reduce
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import WARP
@@ -39,7 +39,9 @@ TILES = 1 << 16
 are gone in no time."""
 
 
-def schedule(found: MappedComponents, module: Any, name: str, guards: Guards, threads: int, unroll: int) -> None:
+def schedule(
+    found: MappedComponents, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int
+) -> None:
     """Replace a forall on the host by a kernel and its launch for every map in it."""
     forall = found.forall
     with forall.location:
@@ -52,7 +54,7 @@ def schedule(found: MappedComponents, module: Any, name: str, guards: Guards, th
     forall.erase()
 
 
-def _resident(op: Any) -> int:
+def _resident(op: ir.Operation) -> int:
     """Threads that shall fit on a multiprocessor: divisions and functions take registers for every row in flight."""
     longest = max((byte_size(x.type.element_type) for x in op.operands if is_buffer(x)), default=0)
     if not any(inner.name == "arith.divf" or inner.name.startswith("math.") for inner in ops_in(op)):
@@ -117,11 +119,11 @@ class _MapKernel:
 
         guarded([build.at_most(first, last)], work)
 
-    def _rows(self, point: Point, first: Mixed, last: Any, low: Any, high: Any) -> None:
+    def _rows(self, point: Point, first: Mixed, last: ir.Value, low: ir.Value, high: ir.Value) -> None:
         """The rows of a thread, from `first` on, up to `last`, whose components are from `low` to `high`."""
         groups, loop = self.lanes.groups, self.lanes.loop
 
-        def batch(row: Any, _: list[Any]) -> list[Any]:
+        def batch(row: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
             rows = [build.value(build.add(row, k * groups)) for k in range(self.unroll)]
             inside = [None, *(build.at_most(row, last) for row in rows[1:])]
             # Past the last row it is read again: all is loaded before anything is stored.
@@ -136,7 +138,7 @@ class _MapKernel:
 
         flow.strided(first, groups * self.unroll, build.add(last, 1), [], batch)
 
-    def _points(self, components: list[Any], points: list[Point], inside: list[Any]) -> None:
+    def _points(self, components: list[ir.Value], points: list[Point], inside: list[ir.Value | None]) -> None:
         """Run the payload at points of components; what is not inside is not stored."""
         with ExitStack() as stack:
             placed = [stack.enter_context(self.code.placed(self.row_map.op, component)) for component in components]
@@ -144,15 +146,15 @@ class _MapKernel:
             loaded = [_loads(payload, point) for payload, point in zip(payloads, points, strict=True)]
             found = [p.values(point, x) for p, point, x in zip(payloads, points, loaded, strict=True)]
             for payload, point, values, condition in zip(payloads, points, found, inside, strict=True):
-
-                def store(payload: Payload = payload, point: Point = point, values: Any = values) -> None:
-                    for out, made in enumerate(payload.generic.yielded):
-                        payload.store(out, point, [value(made) for value in values])
-
-                guarded([] if condition is None else [condition], store)
+                guarded([] if condition is None else [condition], partial(_store, payload, point, values))
 
 
-def _loads(payload: Payload, point: Point) -> list[list[Any] | None]:
+def _store(payload: Payload, point: Point, values: list[Callable[[ir.Value], ir.Value]]) -> None:
+    for out, made in enumerate(payload.generic.yielded):
+        payload.store(out, point, [value(made) for value in values])
+
+
+def _loads(payload: Payload, point: Point) -> list[list[ir.Value] | None]:
     generic = payload.generic
     return [
         payload.load(k, point) if k < generic.n_inputs and generic.is_read(k) else None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu.balanced_followers import with_followers
 from ragged_dialect.lowering.gpu.balanced_reduction import ReductionMatcher, RowReduction
 from ragged_dialect.lowering.gpu.component_rows import Components, plain_generics
@@ -23,7 +23,7 @@ class ReducedComponents(Components):
         return self.reductions
 
 
-def match_components(forall: Any) -> ReducedComponents | None:
+def match_components(forall: ir.Operation) -> ReducedComponents | None:
     """The components of a forall, None when its body does anything else than reducing their rows."""
     body = forall.regions[0].blocks[0]
     if len(body.arguments) != 1:
@@ -46,6 +46,7 @@ def match_components(forall: Any) -> ReducedComponents | None:
     if not reductions or len(reductions) < len(matched) or len({matcher.difference for matcher in matchers}) > 1:
         return None
     reductions = with_followers(reductions, [g.op for g in generics if g not in reducing], written, body)
-    if reductions is None:
+    difference = matchers[0].difference
+    if reductions is None or difference is None:
         return None
-    return ReducedComponents(forall, matchers[0].difference, tuple(reductions))
+    return ReducedComponents(forall, difference, tuple(reductions))

@@ -8,9 +8,7 @@ empty) item `low(c) + c`, where rows count from the first component's first one.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ragged_dialect._mlir import arith
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
 from ragged_dialect.lowering.gpu.balanced_component import ComponentCode
 from ragged_dialect.lowering.gpu.balanced_search import ended, ended_by_warp
@@ -19,28 +17,29 @@ from ragged_dialect.lowering.gpu.balanced_search import ended, ended_by_warp
 class MergedItems:
     """The sequence of `count` components, at the insertion point."""
 
-    def __init__(self, code: ComponentCode, count: Any) -> None:
+    def __init__(self, code: ComponentCode, count: ir.Value) -> None:
         self.code = code
         self.count = count
         self.base = code.low(build.value(0))
         self.rows_end = code.low(count)
 
-    def start(self, component: Any) -> Any:
+    def start(self, component: ir.Value) -> ir.Value:
         """The item of a component's first row; also for the one after the last."""
         return arith.addi(arith.subi(self.code.low(component), self.base), component)
 
-    def end(self, component: Any) -> Any:
+    def end(self, component: ir.Value) -> ir.Value:
         """The item of a component's end."""
         return arith.addi(arith.subi(self.code.high(component), self.base), component)
 
-    def row(self, item: Any, component: Any) -> Any:
+    def row(self, item: ir.Value, component: ir.Value) -> ir.Value:
         """The first row from an item on, given how many components end before it."""
-        return build.minimum(arith.addi(self.base, arith.subi(item, component)), self.rows_end)
+        row: ir.Value = arith.addi(self.base, arith.subi(item, component))
+        return build.minimum(row, self.rows_end)
 
-    def ended(self, items: list[Any], low: Any, high: Any) -> list[Any]:
+    def ended(self, items: list[ir.Value], low: ir.Value, high: ir.Value) -> list[ir.Value]:
         """How many components end before each item, known to be from `low` to `high`."""
         return ended(self.end, items, low, high)
 
-    def ended_by_warp(self, items: list[Any], lane: Any) -> list[Any]:
+    def ended_by_warp(self, items: list[ir.Value], lane: ir.Value) -> list[ir.Value]:
         """How many components end before each item, for items that are the same in a whole warp."""
         return ended_by_warp(self.end, self.count, items, lane)

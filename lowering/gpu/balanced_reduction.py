@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.build import Mixed
@@ -18,7 +17,7 @@ class Follower:
     """A `linalg.generic` that makes of the outs of a reduction, element by element, row `component` of
     other buffers. `loops` has the reduction's loop for each of its own."""
 
-    op: Any
+    op: ir.Operation
     loops: dict[int, int]
 
 
@@ -31,22 +30,22 @@ class RowReduction:
     forall. `inits` are scalars that take the place of an out's element. `followers` come after it for
     every component."""
 
-    op: Any
+    op: ir.Operation
     loop: int
     rows: dict[int, int]
     extents: dict[int, Mixed]
-    inits: dict[int, Any]
+    inits: dict[int, ir.Value]
     followers: tuple[Follower, ...] = ()
 
 
 class ReductionMatcher(RowMatcher):
     """Matches one reduction; `inits` as in `RowReduction`."""
 
-    def __init__(self, body: Any, generic: GenericOp, inits: dict[int, Any]) -> None:
+    def __init__(self, body: ir.Block, generic: GenericOp, inits: dict[int, ir.Value]) -> None:
         super().__init__(body, generic)
         self.inits = inits
 
-    def match(self, written: set[Any]) -> RowReduction | None:
+    def match(self, written: set[ir.Value]) -> RowReduction | None:
         """The generic as a reduction of rows."""
         generic = self.generic
         if len(generic.reductions) != 1:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
-from ragged_dialect._mlir import arith
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow
 from ragged_dialect.lowering.gpu.balanced_component import ComponentCode, PlacedReduction
 from ragged_dialect.lowering.gpu.balanced_lanes import Lanes
@@ -20,10 +19,10 @@ from ragged_dialect.lowering.gpu.thread_loops import with_index
 _MIXED = 4
 """Rows that are read at once where components end: the code has each of them."""
 
-State = list[Any]
+State = list[ir.Value]
 """Values that a loop carries."""
 
-Elements = dict[int, list[Any]]
+Elements = dict[int, list[ir.Value]]
 """What is read at a row, by operand."""
 
 
@@ -31,10 +30,10 @@ Elements = dict[int, list[Any]]
 class Piece:
     """Rows `row` to `last_row`; components `component` to `last_component` end in it."""
 
-    row: Any
-    component: Any
-    last_row: Any
-    last_component: Any
+    row: ir.Value
+    component: ir.Value
+    last_row: ir.Value
+    last_component: ir.Value
 
 
 class RowWalk:
@@ -45,7 +44,7 @@ class RowWalk:
     rows are read before it is looked which component each belongs to."""
 
     def __init__(
-        self, code: ComponentCode, reduction: RowReduction, lanes: Lanes, at: Point, storage: Any, batch: int
+        self, code: ComponentCode, reduction: RowReduction, lanes: Lanes, at: Point, storage: ir.Value, batch: int
     ) -> None:
         self.code = code
         self.reduction = reduction
@@ -71,15 +70,15 @@ class RowWalk:
         """Accumulators of the rows of both."""
         return [c.apply(x, y) for c, x, y in zip(self.owners(self.original), a, b, strict=True)]
 
-    def finish(self, component: Any, accumulators: State) -> None:
+    def finish(self, component: ir.Value, accumulators: State) -> None:
         """Store what a component's rows gave, with what its outs start from."""
         self._store(component, accumulators, True)
 
-    def amend(self, component: Any, accumulators: State) -> None:
+    def amend(self, component: ir.Value, accumulators: State) -> None:
         """Add to what is stored for a component."""
         self._store(component, accumulators, False)
 
-    def _store(self, component: Any, accumulators: State, first: bool) -> None:
+    def _store(self, component: ir.Value, accumulators: State, first: bool) -> None:
         width = self.lanes.width
         with self._placed(component) as placed:
             payload = self._payload(placed)
@@ -94,13 +93,13 @@ class RowWalk:
         for follower in self.reduction.followers:
             self._follow(component, follower)
 
-    def _follow(self, component: Any, follower: Follower) -> None:
+    def _follow(self, component: ir.Value, follower: Follower) -> None:
         with self.code.placed(follower.op, component) as generic:
             point: Point = [self.at[follower.loops[loop]] for loop in range(generic.rank)]
             Payload(generic, self.lanes.along(generic, follower.loops)).at([point], list(range(len(generic.outs))))
 
     @contextmanager
-    def _placed(self, component: Any) -> Generator[PlacedReduction]:
+    def _placed(self, component: ir.Value) -> Generator[PlacedReduction]:
         with self.code.placed(self.reduction.op, component) as generic:
             yield PlacedReduction.of(generic)
 
@@ -109,18 +108,18 @@ class RowWalk:
 
     # Walking ----------------------------------------------------------------------------------------
 
-    def walk(self, piece: Piece, high: Any) -> State:
+    def walk(self, piece: Piece, high: ir.Value) -> State:
         """Finish the components that end in a piece; the accumulators of the rows after the last of
         them. `high` is where the first component's rows end."""
         neutral = self.neutral()
         state = [piece.row, piece.component, high, *neutral]
 
-        def more(state: State) -> Any:
+        def more(state: State) -> ir.Value:
             return build.less(state[0], piece.last_row)
 
         _, component, _, *accumulators = flow.repeat(state, more, lambda s: self._advance(piece, s, neutral))
 
-        def end(c: Any, carried: State) -> State:
+        def end(c: ir.Value, carried: State) -> State:
             self.finish(c, carried)
             return neutral
 
@@ -135,7 +134,9 @@ class RowWalk:
         left = build.less(row, piece.last_row)
         return flow.choose(left, lambda: self._rows(piece, state, neutral), lambda: state, types)
 
-    def _stretch(self, row: Any, stop: Any, component: Any, accumulators: State) -> tuple[Any, State]:
+    def _stretch(
+        self, row: ir.Value, stop: ir.Value, component: ir.Value, accumulators: State
+    ) -> tuple[ir.Value, State]:
         """Batches of one component's rows, as many as there are before `stop`."""
         rows = self.batch * self.lanes.rows
         left = arith.subi(stop, row)
@@ -146,13 +147,13 @@ class RowWalk:
         with self._placed(component) as placed:
             payload, owners = self._payload(placed), self.owners(placed)
 
-            def batch(i: Any, carried: State) -> State:
+            def batch(i: ir.Value, carried: State) -> State:
                 points = [self._point(build.add(i, k * self.lanes.rows)) for k in range(self.batch)]
                 return fold_values(owners, self.lanes.width, payload.at(points, []), carried)
 
             return end, flow.strided(row, rows, end, accumulators, batch)
 
-    def _point(self, row: Any) -> Point:
+    def _point(self, row: ir.Value) -> Point:
         return with_index(self.at, self.lanes.loop, row)
 
     # Rows of different components -------------------------------------------------------------------
@@ -162,7 +163,7 @@ class RowWalk:
         row, *state = state
         if self.lanes.rows == 1:
             stop = build.minimum(build.add(row, self.mixed), piece.last_row)
-            last = arith.subi(stop, build.value(1))
+            last: ir.Value = arith.subi(stop, build.value(1))
             elements = self._load([row, *(build.minimum(build.add(row, k), last) for k in range(1, self.mixed))], True)
             state = self._row(row, elements[0], state, neutral)
             return [stop, *self._each(row, row, stop, elements, 1, state, neutral)]
@@ -176,7 +177,7 @@ class RowWalk:
             types,
         )
 
-    def _aligned(self, piece: Piece, start: Any, state: State, neutral: State) -> State:
+    def _aligned(self, piece: Piece, start: ir.Value, state: State, neutral: State) -> State:
         """The rows up to a multiple of their number, read as wide as the rows before them allow."""
         row, *state = state
         stop = build.minimum(build.add(start, self.mixed), piece.last_row)
@@ -186,7 +187,14 @@ class RowWalk:
         return [stop, *self._each(start, row, stop, elements, 0, state, neutral)]
 
     def _each(
-        self, start: Any, low: Any, stop: Any, elements: list[Elements], first: int, state: State, neutral: State
+        self,
+        start: ir.Value,
+        low: ir.Value,
+        stop: ir.Value,
+        elements: list[Elements],
+        first: int,
+        state: State,
+        neutral: State,
     ) -> State:
         """Rows from `start` on, of which those count that are from `low` to `stop`."""
         for k, loaded in enumerate(elements[first:], first):
@@ -202,16 +210,16 @@ class RowWalk:
             )
         return state
 
-    def _load(self, rows: list[Any], wide: bool) -> list[Elements]:
+    def _load(self, rows: list[ir.Value], wide: bool) -> list[Elements]:
         """Elements of the operands with rows, at some rows."""
         with self._placed(build.value(0)) as placed:
             payload = self._payload(placed, wide)
             return [{k: payload.load(k, self._point(row)) for k in self.read} for row in rows]
 
-    def _row(self, row: Any, loaded: Elements, state: State, neutral: State) -> State:
+    def _row(self, row: ir.Value, loaded: Elements, state: State, neutral: State) -> State:
         """End the components before a row, then add it to its own."""
 
-        def ended(state: State) -> Any:
+        def ended(state: State) -> ir.Value:
             return build.at_most(state[1], row)
 
         def end(state: State) -> State:
@@ -224,7 +232,7 @@ class RowWalk:
         with self._placed(component) as placed:
             payload = self._payload(placed, self.lanes.rows == 1)
             point, generic = self._point(row), placed.generic
-            operands: list[list[Any] | None] = [None] * len(generic.operands)
+            operands: list[list[ir.Value] | None] = [None] * len(generic.operands)
             for k in range(generic.n_inputs):
                 if generic.is_read(k):
                     operands[k] = loaded[k] if k in loaded else payload.load(k, point)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import arith, memref
 from ragged_dialect.device_model import WARP
 from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.exact_sums import loop_with_sums
 from ragged_dialect.lowering.gpu.balanced_merge import MergedItems
 from ragged_dialect.lowering.gpu.balanced_rows import Piece, RowWalk, State
@@ -23,19 +23,19 @@ class Place:
     """Where a thread is: its tile, its number in the block, that in the tile, which may have several
     blocks, and its group; the first item of the tile, the items of a group, and of all tiles."""
 
-    tile: Any
-    thread: Any
-    number: Any
-    group: Any
-    first: Any
-    size: Any
-    total: Any
+    tile: ir.Value
+    thread: ir.Value
+    number: Mixed
+    group: ir.Value
+    first: ir.Value
+    size: ir.Value
+    total: ir.Value
 
-    def item(self, group: Any) -> Any:
+    def item(self, group: Mixed) -> ir.Value:
         """The first item of a group's piece; for the one after the last group, where the last one ends."""
         return arith.minsi(arith.addi(self.first, arith.muli(build.value(group), self.size)), self.total)
 
-    def group_of(self, item: Any) -> Any:
+    def group_of(self, item: ir.Value) -> ir.Value:
         """The group that has an item; the first one for items of earlier tiles."""
         return arith.divui(build.maximum(arith.subi(item, self.first), 0), self.size)
 
@@ -48,9 +48,9 @@ class Tile:
     items: MergedItems
     exchange: Exchange
     place: Place
-    conditions: list[Any]
+    conditions: list[ir.Value]
 
-    def emit(self, starts: Any, carries: list[Any]) -> None:
+    def emit(self, starts: ir.Value, carries: list[ir.Value]) -> None:
         """Emit the work: finish every component that ends here, without what earlier tiles have of it;
         store which component is open at the start, and for every out what this tile's end leaves
         open."""
@@ -68,14 +68,15 @@ class Tile:
 
     def _guarded_walk(self, piece: Piece) -> State:
         def walk() -> State:
-            place = build.minimum(piece.component, arith.subi(self.items.count, build.value(1)))
+            last: ir.Value = arith.subi(self.items.count, build.value(1))
+            place = build.minimum(piece.component, last)
             return self.walk.walk(piece, self.items.code.high(place))
 
         neutral = self.walk.neutral()
         busy = conjunction([build.less(0, self.items.count), *self.conditions])
         return flow.choose(busy, walk, lambda: neutral, [x.type for x in neutral])
 
-    def _pass_on(self, piece: Piece, begin: Any, open_: State) -> None:
+    def _pass_on(self, piece: Piece, begin: ir.Value, open_: State) -> None:
         """Groups in which a component ends that earlier ones have left open add what those have."""
         slots = self.exchange.slots.of([x.type for x in open_])
         for value, slot in zip(open_, slots, strict=True):
@@ -90,11 +91,11 @@ class Tile:
 
         guarded([ends, later, *self.conditions], add)
 
-    def _collect(self, component: Any, start: Any, open_: State, slots: list[Any]) -> None:
+    def _collect(self, component: ir.Value, start: ir.Value, open_: State, slots: list[ir.Value]) -> None:
         lanes = self.walk.lanes.lanes
         back = arith.subi(self.place.thread, arith.muli(self.place.group, build.value(lanes)))
 
-        def step(group: Any, carried: State) -> State:
+        def step(group: ir.Value, carried: State) -> State:
             at = arith.addi(back, arith.muli(group, build.value(lanes)))
             parts = [load(slot, at, x.type) for slot, x in zip(slots, open_, strict=True)]
             return self.walk.combined(parts, carried)
@@ -103,7 +104,7 @@ class Tile:
         collected = loop_with_sums(self.place.group_of(start), 1, self.place.group, self.walk.neutral(), sums, step)
         self.walk.amend(component, collected)
 
-    def _leave_open(self, open_: State, high: Any, carries: list[Any]) -> None:
+    def _leave_open(self, open_: State, high: ir.Value, carries: list[ir.Value]) -> None:
         """Store what the groups since the last component's start have: all of it for the component
         that is open at the end."""
         lanes = self.walk.lanes
@@ -117,7 +118,7 @@ class Tile:
             parts = self.exchange.combine(parts, [c.apply for c in owners], [(lanes.lanes, lanes.groups)])
         guarded([is_zero(self.place.group), *self.conditions], lambda: self._store(parts, carries))
 
-    def _store(self, parts: State, carries: list[Any]) -> None:
+    def _store(self, parts: State, carries: list[ir.Value]) -> None:
         generic, width = self.walk.original.generic, self.walk.lanes.width
         for out, buffer in enumerate(carries):
             for lane, part in enumerate(parts[out * width : (out + 1) * width]):

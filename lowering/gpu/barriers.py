@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.buffers import root
@@ -17,13 +16,13 @@ class Access:
     and count of the threads along it; None when unknown. Equal signatures on the same view mean that
     every element stays with its thread."""
 
-    buffer: Any
+    buffer: ir.Value
     write: bool
     signature: Signature
-    view: Any
+    view: ir.Value
 
     @staticmethod
-    def of(view: Any, write: bool, signature: Signature = None) -> Access:
+    def of(view: ir.Value, write: bool, signature: Signature = None) -> Access:
         """Access through a view."""
         return Access(root(view), write, signature, view)
 
@@ -54,7 +53,7 @@ class Barriers:
             self.wait()
         self.pending += accesses
 
-    def settle(self, written: set[Any]) -> None:
+    def settle(self, written: set[ir.Value]) -> None:
         """A barrier when a write is pending, or any access to buffers that are written next."""
         if any(access.write or access.buffer in written for access in self.pending):
             self.wait()

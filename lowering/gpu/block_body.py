@@ -3,8 +3,6 @@ scalar stores by one thread, barriers in between."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir import flow
 from ragged_dialect.ir.walk import find_ops
@@ -26,7 +24,9 @@ _VIEWS = ("memref.collapse_shape", "memref.expand_shape", "memref.view")
 class BlockBody:
     """Rewrites blocks of a kernel in place. `thread` is the thread number."""
 
-    def __init__(self, kernel: Kernel, thread: Any, inits: dict[tuple[Any, int], Any], unroll: int) -> None:
+    def __init__(
+        self, kernel: Kernel, thread: ir.Value, inits: dict[tuple[ir.Operation, int], ir.Value], unroll: int
+    ) -> None:
         self.kernel = kernel
         self.thread = thread
         self.barriers = Barriers(kernel.threads)
@@ -34,13 +34,13 @@ class BlockBody:
         self.distributor = Distributor(kernel.threads, thread, self.barriers, self.exchange, unroll)
         self.distributor.inits = inits
 
-    def rewrite(self, ops: list[Any]) -> None:
+    def rewrite(self, ops: list[ir.Operation]) -> None:
         """Rewrite ops of a block, in order."""
         for op in ops:
             with op.location:
                 self._rewrite(op)
 
-    def _rewrite(self, op: Any) -> None:
+    def _rewrite(self, op: ir.Operation) -> None:
         if op.name == "linalg.generic":
             with ir.InsertionPoint(op):
                 self.distributor.emit(op)
@@ -59,7 +59,7 @@ class BlockBody:
         elif not op.name.startswith(_SCALAR) and op.name not in _VIEWS:
             raise PassFailure(op, f"expected an op that runs on a device, got '{op.name}'")
 
-    def _store(self, op: Any) -> None:
+    def _store(self, op: ir.Operation) -> None:
         """One thread stores."""
         with ir.InsertionPoint(op):
             self.barriers.before([Access.of(op.operands[1], True)])
@@ -70,7 +70,7 @@ class BlockBody:
                 scf.yield_([])
         op.move_before(list(guard.then_block.operations)[-1].operation)
 
-    def _control(self, op: Any) -> None:
+    def _control(self, op: ir.Operation) -> None:
         """Conditions and bounds are the same in all threads, so barriers inside are too. Nothing that
         the regions may conflict with stays pending before them, or from one iteration to the next; what
         a branch leaves pending is waited for when something needs it."""
@@ -90,7 +90,7 @@ class BlockBody:
                 after += [access for access in self.barriers.pending if access not in after]
         self.barriers.pending = after
 
-    def _fold(self, op: Any) -> None:
+    def _fold(self, op: ir.Operation) -> None:
         """A loop that folds into one index, or into running sums."""
         if op.attributes[flow.FOLD].value == "scan":
             self._scan(op)
@@ -99,7 +99,7 @@ class BlockBody:
             op.results[0].replace_all_uses_with(emit_fold(op, self.thread, self.exchange))
         op.erase()
 
-    def _scan(self, op: Any) -> None:
+    def _scan(self, op: ir.Operation) -> None:
         """A loop of running sums; one that does more runs step by step."""
         scan = RunningSum.of(op)
         if scan is None:
@@ -111,7 +111,7 @@ class BlockBody:
         op.erase()
 
 
-def _written(op: Any) -> set[Any]:
+def _written(op: ir.Operation) -> set[ir.Value]:
     """Buffers that the regions of an op write."""
     stored = [store.operands[1] for store in find_ops(op, "memref.store")]
     return {root(x) for x in [*stored, *(out for generic in generics_in(op) for out in generic.outs)]}

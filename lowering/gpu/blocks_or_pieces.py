@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.clone import remap
+from ragged_dialect.ir.clone import ValueMap, remap
+from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.walk import captures, ops_in
 from ragged_dialect.lowering.buffers import allocate, extent, is_allocation, is_buffer
 from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
@@ -71,15 +71,15 @@ class _Sizes:
         """Whether any block is done soon, whatever the data."""
         return isinstance(self.rows, int) and isinstance(self.width, int) and self.rows * self.width <= LONG
 
-    def are_many(self) -> Any:
+    def are_many(self) -> ir.Value:
         """Whether a device does not have a block for every component at once."""
         return build.more(self.count, MANY)
 
-    def are_large(self) -> Any:
+    def are_large(self) -> ir.Value:
         """Whether a block may take long, were all rows in one component."""
         return build.more(build.mul(self.rows, self.width), LONG)
 
-    def are_short(self) -> Any:
+    def are_short(self) -> ir.Value:
         """Whether the mean component is too short for a block."""
         short = build.minimum(build.maximum(build.mul(self.width, BRIEF), SHORT[0]), SHORT[1])
         least = build.value(build.mul(self.count, short))
@@ -91,7 +91,7 @@ class _Sizes:
         return build.maximum(build.maximum(alone, 1), build.ceildiv(self.rows, SHARE))
 
 
-def both_ways(forall: Any, number: int) -> tuple[Any, Any, list[Any]] | None:
+def both_ways(forall: ir.Operation, number: int) -> tuple[ir.Operation, ir.Operation, list[ir.Operation]] | None:
     """Replace a forall over components by three things: a forall that picks, one with a block per component, and
     balanced pieces. None, and nothing changes, when there are no such pieces or never many rows. The gates of the
     blocks and of the pieces are those of `number` and the next one."""
@@ -119,7 +119,7 @@ def both_ways(forall: Any, number: int) -> tuple[Any, Any, list[Any]] | None:
         with ir.InsertionPoint(some.then_block):
             last = scf.YieldOp([])
         with ir.InsertionPoint(last):
-            theirs = {x: x.owner.clone().results[0] for x in own}
+            theirs: ValueMap = {x: definer(x).clone().results[0] for x in own}
         for piece in pieces:
             piece.move_before(last)
             remap(piece, theirs)
@@ -128,31 +128,31 @@ def both_ways(forall: Any, number: int) -> tuple[Any, Any, list[Any]] | None:
     return picking, blocks, pieces
 
 
-def _own_buffers(forall: Any) -> list[Any]:
+def _own_buffers(forall: ir.Operation) -> list[ir.Value]:
     """Buffers of the host that only this forall uses: scratch, which need not be memory at all in a block."""
     inside = set(ops_in(forall))
     buffers = [x for x in captures([forall]) if is_buffer(x) and is_allocation(x)]
     return [x for x in buffers if all(use.owner.operation in inside for use in x.uses)]
 
 
-def _row_bytes(x: Any, dim: int) -> Mixed:
+def _row_bytes(x: ir.Value, dim: int) -> Mixed:
     """Bytes of a buffer's row along a dim."""
     others = [extent(x, d) for d in range(len(x.type.shape)) if d != dim]
     return build.mul(build.product(others), byte_size(x.type.element_type))
 
 
-def _gate(number: int) -> Any:
+def _gate(number: int) -> ir.Value:
     buffer = allocate([1], build.i64())
-    buffer.owner.attributes[GATE] = ir.IntegerAttr.get(build.i64(), number)
+    definer(buffer).attributes[GATE] = ir.IntegerAttr.get(build.i64(), number)
     return buffer
 
 
-def _pass_gate(foralls: list[Any], number: int) -> None:
+def _pass_gate(foralls: list[ir.Operation], number: int) -> None:
     for forall in foralls:
         forall.attributes[GATE] = ir.IntegerAttr.get(build.i64(), number)
 
 
-def _recounted(forall: Any, count: Any) -> Any:
+def _recounted(forall: ir.Operation, count: ir.Value) -> ir.Operation:
     """A forall of another count in place of one."""
     made = forall_over(count)
     old, new = forall.regions[0].blocks[0], made.regions[0].blocks[0]
@@ -164,7 +164,9 @@ def _recounted(forall: Any, count: Any) -> Any:
     return made
 
 
-def _picking(found: ReducedComponents | MappedComponents, sizes: _Sizes, short: Any, gates: list[Any]) -> Any:
+def _picking(
+    found: ReducedComponents | MappedComponents, sizes: _Sizes, short: ir.Value, gates: list[ir.Value]
+) -> ir.Operation:
     """A forall of one iteration that opens one of the gates. Of every `most` rows it looks at the component of
     the first one: a component of more rows than that has one of these."""
     code = ComponentCode(found, {})
@@ -177,7 +179,7 @@ def _picking(found: ReducedComponents | MappedComponents, sizes: _Sizes, short: 
     with ir.InsertionPoint(list(forall.regions[0].blocks[0].operations)[-1]):
         last = arith.subi(count, build.value(1))
 
-        def longer(k: Any, carried: list[Any]) -> list[Any]:
+        def longer(k: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
             row = build.add(code.low(build.value(0)), build.mul(k, most))
             (component,) = ended(code.high, [build.add(row, 1)], build.value(0), last)
             return [build.maximum(carried[0], build.sub(code.high(component), code.low(component)))]

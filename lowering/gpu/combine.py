@@ -4,11 +4,12 @@ shared memory across warps. The order is fixed, so results do not depend on timi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import WARP
 from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import definer
 from ragged_dialect.lowering.gpu.barriers import Access, Barriers
 from ragged_dialect.lowering.gpu.kernel import Kernel
 from ragged_dialect.lowering.gpu.shared_memory import EXCHANGE_BYTES
@@ -16,7 +17,7 @@ from ragged_dialect.lowering.gpu.shuffle import shuffle_xor
 from ragged_dialect.lowering.gpu.slots import WIDE, Slots, keep, load
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 
-Apply = Callable[[Any, Any], Any]
+Apply = Callable[[ir.Value, ir.Value], ir.Value]
 Group = tuple[int, int]
 """Distance and number of the threads that hold parts of one result."""
 
@@ -28,13 +29,13 @@ loaded ahead would not do."""
 class Exchange:
     """Combines parts; keeps the shared memory for them."""
 
-    def __init__(self, kernel: Kernel, thread: Any, barriers: Barriers) -> None:
+    def __init__(self, kernel: Kernel, thread: ir.Value, barriers: Barriers) -> None:
         self.kernel = kernel
         self.thread = thread
         self.barriers = barriers
         self.slots = Slots(kernel)
 
-    def combine(self, values: list[Any], apply: list[Apply], groups: list[Group]) -> list[Any]:
+    def combine(self, values: list[ir.Value], apply: list[Apply], groups: list[Group]) -> list[ir.Value]:
         """Each value over all groups by its own `apply`, in the threads that come first in every group.
         Groups that cover the whole block leave it in all threads. All threads must take part."""
         far: list[Group] = []
@@ -47,14 +48,14 @@ class Exchange:
                 far.append((distance, count))
         return self._through_memory(values, apply, far) if far else values
 
-    def _through_memory(self, values: list[Any], apply: list[Apply], far: list[Group]) -> list[Any]:
+    def _through_memory(self, values: list[ir.Value], apply: list[Apply], far: list[Group]) -> list[ir.Value]:
         """All values through shared memory, in as few steps as it has room for."""
         if not values:
             return []
         done = self._step(values, apply, far)
         return [*done, *self._through_memory(values[len(done) :], apply[len(done) :], far)]
 
-    def _step(self, values: list[Any], apply: list[Apply], far: list[Group]) -> list[Any]:
+    def _step(self, values: list[ir.Value], apply: list[Apply], far: list[Group]) -> list[ir.Value]:
         """The first of some values, as many as there is room for."""
         room = max(1, EXCHANGE_BYTES // (self.kernel.threads * WIDE))
         slots = self.slots.of([value.type for value in values[:room]])
@@ -67,18 +68,20 @@ class Exchange:
         self.barriers.pending += [Access.of(buffer, False) for buffer in slots]
         return values
 
-    def _gather(self, values: list[Any], apply: list[Apply], far: list[Group], slots: list[Any]) -> list[Any]:
+    def _gather(
+        self, values: list[ir.Value], apply: list[Apply], far: list[Group], slots: list[ir.Value]
+    ) -> list[ir.Value]:
         """Each value with those in the slots of the other threads of its groups. Threads other than the
         first of a group read parts too, of no use to them, inside the buffer."""
 
-        def step(offset: Any, values: list[Any]) -> list[Any]:
+        def step(offset: Mixed, values: list[ir.Value]) -> list[ir.Value]:
             at = arith.remui(arith.addi(self.thread, build.value(offset)), build.value(self.kernel.threads))
             return [f(v, load(slot, at, v.type)) for v, f, slot in zip(values, apply, slots, strict=True)]
 
         (distance, count), *others = far
         if not others and count > _UNROLLED:
             results = flow.strided(distance, distance, distance * count, values, step)
-            results[0].owner.attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
+            definer(results[0]).attributes[LOOP] = ir.Attribute.parse(NOT_UNROLLED)
             return results
         offsets = [0]
         for distance, count in far:

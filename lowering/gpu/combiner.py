@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import clone
-from ragged_dialect.lowering.buffers import defining_op
+from ragged_dialect.ir.match import bit_width, defining_op
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 
 _NEUTRAL: dict[str, float | str] = {
@@ -38,10 +37,10 @@ _UNORDERED = 8
 class Combiner:
     """acc = f(x, acc): the ops of f, x and acc in them, the result, and the neutral element."""
 
-    ops: tuple[Any, ...]
-    element: Any
-    accumulator: Any
-    result: Any
+    ops: tuple[ir.Operation, ...]
+    element: ir.Value
+    accumulator: ir.Value
+    result: ir.Value
     neutral: float | str
 
     @property
@@ -55,34 +54,34 @@ class Combiner:
         leaves NaN out as the element only."""
         return len(self.ops) == 1
 
-    def apply(self, a: Any, b: Any) -> Any:
+    def apply(self, a: ir.Value, b: ir.Value) -> ir.Value:
         """f(a, b) at the insertion point."""
         mapping = {self.element: a, self.accumulator: b}
         for op in self.ops:
             clone(op, mapping)
         return mapping[self.result]
 
-    def identity(self) -> Any:
+    def identity(self) -> ir.Value:
         """The neutral element as a constant."""
         return neutral_constant(self.result.type, self.neutral)
 
 
-def neutral_constant(type_: Any, neutral: float | str) -> Any:
+def neutral_constant(type_: ir.Type, neutral: float | str) -> ir.Value:
     """A neutral element: a number, or the lowest, highest or all-ones value of an integer type."""
     if not isinstance(neutral, str):
         return build.constant(type_, neutral)
-    width = 64 if isinstance(type_, ir.IndexType) else type_.width
+    width = 64 if isinstance(type_, ir.IndexType) else bit_width(type_)
     low = -(1 << (width - 1))
     return build.constant(type_, {"lowest": low, "highest": -low - 1, "ones": -1}[neutral])
 
 
 def fold_values(
-    owners: list[Combiner], lanes: int, values: list[Callable[[Any], Any]], carried: list[Any]
-) -> list[Any]:
+    owners: list[Combiner], lanes: int, values: list[Callable[[ir.Value], ir.Value]], carried: list[ir.Value]
+) -> list[ir.Value]:
     """Fold points into accumulators, as a tree where that is allowed. `values` are those of `Payload.at`,
     `lanes` to a point; the accumulators of a combiner are its lanes, and `owners` has the combiner of
     each."""
-    folded: list[Any] = []
+    folded: list[ir.Value] = []
     for number, (combiner, total) in enumerate(zip(owners, carried, strict=True)):
         tree = [value(combiner.element) for value in values[number % lanes :: lanes]]
         while combiner.takes_pairs and len(tree) > 1:
@@ -110,7 +109,7 @@ def combiner_of(generic: GenericOp, out: int) -> Combiner | None:
     return found if found is not None and _only_used_by(accumulator, found) and _only_yielded(found) else None
 
 
-def _single(op: Any, accumulator: Any, result: Any) -> Combiner | None:
+def _single(op: ir.Operation, accumulator: ir.Value, result: ir.Value) -> Combiner | None:
     if op.name not in _NEUTRAL or accumulator not in list(op.operands):
         return None
     a, b = op.operands
@@ -119,7 +118,7 @@ def _single(op: Any, accumulator: Any, result: Any) -> Combiner | None:
     return Combiner((op,), b if a == accumulator else a, accumulator, result, _NEUTRAL[op.name])
 
 
-def _selected(op: Any, accumulator: Any, result: Any) -> Combiner | None:
+def _selected(op: ir.Operation, accumulator: ir.Value, result: ir.Value) -> Combiner | None:
     """`select(cmpf(x > acc), x, acc)`, the maximum that leaves NaN out, and its mirror images. Those
     that take NaN in are no combiners: they forget it, and what was before it, with the next element."""
     if op.name != "arith.select":
@@ -138,7 +137,7 @@ def _selected(op: Any, accumulator: Any, result: Any) -> Combiner | None:
     return Combiner((compare, op), element, accumulator, result, float("-inf") if maximum else float("inf"))
 
 
-def _only_used_by(accumulator: Any, combiner: Combiner) -> bool:
+def _only_used_by(accumulator: ir.Value, combiner: Combiner) -> bool:
     return all(any(use.owner.operation == op for op in combiner.ops) for use in accumulator.uses)
 
 
@@ -153,10 +152,10 @@ def _only_yielded(combiner: Combiner) -> bool:
     return len(list(combiner.result.uses)) == 1
 
 
-def folds(name: str) -> tuple[Callable[[Any, Any], Any], float | str]:
+def folds(name: str) -> tuple[Callable[[ir.Value, ir.Value], ir.Value], float | str]:
     """What combines two indices, and the neutral element, of an `flow.FOLD`; a search is the smallest unsigned
     index."""
-    known: dict[str, tuple[Callable[[Any, Any], Any], float | str]] = {
+    known: dict[str, tuple[Callable[[ir.Value, ir.Value], ir.Value], float | str]] = {
         "search": (arith.minui, "ones"),
         "addi": (arith.addi, 0),
         "add_unsigned": (build.add_unsigned, 0),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import flow
 from ragged_dialect.lowering.buffers import is_buffer, root
@@ -21,15 +19,15 @@ class Distributor:
     """Emits generics at the insertion point. `inits` holds scalars that a reduction starts from
     instead of its out's element: (op, out) -> value."""
 
-    def __init__(self, threads: int, thread: Any, barriers: Barriers, exchange: Exchange, unroll: int) -> None:
+    def __init__(self, threads: int, thread: ir.Value, barriers: Barriers, exchange: Exchange, unroll: int) -> None:
         self.threads = threads
         self.thread = thread
         self.barriers = barriers
         self.exchange = exchange
         self.unroll = unroll
-        self.inits: dict[tuple[Any, int], Any] = {}
+        self.inits: dict[tuple[ir.Operation, int], ir.Value] = {}
 
-    def emit(self, op: Any) -> None:
+    def emit(self, op: ir.Operation) -> None:
         """Emit an op's work."""
         generic = GenericOp(op)
         combiners = _combiners(generic)
@@ -73,7 +71,7 @@ class Distributor:
             return
         loop, *rest = reductions
 
-        def body(i: Any, _: list[Any]) -> list[Any]:
+        def body(i: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
             inner = list(point)
             inner[loop] = i
             self._serially(generic, payload, inner, rest, stored)
@@ -95,9 +93,9 @@ def signature(generic: GenericOp, loops: ThreadLoops, k: int, accumulated: bool)
     """Which thread touches which element of operand k: only when every loop that is spread over
     threads indexes it, or is reduced away by combining."""
     exprs = generic.maps[k].results
-    if not all(isinstance(e, ir.AffineDimExpr) for e in exprs):
+    indexed = [e.position for e in exprs if isinstance(e, ir.AffineDimExpr)]
+    if len(indexed) != len(exprs):
         return None
-    indexed = [e.position for e in exprs]
     shape = loops.threads
     for loop in range(generic.rank):
         reduced = accumulated and not generic.parallel[loop]

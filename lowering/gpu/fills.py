@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.buffers import is_buffer, region, root, touches
 from ragged_dialect.lowering.gpu.combiner import combiner_of
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
@@ -11,9 +10,9 @@ from ragged_dialect.lowering.gpu.generic_op import GenericOp
 _CONTROL = ("scf.for", "scf.if", "scf.while", "scf.forall")
 
 
-def fold_fills(block: Any) -> dict[tuple[Any, int], Any]:
+def fold_fills(block: ir.Block) -> dict[tuple[ir.Operation, int], ir.Value]:
     """Remove such fills from a block and the regions in it; the scalar by (reduction, out)."""
-    inits: dict[tuple[Any, int], Any] = {}
+    inits: dict[tuple[ir.Operation, int], ir.Value] = {}
     for op in [op.operation for op in block.operations]:
         if op.name in _CONTROL:
             for region in op.regions:
@@ -25,19 +24,19 @@ def fold_fills(block: Any) -> dict[tuple[Any, int], Any]:
     return inits
 
 
-def foldable_fills(block: Any) -> list[tuple[Any, tuple[Any, int], Any]]:
+def foldable_fills(block: ir.Block) -> list[tuple[ir.Operation, tuple[ir.Operation, int], ir.Value]]:
     """Such fills of a block itself: the fill, the (reduction, out) it is for, and the scalar."""
     ops = [op.operation for op in block.operations]
-    fills: list[tuple[Any, tuple[Any, int], Any]] = []
+    fills: list[tuple[ir.Operation, tuple[ir.Operation, int], ir.Value]] = []
     for place, op in enumerate(ops):
         scalar = _filled_with(op)
         found = None if scalar is None else _reduction_into(GenericOp(op).outs[0], ops[place + 1 :])
-        if found is not None:
+        if found is not None and scalar is not None:
             fills.append((op, found, scalar))
     return fills
 
 
-def _filled_with(op: Any) -> Any:
+def _filled_with(op: ir.Operation) -> ir.Value | None:
     """The scalar of a fill, None for other ops."""
     if op.name != "linalg.generic":
         return None
@@ -47,7 +46,7 @@ def _filled_with(op: Any) -> Any:
     return generic.operands[0] if generic.yielded[0] == generic.block.arguments[0] else None
 
 
-def _reduction_into(view: Any, ops: list[Any]) -> tuple[Any, int] | None:
+def _reduction_into(view: ir.Value, ops: list[ir.Operation]) -> tuple[ir.Operation, int] | None:
     """The next op that touches a buffer, with the out's number, when it is a known reduction into
     the same view that does not read the buffer otherwise."""
     buffer = root(view)
@@ -64,7 +63,7 @@ def _reduction_into(view: Any, ops: list[Any]) -> tuple[Any, int] | None:
     return (op, out) if _is_split(generic) else None
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: ir.Value, b: ir.Value) -> bool:
     """Whether two views cover the same elements."""
     return a == b or (region(a) is not None and region(a) == region(b))
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ragged_dialect._mlir import ir
 
 _EFFECTS = ("memref.alloc", "memref.store", "memref.copy")
 
 
-def fission(forall: Any, fits: Callable[[Any], bool]) -> list[Any] | None:
+def fission(forall: ir.Operation, fits: Callable[[ir.Operation], bool]) -> list[ir.Operation] | None:
     """Replace a forall by several in its place, each with some of its `linalg.generic` ops, in their order:
     every one as many as `fits` allows. None, and nothing changes, when there are none that all fit."""
     body = [op.operation for op in forall.regions[0].blocks[0].operations][:-1]
     generics = [k for k, op in enumerate(body) if op.name == "linalg.generic"]
     if any(op.name in _EFFECTS or (len(op.regions) > 0 and op.name != "linalg.generic") for op in body):
         return None
-    parts: list[Any] = []
+    parts: list[ir.Operation] = []
     while generics:
         part, taken = _longest(forall, generics, fits)
         if part is None:
@@ -30,7 +29,9 @@ def fission(forall: Any, fits: Callable[[Any], bool]) -> list[Any] | None:
     return parts
 
 
-def _longest(forall: Any, generics: list[int], fits: Callable[[Any], bool]) -> tuple[Any, int]:
+def _longest(
+    forall: ir.Operation, generics: list[int], fits: Callable[[ir.Operation], bool]
+) -> tuple[ir.Operation | None, int]:
     """A forall before this one with the first of some generics, as many as fit, and how many; None when
     even the first one does not."""
     for taken in range(len(generics), 0, -1):
@@ -41,7 +42,7 @@ def _longest(forall: Any, generics: list[int], fits: Callable[[Any], bool]) -> t
     return None, 0
 
 
-def _part(forall: Any, kept: set[int]) -> Any:
+def _part(forall: ir.Operation, kept: set[int]) -> ir.Operation:
     """A copy of a forall before it with some ops of its body, by their numbers, and what those use."""
     with ir.InsertionPoint(forall):
         part = forall.clone().operation

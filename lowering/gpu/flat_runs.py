@@ -6,14 +6,15 @@ before it only.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, scf
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import defining_op
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.buffers import defining_op, is_buffer, plain_dim, range_view, region, root
+from ragged_dialect.lowering.buffers import is_buffer, plain_dim, range_view, region, root
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.thread_shape import fast_loop
@@ -30,7 +31,7 @@ class Cut:
     loop: int | None
 
     @staticmethod
-    def of(op: Any) -> Cut:
+    def of(op: ir.Operation) -> Cut:
         """The first loop that can be cut."""
         generic = GenericOp(op)
         loops = [d for d, parallel in enumerate(generic.parallel) if parallel and generic.has_ranges(d)]
@@ -41,14 +42,14 @@ class Cut:
         found = plain_dim(self.generic.maps[k], self.loop or 0)
         return -1 if found is None or not is_buffer(self.generic.operands[k]) else found
 
-    def extent_key(self) -> Any:
+    def extent_key(self) -> Hashable:
         """Equal for loops of the same extent."""
         assert self.loop is not None
         k, dim = self.generic.place(self.loop)
         return extent_key(self.generic.operands[k], dim)
 
 
-def extent_key(x: Any, dim: int) -> Any:
+def extent_key(x: ir.Value, dim: int) -> Hashable:
     """A number, a value, or a buffer and dim: equal keys are equal extents."""
     if x.type.shape[dim] != DYNAMIC:
         return x.type.shape[dim]
@@ -62,7 +63,7 @@ def extent_key(x: Any, dim: int) -> Any:
     return ("dim", x, dim)
 
 
-def _value_key(value: Any) -> Any:
+def _value_key(value: ir.Value) -> Hashable:
     op = defining_op(value)
     if op is not None and op.name == "memref.dim":
         number = defining_op(op.operands[1])
@@ -92,12 +93,12 @@ def _independent(a: Cut, b: Cut) -> bool:
     return not (_gathered(b) & written_by_a or _gathered(a) & {root(y) for y in b.generic.outs})
 
 
-def _gathered(cut: Cut) -> set[Any]:
+def _gathered(cut: Cut) -> set[ir.Value]:
     """Buffers that a payload loads from at places of its own."""
     return {root(load.operands[0]) for load in cut.generic.loads}
 
 
-def tile(run: list[Cut], elements: int) -> Any:
+def tile(run: list[Cut], elements: int) -> ir.Operation:
     """A forall over tiles of about `elements` elements in which the ops of a run follow one another;
     of one tile when the run cannot be cut. It stands where the last op stood."""
     last = run[-1].generic.op
@@ -118,7 +119,7 @@ def tile(run: list[Cut], elements: int) -> Any:
     return forall
 
 
-def place(run: list[Cut], low: Mixed, rows: int, extent: Mixed, given: dict[int, Any] | None = None) -> None:
+def place(run: list[Cut], low: Mixed, rows: int, extent: Mixed, given: dict[int, ir.Value] | None = None) -> None:
     """Copies of the ops on the tile of `rows` iterations from `low`, at the insertion point; operands
     that are `given` by number stand for parts of the ops' own. Tiles that are whole have static
     extents, which the widest accesses and batches of rows need."""
@@ -135,8 +136,8 @@ def place(run: list[Cut], low: Mixed, rows: int, extent: Mixed, given: dict[int,
         _place(run, low, build.minimum(rows, build.sub(extent, low)), given)
 
 
-def _place(run: list[Cut], low: Mixed, size: Mixed, given: dict[int, Any] | None) -> None:
-    views: dict[Any, Any] = {}
+def _place(run: list[Cut], low: Mixed, size: Mixed, given: dict[int, ir.Value] | None) -> None:
+    views: dict[tuple[ir.Value, int], ir.Value] = {}
     given = given or {}
     for cut in run:
         operands = [
@@ -149,7 +150,7 @@ def _place(run: list[Cut], low: Mixed, size: Mixed, given: dict[int, Any] | None
         _shift_index(copy, cut.loop, low)
 
 
-def _part(views: dict[Any, Any], x: Any, dim: int, low: Mixed, size: Mixed) -> Any:
+def _part(views: dict[tuple[ir.Value, int], ir.Value], x: ir.Value, dim: int, low: Mixed, size: Mixed) -> ir.Value:
     if dim < 0:
         return x
     if (x, dim) not in views:
@@ -157,7 +158,7 @@ def _part(views: dict[Any, Any], x: Any, dim: int, low: Mixed, size: Mixed) -> A
     return views[x, dim]
 
 
-def _end(forall: Any) -> Any:
+def _end(forall: ir.Operation) -> ir.Operation:
     return list(forall.regions[0].blocks[0].operations)[-1].operation
 
 
@@ -170,7 +171,7 @@ def _rows(cut: Cut, elements: int) -> int:
     return max(1, elements // inner)
 
 
-def _shift_index(op: Any, loop: int | None, low: Mixed) -> None:
+def _shift_index(op: ir.Operation, loop: int | None, low: Mixed) -> None:
     """`linalg.index` of the cut loop counts from the tile's start."""
     for index in find_ops(op, "linalg.index"):
         if index.attributes["dim"].value != loop:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ragged_dialect._mlir import arith
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow
-from ragged_dialect.ir.clone import clone
+from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.gpu.barriers import Access
 from ragged_dialect.lowering.gpu.combine import Exchange
@@ -16,7 +14,7 @@ _AT_ONCE = 8
 """Iterations of a thread whose loads are in flight together: one block has the loop to itself."""
 
 
-def emit_fold(loop: Any, thread: Any, exchange: Exchange) -> Any:
+def emit_fold(loop: ir.Operation, thread: ir.Value, exchange: Exchange) -> ir.Value:
     """Emit a loop marked `flow.FOLD` before itself; its result, in every thread."""
     apply, neutral = folds(loop.attributes[flow.FOLD].value)
     low, high, _, init = loop.operands
@@ -38,17 +36,17 @@ def emit_fold(loop: Any, thread: Any, exchange: Exchange) -> Any:
     return apply(whole, init)
 
 
-def _several(loop: Any, i: Any, step: int, carried: list[Any]) -> list[Any]:
+def _several(loop: ir.Operation, i: ir.Value, step: int, carried: list[ir.Value]) -> list[ir.Value]:
     """Some iterations that a thread does one after the other."""
     for k in range(_AT_ONCE):
         carried = _iteration(loop, build.add(i, k * step), carried)
     return carried
 
 
-def _iteration(loop: Any, i: Any, carried: list[Any]) -> list[Any]:
+def _iteration(loop: ir.Operation, i: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
     """A copy of the loop's body; the carried values after it."""
     block = loop.regions[0].blocks[0]
-    known = dict(zip(block.arguments, [i, *carried], strict=True))
+    known: ValueMap = dict(zip(block.arguments, [i, *carried], strict=True))
     *body, last = [op.operation for op in block.operations]
     for op in body:
         clone(op, known)

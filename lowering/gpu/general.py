@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
@@ -27,13 +25,13 @@ elements of 64 bits. With the registers that are left for REGISTERS_FOR threads 
 of 1,300 kernels of the schedule programs)."""
 
 
-def serial(forall: Any, module: Any, name: str, guards: Guards, threads: int, unroll: int) -> None:
+def serial(forall: ir.Operation, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """`schedule` with blocks of one thread."""
     del threads
     schedule(forall, module, name, guards, 1, unroll)
 
 
-def schedule(forall: Any, module: Any, name: str, guards: Guards, threads: int, unroll: int) -> None:
+def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """Replace a forall on the host by a launch of a kernel in the gpu.module `module`."""
     kernel = Kernel(name, threads, module, guards)
     keep_local(forall)
@@ -63,16 +61,16 @@ def schedule(forall: Any, module: Any, name: str, guards: Guards, threads: int, 
     forall.erase()
 
 
-def hardware_id(name: str) -> Any:
+def hardware_id(name: str) -> ir.Value:
     """The thread's or block's number, by the op's name."""
     return ir.Operation.create(
         name, results=[build.index_type()], attributes={"dimension": ir.Attribute.parse("#gpu<dim x>")}
     ).results[0]
 
 
-def _indices(kernel: Kernel, counts: list[Mixed], block: Any) -> list[Any]:
+def _indices(kernel: Kernel, counts: list[Mixed], block: ir.Value) -> list[ir.Value]:
     """The forall's indices from the block number, the last one fastest."""
-    indices: list[Any] = []
+    indices: list[ir.Value] = []
     rest = block
     for count in reversed(counts[1:]):
         inside = build.value(count if isinstance(count, int) else kernel.scalar(count))
@@ -81,9 +79,11 @@ def _indices(kernel: Kernel, counts: list[Mixed], block: Any) -> list[Any]:
     return [rest, *indices]
 
 
-def _move(body: Any, kernel: Kernel, indices: list[Any], inside: dict[Any, Any]) -> list[Any]:
+def _move(
+    body: ir.Block, kernel: Kernel, indices: list[ir.Value], inside: dict[ir.Value, ir.Value]
+) -> list[ir.Operation]:
     """Move a body into the kernel; its allocations."""
-    allocs: list[Any] = []
+    allocs: list[ir.Operation] = []
     for old, new in zip(body.arguments, indices, strict=True):
         old.replace_all_uses_with(new)
     end = kernel.end
@@ -94,7 +94,7 @@ def _move(body: Any, kernel: Kernel, indices: list[Any], inside: dict[Any, Any])
     return allocs
 
 
-def _resident(forall: Any) -> int:
+def _resident(forall: ir.Operation) -> int:
     """Threads that shall fit on a multiprocessor."""
     reductions = [generic for generic in generics_in(forall) if generic.reductions]
     buffers = [x for generic in reductions for x in generic.op.operands if is_buffer(x)]

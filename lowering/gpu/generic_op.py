@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.generic import indexing_maps, iterator_kinds
@@ -17,10 +16,10 @@ from ragged_dialect.lowering.buffers import extent, is_buffer, plain_dim
 class GenericOp:
     """Operands, maps, loops and payload of a `linalg.generic` on buffers."""
 
-    op: Any
+    op: ir.Operation
 
     @cached_property
-    def operands(self) -> list[Any]:
+    def operands(self) -> list[ir.Value]:
         """Inputs, then outs."""
         return list(self.op.operands)
 
@@ -30,17 +29,17 @@ class GenericOp:
         return next(iter(self.op.attributes["operandSegmentSizes"]))
 
     @property
-    def inputs(self) -> list[Any]:
+    def inputs(self) -> list[ir.Value]:
         """Input operands: buffers and scalars."""
         return self.operands[: self.n_inputs]
 
     @property
-    def outs(self) -> list[Any]:
+    def outs(self) -> list[ir.Value]:
         """Output buffers."""
         return self.operands[self.n_inputs :]
 
     @cached_property
-    def maps(self) -> list[Any]:
+    def maps(self) -> list[ir.AffineMap]:
         """The affine map of every operand."""
         return indexing_maps(self.op)
 
@@ -60,22 +59,22 @@ class GenericOp:
         return [d for d, parallel in enumerate(self.parallel) if not parallel]
 
     @property
-    def block(self) -> Any:
+    def block(self) -> ir.Block:
         """The payload."""
         return self.op.regions[0].blocks[0]
 
     @cached_property
-    def payload(self) -> list[Any]:
+    def payload(self) -> list[ir.Operation]:
         """Ops of the payload without its terminator."""
         return [op.operation for op in self.block.operations][:-1]
 
     @cached_property
-    def yielded(self) -> list[Any]:
+    def yielded(self) -> list[ir.Value]:
         """What the payload yields, one value per out."""
         return list(list(self.block.operations)[-1].operation.operands)
 
     @cached_property
-    def loads(self) -> list[Any]:
+    def loads(self) -> list[ir.Operation]:
         """The loads of the payload, which are at places of its own."""
         return find_ops(self.op, "memref.load")
 
@@ -114,13 +113,13 @@ class GenericOp:
         k, dim = self.place(loop)
         return extent(self.operands[k], dim)
 
-    def scalar_type(self, k: int) -> Any:
+    def scalar_type(self, k: int) -> ir.Type:
         """Element type of operand k."""
         x = self.operands[k]
         return x.type.element_type if is_buffer(x) else x.type
 
 
-def dims_of(expr: Any) -> set[int]:
+def dims_of(expr: ir.AffineExpr) -> set[int]:
     """The loops in an affine expression."""
     if isinstance(expr, ir.AffineDimExpr):
         return {expr.position}
@@ -129,6 +128,6 @@ def dims_of(expr: Any) -> set[int]:
     return set()
 
 
-def generics_in(op: Any) -> list[GenericOp]:
+def generics_in(op: ir.Operation) -> list[GenericOp]:
     """The `linalg.generic` ops inside an op, in order."""
     return [GenericOp(inner) for inner in find_ops(op, "linalg.generic")]

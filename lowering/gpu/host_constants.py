@@ -19,7 +19,7 @@ _RESOURCE = re.compile(r': "0x[0-9A-Fa-f]{8}([0-9A-Fa-f]*)"')
 _NUMBER = re.compile(r"0x[0-9A-Fa-f]+|[-+]?\d+\.\d+(?:[eE][-+]?\d+)?")
 
 
-def constant(op: Any) -> Array:
+def constant(op: ir.Operation) -> Array:
     """The data of a `memref.global`. CompileError for one without data or of other elements than numbers."""
     type_ = ir.TypeAttr(op.attributes["type"]).value
     element = numpy_dtype(str(type_.element_type))
@@ -35,7 +35,7 @@ def constant(op: Any) -> Array:
     return np.frombuffer(data, element).reshape(shape).copy()
 
 
-def _resource(op: Any) -> bytes | None:
+def _resource(op: ir.Operation) -> bytes | None:
     """The data of the resource that a `memref.global` has as its value, which the bindings show in the
     text of a module only, as an alignment of 4 bytes and what follows; None where there is none."""
     module = ir.Module.create(op.location)

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ragged_dialect._mlir import ir
 from ragged_dialect.errors import CompileError
 from ragged_dialect.lowering.gpu.host_writer import Emitter, Finish, HostWriter
 
 _PRINT = "ragged_print_"
 
 
-def _block(op: Any, region: int) -> Any:
+def _block(op: ir.Operation, region: int) -> ir.Block:
     return op.regions[region].blocks[0]
 
 
 def _assign_to(targets: list[str]) -> Finish:
     """A terminator that gives its operands to variables."""
 
-    def finish(w: HostWriter, terminator: Any) -> None:
+    def finish(w: HostWriter, terminator: ir.Operation) -> None:
         w.assign_all(targets, w.names(terminator.operands))
 
     return finish
 
 
-def _if(w: HostWriter, op: Any) -> None:
+def _if(w: HostWriter, op: ir.Operation) -> None:
     condition = w.name(op.operands[0])
     results = [w.define(result) for result in op.results]
     w.line(f"if {condition}:")
@@ -35,14 +34,14 @@ def _if(w: HostWriter, op: Any) -> None:
             w.block(_block(op, 1), _assign_to(results))
 
 
-def _carry(w: HostWriter, op: Any, inputs: list[Any]) -> list[str]:
+def _carry(w: HostWriter, op: ir.Operation, inputs: list[ir.Value]) -> list[str]:
     """Variables of a loop: they start as the inputs, and are the results after it."""
     variables = [w.define(result) for result in op.results]
     w.assign_all(variables, w.names(inputs))
     return variables
 
 
-def _for(w: HostWriter, op: Any) -> None:
+def _for(w: HostWriter, op: ir.Operation) -> None:
     if "unsignedCmp" in op.attributes:
         raise CompileError("expected loops over signed ranges in the host program, got an unsigned 'scf.for'")
     low, high, step, *inputs = op.operands
@@ -56,7 +55,7 @@ def _for(w: HostWriter, op: Any) -> None:
         w.block(body, _assign_to(variables))
 
 
-def _while(w: HostWriter, op: Any) -> None:
+def _while(w: HostWriter, op: ir.Operation) -> None:
     """The results are what the condition passes on, so they are assigned before it is tested."""
     before, after = _block(op, 0), _block(op, 1)
     carried = [w.define(argument) for argument in before.arguments]
@@ -65,7 +64,7 @@ def _while(w: HostWriter, op: Any) -> None:
     for argument, name in zip(after.arguments, results, strict=True):
         w.alias(argument, name)
 
-    def test(w: HostWriter, terminator: Any) -> None:
+    def test(w: HostWriter, terminator: ir.Operation) -> None:
         condition, *passed = terminator.operands
         w.assign_all(results, w.names(passed))
         w.line(f"if not {w.name(condition)}:")
@@ -78,7 +77,7 @@ def _while(w: HostWriter, op: Any) -> None:
         w.block(after, _assign_to(carried))
 
 
-def _call(w: HostWriter, op: Any) -> None:
+def _call(w: HostWriter, op: ir.Operation) -> None:
     callee = op.attributes["callee"].value
     arguments = ", ".join(w.names(op.operands))
     if callee.startswith(_PRINT):

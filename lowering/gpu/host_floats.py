@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -57,7 +56,7 @@ _PREDICATES = (
 """By number: false, ordered and unordered comparisons, true; Python's comparisons are the ordered ones."""
 
 
-def constant(w: HostWriter, op: Any) -> None:
+def constant(w: HostWriter, op: ir.Operation) -> None:
     """A literal instead of a name; a float is made once, before the program runs."""
     name = kind(op.results[0].type)
     attribute = op.attributes["value"]
@@ -76,31 +75,31 @@ def _digits(number: float, name: str) -> str:
     return str(np.float32(number)) if name == "f32" else repr(number)
 
 
-def _exact(w: HostWriter, op: Any) -> None:
+def _exact(w: HostWriter, op: ir.Operation) -> None:
     w.uses_floats = True
     w.assign(op.results[0], _ARITH[op.name].format(*w.names(op.operands)))
 
 
-def _rounded(w: HostWriter, op: Any) -> None:
+def _rounded(w: HostWriter, op: ir.Operation) -> None:
     w.uses_floats = True
     w.assign(op.results[0], f"{dtype(op.results[0].type)}({_MATH[op.name].format(*w.names(op.operands))})")
 
 
-def _test(w: HostWriter, op: Any) -> None:
+def _test(w: HostWriter, op: ir.Operation) -> None:
     w.assign(op.results[0], f"bool({_TESTS[op.name].format(*w.names(op.operands))})")
 
 
-def _compare(w: HostWriter, op: Any) -> None:
+def _compare(w: HostWriter, op: ir.Operation) -> None:
     predicate = ir.IntegerAttr(op.attributes["predicate"]).value
     w.assign(op.results[0], f"bool({_PREDICATES[predicate].format(*w.names(op.operands))})")
 
 
-def _convert(w: HostWriter, op: Any) -> None:
+def _convert(w: HostWriter, op: ir.Operation) -> None:
     w.uses_floats = True
     w.assign(op.results[0], f"{dtype(op.results[0].type)}({w.name(op.operands[0])})")
 
 
-def _from_integer(w: HostWriter, op: Any) -> None:
+def _from_integer(w: HostWriter, op: ir.Operation) -> None:
     """Through NumPy's integers: Python's become doubles first, and would be rounded twice."""
     w.uses_floats = True
     value = op.operands[0]
@@ -108,11 +107,11 @@ def _from_integer(w: HostWriter, op: Any) -> None:
     w.assign(op.results[0], f"{dtype(op.results[0].type)}({text})")
 
 
-def _to_integer(w: HostWriter, op: Any) -> None:
+def _to_integer(w: HostWriter, op: ir.Operation) -> None:
     w.assign(op.results[0], f"i{width(kind(op.results[0].type))}(to_int({w.name(op.operands[0])}))")
 
 
-def _bitcast(w: HostWriter, op: Any) -> None:
+def _bitcast(w: HostWriter, op: ir.Operation) -> None:
     source, target = op.operands[0], op.results[0]
     given, wanted = kind(source.type), kind(target.type)
     text = w.name(source)
@@ -126,7 +125,7 @@ def _bitcast(w: HostWriter, op: Any) -> None:
         w.assign(target, f"{text}.view({dtype(target.type)})")
 
 
-def _select(w: HostWriter, op: Any) -> None:
+def _select(w: HostWriter, op: ir.Operation) -> None:
     condition, yes, no = w.names(op.operands)
     w.assign(op.results[0], f"{yes} if {condition} else {no}")
 

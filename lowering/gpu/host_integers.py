@@ -6,8 +6,6 @@ range is brought back by `i64(…)`, and what may be negative is read unsigned b
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu.host_writer import Emitter, HostWriter, kind
 
@@ -74,12 +72,12 @@ def _wrap(name: str) -> str:
     return f"i{width(name)}"
 
 
-def signed(w: HostWriter, value: Any) -> str:
+def signed(w: HostWriter, value: ir.Value) -> str:
     """The signed number of a value: -1 for a true i1."""
     return f"-{w.name(value)}" if kind(value.type) == "i1" else w.name(value)
 
 
-def unsigned(w: HostWriter, value: Any) -> str:
+def unsigned(w: HostWriter, value: ir.Value) -> str:
     """The unsigned number of a value."""
     name = w.name(value)
     return name if kind(value.type) == "i1" or not_negative(value) else f"u{width(kind(value.type))}({name})"
@@ -90,7 +88,7 @@ def literal(value: int) -> str:
     return str(value) if value >= 0 else f"({value})"
 
 
-def not_negative(value: Any, depth: int = 0) -> bool:
+def not_negative(value: ir.Value, depth: int = 0) -> bool:
     """Whether an integer value is plainly at least 0."""
     if isinstance(value.owner, ir.Block) or depth > _DEEPEST:
         return False
@@ -106,11 +104,11 @@ def not_negative(value: Any, depth: int = 0) -> bool:
     return False
 
 
-def _may_wrap(op: Any) -> bool:
+def _may_wrap(op: ir.Operation) -> bool:
     return "nsw" not in str(op.attributes["overflowFlags"]) if "overflowFlags" in op.attributes else True
 
 
-def _binary(w: HostWriter, op: Any) -> None:
+def _binary(w: HostWriter, op: ir.Operation) -> None:
     name = kind(op.results[0].type)
     is_unsigned = op.name in _UNSIGNED
     read = unsigned if is_unsigned else signed
@@ -120,7 +118,7 @@ def _binary(w: HostWriter, op: Any) -> None:
     w.assign(op.results[0], text if name != "i1" and _in_range(op) else f"{_wrap(name)}({text})")
 
 
-def _in_range(op: Any) -> bool:
+def _in_range(op: ir.Operation) -> bool:
     if op.name in ("arith.addi", "arith.subi", "arith.muli"):
         return not _may_wrap(op)
     if op.name in _UNSIGNED or op.name in ("arith.divsi", "arith.ceildivsi", "arith.floordivsi"):
@@ -128,14 +126,14 @@ def _in_range(op: Any) -> bool:
     return op.name in _STAYS
 
 
-def _compare(w: HostWriter, op: Any) -> None:
+def _compare(w: HostWriter, op: ir.Operation) -> None:
     predicate = ir.IntegerAttr(op.attributes["predicate"]).value
     read = unsigned if predicate >= _FIRST_UNSIGNED else signed
     a, b = (read(w, operand) for operand in op.operands)
     w.assign(op.results[0], f"{a} {_PREDICATES[predicate]} {b}")
 
 
-def _cast(w: HostWriter, op: Any) -> None:
+def _cast(w: HostWriter, op: ir.Operation) -> None:
     source, target = kind(op.operands[0].type), kind(op.results[0].type)
     is_unsigned = _CASTS[op.name] and width(source) < width(target)
     text = unsigned(w, op.operands[0]) if is_unsigned else signed(w, op.operands[0])
@@ -149,7 +147,7 @@ def _cast(w: HostWriter, op: Any) -> None:
         w.assign(op.results[0], text)
 
 
-def _extended(w: HostWriter, op: Any) -> None:
+def _extended(w: HostWriter, op: ir.Operation) -> None:
     low, high, is_unsigned = _EXTENDED[op.name]
     read = unsigned if is_unsigned else signed
     operands = [read(w, operand) for operand in op.operands]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.errors import CompileError
 from ragged_dialect.lowering.gpu.host_integers import literal, not_negative
@@ -17,24 +15,24 @@ def _tuple(items: list[str]) -> str:
     return f"({', '.join(items)}{',' * (len(items) == 1)})"
 
 
-def _alloc(w: HostWriter, op: Any) -> None:
+def _alloc(w: HostWriter, op: ir.Operation) -> None:
     type_ = op.results[0].type
     sizes = iter(op.operands)
     shape = [_size(w, next(sizes)) if extent == DYNAMIC else str(extent) for extent in type_.shape]
     w.allocate(op.results[0], f"{w.runtime('empty')}({_tuple(shape)}, {dtype(type_.element_type)})")
 
 
-def _size(w: HostWriter, value: Any) -> str:
+def _size(w: HostWriter, value: ir.Value) -> str:
     """A size that is not negative: after a check has failed it may be anything, and what runs then
     does nothing."""
     return w.name(value) if not_negative(value) else f"max({w.name(value)}, 0)"
 
 
-def _dealloc(w: HostWriter, op: Any) -> None:
+def _dealloc(w: HostWriter, op: ir.Operation) -> None:
     """Nothing: every buffer is given up after its last use."""
 
 
-def _dim(w: HostWriter, op: Any) -> None:
+def _dim(w: HostWriter, op: ir.Operation) -> None:
     buffer, axis = op.operands
     name = w.name(axis)
     if name.isdigit() and buffer.type.shape[int(name)] != DYNAMIC:
@@ -43,7 +41,7 @@ def _dim(w: HostWriter, op: Any) -> None:
         w.assign(op.results[0], f"{w.name(buffer)}.shape[{name}]")
 
 
-def _load(w: HostWriter, op: Any) -> None:
+def _load(w: HostWriter, op: ir.Operation) -> None:
     buffer, *indices = op.operands
     _check_whole(op, buffer)
     w.reads_back[op.name] = None
@@ -52,45 +50,45 @@ def _load(w: HostWriter, op: Any) -> None:
     w.assign(op.results[0], text if name in FLOATS else f"{'bool' if name == 'i1' else 'int'}({text})")
 
 
-def _store(w: HostWriter, op: Any) -> None:
+def _store(w: HostWriter, op: ir.Operation) -> None:
     value, buffer, *indices = op.operands
     _check_whole(op, buffer)
     w.line(f"{w.runtime('store')}({w.name(buffer)}, {_tuple(w.names(indices))}, {w.name(value)})")
 
 
-def _check_whole(op: Any, buffer: Any) -> None:
+def _check_whole(op: ir.Operation, buffer: ir.Value) -> None:
     """The name of a pointer is that of its whole buffer, which has other indices."""
     owner = buffer.owner
     if not isinstance(owner, ir.Block) and owner.name == "memref.reinterpret_cast":
         raise CompileError(f"expected '{op.name}' of a whole buffer in the host program, got one of a view")
 
 
-def _copy(w: HostWriter, op: Any) -> None:
+def _copy(w: HostWriter, op: ir.Operation) -> None:
     source, target = w.names(op.operands)
     w.line(f"{w.runtime('copy')}({target}, {source})")
 
 
-def _clone(w: HostWriter, op: Any) -> None:
+def _clone(w: HostWriter, op: ir.Operation) -> None:
     w.allocate(op.results[0], f"{w.runtime('clone')}({w.name(op.operands[0])})")
 
 
-def _cast(w: HostWriter, op: Any) -> None:
+def _cast(w: HostWriter, op: ir.Operation) -> None:
     w.alias(op.results[0], w.name(op.operands[0]))
 
 
-def _expand(w: HostWriter, op: Any) -> None:
+def _expand(w: HostWriter, op: ir.Operation) -> None:
     """A view with axes split."""
     known = iter(list(op.operands)[1:])
     shape = [w.name(next(known)) if s == DYNAMIC else str(s) for s in op.results[0].type.shape]
     w.assign(op.results[0], f"{w.name(op.operands[0])}.reshape({_tuple(shape)})")
 
 
-def _collapse(w: HostWriter, op: Any) -> None:
+def _collapse(w: HostWriter, op: ir.Operation) -> None:
     """A view with axes joined."""
     w.assign(op.results[0], f"{w.name(op.operands[0])}.reshape({_tuple(_joined(w, op))})")
 
 
-def _joined(w: HostWriter, op: Any) -> list[str]:
+def _joined(w: HostWriter, op: ir.Operation) -> list[str]:
     """The extents of a buffer whose axes are joined."""
     source = w.name(op.operands[0])
     names: list[str] = []
@@ -100,7 +98,7 @@ def _joined(w: HostWriter, op: Any) -> list[str]:
     return names
 
 
-def _subview(w: HostWriter, op: Any) -> None:
+def _subview(w: HostWriter, op: ir.Operation) -> None:
     """A range of a buffer; axes that the result lacks have one entry."""
     groups = list(op.attributes["operandSegmentSizes"])
     values = iter(op.operands[1:])
@@ -118,19 +116,19 @@ def _subview(w: HostWriter, op: Any) -> None:
     w.assign(op.results[0], text)
 
 
-def _pointer(w: HostWriter, op: Any) -> None:
+def _pointer(w: HostWriter, op: ir.Operation) -> None:
     offsets = list(ir.DenseI64ArrayAttr(op.attributes["static_offsets"]))
     if op.results[0].type.shape or offsets != [0] or len(op.operands) > 1:
         raise CompileError(f"expected views in kernels only, got 'memref.reinterpret_cast' to {op.results[0].type}")
     _cast(w, op)
 
 
-def _global(w: HostWriter, op: Any) -> None:
+def _global(w: HostWriter, op: ir.Operation) -> None:
     name = op.attributes["name"].value
     w.alias(op.results[0], w.bind(f"rt.constant({name!r})", "constant"))
 
 
-def _launch(w: HostWriter, op: Any) -> None:
+def _launch(w: HostWriter, op: ir.Operation) -> None:
     segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
     if segments[0] or any(segments[7:11]) or segments[12]:
         raise CompileError("expected launches without tokens, clusters and dynamic shared memory, got one with")
@@ -152,7 +150,7 @@ def _launch(w: HostWriter, op: Any) -> None:
         w.line(call)
 
 
-def _argument(w: HostWriter, value: Any) -> str:
+def _argument(w: HostWriter, value: ir.Value) -> str:
     """Floats are NumPy's already, and plain ints have 64 bits."""
     name = w.name(value)
     if is_buffer(value.type) or kind(value.type) in ("index", "i64", *FLOATS):

@@ -22,7 +22,6 @@ Straight-line code: shapes, allocations and launches in the order of the program
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import CompileError
@@ -41,7 +40,7 @@ _EMITTERS = {
 }
 
 
-def host_source(module: Any, narrow: Collection[str] = ()) -> HostProgram:
+def host_source(module: ir.Module, narrow: Collection[str] = ()) -> HostProgram:
     """The host program of a module with functions, of which one is public, and kernels; those named in
     `narrow` exist for 32-bit indices too.
 
@@ -60,15 +59,15 @@ def host_source(module: Any, narrow: Collection[str] = ()) -> HostProgram:
     return HostProgram(_text(writer), constants, checks, labels_of(module), tuple(writer.reads_back))
 
 
-def _children(module: Any, name: str) -> list[Any]:
+def _children(module: ir.Module, name: str) -> list[ir.Operation]:
     return [op.operation for op in module.operation.regions[0].blocks[0].operations if op.operation.name == name]
 
 
-def _has_body(function: Any) -> bool:
+def _has_body(function: ir.Operation) -> bool:
     return len(function.regions[0].blocks) > 0
 
 
-def _entry(w: HostWriter, function: Any, checked: bool) -> None:
+def _entry(w: HostWriter, function: ir.Operation, checked: bool) -> None:
     block = _only_block(function)
     arguments = list(block.arguments)
     names = [w.define(argument, "a") for argument in arguments[: len(arguments) - checked]]
@@ -83,12 +82,12 @@ def _entry(w: HostWriter, function: Any, checked: bool) -> None:
         w.block(block, _return_plain)
 
 
-def _return_plain(w: HostWriter, terminator: Any) -> None:
+def _return_plain(w: HostWriter, terminator: ir.Operation) -> None:
     values = [_leaving(w, v) for v in terminator.operands]
     w.line(f"return ({', '.join(values)}{',' * (len(values) == 1)})")
 
 
-def _leaving(w: HostWriter, value: Any) -> str:
+def _leaving(w: HostWriter, value: ir.Value) -> str:
     """Floats leave the program as Python's, views of arguments as copies; whole arguments are seen to
     by the caller, who knows them by identity."""
     if not is_buffer(value.type):
@@ -99,7 +98,7 @@ def _leaving(w: HostWriter, value: Any) -> str:
     return w.name(value)
 
 
-def _function(w: HostWriter, function: Any, name: str) -> None:
+def _function(w: HostWriter, function: ir.Operation, name: str) -> None:
     block = _only_block(function)
     _header(w, name, [w.define(argument) for argument in block.arguments])
     with w.nested():
@@ -107,7 +106,7 @@ def _function(w: HostWriter, function: Any, name: str) -> None:
     w.line("")
 
 
-def _return(w: HostWriter, terminator: Any) -> None:
+def _return(w: HostWriter, terminator: ir.Operation) -> None:
     values = w.names(terminator.operands)
     w.line(f"return ({', '.join(values)}{',' * (len(values) == 1)})")
 
@@ -116,7 +115,7 @@ def _header(w: HostWriter, name: str, arguments: list[str]) -> None:
     w.line(f"def {name}({', '.join(arguments)}):")
 
 
-def _only_block(function: Any) -> Any:
+def _only_block(function: ir.Operation) -> ir.Block:
     blocks = list(function.regions[0].blocks)
     if len(blocks) != 1:
         raise CompileError(f"expected functions of one block in a host program, got {len(blocks)} blocks")

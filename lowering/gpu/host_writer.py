@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import CompileError
 
-Emitter = Callable[["HostWriter", Any], None]
-Finish = Callable[["HostWriter", Any], None]
+Emitter = Callable[["HostWriter", ir.Operation], None]
+Finish = Callable[["HostWriter", ir.Operation], None]
 
 INTEGERS = ("i1", "i8", "i16", "i32", "i64", "index")
 FLOATS = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
 _DTYPES = {"i1": "bool_", "index": "int64", **{f"i{n}": f"int{n}" for n in (8, 16, 32, 64)}, **FLOATS}
 
 
-def kind(type_: Any) -> str:
+def kind(type_: ir.Type) -> str:
     """`index`, `i32`, `f32`, …: a number type by name. CompileError for another type."""
     text = str(type_)
     if text not in _DTYPES:
@@ -25,12 +24,12 @@ def kind(type_: Any) -> str:
     return text
 
 
-def dtype(type_: Any) -> str:
+def dtype(type_: ir.Type) -> str:
     """Name of the NumPy type of a number type in host programs."""
     return _DTYPES[kind(type_)]
 
 
-def is_buffer(type_: Any) -> bool:
+def is_buffer(type_: ir.Type) -> bool:
     """Whether a value of the type is a buffer on the device."""
     return isinstance(type_, ir.MemRefType)
 
@@ -53,7 +52,7 @@ class HostWriter:
         self._emitters = emitters
         self._lines: list[str] = []
         self._depth = 1
-        self._names: dict[Any, str] = {}
+        self._names: dict[ir.Value, str] = {}
         self._counts: dict[str, int] = {}
         self._read: set[str] = set()
         self._allocated: set[str] = set()
@@ -76,17 +75,17 @@ class HostWriter:
             self.line("pass")
         self._depth -= 1
 
-    def name(self, value: Any) -> str:
+    def name(self, value: ir.Value) -> str:
         """The name, or the literal, of a value that was defined."""
         text = self._names[value]
         self._read.add(text)
         return text
 
-    def names(self, values: Sequence[Any]) -> list[str]:
+    def names(self, values: Sequence[ir.Value]) -> list[str]:
         """`name` of each."""
         return [self.name(value) for value in values]
 
-    def define(self, value: Any, prefix: str | None = None) -> str:
+    def define(self, value: ir.Value, prefix: str | None = None) -> str:
         """A new name for a value."""
         self._names[value] = self._numbered(prefix or ("b" if is_buffer(value.type) else "v"))
         return self._names[value]
@@ -96,15 +95,15 @@ class HostWriter:
         self._counts[prefix] = number + 1
         return f"{prefix}{number}"
 
-    def alias(self, value: Any, text: str) -> None:
+    def alias(self, value: ir.Value, text: str) -> None:
         """Let a value go by the name of another, or by a literal."""
         self._names[value] = text
 
-    def assign(self, value: Any, expression: str) -> None:
+    def assign(self, value: ir.Value, expression: str) -> None:
         """Define a value by an expression."""
         self.line(f"{self.define(value)} = {expression}")
 
-    def allocate(self, value: Any, expression: str) -> None:
+    def allocate(self, value: ir.Value, expression: str) -> None:
         """Define a buffer, which is given up after its last use."""
         self.assign(value, expression)
         self._allocated.add(self._names[value])
@@ -126,7 +125,7 @@ class HostWriter:
         self.bound[f"rt.{name}"] = name
         return name
 
-    def block(self, block: Any, finish: Finish) -> None:
+    def block(self, block: ir.Block, finish: Finish) -> None:
         """Write a block; `finish` writes its terminator."""
         outside, ends = self._read, list[tuple[int, set[str]]]()
         allocated, self._allocated = self._allocated, set[str]()
@@ -142,7 +141,7 @@ class HostWriter:
         self._allocated = allocated
         self._read = outside.union(*(names for _, names in ends))
 
-    def _emit(self, op: Any) -> None:
+    def _emit(self, op: ir.Operation) -> None:
         emitter = self._emitters.get(op.name)
         if emitter is None:
             raise CompileError(f"expected ops that the host can run, got '{op.name}'")

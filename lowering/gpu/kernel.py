@@ -8,14 +8,15 @@ ptxas use read-only and wide loads.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeAlias
 
 from ragged_dialect._mlir import DYNAMIC, gpu, ir, memref, scf
 from ragged_dialect.device_model import ACCESS_BYTES
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
-from ragged_dialect.lowering.buffers import VIEWS, defining_op, is_buffer, is_constant, may_overlap, only_read
+from ragged_dialect.ir.match import definer, defining_op
+from ragged_dialect.lowering.buffers import VIEWS, is_buffer, is_constant, may_overlap, only_read
 from ragged_dialect.lowering.gpu.shared_memory import SHARED_BYTES, shared_size
 from ragged_dialect.lowering.gpu.status import Guards
 from ragged_dialect.passes.base import PassFailure
@@ -34,13 +35,17 @@ NARROW = "_i32"
 """What the names of kernels with 32-bit indices end in, where they stand beside those with 64."""
 
 
+Inside: TypeAlias = "ir.Value | tuple[str, ir.Value] | tuple[str, ir.Value, int]"
+"""What has a value inside: a host value, the pointer of a buffer, an extent of one."""
+
+
 @dataclass
 class Parameter:
     """A kernel parameter: the host value it is given, its type inside."""
 
-    host: Any
-    type: Any
-    attributes: dict[str, Any]
+    host: ir.Value
+    type: ir.Type
+    attributes: dict[str, ir.Attribute]
 
 
 @dataclass
@@ -50,12 +55,13 @@ class Kernel:
 
     name: str
     threads: int
-    module: Any
+    module: ir.Operation
     guards: Guards = field(default_factory=Guards)
-    op: Any = None
     parameters: list[Parameter] = field(default_factory=list)
-    inside: dict[Any, Any] = field(default_factory=dict)
+    inside: dict[Inside, ir.Value] = field(default_factory=dict)
     shared_left: int = SHARED_BYTES
+    op: ir.Operation = field(init=False)
+    body: ir.Block = field(init=False)
 
     # Opening ----------------------------------------------------------------------------------------
 
@@ -86,7 +92,7 @@ class Kernel:
         blocks = max(1, min(16, threads // self.threads))
         self.op.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), blocks)
 
-    def _guard(self, buffer: Any) -> None:
+    def _guard(self, buffer: ir.Value) -> None:
         """What follows runs when the first entry of a buffer is 0."""
         with ir.InsertionPoint(self.end):
             first = memref.load(self.pointer(buffer), [])
@@ -96,20 +102,20 @@ class Kernel:
         self.body = guard.then_block
 
     @property
-    def end(self) -> Any:
+    def end(self) -> ir.Operation:
         """The terminator of the body."""
         return list(self.body.operations)[-1].operation
 
     # Parameters -------------------------------------------------------------------------------------
 
-    def _parameter(self, host: Any, type_: Any, attributes: dict[str, Any]) -> Any:
+    def _parameter(self, host: ir.Value, type_: ir.Type, attributes: dict[str, ir.Attribute]) -> ir.Value:
         argument = self.op.regions[0].blocks[0].add_argument(type_, ir.Location.current)
         self.parameters.append(Parameter(host, type_, attributes))
         return argument
 
-    def pointer(self, buffer: Any) -> Any:
+    def pointer(self, buffer: ir.Value) -> ir.Value:
         """The pointer of a host buffer, as a rank-0 memref."""
-        key = ("pointer", buffer)
+        key: Inside = ("pointer", buffer)
         if key not in self.inside:
             if not _is_identity(buffer.type):
                 raise PassFailure(self.module, f"expected whole buffers on the host, got {buffer.type}")
@@ -117,30 +123,30 @@ class Kernel:
             self.inside[key] = self._parameter(buffer, type_, {"llvm.align": _aligned()["llvm.align"]})
         return self.inside[key]
 
-    def scalar(self, host: Any) -> Any:
+    def scalar(self, host: ir.Value) -> ir.Value:
         """A host scalar inside: a constant again, else a parameter."""
         key = _scalar_key(host)
         if key not in self.inside:
             if is_constant(host):
                 with ir.InsertionPoint.at_block_begin(self.op.regions[0].blocks[0]):
-                    self.inside[key] = defining_op(host).clone().operation.results[0]
+                    self.inside[key] = definer(host).clone().operation.results[0]
             else:
                 self.inside[key] = self._parameter(host, host.type, {})
         return self.inside[key]
 
-    def extent(self, buffer: Any, dim: int, launch: Any) -> Mixed:
+    def extent(self, buffer: ir.Value, dim: int, launch: ir.Operation) -> Mixed:
         """An extent of a host buffer inside. `launch` is the op before which the host takes it."""
         size = buffer.type.shape[dim]
         if size != DYNAMIC:
             return size
-        key = ("dim", buffer, dim)
+        key: Inside = ("dim", buffer, dim)
         if key not in self.inside:
             with ir.InsertionPoint(launch):
                 host = memref.dim(buffer, build.value(dim))
             self.inside[key] = self._parameter(host, build.index_type(), {})
         return self.inside[key]
 
-    def value(self, host: Any, launch: Any) -> Any:
+    def value(self, host: ir.Value, launch: ir.Operation) -> ir.Value:
         """Any host value inside, at the current insertion point: buffers as views, views made again,
         scalars as parameters."""
         if host in self.inside:
@@ -156,7 +162,7 @@ class Kernel:
         self.inside[host] = made
         return made
 
-    def workgroup(self, type_: Any) -> Any:
+    def workgroup(self, type_: ir.MemRefType) -> ir.Value:
         """A buffer in shared memory, of which it takes some. Only once all parameters are known."""
         self.shared_left -= shared_size(type_)
         count = self.op.attributes["workgroup_attributions"].value + 1
@@ -169,7 +175,7 @@ class Kernel:
 
     # Closing ----------------------------------------------------------------------------------------
 
-    def close(self, grid: Mixed, launch: Any) -> None:
+    def close(self, grid: Mixed, launch: ir.Operation) -> None:
         """Give the function its type, and launch it before `launch`.
 
         Only what is read is `noalias`: LLVM holds that no barrier changes such memory, and a thread would
@@ -179,7 +185,7 @@ class Kernel:
         self.op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
         buffers = [p.host for p in self.parameters if is_buffer(p.host)]
         alone = not may_overlap(buffers)
-        attributes: list[Any] = []
+        attributes: list[ir.DictAttr] = []
         for p, argument in zip(self.parameters, self.op.regions[0].blocks[0].arguments, strict=False):
             read = alone and is_buffer(p.host) and only_read(argument)
             extra = {"llvm.noalias": ir.UnitAttr.get()} if read else {}
@@ -209,15 +215,15 @@ def _aligned() -> Any:
     return ir.DictAttr.get({"llvm.align": ir.IntegerAttr.get(build.i64(), ACCESS_BYTES)})
 
 
-def _scalar_key(host: Any) -> Any:
+def _scalar_key(host: ir.Value) -> Inside:
     """Equal for scalars that are the same extent of the same buffer."""
     op = defining_op(host)
     if op is not None and op.name == "memref.dim" and is_constant(op.operands[1]):
-        return ("dim", op.operands[0], defining_op(op.operands[1]).attributes["value"].value)
+        return ("dim", op.operands[0], definer(op.operands[1]).attributes["value"].value)
     return host
 
 
-def _pointer_of(buffer: Any) -> Any:
+def _pointer_of(buffer: ir.Value) -> ir.Value:
     if not buffer.type.shape:
         return buffer
     return ir.Operation.create(
@@ -228,11 +234,11 @@ def _pointer_of(buffer: Any) -> Any:
     ).result
 
 
-def _is_identity(type_: Any) -> bool:
+def _is_identity(type_: ir.MemRefType) -> bool:
     return not isinstance(type_.layout, ir.StridedLayoutAttr)
 
 
-def _cast_attributes(sizes: list[int], strides: list[int], n_sizes: int, n_strides: int) -> dict[str, Any]:
+def _cast_attributes(sizes: list[int], strides: list[int], n_sizes: int, n_strides: int) -> dict[str, ir.Attribute]:
     return {
         "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, n_sizes, n_strides]),
         "static_offsets": ir.DenseI64ArrayAttr.get([0]),
@@ -241,7 +247,7 @@ def _cast_attributes(sizes: list[int], strides: list[int], n_sizes: int, n_strid
     }
 
 
-def whole_view(pointer: Any, sizes: list[Mixed], element: Any) -> Any:
+def whole_view(pointer: ir.Value, sizes: list[Mixed], element: ir.Type) -> ir.Value:
     """A contiguous buffer of some sizes at a pointer."""
     if not sizes:
         return pointer

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import VIEWS, root
@@ -14,10 +12,10 @@ from ragged_dialect.lowering.gpu.status import is_good
 _BETWEEN = VIEWS | {"memref.alloc", "memref.dim"}
 
 
-def merge_checks(block: Any, status: Any) -> None:
+def merge_checks(block: ir.Block, status: ir.Value) -> None:
     """Move every forall of a block that only checks into the next one that does, where nothing on the device runs
     in between. A check runs there when none before it has failed, as kernels do."""
-    earlier: Any = None
+    earlier: ir.Operation | None = None
     for op in [o.operation for o in block.operations]:
         if _only_checks(op, status):
             if earlier is not None:
@@ -27,14 +25,14 @@ def merge_checks(block: Any, status: Any) -> None:
             earlier = None
 
 
-def _only_checks(op: Any, status: Any) -> bool:
+def _only_checks(op: ir.Operation, status: ir.Value) -> bool:
     """Whether an op is a forall of one iteration that writes the status and nothing else."""
     if op.name != "scf.forall" or counts_of(op) != [1] or find_ops(op, "linalg.generic", "memref.copy"):
         return False
     return {root(store.operands[1]) for store in find_ops(op, "memref.store")} == {status}
 
 
-def _merge(earlier: Any, later: Any, status: Any) -> None:
+def _merge(earlier: ir.Operation, later: ir.Operation, status: ir.Value) -> None:
     """Run what an earlier forall does first in a later one."""
     before, after = (forall.regions[0].blocks[0] for forall in (earlier, later))
     own = [op.operation for op in after.operations][:-1]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.device_model import ACCESS_BYTES
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.clone import clone
+from ragged_dialect.ir.clone import ValueMap, clone
+from ragged_dialect.ir.match import bit_width
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import is_buffer
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
@@ -23,16 +23,18 @@ class Payload:
     """Evaluates the payload; `skipped` ops are left out (combiners that are applied apart). With
     `vector` a point stands for several, its lanes: it and those that follow along one loop."""
 
-    def __init__(self, generic: GenericOp, vector: VectorAccess | None = None, skipped: Iterable[Any] = ()) -> None:
+    def __init__(
+        self, generic: GenericOp, vector: VectorAccess | None = None, skipped: Iterable[ir.Operation] = ()
+    ) -> None:
         self.generic = generic
         self.vector = vector
         self.skipped = set(skipped)
 
-    def at(self, points: list[Point], stored: list[int]) -> list[Callable[[Any], Any]]:
+    def at(self, points: list[Point], stored: list[int]) -> list[Callable[[ir.Value], ir.Value]]:
         """Run at some points, storing the outs `stored`; for every point and lane, in order, a function
         from a value of the payload to its value there."""
         loaded = [self._loads(point, stored) for point in points]
-        found: list[Callable[[Any], Any]] = []
+        found: list[Callable[[ir.Value], ir.Value]] = []
         for point, operands in zip(points, loaded, strict=True):
             found += self.values(point, operands)
         width = len(found) // len(points)
@@ -42,14 +44,14 @@ class Payload:
                 self.store(out, point, [value(self.generic.yielded[out]) for value in lanes])
         return found
 
-    def values(self, point: Point, operands: list[list[Any] | None]) -> list[Callable[[Any], Any]]:
+    def values(self, point: Point, operands: list[list[ir.Value] | None]) -> list[Callable[[ir.Value], ir.Value]]:
         """As `at` for one point, given what `load` gave for the operands; nothing is stored."""
         return [
             self._evaluate(at, [x if x is None else x[lane % len(x)] for x in operands])
             for lane, at in enumerate(self._lanes(point))
         ]
 
-    def load(self, k: int, point: Point) -> list[Any]:
+    def load(self, k: int, point: Point) -> list[ir.Value]:
         """Elements of operand k at the lanes of a point; one when the lanes share it."""
         x = self.generic.operands[k]
         if not is_buffer(x):
@@ -64,7 +66,7 @@ class Payload:
         ).results[0]
         return [_extract(whole, lane) for lane in range(self.vector.width)]
 
-    def store(self, out: int, point: Point, values: list[Any]) -> None:
+    def store(self, out: int, point: Point, values: list[ir.Value]) -> None:
         """Store the elements of an out at the lanes of a point."""
         k = self.generic.n_inputs + out
         x = self.generic.operands[k]
@@ -90,7 +92,7 @@ class Payload:
         size = min(ACCESS_BYTES, type_.shape[0] * type_.element_type.width // 8)
         return {"alignment": ir.IntegerAttr.get(build.i64(), size)}
 
-    def _loads(self, point: Point, stored: list[int]) -> list[list[Any] | None]:
+    def _loads(self, point: Point, stored: list[int]) -> list[list[ir.Value] | None]:
         outs = {self.generic.n_inputs + out for out in stored}
         wanted = [
             self.generic.is_read(k) and (k < self.generic.n_inputs or k in outs)
@@ -98,18 +100,18 @@ class Payload:
         ]
         return [self.load(k, point) if want else None for k, want in enumerate(wanted)]
 
-    def _indices(self, k: int, point: Point) -> list[Any]:
+    def _indices(self, k: int, point: Point) -> list[ir.Value]:
         return [build.value(affine_value(e, point)) for e in self.generic.maps[k].results]
 
-    def _evaluate(self, point: Point, values: list[Any]) -> Callable[[Any], Any]:
-        known = {a: v for a, v in zip(self.generic.block.arguments, values, strict=True) if v is not None}
+    def _evaluate(self, point: Point, values: list[ir.Value | None]) -> Callable[[ir.Value], ir.Value]:
+        known: ValueMap = {a: v for a, v in zip(self.generic.block.arguments, values, strict=True) if v is not None}
         for op in self.generic.payload:
             if op not in self.skipped:
                 _copy(op, known, point)
         return lambda value: known.get(value, value)
 
 
-def _extract(vector: Any, lane: int) -> Any:
+def _extract(vector: ir.Value, lane: int) -> ir.Value:
     return ir.Operation.create(
         "vector.extract",
         results=[vector.type.element_type],
@@ -118,7 +120,7 @@ def _extract(vector: Any, lane: int) -> Any:
     ).results[0]
 
 
-def _copy(op: Any, known: dict[Any, Any], point: Point) -> None:
+def _copy(op: ir.Operation, known: dict[ir.Value, ir.Value], point: Point) -> None:
     """Copy an op of the payload to the insertion point, with what is in its regions."""
     if op.name == "linalg.index":
         known[op.results[0]] = build.value(point[op.attributes["dim"].value])
@@ -128,20 +130,23 @@ def _copy(op: Any, known: dict[Any, Any], point: Point) -> None:
             index.results[0].replace_all_uses_with(build.value(point[index.attributes["dim"].value]))
 
 
-def affine_value(expr: Any, point: Point) -> Mixed:
+_DIVISIONS: dict[type[ir.AffineExpr], Callable[[ir.Value, ir.Value], ir.Value]] = {
+    ir.AffineModExpr: arith.remui,
+    ir.AffineFloorDivExpr: arith.divui,
+    ir.AffineCeilDivExpr: arith.ceildivui,
+}
+
+
+def affine_value(expr: ir.AffineExpr, point: Point) -> Mixed:
     """Value of an affine expression at a point."""
     if isinstance(expr, ir.AffineDimExpr):
         return point[expr.position]
     if isinstance(expr, ir.AffineConstantExpr):
         return expr.value
+    assert isinstance(expr, ir.AffineBinaryExpr)
     a, b = affine_value(expr.lhs, point), affine_value(expr.rhs, point)
     if isinstance(expr, ir.AffineAddExpr):
         return build.add(a, b)
     if isinstance(expr, ir.AffineMulExpr):
         return build.mul(a, b)
-    operation = {
-        ir.AffineModExpr: arith.remui,
-        ir.AffineFloorDivExpr: arith.divui,
-        ir.AffineCeilDivExpr: arith.ceildivui,
-    }[type(expr)]
-    return operation(build.value(a), build.value(b))
+    return _DIVISIONS[type(expr)](build.value(a), build.value(b))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import func, ir
+from ragged_dialect.ir.match import enclosing
 
 _LOOP = """
   %steps:3 = scf.while (%e = %bits, %b = %base, %r = %one) : (i64, TYPE, TYPE) -> (i64, TYPE, TYPE) {
@@ -59,12 +58,12 @@ _TEXTS = {
 }
 
 
-def call_power(op: Any, kind: str, base: Any, exponent: Any) -> Any:
+def call_power(op: ir.Operation, kind: str, base: ir.Value, exponent: ir.Value) -> ir.Value:
     """A call of `base ** exponent` at the insertion point. `kind` is the base's type, i64 or f64; the
     exponent is an i64. The function goes into the `gpu.module` around `op`."""
     module = op
     while module.name != "gpu.module":
-        module = module.parent.operation
+        module = enclosing(module)
     name = f"__ragged_power_{kind}"
     block = module.regions[0].blocks[0]
     if name not in ir.SymbolTable(module):

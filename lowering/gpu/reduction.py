@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import gcd
-from typing import Any
 
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.device_model import WARP
 from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.gpu.barriers import Access, Barriers
 from ragged_dialect.lowering.gpu.combine import Exchange
 from ragged_dialect.lowering.gpu.combiner import Combiner, fold_values, sums_of
@@ -36,7 +36,7 @@ class Reduction:
     exchange: Exchange
     barriers: Barriers
     unroll: int
-    inits: dict[int, Any]
+    inits: dict[int, ir.Value]
 
     def __post_init__(self) -> None:
         skipped = [op for combiner in self.combiners.values() for op in combiner.ops]
@@ -68,7 +68,7 @@ class Reduction:
         else:
             self.barriers.pending += accesses
 
-    def _nest(self, parallel: list[int], point: Point, conditions: list[Any]) -> None:
+    def _nest(self, parallel: list[int], point: Point, conditions: list[ir.Value]) -> None:
         if not parallel:
             self._points([point], conditions)
             return
@@ -79,7 +79,7 @@ class Reduction:
             self._nest(rest, with_index(point, loop, loops.at[loop]), conditions + more)
         elif not self.groups:
 
-            def alone(i: Any, _: list[Any]) -> list[Any]:
+            def alone(i: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
                 self._nest(rest, with_index(point, loop, i), conditions)
                 return []
 
@@ -87,7 +87,7 @@ class Reduction:
         else:
             self._uniform(loop, count, rest, point, conditions)
 
-    def _uniform(self, loop: int, count: int, rest: list[int], point: Point, conditions: list[Any]) -> None:
+    def _uniform(self, loop: int, count: int, rest: list[int], point: Point, conditions: list[ir.Value]) -> None:
         """A loop that all threads run equally often, because they combine inside."""
         batch = self._batch(loop, count, rest)
         if batch > 1:
@@ -95,7 +95,7 @@ class Reduction:
             return
         self.looped = True
 
-        def body(base: Any, _: list[Any]) -> list[Any]:
+        def body(base: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
             i = build.add(base, self.loops.at[loop])
             self._nest(rest, with_index(point, loop, i), [*conditions, below(build.value(i), self.loops.extents[loop])])
             if self.across_warps:
@@ -112,8 +112,8 @@ class Reduction:
             return 1
         return gcd(extent // count, self.unroll)
 
-    def _in_batches(self, loop: int, count: int, batch: int, point: Point, conditions: list[Any]) -> None:
-        def body(base: Any, _: list[Any]) -> list[Any]:
+    def _in_batches(self, loop: int, count: int, batch: int, point: Point, conditions: list[ir.Value]) -> None:
+        def body(base: Mixed, _: list[ir.Value]) -> list[ir.Value]:
             first = build.add(base, self.loops.at[loop])
             self._points([with_index(point, loop, build.add(first, k * count)) for k in range(batch)], conditions)
             return []
@@ -125,7 +125,7 @@ class Reduction:
             self.looped = True
             flow.strided(0, count * batch, extent, [], body)
 
-    def _points(self, points: list[Point], conditions: list[Any]) -> None:
+    def _points(self, points: list[Point], conditions: list[ir.Value]) -> None:
         """Combine and store the results of some points, whose parts are all made first."""
         parts = [self._guarded_parts(point, conditions) for point in points]
         if self.groups:
@@ -140,7 +140,7 @@ class Reduction:
 
         guarded([*conditions, *first], finish)
 
-    def _guarded_parts(self, point: Point, conditions: list[Any]) -> list[Any]:
+    def _guarded_parts(self, point: Point, conditions: list[ir.Value]) -> list[ir.Value]:
         """This thread's parts; neutral elements where it has no point."""
         if not conditions or not self.groups:
             return self._parts(point)
@@ -156,30 +156,30 @@ class Reduction:
         """The combiner of every accumulator: per combiner one for each lane."""
         return [c for c in self.combiners.values() for _ in range(self.lanes)]
 
-    def _parts(self, point: Point) -> list[Any]:
+    def _parts(self, point: Point) -> list[ir.Value]:
         order = [d for d in self.generic.reductions if d not in self.shared]
         order += sorted(self.shared, key=lambda d: not isinstance(self.loops.extents[d], int))
         inits = [c.identity() for c in self._owners()]
         return self._reduce(order, point, inits)
 
-    def _reduce(self, order: list[int], point: Point, carried: list[Any]) -> list[Any]:
+    def _reduce(self, order: list[int], point: Point, carried: list[ir.Value]) -> list[ir.Value]:
         loop, rest = order[0], order[1:]
         owners = self._owners()
         if not rest:
             return self.loops.batched(loop, self.unroll, point, carried, self._accumulate, sums_of(owners))
 
-        def body(i: Any, carried: list[Any]) -> list[Any]:
+        def body(i: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
             neutral = [c.identity() for c in owners]
             parts = self._reduce(rest, with_index(point, loop, i), neutral)
             return [c.apply(part, total) for c, part, total in zip(owners, parts, carried, strict=True)]
 
         return self.loops.summed(loop, 1, self.loops.extents[loop], carried, body, sums_of(owners))
 
-    def _accumulate(self, points: list[Point], carried: list[Any]) -> list[Any]:
+    def _accumulate(self, points: list[Point], carried: list[ir.Value]) -> list[ir.Value]:
         """Fold some points into the accumulators, as a tree."""
         return fold_values(self._owners(), self.lanes, self.payload.at(points, self.others), carried)
 
-    def _finish(self, point: Point, parts: list[Any]) -> None:
+    def _finish(self, point: Point, parts: list[ir.Value]) -> None:
         for number, (out, combiner) in enumerate(self.combiners.items()):
             mine = parts[number * self.lanes : (number + 1) * self.lanes]
             init = self.inits.get(out)

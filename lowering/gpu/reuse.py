@@ -7,14 +7,13 @@ no second buffer for its exponentials.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import DYNAMIC, ir, memref
-from ragged_dialect.lowering.buffers import defining_op, is_allocation, region, root, touches
+from ragged_dialect.ir.match import definer, defining_op
+from ragged_dialect.lowering.buffers import is_allocation, region, root, touches
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 
 
-def keep_local(forall: Any) -> None:
+def keep_local(forall: ir.Operation) -> None:
     """Replace such scratch in the body of a forall."""
     block = forall.regions[0].blocks[0]
     for op in [o.operation for o in block.operations]:
@@ -26,22 +25,22 @@ def keep_local(forall: Any) -> None:
             continue
         view = _result_for(op, block)
         if view is not None:
-            _move_before(view.owner.operation, op)
+            _move_before(definer(view), op)
             op.results[0].replace_all_uses_with(view)
             op.erase()
 
 
-def _is_private(op: Any) -> bool:
+def _is_private(op: ir.Operation) -> bool:
     """Whether an op allocates, or is the one view of an allocation of the host that nothing else uses."""
     if op.name == "memref.alloc":
         return True
     if op.name != "memref.subview" or not is_allocation(op.operands[0]):
         return False
     users = [use.owner.operation for use in op.operands[0].uses]
-    return len(users) == 1 and op.operands[0].owner.operation.block != op.block
+    return len(users) == 1 and definer(op.operands[0]).block != op.block
 
 
-def _allocate_inside(subview: Any) -> None:
+def _allocate_inside(subview: ir.Operation) -> None:
     old = subview.results[0].type
     with ir.InsertionPoint(subview), subview.location:
         inside = memref.alloc(ir.MemRefType.get(old.shape, old.element_type), [], [])
@@ -50,7 +49,7 @@ def _allocate_inside(subview: Any) -> None:
     subview.erase()
 
 
-def _result_for(private: Any, block: Any) -> Any:
+def _result_for(private: ir.Operation, block: ir.Block) -> ir.Value | None:
     """The view of a result that a private part can be, None when there is none."""
     temporary = private.results[0]
     users = [use.owner.operation for use in temporary.uses]
@@ -72,7 +71,7 @@ def _result_for(private: Any, block: Any) -> Any:
     return None
 
 
-def _same_place(out: Any, private: Any) -> bool:
+def _same_place(out: ir.Value, private: ir.Operation) -> bool:
     """Whether a part of scratch and a part of a result are at the same place of buffers of one size.
     An allocation in the body has no place."""
     if private.name == "memref.alloc":
@@ -81,7 +80,7 @@ def _same_place(out: Any, private: Any) -> bool:
     return mine is not None and its is not None and mine[1] == its[1]
 
 
-def _is_free(view: Any, ops: list[Any], private: Any) -> bool:
+def _is_free(view: ir.Value, ops: list[ir.Operation], private: ir.Operation) -> bool:
     """Whether a view of a result is touched by the last op only, and can be made where the private
     part is."""
     op = defining_op(view)
@@ -95,7 +94,7 @@ def _is_free(view: Any, ops: list[Any], private: Any) -> bool:
     return touching == [ops[-1]]
 
 
-def _move_before(op: Any, place: Any) -> None:
+def _move_before(op: ir.Operation, place: ir.Operation) -> None:
     ops = [o.operation for o in op.block.operations]
     if ops.index(op) > ops.index(place):
         op.move_before(place)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir, scf
 from ragged_dialect.device_model import WARP
 from ragged_dialect.ir import build, flow
-from ragged_dialect.ir.clone import clone
+from ragged_dialect.ir.clone import ValueMap, clone
+from ragged_dialect.ir.match import defining_op
 from ragged_dialect.lowering.gpu.barriers import Access
 from ragged_dialect.lowering.gpu.combine import Exchange
 from ragged_dialect.lowering.gpu.shuffle import shuffle_up
@@ -23,19 +24,19 @@ _PER_THREAD = 8
 class RunningSum:
     """`for i { total += element(i); store total … }`: the loop, its addition and its ops."""
 
-    loop: Any
-    addition: Any
-    element: Any
+    loop: ir.Operation
+    addition: ir.Operation
+    element: ir.Value
 
     @staticmethod
-    def of(loop: Any) -> RunningSum | None:
+    def of(loop: ir.Operation) -> RunningSum | None:
         """The parts of a loop that carries one sum and stores it; None for other loops."""
         block = loop.regions[0].blocks[0]
         if len(block.arguments) != 2:
             return None
         total = block.arguments[1]
         (result,) = list(block.operations)[-1].operation.operands
-        addition = None if isinstance(result.owner, ir.Block) else result.owner.operation
+        addition = defining_op(result)
         if addition is None or addition.name != "arith.addi" or total not in list(addition.operands):
             return None
         if len(list(total.uses)) != 1:
@@ -43,25 +44,25 @@ class RunningSum:
         a, b = addition.operands
         return RunningSum(loop, addition, b if a == total else a)
 
-    def elements(self, i: Any) -> Any:
+    def elements(self, i: ir.Value) -> ir.Value:
         """Emit what is added at i."""
-        known = {self.loop.regions[0].blocks[0].arguments[0]: i}
+        known: ValueMap = {self.loop.regions[0].blocks[0].arguments[0]: i}
         self._copy(known, lambda op: op.name != "memref.store" and op != self.addition)
         return known.get(self.element, self.element)
 
-    def store(self, i: Any, total: Any) -> None:
+    def store(self, i: ir.Value, total: ir.Value) -> None:
         """Emit what is done with the sum at i."""
-        known = {self.loop.regions[0].blocks[0].arguments[0]: i, self.addition.results[0]: total}
+        known: ValueMap = {self.loop.regions[0].blocks[0].arguments[0]: i, self.addition.results[0]: total}
         self._copy(known, lambda op: op != self.addition)
 
-    def _copy(self, known: dict[Any, Any], wanted: Any) -> None:
+    def _copy(self, known: dict[ir.Value, ir.Value], wanted: Callable[[ir.Operation], bool]) -> None:
         for op in list(self.loop.regions[0].blocks[0].operations)[:-1]:
             op = op.operation
             if wanted(op):
                 clone(op, known)
 
 
-def emit_scan(scan: RunningSum, thread: Any, exchange: Exchange) -> Any:
+def emit_scan(scan: RunningSum, thread: ir.Value, exchange: Exchange) -> ir.Value:
     """Emit the loop before itself; the final total. Every thread takes part and gets it."""
     low, high, _, init = scan.loop.operands
     threads = exchange.kernel.threads
@@ -70,7 +71,7 @@ def emit_scan(scan: RunningSum, thread: Any, exchange: Exchange) -> Any:
     barriers.before([Access.of(totals, True)])
     before_loop = barriers.pending[:-1]
 
-    def body(base: Any, carried: list[Any]) -> list[Any]:
+    def body(base: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
         first = build.add(base, build.mul(thread, _PER_THREAD))
         places = [build.value(build.add(first, k)) for k in range(_PER_THREAD)]
         sums = _prefixes([_guarded(scan, i, high, init.type) for i in places])
@@ -87,7 +88,7 @@ def emit_scan(scan: RunningSum, thread: Any, exchange: Exchange) -> Any:
     return total
 
 
-def _guarded(scan: RunningSum, i: Any, high: Any, type_: Any) -> Any:
+def _guarded(scan: RunningSum, i: ir.Value, high: ir.Value, type_: ir.Type) -> ir.Value:
     """The element at i, 0 past the end."""
     inside = scf.IfOp(below(i, high), [type_], has_else=True)
     with ir.InsertionPoint(inside.then_block):
@@ -97,14 +98,14 @@ def _guarded(scan: RunningSum, i: Any, high: Any, type_: Any) -> Any:
     return inside.results[0]
 
 
-def _prefixes(elements: list[Any]) -> list[Any]:
+def _prefixes(elements: list[ir.Value]) -> list[ir.Value]:
     sums = [elements[0]]
     for element in elements[1:]:
         sums.append(arith.addi(sums[-1], element))
     return sums
 
 
-def _across(own: Any, thread: Any, totals: Any, exchange: Exchange) -> tuple[Any, Any]:
+def _across(own: ir.Value, thread: ir.Value, totals: ir.Value, exchange: Exchange) -> tuple[ir.Value, ir.Value]:
     """Sum over the threads before this one, and over all."""
     lane = arith.remui(thread, build.value(WARP))
     warp = arith.divui(thread, build.value(WARP))

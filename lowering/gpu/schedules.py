@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu import balanced, general, segment
@@ -31,15 +30,15 @@ GENERAL, SERIALLY, BALANCED, SEGMENT = "general", "serial", "balanced", "segment
 class Schedule:
     """`fits` says whether a forall is of the kind; `build` replaces it by a kernel and its launch."""
 
-    fits: Callable[[Any], bool]
+    fits: Callable[[ir.Operation], bool]
     build: Callable[..., None]
 
 
-def _has(forall: Any, *names: str) -> bool:
+def _has(forall: ir.Operation, *names: str) -> bool:
     """Whether one of some ops stands in a body, outside of payloads."""
     found = False
 
-    def visit(op: Any) -> Any:
+    def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal found
         found = found or op.name in names
         return ir.WalkResult.SKIP if op.name == "linalg.generic" else ir.WalkResult.ADVANCE
@@ -48,24 +47,24 @@ def _has(forall: Any, *names: str) -> bool:
     return found
 
 
-def _is_tile(forall: Any) -> bool:
+def _is_tile(forall: ir.Operation) -> bool:
     """Whether a body works on a tile of flat ops: nothing is loaded to find out where."""
     return bool(generics_in(forall)) and not _has(forall, "memref.load", "memref.store", "scf.for", "scf.while")
 
 
-def _is_flat(forall: Any) -> bool:
+def _is_flat(forall: ir.Operation) -> bool:
     return _is_tile(forall) and not any(g.reductions or g.loads for g in generics_in(forall))
 
 
-def _is_row(forall: Any) -> bool:
+def _is_row(forall: ir.Operation) -> bool:
     return _is_tile(forall) and any(g.reductions for g in generics_in(forall))
 
 
-def _is_gather(forall: Any) -> bool:
+def _is_gather(forall: ir.Operation) -> bool:
     return _is_tile(forall) and not _is_row(forall) and any(g.loads for g in generics_in(forall))
 
 
-def _is_segment(forall: Any) -> bool:
+def _is_segment(forall: ir.Operation) -> bool:
     return bool(generics_in(forall)) and _has(forall, "memref.load") and not _has(forall, "scf.for", "scf.while")
 
 
@@ -81,11 +80,11 @@ SCHEDULES: dict[str, Schedule] = {
 _PREFERRED = ("flat", "row", "gather", BALANCED, SEGMENT)
 
 
-def fits(forall: Any, name: str) -> bool:
+def fits(forall: ir.Operation, name: str) -> bool:
     """Whether a schedule can take a forall."""
     return SCHEDULES[name].fits(forall)
 
 
-def pick(forall: Any) -> str:
+def pick(forall: ir.Operation) -> str:
     """The schedule of choice for a forall."""
     return next((name for name in _PREFERRED if fits(forall, name)), GENERAL)

@@ -3,8 +3,7 @@ keeps busy."""
 
 from __future__ import annotations
 
-from typing import Any
-
+from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.gpu import general
 from ragged_dialect.lowering.gpu.generic_op import GenericOp, generics_in
 from ragged_dialect.lowering.gpu.status import Guards
@@ -18,7 +17,7 @@ words, so that threads have several of their own and little is left over."""
 _FEWEST = 64
 
 
-def schedule(forall: Any, module: Any, name: str, guards: Guards, threads: int, unroll: int) -> None:
+def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """Replace a forall over components by a kernel and its launch."""
     lanes = max((_lanes(generic) for generic in generics_in(forall)), default=1)
     wanted = max(_FEWEST, _ROWS * lanes)

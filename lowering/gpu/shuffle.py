@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import WARP
 from ragged_dialect.ir import build
+from ragged_dialect.ir.match import bit_width
 
 
-def _i32() -> Any:
+def _i32() -> ir.Type:
     return ir.IntegerType.get_signless(32)
 
 
-def _constant(number: int) -> Any:
+def _constant(number: int) -> ir.Value:
     return arith.constant(_i32(), number)
 
 
-def shuffle_xor(value: Any, distance: int) -> Any:
+def shuffle_xor(value: ir.Value, distance: int) -> ir.Value:
     """The value of the lane whose number differs in the bits of `distance`."""
     return _shuffle(value, distance, "xor")
 
 
-def shuffle_up(value: Any, distance: int) -> Any:
+def shuffle_up(value: ir.Value, distance: int) -> ir.Value:
     """The value of the lane `distance` before; of the lane itself where there is none."""
     return _shuffle(value, distance, "up")
 
 
-def _shuffle(value: Any, distance: int, mode: str) -> Any:
+def _shuffle(value: ir.Value, distance: int, mode: str) -> ir.Value:
     words = to_words(value)
-    moved = [
+    moved: list[ir.Value] = [
         ir.Operation.create(
             "gpu.shuffle",
             results=[_i32(), ir.IntegerType.get_signless(1)],
@@ -41,7 +40,7 @@ def _shuffle(value: Any, distance: int, mode: str) -> Any:
     return from_words(moved, value.type)
 
 
-def to_words(value: Any) -> list[Any]:
+def to_words(value: ir.Value) -> list[ir.Value]:
     """A scalar as i32 words, low first."""
     if isinstance(value.type, ir.IndexType):
         value = build.to_i64(value)
@@ -56,12 +55,12 @@ def to_words(value: Any) -> list[Any]:
     return [arith.trunci(_i32(), value), arith.trunci(_i32(), high)]
 
 
-def from_words(words: list[Any], type_: Any) -> Any:
+def from_words(words: list[ir.Value], type_: ir.Type) -> ir.Value:
     """The scalar of a type from its words."""
     if isinstance(type_, ir.IndexType):
         return build.to_index(from_words(words, build.i64()))
     if not isinstance(type_, ir.IntegerType):
-        integer = from_words(words, ir.IntegerType.get_signless(type_.width))
+        integer = from_words(words, ir.IntegerType.get_signless(bit_width(type_)))
         return arith.bitcast(type_, integer)
     if type_.width < 32:
         return arith.trunci(type_, words[0])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.device_model import WARP
 from ragged_dialect.ir import build
+from ragged_dialect.ir.match import bit_width
 from ragged_dialect.lowering.gpu.kernel import Kernel
 from ragged_dialect.lowering.gpu.shared_memory import byte_size, shared_size
 
@@ -21,11 +21,11 @@ class Slots:
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.buffers: list[Any] = []
+        self.buffers: list[ir.Value] = []
 
-    def of(self, types: Sequence[Any]) -> list[Any]:
+    def of(self, types: Sequence[ir.Type]) -> list[ir.Value]:
         """A slot for each of some values; fewer, at least one, where there is no room for all."""
-        found: list[Any] = []
+        found: list[ir.Value] = []
         for type_ in types:
             slot = self._free(type_, found)
             if slot is None:
@@ -33,12 +33,14 @@ class Slots:
             found.append(slot)
         return found
 
-    def totals(self, type_: Any) -> Any:
+    def totals(self, type_: ir.Type) -> ir.Value:
         """A buffer with a place for every warp, at least."""
         made = self._make(type_, self.kernel.threads // WARP)
-        return self._free(type_, []) if made is None else made
+        found = self._free(type_, []) if made is None else made
+        assert found is not None
+        return found
 
-    def _free(self, type_: Any, taken: list[Any]) -> Any:
+    def _free(self, type_: ir.Type, taken: list[ir.Value]) -> ir.Value | None:
         """A slot that is not taken: of a type, or else one that holds any value; None when all are taken
         and there is no room."""
         element = build.i64() if isinstance(type_, ir.IndexType) else type_
@@ -51,13 +53,13 @@ class Slots:
             return made
         return next(filter(_is_wide, free), None) or self._slot(build.i64())
 
-    def _slot(self, element: Any) -> Any:
+    def _slot(self, element: ir.Type) -> ir.Value | None:
         made = self._make(element, self.kernel.threads)
         if made is not None:
             self.buffers.append(made)
         return made
 
-    def _make(self, element: Any, count: int) -> Any:
+    def _make(self, element: ir.Type, count: int) -> ir.Value | None:
         """A new buffer, None when there is no room."""
         type_ = ir.MemRefType.get([count], element)
         any_value = count == self.kernel.threads and byte_size(element) == WIDE
@@ -65,33 +67,33 @@ class Slots:
         return self.kernel.workgroup(type_) if shared_size(type_) + kept <= self.kernel.shared_left else None
 
 
-def _is_wide(buffer: Any) -> bool:
+def _is_wide(buffer: ir.Value) -> bool:
     return byte_size(buffer.type.element_type) == WIDE
 
 
-def keep(value: Any, buffer: Any, at: Any) -> None:
+def keep(value: ir.Value, buffer: ir.Value, at: ir.Value) -> None:
     """Store a value at a place of a slot."""
     memref.store(_with_type(value, buffer.type.element_type), buffer, [at])
 
 
-def load(buffer: Any, at: Any, type_: Any) -> Any:
+def load(buffer: ir.Value, at: ir.Value, type_: ir.Type) -> ir.Value:
     """The value of a type at a place of a slot."""
     return _with_type(memref.load(buffer, [at]), type_)
 
 
-def _with_type(value: Any, type_: Any) -> Any:
+def _with_type(value: ir.Value, type_: ir.Type) -> ir.Value:
     """A value as one of another type from which it can be had back."""
     if value.type == type_:
         return value
     bits = _to_bits(value)
     if isinstance(type_, ir.IndexType):
         return build.to_index(bits)
-    if type_.width < bits.type.width:
-        bits = arith.trunci(ir.IntegerType.get_signless(type_.width), bits)
+    if bit_width(type_) < bits.type.width:
+        bits = arith.trunci(ir.IntegerType.get_signless(bit_width(type_)), bits)
     return bits if bits.type == type_ else arith.bitcast(type_, bits)
 
 
-def _to_bits(value: Any) -> Any:
+def _to_bits(value: ir.Value) -> ir.Value:
     """The bits of a value, the lowest ones of an i64."""
     if isinstance(value.type, ir.IndexType):
         return build.to_i64(value)

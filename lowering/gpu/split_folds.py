@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from functools import reduce
-from typing import Any
 
 from ragged_dialect._mlir import ir, memref, scf
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import made_by
 from ragged_dialect.ir.walk import captures, find_ops, is_outside
-from ragged_dialect.lowering.buffers import defining_op, extent, root
+from ragged_dialect.lowering.buffers import extent, root
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.combiner import folds, neutral_constant
 from ragged_dialect.lowering.gpu.thread_loops import below
 from ragged_dialect.lowering.gpu.vector_tiles import VectorTiles, is_known, is_number, on_host, with_bounds
 
 
-def split_folds(forall: Any) -> Any:
+def split_folds(forall: ir.Operation) -> ir.Operation | None:
     """Split the loops in a forall of one iteration that are worth it: the forall over tiles, before it; None when
     there are none."""
     written = {root(op.operands[1]) for op in find_ops(forall, "memref.store")}
@@ -41,7 +41,7 @@ def split_folds(forall: Any) -> Any:
     return made
 
 
-def _loops(op: Any) -> Generator[Any]:
+def _loops(op: ir.Operation) -> Generator[ir.Operation]:
     """The loops that fold one index and stand in no other loop, in their order."""
     for region in op.regions:
         for block in region.blocks:
@@ -52,7 +52,7 @@ def _loops(op: Any) -> Generator[Any]:
                     yield inner
 
 
-def _tiles(loop: Any, forall: Any, written: set[Any]) -> VectorTiles | None:
+def _tiles(loop: ir.Operation, forall: ir.Operation, written: set[ir.Value]) -> VectorTiles | None:
     """The tiles of a loop that may run before the forall, and where something in it keeps it from running: all that
     it needs is known at launch, and so that it reads within bounds. None of others."""
     loads = find_ops(loop, "memref.load")
@@ -60,31 +60,38 @@ def _tiles(loop: Any, forall: Any, written: set[Any]) -> VectorTiles | None:
         return None
     with ir.InsertionPoint(forall), loop.location:
         indices = [(load, dim, x) for load in loads for dim, x in enumerate(list(load.operands)[1:])]
-        highest = [(load, dim, _highest(x, loop, forall)) for load, dim, x in indices]
-        if any(most is None for _, _, most in highest):
+        highest = [_highest(x, loop, forall) for _, _, x in indices]
+        known = [most for most in highest if most is not None]
+        if len(known) < len(highest):
             return None
-        extents = [(most, extent(on_host(load.operands[0], forall), dim)) for load, dim, most in highest]
+        buffers = [build.value(on_host(load.operands[0], forall)) for load, _, _ in indices]
+        extents = [(most, extent(x, dim)) for most, x, (_, dim, _) in zip(known, buffers, indices, strict=True)]
         bounds = [build.less(most, size) for most, size in extents]
     return VectorTiles.of(loop, forall, bounds)
 
 
-def _highest(x: Any, loop: Any, forall: Any) -> Mixed | None:
+def _highest(x: ir.Value, loop: ir.Operation, forall: ir.Operation) -> Mixed | None:
     """The highest value of an index in a loop, on the host; None where it is none that starts from 0 and depends on
     nothing that is read."""
-    if isinstance(x.owner, ir.Block):
+    if isinstance(x, ir.BlockArgument):
         owner = x.owner.owner.operation
         counts = owner.name == "scf.for" and x == x.owner.arguments[0] and not is_outside(x, loop)
-        low, high = owner.operands[:2] if counts else (None, None)
-        return build.sub(on_host(high, forall), 1) if counts and is_number(low) and is_known(high, forall) else None
+        if not counts:
+            return None
+        low, high = owner.operands[:2]
+        return build.sub(on_host(high, forall), 1) if is_number(low) and is_known(high, forall) else None
     if is_number(x):
         return on_host(x, forall)
-    if defining_op(x).name != "arith.addi":
+    sum_ = made_by(x, "arith.addi")
+    if sum_ is None:
         return None
-    parts = [_highest(part, loop, forall) for part in defining_op(x).operands]
-    return None if any(part is None for part in parts) else build.add(*parts)
+    a, b = (_highest(part, loop, forall) for part in sum_.operands)
+    return None if a is None or b is None else build.add(a, b)
 
 
-def _part(loop: Any, tiles: VectorTiles, outside: dict[Any, Mixed], tile: Any, parts: Any) -> None:
+def _part(
+    loop: ir.Operation, tiles: VectorTiles, outside: dict[ir.Value, Mixed], tile: ir.Value, parts: ir.Value
+) -> None:
     """What a tile makes of a loop, if that has so many; `outside` has the values that the loop needs."""
     there = scf.IfOp(below(tile, tiles.count))
     with ir.InsertionPoint(there.then_block):
@@ -96,14 +103,14 @@ def _part(loop: Any, tiles: VectorTiles, outside: dict[Any, Mixed], tile: Any, p
         scf.yield_([])
 
 
-def _combine(loop: Any, tiles: VectorTiles, parts: Any) -> None:
+def _combine(loop: ir.Operation, tiles: VectorTiles, parts: ir.Value) -> None:
     """Fold the parts where there are some, instead of running the loop."""
     kind = loop.attributes[flow.FOLD].value
     apply, _ = folds(kind)
     result, init = loop.results[0], loop.operands[3]
 
-    def folded() -> Any:
-        def body(i: Any, carried: list[Any]) -> list[Any]:
+    def folded() -> ir.Value:
+        def body(i: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
             return [apply(carried[0], build.to_index(memref.load(parts, [i])))]
 
         return flow.for_loop(tiles.count, [init], body, kind, few=True)[0]

@@ -4,7 +4,6 @@ parts by one. The order is fixed, so results do not depend on timing."""
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import generic as make_generic
@@ -22,7 +21,7 @@ _TILES = 4
 """Parts are larger than the tiles of other ops: each leaves a part of the results to be combined."""
 
 
-def split_loop(op: Any) -> int | None:
+def split_loop(op: ir.Operation) -> int | None:
     """The reduction loop whose iterations are worth several blocks, None when there is none."""
     generic = GenericOp(op)
     outs = range(len(generic.outs))
@@ -44,7 +43,7 @@ def _is_long(generic: GenericOp, loop: int) -> bool:
     return extent is None or extent > _FEW
 
 
-def split(op: Any, loop: int, elements: int) -> list[Any]:
+def split(op: ir.Operation, loop: int, elements: int) -> list[ir.Operation]:
     """Replace a reduction by a forall that makes parts and ops that combine them; the ops."""
     generic = GenericOp(op)
     combiners = [combiner_of(generic, k) for k in range(len(generic.outs))]
@@ -76,19 +75,19 @@ def _inner(generic: GenericOp, loop: int) -> int:
     return prod(max(1, generic.static_extent(d) or 1) for d in range(generic.rank) if d != loop)
 
 
-def _part(parts: Any, tile: Any) -> Any:
+def _part(parts: ir.Value, tile: ir.Value) -> ir.Value:
     shape = list(parts.type.shape)[1:]
     return subview(parts, [tile, *[0] * len(shape)], [1, *shape], drop_first=True)
 
 
-def _fill(combiner: Combiner, target: Any) -> None:
+def _fill(combiner: Combiner, target: ir.Value) -> None:
     """Start a part from the neutral element."""
     rank = len(target.type.shape)
     maps = [ir.AffineMap.get(rank, 0, []), ir.AffineMap.get_identity(rank)]
     make_generic([combiner.identity()], [target], maps, ["parallel"] * rank, lambda a: [a[0]])
 
 
-def _combine(combiner: Combiner, parts: Any, out: Any) -> Any:
+def _combine(combiner: Combiner, parts: ir.Value, out: ir.Value) -> ir.Operation:
     """The op that combines the parts into an out, which holds where the reduction starts."""
     rank = len(out.type.shape)
     kept = ir.AffineMap.get(rank + 1, 0, [ir.AffineDimExpr.get(d + 1) for d in range(rank)])

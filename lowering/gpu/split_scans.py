@@ -3,8 +3,6 @@ and those of every tile, from where it starts, by many again. Offsets of many le
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.walk import find_ops
@@ -14,7 +12,7 @@ from ragged_dialect.lowering.gpu.scan import RunningSum
 from ragged_dialect.lowering.gpu.vector_tiles import VectorTiles, with_bounds
 
 
-def split_scan(forall: Any) -> list[Any]:
+def split_scan(forall: ir.Operation) -> list[ir.Operation]:
     """Replace a forall of one iteration that does nothing but a scan, if that is worth it: the foralls instead."""
     loop = _scan_of(forall)
     if loop is None:
@@ -29,7 +27,7 @@ def split_scan(forall: Any) -> list[Any]:
     return made
 
 
-def _scan_of(forall: Any) -> Any:
+def _scan_of(forall: ir.Operation) -> ir.Operation | None:
     """The loop of a forall, where it is one of running sums of i64 and there is nothing else."""
     *ops, _ = [op.operation for op in forall.regions[0].blocks[0].operations]
     if len(ops) != 1 or flow.FOLD not in ops[0].attributes or ops[0].attributes[flow.FOLD].value != "scan":
@@ -41,7 +39,7 @@ def _scan_of(forall: Any) -> Any:
     return loop if plain and next(iter(loop.results[0].uses), None) is None else None
 
 
-def _sums(loop: Any, tiles: VectorTiles, sums: Any) -> Any:
+def _sums(loop: ir.Operation, tiles: VectorTiles, sums: ir.Value) -> ir.Operation:
     """A forall over tiles that has the sum of each."""
     forall = forall_over(tiles.count)
     block = forall.regions[0].blocks[0]
@@ -56,13 +54,13 @@ def _sums(loop: Any, tiles: VectorTiles, sums: Any) -> Any:
     return forall
 
 
-def _starts(loop: Any, tiles: VectorTiles, sums: Any, starts: Any) -> Any:
+def _starts(loop: ir.Operation, tiles: VectorTiles, sums: ir.Value, starts: ir.Value) -> ir.Operation:
     """A forall of one iteration that has the sum before each tile."""
     forall = forall_over(arith.minsi(tiles.count, build.value(1)))
     with ir.InsertionPoint(list(forall.regions[0].blocks[0].operations)[-1]):
         memref.store(loop.operands[3], starts, [build.value(0)])
 
-        def body(tile: Any, carried: list[Any]) -> list[Any]:
+        def body(tile: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
             total = arith.addi(carried[0], memref.load(sums, [tile]))
             memref.store(total, starts, [build.value(build.add(tile, 1))])
             return [total]
@@ -71,7 +69,7 @@ def _starts(loop: Any, tiles: VectorTiles, sums: Any, starts: Any) -> Any:
     return forall
 
 
-def _tiles(loop: Any, tiles: VectorTiles, starts: Any) -> Any:
+def _tiles(loop: ir.Operation, tiles: VectorTiles, starts: ir.Value) -> ir.Operation:
     """A forall over tiles, or over one that is all, that does a part of the loop."""
     step = tiles.step()
     forall = forall_over(arith.maxsi(tiles.count, build.value(1)))

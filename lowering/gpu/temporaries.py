@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir import build
@@ -35,15 +34,17 @@ class Temporaries:
     """Places the allocations of a body. `host_value(value)` is the host's value of a scalar that the
     body captures, or None."""
 
-    def __init__(self, kernel: Kernel, launch: Any, grid: Mixed, host_value: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, kernel: Kernel, launch: ir.Operation, grid: Mixed, host_value: Callable[[ir.Value], Mixed | None]
+    ) -> None:
         self.kernel = kernel
         self.launch = launch
         self.grid = grid
         self.host_value = host_value
         self.left = kernel.shared_left - EXCHANGE_BYTES
-        self.shared: list[Any] = []
+        self.shared: list[ir.Operation] = []
 
-    def place(self, allocs: list[Any], block_id: Any) -> None:
+    def place(self, allocs: list[ir.Operation], block_id: ir.Value) -> None:
         """Give every allocation its place; shared ones last, after all parameters exist."""
         for alloc in allocs:
             type_ = alloc.results[0].type
@@ -55,7 +56,7 @@ class Temporaries:
         for alloc in self.shared:
             self._replace(alloc, self.kernel.workgroup(alloc.results[0].type))
 
-    def _place_global(self, alloc: Any, block_id: Any) -> None:
+    def _place_global(self, alloc: ir.Operation, block_id: ir.Value) -> None:
         axes = [self._axis(alloc, size) for size in mixed_sizes(alloc)]
         element = alloc.results[0].type.element_type
         slot = not any(isinstance(a.start, ir.Value) for a in axes) and self.grid != 1
@@ -69,7 +70,7 @@ class Temporaries:
             view = subview(whole, [block_id, *starts], [1, *sizes], True) if slot else subview(whole, starts, sizes)
         self._replace(alloc, view)
 
-    def _axis(self, alloc: Any, size: Mixed) -> Slice:
+    def _axis(self, alloc: ir.Operation, size: Mixed) -> Slice:
         if isinstance(size, int):
             return Slice(size, size, 0)
         known = self.host_value(size)
@@ -82,9 +83,11 @@ class Temporaries:
         message = "expected a temporary of a size that is known at launch or that a slice of a result has, got neither"
         raise PassFailure(alloc, message)
 
-    def _storage(self, whole: Any, dim: int) -> Mixed | None:
+    def _storage(self, whole: ir.Value, dim: int) -> Mixed | None:
         """Host value of an extent of a buffer inside, None when it is not a whole buffer of the host."""
-        host = next((h for h, inside in self.kernel.inside.items() if inside == whole and is_value(h)), None)
+        host = next(
+            (h for h, inside in self.kernel.inside.items() if inside == whole and isinstance(h, ir.Value)), None
+        )
         if host is None or not is_buffer(host):
             return None
         size = host.type.shape[dim]
@@ -93,7 +96,7 @@ class Temporaries:
         with ir.InsertionPoint(self.launch):
             return memref.dim(host, build.value(dim))
 
-    def _replace(self, alloc: Any, buffer: Any) -> None:
+    def _replace(self, alloc: ir.Operation, buffer: ir.Value) -> None:
         old = alloc.results[0]
         old.replace_all_uses_with(buffer)
         if buffer.type != old.type:
@@ -101,18 +104,13 @@ class Temporaries:
         alloc.erase()
 
 
-def is_value(x: Any) -> bool:
-    """Whether a key of Kernel.inside is a host value."""
-    return isinstance(x, ir.Value)
-
-
-def mixed_sizes(alloc: Any) -> list[Mixed]:
+def mixed_sizes(alloc: ir.Operation) -> list[Mixed]:
     """Sizes of an allocation."""
     dynamic = iter(alloc.operands)
     return [next(dynamic) if s == DYNAMIC else s for s in alloc.results[0].type.shape]
 
 
-def _written_slices_of(body: Any, size: Any) -> Iterator[tuple[Any, tuple[Any, int]]]:
+def _written_slices_of(body: ir.Block, size: ir.Value) -> Iterator[tuple[Mixed, tuple[ir.Value, int]]]:
     """Slices of results with an axis of a size: start, (sliced buffer, axis)."""
     for op in (inner for op in body.operations for inner in find_ops(op, "memref.subview")):
         if not _is_written(op.results[0]):
@@ -122,7 +120,7 @@ def _written_slices_of(body: Any, size: Any) -> Iterator[tuple[Any, tuple[Any, i
                 yield start, (op.operands[0], axis)
 
 
-def _is_written(view: Any) -> bool:
+def _is_written(view: ir.Value) -> bool:
     for use in view.uses:
         user = use.owner.operation
         if user.name == "linalg.generic":
@@ -133,7 +131,7 @@ def _is_written(view: Any) -> bool:
     return False
 
 
-def retype(buffer: Any) -> None:
+def retype(buffer: ir.Value) -> None:
     """Give the views of a buffer its memory space and layout."""
     for use in list(buffer.uses):
         op = use.owner.operation
@@ -144,7 +142,7 @@ def retype(buffer: Any) -> None:
         retype(op.results[0])
 
 
-def _viewed(op: Any, source: Any, old: Any) -> Any:
+def _viewed(op: ir.Operation, source: ir.MemRefType, old: ir.MemRefType) -> ir.MemRefType:
     """Type of a view when its source has another layout or memory space."""
     if not isinstance(source.layout, ir.StridedLayoutAttr):
         return ir.MemRefType.get(old.shape, old.element_type, old.layout, source.memory_space)
@@ -156,7 +154,7 @@ def _viewed(op: Any, source: Any, old: Any) -> Any:
     return ir.MemRefType.get(old.shape, old.element_type, layout, source.memory_space)
 
 
-def _kept_axes(op: Any, rank: int, kept: int) -> list[int]:
+def _kept_axes(op: ir.Operation, rank: int, kept: int) -> list[int]:
     """Axes of a subview's source that its result has: those of size 1 go first to last."""
     if op.name != "memref.subview" or rank == kept:
         return list(range(rank))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir, scf
 from ragged_dialect.ir import build, flow
@@ -14,17 +13,17 @@ from ragged_dialect.lowering.gpu.points import Point
 from ragged_dialect.lowering.gpu.thread_shape import ThreadShape
 
 
-def below(a: Any, b: Mixed) -> Any:
+def below(a: ir.Value, b: Mixed) -> ir.Value:
     """Whether an index is below another, unsigned."""
     return build.below(a, b)
 
 
-def is_zero(a: Any) -> Any:
+def is_zero(a: Mixed) -> ir.Value:
     """Whether an index is 0."""
     return build.equal(a, 0)
 
 
-def conjunction(conditions: list[Any]) -> Any:
+def conjunction(conditions: list[ir.Value]) -> ir.Value:
     """All of some conditions, at least one."""
     together = conditions[0]
     for condition in conditions[1:]:
@@ -32,7 +31,7 @@ def conjunction(conditions: list[Any]) -> Any:
     return together
 
 
-def guarded(conditions: list[Any], body: Callable[[], None]) -> None:
+def guarded(conditions: list[ir.Value], body: Callable[[], None]) -> None:
     """The body where all conditions hold."""
     if not conditions:
         body()
@@ -46,7 +45,7 @@ def guarded(conditions: list[Any], body: Callable[[], None]) -> None:
 class ThreadLoops:
     """Positions of a thread along the loops of an op, and the extents, at the insertion point."""
 
-    def __init__(self, generic: GenericOp, shape: ThreadShape, thread: Any, block: int) -> None:
+    def __init__(self, generic: GenericOp, shape: ThreadShape, thread: ir.Value, block: int) -> None:
         self.generic = generic
         self.threads = shape
         self.block = block
@@ -68,7 +67,7 @@ class ThreadLoops:
         """Iterations of a loop that the threads along it have at a time."""
         return self.threads.shape[loop] * self.threads.width(loop)
 
-    def active(self) -> list[Any]:
+    def active(self) -> list[ir.Value]:
         """Conditions for threads that take part: none when all do."""
         return [below(self.thread, self.threads.used)] if self.threads.used < self.block else []
 
@@ -103,14 +102,14 @@ class ThreadLoops:
             self.batched(loop, unroll, point, [], lambda points, _: self._run(leaf, points))
         else:
 
-            def body(i: Any, _: list[Any]) -> list[Any]:
+            def body(i: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
                 self._nest(rest, with_index(point, loop, i), leaf, unroll)
                 return []
 
             flow.strided(self.at[loop], self.step(loop), self.extents[loop], [], body)
 
     @staticmethod
-    def _run(leaf: Callable[[list[Point]], None], points: list[Point]) -> list[Any]:
+    def _run(leaf: Callable[[list[Point]], None], points: list[Point]) -> list[ir.Value]:
         leaf(points)
         return []
 
@@ -123,25 +122,25 @@ class ThreadLoops:
         loop: int,
         unroll: int,
         point: Point,
-        inits: list[Any],
-        body: Callable[[list[Point], list[Any]], list[Any]],
+        inits: list[ir.Value],
+        body: Callable[[list[Point], list[ir.Value]], list[ir.Value]],
         sums: Sequence[int] = (),
-    ) -> list[Any]:
+    ) -> list[ir.Value]:
         """Run a loop with `unroll` points at once, then one by one what is left; `sums` are those of `summed`."""
         low, high, step = self.at[loop], self.extents[loop], self.step(loop)
         if unroll == 1 or not self._is_long(loop, unroll):
             return self.summed(loop, 1, high, inits, lambda i, c: body([with_index(point, loop, i)], c), sums)
         middle = self._batches_end(low, high, step, unroll)
 
-        def several(i: Any, carried: list[Any]) -> list[Any]:
+        def several(i: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
             return body([with_index(point, loop, build.add(i, u * step)) for u in range(unroll)], carried)
 
         carried = self.summed(loop, unroll, middle, inits, several, sums)
         return flow.strided(middle, step, high, carried, lambda i, c: body([with_index(point, loop, i)], c))
 
     def summed(
-        self, loop: int, times: int, high: Mixed, inits: list[Any], body: Body, sums: Sequence[int]
-    ) -> list[Any]:
+        self, loop: int, times: int, high: Mixed, inits: list[ir.Value], body: Body, sums: Sequence[int]
+    ) -> list[ir.Value]:
         """This thread's iterations of a loop, `times` in one, up to `high`; what it carries by the numbers
         `sums` is the sum of many values."""
         low, step, extent = self.at[loop], times * self.step(loop), self.extents[loop]

@@ -43,7 +43,7 @@ def fast_loop(generic: GenericOp) -> int | None:
     score: dict[int, float] = {}
     for k, map_ in enumerate(generic.maps):
         if rank and len(map_.results) == rank and isinstance(map_.results[-1], ir.AffineDimExpr):
-            loop = map_.results[-1].position
+            loop = loop_of(map_.results[-1])
             score[loop] = score.get(loop, 0) + (_OUT_WEIGHT if k >= generic.n_inputs else 1)
     return max(score, key=lambda d: score[d]) if score else None
 

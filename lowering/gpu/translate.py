@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.errors import CompileError
 from ragged_dialect.lowering.gpu.device_modules import gpu_modules
@@ -36,7 +34,7 @@ def nvvm_stage(index_bits: int = 64) -> Stage:
     )
 
 
-def kernels_to_llvm(module: Any, index_bits: int = 64) -> str:
+def kernels_to_llvm(module: ir.Module, index_bits: int = 64) -> str:
     """LLVM IR, as llvmlite reads it, of the one `gpu.module` of a module, which is not changed.
 
     Kernels have the calling convention `ptx_kernel`, their `gpu.func`'s name, and one parameter per
@@ -47,7 +45,7 @@ def kernels_to_llvm(module: Any, index_bits: int = 64) -> str:
     return _translated(lowered_kernels(module, index_bits))
 
 
-def narrow_kernels_to_llvm(module: Any) -> str:
+def narrow_kernels_to_llvm(module: ir.Module) -> str:
     """As `kernels_to_llvm`, with 32-bit indices in every kernel that may have them: its name ends in
     `_i32`. Those that are `ragged.wide` have 64-bit indices, and keep their names."""
     narrow, wide = _alone(module), _alone(module)
@@ -66,28 +64,28 @@ def narrow_kernels_to_llvm(module: Any) -> str:
     return _translated(narrow)
 
 
-def narrow_names(module: Any) -> set[str]:
+def narrow_names(module: ir.Module) -> set[str]:
     """The kernels that may have 32-bit indices."""
     return {_name(kernel) for kernel in _kernels(module) if WIDE not in kernel.attributes}
 
 
-def _kernels(module: Any) -> list[Any]:
+def _kernels(module: ir.Module) -> list[ir.Operation]:
     found = [op.operation for inner in gpu_modules(module.operation) for op in inner.regions[0].blocks[0].operations]
     return [op for op in found if op.name == "gpu.func"]
 
 
-def _name(kernel: Any) -> str:
+def _name(kernel: ir.Operation) -> str:
     return kernel.attributes["sym_name"].value
 
 
-def lowered_kernels(module: Any, index_bits: int = 64) -> Any:
+def lowered_kernels(module: ir.Module, index_bits: int = 64) -> ir.Module:
     """A new module with the `gpu.module` of a module in the nvvm dialect. Raises as `kernels_to_llvm`."""
     alone = _alone(module)
     _lower(alone, index_bits)
     return alone
 
 
-def _alone(module: Any) -> Any:
+def _alone(module: ir.Module) -> ir.Module:
     """A new module with a copy of the one `gpu.module`."""
     found = gpu_modules(module.operation)
     if len(found) != 1:
@@ -98,14 +96,14 @@ def _alone(module: Any) -> Any:
     return alone
 
 
-def _lower(alone: Any, index_bits: int) -> None:
+def _lower(alone: ir.Module, index_bits: int) -> None:
     lowered = all(op.operation.name.startswith("llvm.") for op in _body(alone).operations)
     stage = Stage("nvvm", "check-nvvm-kernels") if lowered else nvvm_stage(index_bits)
     stage.run(alone, verify=False)
     require_valid(alone, "gpu.module")
 
 
-def _merge(target: Any, source: Any) -> None:
+def _merge(target: ir.Module, source: ir.Module) -> None:
     """Move functions and globals of lowered kernels to others'. Of two with a name, which only what
     kernels share has, one stays behind."""
     body = _body(target)
@@ -115,11 +113,11 @@ def _merge(target: Any, source: Any) -> None:
             body.append(op.operation.detach_from_parent())
 
 
-def _translated(lowered: Any) -> str:
+def _translated(lowered: ir.Module) -> str:
     [kernels] = gpu_modules(lowered.operation)
     return to_llvm22(llvm.translate_module_to_llvmir(kernels))
 
 
-def _body(module: Any) -> Any:
+def _body(module: ir.Module) -> ir.Block:
     [kernels] = gpu_modules(module.operation)
     return kernels.regions[0].blocks[0]

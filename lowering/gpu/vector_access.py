@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import gcd
-from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.device_model import ACCESS_BYTES
@@ -71,15 +70,15 @@ def _is_last(generic: GenericOp, k: int, loop: int) -> bool:
     return len(results) > 0 and plain_dim(generic.maps[k], loop) == len(results) - 1
 
 
-def _in_global(x: Any) -> bool:
+def _in_global(x: ir.Value) -> bool:
     return x.type.memory_space is None
 
 
-def _bytes(type_: Any) -> int:
+def _bytes(type_: ir.Type) -> int:
     """Bytes of a scalar that vectors can hold; 0 for others."""
     if isinstance(type_, ir.IndexType):
         return 0
-    return type_.width // 8
+    return bit_width(type_) // 8
 
 
 def _fits(generic: GenericOp, k: int, width: int) -> bool:
@@ -93,7 +92,7 @@ def _fits(generic: GenericOp, k: int, width: int) -> bool:
     return offset_multiple(x) % width == 0
 
 
-def offset_multiple(view: Any) -> int:
+def offset_multiple(view: ir.Value) -> int:
     """A number that the element offset of a view from its pointer is a multiple of; the pointer itself
     is aligned to 16 bytes."""
     op = defining_op(view)
@@ -115,11 +114,11 @@ def offset_multiple(view: Any) -> int:
     return found
 
 
-def _is_pointer(x: Any) -> bool:
+def _is_pointer(x: ir.Value) -> bool:
     return is_buffer(x) and not x.type.shape
 
 
-def multiple_of(value: Any) -> int:
+def multiple_of(value: ir.Value) -> int:
     """A number that an index is a multiple of, 0 for the constant 0."""
     op = defining_op(value)
     if op is None:

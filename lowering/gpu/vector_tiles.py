@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
+from ragged_dialect.ir.match import defining_op, enclosing
 from ragged_dialect.ir.walk import is_outside
-from ragged_dialect.lowering.buffers import allocate, defining_op
+from ragged_dialect.lowering.buffers import allocate
 
 LONG = 1 << 14
 """Iterations that one block does in the time that two more launches take."""
@@ -35,11 +35,11 @@ class VectorTiles:
 
     low: Mixed
     high: Mixed
-    count: Any
+    count: ir.Value
     tile: int
 
     @staticmethod
-    def of(loop: Any, forall: Any, conditions: Sequence[Any] = ()) -> VectorTiles | None:
+    def of(loop: ir.Operation, forall: ir.Operation, conditions: Sequence[ir.Value] = ()) -> VectorTiles | None:
         """The tiles of a loop in a forall of one iteration, made before that. None where the host does not know
         the bounds, and where it knows that they are close. There are none where `conditions` do not hold, or the
         host knows that an `scf.if` around the loop leaves it out."""
@@ -62,27 +62,29 @@ class VectorTiles:
         """How many iterations there are."""
         return build.sub(self.high, self.low)
 
-    def room(self, more: int = 0) -> Any:
+    def room(self, more: int = 0) -> ir.Value:
         """A vector of an i64 per tile, and some more."""
         return allocate([build.add(self.count, more)], build.i64())
 
-    def choose(self, tiled: Callable[[], Any], whole: Callable[[], Any], type_: Any) -> Any:
+    def choose(self, tiled: Callable[[], ir.Value], whole: Callable[[], ir.Value], type_: ir.Type) -> ir.Value:
         """One value where the loop is done in tiles, another elsewhere."""
         used = build.more(self.count, 0)
         return flow.choose(used, lambda: [tiled()], lambda: [whole()], [type_])[0]
 
-    def step(self) -> Any:
+    def step(self) -> ir.Value:
         """Iterations of a tile; all of them where there are no tiles."""
         return self.choose(lambda: build.value(self.tile), lambda: build.value(self.size), build.index_type())
 
-    def bounds(self, number: Any, step: Any = None) -> tuple[Any, Any]:
+    def bounds(self, number: ir.Value, step: Mixed | None = None) -> tuple[ir.Value, ir.Value]:
         """Where a tile starts and ends; `step` is given where there may be none."""
         step = self.tile if step is None else step
         first = build.add(self.low, build.mul(number, step))
         return build.value(first), build.value(build.minimum(build.add(first, step), self.high))
 
 
-def with_bounds(loop: Any, bounds: tuple[Any, Any], init: Any, known: dict[Any, Any]) -> Any:
+def with_bounds(
+    loop: ir.Operation, bounds: tuple[ir.Value, ir.Value], init: ir.Value, known: dict[ir.Value, ir.Value]
+) -> ir.Operation:
     """A copy of a loop of one carried value, with other bounds and another start, at the insertion point."""
     copy = clone(loop, known)
     for k, x in ((0, bounds[0]), (1, bounds[1]), (3, init)):
@@ -90,7 +92,7 @@ def with_bounds(loop: Any, bounds: tuple[Any, Any], init: Any, known: dict[Any, 
     return copy
 
 
-def is_known(x: Any, forall: Any) -> bool:
+def is_known(x: ir.Value, forall: ir.Operation) -> bool:
     """Whether the host can compute a value that a forall uses."""
     if is_outside(x, forall):
         return True
@@ -98,13 +100,13 @@ def is_known(x: Any, forall: Any) -> bool:
     return op is not None and op.name in _SAFE and all(is_known(y, forall) for y in op.operands)
 
 
-def is_number(x: Any) -> bool:
+def is_number(x: ir.Value) -> bool:
     """Whether an index is a constant, of 0 or more."""
     op = defining_op(x)
     return op is not None and op.name == "arith.constant" and op.attributes["value"].value >= 0
 
 
-def on_host(x: Any, forall: Any) -> Mixed:
+def on_host(x: ir.Value, forall: ir.Operation) -> Mixed:
     """The value, computed before the forall."""
     op = defining_op(x)
     if isinstance(x.type, ir.IndexType) and op is not None and op.name == "arith.constant":
@@ -115,14 +117,14 @@ def on_host(x: Any, forall: Any) -> Mixed:
     return clone(op, {y: build.value(found) for y, found in operands.items()}).results[0]
 
 
-def _conditions(loop: Any, forall: Any) -> list[Any]:
+def _conditions(loop: ir.Operation, forall: ir.Operation) -> list[ir.Value]:
     """What is known at launch of the conditions for a loop to run."""
-    found: list[Any] = []
-    inner, outer = loop, loop.parent.operation
+    found: list[ir.Value] = []
+    inner, outer = loop, enclosing(loop)
     while outer != forall:
         if outer.name == "scf.if" and is_known(outer.operands[0], forall):
-            condition = on_host(outer.operands[0], forall)
+            condition = build.value(on_host(outer.operands[0], forall))
             runs = inner.block == outer.regions[0].blocks[0]
             found.append(condition if runs else arith.xori(condition, build.constant(condition.type, -1)))
-        inner, outer = outer, outer.parent.operation
+        inner, outer = outer, enclosing(outer)
     return found

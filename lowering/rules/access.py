@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir, tensor
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir import build, clone, shapes, vectors
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.clone import Attributes
+from ragged_dialect.ir.match import definer
 from ragged_dialect.layout import Layout
 from ragged_dialect.lowering import walks
 from ragged_dialect.lowering.context import Lowering
@@ -18,15 +20,15 @@ from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_tensor, shape_of, storage_type
 
 
-def _level(op: Any) -> int:
+def _level(op: ir.Operation) -> int:
     return op.attributes["level"].value
 
 
-def _replace(op: Any, value: Any) -> None:
+def _replace(op: ir.Operation, value: ir.Value) -> None:
     op.results[0].replace_all_uses_with(shapes.cast(value, op.results[0].type) if is_tensor(value.type) else value)
 
 
-def lower_assemble(ctx: Lowering, op: Any) -> None:
+def lower_assemble(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.assemble."""
     type_ = op.results[0].type
     shape = shape_of(type_)
@@ -36,28 +38,28 @@ def lower_assemble(ctx: Lowering, op: Any) -> None:
     ctx.bind(op.results[0], Parts.of_flat(ctx, shape, flat))
 
 
-def lower_values(ctx: Lowering, op: Any) -> None:
+def lower_values(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.values."""
     _replace(op, ctx.parts(op.operands[0]).values)
 
 
-def lower_offsets(ctx: Lowering, op: Any) -> None:
+def lower_offsets(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.offsets."""
     _replace(op, ctx.parts(op.operands[0]).vectors["offsets", _level(op)])
 
 
-def lower_starts(ctx: Lowering, op: Any) -> None:
+def lower_starts(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.starts."""
     _replace(op, walks.element_starts(ctx.parts(op.operands[0]), _level(op)))
 
 
-def lower_lengths(ctx: Lowering, op: Any) -> None:
+def lower_lengths(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.lengths."""
     lengths = walks.element_lengths if "stored" in op.attributes else walks.logical_lengths
     _replace(op, lengths(ctx.parts(op.operands[0]), _level(op)))
 
 
-def lower_row_ids(ctx: Lowering, op: Any) -> None:
+def lower_row_ids(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.row_ids: the component of every element, components counted in logical order."""
     parts = ctx.parts(op.operands[0])
     lengths = _element_counts(parts, _level(op))
@@ -65,7 +67,7 @@ def lower_row_ids(ctx: Lowering, op: Any) -> None:
     known = _known_total(parts, _level(op))
     size = vectors.last(offsets) if known is None else build.value(known)
 
-    def place(q: Any) -> list[Range]:
+    def place(q: ir.Value) -> list[Range]:
         start = shapes.load(offsets, q)
         return [(start, build.sub(shapes.load(offsets, build.add(q, 1)), start))]
 
@@ -74,7 +76,7 @@ def lower_row_ids(ctx: Lowering, op: Any) -> None:
     _replace(op, fill_runs(ctx, count, ids, place, lambda q, run: shapes.fill(build.to_i64(q), run)))
 
 
-def _element_counts(parts: Parts, dim: int) -> Any:
+def _element_counts(parts: Parts, dim: int) -> ir.Value:
     """Lengths of a ragged level in elements, by logical component."""
     axis, at = parts.layout.locate(dim)
     if "w" not in parts.layout.axes[axis][:at]:
@@ -82,7 +84,7 @@ def _element_counts(parts: Parts, dim: int) -> Any:
     return walks.per_tuple(parts, axis, at, lambda fixed: parts.component(dim, parts.position(axis, fixed))[1])
 
 
-def lower_total(ctx: Lowering, op: Any) -> None:
+def lower_total(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.total."""
     _replace(op, build.value(level_total(ctx.parts(op.operands[0]), _level(op))))
 
@@ -104,12 +106,12 @@ def _known_total(parts: Parts, dim: int) -> Mixed | None:
     return parts.parents(dim + 1) if letters[at + 1] in "rw" else None
 
 
-def lower_max_length(ctx: Lowering, op: Any) -> None:
+def lower_max_length(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.max_length."""
     _replace(op, vectors.largest(walks.logical_lengths(ctx.parts(op.operands[0]), _level(op))))
 
 
-def lower_identity(ctx: Lowering, op: Any) -> None:
+def lower_identity(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.assume: the facts were checked or are trusted."""
     if op.operands[0] in ctx.map:
         ctx.bind(op.results[0], ctx.parts(op.operands[0]))
@@ -117,7 +119,7 @@ def lower_identity(ctx: Lowering, op: Any) -> None:
         _replace(op, op.operands[0])
 
 
-def lower_guard(ctx: Lowering, op: Any) -> None:
+def lower_guard(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.guard: one for every part that is read."""
     if not is_tensor(op.operands[0].type):
         _replace(op, builders.guard(op.operands[0]))
@@ -129,7 +131,7 @@ def lower_guard(ctx: Lowering, op: Any) -> None:
     ctx.bind(op.results[0], Parts(ctx, parts.shape, values, vectors_, parts.extents, windows))
 
 
-def lower_annotate(ctx: Lowering, op: Any) -> None:
+def lower_annotate(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.annotate: only one that changes nothing has a lowering."""
     before, after = op.operands[0].type, op.results[0].type
     if before != after:
@@ -140,14 +142,13 @@ def lower_annotate(ctx: Lowering, op: Any) -> None:
 # tensor ops ---------------------------------------------------------------------------------------
 
 
-def lower_dim(ctx: Lowering, op: Any) -> None:
+def lower_dim(ctx: Lowering, op: ir.Operation) -> None:
     """tensor.dim of a dense level."""
-    owner = op.operands[1].owner
-    index = ir.IntegerAttr(owner.attributes["value"]).value
+    index = ir.IntegerAttr(definer(op.operands[1]).attributes["value"]).value
     _replace(op, build.value(ctx.parts(op.operands[0]).extent(index)))
 
 
-def lower_cast(ctx: Lowering, op: Any) -> None:
+def lower_cast(ctx: Lowering, op: ir.Operation) -> None:
     """tensor.cast between static and dynamic dense extents."""
     source, type_ = ctx.parts(op.operands[0]), op.results[0].type
     shape = shape_of(type_)
@@ -156,14 +157,14 @@ def lower_cast(ctx: Lowering, op: Any) -> None:
     ctx.bind(op.results[0], Parts(ctx, shape, values, source.vectors, extents, source.windows))
 
 
-def lower_extract(ctx: Lowering, op: Any) -> None:
+def lower_extract(ctx: Lowering, op: ir.Operation) -> None:
     """tensor.extract: one element."""
     op.results[0].replace_all_uses_with(extract_element(ctx.parts(op.operands[0]), list(op.operands)[1:]))
 
 
-def extract_element(parts: Parts, indices: list[Any]) -> Any:
+def extract_element(parts: Parts, indices: Sequence[Mixed]) -> ir.Value:
     """The element at logical indices."""
-    places: list[Any] = []
+    places: list[ir.Value] = []
     with parts.ctx.scope():
         for axis in range(parts.layout.storage_rank):
             fixed = [indices[d] for d in parts.layout.dims(axis)]
@@ -172,7 +173,7 @@ def extract_element(parts: Parts, indices: list[Any]) -> Any:
         return tensor.extract(parts.values, places)
 
 
-def lower_extract_slice(ctx: Lowering, op: Any) -> None:
+def lower_extract_slice(ctx: Lowering, op: ir.Operation) -> None:
     """tensor.extract_slice of dense axes: the same slice of the storage."""
     parts, type_ = ctx.parts(op.operands[0]), op.results[0].type
     dynamic = iter(list(op.operands)[1:])
@@ -190,9 +191,9 @@ def lower_extract_slice(ctx: Lowering, op: Any) -> None:
     ctx.bind(op.results[0], Parts(ctx, shape, values, _moved_vectors(parts, shape), _moved_extents(parts, shape), {}))
 
 
-def _strided(x: Any, rows: list[list[Mixed]], result: Any) -> Any:
-    attributes: dict[str, Any] = {}
-    operands: list[Any] = [x]
+def _strided(x: ir.Value, rows: list[list[Mixed]], result: ir.Type) -> ir.Value:
+    attributes: Attributes = {}
+    operands = [x]
     groups = [1]
     for name, row in zip(("static_offsets", "static_sizes", "static_strides"), rows, strict=True):
         dynamic = [r for r in row if not isinstance(r, int)]
@@ -209,7 +210,7 @@ def _ragged_dims(layout: Layout) -> list[int]:
     return [d for d in range(layout.rank) if not layout.is_plain(d)]
 
 
-def _moved_vectors(parts: Parts, shape: RaggedShape) -> dict[tuple[str, int], Any]:
+def _moved_vectors(parts: Parts, shape: RaggedShape) -> dict[tuple[str, int], ir.Value]:
     """Vectors by new dim, where only plain dims came or went."""
     to = dict(zip(_ragged_dims(parts.layout), _ragged_dims(shape.layout), strict=True))
     return {(kind, to[dim]): vector for (kind, dim), vector in parts.vectors.items()}
@@ -220,7 +221,7 @@ def _moved_extents(parts: Parts, shape: RaggedShape) -> dict[int, Mixed]:
     return {to[d]: parts.extent(d) for d in to if shape.has_extent_part(to[d])}
 
 
-def lower_reshape(ctx: Lowering, op: Any) -> None:
+def lower_reshape(ctx: Lowering, op: ir.Operation) -> None:
     """tensor.expand_shape and tensor.collapse_shape of dense axes: the same on the storage."""
     parts, type_ = ctx.parts(op.operands[0]), op.results[0].type
     shape = shape_of(type_)
@@ -244,7 +245,7 @@ def lower_reshape(ctx: Lowering, op: Any) -> None:
     ctx.bind(op.results[0], made)
 
 
-def _storage_groups(op: Any, wide: Layout) -> list[list[int]]:
+def _storage_groups(op: ir.Operation, wide: Layout) -> list[list[int]]:
     """Storage axes of the side with more dims, grouped as the op groups the logical dims."""
     groups: list[list[int]] = []
     seen: set[int] = set()
@@ -256,7 +257,7 @@ def _storage_groups(op: Any, wide: Layout) -> list[list[int]]:
     return groups
 
 
-def _expanded_sizes(op: Any, parts: Parts, shape: RaggedShape) -> list[Mixed]:
+def _expanded_sizes(op: ir.Operation, parts: Parts, shape: RaggedShape) -> list[Mixed]:
     dynamic = iter(list(op.operands)[1:])
     logical = [next(dynamic) if s == DYNAMIC else s for s in op.attributes["static_output_shape"]]
     sizes: list[Mixed] = []

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect import builders
+from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering import walks
 from ragged_dialect.lowering.asserts import factor_of
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.parts import Parts
+from ragged_dialect.ops.checks import AssertConformOp
 from ragged_dialect.types import is_tensor
 
 
-def lower_assert_valid(ctx: Lowering, op: Any) -> None:
+def lower_assert_valid(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.assert_valid: its operands are dense; vectors widen to i64."""
     ctx.close()
     data = [shapes.as_vector(v) if is_tensor(v.type) else build.to_index(v) for v in op.operands]
@@ -23,12 +23,12 @@ def lower_assert_valid(ctx: Lowering, op: Any) -> None:
     builders.assert_valid(data, kind, name, level, factor_of(op))
 
 
-def lower_assert_conform(ctx: Lowering, op: Any) -> None:
+def lower_assert_conform(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.assert_conform: an `assert_valid` of kind `conform` on two vectors of lengths, or on
     two extents."""
     ctx.close()
     a, b = ctx.parts(op.operands[0]), ctx.parts(op.operands[1])
-    pairs = op.opview.pairs
+    pairs = view_of(op, AssertConformOp).pairs
     x, y = pairs[-1]
     name = op.attributes["op"].value
     if a.layout.letter(x) == "d" and b.layout.letter(y) == "d" and not _split(a, x) and not _split(b, y):
@@ -42,7 +42,7 @@ def _split(parts: Parts, dim: int) -> bool:
     return parts.layout.is_split_outer(dim)
 
 
-def _aligned(a: Parts, b: Parts, x: int, y: int, pairs: list[tuple[int, int]]) -> Any:
+def _aligned(a: Parts, b: Parts, x: int, y: int, pairs: list[tuple[int, int]]) -> ir.Value:
     """Lengths of level y of b in the order of a's index tuples; b may lack some of a's levels."""
     axis, at = b.layout.locate(y)
     above = list(b.layout.dims(axis))[:at]

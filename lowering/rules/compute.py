@@ -6,7 +6,7 @@ runs on the flat values as it is, the rest becomes a loop nest.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import shapes
@@ -16,7 +16,7 @@ from ragged_dialect.iteration import analyze
 from ragged_dialect.layout import Layout
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.making import contiguous_like, own_windows
-from ragged_dialect.lowering.nest import make_nest
+from ragged_dialect.lowering.nest import Payload, make_nest
 from ragged_dialect.lowering.nest_emit import lower_nest
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.lowering.rules.access import extract_element
@@ -24,7 +24,7 @@ from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import dense_type, is_tensor, shape_of
 
 
-def lower_elementwise(ctx: Lowering, op: Any) -> None:
+def lower_elementwise(ctx: Lowering, op: ir.Operation) -> None:
     """arith and math ops: on the flat values, or a nest where a level is a window."""
     op = op.operation
     if op.name == "arith.select" and not is_tensor(op.operands[0].type):
@@ -44,16 +44,16 @@ def lower_elementwise(ctx: Lowering, op: Any) -> None:
     ctx.bind(op.results[0], typed(like.replace(made.result), op.results[0].type))
 
 
-def typed(parts: Parts, type_: Any) -> Parts:
+def typed(parts: Parts, type_: ir.RankedTensorType) -> Parts:
     """Parts with the static extents of a result type."""
     return Parts(parts.ctx, shape_of(type_), parts.held, parts.vectors, parts.extents, parts.windows)
 
 
-def _reads_pending(operands: list[Any]) -> bool:
+def _reads_pending(operands: Sequence[Parts | ir.Value]) -> bool:
     return any(isinstance(x, Parts) and x.pending is not None for x in operands)
 
 
-def _select_whole(ctx: Lowering, op: Any) -> None:
+def _select_whole(ctx: Lowering, op: ir.Operation) -> None:
     """A scalar condition picks a whole value, structure and all."""
     condition, a, b = op.operands[0], ctx.parts(op.operands[1]), ctx.parts(op.operands[2])
     flat = [
@@ -63,12 +63,14 @@ def _select_whole(ctx: Lowering, op: Any) -> None:
     ctx.bind(op.results[0], Parts.of_flat(ctx, shape_of(op.results[0].type), flat))
 
 
-def _elementwise_nest(ctx: Lowering, op: Any, operands: list[Any], like: Parts, element: Any) -> None:
+def _elementwise_nest(
+    ctx: Lowering, op: ir.Operation, operands: Sequence[Parts | ir.Value], like: Parts, element: ir.Type
+) -> None:
     tensors = [x for x in operands if isinstance(x, Parts)]
     out = contiguous_like(ctx, typed(like, op.results[0].type), element)
     attributes = copy_attributes(op)
 
-    def payload(arguments: list[Any], index: Any) -> list[Any]:
+    def payload(arguments: list[ir.Value], index: Callable[[int], ir.Value]) -> list[ir.Value]:
         given = iter(arguments[: len(tensors)])
         scalars = [next(given) if isinstance(x, Parts) else x for x in operands]
         return [ir.Operation.create(op.name, results=[element], operands=scalars, attributes=attributes).result]
@@ -78,30 +80,30 @@ def _elementwise_nest(ctx: Lowering, op: Any, operands: list[Any], like: Parts, 
     ctx.bind(op.results[0], result)
 
 
-def lower_generic(ctx: Lowering, op: Any) -> None:
+def lower_generic(ctx: Lowering, op: ir.Operation) -> None:
     """linalg.generic on ragged tensors, or on tensors an open forall makes."""
     op = op.operation
     it = analyze(op)
-    operands: list[Any] = [ctx.parts(v) if is_tensor(v.type) else v for v in op.operands]
+    operands: list[ir.Value | Parts] = [ctx.parts(v) if is_tensor(v.type) else v for v in op.operands]
     body = op.regions[0].blocks[0]
     reads = [len(list(argument.uses)) > 0 for argument in body.arguments]
     for k in range(it.inputs, len(operands)):
-        operands[k] = own_windows(ctx, operands[k], reads[k])
+        operands[k] = own_windows(ctx, ctx.parts(op.operands[k]), reads[k])
     nest = make_nest(it, operands, clone_payload(ctx, body), index_loops(body))
     for old, parts in zip(op.results, lower_nest(ctx, nest), strict=True):
         ctx.bind(old, typed(parts, old.type))
 
 
-def index_loops(body: Any) -> frozenset[int]:
+def index_loops(body: ir.Block) -> frozenset[int]:
     """Loops whose index a region reads."""
     return frozenset(index.attributes["dim"].value for op in body.operations for index in find_ops(op, "linalg.index"))
 
 
-def clone_payload(ctx: Lowering, body: Any) -> Any:
+def clone_payload(ctx: Lowering, body: ir.Block) -> Payload:
     """A payload that clones a linalg region."""
 
-    def payload(arguments: list[Any], index: Any) -> list[Any]:
-        mapping: dict[Any, Any] = dict(zip(body.arguments, arguments, strict=True))
+    def payload(arguments: list[ir.Value], index: Callable[[int], ir.Value]) -> list[ir.Value]:
+        mapping: dict[ir.Value, ir.Value] = dict(zip(body.arguments, arguments, strict=True))
         for op in body.operations:
             op = op.operation
             if op.name == "linalg.yield":
@@ -115,7 +117,7 @@ def clone_payload(ctx: Lowering, body: Any) -> Any:
     return payload
 
 
-def clone_op(ctx: Lowering, op: Any, mapping: dict[Any, Any]) -> None:
+def clone_op(ctx: Lowering, op: ir.Operation, mapping: dict[ir.Value, ir.Value]) -> None:
     """Clone an op with operands mapped, also inside its regions."""
     if op.name == "tensor.extract" and op.operands[0] in ctx.map:
         indices = [mapping.get(v, v) for v in list(op.operands)[1:]]
@@ -124,6 +126,6 @@ def clone_op(ctx: Lowering, op: Any, mapping: dict[Any, Any]) -> None:
     clone(op, mapping)
 
 
-def is_joinable(ctx: Lowering, op: Any) -> bool:
+def is_joinable(ctx: Lowering, op: ir.Operation) -> bool:
     """Whether a dense op reads the open forall and can be lowered as a nest of its own."""
     return op.operation.name == "linalg.generic" and any(ctx.is_pending(v) for v in op.operation.operands)

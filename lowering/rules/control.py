@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import clone
+from ragged_dialect.ir.clone import Attributes
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.types import flat_types, is_ragged, shape_of
@@ -15,9 +15,9 @@ from ragged_dialect.verify import ARGUMENT_FACTS
 Process = Callable[..., None]
 
 
-def expand(ctx: Lowering, operands: Any) -> list[Any]:
+def expand(ctx: Lowering, operands: ir.OpOperandList) -> list[ir.Value]:
     """Operands with ragged ones replaced by their parts."""
-    out: list[Any] = []
+    out: list[ir.Value] = []
     for operand in operands:
         if is_ragged(operand.type):
             out += ctx.parts(operand).flat()
@@ -26,12 +26,12 @@ def expand(ctx: Lowering, operands: Any) -> list[Any]:
     return out
 
 
-def expand_types(types: Any) -> list[Any]:
+def expand_types(types: list[ir.Type]) -> list[ir.Type]:
     """Types with ragged ones replaced by those of their parts."""
     return [flat for type_ in types for flat in flat_types(type_)]
 
 
-def rebind(ctx: Lowering, old: Any, new: list[Any]) -> None:
+def rebind(ctx: Lowering, old: Sequence[ir.Value], new: list[ir.Value]) -> None:
     """Map old results to the flat new ones."""
     at = 0
     for value in old:
@@ -43,7 +43,7 @@ def rebind(ctx: Lowering, old: Any, new: list[Any]) -> None:
         at += count
 
 
-def rebind_arguments(ctx: Lowering, old: list[Any], made: Any) -> None:
+def rebind_arguments(ctx: Lowering, old: Sequence[ir.Value], made: ir.Block) -> None:
     """Map old block arguments to the flat ones of the new block. The uses of a ragged argument go
     over to a cast, so that the old block can be erased before the ops that use it."""
     new, at = list(made.arguments), 0
@@ -62,7 +62,7 @@ def rebind_arguments(ctx: Lowering, old: list[Any], made: Any) -> None:
         ctx.erase_later(cast)
 
 
-def move_block(ctx: Lowering, block: Any, region: Any, process: Process) -> None:
+def move_block(ctx: Lowering, block: ir.Block, region: ir.Region, process: Process) -> None:
     """Rebuild a block with expanded arguments in a region, and lower what is in it."""
     arguments = list(block.arguments)
     types = expand_types([a.type for a in arguments])
@@ -76,7 +76,7 @@ def move_block(ctx: Lowering, block: Any, region: Any, process: Process) -> None
     process(made, body)
 
 
-def lower_func(ctx: Lowering, op: Any, process: Process) -> None:
+def lower_func(ctx: Lowering, op: ir.Operation, process: Process) -> None:
     """func.func: the signature expands, argument attributes go to the first part."""
     type_ = ir.TypeAttr(op.attributes["function_type"]).value
     if not any(is_ragged(t) for t in (*type_.inputs, *type_.results)):
@@ -94,10 +94,10 @@ def lower_func(ctx: Lowering, op: Any, process: Process) -> None:
     ctx.erase_later(op)
 
 
-def _expand_attrs(attributes: dict[str, Any], name: str, types: Any) -> None:
+def _expand_attrs(attributes: Attributes, name: str, types: list[ir.Type]) -> None:
     if name not in attributes:
         return
-    out: list[Any] = []
+    out: list[ir.Attribute] = []
     for type_, attr in zip(types, attributes[name], strict=True):
         # What holds of the lengths of an argument is no attribute of its values.
         kept = {named.name: named.attr for named in attr if not (is_ragged(type_) and named.name in ARGUMENT_FACTS)}
@@ -105,14 +105,14 @@ def _expand_attrs(attributes: dict[str, Any], name: str, types: Any) -> None:
     attributes[name] = ir.ArrayAttr.get(out)
 
 
-def lower_terminator(ctx: Lowering, op: Any, process: Process) -> None:
+def lower_terminator(ctx: Lowering, op: ir.Operation, process: Process) -> None:
     """func.return, scf.yield and scf.condition."""
     ctx.close()
     ir.Operation.create(op.name, operands=expand(ctx, op.operands), attributes=clone.copy_attributes(op))
     ctx.erase_later(op)
 
 
-def lower_expanded(ctx: Lowering, op: Any, process: Process) -> None:
+def lower_expanded(ctx: Lowering, op: ir.Operation, process: Process) -> None:
     """func.call, scf.if, scf.for and scf.while: operands, results and block arguments expand."""
     ctx.close()
     made = ir.Operation.create(
@@ -129,7 +129,7 @@ def lower_expanded(ctx: Lowering, op: Any, process: Process) -> None:
     ctx.erase_later(op)
 
 
-RULES: dict[str, Callable[[Lowering, Any, Process], None]] = {
+RULES: dict[str, Callable[[Lowering, ir.Operation, Process], None]] = {
     "func.func": lower_func,
     "func.return": lower_terminator,
     "scf.yield": lower_terminator,

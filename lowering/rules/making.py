@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import enclosing, view_of
 from ragged_dialect.iteration import Access, Iteration
 from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.lowering import walks
@@ -19,20 +19,21 @@ from ragged_dialect.lowering.nest import Payload, make_nest
 from ragged_dialect.lowering.nest_emit import lower_nest
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.lowering.rules.access import extract_element
+from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import shape_of, storage_type
 
 
-def lower_empty(ctx: Lowering, op: Any) -> None:
+def lower_empty(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.empty."""
-    view = op.opview
+    view = view_of(op, EmptyOp)
     likes = [ctx.parts(v) for v in view.likes]
     type_ = op.results[0].type
     made = empty_parts(ctx, likes, view.sources(), shape_of(type_), view.extents, type_.element_type)
     ctx.bind(op.results[0], made)
 
 
-def dense_parts(ctx: Lowering, values: Any) -> Parts:
+def dense_parts(ctx: Lowering, values: ir.Value) -> Parts:
     """A dense tensor as parts."""
     return Parts(ctx, shape_of(values.type), values, {}, {})
 
@@ -49,7 +50,7 @@ def run_nest(
     return lower_nest(ctx, make_nest(it, [*sources, *outs], payload))[0]
 
 
-def lower_to_padded(ctx: Lowering, op: Any) -> None:
+def lower_to_padded(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.to_padded: fill, then copy every component."""
     source = ctx.parts(op.operands[0])
     pad, maxima = op.operands[1], [build.to_index(v) for v in list(op.operands)[2:]]
@@ -70,7 +71,7 @@ def lower_to_padded(ctx: Lowering, op: Any) -> None:
 
 def _clipped(ctx: Lowering, source: Parts, limits: dict[int, Mixed]) -> Parts:
     """The value with every ragged level a window of at most the limit."""
-    new: dict[tuple[str, int], Any] = {}
+    new: dict[tuple[str, int], ir.Value] = {}
     for dim, limit in limits.items():
         lengths = walks.element_lengths(source, dim)
         new["starts", dim] = walks.element_starts(source, dim)
@@ -82,14 +83,16 @@ def _clipped(ctx: Lowering, source: Parts, limits: dict[int, Mixed]) -> Parts:
     return Parts(ctx, RaggedShape(layout, source.shape.shape), source.held, new, source.extents)
 
 
-def lower_from_padded(ctx: Lowering, op: Any) -> None:
+def lower_from_padded(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.from_padded: copy the rows that the offsets have."""
     dense, *given = op.operands
     type_ = op.results[0].type
     shape = shape_of(type_)
     source = ctx.parts(dense)
     levels = [d for d, c in enumerate(shape.layout.letters) if c == "r"]
-    made: dict[tuple[str, int], Any] = {("offsets", d): shapes.as_vector(v) for d, v in zip(levels, given, strict=True)}
+    made: dict[tuple[str, int], ir.Value] = {
+        ("offsets", d): shapes.as_vector(v) for d, v in zip(levels, given, strict=True)
+    }
     extents = {d: source.extent(d) for d in range(shape.rank) if shape.has_extent_part(d)}
     sizes: list[Mixed] = []
     for axis, letters in enumerate(shape.layout.axes):
@@ -102,7 +105,7 @@ def lower_from_padded(ctx: Lowering, op: Any) -> None:
     ctx.bind(op.results[0], result)
 
 
-def lower_reduce_across(ctx: Lowering, op: Any) -> None:
+def lower_reduce_across(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.reduce_across: one pass over the components, each into the rows that it has. Short
     floats accumulate in f32 and are rounded once; sums of floats are kept in pairs."""
     source, limit = ctx.parts(op.operands[0]), build.to_index(op.operands[1])
@@ -122,7 +125,7 @@ def lower_reduce_across(ctx: Lowering, op: Any) -> None:
     outs = [out(), out()] if kind == "sum" and is_float(wide) else [out()]
     kinds = ["parallel" if d in kept else "reduction" for d in range(source.shape.rank)]
 
-    def payload(arguments: list[Any], index: Callable[[int], Any]) -> list[Any]:
+    def payload(arguments: list[ir.Value], index: Callable[[int], ir.Value]) -> list[ir.Value]:
         x = arguments[0] if wide == element else arith.extf(wide, arguments[0])
         return list(add_to_pair(arguments[1], arguments[2], x)) if len(outs) > 1 else [combine(kind, arguments[1], x)]
 
@@ -137,7 +140,7 @@ def lower_reduce_across(ctx: Lowering, op: Any) -> None:
     ctx.bind(op.results[0], result)
 
 
-def _structured(ctx: Lowering, source: Parts, shape: RaggedShape, kept: list[int], values: Any) -> Parts:
+def _structured(ctx: Lowering, source: Parts, shape: RaggedShape, kept: list[int], values: ir.Value) -> Parts:
     """The result's structure where another axis is still ragged: the vectors of the source."""
     to = {old: new for new, old in enumerate(kept)}
     found = {
@@ -148,7 +151,7 @@ def _structured(ctx: Lowering, source: Parts, shape: RaggedShape, kept: list[int
     return Parts(ctx, shape, values, found, extents)
 
 
-def lower_print(ctx: Lowering, op: Any) -> None:
+def lower_print(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.print: calls of the host's printing functions, one per element and bracket."""
     parts = ctx.parts(op.operands[0])
     label = op.attributes["label"].value if "label" in op.attributes else ""
@@ -166,7 +169,7 @@ def _print_dims(ctx: Lowering, parts: Parts, call: _Printer, fixed: list[Mixed])
     _, at = parts.layout.locate(dim)
     call("open", [])
 
-    def body(i: Any, _: list[Any]) -> list[Any]:
+    def body(i: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
         with ctx.scope():
             _print_dims(ctx, parts, call, [*fixed, i])
         return []
@@ -180,10 +183,10 @@ class _Printer:
     """Calls of `ragged_print_*`, declared in the module on first use. Labels are collected in the
     module's `ragged.labels`."""
 
-    def __init__(self, op: Any) -> None:
-        self.module = op.parent
+    def __init__(self, op: ir.Operation) -> None:
+        self.module = enclosing(op)
         while self.module.name != "builtin.module":
-            self.module = self.module.parent
+            self.module = enclosing(self.module)
 
     def label(self, text: str) -> int:
         """Number of a label."""
@@ -192,7 +195,7 @@ class _Printer:
         attributes["ragged.labels"] = ir.ArrayAttr.get([*labels, ir.StringAttr.get(text)])
         return len(labels)
 
-    def element(self, x: Any) -> None:
+    def element(self, x: ir.Value) -> None:
         """Print a scalar."""
         if isinstance(x.type, ir.IndexType):
             x = build.to_i64(x)
@@ -205,7 +208,7 @@ class _Printer:
         double = ir.F64Type.get()
         self("float", [x if x.type == double else arith.extf(double, x)])
 
-    def __call__(self, name: str, operands: list[Any]) -> None:
+    def __call__(self, name: str, operands: Sequence[ir.Value]) -> None:
         symbol = f"ragged_print_{name}"
         if symbol not in ir.SymbolTable(self.module):
             type_ = ir.FunctionType.get([v.type for v in operands], [])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.joining import concat_plain, concat_runs
@@ -18,15 +17,15 @@ from ragged_dialect.ops.structure import partition_count
 from ragged_dialect.types import shape_of
 
 
-def _dim(op: Any) -> int:
+def _dim(op: ir.Operation) -> int:
     return op.attributes["dim"].value
 
 
-def _bind(ctx: Lowering, op: Any, parts: Parts) -> None:
+def _bind(ctx: Lowering, op: ir.Operation, parts: Parts) -> None:
     ctx.bind(op.results[0], typed(parts, op.results[0].type))
 
 
-def lower_partition(ctx: Lowering, op: Any) -> None:
+def lower_partition(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.partition."""
     lengths = "lengths" in op.attributes
     count = partition_count(shape_of(op.operands[1].type), lengths)
@@ -34,27 +33,27 @@ def lower_partition(ctx: Lowering, op: Any) -> None:
     _bind(ctx, op, parts)
 
 
-def lower_merge(ctx: Lowering, op: Any) -> None:
+def lower_merge(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.merge."""
     _bind(ctx, op, merge_parts(ctx.parts(op.operands[0]), _dim(op)))
 
 
-def lower_split(ctx: Lowering, op: Any) -> None:
+def lower_split(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.split."""
     _bind(ctx, op, split_parts(ctx.parts(op.operands[0]), _dim(op), op.attributes["factor"].value))
 
 
-def lower_select(ctx: Lowering, op: Any) -> None:
+def lower_select(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.select."""
     _bind(ctx, op, select_parts(ctx.parts(op.operands[0]), _dim(op), build.to_index(op.operands[1])))
 
 
-def lower_slice(ctx: Lowering, op: Any) -> None:
+def lower_slice(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.slice."""
     _bind(ctx, op, slice_parts(ctx.parts(op.operands[0]), _dim(op), op.operands[1], op.operands[2]))
 
 
-def lower_compact(ctx: Lowering, op: Any) -> None:
+def lower_compact(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.compact: a copy into storage of its own, whose windows are contiguous levels."""
     _bind(ctx, op, compacted(ctx, ctx.parts(op.operands[0])))
 
@@ -74,7 +73,7 @@ def compacted(ctx: Lowering, source: Parts) -> Parts:
 # concat -------------------------------------------------------------------------------------------
 
 
-def lower_concat(ctx: Lowering, op: Any) -> None:
+def lower_concat(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.concat: every operand is copied into its window of the result."""
     dim = _dim(op)
     operands = [compacted(ctx, ctx.parts(v)) for v in op.operands]

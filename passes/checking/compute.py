@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ragged_dialect._mlir import ir
 from ragged_dialect.iteration import Iteration, Use, analyze, is_elementwise, signature
 from ragged_dialect.passes.checking.emitter import Emitter
 from ragged_dialect.passes.checking.reach import check_reach
 from ragged_dialect.types import is_tensor
 
 
-def check_compute(emit: Emitter, op: Any) -> None:
+def check_compute(emit: Emitter, op: ir.Operation) -> None:
     """Per loop: all ragged uses conform, dense dims of a ragged loop reach its lengths, dense
     dims of a dense loop have one extent. Per index that is not a loop: the extent holds it."""
     key = signature(op)
@@ -32,7 +31,7 @@ def check_compute(emit: Emitter, op: Any) -> None:
 
 
 def _check_ragged(
-    emit: Emitter, iteration: Iteration, operands: list[Any], uses: tuple[Use, ...], dense: list[Use]
+    emit: Emitter, iteration: Iteration, operands: list[ir.Value], uses: tuple[Use, ...], dense: list[Use]
 ) -> None:
     first, *others = uses
     seen = {(operands[first.operand], first.dim)}
@@ -75,7 +74,7 @@ def _representatives(iteration: Iteration, uses: list[Use]) -> list[Use]:
     return kept
 
 
-def _check_dense(emit: Emitter, operands: list[Any], uses: list[Use]) -> None:
+def _check_dense(emit: Emitter, operands: list[ir.Value], uses: list[Use]) -> None:
     if len(uses) < 2:
         return
     extents = [emit.extent(operands[use.operand], use.dim) for use in uses]

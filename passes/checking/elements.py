@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ragged_dialect._mlir import ir
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.passes.checking.emitter import Emitter, Extent
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import shape_of
 
 
-def check_extract(emit: Emitter, op: Any) -> None:
+def check_extract(emit: Emitter, op: ir.Operation) -> None:
     """Indices in the order of the dims: each is looked up under those before it, which hold by then."""
     x, *indices = op.operands
     shape = shape_of(x.type)
@@ -19,7 +18,7 @@ def check_extract(emit: Emitter, op: Any) -> None:
         _check_axis(emit, x, shape, dims, [emit.number(indices[d]) for d in dims])
 
 
-def _check_axis(emit: Emitter, x: Any, shape: RaggedShape, dims: range, indices: list[Extent]) -> None:
+def _check_axis(emit: Emitter, x: ir.Value, shape: RaggedShape, dims: range, indices: list[Extent]) -> None:
     position: Extent = 0
     size: Extent = 0
     before: Extent = 0
@@ -34,7 +33,9 @@ def _check_axis(emit: Emitter, x: Any, shape: RaggedShape, dims: range, indices:
             if shape.layout.is_split_outer(dim):
                 size = emit.extent(emit.part("values", x, dim), shape.layout.locate(dim)[0])
         if letter == "t":
-            bound = emit.least(shape.shape[dim], emit.ceil(emit.minus(size, before), factor))
+            tile = shape.shape[dim]
+            assert tile is not None
+            bound = emit.least(tile, emit.ceil(emit.minus(size, before), factor))
         else:
             bound = emit.ceil(size, factor)
         emit.valid("index", dim, index, bound)
@@ -43,7 +44,7 @@ def _check_axis(emit: Emitter, x: Any, shape: RaggedShape, dims: range, indices:
         position = index if base == 0 else emit.plus(base, index)
 
 
-def _component(emit: Emitter, x: Any, dim: int, position: Extent) -> tuple[Extent, Extent]:
+def _component(emit: Emitter, x: ir.Value, dim: int, position: Extent) -> tuple[Extent, Extent]:
     """Start and number of elements of the component of a ragged level at a parent position."""
     if shape_of(x.type).layout.letter(dim) == "w":
         return emit.entry(emit.part("starts", x, dim), position), emit.entry(emit.part("lengths", x, dim), position)

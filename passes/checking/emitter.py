@@ -8,38 +8,42 @@ guarded op, so that checks of a region stay inside it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
-from typing import Any
+from math import prod
+from typing import Any, TypeVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, scf, tensor
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import definer
 from ragged_dialect.iteration import Iteration
-from ragged_dialect.layout import product
 from ragged_dialect.passes.structure_facts import Facts
 from ragged_dialect.tensor_rules import constant_of
 from ragged_dialect.types import shape_of
 
-Extent = Any  # int | ir.Value: the bindings' values have no static type
+Extent = Mixed
+
+T = TypeVar("T")
 
 
 class Emitter:
     """Makes checks for the ops of one function."""
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: ir.Operation) -> None:
         self.facts = Facts()
-        self.iterations: dict[Any, Iteration] = {}
+        self.iterations: dict[Hashable, Iteration] = {}
         self._entry = function.regions[0].blocks[0]
         self._anchor = self._entry.operations[0].operation
-        self._entry_values: set[Any] = set(self._entry.arguments)
-        self._entry_scope: dict[Any, Any] = {}
-        self._scopes: list[dict[Any, Any]] = []
-        self._made: list[Any] = []
+        self._entry_values: set[ir.Value] = set(self._entry.arguments)
+        self._entry_scope: dict[Hashable, Any] = {}
+        self._scopes: list[dict[Hashable, Any]] = []
+        self._made: list[ir.Value] = []
         self.taken = False
         """Whether the op of `guard` has checks so far."""
         self.moves = False
         """Whether passes might move what has no memory effect over the checks."""
-        self._op: Any = self._anchor
+        self._op: ir.Operation = self._anchor
         self._name = ""
 
     @contextmanager
@@ -49,7 +53,7 @@ class Emitter:
         yield
         self._scopes.pop()
 
-    def guard(self, op: Any, name: str | None = None) -> None:
+    def guard(self, op: ir.Operation, name: str | None = None) -> None:
         """The checks that follow are for `op` and carry its name (or `name`)."""
         self._op = op
         self._name = name or op.name
@@ -61,7 +65,12 @@ class Emitter:
 
     # Making ops once ---------------------------------------------------------------------------
 
-    def once(self, key: Sequence[Any], operands: Sequence[Any], build: Callable[[], Any]) -> Any:
+    def once(
+        self,
+        key: tuple[Hashable, ...],
+        operands: Sequence[ir.Value],
+        build: Callable[[], T],
+    ) -> T:
         """What `build` returned for this key and these operands, made where it is visible here."""
         whole = (*key, *operands)
         hoists = len(self._scopes) == 1 and all(v in self._entry_values for v in operands)
@@ -81,10 +90,10 @@ class Emitter:
         """Erase helper values that no check took."""
         for value in reversed(self._made):
             if not any(True for _ in value.uses):
-                value.owner.erase()
+                definer(value).erase()
         self._made.clear()
 
-    def index(self, value: Extent) -> Any:
+    def index(self, value: Extent) -> ir.Value:
         """A scalar as a value of type index."""
         if isinstance(value, int):
             attr = ir.IntegerAttr.get(ir.IndexType.get(), value)
@@ -93,7 +102,7 @@ class Emitter:
             return value
         return self.once(("index",), (value,), lambda: arith.IndexCastOp(ir.IndexType.get(), value).result)
 
-    def extent(self, x: Any, dim: int) -> Extent:
+    def extent(self, x: ir.Value, dim: int) -> Extent:
         """The extent of a dense dim."""
         size = x.type.shape[dim]
         if size != DYNAMIC:
@@ -101,15 +110,15 @@ class Emitter:
         at = self.index(dim)
         return self.once(("dim",), (x, at), lambda: tensor.DimOp(x, at).result)
 
-    def lengths(self, x: Any, dim: int) -> Any:
+    def lengths(self, x: ir.Value, dim: int) -> ir.Value:
         """The logical lengths of a level."""
         return self.once(("lengths", dim), (x,), lambda: builders.lengths(x, dim))
 
-    def part(self, kind: str, x: Any, dim: int) -> Any:
+    def part(self, kind: str, x: ir.Value, dim: int) -> ir.Value:
         """The stored offsets, starts or lengths of a level of `x`; for values, `dim` is ignored."""
         if kind == "lengths" and shape_of(x.type).layout.stores_lengths(dim):
             return self.lengths(x, dim)
-        build: Callable[[], Any] = {
+        build: Callable[[], ir.Value] = {
             "offsets": lambda: builders.offsets(x, dim),
             "starts": lambda: builders.starts(x, dim),
             "lengths": lambda: builders.lengths(x, dim, stored=True),
@@ -117,7 +126,7 @@ class Emitter:
         }[kind]
         return self.once(("stored", kind, dim), (x,), build)
 
-    def binary(self, op: Any, a: Extent, b: Extent) -> Any:
+    def binary(self, op: Callable[..., ir.OpView], a: Extent, b: Extent) -> ir.Value:
         """An arith op on two scalars, as index."""
         lhs, rhs = self.index(a), self.index(b)
         return self.once((op.__name__,), (lhs, rhs), lambda: op(lhs, rhs).result)
@@ -158,7 +167,7 @@ class Emitter:
         """The larger of two scalars."""
         return max(a, b) if isinstance(a, int) and isinstance(b, int) else self.binary(arith.MaxSIOp, a, b)
 
-    def entry(self, vector: Any, at: Extent) -> Any:
+    def entry(self, vector: ir.Value, at: Extent) -> ir.Value:
         """An entry of a vector, as index; the place is known to be in it, by an earlier check if any."""
         place = self.index(at)
         return self.once(("entry",), (vector, place), lambda: _entry(vector, self.behind(place)))
@@ -185,24 +194,24 @@ class Emitter:
         known = value if isinstance(value, int) else constant_of(value)
         return self.index(value) if known is None else known
 
-    def sum(self, x: Any, level: int) -> Any:
+    def sum(self, x: ir.Value, level: int) -> ir.Value:
         """The total of a level."""
         return self.once(("total", level), (x,), lambda: builders.total(x, level))
 
-    def longest(self, x: Any, level: int) -> Any:
+    def longest(self, x: ir.Value, level: int) -> ir.Value:
         """The longest length of a level."""
         return self.once(("max_length", level), (x,), lambda: builders.max_length(x, level))
 
-    def last(self, vector: Any) -> Extent:
+    def last(self, vector: ir.Value) -> Extent:
         """The last entry of offsets, 0 if there is none: the size of what they index."""
         size = self.extent(vector, 0)
         if isinstance(size, int):
             at = self.index(max(size - 1, 0))
             return self.once(("last",), (vector, at), lambda: _entry(vector, at)) if size else 0
-        zero, at = self.index(0), self.minus(size, 1)
+        zero, at = self.index(0), self.index(self.minus(size, 1))
         some = self._compare(arith.CmpIPredicate.sgt, size, zero)
 
-        def build() -> Any:
+        def build() -> ir.Value:
             branch = scf.IfOp(some, [ir.IndexType.get()], has_else=True)
             with ir.InsertionPoint(branch.then_block):
                 scf.YieldOp([_entry(vector, at)])
@@ -212,10 +221,10 @@ class Emitter:
 
         return self.once(("last",), (vector, some, at, zero), build)
 
-    def _compare(self, predicate: Any, a: Any, b: Any) -> Any:
+    def _compare(self, predicate: Any, a: ir.Value, b: ir.Value) -> ir.Value:
         return self.once(("cmpi", str(predicate)), (a, b), lambda: arith.CmpIOp(predicate, a, b).result)
 
-    def steps(self, offsets: Any) -> Any:
+    def steps(self, offsets: ir.Value) -> ir.Value:
         """The lengths that offsets delimit; none for empty offsets, which another check refuses."""
         size = self.extent(offsets, 0)
         if isinstance(size, int):
@@ -224,7 +233,7 @@ class Emitter:
             count = self.binary(arith.MaxSIOp, self.minus(size, 1), 0)
         element = offsets.type.element_type
 
-        def build() -> Any:
+        def build() -> ir.Value:
             static = count if isinstance(count, int) else DYNAMIC
             sizes = [] if isinstance(count, int) else [count]
             type_ = ir.RankedTensorType.get([static], element)
@@ -251,17 +260,21 @@ class Emitter:
         """Two extents are equal."""
         self.valid("equal", level, got, expected)
 
-    def offsets(self, level: int, vector: Any, extent: Extent, count: Extent | None) -> None:
+    def offsets(self, level: int, vector: ir.Value, extent: Extent, count: Extent | None) -> None:
         """Offsets index `extent` positions and delimit `count` components (None: any number)."""
-        known = count is None or (isinstance(count, int) and vector.type.shape[0] == count + 1)
-        self.valid("offsets", level, vector, extent, *(() if known else (count,)))
+        if count is None or (isinstance(count, int) and vector.type.shape[0] == count + 1):
+            self.valid("offsets", level, vector, extent)
+        else:
+            self.valid("offsets", level, vector, extent, count)
 
-    def counted(self, kind: str, level: int, vector: Any, *operands: Extent, count: Extent | None) -> None:
+    def counted(self, kind: str, level: int, vector: ir.Value, *operands: Extent, count: Extent | None) -> None:
         """A kind whose last, optional operand is the number of components."""
-        known = count is None or (isinstance(count, int) and vector.type.shape[0] == count)
-        self.valid(kind, level, vector, *operands, *(() if known else (count,)))
+        if count is None or (isinstance(count, int) and vector.type.shape[0] == count):
+            self.valid(kind, level, vector, *operands)
+        else:
+            self.valid(kind, level, vector, *operands, count)
 
-    def conform(self, a: Any, b: Any, pairs: Sequence[tuple[int, int]]) -> None:
+    def conform(self, a: ir.Value, b: ir.Value, pairs: Sequence[tuple[int, int]]) -> None:
         """`ragged.assert_conform`, unless the two have one structure by the way they are made."""
         if self.facts.conform(a, b, pairs):
             return
@@ -276,18 +289,18 @@ class Emitter:
 
     def fits(self, level: int, factors: Sequence[Extent]) -> None:
         """A size, the product of `factors`, fits into 64 bits; one factor does."""
-        static = product(tuple(f for f in factors if isinstance(f, int)))
+        static = prod(f for f in factors if isinstance(f, int))
         dynamic = [f for f in factors if not isinstance(f, int)]
         if len(dynamic) + (static != 1) > 1:
             self.valid("fits", level, *dynamic, *(() if static == 1 else (static,)))
 
 
-def _entry(vector: Any, at: Any) -> Any:
+def _entry(vector: ir.Value, at: ir.Value) -> ir.Value:
     """An entry of a vector, as index."""
     entry = tensor.ExtractOp(vector, [at]).result
     return entry if isinstance(entry.type, ir.IndexType) else arith.IndexCastOp(ir.IndexType.get(), entry).result
 
 
-def is_vector(value: Any) -> bool:
+def is_vector(value: ir.Value) -> bool:
     """Whether an operand is an index vector rather than a scalar."""
     return isinstance(value.type, ir.RankedTensorType)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import view_of
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.passes.checking import dense as of_dense
 from ragged_dialect.passes.checking.elements import check_extract
@@ -15,22 +16,22 @@ from ragged_dialect.sources import Source, parent_dims
 from ragged_dialect.traits import int_attr, optional_int
 from ragged_dialect.types import is_tensor, shape_of
 
-Rule = Callable[[Emitter, Any], None]
+Rule = Callable[[Emitter, ir.Operation], None]
 
 
-def _result(op: Any) -> RaggedShape:
+def _result(op: ir.Operation) -> RaggedShape:
     return shape_of(op.results[0].type)
 
 
-def _assemble(emit: Emitter, op: Any) -> None:
+def _assemble(emit: Emitter, op: ir.Operation) -> None:
     check_assemble(emit, op, _result(op))
 
 
-def _from_padded(emit: Emitter, op: Any) -> None:
+def _from_padded(emit: Emitter, op: ir.Operation) -> None:
     check_from_padded(emit, op, _result(op))
 
 
-def _partition(emit: Emitter, op: Any) -> None:
+def _partition(emit: Emitter, op: ir.Operation) -> None:
     x, vector = op.operands
     shape, dim = shape_of(x.type), int_attr(op, "dim")
     count, level = _result(op).shape[dim], dim + 1
@@ -50,7 +51,7 @@ def _partition(emit: Emitter, op: Any) -> None:
         emit.counted(kind, level, vector, emit.extent(x, dim), count=_parents(emit, x, shape, dim))
 
 
-def _parents(emit: Emitter, x: Any, shape: RaggedShape, dim: int) -> Extent:
+def _parents(emit: Emitter, x: ir.Value, shape: RaggedShape, dim: int) -> Extent:
     """Number of index tuples above a dense dim: of its axis, or of the plain dim before it."""
     axis, at = shape.layout.locate(dim)
     first = shape.layout.dims(axis)[0] if at else dim - 1
@@ -63,14 +64,14 @@ def _parents(emit: Emitter, x: Any, shape: RaggedShape, dim: int) -> Extent:
     return count
 
 
-def _select(emit: Emitter, op: Any) -> None:
+def _select(emit: Emitter, op: ir.Operation) -> None:
     x, index = op.operands
     shape, dim = shape_of(x.type), int_attr(op, "dim")
     ragged = shape.layout.letter(dim) in RAGGED
     emit.valid("index", dim, index, emit.lengths(x, dim) if ragged else emit.extent(x, dim))
 
 
-def _slice(emit: Emitter, op: Any) -> None:
+def _slice(emit: Emitter, op: ir.Operation) -> None:
     x, low, high = op.operands
     shape, dim = shape_of(x.type), int_attr(op, "dim")
     if shape.layout.letter(dim) not in RAGGED:
@@ -82,7 +83,7 @@ def _slice(emit: Emitter, op: Any) -> None:
         emit.equal(dim, emit.minus(emit.number(high), emit.number(low)), static)
 
 
-def _split(emit: Emitter, op: Any) -> None:
+def _split(emit: Emitter, op: ir.Operation) -> None:
     x = op.operands[0]
     shape, dim, factor = shape_of(x.type), int_attr(op, "dim"), int_attr(op, "factor")
     if shape.layout.letter(dim) != "d":
@@ -94,7 +95,7 @@ def _split(emit: Emitter, op: Any) -> None:
         emit.equal(dim, emit.ceil(emit.extent(x, dim), factor), static)
 
 
-def _merge(emit: Emitter, op: Any) -> None:
+def _merge(emit: Emitter, op: ir.Operation) -> None:
     x = op.operands[0]
     shape, dim = shape_of(x.type), int_attr(op, "dim")
     static = _result(op).shape[dim]
@@ -109,7 +110,7 @@ def _merge(emit: Emitter, op: Any) -> None:
         emit.equal(dim, emit.extent(emit.part("values", x, 0), shape.layout.locate(dim)[0]), static)
 
 
-def _concat(emit: Emitter, op: Any) -> None:
+def _concat(emit: Emitter, op: ir.Operation) -> None:
     dim = int_attr(op, "dim")
     first, *others = op.operands
     shape = shape_of(first.type)
@@ -136,7 +137,7 @@ def _axis_to(shape: RaggedShape, dim: int) -> range:
     return range(shape.layout.dims(axis)[0], shape.layout.dims(axis)[0] + at + 1)
 
 
-def _assume(emit: Emitter, op: Any) -> None:
+def _assume(emit: Emitter, op: ir.Operation) -> None:
     check_facts(
         emit,
         op.operands[0],
@@ -147,7 +148,7 @@ def _assume(emit: Emitter, op: Any) -> None:
     )
 
 
-def check_facts(emit: Emitter, x: Any, level: int, divisor: int | None, low: int | None, high: int | None) -> None:
+def check_facts(emit: Emitter, x: ir.Value, level: int, divisor: int | None, low: int | None, high: int | None) -> None:
     """Facts claimed of the lengths of a level, or of the extent of a dense one."""
     dense = shape_of(x.type).layout.letter(level) == "d"
     for kind, factor in (("divides", divisor), ("at_least", low), ("at_most", high)):
@@ -155,7 +156,7 @@ def check_facts(emit: Emitter, x: Any, level: int, divisor: int | None, low: int
             emit.valid(kind, level, emit.extent(x, level) if dense else emit.lengths(x, level), factor=factor)
 
 
-def _to_padded(emit: Emitter, op: Any) -> None:
+def _to_padded(emit: Emitter, op: ir.Operation) -> None:
     x, _, *maxima = op.operands
     shape, result = shape_of(x.type), _result(op)
     levels = [d for d, letter in enumerate(shape.layout.letters) if letter in RAGGED]
@@ -163,8 +164,9 @@ def _to_padded(emit: Emitter, op: Any) -> None:
     for level, size in zip(levels, sizes, strict=False):
         if maxima:
             emit.valid("at_least", level, size, factor=0)
-        if result.shape[level] is not None:
-            emit.equal(level, size, result.shape[level])
+        extent = result.shape[level]
+        if extent is not None:
+            emit.equal(level, size, extent)
         if maxima and "truncate" not in op.attributes:
             emit.valid("covers", level, size, emit.lengths(x, level))
     if maxima:
@@ -172,7 +174,7 @@ def _to_padded(emit: Emitter, op: Any) -> None:
         emit.fits(levels[0], [*maxima, *dense])
 
 
-def _reduce_across(emit: Emitter, op: Any) -> None:
+def _reduce_across(emit: Emitter, op: ir.Operation) -> None:
     x, size = op.operands
     shape, dim = shape_of(x.type), int_attr(op, "dim")
     first = shape.layout.dims(shape.layout.locate(dim)[0])[0]
@@ -184,12 +186,12 @@ def _reduce_across(emit: Emitter, op: Any) -> None:
     emit.fits(dim, [size, *(emit.extent(x, d) for d in range(shape.rank) if shape.layout.is_plain(d))])
 
 
-def _empty(emit: Emitter, op: Any) -> None:
+def _empty(emit: Emitter, op: ir.Operation) -> None:
     likes = [v for v in op.operands if is_tensor(v.type)]
     given = [v for v in op.operands if not is_tensor(v.type)]
     shapes: list[RaggedShape] = [shape_of(v.type) for v in likes]
     result = _result(op)
-    sources: list[Source | None] = op.opview.sources()
+    sources = view_of(op, EmptyOp).sources()
     numbers = iter(given)
     sizes: list[Extent] = []
     for dim, source in enumerate(sources):
@@ -213,7 +215,7 @@ def _innermost(sources: list[Source | None], result: RaggedShape, axis: int) -> 
 
 
 def _empty_batches(
-    emit: Emitter, likes: list[Any], shapes: list[RaggedShape], sources: list[Source | None], result: RaggedShape
+    emit: Emitter, likes: list[ir.Value], shapes: list[RaggedShape], sources: list[Source | None], result: RaggedShape
 ) -> None:
     """A dense parent that comes from another like has the extent of the level's own parent."""
     for dim, source in enumerate(sources):

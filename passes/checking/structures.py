@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.passes.checking.emitter import Emitter, Extent
 from ragged_dialect.shape import RaggedShape
@@ -18,8 +19,8 @@ class Parts:
     storage axis, None where storage is made to fit."""
 
     shape: RaggedShape
-    vectors: Mapping[tuple[str, int], Any]
-    extents: Mapping[int, Any]
+    vectors: Mapping[tuple[str, int], ir.Value]
+    extents: Mapping[int, Mixed]
     storage: Callable[[int], Extent | None]
 
     def extent(self, dim: int) -> Extent | None:
@@ -68,7 +69,7 @@ def _check_level(
     """Check one ragged level; returns the number of its elements where its vector determines it."""
     storage = parts.storage(axis) if innermost else None
     if parts.shape.layout.letter(dim) == "w":
-        bound = storage if innermost else _rows(emit, parts, dim)
+        bound = _rows(emit, parts, dim) if storage is None else storage
         starts, lengths = parts.vectors["starts", dim], parts.vectors["lengths", dim]
         emit.counted("windows", dim, starts, lengths, bound, count=count)
         return None
@@ -100,7 +101,7 @@ def _check_tiled(emit: Emitter, parts: Parts, axis: int) -> None:
         emit.equal(dim, extent, emit.ceil(storage, parts.shape.factor(dim)))
 
 
-def check_assemble(emit: Emitter, op: Any, shape: RaggedShape) -> None:
+def check_assemble(emit: Emitter, op: ir.Operation, shape: RaggedShape) -> None:
     """`ragged.assemble`: data from anywhere."""
     values = op.operands[0]
     named = {(part.kind, part.dim): v for part, v in zip(shape.parts(), op.operands, strict=True)}
@@ -113,7 +114,7 @@ def check_assemble(emit: Emitter, op: Any, shape: RaggedShape) -> None:
     check_parts(emit, Parts(shape, named, extents, lambda axis: emit.extent(values, axis)))
 
 
-def check_argument(emit: Emitter, argument: Any, shape: RaggedShape) -> None:
+def check_argument(emit: Emitter, argument: ir.Value, shape: RaggedShape) -> None:
     """A ragged argument of a public function: data from outside, read back from the value."""
     vectors = {(kind, dim): emit.part(kind, argument, dim) for kind, dim in shape.layout.vectors()}
     extents = {dim: emit.extent(argument, dim) for dim in range(shape.rank) if shape.has_extent_part(dim)}
@@ -121,7 +122,7 @@ def check_argument(emit: Emitter, argument: Any, shape: RaggedShape) -> None:
     check_parts(emit, Parts(shape, vectors, extents, lambda axis: emit.extent(values, axis)))
 
 
-def check_from_padded(emit: Emitter, op: Any, shape: RaggedShape) -> None:
+def check_from_padded(emit: Emitter, op: ir.Operation, shape: RaggedShape) -> None:
     """`ragged.from_padded`: offsets, and no component longer than the padded dim."""
     dense, *offsets = op.operands
     levels = [dim for dim, letter in enumerate(shape.layout.letters) if letter == "r"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.layout import Layout
 from ragged_dialect.merging import merge_rule
 from ragged_dialect.passes.matching import defining, dim_of, same_meaning, shape
 from ragged_dialect.passes.rewriting import Pattern, Rewriter
@@ -17,7 +17,7 @@ from ragged_dialect.types import dense_type, is_ragged
 _SAME_STORAGE_MERGES = frozenset({"batch", "components", "rows", "levels", "scale", "untile", "tiles"})
 
 
-def vector_of_maker(op: Any, rewriter: Rewriter) -> bool:
+def vector_of_maker(op: ir.Operation, rewriter: Rewriter) -> bool:
     """offsets, starts, lengths of an assemble or partition -> the vector they were made from."""
     x, level = op.operands[0], int_attr(op, "level")
     kind = op.name.removeprefix("ragged.")
@@ -33,11 +33,11 @@ def vector_of_maker(op: Any, rewriter: Rewriter) -> bool:
         return rewriter.replace(op, _as_i64(vector))
 
 
-def _logical_is_stored(layout: Any, level: int) -> bool:
+def _logical_is_stored(layout: Layout, level: int) -> bool:
     return layout.letter(level) != "t" and layout.stores_lengths(level)
 
 
-def lengths_not_stored(op: Any, rewriter: Rewriter) -> bool:
+def lengths_not_stored(op: ir.Operation, rewriter: Rewriter) -> bool:
     """lengths {stored} -> lengths, where the two are the same."""
     x, level = op.operands[0], int_attr(op, "level")
     if "stored" not in op.attributes or not shape(x).layout.stores_lengths(level):
@@ -46,7 +46,7 @@ def lengths_not_stored(op: Any, rewriter: Rewriter) -> bool:
         return rewriter.replace(op, builders.lengths(x, level))
 
 
-def _as_i64(vector: Any) -> Any:
+def _as_i64(vector: ir.Value) -> ir.Value:
     """A vector of i32, i64 or index, widened to i64."""
     element = vector.type.element_type
     i64 = ir.IntegerType.get_signless(64)
@@ -58,7 +58,7 @@ def _as_i64(vector: Any) -> Any:
     return arith.ExtSIOp(type_, vector).result
 
 
-def access_of_root(op: Any, rewriter: Rewriter) -> bool:
+def access_of_root(op: ir.Operation, rewriter: Rewriter) -> bool:
     """Lengths and what follows from them are read from the value the structure comes from."""
     x = op.operands[0]
     root = root_of(x, rewriter)
@@ -70,7 +70,7 @@ def access_of_root(op: Any, rewriter: Rewriter) -> bool:
         return rewriter.replace(op, made.result)
 
 
-def values_of_view(op: Any, rewriter: Rewriter) -> bool:
+def values_of_view(op: ir.Operation, rewriter: Rewriter) -> bool:
     """values of an assemble or of a view -> the values it was made from."""
     made = defining(op.operands[0])
     if made is None:
@@ -86,7 +86,7 @@ def values_of_view(op: Any, rewriter: Rewriter) -> bool:
         return rewriter.replace(op, builders.values(x))
 
 
-def _keeps_storage(made: Any) -> bool:
+def _keeps_storage(made: ir.Operation) -> bool:
     """Whether a view has the very storage of its operand: no axes were joined."""
     if made.name in ("ragged.split", "ragged.assume"):
         return True
@@ -97,7 +97,7 @@ def _keeps_storage(made: Any) -> bool:
     return merge_rule(shape(made.operands[0]), dim_of(made)).name in _SAME_STORAGE_MERGES
 
 
-def total_of_partition(op: Any, rewriter: Rewriter) -> bool:
+def total_of_partition(op: ir.Operation, rewriter: Rewriter) -> bool:
     """total of the level a partition of a plain dim made -> the extent of that dim."""
     x, level = op.operands[0], int_attr(op, "level")
     made = maker_of(x, level, rewriter)
@@ -112,7 +112,7 @@ def total_of_partition(op: Any, rewriter: Rewriter) -> bool:
         return rewriter.replace(op, tensor.DimOp(root[0], index).result)
 
 
-def fact_of_constant(op: Any, rewriter: Rewriter) -> bool:
+def fact_of_constant(op: ir.Operation, rewriter: Rewriter) -> bool:
     """total and max_length of a level with constant offsets or lengths -> a constant."""
     x, level = op.operands[0], int_attr(op, "level")
     layout = shape(x).layout
@@ -126,7 +126,7 @@ def fact_of_constant(op: Any, rewriter: Rewriter) -> bool:
         return rewriter.replace(op, arith.ConstantOp(ir.IndexType.get(), value).result)
 
 
-def constant_lengths(x: Any, level: int, rewriter: Rewriter) -> list[int] | None:
+def constant_lengths(x: ir.Value, level: int, rewriter: Rewriter) -> list[int] | None:
     """The element lengths of a level made from a constant vector, None for any other."""
     offsets = _constant_vector(vector_of(x, "offsets", level, rewriter))
     if offsets is not None:
@@ -134,7 +134,7 @@ def constant_lengths(x: Any, level: int, rewriter: Rewriter) -> list[int] | None
     return _constant_vector(vector_of(x, "lengths", level, rewriter))
 
 
-def _constant_vector(vector: Any) -> list[int] | None:
+def _constant_vector(vector: ir.Value | None) -> list[int] | None:
     made = None if vector is None else defining(vector)
     if made is None or made.name != "arith.constant":
         return None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect import builders
+from ragged_dialect._mlir import ir
 from ragged_dialect.ops.structure import partition_count
 from ragged_dialect.passes.iteration_domains import Cutter, Step
 from ragged_dialect.passes.matching import defining, dim_of, factor_of, same_meaning, shape, source
@@ -16,14 +15,14 @@ _LONGEST = 64
 """Ops of a chain that is put in order; the cost grows with the square."""
 
 
-def chain_in_order(op: Any, rewriter: Rewriter) -> bool:
+def chain_in_order(op: ir.Operation, rewriter: Rewriter) -> bool:
     """A chain of partitions, merges and splits -> the chain for its iteration domains, which depends
     on nothing else (`iteration_domains`)."""
     ops = _chain(op)
     layout = rewriter.layout(op.operands[0])
     if len(ops) > _LONGEST or (len(ops) == 1 and (layout is None or not layout.has_tiles)):
         return False  # one op alone has another spelling only where it makes or merges a tile of extent 1
-    vectors: list[Any] = []
+    vectors: list[ir.Value] = []
     steps = tuple(_step(link, vectors) for link in ops)
     root = source(ops[0].operands[0])
     normal = normal_form(shape(root), steps)
@@ -32,17 +31,17 @@ def chain_in_order(op: Any, rewriter: Rewriter) -> bool:
     return rewriter.replace(op, _made(root, normal.steps, vectors, op, rewriter))
 
 
-def _chain(op: Any) -> list[Any]:
+def _chain(op: ir.Operation) -> list[ir.Operation]:
     """The ops of a chain, down to `op`."""
-    ops: list[Any] = []
-    above: Any = op
+    ops: list[ir.Operation] = []
+    above: ir.Operation | None = op
     while above is not None and above.name in _OPS and len(ops) <= _LONGEST:
         ops.append(above)
         above = defining(above.operands[0])
     return ops[::-1]
 
 
-def _step(op: Any, vectors: list[Any]) -> Step:
+def _step(op: ir.Operation, vectors: list[ir.Value]) -> Step:
     """An op as a step; a vector goes by its place in `vectors`."""
     if op.name == "ragged.merge":
         return Step(dim_of(op), None)
@@ -56,7 +55,9 @@ def _step(op: Any, vectors: list[Any]) -> Step:
     return Step(dim_of(op), Cutter(vectors.index(vector), lengths, known.rank, count, known.shape[0]))
 
 
-def _made(x: Any, steps: tuple[Step, ...], vectors: list[Any], op: Any, rewriter: Rewriter) -> Any:
+def _made(
+    x: ir.Value, steps: tuple[Step, ...], vectors: list[ir.Value], op: ir.Operation, rewriter: Rewriter
+) -> ir.Value:
     """A chain of ops from `x`, before `op`."""
     with rewriter.before(op):
         for dim, by in steps:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from math import lcm
-from typing import Any
 
 from ragged_dialect import builders
+from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.ir.match import view_of
 from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.passes.matching import producer, shape
 from ragged_dialect.passes.rewriting import Pattern, Rewriter
@@ -17,13 +18,13 @@ from ragged_dialect.traits import int_attr, optional_int
 from ragged_dialect.types import is_ragged, is_tensor
 
 
-def empty_of_root(op: Any, rewriter: Rewriter) -> bool:
+def empty_of_root(op: ir.Operation, rewriter: Rewriter) -> bool:
     """empty(like: y) -> empty(like: x), where y has its structure from x. Equal likes become one,
     likes that no level comes from are removed."""
     values = list(op.operands)
     likes = [v for v in values if is_tensor(v.type)]
     extents = values[len(likes) :]
-    sources = None if "from" not in op.attributes else EmptyOp.sources(op.opview)
+    sources = None if "from" not in op.attributes else view_of(op, EmptyOp).sources()
     new_likes, new_sources = _joined([root_of(v, rewriter) for v in likes], sources)
     if new_likes == likes:
         return False
@@ -37,10 +38,12 @@ def empty_of_root(op: Any, rewriter: Rewriter) -> bool:
         return rewriter.replace(op, builders.empty(new_likes, op.results[0].type, new_sources, extents))
 
 
-def _joined(likes: list[Any], sources: list[Source | None] | None) -> tuple[list[Any], list[Source | None] | None]:
+def _joined(
+    likes: list[ir.Value], sources: list[Source | None] | None
+) -> tuple[list[ir.Value], list[Source | None] | None]:
     if sources is None:
         return likes, None
-    used: list[Any] = []
+    used: list[ir.Value] = []
     out: list[Source | None] = []
     for source in sources:
         if source is None:
@@ -53,7 +56,7 @@ def _joined(likes: list[Any], sources: list[Source | None] | None) -> tuple[list
     return (used, out) if used else (likes[:1], sources)
 
 
-def assume_of_assume(op: Any, rewriter: Rewriter) -> bool:
+def assume_of_assume(op: ir.Operation, rewriter: Rewriter) -> bool:
     """Two facts about one level -> one op with both."""
     inner = producer(op.operands[0], "ragged.assume")
     if inner is None or inner.results[0].type != op.operands[0].type:
@@ -71,7 +74,7 @@ def assume_of_assume(op: Any, rewriter: Rewriter) -> bool:
 Facts = tuple[int | None, int | None, int | None]
 
 
-def _facts(op: Any) -> Facts:
+def _facts(op: ir.Operation) -> Facts:
     return optional_int(op, "divisible_by"), optional_int(op, "min"), optional_int(op, "max")
 
 
@@ -80,7 +83,7 @@ def _joined_facts(a: Facts, b: Facts) -> Facts:
     return lcm(*divisors) if divisors else None, max(lows, default=None), min(highs, default=None)
 
 
-def order_assumes(op: Any, rewriter: Rewriter) -> bool:
+def order_assumes(op: ir.Operation, rewriter: Rewriter) -> bool:
     """Facts about several levels stand in the order of the levels."""
     inner = producer(op.operands[0], "ragged.assume")
     if inner is None or int_attr(inner, "level") <= int_attr(op, "level"):
@@ -90,7 +93,7 @@ def order_assumes(op: Any, rewriter: Rewriter) -> bool:
         return rewriter.replace(op, builders.assume(first, int_attr(inner, "level"), *_facts(inner)))
 
 
-def assume_of_nothing(op: Any, rewriter: Rewriter) -> bool:
+def assume_of_nothing(op: ir.Operation, rewriter: Rewriter) -> bool:
     """Facts that always hold, or hold of the static extent, are dropped; an assume without facts is removed."""
     facts, level = _facts(op), int_attr(op, "level")
     kept = _open_facts(facts, shape(op.operands[0]).shape[level])
@@ -113,7 +116,7 @@ def _open_facts(facts: Facts, extent: int | None) -> Facts:
     )
 
 
-def annotate_of_same(op: Any, rewriter: Rewriter) -> bool:
+def annotate_of_same(op: ir.Operation, rewriter: Rewriter) -> bool:
     """annotate : T -> T -> its operand."""
     x = op.operands[0]
     same = is_ragged(x.type) == is_ragged(op.results[0].type) and shape(x).layout == shape(op.results[0]).layout

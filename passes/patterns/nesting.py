@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect import builders
+from ragged_dialect._mlir import ir
 from ragged_dialect.merging import merge_rule
 from ragged_dialect.passes.matching import dim_of, producer, same_meaning, shape
 from ragged_dialect.passes.rewriting import Pattern, Rewriter
 from ragged_dialect.passes.structure import is_vector_of
 
 
-def partition_of_merge(op: Any, rewriter: Rewriter) -> bool:
+def partition_of_merge(op: ir.Operation, rewriter: Rewriter) -> bool:
     """partition{d}(merge{d}(y), v) -> y, where v provably holds the offsets y has there."""
     merged = producer(op.operands[0], "ragged.merge")
     dim = dim_of(op)
@@ -26,7 +25,7 @@ def partition_of_merge(op: Any, rewriter: Rewriter) -> bool:
     return rewriter.replace(op, y)
 
 
-def partition_of_values(op: Any, rewriter: Rewriter) -> bool:
+def partition_of_values(op: ir.Operation, rewriter: Rewriter) -> bool:
     """partition{d}(values(y), v) -> y, where d is the only axis of y with levels and v holds its offsets."""
     access = producer(op.operands[0], "ragged.values")
     dim = dim_of(op)
@@ -43,7 +42,7 @@ def partition_of_values(op: Any, rewriter: Rewriter) -> bool:
     return rewriter.replace(op, y)
 
 
-def assemble_to_partitions(op: Any, rewriter: Rewriter) -> bool:
+def assemble_to_partitions(op: ir.Operation, rewriter: Rewriter) -> bool:
     """assemble(values, offsets…) of contiguous levels -> partitions, innermost level first."""
     result = shape(op.results[0])
     layout = result.layout
@@ -62,7 +61,7 @@ def assemble_to_partitions(op: Any, rewriter: Rewriter) -> bool:
         return rewriter.replace(op, value)
 
 
-def from_padded_of_to_padded(op: Any, rewriter: Rewriter) -> bool:
+def from_padded_of_to_padded(op: ir.Operation, rewriter: Rewriter) -> bool:
     """from_padded(to_padded(x), offsets of x) -> x."""
     padded = producer(op.operands[0], "ragged.to_padded")
     if padded is None or "truncate" in padded.attributes:
@@ -77,7 +76,7 @@ def from_padded_of_to_padded(op: Any, rewriter: Rewriter) -> bool:
     return rewriter.replace(op, x)
 
 
-def assemble_of_parts(op: Any, rewriter: Rewriter) -> bool:
+def assemble_of_parts(op: ir.Operation, rewriter: Rewriter) -> bool:
     """assemble(values(x), vectors of x) -> x."""
     access = producer(op.operands[0], "ragged.values")
     if access is None:

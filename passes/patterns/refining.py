@@ -3,11 +3,10 @@ has the most static result type that its operands allow."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.ir.match import attribute_names
 from ragged_dialect.passes.matching import same_meaning, shape
 from ragged_dialect.passes.result_shapes import RESULT_SHAPES
 from ragged_dialect.passes.rewriting import Pattern, Rewriter
@@ -18,7 +17,7 @@ from ragged_dialect.types import is_tensor, tensor_type
 _ACCESS = ("offsets", "starts", "lengths", "row_ids", "total", "max_length")
 
 
-def refine(op: Any, rewriter: Rewriter) -> bool:
+def refine(op: ir.Operation, rewriter: Rewriter) -> bool:
     """op(cast(x)) : T -> cast(op(x) : T'), where T' is at least as static as T."""
     operands = list(op.operands)
     past = [_past_casts(v) for v in operands]
@@ -32,16 +31,12 @@ def refine(op: Any, rewriter: Rewriter) -> bool:
         segments([v.type for v in past])
     except LayoutError:
         return False
-    attributes = {a: op.attributes[a] for a in _names(op) if a != "operandSegmentSizes"}
+    attributes = {a: op.attributes[a] for a in attribute_names(op) if a != "operandSegmentSizes"}
     with rewriter.before(op):
         return rewriter.replace(op, builders.create(op.name, [wanted], past, attributes).result)
 
 
-def _names(op: Any) -> list[str]:
-    return [a if isinstance(a, str) else a.name for a in op.attributes]
-
-
-def _joined(op: Any, inferred: RaggedShape, declared: Any) -> Any | None:
+def _joined(op: ir.Operation, inferred: RaggedShape, declared: ir.RankedTensorType) -> ir.RankedTensorType | None:
     """The declared type with the static extents of the inferred shape; None when they disagree."""
     known = shape(op.results[0])
     if not same_meaning(inferred, known):
@@ -52,7 +47,7 @@ def _joined(op: Any, inferred: RaggedShape, declared: Any) -> Any | None:
     return tensor_type(RaggedShape(known.layout, extents), declared.element_type)
 
 
-def _past_casts(value: Any) -> Any:
+def _past_casts(value: ir.Value) -> ir.Value:
     while True:
         owner = value.owner
         if isinstance(owner, ir.Block) or owner.operation.name != "tensor.cast":

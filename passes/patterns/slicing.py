@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect import builders
+from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.passes.matching import (
-    add,
-    attempt,
-    constant_int,
-    dim_of,
-    is_value_of_dim,
-    producer,
-    same_meaning,
-    shape,
-)
+from ragged_dialect.ir.match import constant_int
+from ragged_dialect.passes.matching import add, attempt, dim_of, is_value_of_dim, producer, same_meaning, shape
 from ragged_dialect.passes.rewriting import Pattern, Rewriter
 from ragged_dialect.segments import segments
 from ragged_dialect.types import is_tensor
 
 
-def slice_of_everything(op: Any, rewriter: Rewriter) -> bool:
+def slice_of_everything(op: ir.Operation, rewriter: Rewriter) -> bool:
     """slice{d}(x, 0, extent of d) -> x, where the slice keeps the layout."""
     x, lo, hi = op.operands
     dim = dim_of(op)
@@ -32,7 +23,7 @@ def slice_of_everything(op: Any, rewriter: Rewriter) -> bool:
     return is_value_of_dim(hi, x, dim, shape(x).shape[dim]) and rewriter.replace(op, x)
 
 
-def slice_of_slice(op: Any, rewriter: Rewriter) -> bool:
+def slice_of_slice(op: ir.Operation, rewriter: Rewriter) -> bool:
     """slice{d}(slice{d}(x, lo, _), lo', hi') -> slice{d}(x, lo + lo', lo + hi') for scalars."""
     inner = _scalar_slice(op.operands[0], dim_of(op))
     _, lo, hi = op.operands
@@ -45,7 +36,7 @@ def slice_of_slice(op: Any, rewriter: Rewriter) -> bool:
         return rewriter.replace(op, builders.slice(x, add(start, lo), add(start, hi), dim))
 
 
-def select_of_slice(op: Any, rewriter: Rewriter) -> bool:
+def select_of_slice(op: ir.Operation, rewriter: Rewriter) -> bool:
     """select{d}(slice{d}(x, lo, _), i) -> select{d}(x, lo + i)."""
     inner = _scalar_slice(op.operands[0], dim_of(op))
     index = op.operands[1]
@@ -58,14 +49,14 @@ def select_of_slice(op: Any, rewriter: Rewriter) -> bool:
         return rewriter.replace(op, builders.select(x, add(start, index), dim))
 
 
-def _scalar_slice(value: Any, dim: int) -> Any | None:
+def _scalar_slice(value: ir.Value, dim: int) -> ir.Operation | None:
     inner = producer(value, "ragged.slice")
     if inner is None or dim_of(inner) != dim or any(is_tensor(v.type) for v in list(inner.operands)[1:]):
         return None
     return inner
 
 
-def select_of_concat(op: Any, rewriter: Rewriter) -> bool:
+def select_of_concat(op: ir.Operation, rewriter: Rewriter) -> bool:
     """select{d}(concat{e}(x…), i) with d the leading dim of its axis and not e -> concat(select(x, i)…):
     one component of each is copied instead of all."""
     made = producer(op.operands[0], "ragged.concat")
@@ -88,7 +79,7 @@ def select_of_concat(op: Any, rewriter: Rewriter) -> bool:
         return rewriter.replace(op, builders.concat([builders.select(x, index, dim) for x in xs], along))
 
 
-def concat_of_one(op: Any, rewriter: Rewriter) -> bool:
+def concat_of_one(op: ir.Operation, rewriter: Rewriter) -> bool:
     """concat(x) -> x, where x has no windows."""
     operands = list(op.operands)
     return (
@@ -98,10 +89,10 @@ def concat_of_one(op: Any, rewriter: Rewriter) -> bool:
     )
 
 
-def concat_of_concat(op: Any, rewriter: Rewriter) -> bool:
+def concat_of_concat(op: ir.Operation, rewriter: Rewriter) -> bool:
     """concat{d}(…, concat{d}(x…), …) -> concat{d}(…, x…, …)."""
     dim = dim_of(op)
-    flat: list[Any] = []
+    flat: list[ir.Value] = []
     for operand in op.operands:
         inner = producer(operand, "ragged.concat")
         flat.extend([operand] if inner is None or dim_of(inner) != dim else inner.operands)

@@ -8,36 +8,44 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import reduce
-from typing import Any
+from typing import Any, TypeAlias, overload
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.checks import HIGHEST
 
-Mixed = Any
+Mixed: TypeAlias = "int | ir.Value"
 
 
-def i64() -> Any:
+def i64() -> ir.Type:
     """The type of vector elements."""
     return ir.IntegerType.get_signless(64)
 
 
-def index_type() -> Any:
+def index_type() -> ir.Type:
     """The index type."""
     return ir.IndexType.get()
 
 
-def value(x: Mixed) -> Any:
+def value(x: Mixed) -> ir.Value:
     """An SSA value of type index."""
     return arith.constant(index_type(), x) if isinstance(x, int) else x
 
 
-def constant(type_: Any, number: float | int) -> Any:
+def constant(type_: ir.Type, number: float | int) -> ir.Value:
     """A scalar constant."""
     if isinstance(type_, (ir.IntegerType, ir.IndexType)):
         return arith.constant(type_, int(number))
     return arith.ConstantOp(type_, ir.FloatAttr.get(type_, float(number))).result
 
 
+@overload
+def add(a: int, b: int) -> int: ...
+@overload
+def add(a: ir.Value, b: Mixed) -> ir.Value: ...
+@overload
+def add(a: Mixed, b: ir.Value) -> ir.Value: ...
+@overload
+def add(a: Mixed, b: Mixed) -> Mixed: ...
 def add(a: Mixed, b: Mixed) -> Mixed:
     """a + b."""
     if isinstance(a, int) and isinstance(b, int):
@@ -49,17 +57,23 @@ def add(a: Mixed, b: Mixed) -> Mixed:
     return arith.addi(value(a), value(b))
 
 
-def add_unsigned(a: Any, b: Any) -> Any:
+def add_unsigned(a: ir.Value, b: ir.Value) -> ir.Value:
     """a + b of unsigned indices, 2**64 - 1 where that is too large; in any grouping the same."""
     total = arith.addi(a, b)
     return arith.select(below(total, a), value(-1), total)
 
 
-def capped(x: Any) -> Any:
+def capped(x: ir.Value) -> ir.Value:
     """An unsigned index, 2**63 - 1 where a signed one does not hold it."""
     return arith.select(less(x, 0), value(HIGHEST), x)
 
 
+@overload
+def sub(a: ir.Value, b: int) -> ir.Value: ...
+@overload
+def sub(a: int, b: ir.Value) -> ir.Value: ...
+@overload
+def sub(a: Mixed, b: Mixed) -> Mixed: ...
 def sub(a: Mixed, b: Mixed) -> Mixed:
     """a - b."""
     if isinstance(a, int) and isinstance(b, int):
@@ -69,6 +83,10 @@ def sub(a: Mixed, b: Mixed) -> Mixed:
     return 0 if a is b else arith.subi(value(a), value(b))
 
 
+@overload
+def mul(a: ir.Value, b: ir.Value) -> ir.Value: ...
+@overload
+def mul(a: Mixed, b: Mixed) -> Mixed: ...
 def mul(a: Mixed, b: Mixed) -> Mixed:
     """a * b."""
     if isinstance(a, int) and isinstance(b, int):
@@ -86,6 +104,12 @@ def product(factors: Iterable[Mixed]) -> Mixed:
     return reduce(mul, factors, 1)
 
 
+@overload
+def minimum(a: ir.Value, b: Mixed) -> ir.Value: ...
+@overload
+def minimum(a: Mixed, b: ir.Value) -> ir.Value: ...
+@overload
+def minimum(a: Mixed, b: Mixed) -> Mixed: ...
 def minimum(a: Mixed, b: Mixed) -> Mixed:
     """The smaller of two indices."""
     if isinstance(a, int) and isinstance(b, int):
@@ -93,6 +117,12 @@ def minimum(a: Mixed, b: Mixed) -> Mixed:
     return arith.minsi(value(a), value(b))
 
 
+@overload
+def maximum(a: ir.Value, b: Mixed) -> ir.Value: ...
+@overload
+def maximum(a: Mixed, b: ir.Value) -> ir.Value: ...
+@overload
+def maximum(a: Mixed, b: Mixed) -> Mixed: ...
 def maximum(a: Mixed, b: Mixed) -> Mixed:
     """The larger of two indices."""
     if isinstance(a, int) and isinstance(b, int):
@@ -100,6 +130,10 @@ def maximum(a: Mixed, b: Mixed) -> Mixed:
     return arith.maxsi(value(a), value(b))
 
 
+@overload
+def ceildiv(a: ir.Value, b: int) -> ir.Value: ...
+@overload
+def ceildiv(a: Mixed, b: int) -> Mixed: ...
 def ceildiv(a: Mixed, b: int) -> Mixed:
     """ceil(a / b) for a >= 0 and a static b >= 1."""
     if b == 1:
@@ -109,6 +143,12 @@ def ceildiv(a: Mixed, b: int) -> Mixed:
     return arith.divui(arith.addi(a, value(b - 1)), value(b))
 
 
+@overload
+def divide(a: ir.Value, b: Mixed) -> ir.Value: ...
+@overload
+def divide(a: Mixed, b: ir.Value) -> ir.Value: ...
+@overload
+def divide(a: Mixed, b: Mixed) -> Mixed: ...
 def divide(a: Mixed, b: Mixed) -> Mixed:
     """a / b where it divides; b above 0."""
     if isinstance(a, int) and isinstance(b, int):
@@ -116,56 +156,56 @@ def divide(a: Mixed, b: Mixed) -> Mixed:
     return a if isinstance(b, int) and b == 1 else arith.divui(value(a), value(b))
 
 
-def to_index(x: Any) -> Any:
+def to_index(x: ir.Value) -> ir.Value:
     """An integer of any width as index."""
     return x if isinstance(x.type, ir.IndexType) else arith.index_cast(index_type(), x)
 
 
-def to_i64(x: Mixed) -> Any:
+def to_i64(x: Mixed) -> ir.Value:
     """An index as i64."""
     return arith.index_cast(i64(), value(x))
 
 
-def _compare(predicate: Any, a: Mixed, b: Mixed) -> Any:
+def _compare(predicate: Any, a: Mixed, b: Mixed) -> ir.Value:
     type_ = next((x.type for x in (a, b) if not isinstance(x, int)), index_type())
     return arith.cmpi(predicate, *(constant(type_, x) if isinstance(x, int) else x for x in (a, b)))
 
 
-def equal(a: Mixed, b: Mixed) -> Any:
+def equal(a: Mixed, b: Mixed) -> ir.Value:
     """a == b, of integers of one type, as i1; Python ints are of the other's."""
     return _compare(arith.CmpIPredicate.eq, a, b)
 
 
-def unequal(a: Mixed, b: Mixed) -> Any:
+def unequal(a: Mixed, b: Mixed) -> ir.Value:
     """a != b."""
     return _compare(arith.CmpIPredicate.ne, a, b)
 
 
-def less(a: Mixed, b: Mixed) -> Any:
+def less(a: Mixed, b: Mixed) -> ir.Value:
     """a < b, signed."""
     return _compare(arith.CmpIPredicate.slt, a, b)
 
 
-def at_most(a: Mixed, b: Mixed) -> Any:
+def at_most(a: Mixed, b: Mixed) -> ir.Value:
     """a <= b, signed."""
     return _compare(arith.CmpIPredicate.sle, a, b)
 
 
-def more(a: Mixed, b: Mixed) -> Any:
+def more(a: Mixed, b: Mixed) -> ir.Value:
     """a > b, signed."""
     return _compare(arith.CmpIPredicate.sgt, a, b)
 
 
-def at_least(a: Mixed, b: Mixed) -> Any:
+def at_least(a: Mixed, b: Mixed) -> ir.Value:
     """a >= b, signed."""
     return _compare(arith.CmpIPredicate.sge, a, b)
 
 
-def below(a: Mixed, b: Mixed) -> Any:
+def below(a: Mixed, b: Mixed) -> ir.Value:
     """a < b, unsigned."""
     return _compare(arith.CmpIPredicate.ult, a, b)
 
 
-def above(a: Mixed, b: Mixed) -> Any:
+def above(a: Mixed, b: Mixed) -> ir.Value:
     """a > b, unsigned."""
     return _compare(arith.CmpIPredicate.ugt, a, b)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
+from ragged_dialect._mlir import Op, ir
+from ragged_dialect.ir.match import attribute_names
 from ragged_dialect.ir.walk import ops_in
 
+Attributes: TypeAlias = dict[str, Any]
+"""Attributes by name, of whatever class the op has them."""
 
-def copy_attributes(op: Any) -> dict[str, Any]:
+ValueMap: TypeAlias = "dict[ir.Value, ir.Value]"
+"""Which value stands for another one."""
+
+
+def copy_attributes(op: ir.Operation) -> Attributes:
     """Attributes of an op as a dict."""
-    return {
-        a if isinstance(a, str) else a.name: op.attributes[a] if isinstance(a, str) else a.attr for a in op.attributes
-    }
+    return {name: op.attributes[name] for name in attribute_names(op)}
 
 
-def remap(op: Any, mapping: dict[Any, Any]) -> None:
+def remap(op: Op, mapping: ValueMap) -> None:
     """Replace operands of an op and of what is inside it."""
     for inner in ops_in(op):
         for k, operand in enumerate(inner.operands):
@@ -22,7 +28,7 @@ def remap(op: Any, mapping: dict[Any, Any]) -> None:
                 inner.operands[k] = mapping[operand]
 
 
-def clone(op: Any, known: dict[Any, Any]) -> Any:
+def clone(op: ir.Operation, known: ValueMap) -> ir.Operation:
     """A copy of an op at the insertion point, with what `known` has in place of operands, also inside
     it; `known` has its results afterwards."""
     copy = op.clone().operation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir.build import Mixed, value
@@ -21,11 +20,11 @@ FEW = "ragged.few"
 
 def for_loop(
     count: Mixed,
-    inits: Sequence[Any],
-    body: Callable[[Any, list[Any]], Sequence[Any]],
+    inits: Sequence[ir.Value],
+    body: Callable[[ir.Value, list[ir.Value]], Sequence[ir.Value]],
     fold: str | None = None,
     few: bool = False,
-) -> list[Any]:
+) -> list[ir.Value]:
     """`scf.for` from 0 to count; `body(i, carried)` returns the next carried values. `fold` says
     what the loop computes, see FOLD; `few` see FEW."""
     loop = scf.ForOp(value(0), value(count), value(1), list(inits))
@@ -39,8 +38,12 @@ def for_loop(
 
 
 def strided(
-    low: Mixed, step: int, high: Mixed, inits: Sequence[Any], body: Callable[[Any, list[Any]], Sequence[Any]]
-) -> list[Any]:
+    low: Mixed,
+    step: int,
+    high: Mixed,
+    inits: Sequence[ir.Value],
+    body: Callable[[ir.Value, list[ir.Value]], Sequence[ir.Value]],
+) -> list[ir.Value]:
     """`scf.for` over low, low + step, …, as `for_loop`."""
     loop = scf.ForOp(value(low), value(high), value(step), list(inits))
     with ir.InsertionPoint(loop.body):
@@ -49,8 +52,10 @@ def strided(
 
 
 def repeat(
-    state: Sequence[Any], condition: Callable[[list[Any]], Any], body: Callable[[list[Any]], Sequence[Any]]
-) -> list[Any]:
+    state: Sequence[ir.Value],
+    condition: Callable[[list[ir.Value]], ir.Value],
+    body: Callable[[list[ir.Value]], Sequence[ir.Value]],
+) -> list[ir.Value]:
     """`scf.while`: the state after the body has run as long as the condition holds."""
     types = [x.type for x in state]
     loop = scf.WhileOp(types, list(state))
@@ -64,8 +69,11 @@ def repeat(
 
 
 def choose(
-    condition: Any, then: Callable[[], Sequence[Any]], otherwise: Callable[[], Sequence[Any]], types: Sequence[Any]
-) -> list[Any]:
+    condition: ir.Value,
+    then: Callable[[], Sequence[ir.Value]],
+    otherwise: Callable[[], Sequence[ir.Value]],
+    types: Sequence[ir.Type],
+) -> list[ir.Value]:
     """`scf.if`: the values of one of two bodies."""
     choice = scf.IfOp(condition, list(types), has_else=True)
     with ir.InsertionPoint(choice.then_block):

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
 from ragged_dialect.ir.build import Mixed, i64, to_index, value
+from ragged_dialect.ir.clone import Attributes
 from ragged_dialect.types import dense_type, vector_type
 
 
-def dim(x: Any, axis: int) -> Mixed:
+def dim(x: ir.Value, axis: int) -> Mixed:
     """Extent of a dense tensor along an axis."""
     size = x.type.shape[axis]
     return tensor.dim(x, value(axis)) if size == DYNAMIC else size
 
 
-def load(vector: Any, at: Mixed) -> Any:
+def load(vector: ir.Value, at: Mixed) -> ir.Value:
     """Element of an index vector, as index."""
     return to_index(tensor.extract(vector, [value(at)]))
 
 
-def empty(sizes: Sequence[Mixed], element: Any) -> Any:
+def empty(sizes: Sequence[Mixed], element: ir.Type) -> ir.Value:
     """An uninitialised dense tensor."""
     return tensor.empty(list(sizes), element)
 
@@ -31,16 +31,16 @@ def static(sizes: Sequence[Mixed]) -> tuple[int | None, ...]:
     return tuple(s if isinstance(s, int) else None for s in sizes)
 
 
-def _split(items: Sequence[Mixed]) -> tuple[list[Any], Any]:
+def _split(items: Sequence[Mixed]) -> tuple[list[ir.Value], ir.DenseI64ArrayAttr]:
     dynamic = [x for x in items if not isinstance(x, int)]
     return dynamic, ir.DenseI64ArrayAttr.get([x if isinstance(x, int) else DYNAMIC for x in items])
 
 
-def slice_operands(offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> tuple[list[Any], dict[str, Any], list[int]]:
+def slice_operands(offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> tuple[list[ir.Value], Attributes, list[int]]:
     """Operands of a slice with unit strides, its attributes, and the sizes of its groups of operands."""
     dyn_offsets, static_offsets = _split(offsets)
     dyn_sizes, static_sizes = _split(sizes)
-    attributes = {
+    attributes: Attributes = {
         "static_offsets": static_offsets,
         "static_sizes": static_sizes,
         "static_strides": ir.DenseI64ArrayAttr.get([1] * len(sizes)),
@@ -48,7 +48,7 @@ def slice_operands(offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> tuple[li
     return [*dyn_offsets, *dyn_sizes], attributes, [len(dyn_offsets), len(dyn_sizes), 0]
 
 
-def extract_slice(x: Any, offsets: Sequence[Mixed], sizes: Sequence[Mixed], kept: Sequence[bool]) -> Any:
+def extract_slice(x: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed], kept: Sequence[bool]) -> ir.Value:
     """`tensor.extract_slice` with unit strides; axes that are not kept have size 1 and are dropped."""
     operands, attributes, groups = slice_operands(offsets, sizes)
     shape = tuple(s for s, keep in zip(static(sizes), kept, strict=True) if keep)
@@ -61,25 +61,35 @@ def extract_slice(x: Any, offsets: Sequence[Mixed], sizes: Sequence[Mixed], kept
     ).result
 
 
-def insert_slice(
-    source: Any, into: Any, offsets: Sequence[Mixed], sizes: Sequence[Mixed], parallel: bool = False
-) -> Any:
-    """`tensor.insert_slice` with unit strides, or the parallel form in a forall's terminator."""
+def insert_slice(source: ir.Value, into: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> ir.Value:
+    """`tensor.insert_slice` with unit strides."""
+    return _insert("tensor.insert_slice", [into.type], source, into, offsets, sizes).result
+
+
+def insert_in_parallel(source: ir.Value, into: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> None:
+    """The same in a forall's terminator."""
+    _insert("tensor.parallel_insert_slice", [], source, into, offsets, sizes)
+
+
+def _insert(
+    name: str,
+    results: list[ir.Type],
+    source: ir.Value,
+    into: ir.Value,
+    offsets: Sequence[Mixed],
+    sizes: Sequence[Mixed],
+) -> ir.Operation:
     operands, attributes, groups = slice_operands(offsets, sizes)
     attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, 1, *groups])
-    name = "tensor.parallel_insert_slice" if parallel else "tensor.insert_slice"
-    op = ir.Operation.create(
-        name, results=[] if parallel else [into.type], operands=[source, into, *operands], attributes=attributes
-    )
-    return None if parallel else op.result
+    return ir.Operation.create(name, results=results, operands=[source, into, *operands], attributes=attributes)
 
 
-def cast(x: Any, type_: Any) -> Any:
+def cast(x: ir.Value, type_: ir.RankedTensorType) -> ir.Value:
     """`tensor.cast` where the types differ."""
     return x if x.type == type_ else tensor.cast(type_, x)
 
 
-def as_vector(x: Any) -> Any:
+def as_vector(x: ir.Value) -> ir.Value:
     """An index vector of any integer type and static size as `tensor<?xi64>`."""
     element = x.type.element_type
     if element != i64():
@@ -91,8 +101,8 @@ def as_vector(x: Any) -> Any:
     return cast(x, vector_type()) if len(x.type.shape) == 1 else x
 
 
-def _named(name: str, source: Any, target: Any) -> Any:
-    """A named linalg op of one input and one out, whose body yields the input."""
+def _named(name: str, source: ir.Value, target: ir.Value) -> ir.Value:
+    """A named linalg op of one input and one out, whose body yields the input; its result, or the buffer."""
     element = target.type.element_type
     op = ir.Operation.create(
         name,
@@ -104,14 +114,14 @@ def _named(name: str, source: Any, target: Any) -> Any:
     block = op.regions[0].blocks.append(element, element)
     with ir.InsertionPoint(block):
         ir.Operation.create("linalg.yield", operands=[block.arguments[0]])
-    return op.result if len(op.results) else None
+    return op.result if len(op.results) else target
 
 
-def fill(scalar: Any, target: Any) -> Any:
-    """`linalg.fill` of a tensor or buffer; the filled tensor."""
+def fill(scalar: ir.Value, target: ir.Value) -> ir.Value:
+    """`linalg.fill` of a tensor or buffer; the filled one."""
     return _named("linalg.fill", scalar, target)
 
 
-def copy(source: Any, target: Any) -> Any:
-    """`linalg.copy` into a tensor or buffer; the tensor copied to."""
+def copy(source: ir.Value, target: ir.Value) -> ir.Value:
+    """`linalg.copy` into a tensor or buffer; the one copied to."""
     return _named("linalg.copy", source, target)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain, count
-from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 
 
-def ops_in(root: Any) -> list[Any]:
+def ops_in(root: Op) -> list[ir.Operation]:
     """An op and the ops inside it, outer ones first."""
-    found: list[Any] = []
+    found: list[ir.Operation] = []
 
-    def visit(op: Any) -> Any:
+    def visit(op: ir.Operation) -> ir.WalkResult:
         found.append(op)
         return ir.WalkResult.ADVANCE
 
@@ -21,16 +20,16 @@ def ops_in(root: Any) -> list[Any]:
     return found
 
 
-def find_ops(root: Any, *names: str) -> list[Any]:
+def find_ops(root: Op, *names: str) -> list[ir.Operation]:
     """The ops of some names among an op and those inside it, outer ones first."""
     return [op for op in ops_in(root) if op.name in names]
 
 
-def outermost(root: Any, name: str) -> list[Any]:
+def outermost(root: Op, name: str) -> list[ir.Operation]:
     """The ops of a name inside an op that are in no other one of it."""
-    found: list[Any] = []
+    found: list[ir.Operation] = []
 
-    def visit(op: Any) -> Any:
+    def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name != name:
             return ir.WalkResult.ADVANCE
         found.append(op)
@@ -40,7 +39,7 @@ def outermost(root: Any, name: str) -> list[Any]:
     return found
 
 
-def is_outside(x: Any, region: Any) -> bool:
+def is_outside(x: ir.Value, region: Op) -> bool:
     """Whether a value is defined outside of an op with regions."""
     block = x.owner if isinstance(x.owner, ir.Block) else x.owner.operation.block
     while block.owner.operation.name != "func.func":
@@ -50,11 +49,11 @@ def is_outside(x: Any, region: Any) -> bool:
     return True
 
 
-def captures(ops: Iterable[Any], arguments: Iterable[Any] = ()) -> list[Any]:
+def captures(ops: Iterable[Op], arguments: Iterable[ir.Value] = ()) -> list[ir.Value]:
     """Values used in some ops and their regions and defined outside, in order of first use.
     `arguments` count as inside."""
-    inside: set[Any] = set(arguments)
-    found: dict[Any, None] = {}
+    inside: set[ir.Value] = set(arguments)
+    found: dict[ir.Value, None] = {}
     for root in ops:
         for op in ops_in(root):
             for operand in op.operands:
@@ -67,7 +66,7 @@ def captures(ops: Iterable[Any], arguments: Iterable[Any] = ()) -> list[Any]:
     return list(found)
 
 
-def free_symbol(module: Any, wanted: str) -> str:
+def free_symbol(module: ir.Operation, wanted: str) -> str:
     """The wanted name, or one made of it, that no symbol of a module has."""
     taken = ir.SymbolTable(module)
     numbered = (f"{wanted}_{number}" for number in count(1))

@@ -100,10 +100,9 @@ class _Levels:
         self.trace = x.trace
         self.letters = axis.letters
         first = x.layout.dims(number)[0]
-        self.extents = [build.value(x.extent(first + k)) if c == "d" else None for k, c in enumerate(axis.letters)]
-        self.offsets = [
-            axis.vectors[axis.letters[:k].count("r")] if c == "r" else None for k, c in enumerate(axis.letters)
-        ]
+        self.extents = {k: build.value(x.extent(first + k)) for k, c in enumerate(axis.letters) if c == "d"}
+        ragged = [k for k, c in enumerate(axis.letters) if c == "r"]
+        self.offsets = dict(zip(ragged, axis.vectors, strict=True))
         self._rows: dict[int, Any] = {}
 
     def count(self, level: int) -> Any:
@@ -246,4 +245,5 @@ def _sorted(keys: Any, total: Any, offsets: Any) -> tuple[Any, Any]:
 
     ends = vectors.section(offsets, 0, build.sub(shapes.dim(offsets, 0), 1))
     rows = [shapes.cast(shapes.empty([build.value(total)], build.i64()), vector_type()) for _ in range(2)]
-    return tuple(flow.for_loop(total, [ends, *rows], body)[1:])
+    _, order, slots = flow.for_loop(total, [ends, *rows], body)
+    return order, slots

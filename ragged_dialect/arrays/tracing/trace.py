@@ -272,7 +272,7 @@ class Trace:
 
 def known(made: Any) -> Any:
     """Mark the op that made a value, or an assert: calls fulfil what the dialect would check there."""
-    op = made.owner.operation if isinstance(made, ir.Value) else made
+    op: Any = made.owner if isinstance(made, ir.Value) else made
     op.attributes[CHECKED] = ir.UnitAttr.get()
     return made
 

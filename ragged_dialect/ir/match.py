@@ -1,0 +1,66 @@
+"""Reading IR: which op makes a value, what is around an op, which constant a value is."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from ragged_dialect._mlir import Op, ir
+
+View = TypeVar("View", bound=ir.OpView)
+
+
+def defining_op(value: ir.Value) -> ir.Operation | None:
+    """The op a value is a result of; None for a block argument."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def definer(value: ir.Value) -> ir.Operation:
+    """The op that a value, no block argument, is a result of."""
+    op = defining_op(value)
+    assert op is not None
+    return op
+
+
+def made_by(value: ir.Value, name: str) -> ir.Operation | None:
+    """The op of a name that a value is a result of; None for any other value."""
+    op = defining_op(value)
+    return op if op is not None and op.name == name else None
+
+
+def enclosing(op: Op) -> ir.Operation:
+    """The op around an op that is in another one."""
+    parent = op.parent
+    assert parent is not None
+    return parent.operation
+
+
+def view_of(op: Op, kind: type[View]) -> View:
+    """An op as one of its class, which has its properties."""
+    view = op.opview
+    assert isinstance(view, kind)
+    return view
+
+
+def attribute_names(op: Op) -> list[str]:
+    """Names of the attributes of an op."""
+    return [a if isinstance(a, str) else a.name for a in op.attributes]
+
+
+def constant_int(value: ir.Value) -> int | None:
+    """Which integer or index constant a value is; None for anything else."""
+    op = made_by(value, "arith.constant")
+    attribute = None if op is None else op.attributes["value"]
+    return attribute.value if isinstance(attribute, ir.IntegerAttr) else None
+
+
+def bit_width(type_: ir.Type) -> int:
+    """Bits of an integer or float type."""
+    assert isinstance(type_, (ir.IntegerType, ir.FloatType))
+    return type_.width
+
+
+def loop_of(expr: ir.AffineExpr) -> int:
+    """Which dim an affine expression is."""
+    assert isinstance(expr, ir.AffineDimExpr)
+    return expr.position
