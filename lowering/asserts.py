@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ragged_dialect._mlir import func, ir
 from ragged_dialect.ir import build
-from ragged_dialect.lowering.asserts import description, record_of, settle, statement
+from ragged_dialect.lowering.asserts import Statement, description, record_of, settle, statement
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.runtime.status import STATUS_ENTRIES
 from ragged_dialect.verify import verify_ragged

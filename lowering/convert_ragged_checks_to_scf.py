@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir, scf
 from ragged_dialect.ir import build, clone, shapes
-from ragged_dialect.lowering.asserts import description, record_of, settle, statement
+from ragged_dialect.lowering.asserts import Statement, description, record_of, settle, statement
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.runtime.status import STATUS_ENTRIES
-from ragged_dialect.types import is_tensor
 from ragged_dialect.verify import verify_ragged
 
 _SAFE = frozenset(
@@ -211,7 +210,7 @@ def _with_status(op: ir.Operation, operands: list[ir.Value], regions: int) -> ir
 
 def _lower_call(state: _State, op: ir.Operation) -> list[ir.Value]:
     made = _with_status(op, list(op.operands), 0)
-    return list(made.results)[:STATUS_ENTRIES]
+    return [*made.results[:STATUS_ENTRIES]]
 
 
 def _lower_if(state: _State, op: ir.Operation) -> list[ir.Value]:
@@ -224,7 +223,7 @@ def _lower_if(state: _State, op: ir.Operation) -> list[ir.Value]:
             block = target.blocks.append()
             with ir.InsertionPoint(block):
                 scf.yield_(_zeros(block))
-    return list(made.results)[:STATUS_ENTRIES]
+    return [*made.results[:STATUS_ENTRIES]]
 
 
 def _take_blocks(source: ir.Region, target: ir.Region) -> None:
@@ -238,9 +237,9 @@ def _lower_for(state: _State, op: ir.Operation) -> list[ir.Value]:
     made = _with_status(op, [low, high, step, *_good(), *inits], 1)
     block, status = _with_carried_status(op.regions[0], made.regions[0], 1)
     with ir.InsertionPoint(block):
-        guard = _run_while_good(state, op.regions[0], status, list(block.arguments)[1 + STATUS_ENTRIES :])
+        guard = _run_while_good(state, op.regions[0], status, [*block.arguments[1 + STATUS_ENTRIES :]])
         scf.yield_(list(guard.results))
-    return list(made.results)[:STATUS_ENTRIES]
+    return [*made.results[:STATUS_ENTRIES]]
 
 
 def _lower_while(state: _State, op: ir.Operation) -> list[ir.Value]:
@@ -260,7 +259,7 @@ def _lower_while(state: _State, op: ir.Operation) -> list[ir.Value]:
     block, _ = _with_carried_status(op.regions[1], made.regions[1], 0)
     _move(op.regions[1].blocks[0], block)
     _lower_block(state, block, _zeros(block))
-    return list(made.results)[:STATUS_ENTRIES]
+    return [*made.results[:STATUS_ENTRIES]]
 
 
 def _good() -> list[ir.Value]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.errors import LayoutError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.ir import build, shapes
@@ -219,12 +219,12 @@ class Parts:
         """Extent of a level under the levels above it, whose indices `fixed` gives."""
         axis, at = self.layout.locate(dim)
         letter = self.layout.letter(dim)
-        if letter == "t" and dim in self.exact:
-            return self.shape.shape[dim]
         if letter == "t":
-            _, length, before = self._elements(axis, fixed[:at])
             size, factor = self.shape.shape[dim], self.shape.factor(dim)
             assert size is not None
+            if dim in self.exact:
+                return size
+            _, length, before = self._elements(axis, fixed[:at])
             return build.minimum(size, build.ceildiv(build.sub(length, before), factor))
         if self.layout.is_split_outer(dim):
             _, length, _ = self._elements(axis, fixed[:at])

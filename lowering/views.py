@@ -8,7 +8,7 @@ from collections.abc import Callable, Set
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.layout import RAGGED
+from ragged_dialect.layout import RAGGED, product
 from ragged_dialect.lowering.parts import Parts, Pending
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import dense_type

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import gcd, lcm
+from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import view_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
@@ -113,7 +113,7 @@ class RaggedInsertChecks(RaggedPass):
                 raise PassFailure(op, text)
             # The terminator of a forall holds insertions and nothing else, which no pass moves.
             inserts = op.name == "tensor.parallel_insert_slice"
-            emit.guard(op.parent if inserts else op, name_of(op.location) if self.names else op.name)
+            emit.guard(op.block.owner.operation if inserts else op, name_of(op.location) if self.names else op.name)
             emit.moves = moves
             if CHECKED not in op.attributes:
                 self._check(emit, op)

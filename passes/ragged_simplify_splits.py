@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect import builders
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import definer
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.passes.divisibility import Divisors
-from ragged_dialect.passes.matching import attempt, defining, dim_of, factor_of, producer, same_meaning, shape
+from ragged_dialect.passes.matching import attempt, dim_of, factor_of, producer, same_meaning, shape, source
 from ragged_dialect.passes.rewriting import Rewriter, walk
 from ragged_dialect.passes.split_expansion import expand_splits
 
@@ -82,4 +84,4 @@ def _split_before_merge(op: ir.Operation, known: Divisors) -> ir.Operation | Non
     with rewriter.before(op):
         split = builders.split(y, dim + 1, factor)
         rewriter.replace(op, builders.merge(split, dim))
-    return split.owner.operation
+    return definer(split)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from ragged_dialect._mlir import arith
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import WARP
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragged_dialect._mlir import arith, memref
+from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.device_model import WARP
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed

@@ -8,7 +8,7 @@ ptxas use read-only and wide loads.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ragged_dialect._mlir import DYNAMIC, gpu, ir, memref, scf
 from ragged_dialect.device_model import ACCESS_BYTES

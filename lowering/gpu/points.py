@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref
 from ragged_dialect.device_model import ACCESS_BYTES
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import bit_width
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import is_buffer
 from ragged_dialect.lowering.gpu.generic_op import GenericOp

@@ -6,6 +6,7 @@ from math import prod
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import ACCESS_BYTES
+from ragged_dialect.ir.match import bit_width
 
 SHARED_BYTES = 48 * 1024
 """Static shared memory of a kernel, on every device."""

@@ -4,6 +4,7 @@ kernel before it does anything."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build

@@ -7,6 +7,7 @@ from math import prod
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import WARP
+from ragged_dialect.ir.match import loop_of
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.vector_access import VectorAccess, vector_access
 

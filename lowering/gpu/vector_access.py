@@ -7,6 +7,7 @@ from math import gcd
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.device_model import ACCESS_BYTES
+from ragged_dialect.ir.match import bit_width
 from ragged_dialect.lowering.buffers import defining_op, is_buffer, plain_dim
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
 

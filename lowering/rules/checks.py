@@ -6,6 +6,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import view_of
 from ragged_dialect.lowering import walks
 from ragged_dialect.lowering.asserts import factor_of
 from ragged_dialect.lowering.context import Lowering

@@ -57,7 +57,7 @@ def lower_to_padded(ctx: Lowering, op: ir.Operation) -> None:
     ragged = [d for d, c in enumerate(source.layout.letters) if c in RAGGED]
     if not maxima:
         maxima = [vectors.largest(walks.logical_lengths(source, d)) for d in ragged]
-    limits = dict(zip(ragged, maxima, strict=True))
+    limits: dict[int, Mixed] = dict(zip(ragged, maxima, strict=True))
     sizes = [limits[d] if d in limits else source.extent(d) for d in range(source.shape.rank)]
     init = shapes.empty(sizes, source.element)
     filled = shapes.fill(pad, init)

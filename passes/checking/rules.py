@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.layout import RAGGED
+from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.passes.checking import dense as of_dense
 from ragged_dialect.passes.checking.elements import check_extract
 from ragged_dialect.passes.checking.emitter import Emitter, Extent, is_vector

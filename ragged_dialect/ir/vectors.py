@@ -23,7 +23,7 @@ def generate(size: Mixed, body: Callable[[Any], Any]) -> Any:
     return generic([], [init], [identity], ["parallel"], lambda _: [build.to_i64(body(loop_index(0)))]).result
 
 
-def scan(lengths: Any) -> Any:
+def scan(lengths: ir.Value) -> ir.Value:
     """Offsets of lengths: exclusive prefix sums with the total at the end."""
     count = shapes.dim(lengths, 0)
     init = shapes.cast(shapes.empty([build.value(build.add(count, 1))], build.i64()), vector_type())
