@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ragged_dialect._mlir import ir, linalg
 
@@ -13,7 +12,7 @@ def generic(
     outs: Sequence[ir.Value],
     maps: Sequence[ir.AffineMap],
     kinds: Sequence[str],
-    body: Callable[[list[Any]], Sequence[Any]],
+    body: Callable[[list[ir.Value]], Sequence[ir.Value]],
 ) -> ir.Operation:
     """A `linalg.generic` at the insertion point: one map per operand, one kind per loop. `body` gets
     the elements of the operands and gives those of the outs, whose types are the types of the results."""

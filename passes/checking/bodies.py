@@ -6,7 +6,7 @@ from __future__ import annotations
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.generic import generic, indexing_maps
 from ragged_dialect.ir import build
-from ragged_dialect.ir.clone import ValueMap
+from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.types import dense_type
 
 
@@ -30,10 +30,7 @@ def _holds_everywhere(op: ir.Operation, body: ir.Block, condition: ir.Value) -> 
     def payload(elements: list[ir.Value]) -> list[ir.Value]:
         known: ValueMap = dict(zip(body.arguments, elements, strict=False))
         for inner in _needed(body, condition):
-            copy = inner.clone().operation
-            for k, operand in enumerate(copy.operands):
-                copy.operands[k] = known.get(operand, operand)
-            known.update(zip(inner.results, copy.results, strict=True))
+            clone(inner, known)
         return [arith.andi(elements[-1], arith.extui(i64, known.get(condition, condition)))]
 
     # The outs are read too, or at least give extents: they may be all that has some loop.

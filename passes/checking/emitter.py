@@ -16,10 +16,9 @@ from typing import Any, TypeVar
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, scf, tensor
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import definer
+from ragged_dialect.ir.match import constant_int, definer
 from ragged_dialect.iteration import Iteration
 from ragged_dialect.passes.structure_facts import Facts
-from ragged_dialect.tensor_rules import constant_of
 from ragged_dialect.types import shape_of
 
 Extent = Mixed
@@ -183,7 +182,7 @@ class Emitter:
 
     def number(self, value: ir.Value) -> Extent:
         """A scalar operand as an extent."""
-        known = constant_of(value)
+        known = constant_int(value)
         return self.index(value) if known is None else known
 
     def sum(self, x: ir.Value, level: int) -> ir.Value:
