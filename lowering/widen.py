@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.generic import generic, indexing_maps, iterator_kinds
+from ragged_dialect.generic import filled, generic, indexing_maps, iterator_kinds
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import combiner_of, defining_op, filled_with
 from ragged_dialect.iteration import output_count
@@ -61,13 +61,7 @@ def _fill(out: ir.Value) -> ir.Operation | None:
 def _start(out: ir.Value) -> ir.Value:
     """An out in f32. A fill is filled anew: its elements need not be stored and read again."""
     fill, wide = _fill(out), empty_like(out, _wide())
-    return _converted(out, wide) if fill is None else _filled(arith.extf(_wide(), fill.operands[0]), wide)
-
-
-def _filled(scalar: ir.Value, out: ir.Value) -> ir.Value:
-    rank = len(out.type.shape)
-    maps = [ir.AffineMap.get(rank, 0, []), ir.AffineMap.get_identity(rank)]
-    return generic([scalar], [out], maps, ["parallel"] * rank, lambda a: [a[0]]).result
+    return _converted(out, wide) if fill is None else filled(arith.extf(_wide(), fill.operands[0]), wide).result
 
 
 def _room(out: ir.Value) -> ir.Value:

@@ -23,6 +23,13 @@ def generic(
     return op
 
 
+def filled(scalar: ir.Value, out: ir.Value) -> ir.Operation:
+    """A `linalg.generic` that makes all elements of an out, whatever they are, a scalar."""
+    rank = len(out.type.shape)
+    maps = [ir.AffineMap.get(rank, 0, []), ir.AffineMap.get_identity(rank)]
+    return generic([scalar], [out], maps, ["parallel"] * rank, lambda a: [a[0]])
+
+
 def without_body(
     ins: Sequence[ir.Value], outs: Sequence[ir.Value], maps: Sequence[ir.AffineMap], kinds: Sequence[str]
 ) -> ir.Operation:
