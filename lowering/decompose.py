@@ -24,7 +24,9 @@ def empty_without(x: ir.Value, dim: int, element: ir.Type) -> ir.Value:
     if shape.layout.is_dense:
         return shapes.empty([_extent(x, d) for d in kept], element)
     likes = [None if shape.layout.is_plain(new) else Source(0, old) for new, old in enumerate(kept)]
-    extents = [_extent(x, old) for new, old in enumerate(kept) if likes[new] is None and shape.shape[new] is None]
+    extents = [
+        build.value(_extent(x, old)) for new, old in enumerate(kept) if likes[new] is None and shape.shape[new] is None
+    ]
     return builders.empty([x], result, likes, extents)
 
 
@@ -148,5 +150,6 @@ def empty_like(x: ir.Value, element: ir.Type) -> ir.Value:
     shape = shape_of(x.type)
     if shape.layout.is_dense:
         return shapes.empty([_extent(x, d) for d in range(shape.rank)], element)
-    extents = [_extent(x, d) for d in range(shape.rank) if shape.layout.is_plain(d) and shape.shape[d] is None]
+    dynamic = [d for d in range(shape.rank) if shape.layout.is_plain(d) and shape.shape[d] is None]
+    extents = [build.value(_extent(x, d)) for d in dynamic]
     return builders.empty([x], tensor_type(shape, element), None, extents)

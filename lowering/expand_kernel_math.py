@@ -89,7 +89,7 @@ def _isnan(op: ir.Operation) -> list[ir.Value]:
     return [arith.cmpf(arith.CmpFPredicate.UNO, op.operands[0], op.operands[0])]
 
 
-def _magnitude(op: ir.Operation, predicate: Any, bound: float) -> Any:
+def _magnitude(op: ir.Operation, predicate: Any, bound: float) -> ir.Value:
     value = math.absf(op.operands[0])
     return arith.cmpf(predicate, value, arith.constant(value.type, bound))
 

@@ -13,6 +13,7 @@ from ragged_dialect._mlir import affine, ir
 from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import defining_op, filled_with
 from ragged_dialect.iteration import expr_uses
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.expressions import composed, without_constant
@@ -28,7 +29,6 @@ from ragged_dialect.lowering.nest_loops import (
     mixed_loops,
 )
 from ragged_dialect.lowering.parts import Parts, Pending, Range
-from ragged_dialect.types import is_tensor
 
 
 def lower_nest(ctx: Lowering, nest: Nest) -> list[Parts]:
@@ -41,22 +41,6 @@ def lower_nest(ctx: Lowering, nest: Nest) -> list[Parts]:
         batch = batch_loops(nest)
     results = _Emitter(ctx, nest, batch, structures).run()
     return [parts.replace(held) for parts, held in zip(structures, results, strict=True) if parts is not None]
-
-
-def fill_of(tensor: ir.Value) -> tuple[ir.Value, ir.Value] | None:
-    """The (scalar, outs) of the fill that makes a tensor, in named or generic form."""
-    if isinstance(tensor.owner, ir.Block):
-        return None
-    op = tensor.owner.operation
-    if op.name == "linalg.fill":
-        return op.operands[0], op.operands[1]
-    if op.name != "linalg.generic" or len(op.operands) != 2 or is_tensor(op.operands[0].type):
-        return None
-    block = op.regions[0].blocks[0]
-    first = next(iter(block.operations)).operation
-    if first.name == "linalg.yield" and first.operands[0] == block.arguments[0]:
-        return op.operands[0], op.operands[1]
-    return None
 
 
 class _Emitter:
@@ -113,11 +97,12 @@ class _Emitter:
         assert out.parts is not None
         assert self.forall is not None
         init = out.parts.values
-        filled = fill_of(init)
-        slot = self.forall.add(init if filled is None else filled[1], self._outer_ranges(out))
+        made = defining_op(init)
+        filled = None if made is None else filled_with(made)
+        slot = self.forall.add(init if made is None or filled is None else made.operands[1], self._outer_ranges(out))
         if filled is not None:
             part = self.forall.slots[slot]
-            part.current = shapes.fill(filled[0], part.current)
+            part.current = shapes.fill(filled, part.current)
         return slot
 
     def _outer_ranges(self, operand: Operand) -> list[Range]:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import indexing_maps, iterator_kinds
+from ragged_dialect.ir.match import combiner_of
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
@@ -49,22 +50,13 @@ def _relax(op: ir.Operation) -> bool:
     outs = list(op.attributes["operandSegmentSizes"])[1]
     arguments = list(block.arguments)[-outs:]
     yielded = list(list(block.operations)[-1].operands)
-    combiners = [_combiner(a, y) for a, y in zip(arguments, yielded, strict=True)]
+    combiners = [combiner_of(a, y, _SUMS) for a, y in zip(arguments, yielded, strict=True)]
     flags = ir.Attribute.parse("#arith.fastmath<reassoc,contract>")
     for combiner in combiners:
         if combiner is not None:
             combiner.attributes["fastmath"] = flags
             _contract(combiner)
     return all(c is not None for c in combiners)
-
-
-def _combiner(accumulator: ir.Value, result: ir.Value) -> ir.Operation | None:
-    """The sum or product of an accumulator and another value that is yielded for it."""
-    uses = list(accumulator.uses)
-    if len(uses) != 1 or isinstance(result.owner, ir.Block):
-        return None
-    op = uses[0].owner.operation
-    return op if op.name in _SUMS and result.owner.operation == op and len(list(result.uses)) == 1 else None
 
 
 def _contract(combiner: ir.Operation) -> None:

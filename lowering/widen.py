@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.generic import generic, indexing_maps, iterator_kinds
-from ragged_dialect.ir.clone import ValueMap
+from ragged_dialect.generic import filled, generic, indexing_maps, iterator_kinds
+from ragged_dialect.ir.clone import ValueMap, clone
+from ragged_dialect.ir.match import combiner_of, defining_op, filled_with
 from ragged_dialect.iteration import output_count
 from ragged_dialect.lowering.decompose import empty_like
 
@@ -29,19 +30,10 @@ def _combiners(op: ir.Operation) -> dict[int, ir.Operation]:
     yielded = list(block.operations)[-1].operation.operands
     found: dict[int, ir.Operation] = {}
     for number, result in enumerate(op.results):
-        combiner = _combiner(block.arguments[first + number], yielded[number])
+        combiner = combiner_of(block.arguments[first + number], yielded[number], _COMBINERS)
         if combiner is not None and isinstance(result.type.element_type, (ir.F16Type, ir.BF16Type)):
             found[number] = combiner
     return found
-
-
-def _combiner(accumulator: ir.Value, yielded: ir.Value) -> ir.Operation | None:
-    uses = list(accumulator.uses)
-    if len(uses) != 1:
-        return None
-    combiner = uses[0].owner.operation
-    known = combiner.name in _COMBINERS and combiner.results[0] == yielded and len(list(yielded.uses)) == 1
-    return combiner if known else None
 
 
 def widen_reduction(op: ir.Operation) -> None:
@@ -62,25 +54,14 @@ def widen_reduction(op: ir.Operation) -> None:
 
 def _fill(out: ir.Value) -> ir.Operation | None:
     """The op that makes an out of copies of a scalar, its first operand."""
-    op = None if isinstance(out.owner, ir.Block) else out.owner.operation
-    if op is None or op.name != "linalg.generic" or len(op.results) != 1 or len(op.operands) != 2:
-        return None
-    block = op.regions[0].blocks[0]
-    (yielded,) = list(block.operations)[-1].operation.operands
-    is_copy = yielded == block.arguments[0] and not isinstance(op.operands[0].type, ir.RankedTensorType)
-    return op if is_copy else None
+    op = defining_op(out)
+    return op if op is not None and filled_with(op) is not None else None
 
 
 def _start(out: ir.Value) -> ir.Value:
     """An out in f32. A fill is filled anew: its elements need not be stored and read again."""
     fill, wide = _fill(out), empty_like(out, _wide())
-    return _converted(out, wide) if fill is None else _filled(arith.extf(_wide(), fill.operands[0]), wide)
-
-
-def _filled(scalar: ir.Value, out: ir.Value) -> ir.Value:
-    rank = len(out.type.shape)
-    maps = [ir.AffineMap.get(rank, 0, []), ir.AffineMap.get_identity(rank)]
-    return generic([scalar], [out], maps, ["parallel"] * rank, lambda a: [a[0]]).result
+    return _converted(out, wide) if fill is None else filled(arith.extf(_wide(), fill.operands[0]), wide).result
 
 
 def _room(out: ir.Value) -> ir.Value:
@@ -111,7 +92,7 @@ def _rebuilt(op: ir.Operation, starts: list[ir.Value], combiners: dict[int, ir.O
             if inner.operation in combiners.values():
                 mapping[inner.results[0]] = _combined(inner.operation, mapping)
             else:
-                _copy(inner.operation, mapping)
+                clone(inner.operation, mapping)
         return [mapping.get(v, v) for v in last.operation.operands]
 
     return generic(inputs, starts, indexing_maps(op), iterator_kinds(op), body)
@@ -122,12 +103,3 @@ def _combined(combiner: ir.Operation, mapping: ValueMap) -> ir.Value:
     operands = [mapping.get(v, v) for v in combiner.operands]
     wide = [v if v.type == _wide() else arith.extf(_wide(), v) for v in operands]
     return ir.Operation.create(combiner.name, results=[_wide()], operands=wide).result
-
-
-def _copy(inner: ir.Operation, mapping: ValueMap) -> None:
-    copy = inner.clone().operation
-    for k, operand in enumerate(copy.operands):
-        if operand in mapping:
-            copy.operands[k] = mapping[operand]
-    for old, new in zip(inner.results, copy.results, strict=True):
-        mapping[old] = new

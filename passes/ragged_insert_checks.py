@@ -10,6 +10,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.asm.locations import name_of
 from ragged_dialect.checks import CHECKED
 from ragged_dialect.ir.clone import Attributes
+from ragged_dialect.ir.match import constant_int
 from ragged_dialect.iteration import is_compute, touches_ragged
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -21,7 +22,6 @@ from ragged_dialect.passes.checking.rules import RULES, check_facts
 from ragged_dialect.passes.checking.structures import check_argument
 from ragged_dialect.passes.rewriting import walk
 from ragged_dialect.passes.structure_keys import whole_value
-from ragged_dialect.tensor_rules import constant_of
 from ragged_dialect.types import is_ragged, shape_of
 
 
@@ -161,7 +161,7 @@ def _hold_back(op: ir.Operation) -> None:
 def _is_read(value: ir.Value) -> bool:
     if isinstance(value.type, ir.RankedTensorType):
         return len(value.type.shape) > 0
-    return constant_of(value) is None
+    return constant_int(value) is None
 
 
 def _is_outside(value: ir.Value, op: ir.Operation) -> bool:

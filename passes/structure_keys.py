@@ -12,13 +12,12 @@ from typing import NamedTuple, TypeAlias
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import attribute_names, view_of
+from ragged_dialect.ir.match import attribute_names, constant_int, view_of
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.shape import Part, RaggedShape
 from ragged_dialect.sources import Source, parent_dims
-from ragged_dialect.tensor_rules import constant_of
 from ragged_dialect.traits import int_attr
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
@@ -80,7 +79,7 @@ class Keys:
 
     def scalar(self, value: ir.Value) -> Key:
         """The key of a scalar; an integer when it is constant."""
-        known = constant_of(value)
+        known = constant_int(value)
         if known is not None:
             return known
         owner = value.owner
@@ -90,7 +89,7 @@ class Keys:
         if op.name in _SCALAR_CASTS:
             return self.scalar(op.operands[0])
         if op.name == "tensor.dim":
-            dim = constant_of(op.operands[1])
+            dim = constant_int(op.operands[1])
             return value if dim is None else self.find(self.dim(op.operands[0], dim))
         if op.name == "ragged.max_length":
             return ("max", self._lengths(op.operands[0], int_attr(op, "level")))

@@ -83,12 +83,12 @@ def concat(xs: Sequence[ir.Value], dim: int) -> ir.Value:
     return _make("concat", xs[0], shapes[0].concat(shapes[1:], dim), xs, dim=dim)
 
 
-def compact(x: Any) -> Any:
+def compact(x: ir.Value) -> ir.Value:
     """`ragged.compact`: windows to contiguous levels."""
     return _make("compact", x, shape_of(x.type).compact(), [x])
 
 
-def assemble(parts: Sequence[Any], layout: str | Layout, shape: Sequence[Extent]) -> Any:
+def assemble(parts: Sequence[ir.Value], layout: str | Layout, shape: Sequence[Extent]) -> ir.Value:
     """`ragged.assemble`: a tensor of a layout and shape from the parts of its 1:N form."""
     made = RaggedShape(Layout.parse(layout) if isinstance(layout, str) else layout, tuple(shape))
     if not parts:
@@ -121,7 +121,7 @@ def lengths(x: ir.Value, level: int, stored: bool = False) -> ir.Value:
     return _vector("lengths", x, level, stored=stored)
 
 
-def row_ids(x: Any, level: int) -> Any:
+def row_ids(x: ir.Value, level: int) -> ir.Value:
     """`ragged.row_ids`: the component of every element of a level."""
     return _vector("row_ids", x, level)
 
@@ -131,12 +131,12 @@ def total(x: ir.Value, level: int) -> ir.Value:
     return create("ragged.total", [ir.IndexType.get()], [x], {"level": level}).result
 
 
-def max_length(x: Any, level: int) -> Any:
+def max_length(x: ir.Value, level: int) -> ir.Value:
     """`ragged.max_length`: largest logical length of a level."""
     return create("ragged.max_length", [ir.IndexType.get()], [x], {"level": level}).result
 
 
-def print_(x: Any, label: str | None = None) -> None:
+def print_(x: ir.Value, label: str | None = None) -> None:
     """`ragged.print`: print a tensor as nested lists."""
     create("ragged.print", [], [x], {"label": label})
 
@@ -145,7 +145,7 @@ def empty(
     likes: Sequence[ir.Value],
     result: ir.RankedTensorType,
     sources: Sequence[Source | tuple[int, int] | None] | None = None,
-    extents: Sequence[Any] = (),
+    extents: Sequence[ir.Value] = (),
 ) -> ir.Value:
     """`ragged.empty`: an uninitialised tensor of type `result` with the structure of others."""
     attribute = None
@@ -162,13 +162,13 @@ def empty(
     return create("ragged.empty", [result], [*likes, *extents], {"from": attribute}).result
 
 
-def to_padded(x: Any, pad: Any, maxima: Sequence[Any] = (), truncate: bool = False) -> Any:
+def to_padded(x: ir.Value, pad: ir.Value, maxima: Sequence[ir.Value] = (), truncate: bool = False) -> ir.Value:
     """`ragged.to_padded`: a dense tensor with every ragged dim padded."""
     shape = dense_shape(shape_of(x.type))
     return _make("to_padded", x, shape, [x, pad, *maxima], truncate=truncate)
 
 
-def from_padded(dense: Any, vectors: Sequence[Any], layout: str | Layout) -> Any:
+def from_padded(dense: ir.Value, vectors: Sequence[ir.Value], layout: str | Layout) -> ir.Value:
     """`ragged.from_padded`: a ragged tensor of a layout from a padded one."""
     made = Layout.parse(layout) if isinstance(layout, str) else layout
     extents = shape_of(dense.type).shape
@@ -177,7 +177,7 @@ def from_padded(dense: Any, vectors: Sequence[Any], layout: str | Layout) -> Any
     return _make("from_padded", dense, RaggedShape(made, shape), [dense, *vectors])
 
 
-def reduce_across(x: Any, max_: Any, dim: int, kind: str) -> Any:
+def reduce_across(x: ir.Value, max_: ir.Value, dim: int, kind: str) -> ir.Value:
     """`ragged.reduce_across`: reduce over the components that have an element."""
     return _make("reduce_across", x, across_shape(shape_of(x.type), dim), [x, max_], dim=dim, kind=kind)
 
@@ -207,7 +207,7 @@ def assert_conform(a: ir.Value, b: ir.Value, pairs: Sequence[tuple[int, int]], o
     create("ragged.assert_conform", [], [a, b], {"lhs": lhs, "rhs": rhs, "op": op})
 
 
-def annotate(x: Any, layout: str | Layout | None) -> Any:
+def annotate(x: ir.Value, layout: str | Layout | None) -> ir.Value:
     """`ragged.annotate`: the operand with a layout added, or removed for None."""
     shape = shape_of(x.type)
     if layout is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ragged_dialect._mlir import ir, linalg
 
@@ -13,7 +12,7 @@ def generic(
     outs: Sequence[ir.Value],
     maps: Sequence[ir.AffineMap],
     kinds: Sequence[str],
-    body: Callable[[list[Any]], Sequence[Any]],
+    body: Callable[[list[ir.Value]], Sequence[ir.Value]],
 ) -> ir.Operation:
     """A `linalg.generic` at the insertion point: one map per operand, one kind per loop. `body` gets
     the elements of the operands and gives those of the outs, whose types are the types of the results."""
@@ -22,6 +21,13 @@ def generic(
     with ir.InsertionPoint(block):
         ir.Operation.create("linalg.yield", operands=list(body(list(block.arguments))))
     return op
+
+
+def filled(scalar: ir.Value, out: ir.Value) -> ir.Operation:
+    """A `linalg.generic` that makes all elements of an out, whatever they are, a scalar."""
+    rank = len(out.type.shape)
+    maps = [ir.AffineMap.get(rank, 0, []), ir.AffineMap.get_identity(rank)]
+    return generic([scalar], [out], maps, ["parallel"] * rank, lambda a: [a[0]])
 
 
 def without_body(

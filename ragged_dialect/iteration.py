@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
@@ -46,7 +46,7 @@ class Access:
 
     shape: RaggedShape
     loops: tuple[int | None, ...]
-    exprs: tuple[Any, ...]
+    exprs: tuple[ir.AffineExpr, ...]
 
     def parents(self, dim: int) -> frozenset[int]:
         """Loops of the levels above `dim` in its axis."""

@@ -8,36 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
-from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import constant_int, made_by
 from ragged_dialect.layout import Layout
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_ragged, layout_of, shape_of
-
-
-def constant_of(value: ir.Value) -> int | None:
-    """Value of an integer or index constant; None for other values."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
-        return None
-    attr = owner.attributes["value"]
-    return attr.value if isinstance(attr, ir.IntegerAttr) else None
-
-
-def defining(value: ir.Value, name: str) -> ir.OpView | None:
-    """The op that defines a value when it has this name, else None."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) or owner.name != name else owner
 
 
 def check_dim(op: ir.Operation) -> None:
     """`tensor.dim`: a constant dim that is dense."""
     source, index = op.operands
     shape = shape_of(source.type)
-    dim = constant_of(index)
+    dim = constant_int(index)
     if dim is None:
         raise LayoutError(f"expected a constant dim of {source.type}, got {index.type} that is not")
     if not 0 <= dim < shape.rank:
@@ -92,9 +77,9 @@ def _is_extent(size: Mixed, source: ir.Value, shape: RaggedShape, dim: int) -> b
     if isinstance(size, int):
         return size == shape.shape[dim]
     if shape.layout.letter(dim) == "d":
-        owner = defining(size, "tensor.dim")
-        return owner is not None and owner.operands[0] == source and constant_of(owner.operands[1]) == dim
-    owner = defining(size, "ragged.max_length")
+        owner = made_by(size, "tensor.dim")
+        return owner is not None and owner.operands[0] == source and constant_int(owner.operands[1]) == dim
+    owner = made_by(size, "ragged.max_length")
     return owner is not None and owner.operands[0] == source and owner.attributes["level"].value == dim
 
 
@@ -153,7 +138,7 @@ def _check_output_shape(op: ir.Operation, source: RaggedShape) -> None:
             raise LayoutError(f"expected {wanted} of the operand as the extent of dim {dim}, got another value")
 
 
-TENSOR_RULES: dict[str, Callable[[Any], None]] = {
+TENSOR_RULES: dict[str, Callable[[ir.Operation], None]] = {
     "tensor.cast": check_cast,
     "tensor.collapse_shape": check_reassociation,
     "tensor.dim": check_dim,

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ragged_dialect._mlir import ir
 from ragged_dialect.dialect import LayoutAttr
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.iteration import LINALG_OPS, analyze, signature
 from ragged_dialect.layout import Layout
 from ragged_dialect.tensor_rules import TENSOR_RULES
@@ -213,7 +214,7 @@ def _types_in(attribute: ir.Attribute) -> Iterator[ir.Type]:
         yield attribute.type
 
 
-def _error_of(rule: Callable[[Any], Any], op: ir.Operation | ir.Attribute) -> str | None:
+def _error_of(rule: Callable[[Any], object], op: ir.Operation | ir.Attribute) -> str | None:
     try:
         rule(op)
     except LayoutError as error:
@@ -236,16 +237,6 @@ def _values(op: ir.Operation) -> Iterator[ir.Value]:
             yield from block.arguments
 
 
-def operations(op: ir.Operation) -> Iterator[ir.Operation]:
-    """An op and everything inside it, outer ops first."""
-    stack = [op.operation]
-    while stack:
-        op = stack.pop()
-        yield op
-        inner = [child.operation for region in op.regions for block in region for child in block.operations]
-        stack += reversed(inner)
-
-
 def verify_ragged(op: ir.Operation, strict: bool = False) -> bool:
     """Whether ragged types appear in `op` and inside it only where they may.
 
@@ -256,7 +247,7 @@ def verify_ragged(op: ir.Operation, strict: bool = False) -> bool:
         return _verify_lowered(op)
     verifier = _Verifier()
     with op.context:
-        for inner in operations(op):
+        for inner in ops_in(op):
             verifier.visit(inner)
     return verifier.ok
 
@@ -264,7 +255,7 @@ def verify_ragged(op: ir.Operation, strict: bool = False) -> bool:
 def _verify_lowered(op: ir.Operation) -> bool:
     ok = True
     leftover: dict[ir.Type, bool] = {}
-    for inner in operations(op):
+    for inner in ops_in(op):
         text = None
         if inner.name.startswith("ragged."):
             text = "expected no op of the ragged dialect after the lowering"

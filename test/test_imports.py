@@ -91,6 +91,8 @@ def test_rules_see_an_import() -> None:
 
 def test_no_module_names_the_bindings_but_mlir_py() -> None:
     for module, path in MODULES.items():
+        if module == "ragged_dialect._mlir":
+            continue
         for node in ast.walk(ast.parse(path.read_text())):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []

@@ -77,10 +77,9 @@ def _items(match: re.Match[str]) -> str:
     return match[0].replace("def __getitem__(self, key, /): ...", typed)
 
 
-def stub(module: str) -> str:
-    """The stub of an extension module, without docstrings."""
-    target = HERE / "torch_mlir" / f"{module}.pyi"
-    target.parent.mkdir(exist_ok=True)
+def stub(module: str, folder: Path) -> str:
+    """The stub of an extension module, without docstrings, written to a folder."""
+    target = folder / f"{module}.pyi"
     command = [sys.executable, "-m", "nanobind.stubgen", "--quiet", "--include-private", "--exclude-docstrings"]
     subprocess.run([*command, "--module", f"torch_mlir._mlir_libs._mlir.{module}", "--output-file", target], check=True)
     text = target.read_text()
@@ -97,4 +96,4 @@ def stub(module: str) -> str:
 
 if __name__ == "__main__":
     for name in MODULES:
-        print(name, stub(name).count("\n"), "lines")
+        print(name, stub(name, HERE / "torch_mlir").count("\n"), "lines")

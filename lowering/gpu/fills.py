@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import filled_with
 from ragged_dialect.lowering.buffers import is_buffer, region, root, touches
 from ragged_dialect.lowering.gpu.combiner import combiner_of
 from ragged_dialect.lowering.gpu.generic_op import GenericOp
@@ -29,21 +30,11 @@ def foldable_fills(block: ir.Block) -> list[tuple[ir.Operation, tuple[ir.Operati
     ops = [op.operation for op in block.operations]
     fills: list[tuple[ir.Operation, tuple[ir.Operation, int], ir.Value]] = []
     for place, op in enumerate(ops):
-        scalar = _filled_with(op)
+        scalar = filled_with(op)
         found = None if scalar is None else _reduction_into(GenericOp(op).outs[0], ops[place + 1 :])
         if found is not None and scalar is not None:
             fills.append((op, found, scalar))
     return fills
-
-
-def _filled_with(op: ir.Operation) -> ir.Value | None:
-    """The scalar of a fill, None for other ops."""
-    if op.name != "linalg.generic":
-        return None
-    generic = GenericOp(op)
-    if len(generic.operands) != 2 or generic.n_inputs != 1 or is_buffer(generic.operands[0]) or generic.payload:
-        return None
-    return generic.operands[0] if generic.yielded[0] == generic.block.arguments[0] else None
 
 
 def _reduction_into(view: ir.Value, ops: list[ir.Operation]) -> tuple[ir.Operation, int] | None:

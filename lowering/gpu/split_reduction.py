@@ -6,6 +6,7 @@ from __future__ import annotations
 from math import prod
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.generic import filled
 from ragged_dialect.generic import generic as make_generic
 from ragged_dialect.ir import build
 from ragged_dialect.lowering.buffers import allocate, subview
@@ -60,7 +61,7 @@ def split(op: ir.Operation, loop: int, elements: int) -> list[ir.Operation]:
             targets = [_part(part, tile) for part in parts]
             for combiner, target in zip(combiners, targets, strict=True):
                 assert combiner is not None
-                _fill(combiner, target)
+                filled(combiner.identity(), target)  # start from the neutral element
             place([Cut(generic, loop)], low, rows, extent, {generic.n_inputs + k: t for k, t in enumerate(targets)})
         combined = [
             _combine(combiner, part, out)
@@ -78,13 +79,6 @@ def _inner(generic: GenericOp, loop: int) -> int:
 def _part(parts: ir.Value, tile: ir.Value) -> ir.Value:
     shape = list(parts.type.shape)[1:]
     return subview(parts, [tile, *[0] * len(shape)], [1, *shape], drop_first=True)
-
-
-def _fill(combiner: Combiner, target: ir.Value) -> None:
-    """Start a part from the neutral element."""
-    rank = len(target.type.shape)
-    maps = [ir.AffineMap.get(rank, 0, []), ir.AffineMap.get_identity(rank)]
-    make_generic([combiner.identity()], [target], maps, ["parallel"] * rank, lambda a: [a[0]])
 
 
 def _combine(combiner: Combiner, parts: ir.Value, out: ir.Value) -> ir.Operation:

@@ -3,18 +3,18 @@ all of them first."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.generic import generic, indexing_maps
 from ragged_dialect.ir import build
+from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.walk import is_outside
 from ragged_dialect.passes.checking.emitter import Emitter
 from ragged_dialect.types import dense_type, is_ragged
 
 
-def check_body(emit: Emitter, op: Any, dense: bool) -> None:
+def check_body(emit: Emitter, op: ir.Operation, dense: bool) -> None:
     """Put a `cf.assert` in front of a linalg op for every one in its body, and with `dense` checks of the
     indices of every `tensor.extract` of a dense tensor."""
     if not op.name.startswith("linalg.") or not op.results or not op.regions:
@@ -29,7 +29,7 @@ def check_body(emit: Emitter, op: Any, dense: bool) -> None:
                 _check_indices(emit, op, found)
 
 
-def _check_indices(emit: Emitter, op: Any, extract: Any) -> None:
+def _check_indices(emit: Emitter, op: ir.Operation, extract: ir.Operation) -> None:
     x, *indices = extract.operands
     if not indices or not is_outside(x, op):
         return
@@ -45,23 +45,20 @@ def _check_indices(emit: Emitter, op: Any, extract: Any) -> None:
         emit.valid("index", dim, arith.index_cast(ir.IndexType.get(), index), bound)
 
 
-Step = tuple[int, Callable[[Any, Any], Any], Callable[[Any, Any], Any]]
+Step = tuple[int, Callable[[ir.Type, ir.Value], ir.Value], Callable[[ir.Value, ir.Value], ir.Value]]
 """What to start from, what makes an i64 (of a type and a value), what combines two."""
 
 
-def _over_all(emit: Emitter, op: Any, values: list[Any], steps: list[Step]) -> list[Any]:
+def _over_all(emit: Emitter, op: ir.Operation, values: Sequence[ir.Value], steps: Sequence[Step]) -> list[ir.Value]:
     """Values of the body combined over all elements, each by a step of its own, as i64."""
     maps, body = indexing_maps(op), op.regions[0].blocks[0]
     i64 = ir.IntegerType.get_signless(64)
     starts = [tensor.from_elements(dense_type((), i64), [arith.constant(i64, step[0])]) for step in steps]
 
-    def payload(elements: list[Any]) -> list[Any]:
-        known = dict(zip(body.arguments, elements, strict=False))
+    def payload(elements: list[ir.Value]) -> list[ir.Value]:
+        known: ValueMap = dict(zip(body.arguments, elements, strict=False))
         for inner in _needed(body, values):
-            copy = inner.clone().operation
-            for k, operand in enumerate(copy.operands):
-                copy.operands[k] = known.get(operand, operand)
-            known.update(zip(inner.results, copy.results, strict=True))
+            clone(inner, known)
         return [
             combine(sofar, convert(i64, known.get(value, value)))
             for value, sofar, (_, convert, combine) in zip(values, elements[-len(steps) :], steps, strict=True)
@@ -75,9 +72,9 @@ def _over_all(emit: Emitter, op: Any, values: list[Any], steps: list[Step]) -> l
     return [tensor.extract(result, []) for result in made.results]
 
 
-def _needed(body: Any, values: list[Any]) -> list[Any]:
+def _needed(body: ir.Block, values: Sequence[ir.Value]) -> list[ir.Operation]:
     """The ops of the body that values are computed by, in order."""
-    wanted, found = set(values), list[Any]()
+    wanted, found = set(values), list[ir.Operation]()
     for inner in reversed([o.operation for o in body.operations]):
         if any(result in wanted for result in inner.results):
             wanted.update(inner.operands)

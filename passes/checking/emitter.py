@@ -16,10 +16,9 @@ from typing import Any, TypeVar
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, scf, tensor
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import definer
+from ragged_dialect.ir.match import constant_int, definer
 from ragged_dialect.iteration import Iteration
 from ragged_dialect.passes.structure_facts import Facts
-from ragged_dialect.tensor_rules import constant_of
 from ragged_dialect.types import shape_of
 
 Extent = Mixed
@@ -189,9 +188,9 @@ class Emitter:
             return b if isinstance(a, int) and a == 0 else a
         return a + b if isinstance(a, int) and isinstance(b, int) else self.binary(arith.AddIOp, a, b)
 
-    def number(self, value: Any) -> Extent:
+    def number(self, value: Extent) -> Extent:
         """A scalar operand, or what is static of an op, as an extent."""
-        known = value if isinstance(value, int) else constant_of(value)
+        known = value if isinstance(value, int) else constant_int(value)
         return self.index(value) if known is None else known
 
     def sum(self, x: ir.Value, level: int) -> ir.Value:

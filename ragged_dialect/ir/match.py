@@ -1,7 +1,8 @@
-"""Reading IR: which op makes a value, what is around an op, which constant a value is."""
+"""Reading IR: which op makes a value, what is around an op, what a value or an op is."""
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import TypeVar
 
 from ragged_dialect._mlir import Op, ir
@@ -64,3 +65,23 @@ def loop_of(expr: ir.AffineExpr) -> int:
     """Which dim an affine expression is."""
     assert isinstance(expr, ir.AffineDimExpr)
     return expr.position
+
+
+def filled_with(op: Op) -> ir.Value | None:
+    """The scalar of a fill, named or generic; None for any other op."""
+    if op.name == "linalg.fill":
+        return op.operands[0]
+    if op.name != "linalg.generic" or len(op.operands) != 2 or isinstance(op.operands[0].type, ir.ShapedType):
+        return None
+    block = op.regions[0].blocks[0]
+    first = block.operations[0].operation
+    yields = first.name == "linalg.yield" and first.operands[0] == block.arguments[0]
+    return op.operands[0] if yields else None
+
+
+def combiner_of(accumulator: ir.Value, yielded: ir.Value, names: Container[str]) -> ir.Operation | None:
+    """The op of some names that is all that reads an accumulator, and only gives what is yielded for it."""
+    uses = list(accumulator.uses)
+    op = uses[0].owner.operation if len(uses) == 1 else None
+    alone = op is not None and op.name in names and defining_op(yielded) == op and len(list(yielded.uses)) == 1
+    return op if alone else None

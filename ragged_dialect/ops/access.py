@@ -4,7 +4,7 @@ from typing import Any
 
 from ragged_dialect._mlir import attach_effects, ir
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.layout import RAGGED
+from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.ops.base import Index, IntegerAttr, MixedOp, Operand, Pure, RaggedOp, Result, Tensor
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import (
@@ -21,7 +21,7 @@ from ragged_dialect.traits import (
 from ragged_dialect.types import is_ragged, layout_of, text_of, vector_type
 
 
-def check_parts(op: Any, shape: RaggedShape, element: Any, operands: list[Any]) -> None:
+def check_parts(op: Any, shape: RaggedShape, element: ir.Type, operands: list[ir.Value]) -> None:
     """Operands against the 1:N form of a shape: values, vectors, extents."""
     parts = shape.parts()
     if len(operands) != len(parts):
@@ -39,7 +39,7 @@ def check_parts(op: Any, shape: RaggedShape, element: Any, operands: list[Any]) 
             check_size(check_vector(operand, what), size, what)
 
 
-def layout_dense(shape: RaggedShape) -> Any:
+def layout_dense(shape: RaggedShape) -> Layout:
     """The dense layout of a shape's storage."""
     return type(shape.layout).dense(shape.layout.storage_rank)
 
@@ -64,7 +64,7 @@ class AssembleOp(MixedOp, name="assemble", traits=[Pure]):
         check_parts(self, shape, self.res.type.element_type, list(self.operation.operands))
 
 
-def _check_ragged(value: Any) -> RaggedShape:
+def _check_ragged(value: ir.Value) -> RaggedShape:
     shape = tensor_shape(value)
     if not is_ragged(value.type):
         raise LayoutError(f"expected a tensor with a layout, got {value.type}")

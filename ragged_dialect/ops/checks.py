@@ -97,7 +97,7 @@ class AssertValidOp(MixedOp, name="assert_valid"):
         _check_operands(kind, list(self.operation.operands))
 
 
-def _check_operands(kind: CheckKind, operands: list[Any]) -> None:
+def _check_operands(kind: CheckKind, operands: list[ir.Value]) -> None:
     low = sum(not spec.optional for spec in kind.operands)
     high = len(kind.operands)
     if not low <= len(operands) <= high:

@@ -45,12 +45,12 @@ class EmptyOp(MixedOp, name="empty", traits=[Pure]):
     optional = ("from",)
 
     @property
-    def likes(self) -> list[Any]:
+    def likes(self) -> list[ir.Value]:
         """The operands whose structure is taken."""
         return [v for v in self.operation.operands if is_tensor(v.type)]
 
     @property
-    def extents(self) -> list[Any]:
+    def extents(self) -> list[ir.Value]:
         """The operands that give dynamic dense extents, in the order of the dims."""
         return [v for v in self.operation.operands if not is_tensor(v.type)]
 
@@ -83,7 +83,7 @@ class EmptyOp(MixedOp, name="empty", traits=[Pure]):
             raise LayoutError(f"expected {count} extents for the dynamic dense dims, got {len(self.extents)}")
 
 
-def _parse_from(attr: Any) -> list[Source | None]:
+def _parse_from(attr: ir.Attribute) -> list[Source | None]:
     if not isinstance(attr, ir.ArrayAttr):
         raise LayoutError(f"expected an array of [like, level] pairs and -1 for 'from', got {attr}")
     out: list[Source | None] = []

@@ -6,6 +6,7 @@ from typing import Any
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.base import IntegerAttr, MixedOp, Operand, Pure, RaggedOp, Result, Tensor
+from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import (
     check_result,
     check_scalar,
@@ -19,7 +20,7 @@ from ragged_dialect.traits import (
 from ragged_dialect.types import is_tensor
 
 
-def partition_count(vector: Any, lengths: bool) -> int | None:
+def partition_count(vector: RaggedShape, lengths: bool) -> int | None:
     """Static number of components (per row) an offsets or lengths operand makes. LayoutError for no offset at all."""
     size = vector.shape[-1]
     if size == 0 and not lengths:

@@ -48,6 +48,6 @@ def _plain(value: Any) -> Any:
 
 def count(module: Any, name: str) -> int:
     """How many ops of a name a module has."""
-    from ragged_dialect.verify import operations
+    from ragged_dialect.ir.walk import ops_in
 
-    return sum(op.name == name for op in operations(module.operation))
+    return sum(op.name == name for op in ops_in(module.operation))
