@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
+from ragged_dialect.ir.match import constant_int
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
-from ragged_dialect.tensor_rules import constant_of
 
 _SIGNED = ("arith.divsi", "arith.ceildivsi", "arith.floordivsi", "arith.remsi")
 _UNSIGNED = ("arith.divui", "arith.ceildivui", "arith.remui")
@@ -45,14 +45,14 @@ class DefineIntegerDivisions(RaggedPass):
 
 
 def _is_safe(divisor: Any) -> bool:
-    known = constant_of(divisor)
+    known = constant_int(divisor)
     if known is not None:
         return known not in (0, -1)
     owner = divisor.owner
     if isinstance(owner, ir.Block) or owner.operation.name != "arith.select":
         return False
     condition, one, given = owner.operation.operands
-    return constant_of(one) == 1 and any(given in test.operation.operands for test in _tests(condition))
+    return constant_int(one) == 1 and any(given in test.operation.operands for test in _tests(condition))
 
 
 def _tests(condition: Any) -> list[Any]:

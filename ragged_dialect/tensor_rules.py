@@ -63,7 +63,7 @@ def check_extract_slice(op: ir.Operation) -> None:
     _check_dropped(op, shape, sizes)
 
 
-def mixed(op: Any, what: str) -> list[Any]:
+def mixed(op: ir.Operation, what: str) -> list[Mixed]:
     """Offsets, sizes or strides of a slice, its last groups of operands: integers, values where they are dynamic."""
     segments = list(op.attributes["operandSegmentSizes"])
     group = len(segments) - 3 + ("offsets", "sizes", "strides").index(what)
