@@ -92,6 +92,15 @@ def test_where_of_a_call() -> None:
     assert_components(rest, [np.where(c > 0, c % 2, 0) for c in components(x)])
 
 
+def test_a_call_converts_before_it_computes() -> None:
+    x = np.array([100, 2, -128], np.int8)
+    r: Any = rg.from_lengths(x, [3])
+    for ufunc, given, dtype in ((np.add, (r, r), "i8"), (np.add, (r, 300), "i2"), (np.multiply, (r, r), "f4")):
+        got: Any = ufunc(*given, dtype=dtype)
+        wanted = ufunc(*(x if v is r else v for v in given), dtype=dtype)
+        assert (got.dtype, got.values.tolist()) == (wanted.dtype, wanted.tolist())
+
+
 def test_likes() -> None:
     x = array(LENGTHS)
     x = np.where(x > 1, np.nan, x)
@@ -170,6 +179,8 @@ REFUSED: list[Refusal] = [
      "np.add: expected no out, got one (ragged arrays are immutable: use the result)"),
     (lambda x: np.sum(x, out=np.zeros(4)), TypeError, "np.sum: expected no out, got one"),
     (lambda x: np.add(x, x, where=np.ones(4)), TypeError, "np.add: expected a mask of booleans for where, got float64"),
+    (lambda x: np.add(x, x, dtype=np.int8), TypeError,
+     "np.add: expected operands that NumPy computes in int8, got others: Cannot cast"),
     (lambda x: np.add(x, 1, casting="unsafe"), TypeError,
      "np.add: expected no option casting on ragged arrays, got one"),
     (lambda x: np.matvec(x, x), TypeError, "np.matvec: expected a ufunc that ragged arrays have, got another"),

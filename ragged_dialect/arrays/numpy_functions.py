@@ -87,6 +87,7 @@ def shape(a: Any) -> Any:
 @_function
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """Which elements of operands that broadcast are equal within a tolerance."""
+    b = OPERATIONS["multiply"](b, 1.0)  # differences of integers, and the size of the least one, may not be integers
     difference = OPERATIONS["absolute"](OPERATIONS["subtract"](a, b))
     near = difference <= OPERATIONS["add"](OPERATIONS["multiply"](OPERATIONS["absolute"](b), rtol), atol)
     near = OPERATIONS["logical_and"](near, OPERATIONS["isfinite"](b)) | OPERATIONS["equal"](a, b)

@@ -4,12 +4,24 @@ few operations; others in `ufunc_division`, `ufunc_floats` and `ufunc_bits`."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ragged_dialect._mlir import arith
-from ragged_dialect.arrays.elements import BOOL, compare, constant, convert, create, infinity, kind, negated, select
+from ragged_dialect.arrays.elements import (
+    BOOL,
+    compare,
+    constant,
+    convert,
+    create,
+    infinity,
+    is_float,
+    kind,
+    negated,
+    select,
+)
 from ragged_dialect.arrays.spec import DType
 from ragged_dialect.arrays.trace import element_type
 
@@ -51,6 +63,26 @@ def register(table: dict[str, Body], *names: str) -> Callable[[Body], Body]:
         return body
 
     return put
+
+
+_SINGLE = np.dtype(np.float32)
+
+
+def in_single(body: Body) -> Body:
+    """A body whose short floats are computed in float32 and rounded once, as NumPy does."""
+
+    @wraps(body)
+    def made(loop: Loop, *x: Any) -> Any:
+        if not loop.is_float or loop.dtype.itemsize > 2:
+            return body(loop, *x)
+        results = body(Loop(_SINGLE, _SINGLE), *(convert(v, loop.dtype, _SINGLE) if is_float(v) else v for v in x))
+        short = [
+            convert(v, _SINGLE, loop.dtype) if is_float(v) else v
+            for v in (results if isinstance(results, list) else [results])
+        ]
+        return short if isinstance(results, list) else short[0]
+
+    return made
 
 
 def _math(name: str, op: str) -> None:
