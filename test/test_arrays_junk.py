@@ -136,7 +136,7 @@ REFUSED: list[Refusal] = [
     (lambda x: x.var(ddof=1.5), TypeError, "var: expected an integer for ddof, got float"),
     (lambda x: x.sum(keepdims=1), TypeError, "sum: expected a boolean for keepdims, got int"),
     (lambda x: rg.layer_norm(x, eps="a"), TypeError, "layer_norm: expected a number for eps, got str"),
-    (lambda x: rg.erf(), TypeError, "erf: missing a required argument: 'x'"),
+    (lambda x: rg.erf(), TypeError, "erf: expected arguments (x), got others: missing a required argument: 'x'"),
     (lambda x: x[:, "a":], TypeError, "getitem: expected an integer for a bound, got str"),
     (lambda x: x[:, :: 1.5], TypeError, "getitem: expected an integer for a step, got float"),
     (lambda x: x.lengths_of("a"), TypeError, "lengths: expected an integer for dim, got str"),

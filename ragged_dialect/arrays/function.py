@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.arrays.arguments import check_call, signature_of
+from ragged_dialect.arrays.arguments import bind, check_call, signature_of
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.leaves import DenseLeaf, beside_ragged, dense_leaf, is_dense, leaf_spec
 from ragged_dialect.arrays.operators import OPERATIONS
@@ -158,10 +158,7 @@ class Operation:
 
     def _bound(self, arguments: Sequence[Any], parameters: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments and parameters as the body takes them. ArgumentError for those that it does not have."""
-        try:
-            bound = self.__signature__.bind(*arguments, **parameters)
-        except TypeError as error:
-            raise ArgumentError(f"{self.name}: {error}") from None
+        bound = bind(self.name, self.__signature__, arguments, parameters)
         if not self._arrays:
             return bound.args, bound.kwargs
         given = bound.arguments

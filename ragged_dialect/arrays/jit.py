@@ -9,6 +9,7 @@ from typing import Any, cast, overload
 
 import numpy as np
 
+from ragged_dialect.arrays.arguments import bind
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.function import build, simple_leaf
 from ragged_dialect.arrays.leaves import DenseLeaf, dense_leaf, leaf_spec
@@ -99,10 +100,7 @@ class JitFunction:
 
     def _flatten(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> tuple[list[Any], Any]:
         """Leaves, and the tree of the bound arguments: a tuple of them in the order of the parameters."""
-        try:
-            bound = self._signature.bind(*arguments, **options)
-        except TypeError as error:
-            raise ArgumentError(f"{self._name}: {error}") from None
+        bound = bind(self._name, self._signature, arguments, options)
         bound.apply_defaults()
         leaves: list[Any] = []
         children: list[Tree] = []

@@ -98,8 +98,7 @@ def _stack(*arrays: Tensor, axis: int) -> Tensor:
     """Arrays of one structure along a new dim; see `stack`."""
     if not arrays:
         raise ArgumentError("stack: expected at least one array, got none")
-    rank = arrays[0].ndim + 1
-    dim = axis % rank
+    dim = checked_axis("stack", axis, arrays[0].ndim + 1)
     return _concat(*(insert_ones(contiguous(x), [dim]) for x in arrays), axis=dim)
 
 

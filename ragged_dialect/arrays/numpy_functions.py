@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect.arrays import storage
-from ragged_dialect.arrays.arguments import checked_axis
+from ragged_dialect.arrays.arguments import checked_axis, listed
 from ragged_dialect.arrays.operators import OPERATIONS
 from ragged_dialect.arrays.storage import dtype_of
 from ragged_dialect.arrays.tensor import Tensor
@@ -29,6 +29,48 @@ def _function(body: Callable[..., Any]) -> Callable[..., Any]:
 def einsum(subscripts: str, *operands: Any) -> Any:
     """Sums of products."""
     return OPERATIONS["einsum"](*operands, subscripts=subscripts)
+
+
+@_function
+def concatenate(arrays: Sequence[Any], axis: int = 0) -> Any:
+    """Arrays joined along a dim."""
+    return OPERATIONS["concat"](*listed("np.concatenate", "arrays", arrays), axis=axis)
+
+
+@_function
+def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
+    """Arrays of one structure along a new dim."""
+    return OPERATIONS["stack"](*listed("np.stack", "arrays", arrays), axis=axis)
+
+
+@_function
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """`x` where the condition holds, else `y`."""
+    return OPERATIONS["where"](condition, x, y)
+
+
+@_function
+def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+    """The elements moved into bounds, which have two names each."""
+    return OPERATIONS["clip"](a, min if a_min is None else a_min, max if a_max is None else a_max)
+
+
+@_function
+def take(a: Any, indices: Any, axis: int) -> Any:
+    """Indices of a dim; NumPy's default, all elements as one vector, is none of ragged arrays."""
+    return OPERATIONS["take"](a, indices, axis=axis)
+
+
+@_function
+def astype(x: Any, dtype: Any) -> Any:
+    """The elements in another dtype."""
+    return OPERATIONS["astype"](x, dtype=dtype_of(dtype))
+
+
+@_function
+def squeeze(a: Any, axis: Any = None) -> Any:
+    """Without dims of extent 1."""
+    return OPERATIONS["squeeze"](a, axis=axis)
 
 
 @_function

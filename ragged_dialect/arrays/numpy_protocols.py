@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
+from ragged_dialect.arrays.arguments import bind
 from ragged_dialect.arrays.numpy_functions import FUNCTIONS
 from ragged_dialect.arrays.operators import OPERATIONS, Operators
 from ragged_dialect.arrays.storage import dtype_of, take
@@ -23,7 +25,7 @@ _NEUTRAL: dict[str, Callable[[Any], Any]] = {
     "logical_and": lambda dtype: True, "maximum": lambda dtype: _extreme(dtype, -1),
     "minimum": lambda dtype: _extreme(dtype, 1),
 }  # fmt: skip
-_ALIASES = {"amax": "max", "amin": "min", "concatenate": "concat", "abs": "absolute"}
+_ALIASES = {"amax": "max", "amin": "min", "concat": "concatenate"}
 _UFUNCS = {name: ufunc for ufunc, name in REDUCTIONS.items()}
 
 
@@ -138,26 +140,38 @@ def apply_function(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, An
     """NumPy's function of the name of an operation. ArgumentError for others, and for arguments that the operation
     does not have."""
     own, name = f"np.{function.__name__}", _ALIASES.get(function.__name__, function.__name__)
-    given = {key: value for key, value in kwargs.items() if not _is_left_out(value)}
-    if name in FUNCTIONS:
-        return _bound(own, FUNCTIONS[name], args, given)
-    if name not in OPERATIONS:
+    if name not in FUNCTIONS and name not in _REDUCING:
         raise ArgumentError(f"{own}: expected a function that ragged arrays have, got another")
-    if name in ("concat", "stack"):
-        args, given = tuple(args[0]), {"axis": args[1] if len(args) > 1 else 0, **given}
-    elif name in _POSITIONAL:
-        args, given = args[:1], {**dict(zip(("axis", "dtype", "out"), args[1:], strict=False)), **given}
-    if name in _UFUNCS:
-        return reduce(_UFUNCS[name], *args, **{"axis": None, **_allowed(own, given, _OPTIONS["reduce"])})
-    return _bound(own, OPERATIONS[name], args, given)
+    args, given = _by_name(function, args, kwargs)
+    if name in FUNCTIONS:
+        run = FUNCTIONS[name]
+    else:
+        run = OPERATIONS[name] if name not in _UFUNCS else partial(reduce, _UFUNCS[name], axis=None)
+        args, given = (given.pop("a"),), given
+    signature = inspect.signature(run)
+    bind(own, signature, args, _allowed(own, given, tuple(signature.parameters)))
+    return run(*args, **given)
 
 
-def _bound(own: str, function: Callable[..., Any], args: tuple[Any, ...], given: Mapping[str, Any]) -> Any:
+def _by_name(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of NumPy's function by their names, less those that are left out or are what NumPy takes anyway;
+    by position where there may be any number."""
+    parameters = _signature(function).parameters
+    several = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
+    given = {**({} if several else dict(zip(parameters, args, strict=False))), **kwargs}
+    return args if several else (), {
+        name: value
+        for name, value in given.items()
+        if not _is_left_out(value) and not (name in parameters and value is parameters[name].default)
+    }
+
+
+@cache
+def _signature(function: Any) -> inspect.Signature:
     try:
-        inspect.signature(function).bind(*args, **given)
-    except TypeError as error:
-        raise ArgumentError(f"{own}: {error}") from None
-    return function(*args, **given)
+        return inspect.signature(function)
+    except ValueError:  # some versions of NumPy do not know those of functions in C
+        return inspect.signature(FUNCTIONS[function.__name__])
 
 
-_POSITIONAL = frozenset("sum prod max min mean var std any all argmax argmin cumsum cumprod".split())
+_REDUCING = frozenset("sum prod max min mean var std any all argmax argmin cumsum cumprod".split())
