@@ -162,7 +162,8 @@ def ragged(components: Iterable[Any], dtype: Any = None) -> RaggedArray:
     xp = storage.namespace(first)
     values = xp.concatenate(leaves)
     lengths = [np.asarray(c, np.int64) for c in counts[1:]] + [np.asarray([leaf.shape[0] for leaf in leaves], np.int64)]
-    made = storage.give(values if dtype is None else values.astype(storage.dtype_of(dtype)), _library(items))
+    values = values if dtype is None else storage.converted("ragged", values, storage.dtype_of(dtype))
+    made = storage.give(values, _library(items))
     return from_lengths(made, *(xp.asarray(v) for v in lengths))
 
 

@@ -90,10 +90,8 @@ def expand_dims(a: Any, axis: int) -> Any:
 def full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
     """The structure with one number everywhere."""
     wanted = a.dtype if dtype is None else dtype_of(dtype)
-    given = storage.take(fill_value)
-    if given.dtype.kind == "c" or (wanted.kind == "i" and given.dtype.kind == "f" and not np.isfinite(given).all()):
-        raise ArgumentError(f"np.full_like: expected a number that {wanted} holds, got {given}")
-    return OPERATIONS["where"](True, given.astype(wanted), a.astype(wanted))
+    given = storage.converted("np.full_like", storage.take(fill_value), wanted)
+    return OPERATIONS["where"](True, given, a.astype(wanted))
 
 
 @_function

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.errors import ArgumentError, DeviceError, RaggedError
+from ragged_dialect.errors import ArgumentError, DeviceError, RaggedError, RuntimeCheckError
 from ragged_dialect.runtime.arguments import MASKED
 
 DType = np.dtype[Any]
@@ -147,6 +147,20 @@ def dtype_of(dtype: Any) -> DType:
         raise ArgumentError(f"expected a dtype of NumPy, got {reprlib.repr(dtype)}") from None
     check_dtype(found)
     return found
+
+
+def converted(op: str, array: Any, dtype: DType) -> Any:
+    """Numbers that come in, in a dtype. RuntimeCheckError for one that an integer dtype does not hold, where `astype`
+    of an array wraps, ArgumentError for complex ones."""
+    if array.dtype.kind == "c":
+        raise ArgumentError(f"{op}: expected numbers that {dtype} holds, got {array.dtype}")
+    if dtype.kind == "i" and array.dtype.kind != "b" and array.size:
+        limit = integer_limit(dtype)
+        for number in (array.min().item(), array.max().item()):
+            if not -limit - 1 <= number <= limit:
+                raise RuntimeCheckError(f"{op}: expected a number in [{-limit - 1}, {limit}], got {number}")
+    with np.errstate(over="ignore"):
+        return array.astype(dtype)
 
 
 def contiguous(array: Any) -> Any:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 class Tensor(Operators):
     """A value of the program that is being traced: an MLIR value with its dtype and axes. `weak` marks
-    a number whose dtype gives way; `constant` is its value where the trace knows it."""
+    a number whose dtype gives way: `constant` is its value where the trace knows it, `leaf` the argument, or
+    `computed` its place among the numbers that are computed of these."""
 
     def __init__(
         self,
@@ -32,6 +33,7 @@ class Tensor(Operators):
         weak: bool = False,
         leaf: int | None = None,
         constant: Any = None,
+        computed: int | None = None,
         storage: Any = None,
     ) -> None:
         self.trace = trace
@@ -41,6 +43,7 @@ class Tensor(Operators):
         self.weak = weak
         self.leaf = leaf
         self.constant = constant
+        self.computed = computed
         self._storage = storage
 
     @property

@@ -16,6 +16,7 @@ from ragged_dialect.arrays.arguments import check_word
 from ragged_dialect.arrays.axes import Axis, NestedAxis, Origin, PlainAxis, shape_of
 from ragged_dialect.arrays.guards import Conform, Fits, Guard, structure_at
 from ragged_dialect.arrays.leaves import DenseLeaf, dense_leaf, leaf_spec
+from ragged_dialect.arrays.python_numbers import ComputedNumbers, Exact
 from ragged_dialect.arrays.spec import DType, Spec
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.checks import CHECKED
@@ -59,6 +60,7 @@ class Trace:
         self.device = device
         self.leaves = list(leaves)
         self.guards: list[Guard] = []
+        self.computed = ComputedNumbers()
         self.wanted: list[int | Origin] = []
         self.op = name
         self.inside_operation = False
@@ -198,11 +200,23 @@ class Trace:
             guard(self.leaves)
             self.guards.append(guard)
 
-    def number_fits(self, leaf: int, dtype: DType) -> None:
-        """A Python number among the arguments is used as `dtype`."""
-        if dtype.kind == "i" and dtype.itemsize < 8:
-            high = 2 ** (8 * dtype.itemsize - 1)
-            self.guard(Fits(self.op, leaf, -high, high - 1))
+    def number_fits(self, x: Tensor, dtype: DType) -> None:
+        """A Python number is used as `dtype`."""
+        if dtype.kind != "i" or x.dtype.kind == "b" or (x.dtype.kind == "i" and dtype.itemsize == 8):
+            return
+        high = 2 ** (8 * dtype.itemsize - 1)
+        fits = Fits(self.op, -1 if x.leaf is None else x.leaf, -high, high - 1)
+        if x.constant is not None:
+            fits.check(x.constant)
+        elif x.leaf is not None:
+            self.guard(fits)
+        elif x.computed is not None:
+            self.computed.narrow(x.computed, fits)
+
+    def number(self, value: Any, dtype: DType, operands: Sequence[Tensor], run: Exact, result: int) -> Tensor:
+        """A number that is computed of others, and what Python makes of them."""
+        at = self.computed.add(self.op, run, operands, result, dtype, self.leaves)
+        return Tensor(self, value, dtype, (), weak=True, computed=at)
 
     def conform(self, a: NestedAxis, b: NestedAxis) -> NestedAxis:
         """One axis for two that have to have equal lengths; `b` may have fewer levels.
@@ -250,6 +264,8 @@ class Trace:
         dialect's checks. What calls are known to fulfil (see `known`) needs none, so that the pass that proves checks
         leaves those which depend on data."""
         ir.Operation.create("func.return", operands=list(results))
+        if self.computed.has_integers:
+            self.guards.append(self.computed)
         for axis in (*self._structures.values(), *self.prefixes.values()):
             root = axis.root
             if root is not axis:
