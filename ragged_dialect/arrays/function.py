@@ -21,9 +21,10 @@ from ragged_dialect.arrays.program import Program
 from ragged_dialect.arrays.results import Result, Returned, plan_result
 from ragged_dialect.arrays.spec import BOOL, FLOAT, INT, Spec
 from ragged_dialect.arrays.tensor import Tensor
-from ragged_dialect.arrays.trace import Trace, lock, tracing
+from ragged_dialect.arrays.trace import Trace, tracing
 from ragged_dialect.arrays.tree import Tree, flatten, unflatten
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.locks import once
 
 _NUMBERS: dict[type, Spec] = {bool: BOOL, int: INT, float: FLOAT}
 
@@ -150,10 +151,7 @@ class Operation:
         bound, rest = self._bound(arguments, parameters)
         if len(bound) == len(arguments) and list(rest) == list(parameters):
             check_call(self.name, self._signature, bound, rest)
-            with lock:  # one of the threads that ask makes it
-                if key not in self._programs:
-                    self._programs[key] = self._build(given, parameters)
-                    self.compilations += 1
+            once((id(self), key), lambda: self._make(key, given, parameters))
         return self(*bound, **rest)
 
     def _bound(self, arguments: Sequence[Any], parameters: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -175,6 +173,12 @@ class Operation:
         if self._elementwise and len(made.spec.shape) > 1:
             return beside_ragged(made, [a.spec for a in arguments if type(a) is RaggedArray])
         return made
+
+    def _make(self, key: Any, arguments: Sequence[Any], parameters: dict[str, Any]) -> None:
+        """Compile the program for a key, unless another thread has done so."""
+        if key not in self._programs:
+            self._programs[key] = self._build(arguments, parameters)
+            self.compilations += 1
 
     def _build(self, arguments: Sequence[Any], parameters: dict[str, Any]) -> tuple[Program, Tree]:
         present = [a is not None for a in arguments]

@@ -17,9 +17,9 @@ from ragged_dialect.arrays.lowered import LoweredFunction, lower
 from ragged_dialect.arrays.program import Program
 from ragged_dialect.arrays.spec import FLOAT, INT, spec
 from ragged_dialect.arrays.tensor import Tensor
-from ragged_dialect.arrays.trace import lock
 from ragged_dialect.arrays.tree import Static, Tree, flatten, flatten_arguments, unflatten
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.locks import once
 
 _NUMBERS = {int: INT, float: FLOAT}
 Dims = Mapping[str, Sequence[int]] | Sequence[int]
@@ -149,12 +149,15 @@ class JitFunction:
 
     def _compiled(self, key: Any, leaves: Sequence[Any], tree: _Arguments) -> tuple[Program, Tree]:
         """The program for a key, made by one of the threads that ask for it."""
-        with lock:
+
+        def make() -> tuple[Program, Tree]:
             found = self._programs.get(key)
             if found is None:
                 found = self._programs[key] = self._build(leaves, tree)
                 self.compilations += 1
-        return found
+            return found
+
+        return once((id(self), key), make)
 
     def _build(self, leaves: Sequence[Any], tree: _Arguments) -> tuple[Program, Tree]:
         return build(self._symbol, leaves, self._body(tree), self._target)

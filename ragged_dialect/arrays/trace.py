@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,16 +27,54 @@ from ragged_dialect.passes.ragged_insert_checks import RaggedInsertChecks
 from ragged_dialect.runtime.signature import dtype_name
 from ragged_dialect.types import storage_type, vector_type
 
-lock = locks.lock()
-"""Held while a function is traced and compiled: the bindings' context is one for all threads."""
+_PATIENCE = 0.25
+"""Seconds that a thread waits for a workplace, and then gets its own: who has it may run a function of a user's
+that waits for this thread."""
 
 
-@lru_cache(maxsize=1)
-def shared_context() -> Any:
-    """The context that all traced functions are built in."""
-    from ragged_dialect.dialect import context
+class _Workplace:
+    """A context of the bindings, and the lock of the thread that traces and compiles in it."""
 
-    return context()
+    def __init__(self) -> None:
+        self.lock = locks.lock()
+
+    @cached_property
+    def context(self) -> Any:
+        """The context, made at the first use."""
+        from ragged_dialect.dialect import context
+
+        return context()
+
+
+_workplaces = [_Workplace()]
+
+
+def _taken() -> _Workplace:
+    """A workplace that no other thread has."""
+    for place in tuple(_workplaces):
+        if place.lock.acquire(blocking=False):
+            return place
+    first = _workplaces[0]
+    if first.lock.acquire(timeout=_PATIENCE):
+        return first
+    made = _Workplace()
+    made.lock.acquire()
+    _workplaces.append(made)
+    return made
+
+
+@contextmanager
+def _working() -> Generator[None]:
+    """With the context of a workplace entered: the one that the thread has, else a free one."""
+    mine = _running.workplace
+    place = _running.workplace = mine or _taken()
+    try:
+        with place.context:
+            yield
+    finally:
+        _running.workplace = mine
+        if mine is None:
+            place.lock.release()
 
 
 def element_type(dtype: DType) -> Any:
@@ -292,9 +330,10 @@ def known(made: Any) -> Any:
 
 
 class _Running(threading.local):
-    """The innermost trace of a thread."""
+    """The innermost trace of a thread, and where it works."""
 
     trace: Trace | None = None
+    workplace: _Workplace | None = None
 
 
 _running = _Running()
@@ -303,7 +342,7 @@ _running = _Running()
 @contextmanager
 def tracing(name: str, leaves: Sequence[Any], device: str) -> Generator[Trace]:
     """A trace with everything the bindings need; what is built goes to its block, see `Trace.building`."""
-    with lock, shared_context(), ir.Location.unknown():
+    with _working(), ir.Location.unknown():
         outer, made = _running.trace, Trace(name, leaves, device)
         _running.trace = made
         try:
