@@ -6,7 +6,7 @@ from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import tensor
-from ragged_dialect.arrays.agreement import batch_extent
+from ragged_dialect.arrays.agreement import batch_extent, equal_levels
 from ragged_dialect.arrays.axes import NestedAxis
 from ragged_dialect.arrays.elements import BOOL
 from ragged_dialect.arrays.function import operation
@@ -19,7 +19,7 @@ from ragged_dialect.arrays.gathering import (
     wrapped,
 )
 from ragged_dialect.arrays.rearranging import pick_each, rearranged, relaid
-from ragged_dialect.arrays.structures import contiguous, prefix
+from ragged_dialect.arrays.structures import contiguous
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.ir import build, shapes
@@ -85,13 +85,10 @@ def gather(x: Tensor, index: Tensor) -> Tensor:
     x, index = contiguous(x), contiguous(index)
     if index.is_dense:
         return _gather_matrix(x, index)
-    axis, theirs = _leading(x, index)
+    _, theirs = _leading(x, index)
     level = len(theirs.letters) - 1
-    if set(theirs.letters[:level]) != {"d"}:
-        x.trace.conform(prefix(x.trace, axis, level), prefix(x.trace, theirs, level))
+    equal_levels(x, index, 0, level)
     lengths, starts = component_lengths(x, level), component_starts(x, level)
-    sizes = [shapes.dim(lengths, 0), build.sub(shapes.dim(theirs.vectors[-1], 0), 1)]
-    builders.assert_valid([build.value(sizes[1]), build.value(sizes[0])], "equal", x.trace.op, level - 1)
     ids = row_ids(index, theirs)
     given = shapes.as_vector(index.storage)
     count = shapes.dim(given, 0)

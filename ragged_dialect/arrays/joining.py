@@ -7,14 +7,14 @@ from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith
-from ragged_dialect.arrays.agreement import batch_extent, equal_extents
+from ragged_dialect.arrays.agreement import equal_extents, equal_levels
 from ragged_dialect.arrays.arguments import check_ragged, checked_axis, integer, listed
 from ragged_dialect.arrays.axes import Axis, NestedAxis, PlainAxis
 from ragged_dialect.arrays.function import operation
 from ragged_dialect.arrays.gathering import component_lengths, component_starts, window
 from ragged_dialect.arrays.reducing import dim_of
 from ragged_dialect.arrays.shaping import insert_ones, restored
-from ragged_dialect.arrays.structures import contiguous, of_value, prefix
+from ragged_dialect.arrays.structures import contiguous, of_value
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.arrays.ufuncs import astype, resolve
 from ragged_dialect.errors import ArgumentError, LayoutError
@@ -78,11 +78,8 @@ def _check_pair(a: Tensor, b: Tensor, dim: int) -> None:
         elif isinstance(own, NestedAxis) and isinstance(other, NestedAxis):
             if number != joined:
                 trace.conform(own, other)
-            elif level == 1:
-                at = a.layout.dims(number)[0]
-                batch_extent((b, at), (a, at), at)
-            elif level > 1:
-                trace.conform(prefix(trace, own, level), prefix(trace, other, level))
+            else:
+                equal_levels(a, b, a.layout.dims(number)[0], level)
 
 
 def concat(arrays: Sequence[Any], axis: int = 0) -> Any:
