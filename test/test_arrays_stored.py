@@ -6,6 +6,8 @@ import copy
 import io
 import os
 import pickle
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -301,3 +303,25 @@ def test_only_ragged_arrays_are_saved(tmp_path: Path) -> None:
     with pytest.raises(rg.ArgumentError, match="save_npz: expected a ragged array, got ndarray"):
         rg.save_npz(tmp_path / "x.npz", V)  # type: ignore[arg-type]
     assert not (tmp_path / "x.npz").exists()
+
+
+FULL_DISK = """
+import resource, signal, sys
+import numpy as np
+import ragged_dialect as rg
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    rg.save_npz(sys.argv[1], rg.from_lengths(np.ones(100_000), [100_000]))
+except OSError as error:
+    print(error.strerror)
+"""
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    rg.save_npz(path, rg.ragged([[1.0], [2.0, 3.0]]))
+    done = subprocess.run([sys.executable, "-c", FULL_DISK, str(path)], check=True, capture_output=True, text=True)
+    assert done.stdout == "File too large\n"
+    assert rg.load_npz(path).tolist() == [[1.0], [2.0, 3.0]]
+    assert os.listdir(tmp_path) == ["x.npz"]

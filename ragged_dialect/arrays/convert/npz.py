@@ -15,6 +15,7 @@ from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.convert.stored import from_parts, to_parts
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 from ragged_dialect.runtime.npy import open_regular, read_npy
+from ragged_dialect.runtime.whole_files import replacing
 
 File = str | PathLike[str] | BinaryIO
 
@@ -33,7 +34,7 @@ def save_npz(file: File, x: RaggedArray, *, compressed: bool = False) -> None:
     if not isinstance(file, (str, PathLike)):
         write(file, **parts)
         return
-    with open(file, "wb") as opened:  # a path's name is kept as it is; NumPy would append .npz
+    with replacing(file) as opened:  # a path's name is kept as it is; NumPy would append .npz
         write(opened, **parts)
 
 
