@@ -51,6 +51,8 @@ def compile(
     Threads on the CPU: RAGGED_NUM_THREADS, all cores by default. Raises VerifyError, CompileError,
     PassError or DeviceError.
     """
+    if entry is not None and not isinstance(entry, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise CompileError(f"expected a name for entry, got {type(entry).__name__}")
     _check_options(target, check, arch, sync, index_bits)
     if target == "auto":
         target = _available()

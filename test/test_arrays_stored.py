@@ -325,3 +325,17 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     assert done.stdout == "File too large\n"
     assert rg.load_npz(path).tolist() == [[1.0], [2.0, 3.0]]
     assert os.listdir(tmp_path) == ["x.npz"]
+
+
+@pytest.mark.parametrize("code", [0x7FFFFFFF, 0xD800, 0xE9])
+def test_texts_of_no_characters(code: int) -> None:
+    forged = np.frombuffer(code.to_bytes(4, "little"), "<U1").reshape(())
+    for name in ("format", "layout", "dtype", "version", "values"):
+        parts = {**to_parts(rg.ragged([[1.0]]), "test"), name: forged}
+        with pytest.raises(rg.RuntimeCheckError, match=r"expected (ASCII for|another array)"):
+            from_parts(parts, "test")
+
+
+def test_bounds_that_are_no_integers() -> None:
+    with pytest.raises(rg.ArgumentError, match="load_npz: expected an integer for max_bytes, got str"):
+        rg.load_npz(io.BytesIO(), max_bytes="a")  # pyright: ignore[reportArgumentType]

@@ -13,6 +13,7 @@ from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.structure import Structure, offsets_of
 from ragged_dialect.arrays.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
+from ragged_dialect.runtime.memory import enough
 
 
 def _vector(vector: Any, name: str, like: Any, reach: int | None = None) -> Any:
@@ -96,8 +97,9 @@ def from_row_ids(values: Any, row_ids: Any, nrows: int | None = None, check: boo
         raise RuntimeCheckError(f"from_row_ids: expected nrows >= 0, got {count}")
     if check:
         _check_row_ids(ids, count)
-    lengths = storage.namespace(ids).bincount(ids, minlength=count).astype("int64")
-    axes = [Structure.of_offsets(offsets_of(lengths)), *(None for _ in range(taken.ndim - 1))]
+    with enough("from_row_ids"):
+        offsets = offsets_of(storage.namespace(ids).bincount(ids, minlength=count).astype("int64"))
+    axes = [Structure.of_offsets(offsets), *(None for _ in range(taken.ndim - 1))]
     return RaggedArray.of(values, axes, op="from_row_ids", check=False)
 
 
@@ -160,7 +162,8 @@ def ragged(components: Iterable[Any], dtype: Any = None) -> RaggedArray:
             wanted = ", ".join(["n", *map(str, first.shape[1:])])
             raise ArgumentError(f"ragged: expected arrays of shape [{wanted}], got {list(leaf.shape)}")
     xp = storage.namespace(first)
-    values = xp.concatenate(leaves)
+    with enough("ragged"):
+        values = xp.concatenate(leaves)
     lengths = [np.asarray(c, np.int64) for c in counts[1:]] + [np.asarray([leaf.shape[0] for leaf in leaves], np.int64)]
     values = values if dtype is None else storage.converted("ragged", values, storage.dtype_of(dtype))
     made = storage.give(values, _library(items))

@@ -94,7 +94,11 @@ class Operators:
     def __rdivmod__(self, other: Any) -> Any:
         return OPERATIONS["divmod"](other, self)
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self, other: Any, modulo: Any = None) -> Any:
+        if modulo is not None:
+            raise ArgumentError(
+                f"pow: expected two arguments, got a modulus of {type(modulo).__name__} (use % after **)"
+            )
         return OPERATIONS["power"](self, other)
 
     def __rpow__(self, other: Any) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ragged_dialect.errors import ArgumentError, DeviceError, RaggedError, RuntimeCheckError
 from ragged_dialect.runtime.arguments import MASKED
+from ragged_dialect.runtime.memory import enough
 
 DType = np.dtype[Any]
 
@@ -159,7 +160,7 @@ def converted(op: str, array: Any, dtype: DType) -> Any:
         for number in (array.min().item(), array.max().item()):
             if not -limit - 1 <= number <= limit:
                 raise RuntimeCheckError(f"{op}: expected a number in [{-limit - 1}, {limit}], got {number}")
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"), enough(op):
         return array.astype(dtype)
 
 
@@ -170,7 +171,10 @@ def contiguous(array: Any) -> Any:
     if array.dtype.byteorder not in "=|<":
         array = array.astype(array.dtype.newbyteorder("="))
     flags = array.flags
-    return array if flags.c_contiguous and flags.aligned else np.array(array, order="C")
+    if flags.c_contiguous and flags.aligned:
+        return array
+    with enough("array"):
+        return np.array(array, order="C")
 
 
 def namespace(array: Any) -> ModuleType:

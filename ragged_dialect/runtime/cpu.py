@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ragged_dialect.checks import Check, raise_failed
-from ragged_dialect.runtime.arguments import Flattener
+from ragged_dialect.runtime.arguments import Flattener, by_position
 from ragged_dialect.runtime.frames import Frame, FrameLayout
 from ragged_dialect.runtime.memory import explained, no_memory
 from ragged_dialect.runtime.prepared import PreparedCall
@@ -39,11 +39,13 @@ class CpuFunction:
         """The same function for arguments that are packed already; `name` is what errors call it."""
         return PreparedCall(name, self._run, self._layout, self.signature, self._checks, self._keep)
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Run. ArgumentError for arguments that do not fit, RuntimeCheckError for invalid data,
         AllocationError where there is no memory.
 
         Returns None without results, the result alone when there is one, else a tuple."""
+        if named:
+            raise by_position(self.signature.name, named)
         try:
             flat = self._flatten(arguments)
             try:

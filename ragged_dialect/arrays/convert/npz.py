@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from ragged_dialect.arrays.arguments import integer
 from ragged_dialect.arrays.array import RaggedArray
 from ragged_dialect.arrays.convert.stored import from_parts, to_parts
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
@@ -45,6 +46,8 @@ def load_npz(file: File, *, max_bytes: int | None = None) -> RaggedArray:
     release does not read, and one whose arrays have more than `max_bytes` (by default what this machine
     has as memory): nothing of it is unpacked then. ArgumentError for what is no file, OSError from the
     file system."""
+    if max_bytes is not None:
+        max_bytes = integer("load_npz", "max_bytes", max_bytes)
     if isinstance(file, (str, PathLike)):
         with open_regular(file) as opened:
             return load_npz(opened, max_bytes=max_bytes)
