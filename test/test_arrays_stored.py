@@ -330,9 +330,10 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("code", [0x7FFFFFFF, 0xD800, 0xE9])
 def test_texts_of_no_characters(code: int) -> None:
     forged = np.frombuffer(code.to_bytes(4, "little"), "<U1").reshape(())
+    texts = r"expected ASCII for '.*', got other bytes|expected another array '"
     for name in ("format", "layout", "dtype", "version", "values"):
         parts = {**to_parts(rg.ragged([[1.0]]), "test"), name: forged}
-        with pytest.raises(rg.RuntimeCheckError, match=r"expected (ASCII for|another array)"):
+        with pytest.raises(rg.RuntimeCheckError, match=texts):
             from_parts(parts, "test")
 
 

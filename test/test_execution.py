@@ -16,6 +16,7 @@ from support.twice import GOOD, TWICE, X
 from test_reference_checks import KINDS, OPS
 
 from ragged_dialect import (
+    ArgumentError,
     CompileError,
     PassError,
     RaggedError,

@@ -78,7 +78,8 @@ def _call(name: str, *inputs: Any, dtype: Any = None, where: Any = True) -> Any:
 
 def _converted(name: str, inputs: Sequence[Any], dtype: Any) -> list[Any]:
     """Operands in the dtypes of the loop whose results are of a dtype; numbers give way."""
-    ufunc, given = getattr(np, name), [x if isinstance(x, (*_NUMBERS, Operators)) else take(x) for x in inputs]
+    ufunc = getattr(np, name)
+    given: list[Any] = [x if isinstance(x, (*_NUMBERS, Operators)) else take(x) for x in inputs]
     types = [type(x) if isinstance(x, _NUMBERS) else x.dtype for x in given]
     try:
         signature = (*[None] * ufunc.nin, *[dtype] * ufunc.nout)
