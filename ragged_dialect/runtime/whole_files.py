@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from os import PathLike
@@ -22,6 +21,8 @@ def replacing(path: str | PathLike[str]) -> Generator[BinaryIO]:
         with open(place, "wb") as opened:
             yield opened
         return
+    import tempfile  # tools that write to standard output do without
+
     target = os.path.realpath(place)
     try:
         handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".ragged.")
