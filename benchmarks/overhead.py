@@ -25,7 +25,6 @@ _FIRST = """
 import time
 import numpy as np
 import ragged_dialect as rg
-from ragged_dialect.arrays.tracing.trace import shared_context
 x = rg.from_offsets(np.ones((8, 4), np.float32), [0, 3, 3, 8])
 x + x
 start = time.perf_counter()

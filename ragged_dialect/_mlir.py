@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ragged_dialect import locks
+from ragged_dialect.errors import MissingPackageError
 from ragged_dialect.foreign_llvm import own_llvm
 
 _REQUIRED = ("ir", "passmanager", "rewrite", "dialects.ext", "dialects.irdl", "dialects.linalg", "execution_engine")
@@ -65,7 +66,7 @@ def _select() -> str:
         if reason is None:
             return name
         reasons.append(reason)
-    raise ImportError("expected MLIR Python bindings, got none that can be used: " + "; ".join(reasons))
+    raise MissingPackageError("expected MLIR Python bindings, got none that can be used: " + "; ".join(reasons))
 
 
 PACKAGE = _select()

@@ -7,7 +7,7 @@ from typing import Any
 
 from ragged_dialect.compiler.cpu import Lowered, compile_for_cpu, lower_for_cpu, thread_count
 from ragged_dialect.compiler.options import TARGETS, Options
-from ragged_dialect.errors import DeviceError
+from ragged_dialect.errors import CompileError, DeviceError
 from ragged_dialect.runtime.cpu import CpuFunction
 from ragged_dialect.runtime.program import DeviceFunction
 
@@ -49,6 +49,8 @@ def compile(
     Threads on the CPU: RAGGED_NUM_THREADS, all cores by default. Raises VerifyError, CompileError,
     PassError or DeviceError.
     """
+    if entry is not None and not isinstance(entry, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise CompileError(f"expected a name for entry, got {type(entry).__name__}")
     options = Options(target, check, arch, sync, fast_math, schedule, index_bits)
     if target == "auto":
         options = replace(options, target="gpu") if _has_gpu() else replace(options, target="cpu", arch=None)

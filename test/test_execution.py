@@ -16,6 +16,7 @@ from support.twice import GOOD, TWICE, X
 from test_reference_checks import OPS
 
 from ragged_dialect import (
+    ArgumentError,
     CompileError,
     PassError,
     RaggedError,
@@ -387,3 +388,18 @@ def test_functions_with_names_of_libraries(name: str) -> None:
     """
     x = np.linspace(-1, 1, 5)
     np.testing.assert_allclose(compile(text, name)(x), np.cos(np.exp(x)), rtol=1e-14)
+
+
+@pytest.mark.parametrize("target", ["cpu", "emulator"])
+def test_arguments_by_name(target: str) -> None:
+    function = compile(GOOD_NAMES, target=target)
+    with pytest.raises(ArgumentError, match="f: expected arguments by position, got one named 'x'"):
+        function(x=np.zeros(2))
+
+
+def test_an_entry_that_is_no_name() -> None:
+    with pytest.raises(CompileError, match="expected a name for entry, got list"):
+        compile(GOOD_NAMES, [])  # pyright: ignore[reportArgumentType]
+
+
+GOOD_NAMES = "func.func @f(%x: tensor<?xf64>) -> tensor<?xf64> { return %x : tensor<?xf64> }"

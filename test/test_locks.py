@@ -46,6 +46,38 @@ def test_a_jit_function_compiles_once() -> None:
     assert function.compilations == 1
 
 
+IN_A_THREAD = """
+import threading
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+import ragged_dialect as rg
+x = rg.from_lengths(np.arange(6.0), [1, 2, 3])
+found, threads = [], []
+inner = rg.jit(lambda a: a.sum(1))
+
+def nested(a):
+    thread = threading.Thread(target=lambda: threads.append((x * 3).values[-1]))
+    thread.start()
+    thread.join()
+    return a * 4
+
+@rg.jit
+def f(a):
+    with ThreadPoolExecutor(2) as pool:
+        found.extend(pool.map(lambda g: g(x).tolist(), [inner, rg.jit(nested)]))
+    return a * 2
+
+assert f(x).tolist() == [[0], [2, 4], [6, 8, 10]]
+assert threads == [15]
+assert found == [[0, 3, 12], [[0], [4, 8], [12, 16, 20]]]
+assert (f.compilations, inner.compilations) == (1, 1)
+"""
+
+
+def test_traced_code_may_wait_for_threads_that_compile() -> None:
+    subprocess.run([sys.executable, "-c", IN_A_THREAD], check=True, timeout=120)
+
+
 def test_an_eager_operation_compiles_once() -> None:
     x = rg.from_lengths(np.arange(42.0).reshape(6, 7), [1, 2, 3])  # no other test has rows of 7
     before = rg.compilations()

@@ -197,5 +197,5 @@ def test_functions_that_nested_tensors_do_not_have(name: str) -> None:
 
 def test_options_that_nested_tensors_do_not_have() -> None:
     ours, _ = _made((3, 1))
-    with pytest.raises(ArgumentError, match=r"torch\.sum: got an unexpected keyword argument 'dtype'"):
+    with pytest.raises(ArgumentError, match=r"torch\.sum: expected arguments .* keyword argument 'dtype'"):
         torch.sum(ours, dim=1, dtype=torch.float64)

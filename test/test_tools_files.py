@@ -120,3 +120,28 @@ def test_a_library_and_its_header_or_neither(folder: Path, capsys: pytest.Captur
     (folder / "libg.so").rmdir()
     assert ragged_compile.main(["f.mlir", "-o", "lib.so"]) == 0
     assert (folder / "lib.h").is_file()
+
+
+def test_outputs_where_no_file_can_be(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "loop").symlink_to("loop")
+    for name, text in (("loop", "too many levels of symbolic links"), ("new/", "is a directory"),
+                       ("x.npy/", "not a directory"), ("none/new", "no such file or directory")):  # fmt: skip
+        assert ragged_run.main(["f.mlir", "--input", "x.npy", "--output", name]) == 1
+        assert ragged_opt.main(["f.mlir", "-o", name]) == 1
+        assert capsys.readouterr().err == f"ragged-run: {name}: {text}\nragged-opt: {name}: {text}\n"
+    assert sorted(os.listdir(folder)) == ["f.mlir", "loop", "p.mlir", "x.npy"]
+
+
+def test_no_memory(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def endless(path: Path) -> bytes:
+        raise MemoryError
+
+    monkeypatch.setattr(Path, "read_bytes", endless)
+    assert ragged_opt.main(["f.mlir"]) == 1
+    assert capsys.readouterr().err == "ragged-opt: expected more memory, got no more\n"
+
+
+def test_no_bindings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAGGED_MLIR_PACKAGE", "zz")
+    code, text = shell("run", "f.mlir --input x.npy", folder)
+    assert (code, text.split(": zz:")[0]) == (1, "ragged-run: expected MLIR Python bindings, got none that can be used")

@@ -59,6 +59,12 @@ class Methods(NDArrayOperatorsMixin):
     def __getitem__(self, index: Any) -> Any:
         return getitem(self, index)
 
+    def __pow__(self, other: Any, modulo: Any = None) -> Any:
+        if modulo is not None:
+            got = type(modulo).__name__
+            raise ArgumentError(f"pow: expected two arguments, got a modulus of {got} (use % after **)")
+        return UFUNCS["power"](self, other)
+
     def astype(self, dtype: Any) -> Any:
         """The elements in another dtype."""
         return astype(self, dtype=dtype_of(dtype))

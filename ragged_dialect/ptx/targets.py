@@ -25,7 +25,7 @@ PTX_VERSIONS = {
 
 def ptx_version(arch: str) -> int:
     """Ten times the PTX version for an architecture. CompileError for an unknown one."""
-    version = PTX_VERSIONS.get(arch)
+    version = PTX_VERSIONS.get(str(arch))
     if version is None:
         raise CompileError(f"expected an arch among {', '.join(PTX_VERSIONS)}, got '{arch}'")
     return version

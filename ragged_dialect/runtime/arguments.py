@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -172,3 +172,8 @@ def _float_converter(dtype: np.dtype[Any]) -> Converter:
             return math.inf if value > 0 else -math.inf
 
     return convert
+
+
+def by_position(function: str, named: Mapping[str, Any]) -> ArgumentError:
+    """The error of arguments that a compiled function gets by name: IR has no names for them."""
+    return ArgumentError(f"{function}: expected arguments by position, got one named '{next(iter(named))}'")

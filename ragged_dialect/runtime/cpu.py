@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ragged_dialect.checks import Check
-from ragged_dialect.runtime.arguments import Flattener
+from ragged_dialect.runtime.arguments import Flattener, by_position
 from ragged_dialect.runtime.frames import Frame, FrameLayout
 from ragged_dialect.runtime.memory import explained, no_memory
 from ragged_dialect.runtime.signature import Signature
@@ -82,11 +82,13 @@ class CpuFunction:
         self._layout = FrameLayout(signature, entry)
         self.packed = PackedFunction(signature.name, self._layout, checks, run, keep)
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Run. ArgumentError for arguments that do not fit, RuntimeCheckError for invalid data,
         AllocationError where there is no memory.
 
         Returns None without results, the result alone when there is one, else a tuple."""
+        if named:
+            raise by_position(self.signature.name, named)
         try:
             flat = self._flatten(arguments)
             parts = self._layout.results(self.packed(self._layout.pack(flat)))

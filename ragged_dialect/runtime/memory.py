@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
-from ragged_dialect.errors import AllocationError
+from ragged_dialect.errors import AllocationError, RaggedError
 
 _c: Any = ctypes.CDLL(None)
 
@@ -29,8 +31,25 @@ def no_memory(name: str, size: int) -> AllocationError:
     return AllocationError(f"{name}: expected memory for {size} bytes, got none")
 
 
-def explained(name: str, error: MemoryError) -> AllocationError:
+def explained(name: str, error: Exception) -> AllocationError:
     """A lack of memory outside of the program as the same error."""
     if isinstance(error, AllocationError):
         return error
     return AllocationError(f"{name}: expected enough memory, got: {error}")
+
+
+@contextmanager
+def enough(name: str) -> Generator[None]:
+    """AllocationError for arrays of sizes from data that there is no memory for, or that no memory could hold."""
+    try:
+        yield
+    except MemoryError as error:
+        raise explained(name, error) from None
+    except (ValueError, OverflowError) as error:
+        if isinstance(error, RaggedError) or not any(text in str(error) for text in _TOO_BIG):
+            raise
+        raise explained(name, error) from None
+
+
+_TOO_BIG = ("too big", "too large", "Maximum allowed")
+"""How NumPy says that a size is none that an array can have."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from ragged_dialect.errors import DeviceError, RuntimeCheckError
-from ragged_dialect.runtime.arguments import Converter, Flattener
+from ragged_dialect.runtime.arguments import Converter, Flattener, by_position
 from ragged_dialect.runtime.signature import Part, Signature
 
 Run = Callable[..., tuple[Any, ...]]
@@ -60,11 +60,13 @@ class DeviceFunction:
         self._run = bind(device)
         self._constants = {id(device.memory(buffer)) for buffer in device.constants()}
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Run. ArgumentError for arguments that do not fit, RuntimeCheckError for invalid data (on a
         GPU maybe of an earlier call), DeviceError when the device cannot.
 
         Returns None without results, the result alone when there is one, else a tuple."""
+        if named:
+            raise by_position(self.signature.name, named)
         try:
             flat = self._flatten(arguments)
             results = self._own(self._device.call(self._run, flat), flat)

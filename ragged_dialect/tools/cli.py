@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from ragged_dialect.asm.diagnostics import ParseError
 from ragged_dialect.errors import RaggedError
+from ragged_dialect.runtime.whole_files import replacing
 
 SUCCESS, FAILURE, INTERRUPTED = 0, 1, 130
 STREAM = "-"
@@ -37,6 +37,8 @@ def run_tool(name: str, body: Callable[[], int]) -> int:
         print(error, file=sys.stderr)
     except RaggedError as error:
         print(f"{name}: {error}", file=sys.stderr)
+    except MemoryError:
+        print(f"{name}: expected more memory, got no more", file=sys.stderr)
     return FAILURE
 
 
@@ -64,24 +66,8 @@ def write_output(path: str, data: str | bytes) -> None:
     if path == STREAM:
         _write_stream(payload)
         return
-    target = Path(path)
-    if target.exists() and not target.is_file():  # a device or a pipe
-        target.write_bytes(payload)
-        return
-    import tempfile
-
-    target = target.resolve()
-    if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".ragged.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(payload)
-        os.chmod(temporary, _mode(target))
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with replacing(path) as file:
+        file.write(payload)
 
 
 def replace_all(moves: Sequence[tuple[Path, Path]], folder: Path) -> None:
@@ -110,12 +96,3 @@ def _write_stream(payload: bytes) -> None:
         with open(os.devnull, "wb") as nothing:
             os.dup2(nothing.fileno(), sys.stdout.fileno())
         raise OSError(error.errno, error.strerror, "standard output") from None
-
-
-def _mode(target: Path) -> int:
-    """Mode of the file that is replaced, or of a new one: mkstemp makes private files."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    umask = os.umask(0)
-    os.umask(umask)
-    return 0o666 & ~umask

@@ -13,6 +13,7 @@ from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.components import components
 from ragged_dialect.arrays.core.creation import from_lengths
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.runtime.memory import enough
 
 
 def ragged(components: Iterable[Any], dtype: Any = None) -> RaggedArray:
@@ -36,9 +37,11 @@ def ragged(components: Iterable[Any], dtype: Any = None) -> RaggedArray:
             wanted = ", ".join(["n", *map(str, first.shape[1:])])
             raise ArgumentError(f"ragged: expected arrays of shape [{wanted}], got {list(leaf.shape)}")
     xp = storage.namespace(first)
-    values = xp.concatenate(leaves)
+    with enough("ragged"):
+        values = xp.concatenate(leaves)
     lengths = [np.asarray(c, np.int64) for c in counts[1:]] + [np.asarray([leaf.shape[0] for leaf in leaves], np.int64)]
-    made = storage.give(values if dtype is None else values.astype(storage.dtype_of(dtype)), _library(items))
+    values = values if dtype is None else storage.converted("ragged", values, storage.dtype_of(dtype))
+    made = storage.give(values, _library(items))
     return from_lengths(made, *(xp.asarray(v) for v in lengths))
 
 

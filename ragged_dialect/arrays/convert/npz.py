@@ -12,9 +12,11 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ragged_dialect.arrays.convert.stored import from_parts, to_parts
+from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 from ragged_dialect.runtime.npy import open_regular, read_npy
+from ragged_dialect.runtime.whole_files import replacing
 
 File = str | PathLike[str] | BinaryIO
 
@@ -33,7 +35,7 @@ def save_npz(file: File, x: RaggedArray, *, compressed: bool = False) -> None:
     if not isinstance(file, (str, PathLike)):
         write(file, **parts)
         return
-    with open(file, "wb") as opened:  # a path's name is kept as it is; NumPy would append .npz
+    with replacing(file) as opened:  # a path's name is kept as it is; NumPy would append .npz
         write(opened, **parts)
 
 
@@ -44,6 +46,8 @@ def load_npz(file: File, *, max_bytes: int | None = None) -> RaggedArray:
     release does not read, and one whose arrays have more than `max_bytes` (by default what this machine
     has as memory): nothing of it is unpacked then. ArgumentError for what is no file, OSError from the
     file system."""
+    if max_bytes is not None:
+        max_bytes = integer("load_npz", "max_bytes", max_bytes)
     if isinstance(file, (str, PathLike)):
         with open_regular(file) as opened:
             return load_npz(opened, max_bytes=max_bytes)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith
 from ragged_dialect.arrays.core.arguments import check_untiled
+from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.index.dims import restored
 from ragged_dialect.arrays.index.levels import structured
 from ragged_dialect.arrays.index.rows import kept_rows, take_rows
@@ -36,11 +39,16 @@ def _to_padded(x: Tensor, pad: Tensor, *maxima: Tensor, truncate: bool) -> Tenso
         raise ArgumentError("to_padded: expected max_lengths with truncate, got none")
     if maxima and len(maxima) != len(ragged):
         raise ArgumentError(f"to_padded: expected {len(ragged)} max_lengths, got {len(maxima)}")
-    if pad.leaf is not None:
-        x.trace.number_fits(pad.leaf, x.dtype)
     limits = [build.to_index(convert(m.scalar, m.dtype, INT64)) for m in maxima]
-    filler = convert(pad.scalar, pad.dtype, x.dtype)
+    filler = _filler(pad, x.dtype)
     return structured(x, builders.to_padded(x.value, filler, limits, truncate))
+
+
+def _filler(pad: Tensor, dtype: DType) -> Any:
+    """The number that stands for no element. RuntimeCheckError for one that the dtype does not hold."""
+    if pad.weak:
+        pad.trace.number_fits(pad, dtype)
+    return convert(pad.scalar, pad.dtype, dtype)
 
 
 def to_padded(x: Any, pad: Any = 0, max_lengths: int | tuple[int, ...] | None = None, truncate: bool = False) -> Any:
@@ -49,7 +57,7 @@ def to_padded(x: Any, pad: Any = 0, max_lengths: int | tuple[int, ...] | None = 
 
     RuntimeCheckError for a component longer than its maximum, unless `truncate` asks to cut it."""
     maxima = () if max_lengths is None else max_lengths if isinstance(max_lengths, tuple) else (max_lengths,)
-    return _to_padded(x, pad, *maxima, truncate=truncate)
+    return _to_padded(x, _number(pad), *maxima, truncate=truncate)
 
 
 @operation("from_padded")
@@ -73,7 +81,7 @@ def _from_padded(dense: Tensor, lengths: Tensor | None, pad: Tensor | None, mask
 def _trimmed(dense: Tensor, pad: Tensor | None) -> Any:
     """Per row the number of elements up to the last one that is not all `pad`."""
     assert pad is not None
-    filler = convert(pad.scalar, pad.dtype, dense.dtype)
+    filler = _filler(pad, dense.dtype)
 
     def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
         here = arith.addi(build.to_i64(loop_index(1)), elements.constant(INT64, 1))
@@ -114,7 +122,12 @@ def from_padded(dense: Any, lengths: Any = None, *, pad_value: Any = None, mask:
     if len(given) != 1:
         got = " and ".join(given) or "none"
         raise ArgumentError(f"from_padded: expected one of lengths, pad_value and mask, got {got}")
-    return _from_padded(_loose(dense), lengths, pad_value, _loose(mask))
+    return _from_padded(_loose(dense), lengths, _number(pad_value), _loose(mask))
+
+
+def _number(x: Any) -> Any:
+    """A scalar of NumPy as Python's, which has to fit."""
+    return x.item() if isinstance(x, np.generic) and x.dtype.kind in "bif" else x
 
 
 def _loose(x: Any) -> Any:

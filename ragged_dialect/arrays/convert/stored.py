@@ -68,8 +68,12 @@ class _Parts:
         return found
 
     def text(self, name: str) -> str:
-        """A text."""
-        return str(self.array(name, "U", 0))
+        """A text, in ASCII as all of ours. NumPy takes any four bytes for a character."""
+        found = self.array(name, "U", 0)
+        codes = np.frombuffer(found.tobytes(), np.dtype("u4").newbyteorder(found.dtype.byteorder))
+        if (codes > 127).any():
+            raise ArgumentError(f"expected ASCII for '{name}', got other bytes")
+        return str(found)
 
     def vectors(self, count: int) -> Iterator[Array]:
         """All index vectors, contiguous."""

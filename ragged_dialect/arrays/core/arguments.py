@@ -72,13 +72,21 @@ def signature_of(body: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(body, eval_str=True)
 
 
+def bind(
+    op: str, signature: inspect.Signature, given: Sequence[Any], parameters: Mapping[str, Any]
+) -> inspect.BoundArguments:
+    """Arguments by the parameters of a function. ArgumentError for those that it does not have."""
+    try:
+        return signature.bind(*given, **parameters)
+    except TypeError as error:
+        names = ", ".join(signature.parameters)
+        raise ArgumentError(f"{op}: expected arguments ({names}), got others: {error}") from None
+
+
 def check_call(op: str, signature: inspect.Signature, given: Sequence[Any], parameters: Mapping[str, Any]) -> None:
     """ArgumentError unless a function takes such arguments: as many, under these names, of what it is annotated
     with. Arrays are only asked for where there is None: what else is no array is found when it is taken."""
-    try:
-        bound = signature.bind(*given, **parameters)
-    except TypeError as error:
-        raise ArgumentError(f"{op}: {error}") from None
+    bound = bind(op, signature, given, parameters)
     for name, value in bound.arguments.items():
         parameter = signature.parameters[name]
         several = parameter.kind is inspect.Parameter.VAR_POSITIONAL

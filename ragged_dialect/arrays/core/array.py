@@ -13,6 +13,7 @@ from ragged_dialect.arrays.core.structure import Structure, row_ids_of
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.layout import RAGGED, Layout, Shape
+from ragged_dialect.runtime.memory import enough
 
 if TYPE_CHECKING:
     from ragged_dialect.arrays.methods import ArrayMethods
@@ -161,7 +162,8 @@ class RaggedArray(Value, ArrayMethods):
         try:
             return self._compacted
         except AttributeError:
-            self._compacted = _compacted(self)
+            with enough("values"):
+                self._compacted = _compacted(self)
             return self._compacted
 
     @property
@@ -202,7 +204,8 @@ class RaggedArray(Value, ArrayMethods):
     def row_ids_of(self, dim: int | None = None) -> Any:
         """The component of every element of a ragged dim."""
         axis, level = self._level(dim, "row_ids")
-        return self._given(row_ids_of(axis.vectors[axis.places[level]]))
+        with enough("row_ids"):
+            return self._given(row_ids_of(axis.vectors[axis.places[level]]))
 
     @property
     def total(self) -> int:

@@ -11,6 +11,7 @@ from ragged_dialect.arrays.core.arguments import check_ragged, integer
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.structure import Structure, offsets_of
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
+from ragged_dialect.runtime.memory import enough
 
 
 def _vector(vector: Any, name: str, like: Any, reach: int | None = None) -> Any:
@@ -94,8 +95,9 @@ def from_row_ids(values: Any, row_ids: Any, nrows: int | None = None, check: boo
         raise RuntimeCheckError(f"from_row_ids: expected nrows >= 0, got {count}")
     if check:
         _check_row_ids(ids, count)
-    lengths = storage.namespace(ids).bincount(ids, minlength=count).astype("int64")
-    axes = [Structure.of_offsets(offsets_of(lengths)), *(None for _ in range(taken.ndim - 1))]
+    with enough("from_row_ids"):
+        offsets = offsets_of(storage.namespace(ids).bincount(ids, minlength=count).astype("int64"))
+    axes = [Structure.of_offsets(offsets), *(None for _ in range(taken.ndim - 1))]
     return RaggedArray.of(values, axes, op="from_row_ids", check=False)
 
 

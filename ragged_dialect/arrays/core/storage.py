@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.errors import ArgumentError, DeviceError, RaggedError
+from ragged_dialect.errors import ArgumentError, DeviceError, RaggedError, RuntimeCheckError
 from ragged_dialect.runtime.arguments import MASKED
+from ragged_dialect.runtime.memory import enough
 
 DType = np.dtype[Any]
 
@@ -149,6 +150,20 @@ def dtype_of(dtype: Any) -> DType:
     return found
 
 
+def converted(op: str, array: Any, dtype: DType) -> Any:
+    """Numbers that come in, in a dtype. RuntimeCheckError for one that an integer dtype does not hold, where `astype`
+    of an array wraps, ArgumentError for complex ones."""
+    if array.dtype.kind == "c":
+        raise ArgumentError(f"{op}: expected numbers that {dtype} holds, got {array.dtype}")
+    if dtype.kind == "i" and array.dtype.kind != "b" and array.size:
+        limit = integer_limit(dtype)
+        for number in (array.min().item(), array.max().item()):
+            if not -limit - 1 <= number <= limit:
+                raise RuntimeCheckError(f"{op}: expected a number in [{-limit - 1}, {limit}], got {number}")
+    with np.errstate(over="ignore"), enough(op):
+        return array.astype(dtype)
+
+
 def contiguous(array: Any) -> Any:
     """The array in C order, aligned, in native byte order; itself where it is so."""
     if not isinstance(array, np.ndarray):
@@ -156,7 +171,10 @@ def contiguous(array: Any) -> Any:
     if array.dtype.byteorder not in "=|<":
         array = array.astype(array.dtype.newbyteorder("="))
     flags = array.flags
-    return array if flags.c_contiguous and flags.aligned else np.array(array, order="C")
+    if flags.c_contiguous and flags.aligned:
+        return array
+    with enough("array"):
+        return np.array(array, order="C")
 
 
 def namespace(array: Any) -> ModuleType:

@@ -10,6 +10,7 @@ from typing import Any
 from ragged_dialect.arrays.core.storage import integer_limit, namespace
 from ragged_dialect.checks import CHECK_KINDS, Check
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
+from ragged_dialect.runtime.memory import explained
 
 
 def index_vector(vector: Any, name: str, reach: int | None = None) -> Any:
@@ -24,7 +25,10 @@ def index_vector(vector: Any, name: str, reach: int | None = None) -> Any:
         raise ArgumentError(f"{name}: expected a dtype that holds {reach}, got {vector.dtype}")
     if vector.dtype.kind == "u" and vector.dtype.itemsize == 8 and vector.size and int(vector.max()) >= 2**63:
         raise ArgumentError(f"{name}: expected entries below 2**63, got {int(vector.max())}")
-    return namespace(vector).ascontiguousarray(vector, dtype="int64")
+    try:
+        return namespace(vector).ascontiguousarray(vector, dtype="int64")
+    except MemoryError as error:
+        raise explained(name, error) from None
 
 
 def _fail(kind: str, op: str, level: int, case: str, component: int, a: int, b: int) -> RuntimeCheckError:

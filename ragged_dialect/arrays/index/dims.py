@@ -112,9 +112,7 @@ def _insert_level(x: Tensor, number: int, level: int) -> Tensor:
 @operation("unsqueeze")
 def unsqueeze(x: Tensor, *, axis: int) -> Tensor:
     """A dim of extent 1 before dim `axis` of the result; a view."""
-    if not -x.ndim - 1 <= axis <= x.ndim:
-        raise AxisError(f"unsqueeze: expected axis in [{-x.ndim - 1}, {x.ndim}], got {axis}")
-    return insert_ones(x, [axis % (x.ndim + 1)])
+    return insert_ones(x, [checked_axis(x.trace.op, axis, x.ndim + 1)])
 
 
 @operation("squeeze")

@@ -15,7 +15,7 @@ from ragged_dialect.arrays.index.rows import (
     slice_bounds,
     wrapped,
 )
-from ragged_dialect.arrays.tracing.agreement import batch_extent
+from ragged_dialect.arrays.tracing.agreement import batch_extent, equal_levels
 from ragged_dialect.arrays.tracing.axes import NestedAxis
 from ragged_dialect.arrays.tracing.elements import BOOL
 from ragged_dialect.arrays.tracing.operation import operation
@@ -84,13 +84,10 @@ def gather(x: Tensor, index: Tensor) -> Tensor:
     x, index = contiguous(x), contiguous(index)
     if index.is_dense:
         return _gather_matrix(x, index)
-    axis, theirs = _leading(x, index)
+    _, theirs = _leading(x, index)
     level = len(theirs.letters) - 1
-    if set(theirs.letters[:level]) != {"d"}:
-        x.trace.conform(x.trace.prefix(axis, level), x.trace.prefix(theirs, level))
+    equal_levels(x, index, 0, level)
     lengths, starts = component_lengths(x, level), component_starts(x, level)
-    sizes = [shapes.dim(lengths, 0), build.sub(shapes.dim(theirs.vectors[-1], 0), 1)]
-    builders.assert_valid([build.value(sizes[1]), build.value(sizes[0])], "equal", x.trace.op, level - 1)
     ids = row_ids(index, theirs)
     given = shapes.as_vector(index.storage)
     count = shapes.dim(given, 0)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ragged_dialect.arrays.core import storage
-from ragged_dialect.arrays.core.arguments import checked_axis
+from ragged_dialect.arrays.core.arguments import bind, checked_axis, listed
 from ragged_dialect.arrays.core.storage import dtype_of
-from ragged_dialect.arrays.numpy.ufuncs import OPTIONS, REDUCTIONS, allowed, is_left_out, reduce
-from ragged_dialect.arrays.ops import join
+from ragged_dialect.arrays.numpy.ufuncs import REDUCTIONS, allowed, is_left_out, reduce
 from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, LayoutError
@@ -35,15 +35,45 @@ def einsum(subscripts: str, *operands: Any) -> Any:
 
 
 @_function
-def concatenate(arrays: Any, axis: int = 0) -> Any:
+def concatenate(arrays: Sequence[Any], axis: int = 0) -> Any:
     """Arrays joined along a dim."""
-    return join.concat(tuple(arrays), axis)
+    return OPERATIONS["concat"](*listed("np.concatenate", "arrays", arrays), axis=axis)
 
 
 @_function
-def stack(arrays: Any, axis: int = 0) -> Any:
-    """Arrays along a new dim."""
-    return join.stack(tuple(arrays), axis)
+def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
+    """Arrays of one structure along a new dim."""
+    return OPERATIONS["stack"](*listed("np.stack", "arrays", arrays), axis=axis)
+
+
+@_function
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """`x` where the condition holds, else `y`."""
+    return OPERATIONS["where"](condition, x, y)
+
+
+@_function
+def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+    """The elements moved into bounds, which have two names each."""
+    return OPERATIONS["clip"](a, min if a_min is None else a_min, max if a_max is None else a_max)
+
+
+@_function
+def take(a: Any, indices: Any, axis: int) -> Any:
+    """Indices of a dim; NumPy's default, all elements as one vector, is none of ragged arrays."""
+    return OPERATIONS["take"](a, indices, axis=axis)
+
+
+@_function
+def astype(x: Any, dtype: Any) -> Any:
+    """The elements in another dtype."""
+    return OPERATIONS["astype"](x, dtype=dtype_of(dtype))
+
+
+@_function
+def squeeze(a: Any, axis: Any = None) -> Any:
+    """Without dims of extent 1."""
+    return OPERATIONS["squeeze"](a, axis=axis)
 
 
 @_function
@@ -63,10 +93,8 @@ def expand_dims(a: Any, axis: int) -> Any:
 def full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
     """The structure with one number everywhere."""
     wanted = a.dtype if dtype is None else dtype_of(dtype)
-    given = storage.take(fill_value)
-    if given.dtype.kind == "c" or (wanted.kind == "i" and given.dtype.kind == "f" and not np.isfinite(given).all()):
-        raise ArgumentError(f"np.full_like: expected a number that {wanted} holds, got {given}")
-    return OPERATIONS["where"](True, given.astype(wanted), a.astype(wanted))
+    given = storage.converted("np.full_like", storage.take(fill_value), wanted)
+    return OPERATIONS["where"](True, given, a.astype(wanted))
 
 
 @_function
@@ -102,6 +130,7 @@ def shape(a: Any) -> Any:
 @_function
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """Which elements of operands that broadcast are equal within a tolerance."""
+    b = OPERATIONS["multiply"](b, 1.0)  # differences of integers, and the size of the least one, may not be integers
     difference = OPERATIONS["absolute"](OPERATIONS["subtract"](a, b))
     near = difference <= OPERATIONS["add"](OPERATIONS["multiply"](OPERATIONS["absolute"](b), rtol), atol)
     near = OPERATIONS["logical_and"](near, OPERATIONS["isfinite"](b)) | OPERATIONS["equal"](a, b)
@@ -154,29 +183,43 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 
 _UFUNCS = {name: ufunc for ufunc, name in REDUCTIONS.items()}
-_ALIASES = {"amax": "max", "amin": "min", "abs": "absolute"}
-_POSITIONAL = frozenset("sum prod max min mean var std any all argmax argmin cumsum cumprod".split())
+_ALIASES = {"amax": "max", "amin": "min", "concat": "concatenate"}
+_REDUCING = frozenset("sum prod max min mean var std any all argmax argmin cumsum cumprod".split())
 
 
 def apply_function(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """NumPy's function of the name of an operation. ArgumentError for others, and for arguments that the operation
     does not have."""
     own, name = f"np.{function.__name__}", _ALIASES.get(function.__name__, function.__name__)
-    given = {key: value for key, value in kwargs.items() if not is_left_out(value)}
-    if name in FUNCTIONS:
-        return _bound(own, FUNCTIONS[name], args, given)
-    if name not in OPERATIONS:
+    if name not in FUNCTIONS and name not in _REDUCING:
         raise ArgumentError(f"{own}: expected a function that ragged arrays have, got another")
-    if name in _POSITIONAL:
-        args, given = args[:1], {**dict(zip(("axis", "dtype", "out"), args[1:], strict=False)), **given}
-    if name in _UFUNCS:
-        return reduce(_UFUNCS[name], *args, **{"axis": None, **allowed(own, given, OPTIONS["reduce"])})
-    return _bound(own, OPERATIONS[name], args, given)
+    args, given = _by_name(function, args, kwargs)
+    if name in FUNCTIONS:
+        run = FUNCTIONS[name]
+    else:
+        run = OPERATIONS[name] if name not in _UFUNCS else partial(reduce, _UFUNCS[name], axis=None)
+        args, given = (given.pop("a"),), given
+    signature = inspect.signature(run)
+    bind(own, signature, args, allowed(own, given, tuple(signature.parameters)))
+    return run(*args, **given)
 
 
-def _bound(own: str, function: Callable[..., Any], args: tuple[Any, ...], given: Mapping[str, Any]) -> Any:
+def _by_name(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of NumPy's function by their names, less those that are left out or are what NumPy takes anyway;
+    by position where there may be any number."""
+    parameters = _signature(function).parameters
+    several = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
+    given = {**({} if several else dict(zip(parameters, args, strict=False))), **kwargs}
+    return args if several else (), {
+        name: value
+        for name, value in given.items()
+        if not is_left_out(value) and not (name in parameters and value is parameters[name].default)
+    }
+
+
+@cache
+def _signature(function: Any) -> inspect.Signature:
     try:
-        inspect.signature(function).bind(*args, **given)
-    except TypeError as error:
-        raise ArgumentError(f"{own}: {error}") from None
-    return function(*args, **given)
+        return inspect.signature(function)
+    except ValueError:  # some versions of NumPy do not know those of functions in C
+        return inspect.signature(FUNCTIONS[function.__name__])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ragged_dialect.arrays.core.storage import dtype_of
+from ragged_dialect.arrays.core.storage import dtype_of, take
+from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.errors import ArgumentError
 
@@ -62,14 +63,31 @@ def allowed(name: str, options: Mapping[str, Any], known: tuple[str, ...]) -> di
 
 
 def _call(name: str, *inputs: Any, dtype: Any = None, where: Any = True) -> Any:
-    """A ufunc of elements; 0 where a mask does not hold."""
-    found = OPERATIONS[name](*inputs)
+    """A ufunc of elements, which are converted before it, as NumPy's; 0 where a mask does not hold."""
+    found = OPERATIONS[name](*(inputs if dtype is None else _converted(name, inputs, dtype_of(dtype))))
     results = found if isinstance(found, tuple) else (found,)
     if where is not True:
         results = tuple(OPERATIONS["where"](_mask(name, where), r, 0).astype(r.dtype) for r in results)
-    if dtype is not None:
-        results = tuple(r.astype(dtype) for r in results)
     return results if isinstance(found, tuple) else results[0]
+
+
+def _converted(name: str, inputs: Sequence[Any], dtype: Any) -> list[Any]:
+    """Operands in the dtypes of the loop whose results are of a dtype; numbers give way."""
+    ufunc = getattr(np, name)
+    given: list[Any] = [x if isinstance(x, (*_NUMBERS, Value)) else take(x) for x in inputs]
+    types = [type(x) if isinstance(x, _NUMBERS) else x.dtype for x in given]
+    try:
+        signature = (*[None] * ufunc.nin, *[dtype] * ufunc.nout)
+        found = ufunc.resolve_dtypes((*types, *[None] * ufunc.nout), signature=signature)
+    except TypeError as error:
+        raise ArgumentError(
+            f"np.{name}: expected operands that NumPy computes in {dtype}, got others: {error}"
+        ) from None
+    astype = OPERATIONS["astype"]
+    return [x if isinstance(x, _NUMBERS) else astype(x, dtype=d) for x, d in zip(given, found, strict=False)]
+
+
+_NUMBERS = (bool, int, float)
 
 
 def reduce(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from ragged_dialect.arrays.ops.broadcast import elementwise
 from ragged_dialect.arrays.ops.ufunc_bodies import Loop
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.operation import Operation, operation
+from ragged_dialect.arrays.tracing.python_numbers import Exact, exact
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace
 from ragged_dialect.arrays.tracing.wrap import contiguous
@@ -26,16 +28,20 @@ Scalars = Callable[[list[Any]], Sequence[Any]]
 
 
 def map_elements(
-    trace: Trace, operands: Sequence[Tensor], inputs: Sequence[DType], results: Sequence[DType], body: Scalars
+    trace: Trace,
+    operands: Sequence[Tensor],
+    inputs: Sequence[DType],
+    results: Sequence[DType],
+    body: Scalars,
+    exact: Exact,
 ) -> list[Tensor]:
     """Apply a scalar body, which gets elements in the dtypes `inputs`, to tensors that broadcast.
 
-    Numbers stay scalars; without any tensor the results are numbers too. Windows are made contiguous."""
+    Numbers stay scalars; without any tensor the results are numbers too, `exact` in Python. Windows are made
+    contiguous."""
     for x, dtype in zip(operands, inputs, strict=True):
-        if x.weak and x.leaf is not None:
-            trace.number_fits(x.leaf, dtype)
-        elif x.constant is not None:
-            _check_constant(trace, x.constant, dtype)
+        if x.weak:
+            trace.number_fits(x, dtype)
     tensors = [contiguous(x) for x in operands if x.axes or not x.weak]
 
     def scalars(given: list[Any]) -> Sequence[Any]:
@@ -50,20 +56,16 @@ def map_elements(
 
     if not tensors:
         values = scalars([])
-        return [Tensor(trace, v, dtype, (), weak=True) for v, dtype in zip(values, results, strict=True)]
+        return [trace.number(v, dtype, operands, exact, k) for k, (v, dtype) in enumerate(zip(values, results))]
     return elementwise(trace, tensors, results, scalars)
-
-
-def _check_constant(trace: Trace, number: Any, dtype: DType) -> None:
-    if dtype.kind == "i" and not np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
-        raise ArgumentError(f"{trace.op}: expected a number that {dtype} holds, got {number}")
 
 
 def resolve(name: str, operands: Sequence[Tensor], count: int = 1) -> tuple[list[DType], list[DType]]:
     """The dtypes of NumPy's loop for operands: inputs and results. ArgumentError where it has none, or
     one of a dtype that programs do not have."""
     short = next((x.dtype for x in operands if x.dtype.name == "bfloat16"), None)
-    given = [_python_type(x, short) if x.weak else x.dtype for x in operands]
+    alone = all(x.weak for x in operands)  # NumPy compares two integers of Python as objects
+    given = [_python_type(x, short) if x.weak and not alone else x.dtype for x in operands]
     try:
         found = getattr(np, name).resolve_dtypes((*given, *[None] * count))
     except TypeError as error:
@@ -89,7 +91,7 @@ def _make(name: str, results: int) -> Operation:
             made = BODIES[name](loop, *given)
             return made if isinstance(made, list) else [made]
 
-        found = map_elements(operands[0].trace, operands, inputs, outputs, scalars)
+        found = map_elements(operands[0].trace, operands, inputs, outputs, scalars, exact(name))
         return found[0] if results == 1 else tuple(found)
 
     body.__name__ = name
@@ -106,7 +108,11 @@ def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
     """`a` where the condition holds, else `b`; the three broadcast."""
     _, (dtype,) = resolve("add", [a, b]) if a.dtype.kind != "b" or b.dtype.kind != "b" else (None, [a.dtype])
     inputs = [elements.BOOL, dtype, dtype]
-    return map_elements(condition.trace, [condition, a, b], inputs, [dtype], lambda x: [elements.select(*x)])[0]
+
+    def select(given: list[Any]) -> list[Any]:
+        return [elements.select(*given)]
+
+    return map_elements(condition.trace, [condition, a, b], inputs, [dtype], select, lambda c, x, y: [x if c else y])[0]
 
 
 @operation("astype")
@@ -117,7 +123,7 @@ def astype(x: Tensor, *, dtype: Any) -> Tensor:
     def body(given: list[Any]) -> list[Any]:
         return [elements.convert(given[0], x.dtype, wanted)]
 
-    return map_elements(x.trace, [x], [x.dtype], [wanted], body)[0]
+    return map_elements(x.trace, [x], [x.dtype], [wanted], body, lambda v: [np.asarray(v).astype(wanted)[()]])[0]
 
 
 @operation("clip", elementwise=True)
@@ -132,11 +138,15 @@ def clip(x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Te
 def erf(x: Tensor) -> Tensor:
     """The error function."""
     inputs, outputs = resolve("exp", [x])
-    return map_elements(x.trace, [x], inputs, outputs, lambda v: [elements.create("math.erf", *v)])[0]
+    return map_elements(
+        x.trace, [x], inputs, outputs, lambda v: [elements.create("math.erf", *v)], lambda v: [math.erf(v)]
+    )[0]
 
 
 @operation("rsqrt")
 def rsqrt(x: Tensor) -> Tensor:
     """One over the square root."""
     inputs, outputs = resolve("sqrt", [x])
-    return map_elements(x.trace, [x], inputs, outputs, lambda v: [elements.create("math.rsqrt", *v)])[0]
+    return map_elements(
+        x.trace, [x], inputs, outputs, lambda v: [elements.create("math.rsqrt", *v)], lambda v: [v**-0.5]
+    )[0]

@@ -11,7 +11,7 @@ from ragged_dialect.arrays.core.arguments import check_ragged, checked_axis, int
 from ragged_dialect.arrays.index.dims import dim_of, insert_ones, restored
 from ragged_dialect.arrays.index.rows import component_lengths, component_starts, window
 from ragged_dialect.arrays.ops.elementwise import astype, resolve
-from ragged_dialect.arrays.tracing.agreement import batch_extent, equal_extents
+from ragged_dialect.arrays.tracing.agreement import equal_extents, equal_levels
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -76,11 +76,8 @@ def _check_pair(a: Tensor, b: Tensor, dim: int) -> None:
         elif isinstance(own, NestedAxis) and isinstance(other, NestedAxis):
             if number != joined:
                 trace.conform(own, other)
-            elif level == 1:
-                at = a.layout.dims(number)[0]
-                batch_extent((b, at), (a, at), at)
-            elif level > 1:
-                trace.conform(trace.prefix(own, level), trace.prefix(other, level))
+            else:
+                equal_levels(a, b, a.layout.dims(number)[0], level)
 
 
 def concat(arrays: Sequence[Any], axis: int = 0) -> Any:
@@ -96,8 +93,7 @@ def _stack(*arrays: Tensor, axis: int) -> Tensor:
     """Arrays of one structure along a new dim; see `stack`."""
     if not arrays:
         raise ArgumentError("stack: expected at least one array, got none")
-    rank = arrays[0].ndim + 1
-    dim = axis % rank
+    dim = checked_axis("stack", axis, arrays[0].ndim + 1)
     return _concat(*(insert_ones(contiguous(x), [dim]) for x in arrays), axis=dim)
 
 

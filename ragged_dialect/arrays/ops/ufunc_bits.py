@@ -8,8 +8,8 @@ import numpy as np
 
 from ragged_dialect._mlir import arith
 from ragged_dialect.arrays.core.spec import DType
-from ragged_dialect.arrays.ops.ufunc_bodies import Body, Loop, absolute, register
-from ragged_dialect.arrays.ops.ufunc_division import divide_integers, remainder_toward_zero
+from ragged_dialect.arrays.ops.ufunc_bodies import Body, Loop, absolute, in_single, register
+from ragged_dialect.arrays.ops.ufunc_division import remainder_toward_zero
 from ragged_dialect.arrays.tracing.elements import compare, constant, convert, create, infinity, select
 from ragged_dialect.arrays.tracing.trace import element_type
 from ragged_dialect.ir import flow
@@ -37,8 +37,11 @@ def gcd(loop: Loop, a: Any, b: Any) -> Any:
 
 @register(BODIES, "lcm")
 def lcm(loop: Loop, a: Any, b: Any) -> Any:
-    """The least common multiple; 0 where one is 0."""
-    return absolute(loop, arith.muli(divide_integers(loop, a, gcd(loop, a, b)), b))
+    """The least common multiple; 0 where one is 0, its last bits where it is too large. The size of the least integer
+    is an unsigned number."""
+    divisor, zero = gcd(loop, a, b), loop.number(0)
+    part = arith.divui(absolute(loop, a), select(compare("eq", divisor, zero), loop.number(1), divisor))
+    return arith.muli(part, absolute(loop, b))
 
 
 def _bits(dtype: DType) -> DType:
@@ -66,12 +69,18 @@ def nextafter(loop: Loop, a: Any, b: Any) -> Any:
 
 @register(BODIES, "spacing")
 def spacing(loop: Loop, x: Any) -> Any:
-    """The distance to the next float away from 0, with the sign of x."""
-    away = create("math.copysign", infinity(loop.dtype, 1), x)
-    return arith.subf(nextafter(loop, x, away), x)
+    """The distance to the next float away from 0, with the sign of x; of a float16 to the next above, as NumPy's. nan
+    for infinities."""
+    up = infinity(loop.dtype, 1)
+    if loop.dtype == np.float16:
+        away = up
+    else:
+        away = select(compare("eq", x, loop.number(0)), up, create("math.copysign", up, x))
+    return arith.subf(nextafter(loop, x, away), select(compare("lt", create("math.absf", x), up), x, arith.subf(x, x)))
 
 
 @register(BODIES, "frexp")
+@in_single
 def frexp(loop: Loop, x: Any) -> list[Any]:
     """Mantissa in [0.5, 1) and exponent (int32): x is the mantissa times 2 to the exponent."""
     mantissa_bits = int(np.finfo(loop.dtype).nmant)

@@ -3,15 +3,17 @@ few operations; others in `ufunc_division`, `ufunc_floats` and `ufunc_bits`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ragged_dialect._mlir import arith
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.tracing.elements import (
     BOOL,
+    SINGLE,
     compare,
     constant,
     convert,
@@ -61,6 +63,24 @@ def register(table: dict[str, Body], *names: str) -> Callable[[Body], Body]:
         return body
 
     return put
+
+
+def in_single(body: Body) -> Body:
+    """A body whose short floats are computed in float32 and rounded once, as NumPy does. Exponents are integers."""
+
+    @wraps(body)
+    def made(loop: Loop, *x: Any) -> Any:
+        if not loop.is_float or loop.dtype.itemsize > 2:
+            return body(loop, *x)
+        found = body(Loop(SINGLE, SINGLE), *_floats_converted(x, loop.dtype, SINGLE))
+        short = _floats_converted(found if isinstance(found, list) else [found], SINGLE, loop.dtype)
+        return short if isinstance(found, list) else short[0]
+
+    return made
+
+
+def _floats_converted(values: Iterable[Any], source: DType, target: DType) -> list[Any]:
+    return [v if isinstance(v.type, ir.IntegerType) else convert(v, source, target) for v in values]
 
 
 def _math(name: str, op: str) -> None:

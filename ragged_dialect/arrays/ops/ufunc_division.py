@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from functools import wraps
 from typing import Any
 
 from ragged_dialect._mlir import arith
-from ragged_dialect.arrays.ops.ufunc_bodies import Body, Loop, register
-from ragged_dialect.arrays.tracing.elements import SINGLE, compare, convert, create, infinity, negated, select
+from ragged_dialect.arrays.ops.ufunc_bodies import Body, Loop, in_single, register
+from ragged_dialect.arrays.tracing.elements import compare, create, infinity, negated, select
 
 BODIES: dict[str, Body] = {}
 """Bodies by the ufunc's name."""
-
-
-def _in_single(body: Body) -> Body:
-    """A body whose short floats are computed in float32 and rounded once, as NumPy does."""
-
-    @wraps(body)
-    def made(loop: Loop, *x: Any) -> Any:
-        if not loop.is_float or loop.dtype.itemsize > 2:
-            return body(loop, *x)
-        results = body(Loop(SINGLE, SINGLE), *(convert(v, loop.dtype, SINGLE) for v in x))
-        if isinstance(results, list):
-            return [convert(v, SINGLE, loop.dtype) for v in results]
-        return convert(results, SINGLE, loop.dtype)
-
-    return made
 
 
 def _nonzero_divisor(loop: Loop, b: Any) -> tuple[Any, Any]:
@@ -80,7 +64,7 @@ def _divmod_floats(loop: Loop, a: Any, b: Any) -> tuple[Any, Any]:
 
 
 @register(BODIES, "remainder")
-@_in_single
+@in_single
 def remainder(loop: Loop, a: Any, b: Any) -> Any:
     """The remainder with the sign of b; 0 for integers by 0, nan for floats."""
     if loop.is_float:
@@ -93,7 +77,7 @@ def remainder(loop: Loop, a: Any, b: Any) -> Any:
 
 
 @register(BODIES, "floor_divide")
-@_in_single
+@in_single
 def floor_divide(loop: Loop, a: Any, b: Any) -> Any:
     """The largest integer not above a / b; 0 for integers by 0."""
     if loop.is_float:
@@ -106,7 +90,7 @@ def floor_divide(loop: Loop, a: Any, b: Any) -> Any:
 
 
 @register(BODIES, "divmod")
-@_in_single
+@in_single
 def divmod_(loop: Loop, a: Any, b: Any) -> list[Any]:
     """floor_divide and remainder."""
     return list(_divmod_floats(loop, a, b)) if loop.is_float else [floor_divide(loop, a, b), remainder(loop, a, b)]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ragged_dialect._mlir import arith
-from ragged_dialect.arrays.ops.ufunc_bodies import Body, Loop, register
-from ragged_dialect.arrays.tracing.elements import compare, create, infinity, select
+from ragged_dialect.arrays.ops.ufunc_bodies import Body, Loop, in_single, register
+from ragged_dialect.arrays.tracing.elements import compare, constant, convert, create, infinity, select
 from ragged_dialect.arrays.tracing.trace import element_type
-from ragged_dialect.ir import build
 
 BODIES: dict[str, Body] = {}
 """Bodies by the ufunc's name."""
@@ -22,13 +23,20 @@ def power(loop: Loop, a: Any, b: Any) -> Any:
 
 
 @register(BODIES, "ldexp")
+@in_single
 def ldexp(loop: Loop, x: Any, exponent: Any) -> Any:
-    """x times 2 to the exponent, in two steps: a power alone may overflow where the product does not."""
-    float_ = element_type(loop.dtype)
-    half = arith.divsi(exponent, build.constant(exponent.type, 2))
-    steps = [half, arith.subi(exponent, half)]
-    for step in steps:
-        x = arith.mulf(x, create("math.exp2", arith.sitofp(float_, step)))
+    """x times 2 to the exponent, rounded once: in three steps by powers that are normal numbers. One that is followed
+    by another leaves room for the mantissa, so that what it rounds becomes 0 anyway."""
+    info, bits = np.finfo(loop.dtype), np.dtype(f"i{loop.dtype.itemsize}")
+    given, mantissa, bias = np.dtype(f"i{exponent.type.width // 8}"), int(info.nmant), int(info.maxexp) - 1
+    least, most = constant(given, int(info.minexp)), constant(given, bias)
+    roomy = constant(given, int(info.minexp) + mantissa + 1)
+    for last in (False, False, True):
+        low = least if last else select(compare("lt", exponent, least), roomy, least)
+        step = arith.minsi(most, arith.maxsi(low, exponent))
+        exponent = arith.subi(exponent, step)
+        raw = arith.shli(arith.addi(convert(step, given, bits), constant(bits, bias)), constant(bits, mantissa))
+        x = arith.mulf(x, arith.bitcast(element_type(loop.dtype), raw))
     return x
 
 
@@ -41,6 +49,7 @@ def heaviside(loop: Loop, x: Any, at_zero: Any) -> Any:
 
 
 @register(BODIES, "hypot")
+@in_single
 def hypot(loop: Loop, a: Any, b: Any) -> Any:
     """The root of a² + b², without overflow on the way."""
     a, b = create("math.absf", a), create("math.absf", b)
@@ -61,12 +70,14 @@ def _add_exponentials(loop: Loop, a: Any, b: Any, exp: str, scale: float) -> Any
 
 
 @register(BODIES, "logaddexp")
+@in_single
 def logaddexp(loop: Loop, a: Any, b: Any) -> Any:
     """log(exp(a) + exp(b))."""
     return _add_exponentials(loop, a, b, "math.exp", 1)
 
 
 @register(BODIES, "logaddexp2")
+@in_single
 def logaddexp2(loop: Loop, a: Any, b: Any) -> Any:
     """log2(2**a + 2**b)."""
     return _add_exponentials(loop, a, b, "math.exp2", 1 / math.log(2))

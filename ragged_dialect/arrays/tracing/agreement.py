@@ -10,6 +10,7 @@ from ragged_dialect.arrays.tracing.guards import Covers, EqualExtents
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import RuntimeCheckError
 from ragged_dialect.ir import build
+from ragged_dialect.layout import RAGGED
 
 Level = tuple[Tensor, int]
 """A dim of a tensor."""
@@ -76,6 +77,20 @@ def batch_extent(plain: Level, batch: Level, dim: int) -> None:
 def equal_batches(a: Tensor, b: Tensor) -> None:
     """The first dims of two tensors, of nested axes, have one extent."""
     _check((a, 0), (b, 0), 0)
+
+
+def equal_levels(a: Tensor, b: Tensor, dim: int, levels: int) -> None:
+    """The first levels of the nested axes that begin at a dim of both: lengths of the ragged ones, extents of the dense
+    ones."""
+    own, other = a.nested(dim), b.nested(dim)
+    assert own is not None
+    assert other is not None
+    ragged = [level for level in range(levels) if own.letters[level] in RAGGED]
+    if ragged:
+        a.trace.conform(*(a.trace.prefix(axis, ragged[-1] + 1) for axis in (own, other)))
+    for level, letter in enumerate(own.letters[:levels]):
+        if letter == "d":
+            _check((a, dim + level), (b, dim + level), dim + level)
 
 
 def covers(plain: Level, ragged: Level) -> None:

@@ -15,8 +15,9 @@ from ragged_dialect.arrays.tracing.leaves import leaf_spec, simple_leaf
 from ragged_dialect.arrays.tracing.program import Program
 from ragged_dialect.arrays.tracing.results import Result, Returned, plan_result
 from ragged_dialect.arrays.tracing.tensor import Tensor
-from ragged_dialect.arrays.tracing.trace import Trace, lock, tracing
+from ragged_dialect.arrays.tracing.trace import Trace, tracing
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.locks import once
 
 Compiled = tuple[Program, Tree]
 """A program, and the tree of its results."""
@@ -81,11 +82,15 @@ class Function:
 
     def _compiled(self, key: Any, build: Callable[[], Compiled]) -> Compiled:
         """The program of a key, made by one of the threads that ask for it."""
-        with lock:
-            if key not in self._programs:
-                self._programs[key] = build()
+
+        def make() -> Compiled:
+            found = self._programs.get(key)
+            if found is None:
+                found = self._programs[key] = build()
                 self.compilations += 1
-        return self._programs[key]
+            return found
+
+        return once((id(self), key), make)
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,10 @@ class Fits:
 
     def __call__(self, leaves: Leaves) -> None:
         """RuntimeCheckError with the number and the range."""
-        number = leaves[self.leaf]
+        self.check(leaves[self.leaf])
+
+    def check(self, number: Any) -> None:
+        """RuntimeCheckError unless a number does."""
         if not self.low <= number <= self.high:
             raise RuntimeCheckError(f"{self.op}: expected a number in [{self.low}, {self.high}], got {number}")
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast, overload
 
 import numpy as np
 
+from ragged_dialect.arrays.core.arguments import bind, checked_axis
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import FLOAT, INT, Spec, spec
 from ragged_dialect.arrays.core.tree import Static, Tree, flatten, flatten_arguments, unflatten
@@ -36,9 +38,9 @@ class JitFunction(Function):
             raise ArgumentError(f"jit: expected a function, got {type(function).__name__}")
         functools.update_wrapper(self, function, updated=())
         self._function = function
-        self._signature = inspect.signature(function)
+        self._signature = _parameters(function)
         self._static = frozenset(static)
-        self._dynamic = None if dynamic_dims is None else _checked_dims(dynamic_dims)
+        self._dynamic = None if dynamic_dims is None else _checked_dims(dynamic_dims, self._signature)
         self._target = target
         self._plain = not static and dynamic_dims is None and self._is_positional()
         super().__init__(sys.maxsize if self._plain else -1, {int: INT, float: FLOAT}, named=False)
@@ -49,6 +51,10 @@ class JitFunction(Function):
     def _is_positional(self) -> bool:
         kinds = {p.kind for p in self._signature.parameters.values()}
         return kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """As a method: the object is the first argument, which has to be static."""
+        return self if instance is None else types.MethodType(self, instance)
 
     def _leaf(self, argument: Any, arguments: Sequence[Any]) -> Any:
         return dense_leaf(argument) if type(argument) is np.ndarray else None
@@ -69,10 +75,7 @@ class JitFunction(Function):
 
     def _flatten(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> tuple[list[Any], _Arguments]:
         """Leaves, and the tree of the bound arguments: a tuple of them in the order of the parameters."""
-        try:
-            bound = self._signature.bind(*arguments, **options)
-        except TypeError as error:
-            raise ArgumentError(f"{self._name}: {error}") from None
+        bound = bind(self._name, self._signature, arguments, options)
         bound.apply_defaults()
         leaves: list[Any] = []
         children: list[Tree] = []
@@ -83,6 +86,8 @@ class JitFunction(Function):
             found, child = flatten_arguments(value, f"{self._name}: argument '{name}'")
             leaves += [self._widened(name, leaf) for leaf in found]
             children.append(child)
+        if isinstance(self._dynamic, tuple):
+            self._check_dims(self._dynamic, leaves)
         return leaves, _Arguments(tuple(bound.arguments), tuple(children))
 
     def _fixed(self, name: str, value: Any) -> Static:
@@ -102,6 +107,8 @@ class JitFunction(Function):
         if not dims or not isinstance(made, (RaggedArray, DenseLeaf)):
             return made
         rank = len(made.spec.shape)
+        if isinstance(self._dynamic, Mapping):
+            dims = [checked_axis(f"{self._name}: dynamic_dims of '{name}'", d, rank) for d in dims]
         loose = frozenset(d % rank for d in dims if -rank <= d < rank)
         if isinstance(made, DenseLeaf):
             return dense_leaf(leaf, loose | {0})
@@ -109,6 +116,12 @@ class JitFunction(Function):
         shape = tuple(None if d in loose and known.layout.is_plain(d) else e for d, e in enumerate(known.shape))
         wide = spec(known.layout, shape, known.dtype, known.device, known.library)
         return RaggedArray.trusted(made.buffer, made.axes, wide)
+
+    def _check_dims(self, dims: Sequence[int], leaves: Sequence[Any]) -> None:
+        """AxisError for a dim of all arguments that none has."""
+        rank = max((len(leaf_spec(leaf).shape) for leaf in leaves), default=0)
+        for dim in dims:
+            checked_axis(f"{self._name}: dynamic_dims", dim, rank)
 
     def _body(self, tree: _Arguments) -> Callable[[list[Tensor]], Any]:
         def body(tensors: list[Tensor]) -> Any:
@@ -188,12 +201,27 @@ def jit(
     return JitFunction(function, names, dynamic_dims, target)
 
 
-def _checked_dims(dims: Any) -> Dims:
+def _parameters(function: Callable[..., Any]) -> inspect.Signature:
+    """The parameters of a function; a ufunc's are its operands."""
+    if isinstance(function, np.ufunc):
+        kind = inspect.Parameter.POSITIONAL_ONLY
+        return inspect.Signature([inspect.Parameter(f"x{k}", kind) for k in range(function.nin)])
+    try:
+        return inspect.signature(function)
+    except ValueError:
+        name = getattr(function, "__name__", type(function).__name__)
+        raise ArgumentError(f"jit: expected a function whose parameters are known, got {name} (use a lambda)") from None
+
+
+def _checked_dims(dims: Any, signature: inspect.Signature) -> Dims:
+    unknown = [name for name in dims if name not in signature.parameters] if isinstance(dims, Mapping) else []
+    if unknown:
+        raise ArgumentError(f"jit: expected names of parameters for dynamic_dims, got '{unknown[0]}'")
     given = list(dims.values()) if isinstance(dims, Mapping) else [dims]
     for own in given:
         if not isinstance(own, (tuple, list)) or not all(isinstance(d, int) for d in own):
             raise ArgumentError(f"jit: expected tuples of dims for dynamic_dims, got {type(own).__name__}")
-    return dims
+    return dims if isinstance(dims, Mapping) else tuple(dims)
 
 
 def _static_names(static: Any) -> tuple[str, ...]:

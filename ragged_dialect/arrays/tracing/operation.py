@@ -9,14 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.arrays.core.arguments import check_call, signature_of
+from ragged_dialect.arrays.core.arguments import bind, check_call, signature_of
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import NUMBERS
 from ragged_dialect.arrays.tracing.function import Compiled, Function, as_tensor, build
 from ragged_dialect.arrays.tracing.leaves import beside_ragged, simple_leaf
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace
-from ragged_dialect.errors import ArgumentError
 
 
 class Operation(Function):
@@ -47,10 +46,7 @@ class Operation(Function):
 
     def _bound(self, arguments: Sequence[Any], parameters: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments and parameters as the body takes them. ArgumentError for those that it does not have."""
-        try:
-            bound = self.__signature__.bind(*arguments, **parameters)
-        except TypeError as error:
-            raise ArgumentError(f"{self.name}: {error}") from None
+        bound = bind(self.name, self.__signature__, arguments, parameters)
         if not self._arrays:
             return bound.args, bound.kwargs
         given = bound.arguments

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 class Tensor(Value):
     """A value of the program that is being traced: an MLIR value with its dtype and axes. `weak` marks
-    a number whose dtype gives way; `constant` is its value where the trace knows it."""
+    a number whose dtype gives way: `constant` is its value where the trace knows it, `leaf` the argument, or
+    `computed` its place among the numbers that are computed of these."""
 
     def __init__(
         self,
@@ -34,6 +35,7 @@ class Tensor(Value):
         weak: bool = False,
         leaf: int | None = None,
         constant: Any = None,
+        computed: int | None = None,
         storage: Any = None,
     ) -> None:
         self.trace = trace
@@ -43,6 +45,7 @@ class Tensor(Value):
         self.weak = weak
         self.leaf = leaf
         self.constant = constant
+        self.computed = computed
         self._storage = storage
 
     @property

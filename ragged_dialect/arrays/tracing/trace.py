@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ragged_dialect.arrays.core.spec import DType, Spec
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, Origin, PlainAxis, shape_of
 from ragged_dialect.arrays.tracing.guards import Conform, Fits, Guard, structure_at
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, dense_leaf, leaf_spec
+from ragged_dialect.arrays.tracing.python_numbers import ComputedNumbers, Exact
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.checks import CHECKED
 from ragged_dialect.errors import TraceError
@@ -26,14 +27,52 @@ from ragged_dialect.passes.ragged_insert_checks import RaggedInsertChecks
 from ragged_dialect.runtime.signature import dtype_name
 from ragged_dialect.types import storage_type, vector_type
 
-lock = locks.lock()
-"""Held while a function is traced and compiled: the bindings' context is one for all threads."""
+_PATIENCE = 0.25
+"""Seconds that a thread waits for a workplace, and then gets its own: who has it may run a function of a user's
+that waits for this thread."""
 
 
-@lru_cache(maxsize=1)
-def shared_context() -> Any:
-    """The context that all traced functions are built in."""
-    return dialect.context()
+class _Workplace:
+    """A context of the bindings, and the lock of the thread that traces and compiles in it."""
+
+    def __init__(self) -> None:
+        self.lock = locks.lock()
+
+    @cached_property
+    def context(self) -> Any:
+        """The context, made at the first use."""
+        return dialect.context()
+
+
+_workplaces = [_Workplace()]
+
+
+def _taken() -> _Workplace:
+    """A workplace that no other thread has."""
+    for place in tuple(_workplaces):
+        if place.lock.acquire(blocking=False):
+            return place
+    first = _workplaces[0]
+    if first.lock.acquire(timeout=_PATIENCE):
+        return first
+    made = _Workplace()
+    made.lock.acquire()
+    _workplaces.append(made)
+    return made
+
+
+@contextmanager
+def _working() -> Generator[None]:
+    """With the context of a workplace entered: the one that the thread has, else a free one."""
+    mine = _running.workplace
+    place = _running.workplace = mine or _taken()
+    try:
+        with place.context:
+            yield
+    finally:
+        _running.workplace = mine
+        if mine is None:
+            place.lock.release()
 
 
 def element_type(dtype: DType) -> Any:
@@ -57,6 +96,7 @@ class Trace:
         self.device = device
         self.leaves = list(leaves)
         self.guards: list[Guard] = []
+        self.computed = ComputedNumbers()
         self.wanted: list[int | Origin] = []
         self.op = name
         self.inside_operation = False
@@ -191,11 +231,23 @@ class Trace:
             guard(self.leaves)
             self.guards.append(guard)
 
-    def number_fits(self, leaf: int, dtype: DType) -> None:
-        """A Python number among the arguments is used as `dtype`."""
-        if dtype.kind == "i" and dtype.itemsize < 8:
-            high = 2 ** (8 * dtype.itemsize - 1)
-            self.guard(Fits(self.op, leaf, -high, high - 1))
+    def number_fits(self, x: Tensor, dtype: DType) -> None:
+        """A Python number is used as `dtype`."""
+        if dtype.kind != "i" or x.dtype.kind == "b" or (x.dtype.kind == "i" and dtype.itemsize == 8):
+            return
+        high = 2 ** (8 * dtype.itemsize - 1)
+        fits = Fits(self.op, -1 if x.leaf is None else x.leaf, -high, high - 1)
+        if x.constant is not None:
+            fits.check(x.constant)
+        elif x.leaf is not None:
+            self.guard(fits)
+        elif x.computed is not None:
+            self.computed.narrow(x.computed, fits)
+
+    def number(self, value: Any, dtype: DType, operands: Sequence[Tensor], run: Exact, result: int) -> Tensor:
+        """A number that is computed of others, and what Python makes of them."""
+        at = self.computed.add(self.op, run, operands, result, dtype, self.leaves)
+        return Tensor(self, value, dtype, (), weak=True, computed=at)
 
     def conform(self, a: NestedAxis, b: NestedAxis) -> NestedAxis:
         """One axis for two that have to have equal lengths; `b` may have fewer levels.
@@ -234,12 +286,11 @@ class Trace:
         return found
 
     def _assert_conform(self, a: NestedAxis, b: NestedAxis) -> None:
-        levels = min(len(a.letters), len(b.letters))
-        views = [self.nothing_of(axis) for axis in (a, b)]
-        for level in range(levels):
-            if a.letters[level] in RAGGED:
-                pairs = [(k, k) for k in range(level + 1)]
-                builders.assert_conform(views[0], views[1], pairs, self.op)
+        levels = [k for k in range(min(len(a.letters), len(b.letters))) if a.letters[k] in RAGGED]
+        views = [self.nothing_of(axis) for axis in (a, b) if levels]  # what computes on tiles checks them
+        for level in levels:
+            pairs = [(k, k) for k in range(level + 1)]
+            builders.assert_conform(views[0], views[1], pairs, self.op)
 
     def nothing_of(self, axis: NestedAxis) -> Any:
         """A ragged value with the structure of an axis and no values that anybody reads."""
@@ -258,6 +309,8 @@ class Trace:
         dialect's checks. What calls are known to fulfil (see `known`) needs none, so that the pass that proves checks
         leaves those which depend on data."""
         ir.Operation.create("func.return", operands=list(results))
+        if self.computed.has_integers:
+            self.guards.append(self.computed)
         for axis in (*self._structures.values(), *self._prefixes.values()):
             root = axis.root
             if root is not axis:
@@ -278,9 +331,10 @@ def known(made: Any) -> Any:
 
 
 class _Running(threading.local):
-    """The innermost trace of a thread."""
+    """The innermost trace of a thread, and where it works."""
 
     trace: Trace | None = None
+    workplace: _Workplace | None = None
 
 
 _running = _Running()
@@ -289,7 +343,7 @@ _running = _Running()
 @contextmanager
 def tracing(name: str, leaves: Sequence[Any], device: str) -> Generator[Trace]:
     """A trace with everything the bindings need; what is built goes to its block, see `Trace.building`."""
-    with lock, shared_context(), ir.Location.unknown():
+    with _working(), ir.Location.unknown():
         outer, made = _running.trace, Trace(name, leaves, device)
         _running.trace = made
         try:

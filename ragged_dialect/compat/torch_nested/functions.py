@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import ragged_dialect as rg
+from ragged_dialect.arrays.core.arguments import bind
 from ragged_dialect.compat.torch_nested.dims import axis_of, dim_of, slot
 from ragged_dialect.compat.torch_nested.elementwise import Elementwise, apply, ufunc_name
 from ragged_dialect.compat.torch_nested.nested_tensor import NestedTensor
@@ -93,8 +94,5 @@ def torch_function(name: str, args: Any, kwargs: Any) -> Any:
         return apply(ufunc, args)
     if function is None or name.startswith("_"):
         raise ArgumentError(f"torch.{name}: expected a function that nested tensors have, got another")
-    try:
-        bound = inspect.signature(function).bind(*args, **options)
-    except TypeError as error:
-        raise ArgumentError(f"torch.{name}: {error}") from None
+    bound = bind(f"torch.{name}", inspect.signature(function), args, options)
     return function(*bound.args, **bound.kwargs)

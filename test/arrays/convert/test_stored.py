@@ -6,6 +6,8 @@ import copy
 import io
 import os
 import pickle
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -301,3 +303,40 @@ def test_only_ragged_arrays_are_saved(tmp_path: Path) -> None:
     with pytest.raises(rg.ArgumentError, match="save_npz: expected a ragged array, got ndarray"):
         rg.save_npz(tmp_path / "x.npz", V)  # type: ignore[arg-type]
     assert not (tmp_path / "x.npz").exists()
+
+
+FULL_DISK = """
+import resource, signal, sys
+import numpy as np
+import ragged_dialect as rg
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    rg.save_npz(sys.argv[1], rg.from_lengths(np.ones(100_000), [100_000]))
+except OSError as error:
+    print(error.strerror)
+"""
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    rg.save_npz(path, rg.ragged([[1.0], [2.0, 3.0]]))
+    done = subprocess.run([sys.executable, "-c", FULL_DISK, str(path)], check=True, capture_output=True, text=True)
+    assert done.stdout == "File too large\n"
+    assert rg.load_npz(path).tolist() == [[1.0], [2.0, 3.0]]
+    assert os.listdir(tmp_path) == ["x.npz"]
+
+
+@pytest.mark.parametrize("code", [0x7FFFFFFF, 0xD800, 0xE9])
+def test_texts_of_no_characters(code: int) -> None:
+    forged = np.frombuffer(code.to_bytes(4, "little"), "<U1").reshape(())
+    texts = r"expected ASCII for '.*', got other bytes|expected another array '"
+    for name in ("format", "layout", "dtype", "version", "values"):
+        parts = {**to_parts(rg.ragged([[1.0]]), "test"), name: forged}
+        with pytest.raises(rg.RuntimeCheckError, match=texts):
+            from_parts(parts, "test")
+
+
+def test_bounds_that_are_no_integers() -> None:
+    with pytest.raises(rg.ArgumentError, match="load_npz: expected an integer for max_bytes, got str"):
+        rg.load_npz(io.BytesIO(), max_bytes="a")  # pyright: ignore[reportArgumentType]

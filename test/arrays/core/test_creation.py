@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -297,3 +298,26 @@ def test_names_of_the_package() -> None:
     assert all(getattr(rg, name) is not None for name in rg.__all__)
     with pytest.raises(AttributeError, match="module 'ragged_dialect' has no attribute 'nothing'"):
         rg.nothing  # pyright: ignore[reportAttributeAccessIssue]
+
+
+ENDLESS = np.broadcast_to(np.float64(1), (2, 2**44))
+SIZES: dict[str, Callable[[], Any]] = {
+    "ids": lambda: rg.from_row_ids(np.arange(2.0), [0, 2**62]),
+    "the last id": lambda: rg.from_row_ids(np.arange(2.0), [0, 2**63 - 1]),
+    "rows": lambda: rg.from_row_ids(np.arange(2.0), [0, 1], nrows=2**63 - 1),
+    "more rows": lambda: rg.from_row_ids(np.arange(2.0), [0, 1], nrows=2**44),
+    "values": lambda: rg.from_offsets(ENDLESS[0], [0, 2**44]),
+    "padded": lambda: rg.narrow(ENDLESS, 0, 1),
+    "lengths": lambda: rg.from_lengths(np.arange(2.0), np.broadcast_to(0, 2**44)),
+    "components": lambda: rg.ragged([ENDLESS[0]]),
+    "a number each": lambda: np.full_like(rg.ragged([[1.0], [2.0]]), ENDLESS),
+    "windows": lambda: rg.from_starts_lengths(np.zeros((2**55, 0), np.int8), [0], [2**55]).values,
+    "row ids": lambda: rg.from_lengths(np.zeros((2**55, 0), np.int8), [2**55]).row_ids,
+    "an operand": lambda: rg.ragged([[1.0], [2.0]]) + ENDLESS,
+}
+
+
+@pytest.mark.parametrize("case", SIZES)
+def test_sizes_that_no_memory_holds(case: str) -> None:
+    with pytest.raises(rg.AllocationError, match="expected enough memory, got"):
+        SIZES[case]()

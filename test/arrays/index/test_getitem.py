@@ -135,7 +135,7 @@ REFUSED: list[Refusal] = [
     (lambda x: x[np.array([0.5])], TypeError, "getitem: expected indices of integers or booleans, got float64"),
     (lambda x: x[rg.ragged([[0], [], [9], []])], IndexError,
      "getitem: level 1, component 1: expected index in [0, 5), got 9"),
-    (lambda x: x[rg.ragged([[0], []])], rg.RuntimeCheckError, "getitem: level 0: expected extent 4, got 2"),
+    (lambda x: x[rg.ragged([[0], []])], rg.RuntimeCheckError, "getitem: dim 0: expected extent 4, got 2"),
     (lambda x: x[rg.ragged([[True], []])], rg.RuntimeCheckError, "getitem: level 0: expected 4 components, got 2"),
     (lambda x: x[:, [True]], rg.LayoutError,
      'getitem: expected a vector on a dense dim, or a ragged mask on dim 0, got dim 1 of layout "dr|d"'),

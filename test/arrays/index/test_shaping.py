@@ -203,7 +203,9 @@ REFUSED: list[Refusal] = [
     (lambda x: rg.concat([x, x[..., 0]]), rg.LayoutError, 'concat: expected arrays of one layout, got "dr|d" and "dr"'),
     (lambda x: rg.chunk(x, 0), TypeError, "chunk: expected at least 1 chunk, got 0"),
     (lambda x: x.squeeze(2), rg.LayoutError, "squeeze: expected a dense dim of extent 1, got dim 2 of extent 4"),
-    (lambda x: x.unsqueeze(5), IndexError, "unsqueeze: expected axis in [-4, 3], got 5"),
+    (lambda x: np.stack([x, x], axis=7), IndexError, "stack: expected axis in [-4, 4), got 7"),
+    (lambda x: rg.stack([x, x], axis=-9), IndexError, "stack: expected axis in [-4, 4), got -9"),
+    (lambda x: x.unsqueeze(5), IndexError, "unsqueeze: expected axis in [-4, 4), got 5"),
     (lambda x: rg.reshape(x, dims=(2,), shape=(3, -1)), rg.LayoutError, "reshape: expected extents with product 4"),
     (lambda x: rg.reshape(x, dims=(1, 2), shape=(4,)), rg.LayoutError, 
      'reshape: expected adjacent plain dims, got (1, 2) of layout "dr|d"'),
@@ -237,3 +239,37 @@ REFUSED: list[Refusal] = [
 
 
 test_refused = refused(REFUSED, lambda: array(LENGTHS))
+
+
+def grid(*rows: tuple[int, ...]) -> Any:
+    """Lists below two dense dims, [n, k, ~]."""
+    x = rg.from_lengths(np.arange(float(sum(map(sum, rows)))), [sum(row) for row in rows])
+    return rg.partition(x, np.array([np.cumsum([0, *row]) for row in rows]), axis=1)
+
+
+GRID = grid((1, 2, 0), (3, 1, 1))
+
+
+def test_joined_below_dense_levels() -> None:
+    rows = GRID.tolist()
+    stacked = [[[row, row] for row in part] for part in rows]
+    assert rg.stack([GRID, GRID], axis=2).tolist() == stacked
+    assert rg.concat([GRID[:, :, None], GRID[:, :, None]], axis=2).tolist() == stacked
+    assert rg.jit(lambda d: rg.concat([d[:, :, None], d[:, :, None] * 1], axis=2))(GRID).tolist() == stacked
+
+
+def test_tiles_made_in_traced_code() -> None:
+    halves = rg.jit(lambda a, b: rg.split(a * 1, axis=0, factor=2) + rg.split(b * 1, axis=0, factor=2))
+    assert halves(np.arange(5), np.arange(5)).values.tolist() == [0, 2, 4, 6, 8]
+
+
+BELOW: list[Refusal] = [
+    (lambda x: rg.stack([x, grid((1, 2), (1, 0))], axis=2), ValueError, "stack: level 1: expected extent 3, got 2"),
+    (lambda x: rg.concat([x, grid((1, 2), (1, 0))], axis=2), ValueError, "concat: dim 1: expected extent 3, got 2"),
+    (lambda x: rg.gather(x, grid((0, 0), (0, 0), (0, 0)).astype("i8")), ValueError,
+     "gather: dim 0: expected extent 2, got 3"),
+    (lambda x: rg.jit(lambda a, b: rg.split(a * 1, axis=0, factor=2) + rg.split(b * 1, axis=0, factor=2))(
+        np.arange(5), np.arange(6)), ValueError, "add: level 1, component 2: expected length 1, got 2"),
+]  # fmt: skip
+
+test_refused_below_dense_levels = refused(BELOW, lambda: GRID)

@@ -92,6 +92,28 @@ def test_where_of_a_call() -> None:
     assert_components(rest, [np.where(c > 0, c % 2, 0) for c in components(x)])
 
 
+def test_a_call_converts_before_it_computes() -> None:
+    x = np.array([100, 2, -128], np.int8)
+    r: Any = rg.from_lengths(x, [3])
+    for ufunc, given, dtype in ((np.add, (r, r), "i8"), (np.add, (r, 300), "i2"), (np.multiply, (r, r), "f4")):
+        got: Any = ufunc(*given, dtype=dtype)
+        wanted = ufunc(*(x if v is r else v for v in given), dtype=dtype)
+        assert (got.dtype, got.values.tolist()) == (wanted.dtype, wanted.tolist())
+
+
+def test_arguments_by_the_names_of_numpy() -> None:
+    x: Any = array(LENGTHS)
+    assert np.sum(a=x, axis=1).tolist() == np.sum(x, 1, None, None, True)[:, 0].tolist() == x.sum(1).tolist()
+    assert np.mean(a=x, axis=2).tolist() == x.mean(2).tolist()
+    assert np.stack(arrays=[x, x], axis=1).shape == (4, 2, None, 4)
+    assert np.concatenate((x, x), axis=1).lengths.tolist() == [6, 0, 10, 2]
+    for clipped in (np.clip(x, 0, 0.5), np.clip(a=x, a_min=0, a_max=0.5), np.clip(x, min=0, max=0.5)):
+        assert clipped.tolist() == x.clip(0, 0.5).tolist()
+    assert np.take(x, indices=[1], axis=0).tolist() == x[1:2].tolist()
+    assert np.squeeze(a=x[..., None]).shape == x.shape
+    assert np.zeros_like(x, None, "K", True).dtype == x.dtype
+
+
 def test_likes() -> None:
     x = array(LENGTHS)
     x = np.where(x > 1, np.nan, x)
@@ -170,12 +192,28 @@ REFUSED: list[Refusal] = [
      "np.add: expected no out, got one (ragged arrays are immutable: use the result)"),
     (lambda x: np.sum(x, out=np.zeros(4)), TypeError, "np.sum: expected no out, got one"),
     (lambda x: np.add(x, x, where=np.ones(4)), TypeError, "np.add: expected a mask of booleans for where, got float64"),
+    (lambda x: np.add(x, x, dtype=np.int8), TypeError,
+     "np.add: expected operands that NumPy computes in int8, got others: Cannot cast"),
     (lambda x: np.add(x, 1, casting="unsafe"), TypeError,
      "np.add: expected no option casting on ragged arrays, got one"),
     (lambda x: np.matvec(x, x), TypeError, "np.matvec: expected a ufunc that ragged arrays have, got another"),
     (lambda x: np.sort(x), TypeError, "np.sort: expected a function that ragged arrays have, got another"),
-    (lambda x: np.mean(x, axis=1, where=True, dtype="f8"), TypeError, "np.mean: got an unexpected keyword argument"),
-    (lambda x: np.cumsum(x), TypeError, "np.cumsum: missing a required argument: 'axis'"),
+    (lambda x: np.sum(x, None, None, np.zeros(4)), TypeError, "np.sum: expected no out, got one"),
+    (lambda x: np.stack([x, x], 0, np.zeros(3)), TypeError, "np.stack: expected no out, got one"),
+    (lambda x: np.concatenate([x, x], 0, np.zeros(3)), TypeError, "np.concatenate: expected no out, got one"),
+    (lambda x: np.concatenate([x, x], out=np.zeros(3)), TypeError, "np.concatenate: expected no out, got one"),
+    (lambda x: np.take(x, [0], 0, np.zeros(3)), TypeError, "np.take: expected no out, got one"),
+    (lambda x: np.clip(x, 0, 1, np.zeros(3)), TypeError, "np.clip: expected no out, got one"),
+    (lambda x: np.argmax(x, 1, np.zeros(3)), TypeError, "np.argmax: expected no out, got one"),
+    (lambda x: np.concatenate([x], dtype="f8"), TypeError, "np.concatenate: expected no option dtype on ragged arrays"),
+    (lambda x: np.mean(x, 1, "f8"), TypeError, "np.mean: expected no option dtype on ragged arrays, got one"),
+    (lambda x: np.zeros_like(x, None, "F"), TypeError, "np.zeros_like: expected no option order on ragged arrays"),
+    (lambda x: np.partition(x, 2), TypeError, "np.partition: expected a function that ragged arrays have, got another"),
+    (lambda x: np.reshape(x, (2, -1)), TypeError, "np.reshape: expected a function that ragged arrays have"),
+    (lambda x: np.select([x > 0], [x]), TypeError, "np.select: expected a function that ragged arrays have"),
+    (lambda x: np.where(x), TypeError, "np.where: expected arguments (condition, x, y), got others: missing"),
+    (lambda x: np.take(x, [0]), TypeError, "np.take: expected arguments (a, indices, axis), got others: missing"),
+    (lambda x: np.cumsum(x), TypeError, "np.cumsum: expected arguments (x, axis), got others: missing a required"),
     (lambda x: np.array_split(x, 0), TypeError, "np.array_split: expected at least 1 section, got 0"),
     (lambda x: np.array_split(x, 2, 3), IndexError, "np.array_split: expected axis in [-3, 3), got 3"),
     (lambda x: np.split(x, 3), rg.LayoutError, "expected an extent that 3 divides, got 4 (use np.array_split)"),

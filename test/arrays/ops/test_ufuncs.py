@@ -150,10 +150,69 @@ REFUSED: list[Refusal] = [
     (lambda x: x + "a", TypeError, "add: expected an array or a number, got str"),
     (lambda x: x + x[..., 0], rg.LayoutError, 'add: expected layouts whose ragged axes line up, got "dr|d" and "dr"'),
     (lambda x: x + np.ones(4, np.uint8), TypeError, "expected a dtype of bool, int8 to int64"),
-    (lambda x: rg.jit(lambda a: a.astype(np.int8) + 300)(x), TypeError,
-     "add: expected a number that int8 holds, got 300"),
+    (lambda x: rg.jit(lambda a: a.astype(np.int8) + 300)(x), ValueError,
+     "add: expected a number in [-128, 127], got 300"),
     (lambda x: x + on_a_gpu(x), TypeError, "add: expected arrays on one device, got cpu and cuda:0"),
 ]  # fmt: skip
 
 
 test_refused = refused(REFUSED, lambda: array(LENGTHS))
+
+
+def assert_as_numpy(ufunc: Any, *given: np.ndarray[Any, Any]) -> None:
+    """The same numbers as NumPy's, with their signs."""
+    with np.errstate(all="ignore"):
+        expected = ufunc(*given)
+        got = ufunc(*(rg.from_lengths(v, [v.size]) for v in given))
+    for a, b in zip(*((r if isinstance(r, tuple) else (r,)) for r in (got, expected)), strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a.values.astype(np.float64), b.astype(np.float64))
+        if b.dtype.kind == "f":
+            assert np.signbit(a.values)[b == b].tolist() == np.signbit(b)[b == b].tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_floats_at_the_ends_of_their_range(dtype: Any) -> None:
+    info = np.finfo(dtype)
+    ends = [
+        0.0,
+        np.inf,
+        np.nan,
+        info.max,
+        info.tiny,
+        info.smallest_subnormal,
+        info.tiny * 1.5 + info.smallest_subnormal,
+        1.3,
+    ]
+    x = np.array([*ends, *np.negative(ends), 128, -128, -0.5], dtype)
+    assert_as_numpy(np.spacing, x)
+    for exponents in ([-3000, 3000, 0, 1], range(-170, 170, 3), range(-2100, 2100, 97), [2**31 - 1, -(2**31)]):
+        x, exponent = (v.ravel() for v in np.meshgrid(x, np.array(exponents, np.int32)))
+        assert_as_numpy(np.ldexp, x[:2000], exponent[:2000])
+
+
+def test_ldexp_of_integers_and_exponents_of_64_bits() -> None:
+    assert_as_numpy(np.ldexp, np.array([0, 3, -1], np.int8), np.array([63, -20, 7], np.int8))
+    assert_as_numpy(np.ldexp, np.array([0.0, 3, 1]), np.array([2**62, -(2**62), 40]))
+
+
+def test_short_floats_are_rounded_once() -> None:
+    x = np.array([180.2, 0.1, 0.3, -127.0, 60000.0, 1e-7], np.float16)
+    assert_as_numpy(np.hypot, x, x[::-1].copy())
+    assert_as_numpy(np.logaddexp, x, x[::-1].copy())
+    assert_as_numpy(np.frexp, x)
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    mantissa, exponent = np.frexp(rg.from_lengths(x.astype(ml_dtypes.bfloat16), [x.size]))
+    wanted = np.frexp(x.astype(ml_dtypes.bfloat16).astype(np.float32))
+    assert (mantissa.dtype, exponent.dtype) == (ml_dtypes.bfloat16, np.int32)
+    assert [mantissa.values.tolist(), exponent.values.tolist()] == [wanted[0].tolist(), wanted[1].tolist()]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64])
+def test_integers_at_the_ends_of_their_range(dtype: Any) -> None:
+    info = np.iinfo(dtype)
+    ends = np.array([info.min, info.min + 1, -3, -2, -1, 0, 1, 2, 6, info.max // 2 + 1, info.max - 1, info.max], dtype)
+    a, b = (v.ravel() for v in np.meshgrid(ends, ends))
+    for ufunc in (np.lcm, np.gcd, np.isclose):
+        assert_as_numpy(ufunc, a, b)
+    assert_as_numpy(np.isclose, a > 0, b > 0)

@@ -172,13 +172,47 @@ def test_reductions_that_keep_dims_are_read_as_they_are() -> None:
     assert "expand_shape" not in lowered.stages["ragged"]
 
 
+class Scaled:
+    """An object whose methods are compiled."""
+
+    def __init__(self, factor: int) -> None:
+        self.factor = factor
+
+    @rg.jit(static=("self",))
+    def static(self, x: Any) -> Any:
+        return x * self.factor
+
+    @rg.jit
+    def dynamic(self, x: Any) -> Any:
+        return x
+
+
+def test_methods_and_ufuncs_are_compiled() -> None:
+    x = array(LENGTHS)
+    assert [Scaled(k).static(x).tolist() for k in (2, 3)] == [(x * k).tolist() for k in (2, 3)]
+    assert Scaled.static.compilations == 2
+    assert rg.jit(np.add)(x, 2).tolist() == (x + 2).tolist()
+    assert [r.tolist() for r in rg.jit(np.divmod)(x, 2)] == [r.tolist() for r in np.divmod(x, 2)]
+
+
 REFUSED: list[Refusal] = [
     (lambda x: rg.jit(lambda a, b: a + b)(x, array((3, 1, 5, 1))), rg.RuntimeCheckError,
      "add: level 1, component 1: expected length 0, got 1"),
     (lambda x: rg.jit(lambda a: a if a.sum() > 0 else -a)(x), TypeError,
      
      "expected a condition that is known when the function is traced, got a traced value (use rg.where)"),
-    (lambda x: rg.jit(lambda a: a)(x, x), TypeError, "too many positional arguments"),
+    (lambda x: rg.jit(lambda a: a)(x, x), TypeError,
+     "<lambda>: expected arguments (a), got others: too many positional arguments"),
+    (lambda x: rg.jit(min), TypeError, "jit: expected a function whose parameters are known, got min (use a lambda)"),
+    (lambda x: rg.jit(dict), TypeError, "jit: expected a function whose parameters are known, got dict"),
+    (lambda x: rg.jit(lambda a: a, dynamic_dims={"b": (2,)}), TypeError,
+     "jit: expected names of parameters for dynamic_dims, got 'b'"),
+    (lambda x: rg.jit(lambda a: a, dynamic_dims=(7,))(x), IndexError, "dynamic_dims: expected axis in [-3, 3), got 7"),
+    (lambda x: rg.jit(lambda a, b: a, dynamic_dims={"b": (1,)})(x, np.ones(3)), IndexError,
+     "dynamic_dims of 'b': expected axis in [-1, 1), got 1"),
+    (lambda x: Scaled(2).dynamic(x), TypeError, "dynamic: expected an array or a number, got Scaled"),
+    (lambda x: rg.jit(lambda a: a * 2).lower(x).ptx([]), rg.CompileError, "expected an arch among sm_80,"),
+    (lambda x: pow(x, 2, 3), TypeError, "pow: expected two arguments, got a modulus of int (use % after **)"),
     (lambda x: rg.jit(lambda a: a)(object()), TypeError, "expected an array or a number, got object"),
     (lambda x: rg.jit(lambda a: a)({1}), TypeError, "argument 'a': expected arrays, numbers or text, got set"),
     (lambda x: rg.jit(static=("b",))(lambda a: a), TypeError, "jit: expected names of parameters for static, got 'b'"),

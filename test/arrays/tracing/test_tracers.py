@@ -164,3 +164,50 @@ def test_every_public_name() -> None:
 def test_names_that_nothing_has() -> None:
     with pytest.raises(AttributeError, match="traced values have no attribute 'foo'"):
         rg.jit(lambda x: x.foo)(array(LENGTHS))
+
+
+COMPUTED: dict[str, tuple[Callable[..., Any], int, str]] = {
+    "sum": (lambda a, n: a + (n + n), 100, "add: expected a number in [-128, 127], got 200"),
+    "product": (lambda a, n: a + n * 2, 1000, "add: expected a number in [-128, 127], got 2000"),
+    "minus": (lambda a, n: a + -n, 1000, "add: expected a number in [-128, 127], got -1000"),
+    "choice": (lambda a, n: a + rg.where(n > 0, n, 0), 1000, "add: expected a number in [-128, 127], got 1000"),
+    "bound": (lambda a, n: a + np.clip(n, -300, 300), 1000, "add: expected a number in [-128, 127], got 300"),
+    "cast": (lambda a, n: a + rg.astype(n * 1.5, np.int64), 100, "add: expected a number in [-128, 127], got 150"),
+    "quotient": (lambda a, n: a + divmod(n, 2)[0], 1000, "add: expected a number in [-128, 127], got 500"),
+    "in between": (
+        lambda a, n: a + n * n // n,
+        2**40,
+        f"multiply: expected a number in [{-(2**63)}, {2**63 - 1}], got",
+    ),
+    "power": (lambda a, n: a + n**n, 1000, "], got 1000000"),
+    "not used": (lambda a, n: n << 70, 1, "left_shift: expected a number in"),
+}
+
+
+@pytest.mark.parametrize("case", COMPUTED)
+def test_numbers_that_traced_code_computes_fit(case: str) -> None:
+    function, n, text = COMPUTED[case]
+    x: Any = rg.from_lengths(np.array([64, 1], np.int8), [1, 1])
+    later = rg.jit(function)
+    later(x, 0)
+    for run in (rg.jit(function), later):
+        with pytest.raises(rg.RuntimeCheckError) as caught:
+            run(x, n)
+        assert text in str(caught.value)
+
+
+def test_computed_numbers_are_those_of_python() -> None:
+    x: Any = rg.from_lengths(np.array([1, -2], np.int8), [1, 1])
+
+    def function(a: Any, n: Any, f: Any) -> Any:
+        halved = n // (n - n)  # by 0
+        return a + (n + n) // 3 + halved, a * (f * 2.0), n << 3, rg.where(n > 4, f, n), np.sqrt(f) / 0.0
+
+    wide, scaled, shifted, chosen, infinite = rg.jit(function)(x, 60, 0.25)
+    assert (wide.tolist(), scaled.tolist(), shifted, chosen, infinite) == (
+        [[41], [38]],
+        [[0.5], [-1.0]],
+        480,
+        0.25,
+        np.inf,
+    )

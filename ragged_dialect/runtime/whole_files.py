@@ -1,0 +1,57 @@
+"""Files that are written as a whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager
+from os import PathLike
+from typing import BinaryIO
+
+
+@contextmanager
+def replacing(path: str | PathLike[str]) -> Generator[BinaryIO]:
+    """A file to write, which takes the place of another one when all is written, and leaves it as it was where
+    that fails. A device or a pipe is written to. OSError, which names the path."""
+    place = os.fspath(path)
+    mode = _mode(place)
+    if mode is not None and not stat.S_ISREG(mode):
+        with open(place, "wb") as opened:
+            yield opened
+        return
+    import tempfile  # tools that write to standard output do without
+
+    target = os.path.realpath(place)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".ragged.")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, place) from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        os.chmod(temporary, _new_mode() if mode is None else mode & 0o777)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _mode(place: str) -> int | None:
+    """What is at a path, None where nothing is. OSError where no file can be, as `open` gives."""
+    try:
+        return os.stat(place).st_mode
+    except FileNotFoundError:
+        if place and not os.path.basename(place):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), place) from None
+        if not place or not os.path.isdir(os.path.dirname(place) or "."):
+            raise
+        return None
+
+
+def _new_mode() -> int:
+    """Mode of a new file: mkstemp makes private ones."""
+    umask = os.umask(0)
+    os.umask(umask)
+    return 0o666 & ~umask
