@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir
@@ -33,7 +33,7 @@ def factor_of(op: ir.Operation) -> int | None:
     return op.attributes["factor"].value if "factor" in op.attributes else None
 
 
-def record_of(op: Any, number: int) -> list[Any]:
+def record_of(op: ir.Operation, number: int) -> list[ir.Value]:
     """The status record (`runtime/status.py`) that an assert, the check of a number, leaves, as i64."""
     record = evaluate(op.attributes["kind"].value, list(op.operands), factor_of(op))
     failed = build.at_least(record[0], 0)

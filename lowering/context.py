@@ -21,10 +21,10 @@ class Lowering:
     """Maps values of the ragged program to their parts, and remembers index values by key so that
     the same offset is loaded once per block."""
 
-    def __init__(self, exact: Callable[[Any], frozenset[int]] = lambda _: frozenset()) -> None:
+    def __init__(self, exact: Callable[[ir.Value], frozenset[int]] = lambda _: frozenset()) -> None:
         """`exact` gives the tile dims of a value that are known to have no holes."""
         self._exact = exact
-        self.map: dict[Any, Parts] = {}
+        self.map: dict[ir.Value, Parts] = {}
         self.scopes: list[dict[Hashable, Any]] = []
         self.forall: OpenForall | None = None
         self.dead: list[ir.Operation] = []

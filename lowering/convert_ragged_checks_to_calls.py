@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import func, ir
 from ragged_dialect.ir import build
@@ -66,6 +66,6 @@ def _lower_block(block: ir.Block, checks: list[ir.ArrayAttr], held: frozenset[St
                 _lower_block(inner, checks, held)
 
 
-def _report(op: Any, checks: list[Any]) -> None:
+def _report(op: ir.Operation, checks: list[ir.ArrayAttr]) -> None:
     checks.append(description(op))
     func.call([], REPORT, record_of(op, len(checks)))

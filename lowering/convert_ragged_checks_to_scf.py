@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir, scf
 from ragged_dialect.ir import build, clone, shapes
@@ -184,7 +184,7 @@ def _lower_check(state: _State, op: ir.Operation, before: list[ir.Value] | None)
     return list(guard.results)
 
 
-def _finish(block: Any, status: list[Any]) -> None:
+def _finish(block: ir.Block, status: list[ir.Value]) -> None:
     """Put the status in front of the terminator's operands."""
     terminator = _terminator(block)
     with ir.InsertionPoint(terminator), terminator.location:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.errors import LayoutError
@@ -84,7 +84,7 @@ def _has_ragged_signature(op: ir.Operation) -> bool:
     return any(is_ragged(t) for t in (*type_.inputs, *type_.results))
 
 
-def _lower_function(function: Any) -> None:
+def _lower_function(function: ir.Operation) -> None:
     ctx = Lowering(_exact_tiles(function))
 
     def process(block: ir.Block, operations: list[ir.OpView] | None = None) -> None:
@@ -100,12 +100,12 @@ def _lower_function(function: Any) -> None:
         _erase(op)
 
 
-def _exact_tiles(function: Any) -> Callable[[Any], frozenset[int]]:
+def _exact_tiles(function: ir.Operation) -> Callable[[ir.Value], frozenset[int]]:
     """What finds the tile dims without holes of a value, by what divides its lengths."""
     if not find_ops(function, "ragged.split"):
         return lambda _: frozenset()
     known = Divisors()
-    found: dict[Any, frozenset[int]] = {}
+    found: dict[ir.Value, frozenset[int]] = {}
     for op in walk(function):
         known.visit(op)
         for result in op.results:
@@ -114,7 +114,7 @@ def _exact_tiles(function: Any) -> Callable[[Any], frozenset[int]]:
     return lambda value: found.get(value, frozenset())
 
 
-def _erase(op: Any) -> None:
+def _erase(op: ir.Operation) -> None:
     """Erase an op that was lowered. The bindings would let a use of it dangle."""
     for result in op.results:
         for use in result.uses:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
@@ -35,7 +35,7 @@ class DefineIntegerDivisions(RaggedPass):
 
     name: ClassVar[str] = "define-integer-divisions"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Define the scalar divisions of a module."""
         for division in find_ops(op, *_SIGNED, *_UNSIGNED):
             type_ = division.results[0].type
@@ -44,7 +44,7 @@ class DefineIntegerDivisions(RaggedPass):
                     _define(division, division.name in _SIGNED)
 
 
-def _is_safe(divisor: Any) -> bool:
+def _is_safe(divisor: ir.Value) -> bool:
     known = constant_int(divisor)
     if known is not None:
         return known not in (0, -1)
@@ -55,17 +55,17 @@ def _is_safe(divisor: Any) -> bool:
     return constant_int(one) == 1 and any(given in test.operation.operands for test in _tests(condition))
 
 
-def _tests(condition: Any) -> list[Any]:
+def _tests(condition: ir.Value) -> list[ir.Operation]:
     """The comparisons that a condition is, or is made of by `or`."""
     owner = condition.owner
     if isinstance(owner, ir.Block):
         return []
     if owner.operation.name == "arith.ori":
         return [test for operand in owner.operation.operands for test in _tests(operand)]
-    return [owner] if owner.operation.name == "arith.cmpi" else []
+    return [owner.operation] if owner.operation.name == "arith.cmpi" else []
 
 
-def _define(division: Any, signed: bool) -> None:
+def _define(division: ir.Operation, signed: bool) -> None:
     dividend, divisor = division.operands
     zero = build.equal(divisor, 0)
     minus = build.equal(divisor, -1) if signed else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.ir import build, shapes
@@ -57,7 +57,7 @@ class Parts:
         values: ir.Value | Pending | None,
         vectors: dict[tuple[str, int], ir.Value],
         extents: dict[int, Mixed],
-        windows: dict[int, Any] | None = None,
+        windows: dict[int, ir.Value] | None = None,
         exact: frozenset[int] = frozenset(),
     ) -> None:
         self.ctx = ctx

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import gcd, lcm
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import view_of
@@ -52,13 +51,13 @@ class Divisors:
             self._known[value] = tuple(_meet(a, b) for a, b in zip(known, unknown(value), strict=True))
         return self._known[value]
 
-    def exact_tiles(self, value: Any) -> frozenset[int]:
+    def exact_tiles(self, value: ir.Value) -> frozenset[int]:
         """The tile dims of a ragged value that have no holes."""
         x = shape(value)
         columns = zip(x.layout.letters, x.shape, self.of(value), strict=True)
         return frozenset(dim for dim, (letter, size, known) in enumerate(columns) if letter == "t" and known == size)
 
-    def visit(self, op: Any) -> None:
+    def visit(self, op: ir.Operation) -> None:
         """Note what is known of an op's results while its operands are known."""
         for result in op.results:
             if is_tensor(result.type):

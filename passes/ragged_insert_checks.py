@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
@@ -127,7 +127,7 @@ class RaggedInsertChecks(RaggedPass):
                     with emit.scope():
                         self._visit(emit, inner, moves or op.name != "scf.if")
 
-    def _check(self, emit: Emitter, op: Any) -> None:
+    def _check(self, emit: Emitter, op: ir.Operation) -> None:
         ragged = op.name.startswith("ragged.") or touches_ragged(op)
         if not ragged and not self.dense:
             return
@@ -138,7 +138,7 @@ class RaggedInsertChecks(RaggedPass):
             check_compute(emit, op)
 
 
-def _computes(op: Any) -> bool:
+def _computes(op: ir.Operation) -> bool:
     return (is_compute(op) or op.name.startswith("linalg.")) and not whole_value(op)
 
 

