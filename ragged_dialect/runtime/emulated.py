@@ -10,7 +10,7 @@ import numpy as np
 from ragged_dialect import locks
 from ragged_dialect.checks import Check
 from ragged_dialect.device_model import ACCESS_BYTES
-from ragged_dialect.errors import DeviceError, DeviceMemoryError, EmulatorError
+from ragged_dialect.errors import DeviceError, DeviceMemoryError, EmulatorError, RaggedError
 from ragged_dialect.runtime.arguments import Array, Converter, numpy_arrays
 from ragged_dialect.runtime.host_program import HostProgram
 from ragged_dialect.runtime.narrow import Late, launch_of
@@ -60,6 +60,8 @@ class EmulatedDevice:
         self._status = new_status()
         try:
             results = run(*flat, self._status)
+        except RaggedError:
+            raise
         except Exception:  # whatever the host cannot do may be what a failed check warns of
             self._raise_failed()
             raise

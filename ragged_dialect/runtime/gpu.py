@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.errors import DeviceError
+from ragged_dialect.errors import DeviceError, RaggedError
 from ragged_dialect.runtime.arguments import Converter
 from ragged_dialect.runtime.gpu_arrays import DeviceArrays
 from ragged_dialect.runtime.gpu_driver import device_errors, explained, load_module
@@ -64,6 +64,8 @@ class CupyDevice:
         status = self._streams.status(key, stream)
         try:
             results = run(*flat, status.buffer)
+        except RaggedError:
+            raise
         except Exception:  # whatever the host cannot do may be what a failed check warns of
             status.raise_now()
             raise
