@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
-from ragged_dialect.errors import DeviceError, RuntimeCheckError
+from ragged_dialect.errors import DeviceError
 from ragged_dialect.runtime.arguments import Converter, Flattener, by_position
 from ragged_dialect.runtime.signature import Part, Signature
 
@@ -70,8 +70,6 @@ class DeviceFunction:
         try:
             flat = self._flatten(arguments)
             results = self._own(self._device.call(self._run, flat), flat)
-        except ZeroDivisionError:
-            raise RuntimeCheckError(f"{self.signature.name}: expected a divisor other than 0, got 0") from None
         except self._device.errors as error:
             raise self._device.explained(error) from None
         return self.signature.grouped(results)
