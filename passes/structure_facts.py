@@ -94,7 +94,21 @@ class Facts(Keys):
             return keys[0] == longest or (len(numbers) == 2 and numbers[0] >= numbers[1])
         if kind == "at_least" and factor == 0 and _is_size(keys[0]):
             return True
+        if kind == "index" and self._counts_below(operands[0], keys[1]):
+            return True
         return len(numbers) == len(keys) and _evaluate(kind, numbers, factor or 0)
+
+    def _counts_below(self, index: Mixed, bound: Key) -> bool:
+        """Whether an index is that of a loop which runs from 0 or more up to a bound."""
+        if not isinstance(index, ir.BlockArgument) or index.arg_number:
+            return False
+        loop = index.owner.owner.operation
+        if loop.name != "scf.for":
+            return False
+        low, high, step = (self.operand(v) for v in list(loop.operands)[:3])
+        if not (isinstance(low, int) and low >= 0 and isinstance(step, int) and step > 0):
+            return False
+        return high == bound or (isinstance(high, int) and isinstance(bound, int) and high <= bound)
 
 
 def _is_size(key: Key) -> bool:

@@ -44,6 +44,9 @@ class Stored(NamedTuple):
 
 
 _SAME = frozenset({"ragged.assume", "ragged.annotate", "ragged.compact", "ragged.guard", "tensor.cast"})
+_INTO = frozenset({"tensor.insert", "tensor.insert_slice"})
+_BOUNDS = 3
+"""Operands of an `scf.for` before what it carries: from, to, step."""
 _SCALAR_CASTS = frozenset({"arith.index_cast", "arith.extsi"})
 
 
@@ -294,12 +297,30 @@ def own_level(key: Key, shape: RaggedShape, dim: int) -> Level:
 
 def _above(value: ir.Value) -> ir.Value | None:
     """The operand with the same structure, dim by dim."""
+    if isinstance(value, ir.BlockArgument):
+        return _before_loop(value.owner.owner.operation, value.arg_number - 1)
     if not isinstance(value, ir.OpResult):
         return None
     op = value.owner.operation
     if op.name in _SAME:
         return op.operands[0]
+    if op.name in _INTO:
+        return op.operands[1]
+    if op.name == "scf.for":
+        return _before_loop(op, value.result_number)
     return computed_from(op, value.result_number) if is_tensor(value.type) else None
+
+
+def _before_loop(loop: ir.Operation, number: int) -> ir.Value | None:
+    """What a loop carries at first in a place, when each iteration passes on what has the same structure."""
+    if loop.name != "scf.for" or number < 0 or not is_tensor(loop.operands[_BOUNDS + number].type):
+        return None
+    block = loop.regions[0].blocks[0]
+    carried = block.arguments[1 + number]
+    value: ir.Value | None = block.operations[len(block.operations) - 1].operands[number]
+    while value is not None and value != carried:
+        value = _above(value)
+    return None if value is None else loop.operands[_BOUNDS + number]
 
 
 def structural_source(value: ir.Value, memo: dict[ir.Value, ir.Value]) -> ir.Value:

@@ -50,7 +50,7 @@ func.func @strided(%x: tensor<?xf32>, %k: index, %size: index, %s: index) -> ten
 // What is inserted has the size of its place; a dim that it lacks has size 1.
 // CHECK-LABEL: func.func @insert
 // CHECK-SAME: (%[[ROW:.*]]: tensor<?xf32>, %[[INTO:.*]]: tensor<?x?xf32>, %[[K:.*]]: index, %[[SIZE:.*]]: index)
-// CHECK: kind = "range", level = 0, op = "tensor.insert_slice"
+// CHECK: kind = "index", level = 0, op = "tensor.insert_slice"
 // CHECK: kind = "range", level = 1, op = "tensor.insert_slice"
 // CHECK: %[[N:.*]] = tensor.dim %[[ROW]]
 // CHECK: ragged.assert_valid %[[N]], %[[SIZE]] {kind = "equal", level = 0
@@ -89,4 +89,44 @@ func.func @gather(%table: tensor<?xf32>, %ids: tensor<?xi32>, %out: tensor<?xf32
     linalg.yield %v : f32
   }
   return %0 : tensor<?xf32>
+}
+
+// An index of a loop up to the extent is inside, also of what each iteration passes on.
+// CHECK-LABEL: func.func @running_sum
+// CHECK-NOT: ragged.assert_valid
+// CHECK: return
+func.func @running_sum(%x: tensor<?xf32>, %zero: f32) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %y:2 = scf.for %i = %c0 to %n step %c1 iter_args(%out = %e, %sum = %zero) -> (tensor<?xf32>, f32) {
+    %a = tensor.extract %x[%i] : tensor<?xf32>
+    %s = arith.addf %sum, %a : f32
+    %next = tensor.insert %s into %out[%i] : tensor<?xf32>
+    scf.yield %next, %s : tensor<?xf32>, f32
+  }
+  return %y#0 : tensor<?xf32>
+}
+
+// A bound from elsewhere, and a loop that passes on something else, are checked.
+// CHECK-LABEL: func.func @other_bounds
+// CHECK: scf.for
+// CHECK: ragged.assert_valid %{{.*}} {kind = "index", level = 0, op = "tensor.extract"}
+// CHECK: scf.for
+// CHECK: ragged.assert_valid %{{.*}} {kind = "index", level = 0, op = "tensor.extract"}
+func.func @other_bounds(%x: tensor<?xf32>, %m: index, %other: tensor<?xf32>) -> (f32, f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %0 = scf.for %i = %c0 to %m step %c1 iter_args(%s = %zero) -> (f32) {
+    %a = tensor.extract %x[%i] : tensor<?xf32>
+    scf.yield %a : f32
+  }
+  %1:2 = scf.for %i = %c0 to %n step %c1 iter_args(%t = %x, %s = %zero) -> (tensor<?xf32>, f32) {
+    %a = tensor.extract %t[%i] : tensor<?xf32>
+    scf.yield %other, %a : tensor<?xf32>, f32
+  }
+  return %0, %1#1 : f32, f32
 }

@@ -72,6 +72,9 @@ def _check_ranges(emit: Emitter, op: ir.Operation, x: ir.Value) -> None:
             continue
         start, size, stride = (emit.number(part) for part in parts)
         extent = emit.extent(x, dim)
+        if size == 1:
+            emit.valid("index", dim, start, extent)
+            continue
         if stride == 1:
             emit.valid("range", dim, start, emit.plus(start, size), extent)
             continue
