@@ -230,6 +230,7 @@ def _empty_batches(
 
 
 RULES: dict[str, Rule] = {
+    **of_dense.RULES,
     "ragged.assemble": _assemble,
     "ragged.assume": _assume,
     "ragged.concat": _concat,
@@ -242,9 +243,6 @@ RULES: dict[str, Rule] = {
     "ragged.slice": _slice,
     "ragged.split": _split,
     "ragged.to_padded": _to_padded,
-    "tensor.cast": of_dense.check_cast,
-    "tensor.expand_shape": of_dense.check_expand_shape,
     "tensor.extract": check_extract,
-    "tensor.extract_slice": of_dense.check_extract_slice,
 }
 """Rules by op name. Ops without a rule (compact, annotate, access ops, print) have nothing to check."""

@@ -14,6 +14,8 @@ from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import bind, checked_axis, listed
 from ragged_dialect.arrays.core.storage import dtype_of
 from ragged_dialect.arrays.numpy.ufuncs import REDUCTIONS, allowed, is_left_out, reduce
+from ragged_dialect.arrays.ops.join import concat, pieces
+from ragged_dialect.arrays.ops.join import stack as stacked
 from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, LayoutError
@@ -37,13 +39,13 @@ def einsum(subscripts: str, *operands: Any) -> Any:
 @_function
 def concatenate(arrays: Sequence[Any], axis: int = 0) -> Any:
     """Arrays joined along a dim."""
-    return OPERATIONS["concat"](*listed("np.concatenate", "arrays", arrays), axis=axis)
+    return concat(listed("np.concatenate", "arrays", arrays), axis=axis)
 
 
 @_function
 def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     """Arrays of one structure along a new dim."""
-    return OPERATIONS["stack"](*listed("np.stack", "arrays", arrays), axis=axis)
+    return stacked(listed("np.stack", "arrays", arrays), axis=axis)
 
 
 @_function
@@ -161,7 +163,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     if indices_or_sections < 1:
         raise ArgumentError(f"np.array_split: expected at least 1 section, got {indices_or_sections}")
     if ary.layout.letter(dim) in RAGGED:
-        return list(OPERATIONS["chunk"](ary, chunks=indices_or_sections, axis=dim, even=True))
+        return list(pieces(ary, chunks=indices_or_sections, axis=dim, even=True))
     extent = ary.shape[dim]
     if extent is None:
         text = f"expected an extent that is known when the function is traced, got dim {dim}"

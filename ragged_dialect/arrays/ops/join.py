@@ -103,19 +103,20 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
 
 
 @operation("chunk")
-def _chunk(x: Tensor, *, chunks: int, axis: int, even: bool = False) -> tuple[Tensor, ...]:
-    """Every component of a ragged dim cut in pieces: windows, views."""
+def pieces(x: Tensor, *, chunks: int, axis: int, even: bool = False) -> tuple[Tensor, ...]:
+    """Every component of a ragged dim cut in pieces: windows, views. Their sizes differ by 1 at most where they are to
+    be `even`, else all are of one size but the last."""
     lengths, starts = component_lengths(x, axis), component_starts(x, axis)
     count = shapes.dim(lengths, 0)
     bound = _even_bound if even else _bound
-    pieces: list[Tensor] = []
+    made: list[Tensor] = []
     for number in range(chunks):
         low = vectors.generate(count, lambda q, k=number: bound(shapes.load(lengths, q), k, chunks))
         high = vectors.generate(count, lambda q, k=number + 1: bound(shapes.load(lengths, q), k, chunks))
         first = vectors.generate(count, lambda q, low=low: build.add(shapes.load(starts, q), shapes.load(low, q)))
         size = vectors.generate(count, lambda q, a=low, b=high: build.sub(shapes.load(b, q), shapes.load(a, q)))
-        pieces.append(window(x, axis, first, size))
-    return tuple(pieces)
+        made.append(window(x, axis, first, size))
+    return tuple(made)
 
 
 def _bound(length: Any, number: int, chunks: int) -> Any:
@@ -138,7 +139,7 @@ def chunk(x: Any, chunks: int, axis: int = 0) -> list[Any]:
         raise ArgumentError(f"chunk: expected at least 1 chunk, got {chunks}")
     dim = checked_axis("chunk", axis, x.ndim)
     if x.layout.letter(dim) in RAGGED:
-        return list(_chunk(x, chunks=chunks, axis=dim))
+        return list(pieces(x, chunks=chunks, axis=dim))
     extent = x.shape[dim]
     if extent is None:
         raise LayoutError(f"chunk: expected an extent that is known when the function is traced, got dim {axis}")
@@ -147,4 +148,4 @@ def chunk(x: Any, chunks: int, axis: int = 0) -> list[Any]:
     return [x[(*whole, slice(low, low + size))] for low in range(0, max(extent, 1), size)]
 
 
-__all__ = ["chunk", "concat", "stack"]
+__all__ = ["chunk", "concat", "pieces", "stack"]

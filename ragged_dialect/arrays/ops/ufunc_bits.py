@@ -9,7 +9,6 @@ import numpy as np
 from ragged_dialect._mlir import arith
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.ops.ufunc_bodies import Body, Loop, absolute, in_single, register
-from ragged_dialect.arrays.ops.ufunc_division import remainder_toward_zero
 from ragged_dialect.arrays.tracing.elements import compare, constant, convert, create, infinity, select
 from ragged_dialect.arrays.tracing.trace import element_type
 from ragged_dialect.ir import flow
@@ -29,7 +28,7 @@ def gcd(loop: Loop, a: Any, b: Any) -> Any:
     def step(_: Any, state: list[Any]) -> list[Any]:
         high, low = state
         done = compare("eq", low, zero)
-        return [select(done, high, low), select(done, zero, remainder_toward_zero(loop, high, low))]
+        return [select(done, high, low), select(done, zero, arith.remsi(high, low))]
 
     state = [absolute(loop, a), absolute(loop, b)]
     return absolute(loop, flow.for_loop(_EUCLID[loop.dtype.itemsize], state, step)[0])
@@ -39,8 +38,7 @@ def gcd(loop: Loop, a: Any, b: Any) -> Any:
 def lcm(loop: Loop, a: Any, b: Any) -> Any:
     """The least common multiple; 0 where one is 0, its last bits where it is too large. The size of the least integer
     is an unsigned number."""
-    divisor, zero = gcd(loop, a, b), loop.number(0)
-    part = arith.divui(absolute(loop, a), select(compare("eq", divisor, zero), loop.number(1), divisor))
+    part = arith.divui(absolute(loop, a), gcd(loop, a, b))
     return arith.muli(part, absolute(loop, b))
 
 

@@ -1,4 +1,4 @@
-"""Bodies of ufuncs that divide. Integers divided by 0 give 0."""
+"""Bodies of ufuncs that divide. Integers divided by 0 give 0, as in every program (`define-integer-divisions`)."""
 
 from __future__ import annotations
 
@@ -6,43 +6,22 @@ from typing import Any
 
 from ragged_dialect._mlir import arith
 from ragged_dialect.arrays.ops.ufunc_bodies import Body, Loop, in_single, register
-from ragged_dialect.arrays.tracing.elements import compare, create, infinity, negated, select
+from ragged_dialect.arrays.tracing.elements import compare, create, infinity, select
 
 BODIES: dict[str, Body] = {}
 """Bodies by the ufunc's name."""
 
 
-def _nonzero_divisor(loop: Loop, b: Any) -> tuple[Any, Any]:
-    """A divisor the processor accepts, and whether the given one was."""
-    legal = compare("ne", b, loop.number(0))
-    minus = compare("eq", b, loop.number(-1))
-    return select(arith.andi(legal, negated(minus)), b, loop.number(1)), legal
-
-
-def divide_integers(loop: Loop, a: Any, b: Any) -> Any:
-    """a / b towards 0; 0 for a divisor of 0, and what overflow gives for -1."""
-    divisor, legal = _nonzero_divisor(loop, b)
-    quotient = arith.divsi(a, divisor)
-    quotient = select(compare("eq", b, loop.number(-1)), arith.subi(loop.number(0), a), quotient)
-    return select(legal, quotient, loop.number(0))
-
-
-def remainder_toward_zero(loop: Loop, a: Any, b: Any) -> Any:
-    """The remainder of integers with the sign of a; 0 for a divisor of 0."""
-    divisor, _ = _nonzero_divisor(loop, b)
-    return arith.remsi(a, divisor)
-
-
 @register(BODIES, "reciprocal")
 def reciprocal(loop: Loop, x: Any) -> Any:
     """1 / x; of integers without the remainder."""
-    return arith.divf(loop.number(1), x) if loop.is_float else divide_integers(loop, loop.number(1), x)
+    return arith.divf(loop.number(1), x) if loop.is_float else arith.divsi(loop.number(1), x)
 
 
 @register(BODIES, "fmod")
 def fmod(loop: Loop, a: Any, b: Any) -> Any:
     """The remainder with the sign of a; 0 for integers by 0."""
-    return arith.remf(a, b) if loop.is_float else remainder_toward_zero(loop, a, b)
+    return arith.remf(a, b) if loop.is_float else arith.remsi(a, b)
 
 
 def _divmod_floats(loop: Loop, a: Any, b: Any) -> tuple[Any, Any]:
@@ -70,7 +49,7 @@ def remainder(loop: Loop, a: Any, b: Any) -> Any:
     if loop.is_float:
         return _divmod_floats(loop, a, b)[1]
     zero = loop.number(0)
-    rest = remainder_toward_zero(loop, a, b)
+    rest = arith.remsi(a, b)
     opposite = arith.xori(compare("lt", rest, zero), compare("lt", b, zero))
     moved = arith.andi(arith.andi(opposite, compare("ne", rest, zero)), compare("ne", b, zero))
     return select(moved, arith.addi(rest, b), rest)
@@ -82,7 +61,7 @@ def floor_divide(loop: Loop, a: Any, b: Any) -> Any:
     """The largest integer not above a / b; 0 for integers by 0."""
     if loop.is_float:
         return _divmod_floats(loop, a, b)[0]
-    quotient, rest = divide_integers(loop, a, b), remainder_toward_zero(loop, a, b)
+    quotient, rest = arith.divsi(a, b), arith.remsi(a, b)
     zero = loop.number(0)
     below = arith.andi(compare("ne", rest, zero), arith.xori(compare("lt", a, zero), compare("lt", b, zero)))
     below = arith.andi(below, compare("ne", b, zero))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from support.components import STRUCTURES, array, assert_components, components,
 from support.refusals import Refusal, refused
 
 import ragged_dialect as rg
+from conftest import ROOT
 
 LENGTHS = (3, 0, 5, 1)
 
@@ -226,3 +229,21 @@ REFUSED: list[Refusal] = [
 
 
 test_refused = refused(REFUSED, lambda: array(LENGTHS))
+
+
+FRESH = """
+import importlib, pkgutil
+import numpy as np
+import ragged_dialect.arrays as arrays
+from ragged_dialect.arrays.tracing.operation import OPERATIONS
+known = set(OPERATIONS)
+for module in pkgutil.walk_packages(arrays.__path__, "ragged_dialect.arrays."):
+    importlib.import_module(module.name)
+print(sorted(name for name in set(OPERATIONS) - known if hasattr(np, name)))
+"""
+
+
+def test_functions_are_there_before_anything_is_used() -> None:
+    """An operation that NumPy's protocols find by its name is loaded with the arrays, in a process that used none."""
+    done = subprocess.run([sys.executable, "-c", FRESH], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "[]"
