@@ -19,12 +19,14 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.match import definer, enclosing
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS
 from ragged_dialect.layout import Layout
+from ragged_dialect.ops import INFERRED
+from ragged_dialect.ops.base import attributes_for, infer_shape
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.loop_layouts import layout_on, loop_levels, operand_loops
-from ragged_dialect.passes.result_shapes import RESULT_SHAPES
 from ragged_dialect.passes.rewriting import walk
 from ragged_dialect.passes.structure_classes import VIEWS
 from ragged_dialect.shape import RaggedShape
+from ragged_dialect.traits import tensor_shape
 from ragged_dialect.types import is_ragged, is_tensor, shape_of, tensor_type
 
 _READERS = frozenset({"tensor.dim", "tensor.extract", "tensor.empty"})
@@ -133,7 +135,7 @@ class LayoutFlow:
             self._visit_linalg(op, why)
         elif name.split(".")[0] in ELEMENTWISE_DIALECTS and len(op.operands):
             self._connect(tensors, why)
-        elif name in RESULT_SHAPES:
+        elif name in INFERRED:
             self._visit_structure(op, why)
         elif name in _CONTROL:
             for group in _CONTROL[name](op):
@@ -147,8 +149,9 @@ class LayoutFlow:
             raise PassFailure(op, f"'{name}' op expected tensors without a layout, got \"{layout}\" from an annotation")
 
     def _visit_structure(self, op: ir.Operation, why: ir.Operation) -> None:
+        kind = INFERRED[op.name]
         try:
-            shape = RESULT_SHAPES[op.name](op, list(op.operands))
+            shape = infer_shape(kind, list(op.operands), attributes_for(kind, op), tensor_shape)
         except LayoutError as error:
             raise PassFailure(op, f"'{op.name}' op {error}") from error
         self._assign(op.results[0], shape.layout, why)

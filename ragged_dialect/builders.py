@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ragged_dialect import ops
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.clone import Attributes
 from ragged_dialect.layout import RAGGED, Extent, Layout
-from ragged_dialect.ops.making import across_shape, dense_shape
-from ragged_dialect.ops.structure import partition_count
+from ragged_dialect.ops.base import RaggedOp, infer_shape
 from ragged_dialect.segments import MIXED_OPS, segments
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source
-from ragged_dialect.types import dense_type, shape_of, storage_type, tensor_type, vector_type
+from ragged_dialect.types import dense_type, shape_of, tensor_type, vector_type
 
 
 def create(
@@ -44,48 +44,50 @@ def _attr(value: ir.Attribute | int | str) -> ir.Attribute:
     return ir.StringAttr.get(value) if isinstance(value, str) else value
 
 
+def _infer(kind: type[RaggedOp], operands: Sequence[ir.Value], /, **attributes: int | str) -> ir.Value:
+    """An op whose class infers its result."""
+    shape = infer_shape(kind, operands, attributes, lambda value: shape_of(value.type))
+    type_ = tensor_type(shape, operands[0].type.element_type)
+    return create(kind.OPERATION_NAME, [type_], operands, attributes).result
+
+
 def _make(name: str, x: ir.Value, shape: RaggedShape, operands: Sequence[ir.Value], **attributes: Any) -> ir.Value:
     return create(f"ragged.{name}", [tensor_type(shape, x.type.element_type)], operands, attributes).result
 
 
 def partition(x: ir.Value, vector: ir.Value, dim: int, lengths: bool = False) -> ir.Value:
     """`ragged.partition`: group `dim` by offsets (or lengths) of rank 1 or 2."""
-    v = shape_of(vector.type)
-    shape = shape_of(x.type).partition(dim, v.rank, partition_count(v, lengths), v.shape[0] if v.shape else None)
-    return _make("partition", x, shape, [x, vector], dim=dim, lengths=lengths)
+    return _infer(ops.PartitionOp, [x, vector], dim=dim, lengths=lengths)
 
 
 def merge(x: ir.Value, dim: int) -> ir.Value:
     """`ragged.merge`: merge `dim` with `dim + 1`."""
-    return _make("merge", x, shape_of(x.type).merge(dim), [x], dim=dim)
+    return _infer(ops.MergeOp, [x], dim=dim)
 
 
 def split(x: ir.Value, dim: int, factor: int) -> ir.Value:
     """`ragged.split`: split `dim` by a static factor."""
-    return _make("split", x, shape_of(x.type).split(dim, factor), [x], dim=dim, factor=factor)
+    return _infer(ops.SplitOp, [x], dim=dim, factor=factor)
 
 
 def select(x: ir.Value, index: ir.Value, dim: int) -> ir.Value:
     """`ragged.select`: one index of `dim`."""
-    return _make("select", x, shape_of(x.type).select(dim), [x, index], dim=dim)
+    return _infer(ops.SelectOp, [x, index], dim=dim)
 
 
 def slice(x: ir.Value, lo: ir.Value, hi: ir.Value, dim: int) -> ir.Value:
     """`ragged.slice`: the range [lo, hi) of `dim`."""
-    return _make("slice", x, shape_of(x.type).slice(dim), [x, lo, hi], dim=dim)
+    return _infer(ops.SliceOp, [x, lo, hi], dim=dim)
 
 
 def concat(xs: Sequence[ir.Value], dim: int) -> ir.Value:
     """`ragged.concat`: concatenation along `dim`."""
-    if not xs:
-        raise LayoutError("expected at least 1 operand, got 0")
-    shapes = [shape_of(x.type) for x in xs]
-    return _make("concat", xs[0], shapes[0].concat(shapes[1:], dim), xs, dim=dim)
+    return _infer(ops.ConcatOp, xs, dim=dim)
 
 
 def compact(x: ir.Value) -> ir.Value:
     """`ragged.compact`: windows to contiguous levels."""
-    return _make("compact", x, shape_of(x.type).compact(), [x])
+    return _infer(ops.CompactOp, [x])
 
 
 def assemble(parts: Sequence[ir.Value], layout: str | Layout, shape: Sequence[Extent]) -> ir.Value:
@@ -99,7 +101,7 @@ def assemble(parts: Sequence[ir.Value], layout: str | Layout, shape: Sequence[Ex
 
 def values(x: ir.Value) -> ir.Value:
     """`ragged.values`: the dense tensor that holds the values."""
-    return create("ragged.values", [storage_type(shape_of(x.type), x.type.element_type)], [x], {}).result
+    return _infer(ops.ValuesOp, [x])
 
 
 def _vector(name: str, x: ir.Value, level: int, **attributes: Any) -> ir.Value:
@@ -164,8 +166,7 @@ def empty(
 
 def to_padded(x: ir.Value, pad: ir.Value, maxima: Sequence[ir.Value] = (), truncate: bool = False) -> ir.Value:
     """`ragged.to_padded`: a dense tensor with every ragged dim padded."""
-    shape = dense_shape(shape_of(x.type))
-    return _make("to_padded", x, shape, [x, pad, *maxima], truncate=truncate)
+    return _infer(ops.ToPaddedOp, [x, pad, *maxima], truncate=truncate)
 
 
 def from_padded(dense: ir.Value, vectors: Sequence[ir.Value], layout: str | Layout) -> ir.Value:
@@ -179,7 +180,7 @@ def from_padded(dense: ir.Value, vectors: Sequence[ir.Value], layout: str | Layo
 
 def reduce_across(x: ir.Value, max_: ir.Value, dim: int, kind: str) -> ir.Value:
     """`ragged.reduce_across`: reduce over the components that have an element."""
-    return _make("reduce_across", x, across_shape(shape_of(x.type), dim), [x, max_], dim=dim, kind=kind)
+    return _infer(ops.ReduceAcrossOp, [x, max_], dim=dim, kind=kind)
 
 
 def assume(

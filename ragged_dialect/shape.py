@@ -7,6 +7,7 @@ that the op's verifier reports. Plain Python, no MLIR.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -227,7 +228,26 @@ class RaggedShape:
         """The same levels with every window made contiguous."""
         return RaggedShape(Layout(tuple(axis.replace("w", "r") for axis in self.layout.axes)), self.shape)
 
-    def concat(self, others: list[RaggedShape], dim: int) -> RaggedShape:
+    def padded(self) -> RaggedShape:
+        """The shape without its layout: every ragged dim is a dense one."""
+        return RaggedShape(Layout.dense(self.rank), self.shape)
+
+    def stored(self) -> RaggedShape:
+        """The shape of the values."""
+        return RaggedShape(Layout.dense(self.layout.storage_rank), self.storage_shape())
+
+    def reduce_across(self, dim: int) -> RaggedShape:
+        """The axis of the innermost ragged level `dim` becomes one dense dim."""
+        axis, at = self.layout.locate(dim)
+        letters = self.layout.axes[axis]
+        if letters[at] not in RAGGED or at != len(letters) - 1:
+            raise LayoutError(
+                f'expected an innermost ragged dim without tiles, got dim {dim} of layout "{self.layout}"'
+            )
+        first = self.layout.dims(axis)[0]
+        return RaggedShape(self.layout.replace_axis(axis, "d"), (*self.shape[:first], None, *self.shape[dim + 1 :]))
+
+    def concat(self, others: Sequence[RaggedShape], dim: int) -> RaggedShape:
         """Concatenation of tensors that agree but for the extent of `dim`."""
         self.layout.locate(dim)
         shapes = [self.contiguous(), *(other.contiguous() for other in others)]

@@ -75,7 +75,7 @@ def optional_int(op: Op, name: str) -> int | None:
     return int_attr(op, name) if name in op.operation.attributes else None
 
 
-def has_unit(op: ir.OpView, name: str) -> bool:
+def has_unit(op: Op, name: str) -> bool:
     """Whether a unit attribute is set."""
     attributes = op.operation.attributes
     if name not in attributes:

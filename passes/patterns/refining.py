@@ -7,8 +7,9 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.match import attribute_names
+from ragged_dialect.ops import INFERRED
+from ragged_dialect.ops.base import attributes_for, infer_shape
 from ragged_dialect.passes.matching import same_meaning, shape
-from ragged_dialect.passes.result_shapes import RESULT_SHAPES
 from ragged_dialect.passes.rewriting import Pattern, Rewriter
 from ragged_dialect.segments import segments
 from ragged_dialect.shape import RaggedShape
@@ -24,8 +25,9 @@ def refine(op: ir.Operation, rewriter: Rewriter) -> bool:
     declared = op.results[0].type
     wanted = declared
     try:
-        if op.name in RESULT_SHAPES:
-            wanted = _joined(op, RESULT_SHAPES[op.name](op, past), declared)
+        kind = INFERRED.get(op.name)
+        if kind is not None:
+            wanted = _joined(op, infer_shape(kind, past, attributes_for(kind, op), shape), declared)
         if wanted is None or (wanted == declared and past == operands):
             return False
         segments([v.type for v in past])
@@ -66,6 +68,6 @@ def _forgets(before: RaggedShape, after: RaggedShape) -> bool:
 
 
 PATTERNS: dict[str, tuple[Pattern, ...]] = {
-    **{name: (refine,) for name in RESULT_SHAPES},
+    **{name: (refine,) for name in INFERRED},
     **{f"ragged.{name}": (refine,) for name in _ACCESS},
 }

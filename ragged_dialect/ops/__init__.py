@@ -12,6 +12,7 @@ from ragged_dialect.ops.access import (
     ValuesOp,
     attach_print_effects,
 )
+from ragged_dialect.ops.base import RaggedOp
 from ragged_dialect.ops.checks import (
     AnnotateOp,
     AssertConformOp,
@@ -58,6 +59,14 @@ __all__ = [
     "TotalOp",
     "ValuesOp",
 ]
+
+OPS: dict[str, type[RaggedOp]] = {
+    kind.OPERATION_NAME: kind for kind in map(globals().__getitem__, __all__) if issubclass(kind, RaggedOp)
+}
+"""The op classes by the op's name."""
+
+INFERRED = {name: kind for name, kind in OPS.items() if hasattr(kind, "infer")}
+"""Those whose result type follows from their operands and attributes."""
 
 
 def attach_interfaces() -> None:

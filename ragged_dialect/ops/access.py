@@ -4,7 +4,7 @@ from typing import Any
 
 from ragged_dialect._mlir import attach_effects, ir
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.layout import RAGGED, Layout
+from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.base import Index, IntegerAttr, MixedOp, Operand, Pure, RaggedOp, Result, Tensor
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import (
@@ -29,19 +29,13 @@ def check_parts(op: Any, shape: RaggedShape, element: ir.Type, operands: list[ir
         raise LayoutError(f"expected {len(parts)} operands ({wanted}), got {len(operands)}")
     for part, operand in zip(parts, operands, strict=True):
         if part.kind == "values":
-            storage = RaggedShape(layout_dense(shape), shape.storage_shape())
-            check_type(operand.type, storage, element, "values")
+            check_type(operand.type, shape.stored(), element, "values")
         elif part.kind == "extent":
             check_scalar(operand, f"the extent of dim {part.dim}")
         else:
             what, components = f"{part.kind} of dim {part.dim}", shape.lead(part.dim)
             size = offsets_size(components) if part.kind == "offsets" else components
             check_size(check_vector(operand, what), size, what)
-
-
-def layout_dense(shape: RaggedShape) -> Layout:
-    """The dense layout of a shape's storage."""
-    return type(shape.layout).dense(shape.layout.storage_rank)
 
 
 class AssembleOp(MixedOp, name="assemble", traits=[Pure]):
@@ -82,11 +76,12 @@ class ValuesOp(RaggedOp, name="values", traits=[Pure]):
     res: Result[Tensor]
     x: Operand[Tensor]
 
-    @verifier
-    def verify_invariants(self) -> None:
-        shape = _check_ragged(self.x)
-        expected = RaggedShape(layout_dense(shape), shape.storage_shape())
-        check_type(self.res.type, expected, self.x.type.element_type, "result")
+    @staticmethod
+    def infer(x: RaggedShape) -> RaggedShape:
+        return x.stored()
+
+    def check_operands(self) -> None:
+        _check_ragged(self.x)
 
 
 def _check_level(op: Any, letters: str) -> None:

@@ -1,10 +1,14 @@
-"""Base of the op classes."""
+"""Base of the op classes, and what every op answers about itself."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ragged_dialect._mlir import ext, ir
+from ragged_dialect._mlir import Op, ext, ir
 from ragged_dialect.dialect import Ragged
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.traits import check_result, has_unit, int_attr, string_attr, tensor_shape, verifier
 
 Operand = ext.Operand
 Result = ext.Result
@@ -18,13 +22,69 @@ Pure = ext.Pure
 
 class RaggedOp(Ragged.Operation):
     """An op of the dialect. `optional` names the attributes that may be absent; any other
-    undotted attribute that is not a field is refused."""
+    undotted attribute that is not a field is refused.
+
+    An op whose result type follows from its operands and attributes says so once, with a static method
+    `infer`: from the shapes of its first operands (one per positional parameter) and from attributes (keywords,
+    annotated as int, bool or str) to the shape of the result, or LayoutError. Its verifier, its builder, layout
+    inference and the refinement of static extents all ask it. `check_operands` is for what `infer` does not see.
+    """
 
     optional = ()  # not annotated: the op builder takes annotated names for fields
 
     if TYPE_CHECKING:
+        infer: Callable[..., RaggedShape]
 
         def __init_subclass__(cls, *, name: str = "", traits: Sequence[Any] = ()) -> None: ...
+
+    def check_operands(self) -> None:
+        """Refuse operands that the shape of the result does not depend on. LayoutError."""
+
+    @verifier
+    def verify_invariants(self) -> None:
+        """Operands, then the type of the result."""
+        operands = list(self.operation.operands)
+        self.check_operands()
+        kind = type(self)
+        shape = infer_shape(kind, operands, attributes_for(kind, self), tensor_shape)
+        check_result(self, shape, operands[0].type.element_type)
+
+
+class _Signature(NamedTuple):
+    """What an `infer` takes: shapes of how many operands (None: of all), and which attributes."""
+
+    operands: int | None
+    attributes: dict[str, type]
+
+
+_READERS: dict[type, Callable[[Op, str], object]] = {int: int_attr, bool: has_unit, str: string_attr}
+
+
+@cache
+def _signature(infer: Callable[..., RaggedShape]) -> _Signature:
+    parameters = inspect.signature(infer).parameters.values()
+    every = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    count = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
+    return _Signature(None if every else count, {p.name: p.annotation for p in parameters if p.kind is p.KEYWORD_ONLY})
+
+
+def attributes_for(kind: type[RaggedOp], op: Op) -> dict[str, object]:
+    """The attributes of an op that `kind.infer` takes."""
+    return {name: _READERS[type_](op, name) for name, type_ in _signature(kind.infer).attributes.items()}
+
+
+def infer_shape(
+    kind: type[RaggedOp],
+    operands: Sequence[ir.Value],
+    attributes: Mapping[str, object],
+    shape: Callable[[ir.Value], RaggedShape],
+) -> RaggedShape:
+    """The shape that an op of a class gives its result; `shape` reads those of operands, and what `infer` does not
+    take of `attributes` is left out. LayoutError where the op refuses them."""
+    count, wanted = _signature(kind.infer)
+    taken = {name: value for name, value in attributes.items() if name in wanted}
+    numbers = range(len(operands) if count is None else count)
+    return kind.infer(*(shape(operands[number]) for number in numbers), **taken)
 
 
 class MixedOp(RaggedOp):

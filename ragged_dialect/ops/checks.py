@@ -47,6 +47,10 @@ class AssumeOp(RaggedOp, name="assume", traits=[Pure]):
     level: IntegerAttr
     optional = ("divisible_by", "min", "max")
 
+    @staticmethod
+    def infer(x: RaggedShape) -> RaggedShape:
+        return x
+
     @verifier
     def verify_invariants(self) -> None:
         shape = tensor_shape(self.x)
@@ -179,6 +183,10 @@ class GuardOp(RaggedOp, name="guard"):
 
     res: Result[Any]
     x: Operand[Any]
+
+    @staticmethod
+    def infer(x: RaggedShape) -> RaggedShape:
+        return x
 
     @verifier
     def verify_invariants(self) -> None:

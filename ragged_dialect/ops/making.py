@@ -10,13 +10,11 @@ from ragged_dialect.ops.base import Index, IntegerAttr, MixedOp, Operand, Pure, 
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source, default_sources, empty_layout
 from ragged_dialect.traits import (
-    check_result,
     check_scalar,
     check_size,
     check_type,
     check_vector,
     has_unit,
-    int_attr,
     offsets_size,
     string_attr,
     tensor_shape,
@@ -113,8 +111,11 @@ class ToPaddedOp(RaggedOp, name="to_padded", traits=[Pure]):
     maxima: Sequence[Operand[Index]]
     optional = ("truncate",)
 
-    @verifier
-    def verify_invariants(self) -> None:
+    @staticmethod
+    def infer(x: RaggedShape) -> RaggedShape:
+        return x.padded()
+
+    def check_operands(self) -> None:
         x, pad, maxima = self.operation.operands[0], self.operation.operands[1], list(self.operation.operands)[2:]
         shape = tensor_shape(x)
         has_unit(self, "truncate")
@@ -129,12 +130,6 @@ class ToPaddedOp(RaggedOp, name="to_padded", traits=[Pure]):
             raise LayoutError(f"expected {ragged} maxima or none, got {len(maxima)}")
         if "truncate" in self.operation.attributes and not maxima:
             raise LayoutError(f"expected {ragged} maxima with 'truncate', got 0")
-        check_result(self, dense_shape(shape), x.type.element_type)
-
-
-def dense_shape(shape: RaggedShape) -> RaggedShape:
-    """The shape without its layout."""
-    return RaggedShape(type(shape.layout).dense(shape.rank), shape.shape)
 
 
 class FromPaddedOp(MixedOp, name="from_padded", traits=[Pure]):
@@ -166,7 +161,7 @@ class FromPaddedOp(MixedOp, name="from_padded", traits=[Pure]):
             check_size(check_vector(value, "offsets"), offsets_size(shape.lead(dim)), f"offsets of dim {dim}")
         if dense.type.element_type != self.res.type.element_type:
             raise LayoutError(f"expected a result of {dense.type.element_type}, got {self.res.type.element_type}")
-        padded = dense_shape(shape)
+        padded = shape.padded()
         got = shape_of(dense.type)
         if not got.layout.is_dense or not compatible(got.shape, padded.shape):
             check_type(dense.type, padded, dense.type.element_type, "operand")
@@ -189,22 +184,12 @@ class ReduceAcrossOp(RaggedOp, name="reduce_across", traits=[Pure]):
     dim: IntegerAttr
     kind: StringAttr
 
-    @verifier
-    def verify_invariants(self) -> None:
+    @staticmethod
+    def infer(x: RaggedShape, *, dim: int) -> RaggedShape:
+        return x.reduce_across(dim)
+
+    def check_operands(self) -> None:
         check_scalar(self.max, "a maximum")
         kind = string_attr(self, "kind")
         if kind not in REDUCE_KINDS:
             raise LayoutError(f"expected kind among {', '.join(REDUCE_KINDS)}, got '{kind}'")
-        shape = across_shape(tensor_shape(self.x), int_attr(self, "dim"))
-        check_result(self, shape, self.x.type.element_type)
-
-
-def across_shape(shape: RaggedShape, dim: int) -> RaggedShape:
-    """The axis of the innermost ragged level `dim` becomes one dense dim."""
-    axis, at = shape.layout.locate(dim)
-    letters = shape.layout.axes[axis]
-    if letters[at] not in RAGGED or at != len(letters) - 1:
-        raise LayoutError(f'expected an innermost ragged dim without tiles, got dim {dim} of layout "{shape.layout}"')
-    first = shape.layout.dims(axis)[0]
-    new = (*shape.shape[:first], None, *shape.shape[dim + 1 :])
-    return RaggedShape(shape.layout.replace_axis(axis, "d"), new)

@@ -8,14 +8,12 @@ from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.base import IntegerAttr, MixedOp, Operand, Pure, RaggedOp, Result, Tensor
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import (
-    check_result,
     check_scalar,
     check_size,
     check_vector,
     has_unit,
     int_attr,
     tensor_shape,
-    verifier,
 )
 from ragged_dialect.types import is_tensor
 
@@ -46,13 +44,13 @@ class PartitionOp(RaggedOp, name="partition", traits=[Pure]):
     dim: IntegerAttr
     optional = ("lengths",)
 
-    @verifier
-    def verify_invariants(self) -> None:
-        lengths = has_unit(self, "lengths")
-        vector = check_vector(self.vector, "lengths" if lengths else "offsets", (1, 2))
+    @staticmethod
+    def infer(x: RaggedShape, vector: RaggedShape, *, dim: int, lengths: bool = False) -> RaggedShape:
         count = partition_count(vector, lengths)
-        shape = tensor_shape(self.x).partition(int_attr(self, "dim"), vector.rank, count, vector.shape[0])
-        check_result(self, shape, self.x.type.element_type)
+        return x.partition(dim, vector.rank, count, vector.shape[0] if vector.shape else None)
+
+    def check_operands(self) -> None:
+        check_vector(self.vector, "lengths" if has_unit(self, "lengths") else "offsets", (1, 2))
 
 
 class MergeOp(RaggedOp, name="merge", traits=[Pure]):
@@ -67,9 +65,9 @@ class MergeOp(RaggedOp, name="merge", traits=[Pure]):
     x: Operand[Tensor]
     dim: IntegerAttr
 
-    @verifier
-    def verify_invariants(self) -> None:
-        check_result(self, tensor_shape(self.x).merge(int_attr(self, "dim")), self.x.type.element_type)
+    @staticmethod
+    def infer(x: RaggedShape, *, dim: int) -> RaggedShape:
+        return x.merge(dim)
 
 
 class SplitOp(RaggedOp, name="split", traits=[Pure]):
@@ -87,10 +85,9 @@ class SplitOp(RaggedOp, name="split", traits=[Pure]):
     dim: IntegerAttr
     factor: IntegerAttr
 
-    @verifier
-    def verify_invariants(self) -> None:
-        shape = tensor_shape(self.x).split(int_attr(self, "dim"), int_attr(self, "factor"))
-        check_result(self, shape, self.x.type.element_type)
+    @staticmethod
+    def infer(x: RaggedShape, *, dim: int, factor: int) -> RaggedShape:
+        return x.split(dim, factor)
 
 
 class SelectOp(RaggedOp, name="select", traits=[Pure]):
@@ -107,10 +104,12 @@ class SelectOp(RaggedOp, name="select", traits=[Pure]):
     index: Operand[Any]
     dim: IntegerAttr
 
-    @verifier
-    def verify_invariants(self) -> None:
+    @staticmethod
+    def infer(x: RaggedShape, *, dim: int) -> RaggedShape:
+        return x.select(dim)
+
+    def check_operands(self) -> None:
         check_scalar(self.index, "an index")
-        check_result(self, tensor_shape(self.x).select(int_attr(self, "dim")), self.x.type.element_type)
 
 
 class SliceOp(RaggedOp, name="slice", traits=[Pure]):
@@ -129,10 +128,13 @@ class SliceOp(RaggedOp, name="slice", traits=[Pure]):
     hi: Operand[Any]
     dim: IntegerAttr
 
-    @verifier
-    def verify_invariants(self) -> None:
+    @staticmethod
+    def infer(x: RaggedShape, *, dim: int) -> RaggedShape:
+        return x.slice(dim)
+
+    def check_operands(self) -> None:
         shape, dim = tensor_shape(self.x), int_attr(self, "dim")
-        result = shape.slice(dim)
+        shape.slice(dim)
         for value, what in ((self.lo, "lo"), (self.hi, "hi")):
             if not is_tensor(value.type):
                 check_scalar(value, what)
@@ -141,7 +143,6 @@ class SliceOp(RaggedOp, name="slice", traits=[Pure]):
                 check_size(check_vector(value, what), shape.lead(dim), what)
             else:
                 raise LayoutError(f"expected scalar {what} for dense dim {dim}, got {value.type}")
-        check_result(self, result, self.x.type.element_type)
 
 
 class ConcatOp(MixedOp, name="concat", traits=[Pure]):
@@ -157,20 +158,22 @@ class ConcatOp(MixedOp, name="concat", traits=[Pure]):
     res: Result[Tensor]
     dim: IntegerAttr
 
-    @verifier
-    def verify_invariants(self) -> None:
-        operands = list(self.operation.operands)
-        if not operands:
+    @staticmethod
+    def infer(*xs: RaggedShape, dim: int) -> RaggedShape:
+        if not xs:
             raise LayoutError("expected at least 1 operand, got 0")
+        return xs[0].concat(xs[1:], dim)
+
+    def check_operands(self) -> None:
+        operands = list(self.operation.operands)
         for x in operands:
             if not is_tensor(x.type):
                 raise LayoutError(f"expected tensors to concatenate, got {x.type}")
-        shapes = [tensor_shape(x) for x in operands]
-        element = operands[0].type.element_type
+            tensor_shape(x)
         for x in operands[1:]:
+            element = operands[0].type.element_type
             if x.type.element_type != element:
                 raise LayoutError(f"expected operands of {element}, got {x.type.element_type}")
-        check_result(self, shapes[0].concat(shapes[1:], int_attr(self, "dim")), element)
 
 
 class CompactOp(RaggedOp, name="compact", traits=[Pure]):
@@ -184,6 +187,6 @@ class CompactOp(RaggedOp, name="compact", traits=[Pure]):
     res: Result[Tensor]
     x: Operand[Tensor]
 
-    @verifier
-    def verify_invariants(self) -> None:
-        check_result(self, tensor_shape(self.x).compact(), self.x.type.element_type)
+    @staticmethod
+    def infer(x: RaggedShape) -> RaggedShape:
+        return x.compact()

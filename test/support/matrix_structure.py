@@ -11,7 +11,6 @@ from support.structures import DTYPES, offsets_of, type_text
 
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED, Layout
-from ragged_dialect.ops.making import across_shape, dense_shape
 from ragged_dialect.shape import RaggedShape
 
 Build = Callable[[Builder], None]
@@ -237,7 +236,7 @@ def _to_padded(variant: str) -> Build:
         maxima = [b.argument("index", lambda s, d=d: max(0, s.longest(d) + extra)) for d in ragged]
         operands = [] if variant == "longest" else maxima
         truncate = "truncate" if variant == "truncated" else ""
-        b.give(b.op("ragged.to_padded", [b.x, pad, *operands], truncate, dense_shape(b.shape)))
+        b.give(b.op("ragged.to_padded", [b.x, pad, *operands], truncate, b.shape.padded()))
 
     return build
 
@@ -252,7 +251,7 @@ def _from_padded(b: Builder) -> None:
 def _reduce_across(dim: int, kind: str) -> Build:
     def build(b: Builder) -> None:
         most = b.argument("index", lambda s: s.longest(dim) + 1)
-        result = attempt(lambda: across_shape(b.shape, dim), b.shape)
+        result = attempt(lambda: b.shape.reduce_across(dim), b.shape)
         b.give(b.op("ragged.reduce_across", [b.x, most], f'dim = {dim}, kind = "{kind}"', result))
 
     return build
@@ -288,7 +287,7 @@ def _assert_valid(level: int) -> Build:
 
 
 def _annotate(b: Builder) -> None:
-    plain = dense_shape(b.shape)
+    plain = b.shape.padded()
     off = b.op("ragged.annotate", [b.x], "", plain)
     called = b.value(f"func.call @g({off.name}) : ({off.type}) -> {off.type}", plain)
     b.give(b.op("ragged.annotate", [called], "", b.shape))
