@@ -9,10 +9,10 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.match import enclosing, made_by
-from ragged_dialect.iteration import touches_ragged
+from ragged_dialect.iteration import touches_ragged, whole_value
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.loop_nest import Nest, Operand, inline, join, write
-from ragged_dialect.passes.structure_keys import structural_source, whole_value
+from ragged_dialect.passes.structure_keys import structural_source
 from ragged_dialect.segments import segments
 from ragged_dialect.types import is_ragged, shape_of
 

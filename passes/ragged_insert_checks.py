@@ -8,21 +8,17 @@ from typing import ClassVar
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.locations import name_of
+from ragged_dialect.checking.rules import rule_of
+from ragged_dialect.checking.structures import check_argument, check_argument_facts
 from ragged_dialect.checks import CHECKED
-from ragged_dialect.ir.clone import Attributes
 from ragged_dialect.ir.match import constant_int
-from ragged_dialect.iteration import is_compute, touches_ragged
-from ragged_dialect.layout import RAGGED
+from ragged_dialect.iteration import is_compute
 from ragged_dialect.passes.base import PassFailure, RaggedPass
-from ragged_dialect.passes.checking import dense as of_dense
 from ragged_dialect.passes.checking.bodies import check_body
-from ragged_dialect.passes.checking.compute import check_compute
 from ragged_dialect.passes.checking.emitter import Emitter
-from ragged_dialect.passes.checking.rules import RULES, check_facts
-from ragged_dialect.passes.checking.structures import check_argument
 from ragged_dialect.passes.rewriting import walk
-from ragged_dialect.passes.structure_keys import whole_value
 from ragged_dialect.types import is_ragged, shape_of
+from ragged_dialect.verify import facts_of
 
 
 @dataclass(frozen=True)
@@ -98,11 +94,7 @@ class RaggedInsertChecks(RaggedPass):
             emit.guard(entry, f"argument {number}")
             shape = shape_of(argument.type)
             check_argument(emit, argument, shape)
-            facts: Attributes = {named.name: named.attr for named in attr or ()}
-            divisor, high = (_integer(facts.get(f"ragged.{f}")) for f in ("divisible_by", "max_length"))
-            for level, letter in enumerate(shape.layout.letters):
-                if letter in RAGGED:
-                    check_facts(emit, argument, level, divisor, None, high)
+            check_argument_facts(emit, argument, shape, facts_of(attr))
 
     def _visit(self, emit: Emitter, block: ir.Block, moves: bool) -> None:
         """Check the ops of a block; with `moves` those that have checks might be moved over them."""
@@ -116,7 +108,9 @@ class RaggedInsertChecks(RaggedPass):
             emit.guard(op.block.owner.operation if inserts else op, name_of(op.location) if self.names else op.name)
             emit.moves = moves
             if CHECKED not in op.attributes:
-                self._check(emit, op)
+                rule = rule_of(op, self.dense)
+                if rule is not None:
+                    rule(emit, op)
                 check_body(emit, op, self.dense)
             if moves and emit.taken and not inserts:
                 _hold_back(op)
@@ -126,24 +120,6 @@ class RaggedInsertChecks(RaggedPass):
                 for inner in region.blocks:
                     with emit.scope():
                         self._visit(emit, inner, moves or op.name != "scf.if")
-
-    def _check(self, emit: Emitter, op: ir.Operation) -> None:
-        ragged = op.name.startswith("ragged.") or touches_ragged(op)
-        if not ragged and not self.dense:
-            return
-        rule = (RULES if ragged else of_dense.RULES).get(op.name)
-        if rule is not None:
-            rule(emit, op)
-        elif _computes(op):
-            check_compute(emit, op)
-
-
-def _computes(op: ir.Operation) -> bool:
-    return (is_compute(op) or op.name.startswith("linalg.")) and not whole_value(op)
-
-
-def _integer(attr: ir.IntegerAttr | None) -> int | None:
-    return None if attr is None else attr.value
 
 
 def _hold_back(op: ir.Operation) -> None:

@@ -6,10 +6,9 @@ from typing import TypeAlias
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import enclosing
-from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS
+from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS, whole_value
 from ragged_dialect.passes.loop_layouts import operand_loops
 from ragged_dialect.passes.rewriting import walk
-from ragged_dialect.passes.structure_keys import whole_value
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
 
 VIEWS = frozenset({"ragged.annotate", "ragged.assume", "ragged.guard", "tensor.cast"})

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import attribute_names, constant_int, view_of
-from ragged_dialect.iteration import ELEMENTWISE_DIALECTS
+from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, whole_value
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.shape import Part, RaggedShape
@@ -48,11 +48,6 @@ _INTO = frozenset({"tensor.insert", "tensor.insert_slice"})
 _BOUNDS = 3
 """Operands of an `scf.for` before what it carries: from, to, step."""
 _SCALAR_CASTS = frozenset({"arith.index_cast", "arith.extsi"})
-
-
-def whole_value(op: ir.Operation) -> bool:
-    """Whether an op is `arith.select` with a scalar condition, which passes whole tensors."""
-    return op.name == "arith.select" and not is_tensor(op.operands[0].type)
 
 
 def computed_from(op: ir.Operation, number: int) -> ir.Value | None:

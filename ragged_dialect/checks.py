@@ -41,6 +41,9 @@ def _spec(name: str, forms: str, optional: bool = False) -> OperandSpec:
 
 _COUNT = _spec("the count", "s", True)
 
+_MOST_FACTORS = 32
+"""More than tensors have dims."""
+
 _KINDS = (
     # vector, extent it indexes, number of components
     CheckKind(
@@ -164,7 +167,7 @@ _KINDS = (
     # factors whose product must fit into 64 bits
     CheckKind(
         "fits",
-        tuple(_spec("a factor", "s", n > 0) for n in range(8)),
+        tuple(_spec("a factor", "s", n > 0) for n in range(_MOST_FACTORS)),
         ("expected a size below 2**63, got {a} * {b}",),
         frozenset({0}),
     ),

@@ -80,6 +80,10 @@ class Iteration:
         uses = self.ragged[loop]
         return self.accesses[uses[0].operand].parents(uses[0].dim) if uses else frozenset()
 
+    def static_extent(self, use: Use) -> int | None:
+        """The extent of a use's dim where its type tells it."""
+        return self.accesses[use.operand].shape.shape[use.dim]
+
     def dense_uses(self, loop: int) -> list[Use]:
         """Dense dims that a loop indexes directly."""
         return [
@@ -102,6 +106,11 @@ def is_compute(op: ir.Operation) -> bool:
     """Whether an op computes on ragged tensors through loops."""
     name = op.operation.name
     return name in LINALG_OPS or is_elementwise(op)
+
+
+def whole_value(op: ir.Operation) -> bool:
+    """Whether an op is `arith.select` with a scalar condition, which passes whole tensors."""
+    return op.name == "arith.select" and not is_tensor(op.operands[0].type)
 
 
 def touches_ragged(op: ir.Operation) -> bool:

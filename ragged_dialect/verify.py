@@ -180,6 +180,14 @@ class _Verifier:
                 self.fail(op, f"expected a tensor with a layout for '{name}' on argument {number}, got {type_}")
 
 
+def facts_of(attributes: ir.DictAttr | None) -> dict[str, int]:
+    """The facts that the attributes of a verified argument hold."""
+    if attributes is None:
+        return {}
+    named = {name: attributes[name] for name in _ragged_names(attributes)}
+    return {name: fact.value for name, fact in named.items() if isinstance(fact, ir.IntegerAttr)}
+
+
 def _ragged_names(facts: ir.DictAttr) -> list[str]:
     return [named.name for named in facts if named.name.startswith("ragged.")]
 

@@ -36,6 +36,12 @@ class TestClasses:
         assert (ROOT / "lit_tests" / "dialect" / f"{stem}.mlir").is_file()
         assert (ROOT / "lit_tests" / "dialect" / f"{stem}-invalid.mlir").is_file()
 
+    @pytest.mark.parametrize("op", OPS, ids=lambda op: op.OPERATION_NAME)
+    def test_answers(self, op: Any) -> None:
+        """No question about an op is left to what the base class happens to do."""
+        assert op.checks is not RaggedOp.checks
+        assert hasattr(op, "infer") or op.verify_invariants is not RaggedOp.verify_invariants
+
     def test_all_ops_are_exported(self) -> None:
         made, pending = set(), [RaggedOp]
         while pending:

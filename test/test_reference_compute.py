@@ -196,7 +196,7 @@ REFUSED_DENSE = [
     (
         ["%0 = tensor.extract_slice %a0[%a1] [2] [1] : tensor<3xi32> to tensor<2xi32>"],
         "tensor<2xi32>",
-        "'tensor.extract_slice' expected a slice inside dim 0 of extent 3, got 2 to 3",
+        "tensor.extract_slice: level 0: expected hi <= 3, got 4",
     ),
     (
         ["%0 = linalg.softmax dimension(0) ins(%a0 : tensor<3xi32>) outs(%a0 : tensor<3xi32>) -> tensor<3xi32>"],

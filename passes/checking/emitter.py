@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
-from math import prod
 from typing import Any, TypeVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, scf, tensor
+from ragged_dialect.checking.checker import Checker
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import constant_int, definer
-from ragged_dialect.iteration import Iteration
 from ragged_dialect.passes.structure_facts import Facts
 from ragged_dialect.types import shape_of
 
@@ -26,12 +25,12 @@ Extent = Mixed
 T = TypeVar("T")
 
 
-class Emitter:
+class Emitter(Checker[ir.Value]):
     """Makes checks for the ops of one function."""
 
     def __init__(self, function: ir.Operation) -> None:
+        super().__init__()
         self.facts = Facts()
-        self.iterations: dict[Hashable, Iteration] = {}
         self._entry = function.regions[0].blocks[0]
         self._anchor = self._entry.operations[0].operation
         self._entry_values: set[ir.Value] = set(self._entry.arguments)
@@ -130,42 +129,6 @@ class Emitter:
         lhs, rhs = self.index(a), self.index(b)
         return self.once((op.__name__,), (lhs, rhs), lambda: op(lhs, rhs).result)
 
-    def times(self, a: Extent, b: Extent) -> Extent:
-        """Product of two extents."""
-        if isinstance(a, int) and isinstance(b, int):
-            return a * b
-        if a == 1 or b == 1:
-            return b if a == 1 else a
-        return self.binary(arith.MulIOp, a, b)
-
-    def minus(self, a: Extent, b: Extent) -> Extent:
-        """Difference of two scalars."""
-        if isinstance(a, int) and isinstance(b, int):
-            return a - b
-        return a if isinstance(b, int) and b == 0 else self.binary(arith.SubIOp, a, b)
-
-    def ceil(self, a: Extent, factor: int) -> Extent:
-        """A non-negative extent divided by a static factor, rounded up."""
-        if isinstance(a, int):
-            return -(-a // factor)
-        return a if factor == 1 else self.binary(arith.CeilDivUIOp, a, factor)
-
-    def quotient(self, a: Extent, b: Extent) -> Extent:
-        """A non-negative scalar divided by one of at least 1, rounded up."""
-        return self.ceil(a, b) if isinstance(b, int) else self.binary(arith.CeilDivUIOp, a, b)
-
-    def floor(self, a: Extent, factor: int) -> Extent:
-        """A scalar divided by a static factor, rounded down."""
-        return a // factor if isinstance(a, int) else self.binary(arith.FloorDivSIOp, a, factor)
-
-    def least(self, a: Extent, b: Extent) -> Extent:
-        """The smaller of two scalars."""
-        return min(a, b) if isinstance(a, int) and isinstance(b, int) else self.binary(arith.MinSIOp, a, b)
-
-    def most(self, a: Extent, b: Extent) -> Extent:
-        """The larger of two scalars."""
-        return max(a, b) if isinstance(a, int) and isinstance(b, int) else self.binary(arith.MaxSIOp, a, b)
-
     def entry(self, vector: ir.Value, at: Extent) -> ir.Value:
         """An entry of a vector, as index; the place is known to be in it, by an earlier check if any."""
         place = self.index(at)
@@ -174,19 +137,6 @@ class Emitter:
     def behind(self, value: Any) -> Any:
         """A value for what must not run before the checks of the op so far."""
         return builders.guard(value) if self.moves and self.taken else value
-
-    def rows(self, size: Extent, per_row: Extent) -> Extent:
-        """How many rows of `per_row` entries there are in `size`; rows of none count as of one."""
-        if per_row == 1:
-            return size
-        safe = max(per_row, 1) if isinstance(per_row, int) else self.binary(arith.MaxSIOp, per_row, 1)
-        return self.binary(arith.DivSIOp, size, safe)
-
-    def plus(self, a: Extent, b: Extent) -> Extent:
-        """Sum of two extents."""
-        if (isinstance(a, int) and a == 0) or (isinstance(b, int) and b == 0):
-            return b if isinstance(a, int) and a == 0 else a
-        return a + b if isinstance(a, int) and isinstance(b, int) else self.binary(arith.AddIOp, a, b)
 
     def number(self, value: Extent) -> Extent:
         """A scalar operand, or what is static of an op, as an extent."""
@@ -255,23 +205,10 @@ class Emitter:
         key = ("valid", kind, name, level, factor)
         self.once(key, values, lambda: builders.assert_valid(values, kind, name, level, factor))
 
-    def equal(self, level: int, got: Extent, expected: Extent) -> None:
-        """Two extents are equal."""
-        self.valid("equal", level, got, expected)
-
-    def offsets(self, level: int, vector: ir.Value, extent: Extent, count: Extent | None) -> None:
-        """Offsets index `extent` positions and delimit `count` components (None: any number)."""
-        if count is None or (isinstance(count, int) and vector.type.shape[0] == count + 1):
-            self.valid("offsets", level, vector, extent)
-        else:
-            self.valid("offsets", level, vector, extent, count)
-
     def counted(self, kind: str, level: int, vector: ir.Value, *operands: Extent, count: Extent | None) -> None:
-        """A kind whose last, optional operand is the number of components."""
-        if count is None or (isinstance(count, int) and vector.type.shape[0] == count):
-            self.valid(kind, level, vector, *operands)
-        else:
-            self.valid(kind, level, vector, *operands, count)
+        """A kind whose last operand is left out where the vector's type tells that it is right."""
+        known = isinstance(count, int) and vector.type.shape[0] == count + (kind == "offsets")
+        super().counted(kind, level, vector, *operands, count=None if known else count)
 
     def conform(self, a: ir.Value, b: ir.Value, pairs: Sequence[tuple[int, int]]) -> None:
         """`ragged.assert_conform`, unless the two have one structure by the way they are made."""
@@ -287,19 +224,13 @@ class Emitter:
         self.taken = True
 
     def fits(self, level: int, factors: Sequence[Extent]) -> None:
-        """A size, the product of `factors`, fits into 64 bits; one factor does."""
-        static = prod(f for f in factors if isinstance(f, int))
-        dynamic = [f for f in factors if not isinstance(f, int)]
-        if len(dynamic) + (static != 1) > 1:
-            self.valid("fits", level, *dynamic, *(() if static == 1 else (static,)))
+        """One factor fits."""
+        factors = [f for f in factors if f != 1]
+        if len(factors) > 1:
+            super().fits(level, factors)
 
 
 def _entry(vector: ir.Value, at: ir.Value) -> ir.Value:
     """An entry of a vector, as index."""
     entry = tensor.ExtractOp(vector, [at]).result
     return entry if isinstance(entry.type, ir.IndexType) else arith.IndexCastOp(ir.IndexType.get(), entry).result
-
-
-def is_vector(value: ir.Value) -> bool:
-    """Whether an operand is an index vector rather than a scalar."""
-    return isinstance(value.type, ir.RankedTensorType)

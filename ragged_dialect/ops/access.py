@@ -3,9 +3,11 @@
 from typing import Any
 
 from ragged_dialect._mlir import attach_effects, ir
+from ragged_dialect.checking.checker import Checker, Q
+from ragged_dialect.checking.structures import check_assembled
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.ops.base import Index, IntegerAttr, MixedOp, Operand, Pure, RaggedOp, Result, Tensor
+from ragged_dialect.ops.base import Index, IntegerAttr, MixedOp, Operand, Pure, RaggedOp, Result, Tensor, unchecked
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import (
     check_scalar,
@@ -57,6 +59,9 @@ class AssembleOp(MixedOp, name="assemble", traits=[Pure]):
             raise LayoutError(f"expected a result with a layout, got {self.res.type}")
         check_parts(self, shape, self.res.type.element_type, list(self.operation.operands))
 
+    def checks(self, ask: Checker[Q]) -> None:
+        check_assembled(ask, tensor_shape(self.res), list(self.operation.operands))
+
 
 def _check_ragged(value: ir.Value) -> RaggedShape:
     shape = tensor_shape(value)
@@ -83,6 +88,8 @@ class ValuesOp(RaggedOp, name="values", traits=[Pure]):
     def check_operands(self) -> None:
         _check_ragged(self.x)
 
+    checks = unchecked
+
 
 def _check_level(op: Any, letters: str) -> None:
     shape = _check_ragged(op.x)
@@ -102,6 +109,7 @@ class LevelVectorOp(RaggedOp):
     x: Operand[Tensor]
     level: IntegerAttr
     letters = RAGGED
+    checks = unchecked
 
     @verifier
     def verify_invariants(self) -> None:
@@ -165,6 +173,7 @@ class LevelSizeOp(RaggedOp):
     res: Result[Index]
     x: Operand[Tensor]
     level: IntegerAttr
+    checks = unchecked
 
     @verifier
     def verify_invariants(self) -> None:
@@ -199,6 +208,7 @@ class PrintOp(RaggedOp, name="print"):
 
     x: Operand[Tensor]
     optional = ("label",)
+    checks = unchecked
 
     @verifier
     def verify_invariants(self) -> None:

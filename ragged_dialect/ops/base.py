@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ragged_dialect._mlir import Op, ext, ir
+from ragged_dialect.checking.checker import Checker, Q
 from ragged_dialect.dialect import Ragged
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import check_result, has_unit, int_attr, string_attr, tensor_shape, verifier
@@ -40,6 +41,10 @@ class RaggedOp(Ragged.Operation):
     def check_operands(self) -> None:
         """Refuse operands that the shape of the result does not depend on. LayoutError."""
 
+    def checks(self, ask: Checker[Q]) -> None:
+        """Make the checks of index data that the op takes for valid. An op that takes nothing says `unchecked`."""
+        raise NotImplementedError(f"expected checks of '{self.operation.name}', got none")
+
     @verifier
     def verify_invariants(self) -> None:
         """Operands, then the type of the result."""
@@ -48,6 +53,10 @@ class RaggedOp(Ragged.Operation):
         kind = type(self)
         shape = infer_shape(kind, operands, attributes_for(kind, self), tensor_shape)
         check_result(self, shape, operands[0].type.element_type)
+
+
+def unchecked(self: RaggedOp, ask: Checker[Q]) -> None:
+    """The checks of an op that every valid tensor can be given to, or that is a check itself."""
 
 
 class _Signature(NamedTuple):

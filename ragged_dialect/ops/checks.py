@@ -4,6 +4,8 @@ that check data; every other op assumes that its operands are valid."""
 from typing import Any
 
 from ragged_dialect._mlir import attach_effects, ir
+from ragged_dialect.checking.checker import Checker, Q
+from ragged_dialect.checking.structures import check_facts
 from ragged_dialect.checks import CHECK_KINDS, CheckKind
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ops.base import (
@@ -16,6 +18,7 @@ from ragged_dialect.ops.base import (
     Result,
     StringAttr,
     Tensor,
+    unchecked,
 )
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import (
@@ -70,6 +73,10 @@ class AssumeOp(RaggedOp, name="assume", traits=[Pure]):
         if self.res.type != self.x.type:
             raise LayoutError(f"expected result type {self.x.type}, got {self.res.type}")
 
+    def checks(self, ask: Checker[Q]) -> None:
+        divisor, low, high = (optional_int(self, name) for name in self.optional)
+        check_facts(ask, self.x, tensor_shape(self.x), int_attr(self, "level"), divisor, low, high)
+
 
 class AssertValidOp(MixedOp, name="assert_valid"):
     """Checks index data at run time. `kind` says what is checked (`ragged_dialect.checks`), `op`
@@ -85,6 +92,7 @@ class AssertValidOp(MixedOp, name="assert_valid"):
     op: StringAttr
     level: IntegerAttr
     optional = ("factor",)
+    checks = unchecked
 
     @verifier
     def verify_invariants(self) -> None:
@@ -135,6 +143,7 @@ class AssertConformOp(RaggedOp, name="assert_conform"):
     lhs: DenseI64ArrayAttr
     rhs: DenseI64ArrayAttr
     op: StringAttr
+    checks = unchecked
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -183,6 +192,7 @@ class GuardOp(RaggedOp, name="guard"):
 
     res: Result[Any]
     x: Operand[Any]
+    checks = unchecked
 
     @staticmethod
     def infer(x: RaggedShape) -> RaggedShape:
@@ -206,6 +216,7 @@ class AnnotateOp(RaggedOp, name="annotate"):
 
     res: Result[Tensor]
     x: Operand[Tensor]
+    checks = unchecked
 
     @verifier
     def verify_invariants(self) -> None:

@@ -4,17 +4,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.checking.checker import Checker, Extent, Q
+from ragged_dialect.checking.structures import check_from_padded
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.base import Index, IntegerAttr, MixedOp, Operand, Pure, RaggedOp, Result, StringAttr, Tensor
 from ragged_dialect.shape import RaggedShape
-from ragged_dialect.sources import Source, default_sources, empty_layout
+from ragged_dialect.sources import Source, default_sources, empty_layout, parent_dims
 from ragged_dialect.traits import (
     check_scalar,
     check_size,
     check_type,
     check_vector,
     has_unit,
+    int_attr,
     offsets_size,
     string_attr,
     tensor_shape,
@@ -80,6 +83,40 @@ class EmptyOp(MixedOp, name="empty", traits=[Pure]):
         if count != len(self.extents):
             raise LayoutError(f"expected {count} extents for the dynamic dense dims, got {len(self.extents)}")
 
+    def checks(self, ask: Checker[Q]) -> None:
+        likes, sources, result = self.likes, self.sources(), tensor_shape(self.res)
+        given = iter(self.extents)
+        sizes: list[Extent[Q]] = []
+        for dim, source in enumerate(sources):
+            static = result.shape[dim]
+            if source is None:
+                sizes.append(ask.number(next(given) if static is None else static))
+                ask.valid("at_least", dim, sizes[-1], factor=0)
+            elif static is not None and tensor_shape(likes[source.like]).layout.letter(source.level) == "d":
+                ask.equal(dim, ask.extent(likes[source.like], source.level), static)
+        self._check_batches(ask, sources, result)
+        axes = (axis for axis, letters in enumerate(result.layout.axes) if letters != "d")
+        totals = [ask.sum(likes[s.like], s.level) for axis in axes if (s := _innermost(sources, result, axis))]
+        if self.extents:
+            ask.fits(0, [*sizes, *totals])
+
+    def _check_batches(self, ask: Checker[Q], sources: list[Source | None], result: RaggedShape) -> None:
+        """A dense parent that comes from another like has the extent of the level's own parent."""
+        shapes = [tensor_shape(like) for like in self.likes]
+        for dim, source in enumerate(sources):
+            if source is None or result.layout.letter(dim) not in RAGGED:
+                continue
+            for level, at in parent_dims(shapes, sources, result, dim).items():
+                other = sources[at]
+                if other is not None and other != Source(source.like, level):
+                    expected = ask.extent(self.likes[other.like], other.level)
+                    ask.equal(at, ask.extent(self.likes[source.like], level), expected)
+
+
+def _innermost(sources: list[Source | None], result: RaggedShape, axis: int) -> Source | None:
+    ragged = [d for d in result.layout.dims(axis) if result.layout.letter(d) in RAGGED]
+    return sources[ragged[-1]] if ragged else None
+
 
 def _parse_from(attr: ir.Attribute) -> list[Source | None]:
     if not isinstance(attr, ir.ArrayAttr):
@@ -131,6 +168,25 @@ class ToPaddedOp(RaggedOp, name="to_padded", traits=[Pure]):
         if "truncate" in self.operation.attributes and not maxima:
             raise LayoutError(f"expected {ragged} maxima with 'truncate', got 0")
 
+    def checks(self, ask: Checker[Q]) -> None:
+        x, _, *maxima = self.operation.operands
+        shape, result = tensor_shape(x), tensor_shape(self.res)
+        levels = [d for d, letter in enumerate(shape.layout.letters) if letter in RAGGED]
+        if not maxima:
+            for level in levels:
+                static = result.shape[level]
+                if static is not None:
+                    ask.equal(level, ask.longest(x, level), static)
+            return
+        for level, size in zip(levels, maxima, strict=True):
+            static = result.shape[level]
+            ask.valid("at_least", level, size, factor=0)
+            if static is not None:
+                ask.equal(level, size, static)
+            if not has_unit(self, "truncate"):
+                ask.valid("covers", level, size, ask.lengths(x, level))
+        ask.fits(levels[0], [*maxima, *(ask.extent(x, d) for d in range(shape.rank) if d not in levels)])
+
 
 class FromPaddedOp(MixedOp, name="from_padded", traits=[Pure]):
     """A ragged tensor from a padded one and the offsets of every ragged level; copies.
@@ -166,6 +222,9 @@ class FromPaddedOp(MixedOp, name="from_padded", traits=[Pure]):
         if not got.layout.is_dense or not compatible(got.shape, padded.shape):
             check_type(dense.type, padded, dense.type.element_type, "operand")
 
+    def checks(self, ask: Checker[Q]) -> None:
+        check_from_padded(ask, list(self.operation.operands), tensor_shape(self.res))
+
 
 class ReduceAcrossOp(RaggedOp, name="reduce_across", traits=[Pure]):
     """Reduces over the components: element i of the result combines element i of every component
@@ -193,3 +252,13 @@ class ReduceAcrossOp(RaggedOp, name="reduce_across", traits=[Pure]):
         kind = string_attr(self, "kind")
         if kind not in REDUCE_KINDS:
             raise LayoutError(f"expected kind among {', '.join(REDUCE_KINDS)}, got '{kind}'")
+
+    def checks(self, ask: Checker[Q]) -> None:
+        shape, dim = tensor_shape(self.x), int_attr(self, "dim")
+        ask.valid("at_least", dim, self.max, factor=0)
+        ask.valid("covers", dim, self.max, ask.lengths(self.x, dim))
+        first = shape.layout.dims(shape.layout.locate(dim)[0])[0]
+        static = tensor_shape(self.res).shape[first]
+        if static is not None:
+            ask.equal(dim, self.max, static)
+        ask.fits(dim, [self.max, *(ask.extent(self.x, d) for d in range(shape.rank) if shape.layout.is_plain(d))])

@@ -3,9 +3,11 @@ selection of an innermost level, which copy."""
 
 from typing import Any
 
+from ragged_dialect._mlir import ir
+from ragged_dialect.checking.checker import Checker, Extent, Q
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.ops.base import IntegerAttr, MixedOp, Operand, Pure, RaggedOp, Result, Tensor
+from ragged_dialect.ops.base import IntegerAttr, MixedOp, Operand, Pure, RaggedOp, Result, Tensor, unchecked
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import (
     check_scalar,
@@ -24,6 +26,11 @@ def partition_count(vector: RaggedShape, lengths: bool) -> int | None:
     if size == 0 and not lengths:
         raise LayoutError("expected at least 1 offset, got 0")
     return size if size is None or lengths else size - 1
+
+
+def bound_of(ask: Checker[Q], x: ir.Value, dim: int) -> Extent[Q]:
+    """What indices of a dim stay below: its extent, or the lengths of its components."""
+    return ask.extent(x, dim) if tensor_shape(x).layout.letter(dim) not in RAGGED else ask.lengths(x, dim)
 
 
 class PartitionOp(RaggedOp, name="partition", traits=[Pure]):
@@ -52,6 +59,31 @@ class PartitionOp(RaggedOp, name="partition", traits=[Pure]):
     def check_operands(self) -> None:
         check_vector(self.vector, "lengths" if has_unit(self, "lengths") else "offsets", (1, 2))
 
+    def checks(self, ask: Checker[Q]) -> None:
+        shape, dim, lengths = tensor_shape(self.x), int_attr(self, "dim"), has_unit(self, "lengths")
+        count, level = tensor_shape(self.res).shape[dim], dim + 1
+        if tensor_shape(self.vector).rank == 1:
+            kind = "lengths" if lengths else "offsets"
+            ask.counted(kind, level, self.vector, ask.extent(self.x, dim), count=count)
+            return
+        if count is not None and tensor_shape(self.vector).shape[1] is None:
+            ask.equal(level, ask.extent(self.vector, 1), count + (not lengths))
+        kind = "row_lengths" if lengths else "rows"
+        if shape.layout.letter(dim) in RAGGED:
+            ask.valid(kind, level, self.vector, ask.lengths(self.x, dim))
+        else:
+            ask.counted(kind, level, self.vector, ask.extent(self.x, dim), count=self._parents(ask, shape, dim))
+
+    def _parents(self, ask: Checker[Q], shape: RaggedShape, dim: int) -> Extent[Q]:
+        """Number of index tuples above a dense dim: of its axis, or of the plain dim before it."""
+        axis, at = shape.layout.locate(dim)
+        first = shape.layout.dims(axis)[0] if at else dim - 1
+        count: Extent[Q] = 1
+        for above in range(first, dim):
+            dense = shape.layout.letter(above) == "d"
+            count = ask.times(count, ask.extent(self.x, above)) if dense else ask.sum(self.x, above)
+        return count
+
 
 class MergeOp(RaggedOp, name="merge", traits=[Pure]):
     """Merges `dim` with `dim + 1`; the rules are in `ragged_dialect.merging`.
@@ -68,6 +100,20 @@ class MergeOp(RaggedOp, name="merge", traits=[Pure]):
     @staticmethod
     def infer(x: RaggedShape, *, dim: int) -> RaggedShape:
         return x.merge(dim)
+
+    def checks(self, ask: Checker[Q]) -> None:
+        shape, dim = tensor_shape(self.x), int_attr(self, "dim")
+        static = tensor_shape(self.res).shape[dim]
+        if static is None or shape.layout.letter(dim) != "d" or shape.merge(dim).shape[dim] is not None:
+            return
+        below = shape.layout.letter(dim + 1)
+        axis, at = shape.layout.locate(dim)
+        if below in RAGGED and at == 0:
+            ask.equal(dim, ask.sum(self.x, dim + 1), static)
+        elif below == "d":
+            ask.equal(dim, ask.times(ask.extent(self.x, dim), ask.extent(self.x, dim + 1)), static)
+        elif below == "t":
+            ask.equal(dim, ask.extent(ask.part("values", self.x, 0), axis), static)
 
 
 class SplitOp(RaggedOp, name="split", traits=[Pure]):
@@ -88,6 +134,16 @@ class SplitOp(RaggedOp, name="split", traits=[Pure]):
     @staticmethod
     def infer(x: RaggedShape, *, dim: int, factor: int) -> RaggedShape:
         return x.split(dim, factor)
+
+    def checks(self, ask: Checker[Q]) -> None:
+        layout, dim, factor = tensor_shape(self.x).layout, int_attr(self, "dim"), int_attr(self, "factor")
+        if layout.letter(dim) != "d":
+            return
+        if layout.is_batch(dim):
+            ask.valid("divides", dim, ask.extent(self.x, dim), factor=factor)
+        static = tensor_shape(self.res).shape[dim]
+        if static is not None:
+            ask.equal(dim, ask.ceil(ask.extent(self.x, dim), factor), static)
 
 
 class SelectOp(RaggedOp, name="select", traits=[Pure]):
@@ -110,6 +166,10 @@ class SelectOp(RaggedOp, name="select", traits=[Pure]):
 
     def check_operands(self) -> None:
         check_scalar(self.index, "an index")
+
+    def checks(self, ask: Checker[Q]) -> None:
+        dim = int_attr(self, "dim")
+        ask.valid("index", dim, self.index, bound_of(ask, self.x, dim))
 
 
 class SliceOp(RaggedOp, name="slice", traits=[Pure]):
@@ -144,6 +204,12 @@ class SliceOp(RaggedOp, name="slice", traits=[Pure]):
             else:
                 raise LayoutError(f"expected scalar {what} for dense dim {dim}, got {value.type}")
 
+    def checks(self, ask: Checker[Q]) -> None:
+        dim, static = int_attr(self, "dim"), tensor_shape(self.res).shape[int_attr(self, "dim")]
+        ask.valid("range", dim, self.lo, self.hi, bound_of(ask, self.x, dim))
+        if static is not None and not is_tensor(self.lo.type):
+            ask.equal(dim, ask.minus(ask.number(self.hi), ask.number(self.lo)), static)
+
 
 class ConcatOp(MixedOp, name="concat", traits=[Pure]):
     """Concatenation along a batch dim, a ragged dim (per component) or a dense dim; copies.
@@ -175,6 +241,25 @@ class ConcatOp(MixedOp, name="concat", traits=[Pure]):
             if x.type.element_type != element:
                 raise LayoutError(f"expected operands of {element}, got {x.type.element_type}")
 
+    def checks(self, ask: Checker[Q]) -> None:
+        first, *others = self.operation.operands
+        layout, dim = tensor_shape(first).layout, int_attr(self, "dim")
+        axis, _ = layout.locate(dim)
+        for d in range(layout.rank):
+            if d == dim or (layout.letter(d) in RAGGED and d > dim and layout.locate(d)[0] == axis):
+                continue
+            for other in others:
+                if layout.letter(d) == "d":
+                    ask.equal(d, ask.extent(other, d), ask.extent(first, d))
+                else:
+                    ask.conform(first, other, [(k, k) for k in range(layout.dims(layout.locate(d)[0])[0], d + 1)])
+        static = tensor_shape(self.res).shape[dim]
+        if static is not None and layout.letter(dim) == "d":
+            size: Extent[Q] = 0
+            for x in (first, *others):
+                size = ask.plus(size, ask.extent(x, dim))
+            ask.equal(dim, size, static)
+
 
 class CompactOp(RaggedOp, name="compact", traits=[Pure]):
     """Windows become contiguous levels; copies the elements that are inside windows.
@@ -190,3 +275,5 @@ class CompactOp(RaggedOp, name="compact", traits=[Pure]):
     @staticmethod
     def infer(x: RaggedShape) -> RaggedShape:
         return x.compact()
+
+    checks = unchecked

@@ -11,7 +11,6 @@ import numpy as np
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.reference.functions import FUNCTIONS
-from ragged_dialect.reference.nest import identity, shapes_of
 from ragged_dialect.reference.program import Program, Run, dtype_of_type, handler, pure, result_dtype
 from ragged_dialect.reference.scalars import BINARY, CASTS, FLOAT_PREDICATES, INTEGER_PREDICATES, select, unsigned
 from ragged_dialect.reference.value import RaggedValue
@@ -22,14 +21,10 @@ def _lifted(program: Program, op: Any, function: Callable[..., Any]) -> Run:
     """A function of scalars and arrays on ragged tensors too: on their elements in logical order;
     the result has storage of its own."""
 
-    shapes = shapes_of([v for v in op.operands if is_tensor(v.type)])
-
     def run(*operands: Any) -> Any:
         ragged = [x for x in operands if isinstance(x, RaggedValue)]
         if not ragged:
             return function(*operands)
-        if program.check:
-            identity(ragged[0].shape.rank, ragged).require(op.name, shapes)
         return ragged[0].fresh(function(*(x.gather() if isinstance(x, RaggedValue) else x for x in operands)))
 
     return pure(run)

@@ -9,13 +9,15 @@ import numpy as np
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.module import parse_module
+from ragged_dialect.checking.structures import check_argument_facts, check_assembled
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import RaggedError
-from ragged_dialect.layout import RAGGED
-from ragged_dialect.reference import control, elementwise, loops, operand_checks, ragged_ops, tensors
+from ragged_dialect.reference import control, elementwise, loops, ragged_ops, tensors
+from ragged_dialect.reference.checker import DataChecker
 from ragged_dialect.reference.program import Program, dtype_of_type
 from ragged_dialect.reference.value import RaggedValue
 from ragged_dialect.types import is_ragged, is_tensor, part_type, shape_of
+from ragged_dialect.verify import facts_of
 
 DECODERS = (control, elementwise, loops, ragged_ops, tensors)
 """The modules whose import registers what decodes the ops."""
@@ -48,11 +50,12 @@ def _check_facts(function: Any, values: Sequence[Any]) -> None:
     if "arg_attrs" not in function.attributes:
         return
     for number, (value, attributes) in enumerate(zip(values, function.attributes["arg_attrs"], strict=True)):
-        given = {named.name: named.attr.value for named in attributes if named.name.startswith("ragged.")}
-        facts = {"divisible_by": given.get("ragged.divisible_by"), "max": given.get("ragged.max_length")}
-        for level, letter in enumerate(value.shape.layout.letters if isinstance(value, RaggedValue) else ""):
-            if letter in RAGGED:
-                operand_checks.assume(f"argument {number}", value, level, facts)
+        if isinstance(value, RaggedValue):
+            check_argument_facts(_checks(number), value, value.shape, facts_of(attributes))
+
+
+def _checks(number: int) -> DataChecker:
+    return DataChecker(f"argument {number}", {}, {})
 
 
 def argument(type_: Any, value: Any, number: int, check: bool) -> Any:
@@ -68,7 +71,7 @@ def argument(type_: Any, value: Any, number: int, check: bool) -> Any:
         for part, given in zip(shape.parts(), value, strict=True)
     ]
     if check:
-        operand_checks.parts(f"argument {number}", shape, parts)
+        check_assembled(_checks(number), shape, parts)
     return RaggedValue.from_parts(shape, parts)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,7 @@ import numpy as np
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.generic import indexing_maps
-from ragged_dialect.reference.conformity import require_pairs
-from ragged_dialect.reference.making import lengths
-from ragged_dialect.reference.reach import reach
-from ragged_dialect.reference.validity import require
 from ragged_dialect.reference.value import RaggedValue
-from ragged_dialect.shape import RaggedShape
-from ragged_dialect.types import is_tensor, shape_of
 
 Expr = Callable[[Sequence[int]], int]
 
@@ -32,12 +26,10 @@ class Use:
 
 @dataclass(frozen=True)
 class Access:
-    """How the loops index an operand: per dim the expression, and the loop if it is a plain one;
-    by dim the affine expressions that are not."""
+    """How the loops index an operand: per dim the expression, and the loop if it is a plain one."""
 
     exprs: tuple[Expr, ...]
     loops: tuple[int | None, ...]
-    compound: Mapping[int, Any] = field(default_factory=dict[int, Any])
 
     def index(self, loops: Sequence[int]) -> list[int]:
         """The operand's index of a loop index."""
@@ -78,8 +70,7 @@ def accesses_of(op: Any) -> tuple[int, list[Access]]:
         count = map_.n_dims
         exprs = list(map_.results)
         loops = tuple(e.position if isinstance(e, ir.AffineDimExpr) else None for e in exprs)
-        compound = {dim: expr for dim, expr in enumerate(exprs) if loops[dim] is None}
-        out.append(Access(tuple(map(_expression, exprs)), loops, compound))
+        out.append(Access(tuple(map(_expression, exprs)), loops))
     return count, out
 
 
@@ -158,73 +149,3 @@ class Nest:
             index[loop] = 0
 
         return walk(0)
-
-    def require(self, op: str, shapes: Sequence[RaggedShape | None]) -> None:
-        """The checks of the loops: conformity of what is ragged, extents of what is dense. `shapes`
-        are those of the operands' types: where one is static, the others are compared with it."""
-        for loop in range(self.count):
-            uses, dense = self.ragged[loop], self.dense[loop]
-            if not uses:
-                _require_equal(op, [(use, self.value(use), shapes[use.operand]) for use in self._compared(dense)])
-                continue
-            for use in uses[1:]:
-                self._require_conform(op, uses[0], use)
-            longest = lengths(self.value(uses[0]), uses[0].dim)
-            for use in dense:
-                require("covers", op, use.dim, [self.value(use).extent(use.dim), longest])
-        self._require_reach(op)
-
-    def _require_reach(self, op: str) -> None:
-        """Indices that are not plain loops stay inside the extents, in ops on ragged tensors."""
-        if all(value is None or value.shape.layout.is_dense for value in self.values):
-            return
-        for value, access in zip(self.values, self.accesses, strict=True):
-            if value is None:
-                continue
-            for dim, expr in access.compound.items():
-                indices = reach(expr, lambda loop: self.length(loop, ()) - 1)
-                require("at_least", op, dim, [indices.start])
-                require("covers", op, dim, [value.extent(dim), indices.stop])
-
-    def _compared(self, uses: Sequence[Use]) -> list[Use]:
-        """Dense dims without those whose number of components a conformity check compares: the
-        batch dims right above a level of one ragged loop."""
-        kept: list[Use] = []
-        below: set[int | None] = set()
-        for use in uses:
-            layout = self.value(use).shape.layout
-            axis, place = layout.locate(use.dim)
-            above = place == 0 and layout.axes[axis][1:2] in ("r", "w")
-            loop = self.accesses[use.operand].loops[use.dim + 1] if above else None
-            if loop is None or loop not in below:
-                kept.append(use)
-            below.add(loop)
-        return kept
-
-    def _require_conform(self, op: str, first: Use, other: Use) -> None:
-        mine, theirs = self.levels(first), self.levels(other)
-        loops = [self.accesses[other.operand].loops[dim] for dim in theirs]
-        wanted = [self.accesses[first.operand].loops[dim] for dim in mine]
-        paired = [theirs[loops.index(loop)] if loop in loops else -1 for loop in wanted]
-        require_pairs(op, self.value(first), self.value(other), list(zip(mine, paired, strict=True)))
-
-
-def _require_equal(op: str, uses: Sequence[tuple[Use, RaggedValue, RaggedShape | None]]) -> None:
-    """The extents of a dense loop are equal: to the one that is static, else to the first."""
-    if len(uses) < 2:
-        return
-    static = [shape.shape[use.dim] for use, _, shape in uses if shape is not None]
-    expected = next((e for e in static if e is not None), uses[0][1].extent(uses[0][0].dim))
-    for use, value, _ in uses:
-        require("equal", op, use.dim, [value.extent(use.dim), expected])
-
-
-def identity(rank: int, operands: Sequence[Any]) -> Nest:
-    """The loops of an elementwise op."""
-    expressions: tuple[Expr, ...] = tuple((lambda loops, at=at: loops[at]) for at in range(rank))
-    return Nest(rank, [Access(expressions, tuple(range(rank)))] * len(operands), operands)
-
-
-def shapes_of(values: Sequence[Any]) -> list[RaggedShape | None]:
-    """Shapes of the types of MLIR values, None for scalars."""
-    return [shape_of(v.type) if is_tensor(v.type) else None for v in values]

@@ -10,7 +10,10 @@ import ml_dtypes
 import numpy as np
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.checking.rules import rule_of
 from ragged_dialect.errors import RaggedError
+from ragged_dialect.iteration import Iteration
+from ragged_dialect.reference.checker import DataChecker
 from ragged_dialect.reference.validity import require
 from ragged_dialect.reference.value import RaggedValue
 from ragged_dialect.shape import RaggedShape
@@ -23,6 +26,9 @@ Decoder = Callable[["Program", Any], Run]
 
 HANDLERS: dict[str, Decoder] = {}
 """What decodes an op, by its name."""
+
+LOOKUP = "tensor.extract"
+"""An op that runs for every element, and compares its indices itself while it looks the element up."""
 
 LOOP_INDEX = "loop index"
 """Key of an environment: the indices of the linalg loops around the running region."""
@@ -78,11 +84,12 @@ class Block:
 
 
 class Program:
-    """The functions of a module, decoded on first use. `check`: ops check their own operands."""
+    """The functions of a module, decoded on first use. `check`: the checks of every op run before it."""
 
     def __init__(self, module: Any, check: bool) -> None:
         self.check = check
         self._module = module
+        self._iterations: dict[ir.Operation, Iteration] = {}
         self._slots: dict[Any, int] = {}
         self._blocks: dict[str, Block] = {}
         self.functions = {
@@ -134,6 +141,18 @@ class Program:
                 require("equal", op, dim, [made.extent(dim), extent])
         return value if shape.layout.is_dense else replace(made, shape=shape)
 
+    def _checked(self, op: ir.Operation, run: Run) -> Run:
+        rule = rule_of(op)
+        if rule is None:
+            return run
+        names = list(op.operands)
+
+        def checked(env: Env, operands: Values) -> Sequence[Any]:
+            rule(DataChecker(op.name, dict(zip(names, operands, strict=True)), self._iterations), op)
+            return run(env, operands)
+
+        return checked
+
     def _slot(self, value: Any) -> int:
         return self._slots.setdefault(value, len(self._slots))
 
@@ -143,6 +162,8 @@ class Program:
         if override is None and decoder is None:
             raise RaggedError(f"expected an op that the interpreter knows, got '{op.name}'")
         run = override or decoder(self, op)  # pyright: ignore[reportOptionalCall]
+        if self.check and op.name != LOOKUP and any(is_tensor(v.type) for v in (*op.operands, *op.results)):
+            run = self._checked(op, run)
         shapes = tuple(shape_of(r.type) if is_tensor(r.type) else None for r in op.results)
         return Step(op.name, run, tuple(map(self._slot, op.operands)), tuple(map(self._slot, op.results)), shapes)
 

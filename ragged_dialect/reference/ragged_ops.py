@@ -8,7 +8,7 @@ import numpy as np
 
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.ops.checks import int_array
-from ragged_dialect.reference import making, operand_checks, structure
+from ragged_dialect.reference import making, structure
 from ragged_dialect.reference.conformity import require_pairs
 from ragged_dialect.reference.program import Program, Run, attribute, handler, pure, result_dtype
 from ragged_dialect.reference.validity import require
@@ -24,14 +24,7 @@ def _vector(numbers: list[int]) -> Any:
 @handler("ragged.partition")
 def _partition(program: Program, op: Any) -> Run:
     dim, lengths = int_attr(op, "dim"), has_unit(op, "lengths")
-    count = shape_of(op.results[0].type).shape[dim]
-
-    def run(x: Any, vector: Any) -> Any:
-        if program.check:
-            operand_checks.partition(x, vector, dim, lengths, count)
-        return structure.partition(x, vector, dim, lengths)
-
-    return pure(run)
+    return pure(lambda x, vector: structure.partition(x, vector, dim, lengths))
 
 
 @handler("ragged.merge")
@@ -43,49 +36,25 @@ def _merge(program: Program, op: Any) -> Run:
 @handler("ragged.split")
 def _split(program: Program, op: Any) -> Run:
     dim, factor = int_attr(op, "dim"), int_attr(op, "factor")
-
-    def run(x: Any) -> Any:
-        if program.check:
-            operand_checks.split(x, dim, factor)
-        return structure.split(x, dim, factor)
-
-    return pure(run)
+    return pure(lambda x: structure.split(x, dim, factor))
 
 
 @handler("ragged.select")
 def _select(program: Program, op: Any) -> Run:
     dim = int_attr(op, "dim")
-
-    def run(x: Any, index: Any) -> Any:
-        if program.check:
-            operand_checks.select(x, index, dim)
-        return structure.select(x, int(index), dim)
-
-    return pure(run)
+    return pure(lambda x, index: structure.select(x, int(index), dim))
 
 
 @handler("ragged.slice")
 def _slice(program: Program, op: Any) -> Run:
     dim = int_attr(op, "dim")
-
-    def run(x: Any, lo: Any, hi: Any) -> Any:
-        if program.check:
-            operand_checks.slice_(x, lo, hi, dim)
-        return structure.slice_(x, lo, hi, dim)
-
-    return pure(run)
+    return pure(lambda x, lo, hi: structure.slice_(x, lo, hi, dim))
 
 
 @handler("ragged.concat")
 def _concat(program: Program, op: Any) -> Run:
     dim = int_attr(op, "dim")
-
-    def run(*operands: Any) -> Any:
-        if program.check:
-            operand_checks.concat(operands, dim)
-        return structure.concat(operands, dim)
-
-    return pure(run)
+    return pure(lambda *xs: structure.concat(xs, dim))
 
 
 @handler("ragged.compact")
@@ -96,13 +65,7 @@ def _compact(program: Program, op: Any) -> Run:
 @handler("ragged.assemble")
 def _assemble(program: Program, op: Any) -> Run:
     shape = shape_of(op.results[0].type)
-
-    def run(*parts: Any) -> Any:
-        if program.check:
-            operand_checks.parts(op.name, shape, parts)
-        return RaggedValue.from_parts(shape, parts)
-
-    return pure(run)
+    return pure(lambda *parts: RaggedValue.from_parts(shape, parts))
 
 
 @handler("ragged.values")
@@ -172,8 +135,6 @@ def _empty(program: Program, op: Any) -> Run:
             for source, extent in zip(sources, result.shape, strict=True)
             if source is None
         ]
-        if program.check:
-            operand_checks.empty(likes, sources, result, own)
         return making.empty(likes, sources, own, result, dtype)
 
     return pure(run)
@@ -181,56 +142,23 @@ def _empty(program: Program, op: Any) -> Run:
 
 @handler("ragged.to_padded")
 def _to_padded(program: Program, op: Any) -> Run:
-    truncate = has_unit(op, "truncate")
-
-    def run(x: Any, pad: Any, *maxima: Any) -> Any:
-        extents = [int(n) for n in maxima]
-        if program.check:
-            operand_checks.to_padded(x, extents, truncate)
-        return making.to_padded(x, pad, extents)
-
-    return pure(run)
+    return pure(lambda x, pad, *maxima: making.to_padded(x, pad, [int(n) for n in maxima]))
 
 
 @handler("ragged.from_padded")
 def _from_padded(program: Program, op: Any) -> Run:
     shape = shape_of(op.results[0].type)
-
-    def run(dense: Any, *vectors: Any) -> Any:
-        if program.check:
-            operand_checks.from_padded(dense, vectors, shape)
-        return making.from_padded(dense, vectors, shape)
-
-    return pure(run)
+    return pure(lambda dense, *vectors: making.from_padded(dense, vectors, shape))
 
 
 @handler("ragged.reduce_across")
 def _reduce_across(program: Program, op: Any) -> Run:
     dim, kind = int_attr(op, "dim"), string_attr(op, "kind")
-
-    def run(x: Any, extent: Any) -> Any:
-        if program.check:
-            operand_checks.reduce_across(x, int(extent), dim)
-        return making.reduce_across(x, int(extent), dim, kind)
-
-    return pure(run)
+    return pure(lambda x, extent: making.reduce_across(x, int(extent), dim, kind))
 
 
-@handler("ragged.assume")
-def _assume(program: Program, op: Any) -> Run:
-    level = int_attr(op, "level")
-    facts = {name: optional_int(op, name) for name in ("divisible_by", "min", "max")}
-
-    def run(x: Any) -> Any:
-        if program.check:
-            operand_checks.assume(op.name, x, level, facts)
-        return x
-
-    return pure(run)
-
-
-@handler("ragged.guard")
-def _guard(program: Program, op: Any) -> Run:
+@handler("ragged.assume", "ragged.guard")
+def _same(program: Program, op: Any) -> Run:
     return pure(lambda x: x)
 
 

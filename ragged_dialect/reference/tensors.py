@@ -114,11 +114,7 @@ class _Slice:
         return list(zip(*groups, strict=True))
 
 
-def _slices(op: str, array: Any, ranges: Sequence[tuple[int, int, int]]) -> tuple[slice, ...]:
-    for dim, ((offset, size, stride), extent) in enumerate(zip(ranges, array.shape, strict=True)):
-        last = offset + (size - 1) * stride
-        if offset < 0 or size < 0 or (size and not 0 <= last < extent):
-            raise RaggedError(f"'{op}' expected a slice inside dim {dim} of extent {extent}, got {offset} to {last}")
+def _slices(ranges: Sequence[tuple[int, int, int]]) -> tuple[slice, ...]:
     return tuple(slice(o, o + n * s, s) if n else slice(0, 0) for o, n, s in ranges)
 
 
@@ -132,7 +128,7 @@ def _extract_slice(program: Program, op: Any) -> Run:
         layout = value.shape.layout
         ranges = [given if layout.is_plain(dim) else None for dim, given in enumerate(spec.ranges([x, *rest]))]
         own = [ranges[layout.dims(axis)[0]] or (0, n, 1) for axis, n in enumerate(value.values.shape)]
-        taken = value.values[_slices(op.name, value.values, own)]
+        taken = value.values[_slices(own)]
         axes = [Axis.plain(taken.shape[k]) if old.letters == "d" else old for k, old in enumerate(value.axes)]
         gone = _dropped(axes, len(axes) - result.layout.storage_rank, result.storage_shape())
         kept = [axis for k, axis in enumerate(axes) if k not in gone]
@@ -161,7 +157,7 @@ def _insert_slice(program: Program, op: Any) -> Run:
     def run(source: Any, into: Any, *rest: Any) -> Any:
         out = into.copy()
         ranges = spec.ranges([source, into, *rest])
-        where = _slices(op.name, out, ranges)
+        where = _slices(ranges)
         out[where] = source.reshape([n for _, n, _ in ranges])
         return out
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.iteration import Iteration, Use, analyze, is_elementwise, signature
-from ragged_dialect.passes.checking.emitter import Emitter
-from ragged_dialect.passes.checking.reach import check_reach
+from ragged_dialect.checking.checker import Checker, Q
+from ragged_dialect.checking.reach import check_reach
+from ragged_dialect.iteration import Iteration, Use, is_elementwise
 from ragged_dialect.types import is_tensor
 
 
-def check_compute(emit: Emitter, op: ir.Operation) -> None:
+def check_compute(ask: Checker[Q], op: ir.Operation) -> None:
     """Per loop: all ragged uses conform, dense dims of a ragged loop reach its lengths, dense
     dims of a dense loop have one extent. Per index that is not a loop: the extent holds it."""
-    key = signature(op)
-    iteration = emit.iterations.get(key)
-    if iteration is None:
-        iteration = emit.iterations[key] = analyze(op)
+    iteration = ask.iteration(op)
     operands = list(op.operands)
     if is_elementwise(op):
         operands = [v for v in operands if is_tensor(v.type)]
@@ -24,27 +21,28 @@ def check_compute(emit: Emitter, op: ir.Operation) -> None:
         dense = [use for use in iteration.dense_uses(loop) if use.operand < len(operands)]
         uses = tuple(use for use in uses if use.operand < len(operands))
         if uses:
-            _check_ragged(emit, iteration, operands, uses, dense)
+            _check_ragged(ask, iteration, operands, uses, dense)
         else:
-            _check_dense(emit, operands, _representatives(iteration, dense))
-    check_reach(emit, iteration, operands)
+            _check_dense(ask, iteration, operands, _representatives(iteration, dense))
+    check_reach(ask, iteration, operands)
 
 
 def _check_ragged(
-    emit: Emitter, iteration: Iteration, operands: list[ir.Value], uses: tuple[Use, ...], dense: list[Use]
+    ask: Checker[Q], iteration: Iteration, operands: list[ir.Value], uses: tuple[Use, ...], dense: list[Use]
 ) -> None:
     first, *others = uses
     seen = {(operands[first.operand], first.dim)}
     for use in others:
         if (operands[use.operand], use.dim) not in seen:
             seen.add((operands[use.operand], use.dim))
-            emit.conform(operands[first.operand], operands[use.operand], _pairs(iteration, first, use))
+            ask.conform(operands[first.operand], operands[use.operand], _pairs(iteration, first, use))
     shape = iteration.accesses[first.operand].shape
     tile = shape.shape[first.dim]
     for use in dense:
-        extent = emit.extent(operands[use.operand], use.dim)
-        if tile is None or not isinstance(extent, int) or extent < tile:
-            emit.valid("covers", use.dim, extent, emit.lengths(operands[first.operand], first.dim))
+        extent = ask.extent(operands[use.operand], use.dim)
+        static = iteration.static_extent(use)
+        if tile is None or static is None or static < tile:
+            ask.valid("covers", use.dim, extent, ask.lengths(operands[first.operand], first.dim))
 
 
 def _pairs(iteration: Iteration, a: Use, b: Use) -> list[tuple[int, int]]:
@@ -74,12 +72,11 @@ def _representatives(iteration: Iteration, uses: list[Use]) -> list[Use]:
     return kept
 
 
-def _check_dense(emit: Emitter, operands: list[ir.Value], uses: list[Use]) -> None:
+def _check_dense(ask: Checker[Q], iteration: Iteration, operands: list[ir.Value], uses: list[Use]) -> None:
     if len(uses) < 2:
         return
-    extents = [emit.extent(operands[use.operand], use.dim) for use in uses]
-    static = next((e for e in extents if isinstance(e, int)), None)
-    expected = extents[0] if static is None else static
-    for use, extent in zip(uses, extents, strict=True):
-        if extent is not expected:
-            emit.equal(use.dim, extent, expected)
+    first = next((use for use in uses if iteration.static_extent(use) is not None), uses[0])
+    expected = ask.extent(operands[first.operand], first.dim)
+    for use in uses:
+        if use is not first:
+            ask.equal(use.dim, ask.extent(operands[use.operand], use.dim), expected)

@@ -1,0 +1,35 @@
+"""The rule of an op: of its class, or for upstream's ops from the tables here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.checking.checker import Checker, Rule
+from ragged_dialect.checking.compute import check_compute
+from ragged_dialect.checking.dense import RULES as DENSE
+from ragged_dialect.checking.elements import check_extract
+from ragged_dialect.ir.match import view_of
+from ragged_dialect.iteration import is_compute, touches_ragged, whole_value
+from ragged_dialect.ops import OPS
+from ragged_dialect.ops.base import RaggedOp
+
+RAGGED: dict[str, Rule] = {**DENSE, "tensor.extract": check_extract}
+"""Rules of upstream's ops on ragged tensors."""
+
+
+def rule_of(op: ir.Operation, dense: bool = True) -> Rule | None:
+    """What makes the checks of an op, None where there are none: with `dense=False` of an op on dense tensors alone."""
+    if op.name in OPS:
+        return _of_class
+    ragged = touches_ragged(op)
+    if not ragged and not dense:
+        return None
+    rule = (RAGGED if ragged else DENSE).get(op.name)
+    if rule is None and (is_compute(op) or op.name.startswith("linalg.")) and not whole_value(op):
+        return check_compute
+    return rule
+
+
+def _of_class(ask: Checker[Any], op: ir.Operation) -> None:
+    view_of(op, RaggedOp).checks(ask)
