@@ -3,17 +3,15 @@ there to the vector that made a level."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import view_of
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.merging import merge_rule
+from ragged_dialect.ops import OPS, RESHAPES, VIEWS
+from ragged_dialect.ops.base import RaggedOp
 from ragged_dialect.passes.matching import defining, dim_of, producer, shape, source
 from ragged_dialect.passes.rewriting import Rewriter
 from ragged_dialect.traits import int_attr
 from ragged_dialect.types import is_tensor
-
-_VIEWS = frozenset({"ragged.assume", "ragged.guard", "tensor.cast"})
 
 
 def root_of(value: ir.Value, rewriter: Rewriter) -> ir.Value:
@@ -40,7 +38,7 @@ def _above(value: ir.Value, rewriter: Rewriter) -> ir.Value | None:
         return None
     op = value.owner.operation
     name = op.name
-    if name in _VIEWS:
+    if name in VIEWS:
         above = op.operands[0]
     elif layout.has_windows:
         return None
@@ -84,7 +82,7 @@ def maker_of(value: ir.Value, level: int, rewriter: Rewriter) -> tuple[ir.Operat
         made_here = op.name == "ragged.partition" and level == dim_of(op) + 1 and shape(op.operands[1]).rank == 1
         if op.name == "ragged.assemble" or made_here:
             return op, level
-        above = _LEVEL_ABOVE[op.name](op, level) if op.name in _LEVEL_ABOVE else None
+        above = _level_above(op, level)
         if above is None:
             return None
         value, level = op.operands[0], above
@@ -97,42 +95,17 @@ def extent_root(value: ir.Value, dim: int) -> tuple[ir.Value, int] | None:
     this one, and that dim; None where one of them made the dim."""
     while True:
         op = defining(value)
-        if op is None or op.name not in _LEVEL_ABOVE:
+        if op is None or op.name not in RESHAPES:
             return source(value), dim
-        above = _LEVEL_ABOVE[op.name](op, dim)
+        above = _level_above(op, dim)
         if above is None or not shape(op.operands[0]).layout.is_plain(above):
             return None
         value, dim = op.operands[0], above
 
 
-def _above_partition(op: ir.Operation, level: int) -> int | None:
-    dim = dim_of(op)
-    if level in (dim, dim + 1):
-        return None
-    return level if level < dim else level - 1
-
-
-def _above_merge(op: ir.Operation, level: int) -> int | None:
-    dim = dim_of(op)
-    if level == dim and merge_rule(shape(op.operands[0]), dim).name != "untile":
-        return None
-    return level if level <= dim else level + 1
-
-
-def _above_split(op: ir.Operation, level: int) -> int | None:
-    dim = dim_of(op)
-    if level == dim + 1:
-        return None
-    return level if level <= dim else level - 1
-
-
-_LEVEL_ABOVE: dict[str, Callable[[ir.Operation, int], int | None]] = {
-    "ragged.partition": _above_partition,
-    "ragged.merge": _above_merge,
-    "ragged.split": _above_split,
-}
-"""The level of the operand that is this level of the result, with the same vector or, of a plain dim, the
-same extent; None where there is none."""
+def _level_above(op: ir.Operation, level: int) -> int | None:
+    """The level of an op's operand that is a level of its result."""
+    return view_of(op, RaggedOp).level_above(level) if op.name in OPS else None
 
 
 def _partition_kind(op: ir.Operation) -> str:

@@ -7,12 +7,10 @@ from typing import TypeAlias
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import enclosing
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS, whole_value
+from ragged_dialect.ops import VIEWS
 from ragged_dialect.passes.loop_layouts import operand_loops
 from ragged_dialect.passes.rewriting import walk
 from ragged_dialect.types import is_ragged, is_tensor, shape_of
-
-VIEWS = frozenset({"ragged.annotate", "ragged.assume", "ragged.guard", "tensor.cast"})
-"""Ops whose result has the structure of their operand."""
 
 Dim: TypeAlias = "tuple[ir.Value, int]"
 """A value and one of its dims."""

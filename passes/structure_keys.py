@@ -15,6 +15,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import attribute_names, constant_int, view_of
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, whole_value
 from ragged_dialect.layout import RAGGED
+from ragged_dialect.ops import SAME_LENGTHS, VIEWS
 from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.shape import Part, RaggedShape
 from ragged_dialect.sources import Source, parent_dims
@@ -43,7 +44,6 @@ class Stored(NamedTuple):
     level: int | None
 
 
-_SAME = frozenset({"ragged.assume", "ragged.annotate", "ragged.compact", "ragged.guard", "tensor.cast"})
 _INTO = frozenset({"tensor.insert", "tensor.insert_slice"})
 _BOUNDS = 3
 """Operands of an `scf.for` before what it carries: from, to, step."""
@@ -143,7 +143,7 @@ class Keys:
                 for part, operand in zip(shape_of(x.type).parts(), maker.operands, strict=True):
                     if part == (op.name.removeprefix("ragged."), level):
                         return self.vector(operand)
-            if maker.name not in ("ragged.assume", "ragged.guard", "tensor.cast"):
+            if maker.name not in VIEWS or not is_ragged(maker.operands[0].type):
                 break
             x = maker.operands[0]
         return Stored(op.name, x, level)
@@ -297,7 +297,7 @@ def _above(value: ir.Value) -> ir.Value | None:
     if not isinstance(value, ir.OpResult):
         return None
     op = value.owner.operation
-    if op.name in _SAME:
+    if op.name in SAME_LENGTHS:
         return op.operands[0]
     if op.name in _INTO:
         return op.operands[1]

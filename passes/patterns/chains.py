@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
+from ragged_dialect.ops import RESHAPES
 from ragged_dialect.ops.structure import partition_count
 from ragged_dialect.passes.iteration_domains import Cutter, Step
 from ragged_dialect.passes.matching import defining, dim_of, factor_of, same_meaning, shape, source
 from ragged_dialect.passes.normal_form import normal_form
 from ragged_dialect.passes.rewriting import Pattern, Rewriter
 
-_OPS = frozenset({"ragged.partition", "ragged.merge", "ragged.split"})
 _LONGEST = 64
 """Ops of a chain that is put in order; the cost grows with the square."""
 
@@ -35,7 +35,7 @@ def _chain(op: ir.Operation) -> list[ir.Operation]:
     """The ops of a chain, down to `op`."""
     ops: list[ir.Operation] = []
     above: ir.Operation | None = op
-    while above is not None and above.name in _OPS and len(ops) <= _LONGEST:
+    while above is not None and above.name in RESHAPES and len(ops) <= _LONGEST:
         ops.append(above)
         above = defining(above.operands[0])
     return ops[::-1]
@@ -70,4 +70,4 @@ def _made(
     return x
 
 
-PATTERNS: dict[str, tuple[Pattern, ...]] = {name: (chain_in_order,) for name in sorted(_OPS)}
+PATTERNS: dict[str, tuple[Pattern, ...]] = {name: (chain_in_order,) for name in sorted(RESHAPES)}

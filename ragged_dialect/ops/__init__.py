@@ -68,6 +68,15 @@ OPS: dict[str, type[RaggedOp]] = {
 INFERRED = {name: kind for name, kind in OPS.items() if hasattr(kind, "infer")}
 """Those whose result type follows from their operands and attributes."""
 
+SAME_LENGTHS = frozenset(name for name, kind in OPS.items() if kind.same_lengths) | {"tensor.cast"}
+"""Ops whose result has the lengths of their operand."""
+
+VIEWS = frozenset(name for name, kind in OPS.items() if kind.same_storage) | {"tensor.cast"}
+"""Those whose result has its storage too."""
+
+RESHAPES = frozenset({"ragged.partition", "ragged.merge", "ragged.split"})
+"""Ops that cut and join dims, and leave elements and their order as they are."""
+
 
 def attach_interfaces() -> None:
     """Attach the interface models that live per context; the context has the dialect loaded."""

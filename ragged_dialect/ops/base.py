@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ragged_dialect._mlir import Op, ext, ir
 from ragged_dialect.checking.checker import Checker, Q
@@ -21,6 +21,18 @@ DenseI64ArrayAttr = ir.DenseI64ArrayAttr
 Pure = ext.Pure
 
 
+class Divides(Protocol):
+    """What is known to divide the extents and lengths of values, per dim (`passes/divisibility.py`)."""
+
+    def of(self, value: ir.Value) -> tuple[int, ...]:
+        """A divisor per dim; 0 is divided by everything."""
+        ...
+
+    def lengths(self, value: ir.Value, level: int) -> list[int] | None:
+        """The lengths of a level that comes from a constant."""
+        ...
+
+
 class RaggedOp(Ragged.Operation):
     """An op of the dialect. `optional` names the attributes that may be absent; any other
     undotted attribute that is not a field is refused.
@@ -32,14 +44,29 @@ class RaggedOp(Ragged.Operation):
     """
 
     optional = ()  # not annotated: the op builder takes annotated names for fields
+    same_lengths = False
+    """Whether the result has the lengths and extents of the first operand, dim by dim."""
+    same_storage = False
+    """Whether it has its values and index vectors too."""
 
     if TYPE_CHECKING:
         infer: Callable[..., RaggedShape]
+        res: ir.OpResult
 
         def __init_subclass__(cls, *, name: str = "", traits: Sequence[Any] = ()) -> None: ...
 
     def check_operands(self) -> None:
         """Refuse operands that the shape of the result does not depend on. LayoutError."""
+
+    def divisors(self, known: Divides) -> tuple[int, ...]:
+        """What divides the extent, or every length, of each dim of the result: 1 where nothing is known beyond the
+        type."""
+        return known.of(self.operation.operands[0]) if self.same_lengths else (1,) * tensor_shape(self.res).rank
+
+    def level_above(self, level: int) -> int | None:
+        """The level of the first operand that is this level of the result, with the same vector or, of a plain dim,
+        the same extent; None where there is none."""
+        return None
 
     def checks(self, ask: Checker[Q]) -> None:
         """Make the checks of index data that the op takes for valid. An op that takes nothing says `unchecked`."""

@@ -1,6 +1,7 @@
 """Facts and checks. `assert_valid` and `assert_conform` have a memory effect and are the only ops
 that check data; every other op assumes that its operands are valid."""
 
+from math import lcm
 from typing import Any
 
 from ragged_dialect._mlir import attach_effects, ir
@@ -10,6 +11,7 @@ from ragged_dialect.checks import CHECK_KINDS, CheckKind
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ops.base import (
     DenseI64ArrayAttr,
+    Divides,
     IntegerAttr,
     MixedOp,
     Operand,
@@ -49,6 +51,7 @@ class AssumeOp(RaggedOp, name="assume", traits=[Pure]):
     x: Operand[Tensor]
     level: IntegerAttr
     optional = ("divisible_by", "min", "max")
+    same_lengths = same_storage = True
 
     @staticmethod
     def infer(x: RaggedShape) -> RaggedShape:
@@ -76,6 +79,12 @@ class AssumeOp(RaggedOp, name="assume", traits=[Pure]):
     def checks(self, ask: Checker[Q]) -> None:
         divisor, low, high = (optional_int(self, name) for name in self.optional)
         check_facts(ask, self.x, tensor_shape(self.x), int_attr(self, "level"), divisor, low, high)
+
+    def divisors(self, known: Divides) -> tuple[int, ...]:
+        x, level = known.of(self.x), int_attr(self, "level")
+        divisor, low, high = (optional_int(self, name) for name in self.optional)
+        fixed = low if low is not None and low == high else 1
+        return (*x[:level], lcm(x[level], divisor or 1, fixed), *x[level + 1 :])
 
 
 class AssertValidOp(MixedOp, name="assert_valid"):
@@ -192,6 +201,7 @@ class GuardOp(RaggedOp, name="guard"):
 
     res: Result[Any]
     x: Operand[Any]
+    same_lengths = same_storage = True
     checks = unchecked
 
     @staticmethod
@@ -216,6 +226,7 @@ class AnnotateOp(RaggedOp, name="annotate"):
 
     res: Result[Tensor]
     x: Operand[Tensor]
+    same_lengths = same_storage = True
     checks = unchecked
 
     @verifier

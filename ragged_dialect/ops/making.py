@@ -8,7 +8,18 @@ from ragged_dialect.checking.checker import Checker, Extent, Q
 from ragged_dialect.checking.structures import check_from_padded
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.ops.base import Index, IntegerAttr, MixedOp, Operand, Pure, RaggedOp, Result, StringAttr, Tensor
+from ragged_dialect.ops.base import (
+    Divides,
+    Index,
+    IntegerAttr,
+    MixedOp,
+    Operand,
+    Pure,
+    RaggedOp,
+    Result,
+    StringAttr,
+    Tensor,
+)
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source, default_sources, empty_layout, parent_dims
 from ragged_dialect.traits import (
@@ -99,6 +110,9 @@ class EmptyOp(MixedOp, name="empty", traits=[Pure]):
         totals = [ask.sum(likes[s.like], s.level) for axis in axes if (s := _innermost(sources, result, axis))]
         if self.extents:
             ask.fits(0, [*sizes, *totals])
+
+    def divisors(self, known: Divides) -> tuple[int, ...]:
+        return tuple(1 if s is None else known.of(self.likes[s.like])[s.level] for s in self.sources())
 
     def _check_batches(self, ask: Checker[Q], sources: list[Source | None], result: RaggedShape) -> None:
         """A dense parent that comes from another like has the extent of the level's own parent."""

@@ -1,13 +1,15 @@
 """Ops that change the structure of a ragged tensor: views, but for concat, compact and the
 selection of an innermost level, which copy."""
 
+from math import gcd
 from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.checking.checker import Checker, Extent, Q
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.ops.base import IntegerAttr, MixedOp, Operand, Pure, RaggedOp, Result, Tensor, unchecked
+from ragged_dialect.merging import merge_rule
+from ragged_dialect.ops.base import Divides, IntegerAttr, MixedOp, Operand, Pure, RaggedOp, Result, Tensor, unchecked
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import (
     check_scalar,
@@ -74,6 +76,15 @@ class PartitionOp(RaggedOp, name="partition", traits=[Pure]):
         else:
             ask.counted(kind, level, self.vector, ask.extent(self.x, dim), count=self._parents(ask, shape, dim))
 
+    def divisors(self, known: Divides) -> tuple[int, ...]:
+        x, dim = known.of(self.x), int_attr(self, "dim")
+        lengths = known.lengths(self.res, dim + 1)
+        return (*x[:dim], 1, gcd(*lengths) if lengths else 1, *x[dim + 1 :])
+
+    def level_above(self, level: int) -> int | None:
+        dim = int_attr(self, "dim")
+        return None if level in (dim, dim + 1) else level - (level > dim)
+
     def _parents(self, ask: Checker[Q], shape: RaggedShape, dim: int) -> Extent[Q]:
         """Number of index tuples above a dense dim: of its axis, or of the plain dim before it."""
         axis, at = shape.layout.locate(dim)
@@ -115,6 +126,24 @@ class MergeOp(RaggedOp, name="merge", traits=[Pure]):
         elif below == "t":
             ask.equal(dim, ask.extent(ask.part("values", self.x, 0), axis), static)
 
+    def divisors(self, known: Divides) -> tuple[int, ...]:
+        x, dim, shape = known.of(self.x), int_attr(self, "dim"), tensor_shape(self.x)
+        rule = merge_rule(shape, dim).name
+        if rule == "tile_parts":
+            return (*x[:dim], 1, 1, *x[dim + 3 :])
+        merged = x[dim] * x[dim + 1]
+        if rule in ("components", "rows", "levels"):
+            merged = x[dim + 1]
+        elif rule in ("untile", "tiles") and x[dim + 1] != shape.shape[dim + 1]:
+            merged = 1
+        return (*x[:dim], merged, *x[dim + 2 :])
+
+    def level_above(self, level: int) -> int | None:
+        dim = int_attr(self, "dim")
+        if level == dim and merge_rule(tensor_shape(self.x), dim).name != "untile":
+            return None
+        return level + (level > dim)
+
 
 class SplitOp(RaggedOp, name="split", traits=[Pure]):
     """Splits `dim` by a static factor into an outer dim and a tile (a dense dim for a batch dim,
@@ -145,6 +174,17 @@ class SplitOp(RaggedOp, name="split", traits=[Pure]):
         if static is not None:
             ask.equal(dim, ask.ceil(ask.extent(self.x, dim), factor), static)
 
+    def divisors(self, known: Divides) -> tuple[int, ...]:
+        x, dim, factor = known.of(self.x), int_attr(self, "dim"), int_attr(self, "factor")
+        parts = (1, factor if tensor_shape(self.x).layout.is_batch(dim) else 1)
+        if x[dim] % factor == 0:
+            parts = (x[dim] // factor, factor)
+        return (*x[:dim], *parts, *x[dim + 1 :])
+
+    def level_above(self, level: int) -> int | None:
+        dim = int_attr(self, "dim")
+        return None if level == dim + 1 else level - (level > dim)
+
 
 class SelectOp(RaggedOp, name="select", traits=[Pure]):
     """One index of `dim`. On the leading dim that component; on an innermost ragged dim one row
@@ -170,6 +210,10 @@ class SelectOp(RaggedOp, name="select", traits=[Pure]):
     def checks(self, ask: Checker[Q]) -> None:
         dim = int_attr(self, "dim")
         ask.valid("index", dim, self.index, bound_of(ask, self.x, dim))
+
+    def divisors(self, known: Divides) -> tuple[int, ...]:
+        x, dim = known.of(self.x), int_attr(self, "dim")
+        return (*x[:dim], *x[dim + 1 :])
 
 
 class SliceOp(RaggedOp, name="slice", traits=[Pure]):
@@ -209,6 +253,10 @@ class SliceOp(RaggedOp, name="slice", traits=[Pure]):
         ask.valid("range", dim, self.lo, self.hi, bound_of(ask, self.x, dim))
         if static is not None and not is_tensor(self.lo.type):
             ask.equal(dim, ask.minus(ask.number(self.hi), ask.number(self.lo)), static)
+
+    def divisors(self, known: Divides) -> tuple[int, ...]:
+        x, dim = known.of(self.x), int_attr(self, "dim")
+        return (*x[:dim], 1, *x[dim + 1 :])
 
 
 class ConcatOp(MixedOp, name="concat", traits=[Pure]):
@@ -260,6 +308,10 @@ class ConcatOp(MixedOp, name="concat", traits=[Pure]):
                 size = ask.plus(size, ask.extent(x, dim))
             ask.equal(dim, size, static)
 
+    def divisors(self, known: Divides) -> tuple[int, ...]:
+        columns = zip(*(known.of(x) for x in self.operation.operands), strict=True)
+        return tuple(gcd(*column) for column in columns)
+
 
 class CompactOp(RaggedOp, name="compact", traits=[Pure]):
     """Windows become contiguous levels; copies the elements that are inside windows.
@@ -276,4 +328,5 @@ class CompactOp(RaggedOp, name="compact", traits=[Pure]):
     def infer(x: RaggedShape) -> RaggedShape:
         return x.compact()
 
+    same_lengths = True
     checks = unchecked
