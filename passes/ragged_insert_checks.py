@@ -8,11 +8,11 @@ from typing import ClassVar
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.locations import name_of
-from ragged_dialect.checking.rules import rule_of
 from ragged_dialect.checking.structures import check_argument, check_argument_facts
 from ragged_dialect.checks import CHECKED
 from ragged_dialect.ir.match import constant_int
 from ragged_dialect.iteration import is_compute
+from ragged_dialect.ops.rules import rule_of
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.checking.bodies import check_body
 from ragged_dialect.passes.checking.emitter import Emitter

@@ -84,6 +84,27 @@ def test_runtime_and_plain_modules_never_import_mlir(module: str) -> None:
     assert "ragged_dialect._mlir" not in seen
 
 
+ROW = re.compile(r"^\| (\w+) \| (`.*`) \|(.*)\|$", re.M)
+
+
+def rooms() -> tuple[dict[str, str], dict[str, set[str]]]:
+    """The room of each module or package, and what each room imports, as `docs/architecture.md` has them."""
+    rows = ROW.findall((ROOT / "docs" / "architecture.md").read_text())
+    of = {module: room for room, modules, _ in rows for module in re.findall(r"`(\w+)`", modules)}
+    return of, {room: set(imported.split()) for room, _, imported in rows}
+
+
+def test_rooms_are_as_the_page_says() -> None:
+    """Every module is in a room, and every room imports those of its row: all of them, and no other."""
+    of, allowed = rooms()
+    inside = {module: of[module.split(".")[1]] for module in MODULES if "." in module}
+    found: dict[str, set[str]] = {room: set() for room in allowed}
+    for module, room in inside.items():
+        found[room] |= {inside[m] for m in imports(module) if m in inside} - {room}
+    assert found == allowed
+    assert not cycle({room: frozenset(others) for room, others in found.items()})
+
+
 def test_rules_see_an_import() -> None:
     assert "ragged_dialect._mlir" in imports("ragged_dialect.types")
     assert level("ragged_dialect.passes.base") > level("ragged_dialect.types") > level("ragged_dialect.layout")

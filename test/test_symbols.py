@@ -22,8 +22,10 @@ from conftest import ROOT
 from ragged_dialect import VerifyError, compile
 from ragged_dialect.artifacts.c_interface import SUFFIXES, c_name
 from ragged_dialect.artifacts.cpu_library import write
+from ragged_dialect.asm.module import load_module
+from ragged_dialect.compiler.llvm_ir import lowered_to_llvm_ir
+from ragged_dialect.dialect import context
 from ragged_dialect.symbols import in_c_library, mangle, spell
-from ragged_dialect.tools.ragged_translate import to_llvmir
 
 WORKER = ROOT / "test" / "support" / "named_programs.py"
 BAD = ["a b", "é", "x::y", '"\\\n', "\0", "", "ragged_report", "kernels", "__constant_2xf32", "f", "f_kernel0"]
@@ -119,9 +121,9 @@ def test_translated() -> None:
     """A function that may have its name in LLVM IR keeps it; others do not take the place of the library's."""
     text = "func.func @{}(%x: f32) -> f32 {{ %0 = func.call @exp(%x) : (f32) -> f32\n return %0 : f32 }}"
     text += "\nfunc.func private @exp(%x: f32) -> f32 {{ return %x : f32 }}"
-    assert "@f(" in to_llvmir(text.format("f"), "f.mlir")
-    assert "@rg__exp(" in to_llvmir(text.format("f"), "f.mlir")
-    assert "@rg__llvm_2Ex(" in to_llvmir(text.format('"llvm.x"'), "f.mlir")
+    assert "@f(" in lowered_to_llvm_ir(load_module(text.format("f"), context()))
+    assert "@rg__exp(" in lowered_to_llvm_ir(load_module(text.format("f"), context()))
+    assert "@rg__llvm_2Ex(" in lowered_to_llvm_ir(load_module(text.format('"llvm.x"'), context()))
 
 
 @pytest.mark.parametrize(

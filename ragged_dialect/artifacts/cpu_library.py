@@ -16,12 +16,14 @@ from ragged_dialect.artifacts.c_wrapper import wrapper
 from ragged_dialect.artifacts.linker import c_compiler, link
 from ragged_dialect.artifacts.machine_code import HOST, halves_of, object_code
 from ragged_dialect.artifacts.packed_entry import add_packed_entry, packed_name
+from ragged_dialect.asm.module import load_module
+from ragged_dialect.compiler.llvm_ir import llvm_ir
+from ragged_dialect.dialect import context
 from ragged_dialect.errors import CompileError
 from ragged_dialect.execution import Lowered, lower_for_cpu
 from ragged_dialect.lowering.math_library import required_libraries
 from ragged_dialect.lowering.memory_runtime import CALL, add_runtime
-from ragged_dialect.tools.cli import replace_all
-from ragged_dialect.tools.ragged_translate import to_llvmir
+from ragged_dialect.runtime.whole_files import replace_all
 
 _SET_THREADS = "ragged_set_threads"
 _LIBRARY, _HEADER = "library.so", "library.h"
@@ -60,7 +62,7 @@ def _build(lowered: Lowered, names: list[str | None], folder: Path, soname: str,
     threaded = _SET_THREADS in _symbols(lowered.module)
     add_packed_entry(lowered.module, lowered.symbol, packed_name(name))
     add_runtime(lowered.module)
-    code = object_code(_llvm_ir(lowered.module, name), frozenset((packed_name(name), _SET_THREADS, CALL)), cpu)
+    code = object_code(llvm_ir(_again(lowered.module, name)), frozenset((packed_name(name), _SET_THREADS, CALL)), cpu)
     (folder / "program.o").write_bytes(code)
     (folder / _HEADER).write_text(header(signature, parameters(signature, names)), encoding="utf-8")
     (folder / "wrapper.c").write_text(wrapper(signature, lowered.checks, _HEADER, threaded), encoding="utf-8")
@@ -72,7 +74,8 @@ def _symbols(module: Any) -> set[str]:
     return {op.attributes["sym_name"].value for op in module.body.operations if "sym_name" in op.attributes}
 
 
-def _llvm_ir(module: Any, name: str) -> str:
+def _again(module: Any, name: str) -> Any:
+    """A module with what was added to it, parsed and verified."""
     buffer = io.BytesIO()
     module.operation.write_bytecode(buffer)
-    return to_llvmir(buffer.getvalue(), name)
+    return load_module(buffer.getvalue(), context(), name)

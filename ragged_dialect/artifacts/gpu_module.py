@@ -30,8 +30,8 @@ from ragged_dialect.runtime import (
 )
 from ragged_dialect.runtime.signature import Group, Part, dtype_name
 from ragged_dialect.runtime.stored_program import DeviceProgram
+from ragged_dialect.runtime.whole_files import replacing
 from ragged_dialect.symbols import spell
-from ragged_dialect.tools.cli import write_output
 
 RUNTIME = (
     errors,
@@ -115,27 +115,33 @@ _CHECKS_AT_ONCE = """
 Every call waits for its checks."""
 
 
-def write(
+def write(source: Any, entry: str | None, output: Path | str, check: bool | str = True, **options: Any) -> Path:
+    """Write a module to a file; see `python_module`. OSError when the file cannot be written."""
+    text = python_module(source, entry, check, **options)
+    with replacing(output) as file:
+        file.write(text.encode())
+    return Path(output)
+
+
+def python_module(
     source: Any,
     entry: str | None,
-    output: Path | str,
     check: bool | str = True,
     *,
     arch: str,
     fast_math: bool = False,
     schedule: str = "auto",
-) -> Path:
-    """Write a module with a function to `output`. It is called as the entry, or has the mangled form of that
+) -> str:
+    """The text of a module with a function. It is called as the entry, or has the mangled form of that
     name (`symbols.py`) where it is none of Python's identifiers, or one that Python or the module has.
 
     The options are those of `ragged_dialect.compile`. VerifyError, PassError, or CompileError for a
-    program that cannot be lowered, an unknown arch. OSError when the file cannot be written."""
+    program that cannot be lowered, an unknown arch."""
     kernels = KernelOptions(bool(check), True, schedule, arch, fast_math)
     loaded = load_program(source, entry)
     wide = wide_kernels(loaded, kernels)
     program = device_program(loaded, kernels)
-    write_output(str(output), module_text(program, wide(), arch, check == "sync"))
-    return Path(output)
+    return module_text(program, wide(), arch, check == "sync")
 
 
 def module_text(program: DeviceProgram, wide: str, arch: str, sync: bool) -> str:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragged_dialect._mlir import llvm
 from ragged_dialect.asm.module import print_module
-from ragged_dialect.child import in_child
 from ragged_dialect.compiler.device import device_program
 from ragged_dialect.compiler.frontend import load_program
+from ragged_dialect.compiler.llvm_ir import llvm_ir as to_llvm_ir
 from ragged_dialect.compiler.options import KernelOptions
-from ragged_dialect.errors import CompileError
 from ragged_dialect.lowering import pipelines
 
 
@@ -33,8 +31,4 @@ def ptx(source: Any, arch: str) -> str:
 
 def llvm_ir(source: Any) -> str:
     """LLVM IR for the CPU. CompileError where it cannot be translated."""
-    module = run_stages(source, "cpu")[1]
-    text = in_child(lambda: llvm.translate_module_to_llvmir(module.operation).encode())
-    if text is None:
-        raise CompileError("expected a module that LLVM IR can express, got one whose translation failed")
-    return text.decode()
+    return to_llvm_ir(run_stages(source, "cpu")[1])

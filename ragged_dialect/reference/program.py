@@ -10,9 +10,9 @@ import ml_dtypes
 import numpy as np
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.checking.rules import rule_of
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.iteration import Iteration
+from ragged_dialect.ops.rules import rule_of
 from ragged_dialect.reference.checker import DataChecker
 from ragged_dialect.reference.validity import require
 from ragged_dialect.reference.value import RaggedValue

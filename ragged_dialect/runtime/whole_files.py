@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from os import PathLike
+from pathlib import Path
 from typing import BinaryIO
 
 
@@ -35,6 +36,24 @@ def replacing(path: str | PathLike[str]) -> Generator[BinaryIO]:
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)
+        raise
+
+
+def replace_all(moves: Sequence[tuple[Path, Path]], folder: Path) -> None:
+    """Move files from a folder to others' places, all of them or none. OSError that names the place."""
+    done: list[tuple[Path, Path]] = []
+    try:
+        for number, (made, target) in enumerate(moves):
+            before = folder / f"before.{number}"
+            if target.is_file():
+                import shutil  # as tempfile above
+
+                shutil.copy2(target, before)
+            os.replace(made, target)
+            done.append((before, target))
+    except BaseException:
+        for before, target in done:
+            before.replace(target) if before.exists() else target.unlink()
         raise
 
 

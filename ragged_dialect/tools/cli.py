@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from ragged_dialect.asm.diagnostics import ParseError
@@ -68,22 +67,6 @@ def write_output(path: str, data: str | bytes) -> None:
         return
     with replacing(path) as file:
         file.write(payload)
-
-
-def replace_all(moves: Sequence[tuple[Path, Path]], folder: Path) -> None:
-    """Move files from a folder to others' places, all of them or none. OSError that names the place."""
-    done: list[tuple[Path, Path]] = []
-    try:
-        for number, (made, target) in enumerate(moves):
-            before = folder / f"before.{number}"
-            if target.is_file():
-                shutil.copy2(target, before)
-            os.replace(made, target)
-            done.append((before, target))
-    except BaseException:
-        for before, target in done:
-            before.replace(target) if before.exists() else target.unlink()
-        raise
 
 
 def _write_stream(payload: bytes) -> None:

@@ -59,17 +59,10 @@ def _compile(options: argparse.Namespace) -> None:
 
         cpu_library.write(program, None, Path(options.output), check, options.cpu)
     else:
-        from ragged_dialect.artifacts import gpu_module
+        from ragged_dialect.artifacts.gpu_module import python_module
 
-        gpu_module.write(
-            program,
-            None,
-            options.output,
-            check,
-            arch=options.target,
-            fast_math=options.fast_math,
-            schedule=options.schedule,
-        )
+        kernels = {"arch": options.target, "fast_math": options.fast_math, "schedule": options.schedule}
+        write_output(options.output, python_module(program, None, check, **kernels))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import Any
 
-from ragged_dialect.child import in_child
-from ragged_dialect.errors import CompileError
 from ragged_dialect.ptx.targets import DEFAULT_ARCH
 from ragged_dialect.tools.cli import STREAM, SUCCESS, read_input, run_tool, write_output
 
@@ -57,73 +54,11 @@ def _translated_input(data: bytes, filename: str, args: argparse.Namespace) -> s
     module = load_module(data, context(), filename)
     default = "gpu" if args.to != "llvmir" or has_kernels(module) else "cpu"
     if (args.target or default) == "cpu":
-        return _cpu_llvmir(module, not args.no_check)
+        from ragged_dialect.compiler.llvm_ir import lowered_to_llvm_ir
+
+        return lowered_to_llvm_ir(module, not args.no_check)
     options = GpuOptions(args.to, args.arch, args.fast_math, args.index_bits, args.schedule, not args.no_check)
     return translate(module, options)
-
-
-def to_llvmir(text: str | bytes, filename: str, check: bool = True) -> str:
-    """LLVM IR of a module's text. VerifyError when the module is not valid, PassError when it
-    cannot be lowered, CompileError when LLVM IR cannot express it."""
-    from ragged_dialect.asm.module import load_module
-    from ragged_dialect.dialect import context
-
-    return _cpu_llvmir(load_module(text, context(), filename), check)
-
-
-def _cpu_llvmir(module: Any, check: bool) -> str:
-    if not all(op.operation.name.startswith("llvm.") for op in module.body.operations):
-        from ragged_dialect.compiler.frontend import mangle_symbols
-        from ragged_dialect.lowering import pipelines
-        from ragged_dialect.symbols import in_c_library
-
-        mangle_symbols(module, lambda name: not in_c_library(name))
-        for stage in pipelines.cpu_pipeline(check):
-            stage.run(module)
-    return _translate(module)
-
-
-def _translate(module: Any) -> str:
-    """LLVM IR of a module. The bindings crash the process on any translation that fails, after
-    its diagnostics: a child takes the risk, and prints them."""
-    _check_translatable(module)
-    text = in_child(lambda: _translated(module))
-    if text is None:
-        raise CompileError("expected a module that LLVM IR can express, got one whose translation failed")
-    return text.decode()
-
-
-def _translated(module: Any) -> bytes:
-    from ragged_dialect._mlir import llvm
-    from ragged_dialect.asm.locations import from_mlir
-
-    def show(diagnostic: Any) -> bool:
-        print(from_mlir(diagnostic), file=sys.stderr, flush=True)
-        return True
-
-    module.context.emit_error_diagnostics = True
-    with module.context.attach_diagnostic_handler(show):
-        return llvm.translate_module_to_llvmir(module.operation).encode()
-
-
-def _check_translatable(module: Any) -> None:
-    """Refuse ops outside the llvm dialect, each at its place."""
-    from ragged_dialect._mlir import ir
-    from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
-    from ragged_dialect.asm.locations import file_position
-
-    foreign: list[Diagnostic] = []
-
-    def visit(op: Any) -> Any:
-        known = op.name.startswith("llvm.") and module.context.is_registered_operation(op.name)
-        if not known and op != module.operation:
-            message = f"expected registered ops of the llvm dialect only, got '{op.name}'"
-            foreign.append(Diagnostic(message, *file_position(op.location)))
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    if foreign:
-        raise ParseError(*foreign)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

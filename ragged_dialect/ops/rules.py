@@ -1,7 +1,5 @@
 """The rule of an op: of its class, or for upstream's ops from the tables here."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ragged_dialect._mlir import ir

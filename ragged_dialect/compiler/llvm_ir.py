@@ -1,0 +1,61 @@
+"""LLVM IR of modules, for the CPU."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from ragged_dialect._mlir import ir, llvm
+from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
+from ragged_dialect.asm.locations import file_position, from_mlir
+from ragged_dialect.child import in_child
+from ragged_dialect.compiler.frontend import mangle_symbols
+from ragged_dialect.errors import CompileError
+from ragged_dialect.lowering import pipelines
+from ragged_dialect.symbols import in_c_library
+
+
+def lowered_to_llvm_ir(module: Any, check: bool = True) -> str:
+    """LLVM IR of a module, lowered first as far as it is not yet. PassError when it cannot be lowered, ParseError and
+    CompileError when LLVM IR cannot express it."""
+    if not all(op.operation.name.startswith("llvm.") for op in module.body.operations):
+        mangle_symbols(module, lambda name: not in_c_library(name))
+        for stage in pipelines.cpu_pipeline(check):
+            stage.run(module)
+    return llvm_ir(module)
+
+
+def llvm_ir(module: Any) -> str:
+    """LLVM IR of a module of the llvm dialect. The bindings crash the process on any translation that fails, after
+    its diagnostics: a child takes the risk, and prints them."""
+    _check_translatable(module)
+    text = in_child(lambda: _translated(module))
+    if text is None:
+        raise CompileError("expected a module that LLVM IR can express, got one whose translation failed")
+    return text.decode()
+
+
+def _translated(module: Any) -> bytes:
+    def show(diagnostic: Any) -> bool:
+        print(from_mlir(diagnostic), file=sys.stderr, flush=True)
+        return True
+
+    module.context.emit_error_diagnostics = True
+    with module.context.attach_diagnostic_handler(show):
+        return llvm.translate_module_to_llvmir(module.operation).encode()
+
+
+def _check_translatable(module: Any) -> None:
+    """Refuse ops outside the llvm dialect, each at its place."""
+    foreign: list[Diagnostic] = []
+
+    def visit(op: Any) -> Any:
+        known = op.name.startswith("llvm.") and module.context.is_registered_operation(op.name)
+        if not known and op != module.operation:
+            message = f"expected registered ops of the llvm dialect only, got '{op.name}'"
+            foreign.append(Diagnostic(message, *file_position(op.location)))
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    if foreign:
+        raise ParseError(*foreign)
