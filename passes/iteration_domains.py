@@ -39,7 +39,7 @@ class _Interned:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Origin(_Interned):
+class RootDim(_Interned):
     """A dim of the root, or the level of the root whose tiles are dims of it."""
 
     dim: int
@@ -92,7 +92,7 @@ class Joined(_Interned):
     parts: tuple[Domain, ...]
 
 
-Domain = Origin | Digits | Components | Rows | Joined
+Domain = RootDim | Digits | Components | Rows | Joined
 
 
 class Step(NamedTuple):
@@ -158,7 +158,7 @@ def halves(domain: Domain, factor: int) -> tuple[Domain, Domain]:
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class Chain:
     """The dims of a value in a chain: their domains, layout and extents.
 
     `batches` has the domains that were batch dims on the way, with their extents: a split of
@@ -169,30 +169,30 @@ class State:
     batches: dict[Domain, Extent] = field(default_factory=dict)
 
     @staticmethod
-    def of_root(shape: RaggedShape) -> State:
+    def of_root(shape: RaggedShape) -> Chain:
         """The dims of a root: each its own domain, but for the parts of a split, which are digits."""
         domains: list[Domain] = []
         layout = shape.layout
         for dim, letter in enumerate(layout.letters):
             factor = shape.factor(dim)
             if letter != "t" and not layout.is_split_outer(dim):
-                domains.append(Origin(dim))
+                domains.append(RootDim(dim))
             elif letter != "t":
-                domains.append(_digits(Origin(dim), factor, None))
+                domains.append(_digits(RootDim(dim), factor, None))
             else:
                 extent = shape.shape[dim]
                 assert extent is not None
-                domains.append(Digits(Origin(layout.tiles_of(dim).start - 1), factor, factor * extent))
-        return State(tuple(domains), shape)._noted()
+                domains.append(Digits(RootDim(layout.tiles_of(dim).start - 1), factor, factor * extent))
+        return Chain(tuple(domains), shape)._noted()
 
-    def _noted(self) -> State:
+    def _noted(self) -> Chain:
         layout = self.shape.layout
         for dim, domain in enumerate(self.domains):
             if not isinstance(domain, Joined) and layout.is_batch(dim):
                 self.batches.setdefault(domain, self.shape.shape[dim])
         return self
 
-    def after(self, step: Step) -> State:
+    def after(self, step: Step) -> Chain:
         """The dims after an op. Raises LayoutError where the layout refuses it."""
         dim, by = step
         domains, taken = self.domains, 1
@@ -206,7 +206,7 @@ class State:
             shape = self.shape.partition(dim, by.rank, by.count, by.rows)
             cut = self.components(dim, by)
             made = (cut, Rows(cut))
-        return State((*domains[:dim], *made, *domains[dim + taken :]), shape, self.batches)._noted()
+        return Chain((*domains[:dim], *made, *domains[dim + taken :]), shape, self.batches)._noted()
 
     def components(self, dim: int, by: Cutter) -> Components:
         """The components that a partition makes of a dim."""

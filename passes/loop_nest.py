@@ -1,7 +1,7 @@
 """Compute ops as data: maps, iterator kinds and a body of scalar steps, to be combined and
 written back as `linalg.generic`.
 
-`Nest.of` reads elementwise arith and math ops and the linalg ops with simple bodies; `inline`
+`FusedNest.of` reads elementwise arith and math ops and the linalg ops with simple bodies; `inline`
 puts the body of a producer into a consumer, `join` runs two bodies in one nest.
 """
 
@@ -65,7 +65,7 @@ class Operand:
 
 
 @dataclass(frozen=True, eq=False)
-class Nest:
+class FusedNest:
     """A loop nest. `outs` is empty for an elementwise op, whose result has an identity map."""
 
     kinds: tuple[str, ...]
@@ -77,7 +77,7 @@ class Nest:
     absorbed: tuple[ir.Operation, ...] = field(default=())
 
     @staticmethod
-    def of(op: ir.Operation) -> Nest | None:
+    def of(op: ir.Operation) -> FusedNest | None:
         """The nest of an op; None when it has no such form."""
         if is_elementwise(op):
             return _of_elementwise(op)
@@ -99,7 +99,7 @@ class Nest:
         return {loop for operand in (*self.inputs, *self.outs) for loop in operand.partial_loops()}
 
 
-def _of_elementwise(op: ir.Operation) -> Nest | None:
+def _of_elementwise(op: ir.Operation) -> FusedNest | None:
     if len(op.results) != 1 or len(op.regions) or not all(is_tensor(v.type) for v in op.operands):
         return None
     if not len(op.operands):
@@ -113,14 +113,14 @@ def _of_elementwise(op: ir.Operation) -> Nest | None:
         tuple(("in", k) for k in range(len(inputs))),
         _attributes(op),
     )
-    return Nest(("parallel",) * rank, inputs, (), (step,), (("step", 0),), (op,))
+    return FusedNest(("parallel",) * rank, inputs, (), (step,), (("step", 0),), (op,))
 
 
 def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
     return {name: op.attributes[name] for name in attribute_names(op)}
 
 
-def _of_linalg(op: ir.Operation) -> Nest | None:
+def _of_linalg(op: ir.Operation) -> FusedNest | None:
     maps = indexing_maps(op)
     count = output_count(op)
     if not maps or not count:
@@ -134,7 +134,7 @@ def _of_linalg(op: ir.Operation) -> Nest | None:
     if body is None:
         return None
     steps, yields = body
-    return Nest(kinds, tuple(operands[:-count]), tuple(operands[-count:]), steps, yields, (op,))
+    return FusedNest(kinds, tuple(operands[:-count]), tuple(operands[-count:]), steps, yields, (op,))
 
 
 def _read_body(block: ir.Block, inputs: int) -> tuple[tuple[Step, ...], tuple[Ref, ...]] | None:
@@ -155,7 +155,7 @@ def _read_body(block: ir.Block, inputs: int) -> tuple[tuple[Step, ...], tuple[Re
     return None
 
 
-def inline(consumer: Nest, value: ir.Value, producer: Nest) -> Nest | None:
+def inline(consumer: FusedNest, value: ir.Value, producer: FusedNest) -> FusedNest | None:
     """The consumer with `value`, the only result of the producer, computed in its body. None where
     the work would be repeated, or a loop would lose the operand that gives its lengths."""
     taken = [k for k, operand in enumerate(consumer.inputs) if operand.value == value]
@@ -176,7 +176,7 @@ def inline(consumer: Nest, value: ir.Value, producer: Nest) -> Nest | None:
     return fused if consumer.partial_loops() <= fused.partial_loops() else None
 
 
-def _renamed(nest: Nest, loops: dict[int, int], count: int) -> Nest:
+def _renamed(nest: FusedNest, loops: dict[int, int], count: int) -> FusedNest:
     """A nest over the loops of another, reading its own outs as inputs."""
     exprs = [ir.AffineDimExpr.get(loops[k]) for k in range(len(nest.kinds))]
     change = ir.AffineMap.get(count, 0, exprs)
@@ -197,7 +197,7 @@ def _renamed(nest: Nest, loops: dict[int, int], count: int) -> Nest:
     )
 
 
-def _combine(consumer: Nest, taken: set[int], producer: Nest) -> Nest:
+def _combine(consumer: FusedNest, taken: set[int], producer: FusedNest) -> FusedNest:
     """The producer's steps first; inputs `taken` of the consumer read what it yields."""
     inputs = _Inputs()
     produced = inputs.shift(producer, 0, {})
@@ -221,7 +221,7 @@ class _Inputs:
         self.operands: list[Operand] = []
         self._numbers: dict[tuple[ir.Value, str], int] = {}
 
-    def shift(self, nest: Nest, steps: int, known: dict[int, Ref], outs: int = 0) -> Callable[[Ref], Ref]:
+    def shift(self, nest: FusedNest, steps: int, known: dict[int, Ref], outs: int = 0) -> Callable[[Ref], Ref]:
         """A function from the refs of a nest to those of the whole."""
         numbers: dict[int, Ref] = {}
         for k, operand in enumerate(nest.inputs):
@@ -244,17 +244,17 @@ class _Inputs:
         return self._numbers[key]
 
     @staticmethod
-    def steps(nest: Nest, moved: Callable[[Ref], Ref]) -> list[Step]:
+    def steps(nest: FusedNest, moved: Callable[[Ref], Ref]) -> list[Step]:
         """The steps of a nest with their refs moved."""
         return [step.reading(moved, step.loop) for step in nest.steps]
 
 
-def join(a: Nest, b: Nest) -> Nest:
+def join(a: FusedNest, b: FusedNest) -> FusedNest:
     """Two independent nests of equal loops as one with the results of both."""
     inputs = _Inputs()
     first = inputs.shift(a, 0, {})
     second = inputs.shift(b, len(a.steps), {}, len(a.outs))
-    return Nest(
+    return FusedNest(
         a.kinds,
         tuple(inputs.operands),
         (*a.outs, *b.outs),
@@ -265,14 +265,14 @@ def join(a: Nest, b: Nest) -> Nest:
     )
 
 
-def write(nest: Nest, outs: Sequence[ir.Value]) -> ir.Operation:
+def write(nest: FusedNest, outs: Sequence[ir.Value]) -> ir.Operation:
     """Create the `linalg.generic` of a nest at the current insertion point."""
     inputs = [operand.value for operand in nest.inputs]
     maps = [*(operand.map for operand in nest.inputs), *nest.out_maps()]
     return generic(inputs, outs, maps, nest.kinds, lambda elements: _write_body(nest, elements))
 
 
-def _write_body(nest: Nest, elements: list[ir.Value]) -> list[ir.Value]:
+def _write_body(nest: FusedNest, elements: list[ir.Value]) -> list[ir.Value]:
     made: list[ir.Value] = []
 
     def value(ref: Ref) -> ir.Value:

@@ -11,12 +11,12 @@ from typing import NamedTuple
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import Layout
 from ragged_dialect.passes.iteration_domains import (
+    Chain,
     Components,
     Digits,
     Domain,
     Joined,
     Rows,
-    State,
     Step,
     is_unit,
     parts_of,
@@ -38,7 +38,7 @@ def normal_form(root: RaggedShape, steps: tuple[Step, ...]) -> NormalForm | None
     at most as many ops. Partitions come first, then merges, the lower dim first, then splits, the
     higher dim first, then merges that forget a static extent; other orders where a layout refuses
     that one. None where `steps` are not legal on the root, or no order was found."""
-    start = goal = State.of_root(root)
+    start = goal = Chain.of_root(root)
     try:
         for step in steps:
             goal = goal.after(step)
@@ -61,7 +61,7 @@ class _Search:
     """Depth first, from the root to a goal: only ops that bring a value nearer to it are tried, so
     every way that the layouts allow has the same number of ops, splits by 1 aside."""
 
-    def __init__(self, goal: State) -> None:
+    def __init__(self, goal: Chain) -> None:
         self.goal = goal
         self.cuts: dict[Domain, list[Components]] = {}
         self.places: dict[Domain, set[int]] = {}
@@ -81,7 +81,7 @@ class _Search:
                 places = self.places.setdefault(domain.of, set())
                 places.update(place for place in (domain.low, domain.high) if place is not None and place > 1)
 
-    def steps(self, state: State, left: int) -> list[Step] | None:
+    def steps(self, state: Chain, left: int) -> list[Step] | None:
         here = (state.domains, state.shape.layout, left)
         if here[:2] == (self.goal.domains, self.goal.shape.layout):
             return []
@@ -98,7 +98,7 @@ class _Search:
         self.dead.add(here)
         return None
 
-    def _useful(self, state: State) -> Iterator[Step]:
+    def _useful(self, state: Chain) -> Iterator[Step]:
         """The ops that bring a state nearer to the goal, in their preferred order."""
         units, made = _units(state.domains), set(_all_of(state.domains))
         last: list[Step] = []

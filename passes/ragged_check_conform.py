@@ -11,7 +11,7 @@ from ragged_dialect.checks import CHECKED
 from ragged_dialect.ops.checks import int_array
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.passes.structure_facts import Facts
-from ragged_dialect.passes.structure_keys import Level, structural_source
+from ragged_dialect.passes.structure_keys import LevelKey, structural_source
 from ragged_dialect.traits import optional_int, string_attr
 
 
@@ -115,7 +115,7 @@ class _Prover:
         found = (self.facts.dim(value, d) if d >= 0 else None for d in dims)
         return tuple(
             (self.facts.find(f.key), tuple(tuple(dims.index(d) for d in g if d in dims) for g in f.parents))
-            if isinstance(f, Level)
+            if isinstance(f, LevelKey)
             else (None if f is None else self.facts.find(f))
             for f in found
         )

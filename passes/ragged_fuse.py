@@ -11,7 +11,7 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.match import enclosing, made_by
 from ragged_dialect.iteration import touches_ragged, whole_value
 from ragged_dialect.passes.base import PassFailure, RaggedPass
-from ragged_dialect.passes.loop_nest import Nest, Operand, inline, join, write
+from ragged_dialect.passes.loop_nest import FusedNest, Operand, inline, join, write
 from ragged_dialect.passes.structure_keys import structural_source
 from ragged_dialect.segments import segments
 from ragged_dialect.types import is_ragged, shape_of
@@ -75,7 +75,7 @@ class _Block:
         self.max_ops = max_ops
         self.ops = [op.operation for op in block.operations]
         self.place = {op: number for number, op in enumerate(self.ops)}
-        self.nests: dict[ir.Operation, Nest] = {}
+        self.nests: dict[ir.Operation, FusedNest] = {}
         self.sources: dict[ir.Value, ir.Value] = {}
 
     def run(self, siblings: bool) -> None:
@@ -95,7 +95,7 @@ class _Block:
         if not touches_ragged(op) or whole_value(op):
             return
         try:
-            nest = Nest.of(op)
+            nest = FusedNest.of(op)
         except LayoutError:
             nest = None
         if nest is None:
@@ -110,7 +110,7 @@ class _Block:
                     break
         self.nests[op] = nest
 
-    def _absorb(self, op: ir.Operation, nest: Nest, operand: Operand) -> Nest | None:
+    def _absorb(self, op: ir.Operation, nest: FusedNest, operand: Operand) -> FusedNest | None:
         value = operand.value
         if isinstance(value.owner, ir.Block) or not is_ragged(value.type):
             return None
@@ -157,7 +157,7 @@ class _Block:
         del self.nests[first]
         return True
 
-    def _used_before(self, nest: Nest, op: ir.Operation) -> bool:
+    def _used_before(self, nest: FusedNest, op: ir.Operation) -> bool:
         """Whether a result of a nest is used before `op`, or by it."""
         limit = self.place[op]
         for root in nest.roots:
@@ -175,7 +175,7 @@ class _Block:
 
     # Writing -----------------------------------------------------------------------------------
 
-    def _write(self, op: ir.Operation, nest: Nest) -> None:
+    def _write(self, op: ir.Operation, nest: FusedNest) -> None:
         with ir.InsertionPoint(op), op.location:
             outs = [out.value for out in nest.outs]
             if not outs:
@@ -206,7 +206,7 @@ def _use_source(op: ir.Operation, sources: dict[ir.Value, ir.Value]) -> None:
         op.attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(sizes)
 
 
-def _like_of(op: ir.Operation, nest: Nest, sources: dict[ir.Value, ir.Value]) -> ir.Value | None:
+def _like_of(op: ir.Operation, nest: FusedNest, sources: dict[ir.Value, ir.Value]) -> ir.Value | None:
     """A value with the structure of an elementwise result that is not computed in its nest."""
     like = structural_source(op.results[0], sources)
     while not isinstance(like.owner, ir.Block) and like.owner.operation in (op, *nest.absorbed):

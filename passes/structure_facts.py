@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.passes.structure_keys import Key, Keys, Level
+from ragged_dialect.passes.structure_keys import Key, Keys, LevelKey
 
 
 class Facts(Keys):
@@ -49,13 +49,13 @@ class Facts(Keys):
         """The last of `pairs` conforms from here to the end of the scope."""
         *parents, (i, j) = pairs
         left, right = self.dim(a, i), self.dim(b, j)
-        if isinstance(left, Level) and isinstance(right, Level):
+        if isinstance(left, LevelKey) and isinstance(right, LevelKey):
             mapped = tuple(tuple(dict(pairs).get(d, -1) for d in group) for group in left.parents)
             if mapped == right.parents:
                 self.learn(left.key, right.key)
         if len(parents) == 1 and parents[0][1] >= 0:
             above, other = self.dim(a, parents[0][0]), self.dim(b, parents[0][1])
-            if not isinstance(above, Level) and not isinstance(other, Level):
+            if not isinstance(above, LevelKey) and not isinstance(other, LevelKey):
                 self.learn(above, other)
 
     # Questions ---------------------------------------------------------------------------------
@@ -68,17 +68,17 @@ class Facts(Keys):
             if j < 0:
                 continue
             left, right = self.dim(a, i), self.dim(b, j)
-            if isinstance(left, Level) and isinstance(right, Level):
+            if isinstance(left, LevelKey) and isinstance(right, LevelKey):
                 if not self.same_level(left, right, mapping):
                     return False
                 implied |= {group[0] for group in left.parents if len(group) == 1}
-            elif isinstance(left, Level) or isinstance(right, Level):
+            elif isinstance(left, LevelKey) or isinstance(right, LevelKey):
                 return False
             elif i not in implied and self.find(left) != self.find(right):
                 return False
         return True
 
-    def same_level(self, a: Level, b: Level, mapping: dict[int, int]) -> bool:
+    def same_level(self, a: LevelKey, b: LevelKey, mapping: dict[int, int]) -> bool:
         """Whether two levels have one origin, indexed by the same loops."""
         mapped = tuple(tuple(mapping.get(d, -1) for d in group) for group in a.parents)
         return self.find(a.key) == self.find(b.key) and mapped == b.parents

@@ -28,7 +28,7 @@ Key: TypeAlias = Hashable
 Groups = tuple[tuple[int, ...], ...]
 
 
-class Level(NamedTuple):
+class LevelKey(NamedTuple):
     """A ragged level or tile: the key of its lengths, and for each index of the origin the dims
     of this value that make it (several dims count as one, row by row)."""
 
@@ -112,7 +112,7 @@ class Keys:
     def _lengths(self, x: ir.Value, level: int) -> Stored:
         """Key of the flat lengths of a level: its own key where the origin has the same parents."""
         found = self.dim(x, level)
-        assert isinstance(found, Level)
+        assert isinstance(found, LevelKey)
         layout = shape_of(x.type).layout
         axis, at = layout.locate(level)
         first = layout.dims(axis)[0]
@@ -151,7 +151,7 @@ class Keys:
     # Keys of dims ------------------------------------------------------------------------------
 
     def dim(self, value: ir.Value, dim: int) -> Key:
-        """The key of a dense dim (an integer when static), or the Level of a ragged one."""
+        """The key of a dense dim (an integer when static), or the LevelKey of a ragged one."""
         place = (value, dim)
         if place not in self._dims:
             self._dims[place] = self._trace(value, dim)
@@ -199,13 +199,13 @@ class Keys:
             number = sum(s is None and e is None for s, e in zip(sources[:dim], shape.shape, strict=False))
             return self.scalar(op.operands[len(likes) + number])
         found = self.dim(likes[source.like], source.level)
-        if not isinstance(found, Level):
+        if not isinstance(found, LevelKey):
             return found
         shapes = [shape_of(v.type) for v in likes]
         places = _places(shapes, sources, shape, dim)
         if any(d not in places for group in found.parents for d in group):
             return None
-        return Level(found.key, tuple(tuple(places[d] for d in group) for group in found.parents))
+        return LevelKey(found.key, tuple(tuple(places[d] for d in group) for group in found.parents))
 
     def _of_assemble(self, op: ir.Operation, shape: RaggedShape, dim: int) -> Key | None:
         letter = shape.layout.letter(dim)
@@ -223,7 +223,7 @@ class Keys:
         kind = "offsets" if letter == "r" else "lengths"
         axis, at = shape.layout.locate(dim)
         first = shape.layout.dims(axis)[0]
-        return Level(self._level_of(kind, named[Part(kind, dim)]), (tuple(range(first, first + at)),))
+        return LevelKey(self._level_of(kind, named[Part(kind, dim)]), (tuple(range(first, first + at)),))
 
     def _of_structure(self, op: ir.Operation, shape: RaggedShape, dim: int) -> Key | None:
         """Levels of other axes, and those above the dim that the op changes, stay as they are;
@@ -239,10 +239,10 @@ class Keys:
         touched = {axis, axis + 1} if op.name == "ragged.merge" and _crosses(before, at) else {axis}
         if dim < at or not {before.layout.locate(source)[0] if 0 <= source < before.rank else axis} & touched:
             found = self.dim(x, source) if before.layout.letter(source) == shape.layout.letter(dim) else None
-            if not isinstance(found, Level):
+            if not isinstance(found, LevelKey):
                 return found
             shift = source - dim
-            return Level(found.key, tuple(tuple(d - shift if d >= at else d for d in g) for g in found.parents))
+            return LevelKey(found.key, tuple(tuple(d - shift if d >= at else d for d in g) for g in found.parents))
         if shape.layout.letter(dim) == "d":
             return None
         return own_level(self._function(op, dim), shape, dim)
@@ -254,18 +254,18 @@ class Keys:
         if dim == at:
             return (kind + " per row" if rows else "count", self.vector(vector))
         if not rows:
-            return Level(self._level_of(kind, vector), ((at,),))
+            return LevelKey(self._level_of(kind, vector), ((at,),))
         axis, inner = shape.layout.locate(dim)
         first = shape.layout.dims(axis)[0]
-        return Level((kind + " rows", self.vector(vector)), (tuple(range(first, first + inner)),))
+        return LevelKey((kind + " rows", self.vector(vector)), (tuple(range(first, first + inner)),))
 
     def _below_partition(self, x: ir.Value, source: int, at: int) -> Key:
         """An index of the partitioned dim is now a pair."""
         found = self.dim(x, source)
-        if not isinstance(found, Level):
+        if not isinstance(found, LevelKey):
             return found
         groups = (tuple(e for d in g for e in ((at, at + 1) if d == at else (d + (d > at),))) for g in found.parents)
-        return Level(found.key, tuple(groups))
+        return LevelKey(found.key, tuple(groups))
 
     def _function(self, op: ir.Operation, dim: int) -> Key:
         inputs: list[Key] = []
@@ -283,11 +283,11 @@ def _differs_stored(op: ir.Operation) -> bool:
     return "stored" in op.attributes and not shape_of(op.operands[0].type).layout.stores_lengths(int_attr(op, "level"))
 
 
-def own_level(key: Key, shape: RaggedShape, dim: int) -> Level:
+def own_level(key: Key, shape: RaggedShape, dim: int) -> LevelKey:
     """A level indexed by the dims above it in its axis."""
     axis, at = shape.layout.locate(dim)
     first = shape.layout.dims(axis)[0]
-    return Level(key, tuple((d,) for d in range(first, first + at)))
+    return LevelKey(key, tuple((d,) for d in range(first, first + at)))
 
 
 def _above(value: ir.Value) -> ir.Value | None:

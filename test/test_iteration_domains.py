@@ -9,11 +9,11 @@ from support.structures import LAYOUTS, drawn
 
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import Layout
-from ragged_dialect.passes.iteration_domains import Cutter, Digits, Joined, Origin, State, Step, halves, join
+from ragged_dialect.passes.iteration_domains import Chain, Cutter, Digits, Joined, RootDim, Step, halves, join
 from ragged_dialect.passes.normal_form import normal_form
 from ragged_dialect.shape import RaggedShape
 
-X, Y = Origin(0), Origin(1)
+X, Y = RootDim(0), RootDim(1)
 
 
 def shape(layout: str, *extents: int | None) -> RaggedShape:
@@ -39,14 +39,14 @@ def normal(root: RaggedShape, *steps: Step) -> tuple[Step, ...]:
 
 
 def domains(root: RaggedShape, *steps: Step) -> tuple[object, ...]:
-    state = State.of_root(root)
+    state = Chain.of_root(root)
     for step in steps:
         state = state.after(step)
     return state.domains
 
 
 def test_domains_with_equal_fields_are_one() -> None:
-    assert Digits(X, 1, 4) is Digits(Origin(0), 1, 4)
+    assert Digits(X, 1, 4) is Digits(RootDim(0), 1, 4)
     assert Digits(X, 1, 4) is not Digits(X, 1, 2)
     assert Joined((X, Y)) is not Joined((Y, X))
 
@@ -144,7 +144,7 @@ def chains(draw: st.DrawFn, most: int = 8) -> tuple[RaggedShape, tuple[Step, ...
     layout = Layout.parse(LAYOUTS[pick(0, len(LAYOUTS) - 1)])
     static = [letter == "t" or (layout.is_plain(dim) and pick(0, 1)) for dim, letter in enumerate(layout.letters)]
     root = RaggedShape(layout, tuple(pick(1, 6) if known else None for known in static))
-    state, steps = State.of_root(root), list[Step]()
+    state, steps = Chain.of_root(root), list[Step]()
     for name, dim, number in draw(st.lists(CHAIN, max_size=most)):
         dim %= state.shape.rank
         step = {
@@ -170,7 +170,7 @@ def test_normal_form(chain: tuple[RaggedShape, tuple[Step, ...]]) -> None:
     assume(found is not None)
     assert found is not None
     assert len(found.steps) <= len(steps)
-    start = State.of_root(root)
+    start = Chain.of_root(root)
     end = old = start
     for step in steps:
         old = old.after(step)

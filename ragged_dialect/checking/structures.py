@@ -14,7 +14,7 @@ from ragged_dialect.shape import RaggedShape
 
 
 @dataclass(frozen=True)
-class Parts(Generic[Q]):
+class Structure(Generic[Q]):
     """The parts of a value: vectors by (kind, dim), given extents by dim, and the extent of a
     storage axis, None where storage is made to fit."""
 
@@ -29,7 +29,7 @@ class Parts(Generic[Q]):
         return static if static is not None else self.extents.get(dim)
 
 
-def check_parts(ask: Checker[Q], parts: Parts[Q]) -> None:
+def check_parts(ask: Checker[Q], parts: Structure[Q]) -> None:
     """Every vector against the extent of what it indexes and the number of its parents."""
     for axis, letters in enumerate(parts.shape.layout.axes):
         if letters != "d":
@@ -37,7 +37,7 @@ def check_parts(ask: Checker[Q], parts: Parts[Q]) -> None:
             _check_axis(ask, parts, axis)
 
 
-def _check_extents(ask: Checker[Q], parts: Parts[Q], axis: int) -> None:
+def _check_extents(ask: Checker[Q], parts: Structure[Q], axis: int) -> None:
     dims = [d for d in parts.shape.layout.dims(axis) if parts.shape.layout.letter(d) == "d"]
     for dim in dims:
         given = parts.extents.get(dim)
@@ -47,7 +47,7 @@ def _check_extents(ask: Checker[Q], parts: Parts[Q], axis: int) -> None:
         ask.fits(dims[0], [e for e in map(parts.extent, dims) if e is not None])
 
 
-def _check_axis(ask: Checker[Q], parts: Parts[Q], axis: int) -> None:
+def _check_axis(ask: Checker[Q], parts: Structure[Q], axis: int) -> None:
     layout = parts.shape.layout
     ragged = [d for d in layout.dims(axis) if layout.letter(d) in RAGGED]
     if not ragged:
@@ -64,7 +64,7 @@ def _check_axis(ask: Checker[Q], parts: Parts[Q], axis: int) -> None:
 
 
 def _check_level(
-    ask: Checker[Q], parts: Parts[Q], axis: int, dim: int, count: Extent[Q] | None, innermost: bool
+    ask: Checker[Q], parts: Structure[Q], axis: int, dim: int, count: Extent[Q] | None, innermost: bool
 ) -> Extent[Q] | None:
     """Check one ragged level; returns the number of its elements where its vector determines it."""
     storage = parts.storage(axis) if innermost else None
@@ -78,7 +78,7 @@ def _check_level(
     return None if innermost else ask.last(offsets)
 
 
-def _rows(ask: Checker[Q], parts: Parts[Q], dim: int) -> Extent[Q]:
+def _rows(ask: Checker[Q], parts: Structure[Q], dim: int) -> Extent[Q]:
     """How many indices of a window level the vector of the next ragged level has rows for."""
     per_row: Extent[Q] = 1
     below = dim + 1
@@ -93,7 +93,7 @@ def _rows(ask: Checker[Q], parts: Parts[Q], dim: int) -> Extent[Q]:
     return ask.rows(size, per_row)
 
 
-def _check_tiled(ask: Checker[Q], parts: Parts[Q], axis: int) -> None:
+def _check_tiled(ask: Checker[Q], parts: Structure[Q], axis: int) -> None:
     """A split plain dim: the outer extent covers the storage and no more."""
     dim = parts.shape.layout.dims(axis)[0]
     extent, storage = parts.extent(dim), parts.storage(axis)
@@ -111,7 +111,7 @@ def check_assembled(ask: Checker[Q], shape: RaggedShape, parts: Sequence[Array[Q
         static = shape.shape[dim]
         if letters == "d" and static is not None:
             ask.equal(dim, ask.extent(values, axis), static)
-    check_parts(ask, Parts(shape, named, extents, lambda axis: ask.extent(values, axis)))
+    check_parts(ask, Structure(shape, named, extents, lambda axis: ask.extent(values, axis)))
 
 
 def check_argument_facts(ask: Checker[Q], x: Array[Q], shape: RaggedShape, facts: Mapping[str, int]) -> None:
@@ -145,7 +145,7 @@ def check_argument(ask: Checker[Q], argument: ir.Value, shape: RaggedShape) -> N
     }
     extents = {dim: ask.extent(argument, dim) for dim in range(shape.rank) if shape.has_extent_part(dim)}
     values = ask.part("values", argument, 0)
-    check_parts(ask, Parts(shape, vectors, extents, lambda axis: ask.extent(values, axis)))
+    check_parts(ask, Structure(shape, vectors, extents, lambda axis: ask.extent(values, axis)))
 
 
 def check_from_padded(ask: Checker[Q], operands: Sequence[ir.Value], shape: RaggedShape) -> None:
@@ -159,6 +159,6 @@ def check_from_padded(ask: Checker[Q], operands: Sequence[ir.Value], shape: Ragg
     batches = [d for d, letter in enumerate(shape.layout.letters) if letter == "d" and not shape.layout.is_plain(d)]
     vectors = {("offsets", dim): v for dim, v in zip(levels, offsets, strict=True)}
     extents = {d: ask.extent(dense, d) for d in batches}
-    check_parts(ask, Parts(shape, vectors, extents, lambda _: None))
+    check_parts(ask, Structure(shape, vectors, extents, lambda _: None))
     for (_, dim), vector in vectors.items():
         ask.valid("covers", dim, ask.extent(dense, dim), ask.steps(vector))

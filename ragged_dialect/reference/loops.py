@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect.errors import RaggedError
-from ragged_dialect.reference.nest import Access, Nest, accesses_of
+from ragged_dialect.reference.iteration import Indexing, Loops, accesses_of
 from ragged_dialect.reference.program import LOOP_INDEX, Env, Program, Run, Values, handler
 from ragged_dialect.reference.scalars import BINARY, is_float
 from ragged_dialect.reference.value import RaggedValue
@@ -19,7 +19,7 @@ _WIDE_COMBINERS = ("addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf")
 class Elements:
     """An operand as its elements: read and written by index."""
 
-    def __init__(self, operand: Any, access: Access) -> None:
+    def __init__(self, operand: Any, access: Indexing) -> None:
         self._access = access
         self._scalar = None if isinstance(operand, (RaggedValue, np.ndarray)) else operand
         self.value = None if self._scalar is not None else RaggedValue.of(operand)
@@ -88,7 +88,7 @@ def _linalg(program: Program, op: Any) -> Run:
     block = program.decode_block(op.regions[0].blocks[0], overrides)
 
     def run(env: Env, operands: Values) -> Values:
-        nest = Nest(count, accesses, operands)
+        nest = Loops(count, accesses, operands)
         made = [_own(out, number in wide) for number, out in enumerate(operands[ins:])]
         inputs = [Elements(x, a) for x, a in zip(operands[:ins], accesses, strict=False)]
         results = [Elements(x, a) for x, a in zip(made, accesses[ins:], strict=True)]

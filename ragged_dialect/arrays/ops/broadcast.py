@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.tracing.agreement import batch_extent, covers, equal_extents
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
-from ragged_dialect.arrays.tracing.loops import Body, Level, Loops, compute, empty
-from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.loops import Body, Loops, compute, empty
+from ragged_dialect.arrays.tracing.tensor import Tensor, TensorLevel
 from ragged_dialect.arrays.tracing.trace import Trace
 from ragged_dialect.errors import LayoutError, RuntimeCheckError
 from ragged_dialect.layout import RAGGED
@@ -29,7 +29,7 @@ def broadcast(trace: Trace, operands: Sequence[Tensor]) -> tuple[Loops, list[Dim
     rank = max(x.ndim for x in operands)
     dims: list[Dims] = [list(range(rank - x.ndim, rank)) for x in operands]
     axes: list[Axis] = []
-    levels: list[Level] = []
+    levels: list[TensorLevel] = []
     while len(levels) < rank:
         start = len(levels)
         nested = _nested_at(trace, operands, start, rank)
@@ -91,9 +91,9 @@ def _one_sided(trace: Trace, x: Tensor, rank: int, after: int) -> str:
     )
 
 
-def _plain(operands: Sequence[Tensor], dims: list[Dims], at: int, rank: int) -> tuple[PlainAxis, Level]:
-    chosen: tuple[PlainAxis, Level] | None = None
-    ones: list[tuple[int, PlainAxis, Level]] = []
+def _plain(operands: Sequence[Tensor], dims: list[Dims], at: int, rank: int) -> tuple[PlainAxis, TensorLevel]:
+    chosen: tuple[PlainAxis, TensorLevel] | None = None
+    ones: list[tuple[int, PlainAxis, TensorLevel]] = []
     for number, x in enumerate(operands):
         dim = at - (rank - x.ndim)
         if dim < 0:

@@ -13,8 +13,8 @@ from ragged_dialect.arrays.ops.ufunc_bodies import BODIES, Loop
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.agreement import batch_extent, covers, equal_batches, equal_extents
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, batch_axis
-from ragged_dialect.arrays.tracing.loops import Level, compute, empty
-from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.loops import compute, empty
+from ragged_dialect.arrays.tracing.tensor import Tensor, TensorLevel
 from ragged_dialect.arrays.tracing.trace import Trace
 from ragged_dialect.arrays.tracing.wrap import of_value
 from ragged_dialect.errors import ArgumentError, LayoutError
@@ -54,7 +54,7 @@ def contract(trace: Trace, operands: Sequence[Tensor], names: Sequence[str], res
     return made if inner == dtype else astype(made, dtype=dtype)
 
 
-def _level(trace: Trace, operands: Sequence[Tensor], names: Sequence[str], letter: str) -> Level:
+def _level(trace: Trace, operands: Sequence[Tensor], names: Sequence[str], letter: str) -> TensorLevel:
     """The level that gives a loop's extent: a ragged one if there is one, then a batch of a nested axis, then a
     plain one, whose extent may be static."""
     uses = [(x, own.index(letter)) for x, own in zip(operands, names, strict=True) if letter in own]
@@ -98,7 +98,9 @@ def _check_conforming(trace: Trace, operands: Sequence[Tensor], names: Sequence[
                 equal_batches(other, x)
 
 
-def _result_axes(operands: Sequence[Tensor], names: Sequence[str], result: str, levels: dict[str, Level]) -> list[Axis]:
+def _result_axes(
+    operands: Sequence[Tensor], names: Sequence[str], result: str, levels: dict[str, TensorLevel]
+) -> list[Axis]:
     """The axes of the result: a ragged loop goes into the axis of the batch loops it hangs from, with the dense
     ones between them."""
     axes: list[Axis] = []
@@ -113,7 +115,7 @@ def _result_axes(operands: Sequence[Tensor], names: Sequence[str], result: str, 
     return axes
 
 
-def _hangs(level: Level, operands: Sequence[Tensor], names: Sequence[str], run: str) -> bool:
+def _hangs(level: TensorLevel, operands: Sequence[Tensor], names: Sequence[str], run: str) -> bool:
     """Whether a ragged level has all its parents in a run of loops."""
     x, dim = level
     if x.layout.letter(dim) not in RAGGED:
@@ -124,7 +126,7 @@ def _hangs(level: Level, operands: Sequence[Tensor], names: Sequence[str], run: 
     return set(own[first : first + at]) <= set(run)
 
 
-def _axis(operands: Sequence[Tensor], names: Sequence[str], run: str, levels: dict[str, Level]) -> Axis:
+def _axis(operands: Sequence[Tensor], names: Sequence[str], run: str, levels: dict[str, TensorLevel]) -> Axis:
     letters = "".join(levels[c][0].layout.letter(levels[c][1]) for c in run)
     if len(run) == 1:
         x, dim = levels[run]

@@ -15,8 +15,8 @@ from ragged_dialect.arrays.index.dims import insert_ones
 from ragged_dialect.arrays.ops.elementwise import astype
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, batch_axis
 from ragged_dialect.arrays.tracing.elements import kind
-from ragged_dialect.arrays.tracing.loops import Level, compute, empty, loops_of
-from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.loops import compute, empty, loops_of
+from ragged_dialect.arrays.tracing.tensor import Tensor, TensorLevel
 from ragged_dialect.arrays.tracing.trace import known
 from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
 from ragged_dialect.ir import shapes
@@ -32,7 +32,7 @@ class Kept:
     axes: tuple[Axis, ...]
     dims: tuple[int, ...]
 
-    def levels(self, x: Tensor) -> list[Level]:
+    def levels(self, x: Tensor) -> list[TensorLevel]:
         """The levels of the source that give the extents."""
         return [(x, dim) for dim in self.dims]
 

@@ -7,23 +7,20 @@ from typing import Any
 from ragged_dialect import builders
 from ragged_dialect.arrays.tracing.axes import NestedAxis, Origin, PlainAxis
 from ragged_dialect.arrays.tracing.guards import Covers, EqualExtents
-from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.tensor import Tensor, TensorLevel
 from ragged_dialect.errors import RuntimeCheckError
 from ragged_dialect.ir import build
 from ragged_dialect.layout import RAGGED
 
-Level = tuple[Tensor, int]
-"""A dim of a tensor."""
 
-
-def _plain(level: Level) -> PlainAxis:
+def _plain(level: TensorLevel) -> PlainAxis:
     x, dim = level
     axis = x.axes[x.place(dim)[0]]
     assert isinstance(axis, PlainAxis)
     return axis
 
 
-def _origin(level: Level) -> Origin | None:
+def _origin(level: TensorLevel) -> Origin | None:
     """The argument's dim that has the extent of a dense dim, None for an extent made in the program."""
     x, dim = level
     number, at = x.place(dim)
@@ -34,12 +31,12 @@ def _origin(level: Level) -> Origin | None:
     return None if origin is None or origin.derived else Origin(origin.leaf, origin.dim + at)
 
 
-def _value(level: Level) -> Any:
+def _value(level: TensorLevel) -> Any:
     x, dim = level
     return build.value(x.extent(dim))
 
 
-def _check(expected: Level, given: Level, dim: int) -> None:
+def _check(expected: TensorLevel, given: TensorLevel, dim: int) -> None:
     """Ask that two dense extents that are not both static are equal."""
     trace = expected[0].trace
     wanted = expected[0].shape[expected[1]]
@@ -55,7 +52,7 @@ def _check(expected: Level, given: Level, dim: int) -> None:
         trace.guard(EqualExtents(trace.op, own, reference, dim), check)
 
 
-def equal_extents(a: Level, b: Level, dim: int) -> Level:
+def equal_extents(a: TensorLevel, b: TensorLevel, dim: int) -> TensorLevel:
     """Two plain dims have one extent; the one to take it from, which is static if one of them is.
 
     RuntimeCheckError, now or in calls, where they differ; `dim` is the result's."""
@@ -69,7 +66,7 @@ def equal_extents(a: Level, b: Level, dim: int) -> Level:
     return b if first.extent is None and second.extent is not None else a
 
 
-def batch_extent(plain: Level, batch: Level, dim: int) -> None:
+def batch_extent(plain: TensorLevel, batch: TensorLevel, dim: int) -> None:
     """The extent of a plain dim is that of a dense level of a nested axis."""
     _check(batch, plain, dim)
 
@@ -93,7 +90,7 @@ def equal_levels(a: Tensor, b: Tensor, dim: int, levels: int) -> None:
             _check((a, dim + level), (b, dim + level), dim + level)
 
 
-def covers(plain: Level, ragged: Level) -> None:
+def covers(plain: TensorLevel, ragged: TensorLevel) -> None:
     """The extent of a plain dim reaches the longest component of a ragged one."""
     x, dim = ragged
     number, level = x.place(dim)

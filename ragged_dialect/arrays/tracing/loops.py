@@ -10,14 +10,13 @@ from ragged_dialect import builders, generic
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.tracing.axes import Axis, shape_of
-from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.tensor import Tensor, TensorLevel
 from ragged_dialect.arrays.tracing.trace import Trace, element_type
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.sources import Source
 from ragged_dialect.types import tensor_type
 
 Body = Callable[[list[Any]], Sequence[Any]]
-Level = tuple[Tensor, int]
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Loops:
     (tensor, dim) that gives its extent."""
 
     axes: tuple[Axis, ...]
-    levels: tuple[Level, ...]
+    levels: tuple[TensorLevel, ...]
 
     @property
     def rank(self) -> int:
@@ -39,7 +38,7 @@ def loops_of(x: Tensor) -> Loops:
     return Loops(x.axes, tuple((x, dim) for dim in range(x.ndim)))
 
 
-def empty(trace: Trace, axes: Sequence[Axis], levels: Sequence[Level], dtype: DType) -> Any:
+def empty(trace: Trace, axes: Sequence[Axis], levels: Sequence[TensorLevel], dtype: DType) -> Any:
     """An uninitialised value of axes, whose extents and structure are those of levels of tensors."""
     shape = shape_of(axes)
     if shape.layout.is_dense:

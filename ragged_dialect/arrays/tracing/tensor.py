@@ -201,3 +201,7 @@ _INSTEAD = {
 def _of_arrays() -> frozenset[str]:
     """The public names of arrays."""
     return frozenset(name for name in dir(RaggedArray) if not name.startswith("_"))
+
+
+TensorLevel = tuple[Tensor, int]
+"""A dim of a tensor."""

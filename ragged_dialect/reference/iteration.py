@@ -17,7 +17,7 @@ Expr = Callable[[Sequence[int]], int]
 
 
 @dataclass(frozen=True)
-class Use:
+class Indexed:
     """Dim `dim` of operand `operand`, indexed by a loop."""
 
     operand: int
@@ -25,7 +25,7 @@ class Use:
 
 
 @dataclass(frozen=True)
-class Access:
+class Indexing:
     """How the loops index an operand: per dim the expression, and the loop if it is a plain one."""
 
     exprs: tuple[Expr, ...]
@@ -59,46 +59,46 @@ _AFFINE: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def accesses_of(op: Any) -> tuple[int, list[Access]]:
+def accesses_of(op: Any) -> tuple[int, list[Indexing]]:
     """Number of loops of an op, and how they index its operands."""
     maps = indexing_maps(op)
     if not maps:
         raise RaggedError(f"expected an op with indexing maps, got '{op.name}'")
-    out: list[Access] = []
+    out: list[Indexing] = []
     count = 0
     for map_ in maps:
         count = map_.n_dims
         exprs = list(map_.results)
         loops = tuple(e.position if isinstance(e, ir.AffineDimExpr) else None for e in exprs)
-        out.append(Access(tuple(map(_expression, exprs)), loops))
+        out.append(Indexing(tuple(map(_expression, exprs)), loops))
     return count, out
 
 
-class Nest:
+class Loops:
     """The loops of one execution: who indexes them, in which order they nest, how long they are."""
 
-    def __init__(self, count: int, accesses: Sequence[Access], operands: Sequence[Any]) -> None:
+    def __init__(self, count: int, accesses: Sequence[Indexing], operands: Sequence[Any]) -> None:
         self.count = count
         self.accesses = accesses
         self.values = [RaggedValue.of(x) if isinstance(x, (RaggedValue, np.ndarray)) else None for x in operands]
-        self.ragged: list[list[Use]] = [[] for _ in range(count)]
-        self.dense: list[list[Use]] = [[] for _ in range(count)]
+        self.ragged: list[list[Indexed]] = [[] for _ in range(count)]
+        self.dense: list[list[Indexed]] = [[] for _ in range(count)]
         for k, access in enumerate(accesses):
             value = self.values[k]
             for dim, loop in enumerate(access.loops if value is not None else ()):
                 if loop is not None and value is not None:
                     letter = value.shape.layout.letter(dim)
-                    (self.dense if letter == "d" else self.ragged)[loop].append(Use(k, dim))
+                    (self.dense if letter == "d" else self.ragged)[loop].append(Indexed(k, dim))
         for uses in self.ragged:
             uses.sort(key=lambda use: -len(self.levels(use)))
 
-    def value(self, use: Use) -> RaggedValue:
+    def value(self, use: Indexed) -> RaggedValue:
         """The operand of a use."""
         value = self.values[use.operand]
         assert value is not None
         return value
 
-    def levels(self, use: Use) -> list[int]:
+    def levels(self, use: Indexed) -> list[int]:
         """The dims above a dim in its axis, and the dim itself."""
         axis, place = self.value(use).locate(use.dim)
         first = self.value(use).shape.layout.dims(axis)[0]
