@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 from pathlib import Path
 
@@ -62,3 +63,11 @@ def test_the_stages_print(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     printed = capsys.readouterr().out
     assert "scf.forall" in printed
     assert "llvm.func" in printed
+
+
+def test_the_tutorial_shows_what_comes_out() -> None:
+    """Every input of the page, and the output below it."""
+    text = (ROOT / "docs" / "tutorial.md").read_text().replace("```", "")
+    page = doctest.DocTestParser().get_doctest(text, {}, "tutorial", "docs/tutorial.md", 0)
+    assert len(page.examples) > 20
+    assert not doctest.DocTestRunner().run(page).failed

@@ -17,6 +17,7 @@ from ragged_dialect.arrays.convert.pickled import reduced
 from ragged_dialect.arrays.convert.picture import picture
 from ragged_dialect.arrays.convert.torch_nested import to_torch_nested
 from ragged_dialect.arrays.convert.transfer import moved
+from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.components import components
 from ragged_dialect.arrays.core.storage import dtype_of
@@ -27,7 +28,7 @@ from ragged_dialect.arrays.index.levels import merge, partition, select, split
 from ragged_dialect.arrays.numpy.functions import apply_function
 from ragged_dialect.arrays.numpy.ufuncs import apply_ufunc
 from ragged_dialect.arrays.ops.argmax import argmax, argmin
-from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, clip
+from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, clip, rounded
 from ragged_dialect.arrays.ops.matmul import matmul
 from ragged_dialect.arrays.ops.normalise import log_softmax, logsumexp, softmax
 from ragged_dialect.arrays.ops.scan import cumprod, cumsum
@@ -73,9 +74,12 @@ class Methods(NDArrayOperatorsMixin):
         """The elements moved into [low, high]."""
         return clip(self, low, high)
 
-    def round(self) -> Any:
-        """The nearest integers, halves to the even one."""
-        return UFUNCS["rint"](self)
+    def round(self, decimals: int = 0) -> Any:
+        """The nearest multiples of 10**-decimals, halves to the even one; integers stay integers."""
+        return rounded(self, decimals=integer("round", "decimals", decimals))
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return self.round(0 if ndigits is None else ndigits)
 
     def sum(self, axis: Axis = None, keepdims: bool = False) -> Any:
         """Sum over dims; all of them by default. An empty component gives 0."""

@@ -61,6 +61,18 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
 
 
 @_function
+def round(a: Any, decimals: int = 0) -> Any:
+    """The nearest multiples of 10**-decimals."""
+    return a.round(decimals)
+
+
+@_function
+def around(a: Any, decimals: int = 0) -> Any:
+    """The older name of `np.round`."""
+    return a.round(decimals)
+
+
+@_function
 def take(a: Any, indices: Any, axis: int) -> Any:
     """Indices of a dim; NumPy's default, all elements as one vector, is none of ragged arrays."""
     return OPERATIONS["take"](a, indices, axis=axis)

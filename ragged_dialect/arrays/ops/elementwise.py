@@ -134,6 +134,21 @@ def clip(x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Te
     return x if high is None else UFUNCS["minimum"](x, high)
 
 
+@operation("round", elementwise=True)
+def rounded(x: Tensor, *, decimals: int) -> Tensor:
+    """The nearest multiples of 10**-decimals, halves to the even one, computed as NumPy does: scaled, rounded, scaled
+    back. Integers stay integers."""
+    whole = x.dtype.kind in "iu"
+    if whole and decimals >= 0:
+        return x
+    if decimals == 0:
+        return UFUNCS["rint"](x)
+    up, down = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
+    scale = 10.0 ** abs(decimals)
+    made = UFUNCS[down](UFUNCS["rint"](UFUNCS[up](x, scale)), scale)
+    return astype(made, dtype=x.dtype) if whole else made
+
+
 @operation("erf")
 def erf(x: Tensor) -> Tensor:
     """The error function."""

@@ -247,3 +247,14 @@ def test_functions_are_there_before_anything_is_used() -> None:
     """An operation that NumPy's protocols find by its name is loaded with the arrays, in a process that used none."""
     done = subprocess.run([sys.executable, "-c", FRESH], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "i8"])
+@pytest.mark.parametrize("decimals", [0, 1, -1, -2])
+def test_rounding_is_numpys(dtype: str, decimals: int) -> None:
+    x = array(LENGTHS)
+    x = (x * 100 - 15).astype(dtype)
+    for got in (x.round(decimals), np.round(x, decimals), np.around(x, decimals=decimals), round(x, decimals)):
+        expected = np.round(np.asarray(x.values), decimals)
+        assert got.dtype == expected.dtype
+        np.testing.assert_array_equal(got.values, expected)
