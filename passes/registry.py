@@ -97,7 +97,6 @@ _PACKAGES = {
     "ragged_dialect.lowering": (
         "cascade-ragged-sums",
         "collapse-ragged-loops",
-        "convert-forall-to-gpu",
         "convert-ragged-to-scf",
         "convert-ragged-checks-to-calls",
         "convert-ragged-checks-to-scf",
@@ -112,18 +111,23 @@ _PACKAGES = {
         "expand-ragged-floats",
         "expand-ragged-math",
         "protect-ragged-arguments",
-        "ragged-map-parallel",
         "replace-empty-reshapes",
         "thread-ragged-kernels",
-        "expand-kernel-math",
+        "lower-memory-bools",
+        "unshare-ragged-empties",
+    ),
+    "ragged_dialect.lowering.gpu.passes": (
+        "convert-forall-to-gpu",
+        "ragged-map-parallel",
+        "wrap-ragged-device-code",
+    ),
+    "ragged_dialect.lowering.gpu.nvvm": (
         "check-nvvm-kernels",
         "contract-kernel-floats",
+        "expand-kernel-math",
         "finish-nvvm-kernels",
         "lower-kernel-sigmoids",
         "lower-libdevice-calls",
-        "lower-memory-bools",
-        "unshare-ragged-empties",
-        "wrap-ragged-device-code",
     ),
 }
 

@@ -12,7 +12,7 @@ import pytest
 from support.schedules import schedules_of
 
 import ragged_dialect
-from ragged_dialect.lowering.gpu import blocks_or_pieces
+from ragged_dialect.lowering.gpu.passes import blocks_or_pieces
 from ragged_dialect.runtime.emulated import EmulatedDevice
 from ragged_dialect.symbols import mangle
 

@@ -18,10 +18,10 @@ from ragged_dialect.asm.module import parse_module
 from ragged_dialect.dialect import context
 from ragged_dialect.emulator import Emulator
 from ragged_dialect.lowering import pipelines
-from ragged_dialect.lowering.gpu.kernel import Kernel
-from ragged_dialect.lowering.gpu.shared_memory import EXCHANGE_BYTES, SHARED_BYTES
-from ragged_dialect.lowering.gpu.slots import Slots
-from ragged_dialect.lowering.gpu.translate import kernels_to_llvm
+from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
+from ragged_dialect.lowering.gpu.kernel.shared_memory import EXCHANGE_BYTES, SHARED_BYTES
+from ragged_dialect.lowering.gpu.kernel.slots import Slots
+from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm
 from ragged_dialect.passes.pipeline import parse_pipeline, run_pipeline
 
 NUMPY = {

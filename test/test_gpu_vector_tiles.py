@@ -14,7 +14,7 @@ from ragged_dialect.asm.module import parse_module
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import RuntimeCheckError
 from ragged_dialect.lowering import pipelines
-from ragged_dialect.lowering.gpu import vector_tiles
+from ragged_dialect.lowering.gpu.passes import vector_tiles
 from ragged_dialect.runtime.emulated import EmulatedDevice
 
 _LENGTHS = """

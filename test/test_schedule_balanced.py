@@ -15,10 +15,10 @@ import ragged_dialect
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
-from ragged_dialect.lowering.gpu import balanced
-from ragged_dialect.lowering.gpu.translate import kernels_to_llvm
+from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm
+from ragged_dialect.lowering.gpu.passes.ragged_map_parallel import RaggedMapParallel
+from ragged_dialect.lowering.gpu.segmented import reduction_kernels
 from ragged_dialect.lowering.pipelines import gpu_pipeline
-from ragged_dialect.lowering.ragged_map_parallel import RaggedMapParallel
 from ragged_dialect.ptx import emit
 from ragged_dialect.ptx.assembler import check
 
@@ -195,7 +195,7 @@ def test_dynamic_features(features: int) -> None:
 
 @pytest.mark.parametrize(("kind", "dtype", "features"), CASES[:2])
 def test_larger_pieces(kind: str, dtype: str, features: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(balanced, "TILES", 3)
+    monkeypatch.setattr(reduction_kernels, "TILES", 3)
     f = ragged_dialect.compile(_text(kind, dtype, features), target="emulator")
     rng = np.random.default_rng(5)
     for lengths in (_lengths()["zipf"], [40000], rng.integers(0, 300, 300).tolist(), [0] * 30000 + [1] * 20000):

@@ -16,7 +16,7 @@ from support.schedules import schedules_of
 import ragged_dialect
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
-from ragged_dialect.lowering.ragged_map_parallel import RaggedMapParallel
+from ragged_dialect.lowering.gpu.passes.ragged_map_parallel import RaggedMapParallel
 
 NUMPY = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "i8": np.int8, "i64": np.int64}
 

@@ -17,11 +17,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering.gpu import balanced, general, segment
-from ragged_dialect.lowering.gpu.generic_op import generics_in
-
-SCHEDULE = "ragged.schedule"
-"""Attribute of a forall on the host: the name of its schedule."""
+from ragged_dialect.lowering.gpu.kernel import builder, segment
+from ragged_dialect.lowering.gpu.kernel.generic_op import generics_in
+from ragged_dialect.lowering.gpu.segmented import reduction_kernels
 
 GENERAL, SERIALLY, BALANCED, SEGMENT = "general", "serial", "balanced", "segment"
 
@@ -69,12 +67,12 @@ def _is_segment(forall: ir.Operation) -> bool:
 
 
 SCHEDULES: dict[str, Schedule] = {
-    GENERAL: Schedule(lambda forall: True, general.schedule),
-    SERIALLY: Schedule(lambda forall: False, general.serial),
-    "flat": Schedule(_is_flat, general.schedule),
-    "row": Schedule(_is_row, general.schedule),
-    "gather": Schedule(_is_gather, general.schedule),
-    BALANCED: Schedule(balanced.fits, balanced.schedule),
+    GENERAL: Schedule(lambda forall: True, builder.schedule),
+    SERIALLY: Schedule(lambda forall: False, builder.serial),
+    "flat": Schedule(_is_flat, builder.schedule),
+    "row": Schedule(_is_row, builder.schedule),
+    "gather": Schedule(_is_gather, builder.schedule),
+    BALANCED: Schedule(reduction_kernels.fits, reduction_kernels.schedule),
     SEGMENT: Schedule(_is_segment, segment.schedule),
 }
 _PREFERRED = ("flat", "row", "gather", BALANCED, SEGMENT)

@@ -178,7 +178,7 @@ def lowered(name: str, dtype: str, width: int = 64, narrow: bool = False) -> Low
     """A program's kernels, with 64-bit indices or (`narrow`) with 32-bit ones where they may have them."""
     from ragged_dialect.asm.module import load_module
     from ragged_dialect.dialect import context
-    from ragged_dialect.lowering.gpu.translate import kernels_to_llvm, narrow_kernels_to_llvm
+    from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm, narrow_kernels_to_llvm
     from ragged_dialect.lowering.pipelines import gpu_pipeline
 
     module: Any = load_module(PROGRAMS[name].text(dtype, width), context(), name)

@@ -1,0 +1,81 @@
+"""Running sums of long index vectors in three steps: sums of tiles by many blocks, running sums of these by one,
+and those of every tile, from where it starts, by many again. Offsets of many lengths come from them."""
+
+from __future__ import annotations
+
+from ragged_dialect._mlir import arith, ir, memref
+from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.lowering.buffers import root
+from ragged_dialect.lowering.forall_bounds import forall_over
+from ragged_dialect.lowering.gpu.kernel.scan import RunningSum
+from ragged_dialect.lowering.gpu.passes.vector_tiles import VectorTiles, with_bounds
+
+
+def split_scan(forall: ir.Operation) -> list[ir.Operation]:
+    """Replace a forall of one iteration that does nothing but a scan, if that is worth it: the foralls instead."""
+    loop = _scan_of(forall)
+    if loop is None:
+        return []
+    tiles = VectorTiles.of(loop, forall)
+    if tiles is None:
+        return []
+    with ir.InsertionPoint(forall), loop.location:
+        sums, starts = tiles.room(), tiles.room(1)
+        made = [_sums(loop, tiles, sums), _starts(loop, tiles, sums, starts), _tiles(loop, tiles, starts)]
+    forall.erase()
+    return made
+
+
+def _scan_of(forall: ir.Operation) -> ir.Operation | None:
+    """The loop of a forall, where it is one of running sums of i64 and there is nothing else."""
+    *ops, _ = [op.operation for op in forall.regions[0].blocks[0].operations]
+    if len(ops) != 1 or flow.FOLD not in ops[0].attributes or ops[0].attributes[flow.FOLD].value != "scan":
+        return None
+    (loop,) = ops
+    written = {root(store.operands[1]) for store in find_ops(loop, "memref.store")}
+    reads = {root(load.operands[0]) for load in find_ops(loop, "memref.load")}
+    plain = RunningSum.of(loop) is not None and loop.results[0].type == build.i64() and not written & reads
+    return loop if plain and next(iter(loop.results[0].uses), None) is None else None
+
+
+def _sums(loop: ir.Operation, tiles: VectorTiles, sums: ir.Value) -> ir.Operation:
+    """A forall over tiles that has the sum of each."""
+    forall = forall_over(tiles.count)
+    block = forall.regions[0].blocks[0]
+    with ir.InsertionPoint(list(block.operations)[-1]):
+        tile = block.arguments[0]
+        part = with_bounds(loop, tiles.bounds(tile), build.constant(build.i64(), 0), {})
+        for store in find_ops(part, "memref.store"):
+            store.erase()
+        part.attributes[flow.FOLD] = ir.StringAttr.get("addi")
+        part.attributes[flow.FEW] = ir.UnitAttr.get()
+        memref.store(part.results[0], sums, [tile])
+    return forall
+
+
+def _starts(loop: ir.Operation, tiles: VectorTiles, sums: ir.Value, starts: ir.Value) -> ir.Operation:
+    """A forall of one iteration that has the sum before each tile."""
+    forall = forall_over(arith.minsi(tiles.count, build.value(1)))
+    with ir.InsertionPoint(list(forall.regions[0].blocks[0].operations)[-1]):
+        memref.store(loop.operands[3], starts, [build.value(0)])
+
+        def body(tile: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
+            total = arith.addi(carried[0], memref.load(sums, [tile]))
+            memref.store(total, starts, [build.value(build.add(tile, 1))])
+            return [total]
+
+        flow.for_loop(tiles.count, [loop.operands[3]], body, "scan")
+    return forall
+
+
+def _tiles(loop: ir.Operation, tiles: VectorTiles, starts: ir.Value) -> ir.Operation:
+    """A forall over tiles, or over one that is all, that does a part of the loop."""
+    step = tiles.step()
+    forall = forall_over(arith.maxsi(tiles.count, build.value(1)))
+    block = forall.regions[0].blocks[0]
+    with ir.InsertionPoint(list(block.operations)[-1]):
+        tile = block.arguments[0]
+        init = tiles.choose(lambda: memref.load(starts, [tile]), lambda: loop.operands[3], build.i64())
+        with_bounds(loop, tiles.bounds(tile, step), init, {})
+    return forall
