@@ -118,7 +118,15 @@ _PACKAGES = {
     ),
     "ragged_dialect.lowering.gpu.passes": (
         "convert-forall-to-gpu",
+        "fission-ragged-foralls",
+        "merge-ragged-checks",
+        "privatize-ragged-scratch",
         "ragged-map-parallel",
+        "split-long-folds",
+        "split-long-reductions",
+        "split-long-scans",
+        "tile-flat-ops",
+        "version-ragged-components",
         "wrap-ragged-device-code",
     ),
     "ragged_dialect.lowering.gpu.nvvm": (

@@ -16,7 +16,10 @@ from ragged_dialect.reference import run
 
 EMPTY = "func.func @f() { return }"
 REFUSED = [
-    ("ragged-map-parallel{tile=0}", "expected a tile of at least 1 element, got 0"),
+    ("tile-flat-ops{tile=0}", "expected a tile of at least 1 element, got 0"),
+    ("split-long-reductions{tile=0}", "expected a tile of at least 1 element, got 0"),
+    ("split-long-folds{tile=0}", "expected long of at least 0 and a tile of at least 1, got 16384 and 0"),
+    ("version-ragged-components{long=0}", "expected long of at least 1 byte, got 0"),
     ("convert-forall-to-gpu{threads=96}", "expected threads of 32, 64, 128, 256, 512 or 1024, got 96"),
     ("convert-forall-to-gpu{unroll=3}", "expected unroll of 1, 2, 4 or 8, got 3"),
 ]
@@ -51,12 +54,15 @@ OPTIONS = [
 def test_results_do_not_depend_on_options(
     convert: str, schedule: str, tile: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    replaced = {
-        "map": f"ragged-map-parallel{{schedule={schedule} tile={tile}}},cse",
-        "gpu": f"convert-forall-to-gpu{{{convert}}},canonicalize,cse",
+    options = {
+        "convert-forall-to-gpu": convert,
+        "tile-flat-ops": f"tile={tile}",
+        "split-long-reductions": f"tile={tile}",
     }
-    stages = tuple(Stage(s.name, replaced.get(s.name, s.text)) for s in pipelines.gpu_pipeline())
-    assert set(replaced) <= {s.name for s in stages}
+    stages = pipelines.gpu_pipeline(schedule=schedule)
+    for name, given in options.items():
+        assert sum(name in s.text for s in stages) == 1
+        stages = tuple(Stage(s.name, s.text.replace(name, f"{name}{{{given}}}")) for s in stages)
     monkeypatch.setattr(pipelines, "gpu_pipeline", lambda *_: stages)
     rng = np.random.default_rng(5)
     offsets = np.array([0, 0, 3, 100, 101, 400])

@@ -17,6 +17,7 @@ import ragged_dialect
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
 from ragged_dialect.lowering.gpu.passes.ragged_map_parallel import RaggedMapParallel
+from ragged_dialect.lowering.gpu.passes.version_ragged_components import VersionRaggedComponents
 
 NUMPY = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "i8": np.int8, "i64": np.int64}
 
@@ -240,5 +241,6 @@ def test_maps_are_independent(source: str, first: str, second: str, expected: li
     text = _FORALL.replace("%SOURCE", f"%{source}").replace("%FIRST", f"%{first}").replace("%SECOND", f"%{second}")
     with context() as made:
         module = load_module(text, made, "p")
+        VersionRaggedComponents().run(module.operation)
         RaggedMapParallel().run(module.operation)
     assert re.findall(r'ragged\.schedule = "(\w+)"', str(module)) == expected

@@ -52,41 +52,6 @@ func.func @checked(%n: index) {
   return
 }
 
-// Checks with nothing on the device between them share a forall; the second one runs when the first has not failed. A
-// third one, which needs what is written in between, has its own.
-// CHECK-LABEL: func.func @neighbours
-// CHECK-SAME: memref<4xi64>, %[[STATUS:.*]]: memref<5xi64>)
-// CHECK: arith.addi %{{.*}}, %{{.*}} : i64
-// CHECK: scf.forall (%{{.*}}) in (1)
-// CHECK:   scf.if
-// CHECK-COUNT-5: memref.store %{{.*}}, %[[STATUS]]
-// CHECK:   %[[FIRST:.*]] = memref.load %[[STATUS]][%c0{{.*}}]
-// CHECK:   %[[GOOD:.*]] = arith.cmpi eq, %[[FIRST]], %c0_i64
-// CHECK:   scf.if %[[GOOD]] {
-// CHECK:     scf.if
-// CHECK-COUNT-5: memref.store %{{.*}}, %[[STATUS]]
-// CHECK: } {ragged.serial}
-// CHECK: scf.forall (%{{.*}}) in (1)
-// CHECK:   memref.store %{{.*}}, %arg1
-// CHECK-COUNT-5: memref.store %{{.*}}, %[[STATUS]]
-// CHECK: return
-func.func @neighbours(%n: index, %b: memref<4xi64>) {
-  %zero = arith.constant 0 : i64
-  %c0 = arith.constant 0 : index
-  %0 = arith.index_cast %n : index to i64
-  func.call @ragged_report(%0, %zero, %zero, %0, %zero) : (i64, i64, i64, i64, i64) -> ()
-  %1 = arith.addi %0, %0 : i64
-  func.call @ragged_report(%1, %zero, %zero, %0, %zero) : (i64, i64, i64, i64, i64) -> ()
-  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%b : memref<4xi64>) {
-  ^bb0(%out: i64):
-    linalg.yield %zero : i64
-  }
-  memref.store %1, %b[%c0] : memref<4xi64>
-  %2 = memref.load %b[%c0] : memref<4xi64>
-  func.call @ragged_report(%2, %zero, %zero, %0, %zero) : (i64, i64, i64, i64, i64) -> ()
-  return
-}
-
 // Arithmetic on extents stays on the host, and so does a flat op, which is cut into tiles later.
 // CHECK-LABEL: func.func @host
 // CHECK-NOT: scf.forall

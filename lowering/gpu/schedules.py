@@ -17,11 +17,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.lowering.gpu.attributes import SCHEDULE
 from ragged_dialect.lowering.gpu.kernel import builder, segment
 from ragged_dialect.lowering.gpu.kernel.generic_op import generics_in
 from ragged_dialect.lowering.gpu.segmented import reduction_kernels
+from ragged_dialect.passes.base import PassFailure
 
-GENERAL, SERIALLY, BALANCED, SEGMENT = "general", "serial", "balanced", "segment"
+AUTO, GENERAL, SERIALLY, BALANCED, SEGMENT = "auto", "general", "serial", "balanced", "segment"
 
 
 @dataclass(frozen=True)
@@ -86,3 +88,17 @@ def fits(forall: ir.Operation, name: str) -> bool:
 def pick(forall: ir.Operation) -> str:
     """The schedule of choice for a forall."""
     return next((name for name in _PREFERRED if fits(forall, name)), GENERAL)
+
+
+def require_schedule(op: ir.Operation, name: str, *others: str) -> None:
+    """PassFailure at an op when a name is none of a schedule, nor one of some others."""
+    names = [*others, *SCHEDULES]
+    if name not in names:
+        raise PassFailure(op, f"expected a schedule among {', '.join(names)}, got '{name}'")
+
+
+def schedule_of(forall: ir.Operation) -> str:
+    """The schedule that a forall was given. PassFailure at one with an unknown name."""
+    name = forall.attributes[SCHEDULE].value if SCHEDULE in forall.attributes else GENERAL
+    require_schedule(forall, name)
+    return name

@@ -14,7 +14,6 @@ from ragged_dialect.lowering.gpu.kernel.block_body import BlockBody
 from ragged_dialect.lowering.gpu.kernel.fills import fold_fills
 from ragged_dialect.lowering.gpu.kernel.generic_op import generics_in
 from ragged_dialect.lowering.gpu.kernel.kernel import REGISTERS_FOR, Kernel
-from ragged_dialect.lowering.gpu.kernel.reuse import keep_local
 from ragged_dialect.lowering.gpu.kernel.shared_memory import byte_size
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.kernel.temporaries import Temporaries
@@ -35,7 +34,6 @@ def serial(forall: ir.Operation, module: ir.Operation, name: str, guards: Guards
 def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """Replace a forall on the host by a launch of a kernel in the gpu.module `module`."""
     kernel = Kernel(name, threads, module, guards)
-    keep_local(forall)
     body = forall.regions[0].blocks[0]
     with forall.location:
         kernel.open()

@@ -8,9 +8,9 @@ from typing import ClassVar
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import find_ops, free_symbol, outermost
 from ragged_dialect.lowering.buffers import require_buffers
-from ragged_dialect.lowering.gpu.attributes import GATE, SCHEDULE
+from ragged_dialect.lowering.gpu.attributes import GATE
 from ragged_dialect.lowering.gpu.kernel.status import Guards, status_of
-from ragged_dialect.lowering.gpu.schedules import GENERAL, SCHEDULES, Schedule
+from ragged_dialect.lowering.gpu.schedules import SCHEDULES, schedule_of
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 MODULE = "kernels"
@@ -52,15 +52,8 @@ class ConvertForallToGpu(RaggedPass):
             for number, forall in enumerate(outermost(function, "scf.forall")):
                 kernels = kernels or _gpu_module(op)
                 name = free_symbol(kernels, f"{function.operation.attributes['sym_name'].value}_{number}")
-                build = _schedule(forall).build
+                build = SCHEDULES[schedule_of(forall)].build
                 build(forall, kernels, name, _guards(op, function.operation, forall), self.threads, self.unroll)
-
-
-def _schedule(forall: ir.Operation) -> Schedule:
-    name = forall.attributes[SCHEDULE].value if SCHEDULE in forall.attributes else GENERAL
-    if name not in SCHEDULES:
-        raise PassFailure(forall, f"expected a schedule among {', '.join(SCHEDULES)}, got '{name}'")
-    return SCHEDULES[name]
 
 
 def _guards(module: ir.Operation, function: ir.Operation, forall: ir.Operation) -> Guards:

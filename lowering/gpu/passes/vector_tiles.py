@@ -14,8 +14,11 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import defining_op, enclosing
-from ragged_dialect.ir.walk import is_outside
+from ragged_dialect.ir.walk import is_outside, outermost
 from ragged_dialect.lowering.buffers import allocate
+from ragged_dialect.lowering.forall_bounds import counts_of
+from ragged_dialect.lowering.gpu.attributes import SERIAL
+from ragged_dialect.passes.base import PassFailure
 
 LONG = 1 << 14
 """Iterations that one block does in the time that two more launches take."""
@@ -30,6 +33,21 @@ _SAFE = frozenset(
 
 
 @dataclass(frozen=True)
+class Limits:
+    """Loops of more iterations than `long` have tiles, of `tile` iterations."""
+
+    long: int
+    tile: int
+
+    def check(self, op: ir.Operation) -> None:
+        """PassFailure when there are no such tiles."""
+        if self.long < 0 or self.tile < 1:
+            raise PassFailure(
+                op, f"expected long of at least 0 and a tile of at least 1, got {self.long} and {self.tile}"
+            )
+
+
+@dataclass(frozen=True)
 class VectorTiles:
     """The tiles of a loop: its bounds and how many tiles there are, on the host, and iterations of a tile."""
 
@@ -39,7 +57,9 @@ class VectorTiles:
     tile: int
 
     @staticmethod
-    def of(loop: ir.Operation, forall: ir.Operation, conditions: Sequence[ir.Value] = ()) -> VectorTiles | None:
+    def of(
+        loop: ir.Operation, forall: ir.Operation, limits: Limits, conditions: Sequence[ir.Value] = ()
+    ) -> VectorTiles | None:
         """The tiles of a loop in a forall of one iteration, made before that. None where the host does not know
         the bounds, and where it knows that they are close. There are none where `conditions` do not hold, or the
         host knows that an `scf.if` around the loop leaves it out."""
@@ -49,13 +69,13 @@ class VectorTiles:
         with ir.InsertionPoint(forall):
             low, high = (on_host(x, forall) for x in bounds)
             size = build.sub(high, low)
-            if isinstance(size, int) and size <= LONG:
+            if isinstance(size, int) and size <= limits.long:
                 return None
-            long = build.more(size, LONG)
+            long = build.more(size, limits.long)
             for condition in [*conditions, *_conditions(loop, forall)]:
                 long = arith.andi(long, condition)
-            count = arith.select(long, build.value(build.ceildiv(size, TILE)), build.value(0))
-        return VectorTiles(low, high, count, TILE)
+            count = arith.select(long, build.value(build.ceildiv(size, limits.tile)), build.value(0))
+        return VectorTiles(low, high, count, limits.tile)
 
     @property
     def size(self) -> Mixed:
@@ -128,3 +148,9 @@ def _conditions(loop: ir.Operation, forall: ir.Operation) -> list[ir.Value]:
             found.append(condition if runs else arith.xori(condition, build.constant(condition.type, -1)))
         inner, outer = outer, enclosing(outer)
     return found
+
+
+def lone_foralls(function: ir.Operation) -> list[ir.Operation]:
+    """The foralls of one iteration whose body a block runs."""
+    foralls = outermost(function, "scf.forall")
+    return [forall for forall in foralls if counts_of(forall) == [1] and SERIAL not in forall.attributes]

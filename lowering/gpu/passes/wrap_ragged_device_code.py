@@ -10,7 +10,6 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT
 from ragged_dialect.lowering.gpu.passes.device_regions import Regions
-from ragged_dialect.lowering.gpu.passes.merge_checks import merge_checks
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.runtime.status import STATUS_ENTRIES
 
@@ -32,9 +31,8 @@ class WrapRaggedDeviceCode(RaggedPass):
     Afterwards host code is index arithmetic over extents and scalar arguments, allocations, loops and
     branches over them, foralls and flat linalg ops; a `memref.load` left on the host reads one scalar
     back. Scalars that the device computes go through memory. Calls of `@ragged_report` become stores
-    into a status argument that the entry gets last; checks with nothing on the device between them share a
-    forall. Preconditions: bufferized, one function with a
-    body (others were inlined).
+    into a status argument that the entry gets last. Preconditions: bufferized, one function with a body (others
+    were inlined).
     """
 
     name: ClassVar[str] = "wrap-ragged-device-code"
@@ -55,10 +53,7 @@ def _wrap(function: ir.Operation) -> None:
     if len(function.regions[0].blocks) != 1:
         raise PassFailure(function, "expected a function of one block, got several")
     status = _status_argument(function) if _reports(function) else None
-    block = function.regions[0].blocks[0]
-    Regions(status).run(block)
-    if status is not None:
-        merge_checks(block, status)
+    Regions(status).run(function.regions[0].blocks[0])
 
 
 def _reports(function: ir.Operation) -> bool:

@@ -1,40 +1,19 @@
-// RUN: ragged-opt --ragged-map-parallel %s | FileCheck %s
-
-// A component is done by a block, or by balanced pieces when one is much longer than the others: a kernel opens the
-// gate of one way. Many short ones are done by pieces whatever the data: then there are no blocks, and no gate is
-// looked for. No block is long where there are few rows.
+// RUN: ragged-opt --fission-ragged-foralls %s | FileCheck %s
 
 #rows = affine_map<(i, d) -> (i, d)>
 #sums = affine_map<(i, d) -> (d)>
 !part = memref<?x4xf32, strided<[4, 1], offset: ?>>
 !row = memref<4xf32, strided<[1], offset: ?>>
 
+// Sums of the rows of components, and what is done with the rows then, fit the schedule one by one.
 // CHECK-LABEL: func.func @center
-// CHECK: %[[MANY:.*]] = arith.cmpi sgt, %arg4, %c4096
-// CHECK: %[[MEAN:.*]] = arith.cmpi slt
-// CHECK: %[[SHORT:.*]] = arith.andi %[[MANY]], %[[MEAN]]
-// CHECK: %[[OWN:.*]] = memref.alloc() {ragged.gate = 0 : i64} : memref<1xi64>
-// CHECK: %[[OTHER:.*]] = memref.alloc() {ragged.gate = 1 : i64} : memref<1xi64>
-// CHECK: scf.forall (%{{.*}}) in (1) {
-// CHECK:   arith.maxsi
-// CHECK:   } {ragged.few, ragged.fold = "maxsi"}
-// CHECK:   memref.store %{{.*}}, %[[OWN]]
-// CHECK:   memref.store %{{.*}}, %[[OTHER]]
-// CHECK: } {ragged.schedule = "general"}
-// CHECK: %[[BLOCKS:.*]] = arith.select %[[SHORT]], %c0{{.*}}, %arg4
-// CHECK: scf.forall (%{{.*}}) in (%[[BLOCKS]]) {
-// CHECK: "reduction"
-// CHECK: arith.subf
-// CHECK: } {ragged.gate = 0 : i64, ragged.schedule = "segment"}
-// CHECK: %[[LARGE:.*]] = arith.cmpi sgt, %{{.*}}, %c262144
-// CHECK: %[[PIECES:.*]] = arith.ori %[[MANY]], %[[LARGE]]
-// CHECK: scf.if %[[PIECES]]
-// CHECK:   "reduction"
-// CHECK:   } {ragged.gate = 1 : i64, ragged.schedule = "balanced"}
+// CHECK: scf.forall
+// CHECK:   arith.addf
+// CHECK-NOT: arith.subf
+// CHECK: scf.forall
+// CHECK-NOT: arith.addf
 // CHECK:   arith.subf
-// CHECK:   } {ragged.gate = 1 : i64, ragged.schedule = "balanced"}
-// CHECK: }
-// CHECK: return
+// CHECK-NOT: scf.forall
 func.func @center(%x: memref<?x4xf32>, %offsets: memref<?xi64>, %sums: memref<?x4xf32>, %y: memref<?x4xf32>, %n: index) {
   %c1 = arith.constant 1 : index
   %zero = arith.constant 0.0 : f32
@@ -61,6 +40,22 @@ func.func @center(%x: memref<?x4xf32>, %offsets: memref<?xi64>, %sums: memref<?x
     ^bb0(%a: f32, %s: f32, %o: f32):
       %t = arith.subf %a, %s : f32
       linalg.yield %t : f32
+    }
+  }
+  return
+}
+
+// A body that stores stays whole.
+// CHECK-LABEL: func.func @stores
+// CHECK: scf.forall
+// CHECK-NOT: scf.forall
+func.func @stores(%n: index, %x: memref<?xf32>, %y: memref<?xindex>) {
+  scf.forall (%b) in (%n) {
+    memref.store %b, %y[%b] : memref<?xindex>
+    linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%x : memref<?xf32>) {
+    ^bb0(%out: f32):
+      %0 = arith.addf %out, %out : f32
+      linalg.yield %0 : f32
     }
   }
   return

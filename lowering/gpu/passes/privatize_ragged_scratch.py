@@ -1,20 +1,47 @@
-"""Scratch of the host that one iteration of a forall needs for itself.
-
-A part of static size becomes an allocation in the body, which goes to shared memory. A part of a
-component's size that is turned into a result is written to the result at once: a softmax then needs
-no second buffer for its exponentials.
-"""
+"""`privatize-ragged-scratch`: scratch of the host that one iteration of a forall needs for itself."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir.match import definer, defining_op
+from ragged_dialect.ir.walk import outermost
 from ragged_dialect.lowering.buffers import is_allocation, region, root, touches
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
+from ragged_dialect.lowering.gpu.passes.host_code import host_functions
+from ragged_dialect.lowering.gpu.schedules import BALANCED, schedule_of
+from ragged_dialect.passes.base import RaggedPass
 
 
-def keep_local(forall: ir.Operation) -> None:
-    """Replace such scratch in the body of a forall."""
+@dataclass(frozen=True)
+class PrivatizeRaggedScratch(RaggedPass):
+    """Give every iteration of a forall scratch of its own, or none.
+
+    ```mlir
+    %scratch = memref.alloc(%n) : memref<?x4xf32>
+    scf.forall (%b) in (%n) { %part = memref.subview %scratch[%b, 0] [1, 4] [1, 1] … }
+    // becomes
+    scf.forall (%b) in (%n) { %part = memref.alloc() : memref<4xf32> … }
+    ```
+
+    A part of static size becomes an allocation in the body, which is in shared memory later. A part of a component's
+    size that is turned into a result is written to the result at once: a softmax then needs no second buffer for its
+    exponentials. Precondition: `ragged-map-parallel`; foralls that it has given the schedule `balanced` stay.
+    """
+
+    name: ClassVar[str] = "privatize-ragged-scratch"
+
+    def run(self, op: ir.Operation) -> None:
+        """Replace the scratch of the foralls of every function of a module."""
+        for function in host_functions(op):
+            for forall in outermost(function, "scf.forall"):
+                if schedule_of(forall) != BALANCED:
+                    _privatize(forall)
+
+
+def _privatize(forall: ir.Operation) -> None:
     block = forall.regions[0].blocks[0]
     for op in [o.operation for o in block.operations]:
         if not _is_private(op):

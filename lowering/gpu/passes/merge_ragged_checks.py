@@ -1,20 +1,49 @@
-"""Neighbouring checks as one kernel: a launch takes longer than most checks."""
+"""`merge-ragged-checks`: neighbouring checks share a forall."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import VIEWS, root
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.attributes import SERIAL
-from ragged_dialect.lowering.gpu.kernel.status import is_good
+from ragged_dialect.lowering.gpu.kernel.status import is_good, status_of
+from ragged_dialect.lowering.gpu.passes.host_code import host_functions
+from ragged_dialect.passes.base import RaggedPass
 
 _BETWEEN = VIEWS | {"memref.alloc", "memref.dim"}
 
 
-def merge_checks(block: ir.Block, status: ir.Value) -> None:
+@dataclass(frozen=True)
+class MergeRaggedChecks(RaggedPass):
+    """Make one forall of checks with nothing on the device between them: a launch takes longer than most checks.
+
+    ```mlir
+    scf.forall (%i) in (1) { … store to %status … }
+    scf.forall (%i) in (1) { … store to %status … }
+    // becomes
+    scf.forall (%i) in (1) { … store to %status … scf.if %good { … store to %status … } }
+    ```
+
+    A check runs there when none before it has failed, as kernels do. Precondition: `wrap-ragged-device-code`.
+    """
+
+    name: ClassVar[str] = "merge-ragged-checks"
+
+    def run(self, op: ir.Operation) -> None:
+        """Merge the checks of every function of a module."""
+        for function in host_functions(op):
+            status = status_of(op, function)
+            if status is not None:
+                _merge_in(function.regions[0].blocks[0], status)
+
+
+def _merge_in(block: ir.Block, status: ir.Value) -> None:
     """Move every forall of a block that only checks into the next one that does, where nothing on the device runs
-    in between. A check runs there when none before it has failed, as kernels do."""
+    in between."""
     earlier: ir.Operation | None = None
     for op in [o.operation for o in block.operations]:
         if _only_checks(op, status):

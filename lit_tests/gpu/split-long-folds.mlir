@@ -1,4 +1,4 @@
-// RUN: ragged-opt --ragged-map-parallel --cse %s | FileCheck %s
+// RUN: ragged-opt --split-long-folds --cse %s | FileCheck %s
 
 // Loops over index vectors of more than 16384 entries are done in tiles: of two checks both at once, though the second
 // one's result counts only when the first has found nothing. Without tiles the one block does all, and where a loop
@@ -27,7 +27,7 @@
 // CHECK:     scf.for %{{.*}} to %{{.*}} step %c1 iter_args(%{{.*}} = %c0
 // CHECK:     } {ragged.few, ragged.fold = "addi"}
 // CHECK:     memref.store %{{.*}}, %[[SECOND]][%[[T]]]
-// CHECK: } {ragged.schedule = "general"}
+// CHECK: }
 // CHECK: scf.forall (%{{.*}}) in (1) {
 // CHECK:   scf.if
 // CHECK:     memref.load %[[FIRST]]
@@ -36,7 +36,6 @@
 // CHECK:     } {ragged.fold = "search"}
 // CHECK:   scf.if
 // CHECK:     memref.load %[[SECOND]]
-// CHECK: } {ragged.schedule = "general"}
 func.func @checks(%v: memref<?xi64>, %out: memref<2xi64>, %flag: i1) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -68,42 +67,6 @@ func.func @checks(%v: memref<?xi64>, %out: memref<2xi64>, %flag: i1) {
     }
     %b = arith.index_cast %bad : index to i64
     memref.store %b, %out[%c0] : memref<2xi64>
-  }
-  return
-}
-
-// Running sums take three steps: sums of tiles, where tiles start, and the sums in each.
-
-// CHECK-LABEL: func.func @scan
-// CHECK: %[[SUMS:.*]] = memref.alloc(%[[TILES:.*]]) : memref<?xi64>
-// CHECK: %[[STARTS:.*]] = memref.alloc(%{{.*}}) : memref<?xi64>
-// CHECK: scf.forall (%{{.*}}) in (%[[TILES]]) {
-// CHECK-NOT: memref.store {{.*}} %arg1
-// CHECK: } {ragged.few, ragged.fold = "addi"}
-// CHECK: memref.store %{{.*}}, %[[SUMS]]
-// CHECK: %[[ONCE:.*]] = arith.minsi %[[TILES]], %c1
-// CHECK: scf.forall (%{{.*}}) in (%[[ONCE]]) {
-// CHECK: memref.load %[[SUMS]]
-// CHECK: memref.store %{{.*}}, %[[STARTS]]
-// CHECK: } {ragged.fold = "scan"}
-// CHECK: %[[ALWAYS:.*]] = arith.maxsi %[[TILES]], %c1
-// CHECK: scf.forall (%{{.*}}) in (%[[ALWAYS]]) {
-// CHECK: memref.load %[[STARTS]]
-// CHECK: memref.store %{{.*}}, %arg1
-// CHECK: } {ragged.fold = "scan"}
-func.func @scan(%n: memref<?xi64>, %offsets: memref<?xi64>) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0 : i64
-  %count = memref.dim %n, %c0 : memref<?xi64>
-  scf.forall (%i) in (1) {
-    %total = scf.for %k = %c0 to %count step %c1 iter_args(%sum = %zero) -> (i64) {
-      %x = memref.load %n[%k] : memref<?xi64>
-      %next = arith.addi %sum, %x : i64
-      %at = arith.addi %k, %c1 : index
-      memref.store %next, %offsets[%at] : memref<?xi64>
-      scf.yield %next : i64
-    } {ragged.fold = "scan"}
   }
   return
 }

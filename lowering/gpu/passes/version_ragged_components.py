@@ -1,40 +1,31 @@
-"""Components done two ways, of which sizes and data pick one: a block for each, or balanced pieces.
-
-A block per component reads a component once from far away and from cache after that, but one that is much
-longer than the others keeps a block busy while all else waits, and blocks for short ones have more to do with
-starting than with their rows. Balanced pieces do not care, but read the rows again for each of them. How many
-rows and components there are is known at launch; how long the longest component is only the data tells: a kernel
-looks, and the kernels of the other way return at once. Nobody waits for the answer.
-
-The bounds are estimates by a model: a block reads 20 bytes a nanosecond, takes some microseconds when it has
-little to read, and the device reads a hundred times as fast as a block.
-"""
+"""`version-ragged-components`: two versions of what is done with components, of which sizes and data pick one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
+from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, remap
 from ragged_dialect.ir.match import definer
-from ragged_dialect.ir.walk import captures, ops_in
+from ragged_dialect.ir.walk import captures, ops_in, outermost
 from ragged_dialect.lowering.buffers import allocate, extent, is_allocation, is_buffer
 from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
-from ragged_dialect.lowering.gpu.attributes import GATE
+from ragged_dialect.lowering.gpu.attributes import GATE, SERIAL
 from ragged_dialect.lowering.gpu.kernel.shared_memory import byte_size
-from ragged_dialect.lowering.gpu.passes.fission import fission
+from ragged_dialect.lowering.gpu.passes.fission_ragged_foralls import fission
+from ragged_dialect.lowering.gpu.passes.host_code import host_functions
+from ragged_dialect.lowering.gpu.schedules import SEGMENT, pick
 from ragged_dialect.lowering.gpu.segmented.component_code import ComponentCode
 from ragged_dialect.lowering.gpu.segmented.component_rows import host_rows
 from ragged_dialect.lowering.gpu.segmented.match_maps import MappedComponents
 from ragged_dialect.lowering.gpu.segmented.match_reductions import ReducedComponents
 from ragged_dialect.lowering.gpu.segmented.reduction_kernels import fits, matched
 from ragged_dialect.lowering.gpu.segmented.search import ended
-
-LONG = 1 << 18
-"""Bytes that a block has done before kernels that look for other work have started."""
+from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 MANY = 1 << 12
 """Blocks that a device has running at once, or will have when the next kernel could start."""
@@ -50,26 +41,65 @@ than to read: 16 bytes for each of its threads, of which there are 64 to 256."""
 
 
 @dataclass(frozen=True)
+class VersionRaggedComponents(RaggedPass):
+    """Compile a reduction per component in two versions, a block per component and segmented reductions over equal
+    tiles, and pick one at run time (loop versioning).
+
+    ```mlir
+    scf.forall (%b) in (%n) { … reduction of the rows of a component … … map of its rows … }
+    // becomes
+    scf.forall (%i) in (1) { … opens one of the gates … }
+    scf.forall (%b) in (%blocks) { … reduction … … map … } {ragged.gate = 0}
+    scf.if %some { scf.forall (%b) in (%n) { … reduction … } {ragged.gate = 1}
+                   scf.forall (%b) in (%n) { … map … } {ragged.gate = 1} }
+    ```
+
+    A block per component reads a component once from far away and from cache after that, but one that is much
+    longer than the others keeps a block busy while all else waits (skew), and blocks for short ones have more to do
+    with starting than with their rows. Segmented reductions do not care, but read the rows again for each of them.
+    How many rows and components there are is known at launch; how long the longest component is depends on the
+    data: a kernel looks, and the kernels of the other version return at once. Nobody waits for the answer.
+
+    Foralls stay as they are that have no tiled version, or never many rows. `long` are the bytes that a block has
+    done before kernels that look for other work have started. Precondition: `tile-flat-ops`.
+    """
+
+    name: ClassVar[str] = "version-ragged-components"
+    long: int = 1 << 18
+
+    def run(self, op: ir.Operation) -> None:
+        """Make two versions of foralls over components, in every function of a module."""
+        if self.long < 1:
+            raise PassFailure(op, f"expected long of at least 1 byte, got {self.long}")
+        for function in host_functions(op):
+            gates = 0
+            for forall in outermost(function, "scf.forall"):
+                if SERIAL not in forall.attributes and pick(forall) == SEGMENT:
+                    gates += 2 * _make_versions(forall, gates, self.long)
+
+
+@dataclass(frozen=True)
 class _Sizes:
-    """Components, rows in memory and bytes of a row, on the host."""
+    """Components, rows in memory and bytes of a row, on the host; `long` is that of the pass."""
 
     count: Mixed
     rows: Mixed
     width: Mixed
+    long: int
 
     @staticmethod
-    def of(found: ReducedComponents | MappedComponents) -> _Sizes:
+    def of(found: ReducedComponents | MappedComponents, long: int) -> _Sizes:
         """The sizes of components, at the insertion point."""
         (count,) = counts_of(found.forall)
         operands = [(x, dim) for work in found.work for x, dim in host_rows(work.op, work.rows)]
         rows = reduce(build.minimum, [extent(x, dim) for x, dim in operands])
         width = reduce(build.maximum, [_row_bytes(x, dim) for x, dim in operands])
-        return _Sizes(count, rows, build.maximum(width, 1))
+        return _Sizes(count, rows, build.maximum(width, 1), long)
 
     @property
     def are_small(self) -> bool:
         """Whether any block is done soon, whatever the data."""
-        return isinstance(self.rows, int) and isinstance(self.width, int) and self.rows * self.width <= LONG
+        return isinstance(self.rows, int) and isinstance(self.width, int) and self.rows * self.width <= self.long
 
     def are_many(self) -> ir.Value:
         """Whether a device does not have a block for every component at once."""
@@ -77,7 +107,7 @@ class _Sizes:
 
     def are_large(self) -> ir.Value:
         """Whether a block may take long, were all rows in one component."""
-        return build.more(build.mul(self.rows, self.width), LONG)
+        return build.more(build.mul(self.rows, self.width), self.long)
 
     def are_short(self) -> ir.Value:
         """Whether the mean component is too short for a block."""
@@ -87,33 +117,33 @@ class _Sizes:
 
     def most(self) -> Mixed:
         """Rows that a block does while the device does the others."""
-        alone = build.divide(LONG, self.width)
+        alone = build.divide(self.long, self.width)
         return build.maximum(build.maximum(alone, 1), build.ceildiv(self.rows, SHARE))
 
 
-def both_ways(forall: ir.Operation, number: int) -> tuple[ir.Operation, ir.Operation, list[ir.Operation]] | None:
+def _make_versions(forall: ir.Operation, number: int, long: int) -> bool:
     """Replace a forall over components by three things: a forall that picks, one with a block per component, and
-    balanced pieces. None, and nothing changes, when there are no such pieces or never many rows. The gates of the
-    blocks and of the pieces are those of `number` and the next one."""
+    tiled ones. False, and nothing changes, when there are no tiled ones or never many rows. The gates of the blocks
+    and of the tiles are those of `number` and the next one."""
     own = _own_buffers(forall)
     with ir.InsertionPoint(forall), forall.location:
         copy = forall.clone().operation
     pieces = fission(copy, fits)
     if pieces is None:
         copy.erase()
-        return None
+        return False
     found = matched(pieces[0])
     assert found is not None
     with ir.InsertionPoint(pieces[0]), forall.location:
-        sizes = _Sizes.of(found)
+        sizes = _Sizes.of(found, long)
         if sizes.are_small:
             for piece in pieces:
                 piece.erase()
-            return None
+            return False
         many = sizes.are_many()
         short = arith.andi(many, sizes.are_short())
         gates = [_gate(number), _gate(number + 1)]
-        picking = _picking(found, sizes, short, gates)
+        _pick_version(found, sizes, short, gates)
         blocks = _recounted(forall, arith.select(short, build.value(0), build.value(sizes.count)))
         some = scf.IfOp(arith.ori(many, sizes.are_large()))
         with ir.InsertionPoint(some.then_block):
@@ -125,7 +155,7 @@ def both_ways(forall: ir.Operation, number: int) -> tuple[ir.Operation, ir.Opera
             remap(piece, theirs)
     _pass_gate([blocks], number)
     _pass_gate(pieces, number + 1)
-    return picking, blocks, pieces
+    return True
 
 
 def _own_buffers(forall: ir.Operation) -> list[ir.Value]:
@@ -164,10 +194,10 @@ def _recounted(forall: ir.Operation, count: ir.Value) -> ir.Operation:
     return made
 
 
-def _picking(
+def _pick_version(
     found: ReducedComponents | MappedComponents, sizes: _Sizes, short: ir.Value, gates: list[ir.Value]
-) -> ir.Operation:
-    """A forall of one iteration that opens one of the gates. Of every `most` rows it looks at the component of
+) -> None:
+    """Make a forall of one iteration that opens one of the gates. Of every `most` rows it looks at the component of
     the first one: a component of more rows than that has one of these."""
     code = ComponentCode(found, {})
     most = build.value(sizes.most())
@@ -189,4 +219,3 @@ def _picking(
         closed, opened = (build.constant(build.i64(), number) for number in (1, 0))
         memref.store(arith.select(skewed, closed, opened), gates[0], [build.value(0)])
         memref.store(arith.select(skewed, opened, closed), gates[1], [build.value(0)])
-    return forall

@@ -1,13 +1,11 @@
-"""Loops that fold a long index vector into one index, in two steps: tiles by many blocks, then these by one.
-
-Checks look for the first offence so, and totals and extents come from them. The first step takes all loops of a
-forall at once, also those that run only when an earlier one has found nothing: what they find is not looked at then.
-"""
+"""`split-long-folds`: loops that fold a long index vector into one index, in two steps."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import dataclass
 from functools import reduce
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir, memref, scf
 from ragged_dialect.ir import build, flow
@@ -16,16 +14,63 @@ from ragged_dialect.ir.match import made_by
 from ragged_dialect.ir.walk import captures, find_ops, is_outside
 from ragged_dialect.lowering.buffers import extent, root
 from ragged_dialect.lowering.forall_bounds import forall_over
+from ragged_dialect.lowering.gpu.attributes import WIDE
 from ragged_dialect.lowering.gpu.kernel.combiner import folds, neutral_constant
+from ragged_dialect.lowering.gpu.kernel.status import status_of
 from ragged_dialect.lowering.gpu.kernel.thread_loops import below
-from ragged_dialect.lowering.gpu.passes.vector_tiles import VectorTiles, is_known, is_number, on_host, with_bounds
+from ragged_dialect.lowering.gpu.passes.host_code import host_functions
+from ragged_dialect.lowering.gpu.passes.vector_tiles import (
+    LONG,
+    TILE,
+    Limits,
+    VectorTiles,
+    is_known,
+    is_number,
+    lone_foralls,
+    on_host,
+    with_bounds,
+)
+from ragged_dialect.passes.base import RaggedPass
 
 
-def split_folds(forall: ir.Operation) -> ir.Operation | None:
+@dataclass(frozen=True)
+class SplitLongFolds(RaggedPass):
+    """Fold a long index vector in two steps: tiles by many blocks, then these by one.
+
+    ```mlir
+    scf.forall (%i) in (1) { %sum = scf.for %k = %c0 to %n … {ragged.fold = "addi"} … }
+    // becomes
+    scf.forall (%t) in (%tiles) { scf.for … {ragged.few, ragged.fold = "addi"} memref.store %part, %parts[%t] }
+    scf.forall (%i) in (1) { %sum = scf.if %tiled { … fold of %parts … } else { … the loop … } … }
+    ```
+
+    Checks look for the first offence so, and totals and extents come from them. The first step takes all loops of a
+    forall at once, also those that run only when an earlier one has found nothing: what they find is not looked at
+    then. There are no tiles where the vector turns out to have no more than `long` entries; `tile` is the number of
+    entries of a tile. Precondition: `wrap-ragged-device-code`.
+    """
+
+    name: ClassVar[str] = "split-long-folds"
+    long: int = LONG
+    tile: int = TILE
+
+    def run(self, op: ir.Operation) -> None:
+        """Split the loops in foralls of one iteration, of every function of a module."""
+        limits = Limits(self.long, self.tile)
+        limits.check(op)
+        for function in host_functions(op):
+            status = status_of(op, function)
+            for forall in lone_foralls(function):
+                tiled = _split(forall, limits)
+                if tiled is not None and status is not None and status in captures([forall]):
+                    tiled.attributes[WIDE] = ir.UnitAttr.get()
+
+
+def _split(forall: ir.Operation, limits: Limits) -> ir.Operation | None:
     """Split the loops in a forall of one iteration that are worth it: the forall over tiles, before it; None when
     there are none."""
     written = {root(op.operands[1]) for op in find_ops(forall, "memref.store")}
-    tiled = [(loop, tiles) for loop in _loops(forall) if (tiles := _tiles(loop, forall, written)) is not None]
+    tiled = [(loop, tiles) for loop in _loops(forall) if (tiles := _tiles(loop, forall, limits, written)) is not None]
     if not tiled:
         return None
     with ir.InsertionPoint(forall), forall.location:
@@ -52,7 +97,7 @@ def _loops(op: ir.Operation) -> Generator[ir.Operation]:
                     yield inner
 
 
-def _tiles(loop: ir.Operation, forall: ir.Operation, written: set[ir.Value]) -> VectorTiles | None:
+def _tiles(loop: ir.Operation, forall: ir.Operation, limits: Limits, written: set[ir.Value]) -> VectorTiles | None:
     """The tiles of a loop that may run before the forall, and where something in it keeps it from running: all that
     it needs is known at launch, and so that it reads within bounds. None of others."""
     loads = find_ops(loop, "memref.load")
@@ -67,7 +112,7 @@ def _tiles(loop: ir.Operation, forall: ir.Operation, written: set[ir.Value]) -> 
         buffers = [build.value(on_host(load.operands[0], forall)) for load, _, _ in indices]
         extents = [(most, extent(x, dim)) for most, x, (_, dim, _) in zip(known, buffers, indices, strict=True)]
         bounds = [build.less(most, size) for most, size in extents]
-    return VectorTiles.of(loop, forall, bounds)
+    return VectorTiles.of(loop, forall, limits, bounds)
 
 
 def _highest(x: ir.Value, loop: ir.Operation, forall: ir.Operation) -> Mixed | None:

@@ -1,9 +1,10 @@
-"""Reductions of a long array into a small one, in two steps: parts of it by many blocks, then the
-parts by one. The order is fixed, so results do not depend on timing."""
+"""`split-long-reductions`: reductions of a long array into a small one, in two steps."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.generic import filled
@@ -14,6 +15,8 @@ from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.kernel.combiner import Combiner, combiner_of
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.passes.flat_runs import Cut, place
+from ragged_dialect.lowering.gpu.passes.host_code import host_blocks, host_functions
+from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 _FEW = 4096
 """Results for which blocks of their own are too few to keep a device busy."""
@@ -22,7 +25,39 @@ _TILES = 4
 """Parts are larger than the tiles of other ops: each leaves a part of the results to be combined."""
 
 
-def split_loop(op: ir.Operation) -> int | None:
+@dataclass(frozen=True)
+class SplitLongReductions(RaggedPass):
+    """Reduce a long array on the host in two steps: parts of it by many blocks, then the parts by one.
+
+    ```mlir
+    linalg.generic … ["reduction"] ins(%x : memref<?xf32>) outs(%sum : memref<f32>)
+    // becomes
+    %parts = memref.alloc(%tiles) : memref<?xf32>
+    scf.forall (%t) in (%tiles) { … fill of a part … linalg.generic … ["reduction"] ins(%tile) outs(%part) }
+    linalg.generic … ["reduction"] ins(%parts : memref<?xf32>) outs(%sum : memref<f32>)
+    ```
+
+    Reductions are split that have few results and whose combiner has a neutral element. The order is fixed, so
+    results do not depend on timing. `tile` is that of `tile-flat-ops`, parts are larger. Precondition:
+    `wrap-ragged-device-code`.
+    """
+
+    name: ClassVar[str] = "split-long-reductions"
+    tile: int = 4096
+
+    def run(self, op: ir.Operation) -> None:
+        """Split the reductions in the host code of every function of a module."""
+        if self.tile < 1:
+            raise PassFailure(op, f"expected a tile of at least 1 element, got {self.tile}")
+        for function in host_functions(op):
+            for block in host_blocks(function):
+                for generic in [o.operation for o in block.operations if o.operation.name == "linalg.generic"]:
+                    loop = _split_loop(generic)
+                    if loop is not None:
+                        _split(generic, loop, self.tile)
+
+
+def _split_loop(op: ir.Operation) -> int | None:
     """The reduction loop whose iterations are worth several blocks, None when there is none."""
     generic = GenericOp(op)
     outs = range(len(generic.outs))
@@ -44,8 +79,8 @@ def _is_long(generic: GenericOp, loop: int) -> bool:
     return extent is None or extent > _FEW
 
 
-def split(op: ir.Operation, loop: int, elements: int) -> list[ir.Operation]:
-    """Replace a reduction by a forall that makes parts and ops that combine them; the ops."""
+def _split(op: ir.Operation, loop: int, elements: int) -> None:
+    """Replace a reduction by a forall that makes parts and ops that combine them."""
     generic = GenericOp(op)
     combiners = [combiner_of(generic, k) for k in range(len(generic.outs))]
     with ir.InsertionPoint(op), op.location:
@@ -63,13 +98,10 @@ def split(op: ir.Operation, loop: int, elements: int) -> list[ir.Operation]:
                 assert combiner is not None
                 filled(combiner.identity(), target)  # start from the neutral element
             place([Cut(generic, loop)], low, rows, extent, {generic.n_inputs + k: t for k, t in enumerate(targets)})
-        combined = [
+        for combiner, part, out in zip(combiners, parts, generic.outs, strict=True):
+            assert combiner is not None
             _combine(combiner, part, out)
-            for combiner, part, out in zip(combiners, parts, generic.outs, strict=True)
-            if combiner is not None
-        ]
     op.erase()
-    return combined
 
 
 def _inner(generic: GenericOp, loop: int) -> int:
@@ -81,10 +113,10 @@ def _part(parts: ir.Value, tile: ir.Value) -> ir.Value:
     return subview(parts, [tile, *[0] * len(shape)], [1, *shape], drop_first=True)
 
 
-def _combine(combiner: Combiner, parts: ir.Value, out: ir.Value) -> ir.Operation:
-    """The op that combines the parts into an out, which holds where the reduction starts."""
+def _combine(combiner: Combiner, parts: ir.Value, out: ir.Value) -> None:
+    """Combine the parts into an out, which holds where the reduction starts."""
     rank = len(out.type.shape)
     kept = ir.AffineMap.get(rank + 1, 0, [ir.AffineDimExpr.get(d + 1) for d in range(rank)])
     maps = [ir.AffineMap.get_identity(rank + 1), kept]
     kinds = ["reduction", *["parallel"] * rank]
-    return make_generic([parts], [out], maps, kinds, lambda a: [combiner.apply(a[0], a[1])])
+    make_generic([parts], [out], maps, kinds, lambda a: [combiner.apply(a[0], a[1])])

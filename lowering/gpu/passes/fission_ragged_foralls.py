@@ -1,12 +1,47 @@
-"""A forall over components as several, for schedules that take only some kinds of bodies."""
+"""`fission-ragged-foralls`: a forall as several, for schedules that take only some kinds of bodies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.walk import outermost
+from ragged_dialect.lowering.gpu.attributes import SERIAL
+from ragged_dialect.lowering.gpu.passes.host_code import host_functions
+from ragged_dialect.lowering.gpu.schedules import BALANCED, fits, require_schedule
+from ragged_dialect.passes.base import RaggedPass
 
 _EFFECTS = ("memref.alloc", "memref.store", "memref.copy")
+
+
+@dataclass(frozen=True)
+class FissionRaggedForalls(RaggedPass):
+    """Split every forall that a schedule does not fit into several that it fits (loop fission).
+
+    ```mlir
+    scf.forall (%b) in (%n) { … reduction of the rows of a component … … map of its rows … }
+    // becomes
+    scf.forall (%b) in (%n) { … reduction of the rows of a component … }
+    scf.forall (%b) in (%n) { … map of its rows … }
+    ```
+
+    Every part has as many of the body's `linalg.generic` ops, in their order, as fit. A forall that cannot be split
+    so, as its body stores or has other loops, stays whole. `schedule` is one of `ragged-map-parallel`. Precondition:
+    `tile-flat-ops`.
+    """
+
+    name: ClassVar[str] = "fission-ragged-foralls"
+    schedule: str = BALANCED
+
+    def run(self, op: ir.Operation) -> None:
+        """Split the foralls of every function of a module."""
+        require_schedule(op, self.schedule)
+        for function in host_functions(op):
+            for forall in outermost(function, "scf.forall"):
+                if SERIAL not in forall.attributes and not fits(forall, self.schedule):
+                    fission(forall, lambda part: fits(part, self.schedule))
 
 
 def fission(forall: ir.Operation, fits: Callable[[ir.Operation], bool]) -> list[ir.Operation] | None:
