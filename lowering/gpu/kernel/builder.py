@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ragged_dialect._mlir import arith, ir
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import remap
@@ -13,16 +14,10 @@ from ragged_dialect.lowering.gpu.attributes import WIDE
 from ragged_dialect.lowering.gpu.kernel.block_body import BlockBody
 from ragged_dialect.lowering.gpu.kernel.fills import fold_fills
 from ragged_dialect.lowering.gpu.kernel.generic_op import generics_in
-from ragged_dialect.lowering.gpu.kernel.kernel import REGISTERS_FOR, Kernel
+from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.shared_memory import byte_size
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.kernel.temporaries import Temporaries
-
-FEWER_RESIDENT, LONG_RESIDENT = 768, 512
-"""Threads that shall fit on a multiprocessor where a body has several reductions, whose loops ptxas unrolls
-together, or reduces short elements, of which an access of 128 bits has 8 and more; and where it reduces
-elements of 64 bits. With the registers that are left for REGISTERS_FOR threads ptxas spills (4 to 52 bytes in 16
-of 1,300 kernels of the schedule programs)."""
 
 
 def serial(forall: ir.Operation, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int) -> None:
@@ -94,10 +89,12 @@ def _move(
 
 
 def _resident(forall: ir.Operation) -> int:
-    """Threads that shall fit on a multiprocessor."""
+    """Threads that shall fit on a multiprocessor (target occupancy): ptxas unrolls the loops of several reductions
+    together, and an access of 128 bits has 8 short elements and more."""
     reductions = [generic for generic in generics_in(forall) if generic.reductions]
     buffers = [x for generic in reductions for x in generic.op.operands if is_buffer(x)]
     sizes = [byte_size(x.type.element_type) for x in buffers if x.type.element_type != ir.IntegerType.get_signless(1)]
-    if max(sizes, default=0) > 4:
-        return LONG_RESIDENT
-    return FEWER_RESIDENT if len(reductions) > 1 or min(sizes, default=4) < 4 else REGISTERS_FOR
+    if max(sizes, default=0) > DEVICE.register_bytes:
+        return DEVICE.resident_long
+    short = min(sizes, default=DEVICE.register_bytes) < DEVICE.register_bytes
+    return DEVICE.resident_many if len(reductions) > 1 or short else DEVICE.resident

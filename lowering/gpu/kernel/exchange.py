@@ -6,22 +6,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.device_model import WARP
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import definer
 from ragged_dialect.lowering.gpu.kernel.barriers import Access, Barriers
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
-from ragged_dialect.lowering.gpu.kernel.shared_memory import EXCHANGE_BYTES
+from ragged_dialect.lowering.gpu.kernel.shared_memory import EXCHANGE_BYTES, VALUE_BYTES
 from ragged_dialect.lowering.gpu.kernel.shuffle import shuffle_xor
-from ragged_dialect.lowering.gpu.kernel.slots import VALUE_BYTES, Slots, keep, load
+from ragged_dialect.lowering.gpu.kernel.slots import Slots, keep, load
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 
 Apply = Callable[[ir.Value, ir.Value], ir.Value]
 Group = tuple[int, int]
 """Distance and number of the threads that hold parts of one result."""
 
-_UNROLLED = 8
+_UNROLLED = DEVICE.threads // DEVICE.warp
 """Parts that are read without a loop: the warps of a block. Of more, the registers for all those that are
 loaded ahead would not do."""
 
@@ -41,7 +41,7 @@ class Exchange:
         far: list[Group] = []
         for distance, count in groups:
             if _is_power(distance) and _is_power(count):
-                while count > 1 and distance < WARP:
+                while count > 1 and distance < DEVICE.warp:
                     values = [f(v, shuffle_xor(v, distance)) for v, f in zip(values, apply, strict=True)]
                     distance, count = distance * 2, count // 2
             if count > 1:

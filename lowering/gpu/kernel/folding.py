@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from ragged_dialect._mlir import arith, ir
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.gpu.kernel.barriers import Access
 from ragged_dialect.lowering.gpu.kernel.combiner import folds, neutral_constant
 from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
-
-_AT_ONCE = 8
-"""Iterations of a thread whose loads are in flight together: one block has the loop to itself."""
 
 
 def emit_fold(loop: ir.Operation, thread: ir.Value, exchange: Exchange) -> ir.Value:
@@ -27,9 +25,10 @@ def emit_fold(loop: ir.Operation, thread: ir.Value, exchange: Exchange) -> ir.Va
     carried = [start]
     if flow.FEW not in loop.attributes:
         turns = arith.divui(build.maximum(build.add(build.sub(high, first), step - 1), 0), build.value(step))
-        batches = arith.divui(turns, build.value(_AT_ONCE))
-        middle = arith.addi(first, build.mul(batches, step * _AT_ONCE))
-        carried = flow.strided(first, step * _AT_ONCE, middle, carried, lambda i, c: _several(loop, i, step, c))
+        batches = arith.divui(turns, build.value(DEVICE.thread_items))
+        batch = step * DEVICE.thread_items
+        middle = arith.addi(first, build.mul(batches, batch))
+        carried = flow.strided(first, batch, middle, carried, lambda i, c: _several(loop, i, step, c))
         first = middle
     carried = flow.strided(first, step, high, carried, lambda i, c: _iteration(loop, i, c))
     (whole,) = exchange.combine(carried, [apply], [(1, step)])
@@ -38,7 +37,7 @@ def emit_fold(loop: ir.Operation, thread: ir.Value, exchange: Exchange) -> ir.Va
 
 def _several(loop: ir.Operation, i: ir.Value, step: int, carried: list[ir.Value]) -> list[ir.Value]:
     """Some iterations that a thread does one after the other."""
-    for k in range(_AT_ONCE):
+    for k in range(DEVICE.thread_items):
         carried = _iteration(loop, build.add(i, k * step), carried)
     return carried
 

@@ -11,21 +11,15 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ragged_dialect._mlir import DYNAMIC, gpu, ir, memref, scf
-from ragged_dialect.device_model import ACCESS_BYTES
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import definer, defining_op
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer, is_constant, may_overlap, only_read
-from ragged_dialect.lowering.gpu.kernel.shared_memory import SHARED_BYTES, shared_size
+from ragged_dialect.lowering.gpu.kernel.shared_memory import shared_size
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.passes.base import PassFailure
-
-REGISTERS_FOR = 1024
-"""Threads that shall fit on a multiprocessor: less, and ptxas keeps too few loads in flight."""
-
-REGISTERS, REGISTER_BYTES = 65_536 // REGISTERS_FOR, 4
-"""Registers that a thread has then (CUDA C++ Programming Guide: 64 K on a multiprocessor, of 32 bits each)."""
 
 NARROW = "_i32"
 """What the names of kernels with 32-bit indices end in, where they stand beside those with 64."""
@@ -55,7 +49,7 @@ class Kernel:
     guards: Guards = field(default_factory=Guards)
     parameters: list[Parameter] = field(default_factory=list)
     inside: dict[Inside, ir.Value] = field(default_factory=dict)
-    shared_left: int = SHARED_BYTES
+    shared_left: int = DEVICE.shared_bytes
     op: ir.Operation = field(init=False)
     body: ir.Block = field(init=False)
 
@@ -75,7 +69,7 @@ class Kernel:
                 },
                 regions=1,
             )
-            self.keep_resident(REGISTERS_FOR)
+            self.keep_resident(DEVICE.resident)
             entry = self.op.regions[0].blocks.append()
         with ir.InsertionPoint(entry):
             ir.Operation.create("gpu.return")
@@ -85,7 +79,7 @@ class Kernel:
 
     def keep_resident(self, threads: int) -> None:
         """Leave a thread no more registers than `threads` of them on a multiprocessor have."""
-        blocks = max(1, min(16, threads // self.threads))
+        blocks = max(1, min(DEVICE.bounded_blocks, threads // self.threads))
         self.op.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), blocks)
 
     def _guard(self, buffer: ir.Value) -> None:
@@ -208,7 +202,7 @@ class Kernel:
 
 
 def _aligned() -> Any:
-    return ir.DictAttr.get({"llvm.align": ir.IntegerAttr.get(build.i64(), ACCESS_BYTES)})
+    return ir.DictAttr.get({"llvm.align": ir.IntegerAttr.get(build.i64(), DEVICE.access_bytes)})
 
 
 def _scalar_key(host: ir.Value) -> Inside:

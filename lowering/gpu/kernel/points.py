@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ragged_dialect._mlir import arith, ir, memref
-from ragged_dialect.device_model import ACCESS_BYTES
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, clone
@@ -90,7 +90,7 @@ class Payload:
     @staticmethod
     def _alignment(type_: ir.VectorType) -> dict[str, ir.Attribute]:
         element: Any = type_.element_type
-        size = min(ACCESS_BYTES, type_.shape[0] * element.width // 8)
+        size = min(DEVICE.access_bytes, type_.shape[0] * element.width // 8)
         return {"alignment": ir.IntegerAttr.get(build.i64(), size)}
 
     def _loads(self, point: Point, stored: list[int]) -> list[list[ir.Value] | None]:

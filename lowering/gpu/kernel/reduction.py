@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from ragged_dialect._mlir import ir, scf
-from ragged_dialect.device_model import WARP
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.gpu.kernel.barriers import Access, Barriers
@@ -47,7 +47,7 @@ class Reduction:
         self.lanes = vector.width if vector is not None and self.generic.parallel[vector.loop] else 1
         self.shared = [d for d in shape.order if not self.generic.parallel[d] and shape.shape[d] > 1]
         self.groups = [(shape.stride[d], shape.shape[d]) for d in self.shared]
-        self.across_warps = any(stride * count > WARP for stride, count in self.groups)
+        self.across_warps = any(stride * count > DEVICE.warp for stride, count in self.groups)
         self.looped = False
 
     def emit(self, before: list[Access], accesses: list[Access]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir, scf
-from ragged_dialect.device_model import WARP
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.match import defining_op
@@ -15,9 +15,6 @@ from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
 from ragged_dialect.lowering.gpu.kernel.shuffle import shuffle_up
 from ragged_dialect.lowering.gpu.kernel.slots import keep, load
 from ragged_dialect.lowering.gpu.kernel.thread_loops import below, guarded
-
-_PER_THREAD = 8
-"""Consecutive elements of a thread: less, and most of the time goes into barriers."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +69,8 @@ def emit_scan(scan: RunningSum, thread: ir.Value, exchange: Exchange) -> ir.Valu
     before_loop = barriers.pending[:-1]
 
     def body(base: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
-        first = build.add(base, build.mul(thread, _PER_THREAD))
-        places = [build.value(build.add(first, k)) for k in range(_PER_THREAD)]
+        first = build.add(base, build.mul(thread, DEVICE.thread_items))
+        places = [build.value(build.add(first, k)) for k in range(DEVICE.thread_items)]
         sums = _prefixes([_guarded(scan, i, high, init.type) for i in places])
         before, whole = _across(sums[-1], thread, totals, exchange)
         start = arith.addi(carried[0], before)
@@ -82,7 +79,7 @@ def emit_scan(scan: RunningSum, thread: ir.Value, exchange: Exchange) -> ir.Valu
         barriers.wait()
         return [arith.addi(carried[0], whole)]
 
-    (total,) = flow.strided(low, threads * _PER_THREAD, high, [init], body)
+    (total,) = flow.strided(low, threads * DEVICE.thread_items, high, [init], body)
     # The last barrier of a loop that runs leaves nothing pending; one that runs no times leaves all that was.
     barriers.pending = before_loop
     return total
@@ -107,18 +104,18 @@ def _prefixes(elements: list[ir.Value]) -> list[ir.Value]:
 
 def _across(own: ir.Value, thread: ir.Value, totals: ir.Value, exchange: Exchange) -> tuple[ir.Value, ir.Value]:
     """Sum over the threads before this one, and over all."""
-    lane = arith.remui(thread, build.value(WARP))
-    warp = arith.divui(thread, build.value(WARP))
+    lane = arith.remui(thread, build.value(DEVICE.warp))
+    warp = arith.divui(thread, build.value(DEVICE.warp))
     zero = build.constant(own.type, 0)
     upto = own
     for distance in (1, 2, 4, 8, 16):
         other = shuffle_up(upto, distance)
         upto = arith.addi(upto, arith.select(below(lane, distance), zero, other))
-    last = build.equal(lane, WARP - 1)
+    last = build.equal(lane, DEVICE.warp - 1)
     guarded([last], lambda: keep(upto, totals, warp))
     exchange.barriers.wait()
     before, whole = arith.subi(upto, own), zero
-    for k in range(exchange.kernel.threads // WARP):
+    for k in range(exchange.kernel.threads // DEVICE.warp):
         part = load(totals, build.value(k), own.type)
         earlier = build.above(warp, k)
         before = arith.addi(before, arith.select(earlier, part, zero))

@@ -4,23 +4,18 @@ keeps busy."""
 from __future__ import annotations
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.lowering.gpu.kernel import builder
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp, generics_in
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.kernel.thread_shape import fast_loop
 from ragged_dialect.lowering.gpu.kernel.vector_access import vector_access
 
-_ROWS = 16
-"""Rows of a component that are worked on at once: a quarter of the rows of a sentence or a bag of
-words, so that threads have several of their own and little is left over."""
-
-_FEWEST = 64
-
 
 def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """Replace a forall over components by a kernel and its launch."""
     lanes = max((_lanes(generic) for generic in generics_in(forall)), default=1)
-    wanted = max(_FEWEST, _ROWS * lanes)
+    wanted = max(DEVICE.fewest_threads, DEVICE.component_rows * lanes)
     builder.schedule(forall, module, name, guards, min(threads, 1 << (wanted - 1).bit_length()), unroll)
 
 

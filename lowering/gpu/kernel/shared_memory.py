@@ -5,14 +5,14 @@ from __future__ import annotations
 from math import prod
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.device_model import ACCESS_BYTES
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir.match import bit_width
 
-SHARED_BYTES = 48 * 1024
-"""Static shared memory of a kernel, on every device."""
+VALUE_BYTES = 8
+"""Bytes of the largest value, and of a place of a slot that holds any: i64 and f64."""
 
-EXCHANGE_BYTES = 8 * 1024
-"""What temporaries leave: a slot of 8 bytes for every thread of the largest block."""
+EXCHANGE_BYTES = DEVICE.block_threads * VALUE_BYTES
+"""What temporaries leave: a slot of any value for every thread of the largest block."""
 
 
 def byte_size(type_: ir.Type) -> int:
@@ -24,4 +24,4 @@ def byte_size(type_: ir.Type) -> int:
 
 def shared_size(type_: ir.MemRefType) -> int:
     """Bytes that a buffer of static shape takes of shared memory."""
-    return -(-prod(type_.shape) * byte_size(type_.element_type) // ACCESS_BYTES) * ACCESS_BYTES
+    return -(-prod(type_.shape) * byte_size(type_.element_type) // DEVICE.access_bytes) * DEVICE.access_bytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.device_model import WARP
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
 from ragged_dialect.ir.match import bit_width
 
@@ -32,7 +32,7 @@ def _shuffle(value: ir.Value, distance: int, mode: str) -> ir.Value:
         ir.Operation.create(
             "gpu.shuffle",
             results=[_i32(), ir.IntegerType.get_signless(1)],
-            operands=[word, _constant(distance), _constant(WARP)],
+            operands=[word, _constant(distance), _constant(DEVICE.warp)],
             attributes={"mode": ir.Attribute.parse(f"#gpu<shuffle_mode {mode}>")},
         ).results[0]
         for word in words

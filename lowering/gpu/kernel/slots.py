@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragged_dialect._mlir import arith, ir, memref
-from ragged_dialect.device_model import WARP
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
 from ragged_dialect.ir.match import bit_width
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
-from ragged_dialect.lowering.gpu.kernel.shared_memory import byte_size, shared_size
-
-VALUE_BYTES = 8
-"""Bytes of the largest value, and of a place of a slot that holds any."""
+from ragged_dialect.lowering.gpu.kernel.shared_memory import VALUE_BYTES, byte_size, shared_size
 
 
 class Slots:
@@ -35,7 +32,7 @@ class Slots:
 
     def totals(self, type_: ir.Type) -> ir.Value:
         """A buffer with a place for every warp, at least."""
-        made = self._make(type_, self.kernel.threads // WARP)
+        made = self._make(type_, self.kernel.threads // DEVICE.warp)
         found = self._free(type_, []) if made is None else made
         assert found is not None
         return found

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from math import prod
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.device_model import WARP
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir.match import loop_of
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.vector_access import VectorAccess, vector_access
 
-_OUT_WEIGHT = 1.5
 _UNBOUNDED = 1 << 60
 
 
@@ -45,7 +44,7 @@ def fast_loop(generic: GenericOp) -> int | None:
     for k, map_ in enumerate(generic.maps):
         if rank and len(map_.results) == rank and isinstance(map_.results[-1], ir.AffineDimExpr):
             loop = loop_of(map_.results[-1])
-            score[loop] = score.get(loop, 0) + (_OUT_WEIGHT if k >= generic.n_inputs else 1)
+            score[loop] = score.get(loop, 0) + (DEVICE.store_weight if k >= generic.n_inputs else 1)
     return max(score, key=lambda d: score[d]) if score else None
 
 
@@ -97,9 +96,9 @@ def _along(
         extent //= vector.width
     limit = left
     if extent is None and fast and not last:
-        limit = min(left, WARP)  # a dynamic contiguous loop: one warp wide
+        limit = min(left, DEVICE.warp)  # a dynamic contiguous loop: one warp wide
     if fast and not generic.parallel[loop] and loops > 1:
-        limit = min(limit, WARP)  # it combines by shuffles
+        limit = min(limit, DEVICE.warp)  # it combines by shuffles
     if extent is not None and fast and generic.parallel[loop] and extent <= limit:
         return max(1, extent)  # exact lanes, none idle
     if used & (used - 1):

@@ -6,14 +6,10 @@ from dataclasses import dataclass
 from math import gcd
 
 from ragged_dialect._mlir import DYNAMIC, ir
-from ragged_dialect.device_model import ACCESS_BYTES
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir.match import bit_width
 from ragged_dialect.lowering.buffers import defining_op, is_buffer, plain_dim
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
-
-_MOST = 8
-"""Elements that a thread has at a time where each is an accumulator, or is combined with larger ones:
-they take a register or more each, however small they are in memory."""
 
 _FAR = 1 << 30
 
@@ -56,7 +52,7 @@ def _width(generic: GenericOp, loop: int) -> int:
         return 1
     accumulates = generic.parallel[loop] and bool(generic.reductions)
     alike = min(sizes) == max(sizes) and not accumulates
-    return ACCESS_BYTES // min(sizes) if alike else min(ACCESS_BYTES // min(sizes), _MOST)
+    return DEVICE.access_bytes // min(sizes) if alike else min(DEVICE.access_bytes // min(sizes), DEVICE.accumulators)
 
 
 def access_of(generic: GenericOp, loop: int, width: int) -> VectorAccess:

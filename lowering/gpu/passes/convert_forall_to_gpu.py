@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir.walk import find_ops, free_symbol, outermost
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.gpu.attributes import GATE
@@ -35,8 +36,8 @@ class ConvertForallToGpu(RaggedPass):
     """
 
     name: ClassVar[str] = "convert-forall-to-gpu"
-    threads: int = 256
-    unroll: int = 4
+    threads: int = DEVICE.threads
+    unroll: int = DEVICE.unroll
 
     def run(self, op: ir.Operation) -> None:
         """Convert the foralls of every function of a module."""

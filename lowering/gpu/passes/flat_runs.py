@@ -10,6 +10,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, scf
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import defining_op
@@ -18,9 +19,6 @@ from ragged_dialect.lowering.buffers import is_buffer, plain_dim, range_view, re
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.thread_shape import fast_loop
-
-_ASSUMED = 64
-"""Extent that a dynamic inner loop is taken to have."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +165,7 @@ def _rows(cut: Cut, elements: int) -> int:
     inner = 1
     for d in range(cut.generic.rank):
         if d != cut.loop:
-            inner *= max(1, cut.generic.static_extent(d) or _ASSUMED)
+            inner *= max(1, cut.generic.static_extent(d) or DEVICE.dynamic_extent)
     return max(1, elements // inner)
 
 

@@ -7,6 +7,7 @@ from math import prod
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.generic import filled
 from ragged_dialect.generic import generic as make_generic
 from ragged_dialect.ir import build
@@ -17,12 +18,6 @@ from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.passes.flat_runs import Cut, place
 from ragged_dialect.lowering.gpu.passes.host_code import host_blocks, host_functions
 from ragged_dialect.passes.base import PassFailure, RaggedPass
-
-_FEW = 4096
-"""Results for which blocks of their own are too few to keep a device busy."""
-
-_TILES = 4
-"""Parts are larger than the tiles of other ops: each leaves a part of the results to be combined."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +38,7 @@ class SplitLongReductions(RaggedPass):
     """
 
     name: ClassVar[str] = "split-long-reductions"
-    tile: int = 4096
+    tile: int = DEVICE.tile
 
     def run(self, op: ir.Operation) -> None:
         """Split the reductions in the host code of every function of a module."""
@@ -62,7 +57,7 @@ def _split_loop(op: ir.Operation) -> int | None:
     generic = GenericOp(op)
     outs = range(len(generic.outs))
     extents = [generic.static_extent(d) for d, parallel in enumerate(generic.parallel) if parallel]
-    if not generic.reductions or any(e is None for e in extents) or prod(e or 0 for e in extents) > _FEW:
+    if not generic.reductions or any(e is None for e in extents) or prod(e or 0 for e in extents) > DEVICE.blocks:
         return None
     if any(combiner_of(generic, k) is None or _reduced(generic, k) for k in outs):
         return None
@@ -76,7 +71,7 @@ def _reduced(generic: GenericOp, out: int) -> bool:
 def _is_long(generic: GenericOp, loop: int) -> bool:
     """Whether a loop has many iterations, or may have."""
     extent = generic.static_extent(loop)
-    return extent is None or extent > _FEW
+    return extent is None or extent > DEVICE.blocks
 
 
 def _split(op: ir.Operation, loop: int, elements: int) -> None:
@@ -84,7 +79,7 @@ def _split(op: ir.Operation, loop: int, elements: int) -> None:
     generic = GenericOp(op)
     combiners = [combiner_of(generic, k) for k in range(len(generic.outs))]
     with ir.InsertionPoint(op), op.location:
-        rows = max(1, _TILES * elements // _inner(generic, loop))
+        rows = max(1, DEVICE.part_tiles * elements // _inner(generic, loop))
         extent = generic.extent(loop)
         tiles = build.ceildiv(extent, rows)
         parts = [allocate([tiles, *out.type.shape], out.type.element_type) for out in generic.outs]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.lowering.buffers import VIEWS
 from ragged_dialect.lowering.gpu.passes.flat_runs import Cut, joins, tile
 from ragged_dialect.lowering.gpu.passes.host_code import host_blocks, host_functions
@@ -31,7 +32,7 @@ class TileFlatOps(RaggedPass):
     """
 
     name: ClassVar[str] = "tile-flat-ops"
-    tile: int = 4096
+    tile: int = DEVICE.tile
 
     def run(self, op: ir.Operation) -> None:
         """Tile the host code of every function of a module."""

@@ -1,7 +1,7 @@
 """Loops over index vectors in tiles, of which blocks do one each: how many there are and what is in one.
 
-One block reads some 25 bytes a nanosecond, which is all that a short vector needs, and more launches would cost
-more than they save. The number of tiles is 0 where a vector is short, so that one program serves all lengths.
+One block is all that a short vector needs: more launches would cost more than they save. The number of tiles is 0
+where a vector is short, so that one program serves all lengths.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
@@ -20,11 +21,11 @@ from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.attributes import SERIAL
 from ragged_dialect.passes.base import PassFailure
 
-LONG = 1 << 14
-"""Iterations that one block does in the time that two more launches take."""
+LONG = 2 * DEVICE.launch_bytes // 8
+"""Entries of 8 bytes that one block does in the time that two more launches take."""
 
-TILE = 1 << 11
-"""Iterations of a block where there are many: eight for each of its threads, one step of a running sum."""
+TILE = DEVICE.thread_items * DEVICE.threads
+"""Iterations of a block where there are many: one step of a running sum."""
 
 _SAFE = frozenset(
     f"arith.{name}" for name in "constant addi subi muli minsi maxsi index_cast cmpi andi ori xori select".split()

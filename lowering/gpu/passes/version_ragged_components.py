@@ -7,6 +7,7 @@ from functools import reduce
 from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, memref, scf
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, remap
@@ -27,17 +28,16 @@ from ragged_dialect.lowering.gpu.segmented.reduction_kernels import fits, matche
 from ragged_dialect.lowering.gpu.segmented.search import ended
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
-MANY = 1 << 12
+MANY = DEVICE.blocks
 """Blocks that a device has running at once, or will have when the next kernel could start."""
 
-SHARE = 64
+SHARE = DEVICE.multiprocessors // 2
 """A component with more than this part of all rows takes longer in one block than all rows take in pieces: a
-block moves about a hundredth of what a device does, and pieces move rows twice as often."""
+block moves what one multiprocessor does, and pieces move rows twice as often."""
 
-BRIEF = 16
-SHORT = (1 << 10, 1 << 12)
+SHORT = (DEVICE.access_bytes * DEVICE.fewest_threads, DEVICE.access_bytes * DEVICE.threads)
 """Rows of a mean component, but at least and at most so many bytes, below which a block takes longer to start
-than to read: 16 bytes for each of its threads, of which there are 64 to 256."""
+than to read: one access for each of its threads."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class VersionRaggedComponents(RaggedPass):
     """
 
     name: ClassVar[str] = "version-ragged-components"
-    long: int = 1 << 18
+    long: int = 4 * DEVICE.launch_bytes
 
     def run(self, op: ir.Operation) -> None:
         """Make two versions of foralls over components, in every function of a module."""
@@ -111,7 +111,7 @@ class _Sizes:
 
     def are_short(self) -> ir.Value:
         """Whether the mean component is too short for a block."""
-        short = build.minimum(build.maximum(build.mul(self.width, BRIEF), SHORT[0]), SHORT[1])
+        short = build.minimum(build.maximum(build.mul(self.width, DEVICE.component_rows), SHORT[0]), SHORT[1])
         least = build.value(build.mul(self.count, short))
         return build.less(build.mul(self.rows, self.width), least)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.device_model import WARP
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
@@ -74,7 +74,7 @@ class Lanes:
         """Threads of a group."""
         total = self._static()
         if total is None:
-            return min(WARP, self.threads)
+            return min(DEVICE.warp, self.threads)
         chunks = max(1, -(-total // self.threads))
         return max(1, -(-total // chunks))
 

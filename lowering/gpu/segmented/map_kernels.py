@@ -11,15 +11,14 @@ from contextlib import ExitStack
 from functools import partial, reduce
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.device_model import WARP
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering.buffers import extent, is_buffer
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.kernel import builder
-from ragged_dialect.lowering.gpu.kernel.builder import FEWER_RESIDENT, LONG_RESIDENT
-from ragged_dialect.lowering.gpu.kernel.kernel import REGISTER_BYTES, REGISTERS, REGISTERS_FOR, Kernel
+from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.points import Payload, Point
 from ragged_dialect.lowering.gpu.kernel.shared_memory import byte_size
 from ragged_dialect.lowering.gpu.kernel.status import Guards
@@ -30,11 +29,7 @@ from ragged_dialect.lowering.gpu.segmented.lanes import Lanes
 from ragged_dialect.lowering.gpu.segmented.match_maps import MappedComponents, RowMap
 from ragged_dialect.lowering.gpu.segmented.search import ended, ended_by_warp
 
-BATCHES = 2
-"""Times that a thread has as many rows as it can have in flight, at least: fewer, and finding the components of a
-tile takes longer than the work on them."""
-
-TILES = 1 << 16
+TILES = DEVICE.map_waves * DEVICE.blocks
 """Tiles that are enough: where there would be more, they are larger instead, so that blocks behind a closed gate
 are gone in no time."""
 
@@ -58,8 +53,8 @@ def _resident(op: ir.Operation) -> int:
     """Threads that shall fit on a multiprocessor: divisions and functions take registers for every row in flight."""
     longest = max((byte_size(x.type.element_type) for x in op.operands if is_buffer(x)), default=0)
     if not any(inner.name == "arith.divf" or inner.name.startswith("math.") for inner in ops_in(op)):
-        return REGISTERS_FOR
-    return LONG_RESIDENT if longest > REGISTER_BYTES else FEWER_RESIDENT
+        return DEVICE.resident
+    return DEVICE.resident_long if longest > DEVICE.register_bytes else DEVICE.resident_many
 
 
 class _MapKernel:
@@ -75,12 +70,12 @@ class _MapKernel:
             extents = {d: n if isinstance(n, int) else kernel.scalar(n) for d, n in row_map.extents.items()}
             with self.code.placed(row_map.op, build.value(0)) as placed:
                 self.lanes = Lanes.of(placed, row_map.loop, extents, kernel.threads, wide_rows=False)
-            self.unroll = min(unroll, max(1, REGISTERS // self._registers()))
+            self.unroll = min(unroll, max(1, DEVICE.registers // DEVICE.resident // self._registers()))
 
     def _registers(self) -> int:
         """What the values of a row take of a thread's registers: of short elements beside long ones there are many."""
         buffers = [x.type.element_type for x in self.row_map.op.operands if is_buffer(x)]
-        return max(1, self.lanes.width * sum(map(byte_size, buffers)) // REGISTER_BYTES)
+        return max(1, self.lanes.width * sum(map(byte_size, buffers)) // DEVICE.register_bytes)
 
     def lower(self) -> None:
         """Emit kernel and launch before the forall."""
@@ -88,7 +83,7 @@ class _MapKernel:
             stored = reduce(build.minimum, [extent(x, dim) for x, dim in host_rows(self.row_map.op, self.row_map.rows)])
             chunks = self.lanes.chunks(self.row_map.extents)
             step = self.lanes.groups * self.unroll
-            size = build.mul(build.maximum(build.ceildiv(stored, step * TILES), BATCHES), step)
+            size = build.mul(build.maximum(build.ceildiv(stored, step * TILES), DEVICE.batches), step)
             grid = build.mul(build.divide(build.sub(build.add(stored, size), 1), size), chunks)
             (count,) = counts_of(self.forall)
         with ir.InsertionPoint(self.kernel.end):
@@ -114,7 +109,7 @@ class _MapKernel:
         def work() -> None:
             # a row belongs to the component that follows those that end at it or before
             after = [build.add(row, 1) for row in (first, last)]
-            low, high = ended_by_warp(self.code.high, components, after, arith.remui(thread, build.value(WARP)))
+            low, high = ended_by_warp(self.code.high, components, after, arith.remui(thread, build.value(DEVICE.warp)))
             guarded(conditions, lambda: self._rows(point, build.add(first, group), last, low, high))
 
         guarded([build.at_most(first, last)], work)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from ragged_dialect._mlir import arith, ir, memref, scf
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.generic import generic
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
@@ -24,8 +25,7 @@ from ragged_dialect.lowering.gpu.kernel.barriers import Barriers
 from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
-from ragged_dialect.lowering.gpu.kernel.shared_memory import SHARED_BYTES, byte_size
-from ragged_dialect.lowering.gpu.kernel.slots import VALUE_BYTES
+from ragged_dialect.lowering.gpu.kernel.shared_memory import VALUE_BYTES, byte_size
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.kernel.thread_loops import below
 from ragged_dialect.lowering.gpu.segmented import map_kernels
@@ -39,23 +39,10 @@ from ragged_dialect.lowering.gpu.segmented.row_reduction import RowReduction
 from ragged_dialect.lowering.gpu.segmented.row_walk import RowWalk
 from ragged_dialect.lowering.gpu.segmented.tile import Place, Tile
 
-TILES = 4096
+TILES = DEVICE.blocks
 """Tiles that are enough to keep a device busy: where there would be more, they are larger instead, so
 that the second kernel never has much to do for one component. A thread adds no more than SHORT batches in a row,
 however."""
-
-LOADS = 8
-"""Accesses that the piece of a group has at least: less, and finding it takes longer than reading it."""
-
-RESIDENT = (768, 512)
-"""Threads that shall fit on a multiprocessor, where they accumulate up to `_FEW` bytes each or more: a
-walk has many values at hand, and with twice the accesses of other schedules in flight fewer threads
-will do."""
-
-_BATCH = 2
-_FEW = 32
-_VALUES = 40
-"""Elements in flight that a thread has registers for."""
 
 
 def fits(forall: ir.Operation) -> bool:
@@ -116,7 +103,7 @@ class _Balanced:
             code = self._code(kernel)
             storage = reduce(build.minimum, code.widen(self.reduction))
             lanes = self._lanes(kernel, code)
-            kernel.keep_resident(RESIDENT[_accumulated(self.reduction, lanes.width) > _FEW])
+            kernel.keep_resident(_resident(_accumulated(self.reduction, lanes.width)))
         with ir.InsertionPoint(self.forall):
             plan = self._plan(lanes, SHORT * self._batch(lanes, unroll) * lanes.rows)
         with ir.InsertionPoint(kernel.end):
@@ -148,7 +135,8 @@ class _Balanced:
         (count,) = counts_of(self.forall)
         rows = reduce(build.minimum, [extent(x, dim) for x, dim in host_rows(self.reduction.op, self.reduction.rows)])
         items = build.add(rows, build.maximum(count, 0))
-        size = build.maximum(LOADS * lanes.rows, build.minimum(_ceildiv(items, lanes.groups * TILES), most))
+        least = DEVICE.thread_items * lanes.rows
+        size = build.maximum(least, build.minimum(_ceildiv(items, lanes.groups * TILES), most))
         tiles = _ceildiv(items, build.mul(size, lanes.groups))
         carries = [self._scratch(tiles, out) for out in range(len(GenericOp(self.reduction.op).outs))]
         starts = allocate([tiles], build.i64())
@@ -186,8 +174,8 @@ class _Balanced:
         wide = lanes.width * lanes.rows
         fast = lanes.order[-1] if lanes.order else lanes.loop
         elements = sum(wide if fast in generic.loops_of(k) else 1 for k in self.reduction.rows if generic.is_read(k))
-        fit = _VALUES // max(1, elements)
-        return max(1, min(_BATCH * unroll, 1 << (fit.bit_length() - 1) if fit else 1))
+        fit = DEVICE.values_in_flight // max(1, elements)
+        return max(1, min(DEVICE.batches * unroll, 1 << (fit.bit_length() - 1) if fit else 1))
 
     # Second kernel ----------------------------------------------------------------------------------
 
@@ -246,9 +234,15 @@ def _accumulated(reduction: RowReduction, width: int = 1) -> int:
     return sum(byte_size(type_) for type_ in types) * width
 
 
+def _resident(accumulated: int) -> int:
+    """Threads that shall fit on a multiprocessor: a walk has many values at hand, and with twice the accesses of other
+    schedules in flight fewer threads will do."""
+    return DEVICE.resident_long if accumulated > DEVICE.accumulated_bytes else DEVICE.resident_many
+
+
 def _has_room(accumulated: int, threads: int) -> bool:
     """Whether all threads of a block can keep some bytes each, and a slot of any type beside them."""
-    return threads * (accumulated + VALUE_BYTES) <= SHARED_BYTES
+    return threads * (accumulated + VALUE_BYTES) <= DEVICE.shared_bytes
 
 
 def _ceildiv(a: Mixed, b: Mixed) -> Mixed:

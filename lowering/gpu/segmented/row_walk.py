@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.lowering.gpu.kernel.combiner import Combiner, fold_values
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
@@ -15,9 +16,6 @@ from ragged_dialect.lowering.gpu.kernel.thread_loops import with_index
 from ragged_dialect.lowering.gpu.segmented.component_code import ComponentCode, PlacedReduction
 from ragged_dialect.lowering.gpu.segmented.lanes import Lanes
 from ragged_dialect.lowering.gpu.segmented.row_reduction import Follower, RowReduction
-
-_MIXED = 4
-"""Rows that are read at once where components end: the code has each of them."""
 
 State = list[ir.Value]
 """Values that a loop carries."""
@@ -52,7 +50,7 @@ class RowWalk:
         self.at = at
         self.storage = storage
         self.batch = batch
-        self.mixed = max(_MIXED, 2 * lanes.rows)
+        self.mixed = max(DEVICE.boundary_rows, 2 * lanes.rows)
         self.original = PlacedReduction.of(GenericOp(reduction.op))
         self.read = [k for k in reduction.rows if self.original.generic.is_read(k)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ragged_dialect._mlir import arith, ir, math
-from ragged_dialect.device_model import WARP
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.lowering.gpu.kernel.thread_loops import below
 
@@ -36,7 +36,7 @@ def ended_by_warp(end: Ends, count: ir.Value, places: list[ir.Value], lane: ir.V
 
     def narrow(state: list[ir.Value]) -> list[ir.Value]:
         size, *lows = state
-        step = arith.divui(arith.addi(size, build.value(WARP - 1)), build.value(WARP))
+        step = arith.divui(arith.addi(size, build.value(DEVICE.warp - 1)), build.value(DEVICE.warp))
         at = arith.subi(arith.muli(arith.addi(lane, build.value(1)), step), build.value(1))
         found: list[ir.Value] = []
         for low, place in zip(lows, places, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir, memref
-from ragged_dialect.device_model import WARP
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.exact_sums import loop_with_sums
@@ -55,7 +55,7 @@ class Tile:
         store which component is open at the start, and for every out what this tile's end leaves
         open."""
         place, groups = self.place, self.walk.lanes.groups
-        lane = arith.remui(place.thread, build.value(WARP))
+        lane = arith.remui(place.thread, build.value(DEVICE.warp))
         low, high = self.items.ended_by_warp([place.item(0), place.item(groups)], lane)
         guarded([is_zero(place.number)], lambda: memref.store(build.to_i64(low), starts, [place.tile]))
         begin, end = place.item(place.group), place.item(arith.addi(place.group, build.value(1)))
