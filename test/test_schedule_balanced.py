@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
-from support.schedules import schedules_of
+from support.schedules import schedules_in, schedules_of
 
 import ragged_dialect
 from ragged_dialect._mlir import ir
@@ -376,7 +375,7 @@ def _picked(text: str) -> str:
     module = load_module(text, context(), "p")
     with module.context, ir.Location.unknown():
         RaggedMapParallel().run(module.operation)
-    [name] = re.findall(r'ragged\.schedule = "(\w+)"', str(module))
+    [name] = schedules_in(str(module))
     return name
 
 

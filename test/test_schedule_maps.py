@@ -3,7 +3,6 @@ components of all shapes."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.schedules import schedules_of
+from support.schedules import schedules_in, schedules_of
 
 import ragged_dialect
 from ragged_dialect.asm.module import load_module
@@ -243,4 +242,4 @@ def test_maps_are_independent(source: str, first: str, second: str, expected: li
         module = load_module(text, made, "p")
         VersionRaggedComponents().run(module.operation)
         RaggedMapParallel().run(module.operation)
-    assert re.findall(r'ragged\.schedule = "(\w+)"', str(module)) == expected
+    assert schedules_in(str(module)) == expected

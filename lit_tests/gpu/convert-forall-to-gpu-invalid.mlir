@@ -1,9 +1,18 @@
 // RUN: ragged-opt %s --split-input-file --verify-diagnostics --convert-forall-to-gpu
 
 func.func @schedule() {
-  // expected-error@below {{expected a schedule among general, serial, flat, row, gather, balanced, segment, got 'fast'}}
+  // expected-error@below {{expected a schedule among general, balanced, got 'fast'}}
   scf.forall (%b) in (1) {
   } {ragged.schedule = "fast"}
+  return
+}
+
+// -----
+
+func.func @threads() {
+  // expected-error@below {{expected ragged.threads of 1 or 32, 64, 128, 256, 512, 1024, got 48}}
+  scf.forall (%b) in (1) {
+  } {ragged.threads = 48 : i64}
   return
 }
 

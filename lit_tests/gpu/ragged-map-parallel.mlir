@@ -4,11 +4,9 @@
 #id2 = affine_map<(d0, d1) -> (d0, d1)>
 #first = affine_map<(d0, d1) -> (d0)>
 
-// Tiles are flat; those with reductions are rows, those that load are gathers.
+// Tiles are done by a block each, whatever is done in them.
 // CHECK-LABEL: func.func @tiles
-// CHECK: {ragged.schedule = "flat"}
-// CHECK: {ragged.schedule = "row"}
-// CHECK: {ragged.schedule = "gather"}
+// CHECK-COUNT-3: } {ragged.schedule = "general"}
 func.func @tiles(%n: index, %x: memref<64xf32>, %y: memref<8x16xf32>, %z: memref<8xf32>, %at: memref<64xindex>) {
   scf.forall (%t) in (%n) {
     linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%x : memref<64xf32>) {
@@ -34,13 +32,13 @@ func.func @tiles(%n: index, %x: memref<64xf32>, %y: memref<8x16xf32>, %z: memref
   return
 }
 
-// A component is a segment when its work is straight-line, else general; one thread's work is serial.
+// A component whose work is straight-line gets as many threads as it keeps busy; one thread's work gets one.
 // CHECK-LABEL: func.func @components
 // CHECK: linalg.generic
-// CHECK: {ragged.schedule = "segment"}
+// CHECK: {ragged.schedule = "general", ragged.threads = 64 : i64}
 // CHECK: scf.for
 // CHECK: {ragged.schedule = "general"}
-// CHECK: {ragged.schedule = "serial"}
+// CHECK: {ragged.schedule = "general", ragged.threads = 1 : i64}
 func.func @components(%n: index, %o: memref<?xindex>, %x: memref<?xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

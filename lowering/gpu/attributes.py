@@ -11,6 +11,9 @@ GATE = "ragged.gate"
 SCHEDULE = "ragged.schedule"
 """Of a forall on the host: the name of its schedule."""
 
+THREADS = "ragged.threads"
+"""Of a forall on the host: the most threads that its blocks have."""
+
 WIDE = "ragged.wide"
 """Of a kernel, and of a forall that becomes one, that needs 64-bit indices whatever the extents: it checks index
 vectors, which may hold anything."""

@@ -19,11 +19,8 @@ from ragged_dialect.lowering.gpu.kernel.shared_memory import byte_size
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.kernel.temporaries import Temporaries
 
-
-def serial(forall: ir.Operation, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int) -> None:
-    """`schedule` with blocks of one thread."""
-    del threads
-    schedule(forall, module, name, guards, 1, unroll)
+BLOCK_SIZES = tuple(DEVICE.warp << k for k in range((DEVICE.block_threads // DEVICE.warp).bit_length()))
+"""Threads that a block may have: whole warps, and a power of two, which threads that combine their parts halve."""
 
 
 def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int) -> None:

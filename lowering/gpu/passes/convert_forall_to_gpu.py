@@ -10,8 +10,9 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir.walk import find_ops, free_symbol, outermost
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.gpu.attributes import GATE
+from ragged_dialect.lowering.gpu.kernel.builder import BLOCK_SIZES
 from ragged_dialect.lowering.gpu.kernel.status import Guards, status_of
-from ragged_dialect.lowering.gpu.schedules import SCHEDULES, schedule_of
+from ragged_dialect.lowering.gpu.schedules import BUILDERS, schedule_of, threads_of
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 MODULE = "kernels"
@@ -30,7 +31,8 @@ class ConvertForallToGpu(RaggedPass):
     ```
 
     The attribute `ragged.schedule` says how, see `lowering/gpu/schedules.py`; without it one block of
-    `threads` threads does an iteration, with up to `unroll` accesses of a thread in flight. Every
+    `threads` threads, or of `ragged.threads` where these are fewer, does an iteration, with up to `unroll` accesses of
+    a thread in flight. Every
     kernel of a function with a status record (its last argument, see `wrap-ragged-device-code`)
     reads that first and does nothing when a check has failed. Precondition: `ragged-map-parallel`.
     """
@@ -41,8 +43,9 @@ class ConvertForallToGpu(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Convert the foralls of every function of a module."""
-        if self.threads not in (32, 64, 128, 256, 512, 1024):
-            raise PassFailure(op, f"expected threads of 32, 64, 128, 256, 512 or 1024, got {self.threads}")
+        if self.threads not in BLOCK_SIZES:
+            sizes = ", ".join(map(str, BLOCK_SIZES[:-1]))
+            raise PassFailure(op, f"expected threads of {sizes} or {BLOCK_SIZES[-1]}, got {self.threads}")
         if self.unroll not in (1, 2, 4, 8):
             raise PassFailure(op, f"expected unroll of 1, 2, 4 or 8, got {self.unroll}")
         require_buffers(op)
@@ -53,8 +56,8 @@ class ConvertForallToGpu(RaggedPass):
             for number, forall in enumerate(outermost(function, "scf.forall")):
                 kernels = kernels or _gpu_module(op)
                 name = free_symbol(kernels, f"{function.operation.attributes['sym_name'].value}_{number}")
-                build = SCHEDULES[schedule_of(forall)].build
-                build(forall, kernels, name, _guards(op, function.operation, forall), self.threads, self.unroll)
+                build, threads = BUILDERS[schedule_of(forall)], threads_of(forall, self.threads)
+                build(forall, kernels, name, _guards(op, function.operation, forall), threads, self.unroll)
 
 
 def _guards(module: ir.Operation, function: ir.Operation, forall: ir.Operation) -> Guards:
