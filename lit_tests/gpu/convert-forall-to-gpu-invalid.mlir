@@ -18,6 +18,17 @@ func.func @threads() {
 
 // -----
 
+func.func @another(%n: index, %x: memref<?xf32>) {
+  // expected-error@below {{expected a loop that reduces or maps the rows of components, got one that does not}}
+  scf.forall (%b) in (%n) {
+    %v = memref.load %x[%b] : memref<?xf32>
+    memref.store %v, %x[%b] : memref<?xf32>
+  } {ragged.schedule = "balanced"}
+  return
+}
+
+// -----
+
 // Copies become linalg ops before.
 func.func @op(%x: memref<4xf32>, %y: memref<4xf32>) {
   scf.forall (%b) in (4) {

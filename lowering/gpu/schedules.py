@@ -75,8 +75,9 @@ def require_schedule(op: ir.Operation, name: str, *others: str) -> None:
 def give_schedule(forall: ir.Operation, name: str) -> None:
     """Write the schedule of a forall to its attributes."""
     forall.attributes[SCHEDULE] = ir.StringAttr.get(GENERAL if name == SEGMENT else name)
-    if name == SEGMENT:
-        give_threads(forall, _segment_threads(forall))
+    most = {SEGMENT: _segment_threads, BALANCED: _balanced_threads}.get(name)
+    if most is not None and most(forall) < DEVICE.block_threads:
+        give_threads(forall, most(forall))
 
 
 def give_threads(forall: ir.Operation, threads: int) -> None:
@@ -104,6 +105,12 @@ def threads_of(forall: ir.Operation, threads: int) -> int:
 def _require(op: ir.Operation, name: str, names: list[str]) -> None:
     if name not in names:
         raise PassFailure(op, f"expected a schedule among {', '.join(names)}, got '{name}'")
+
+
+def _balanced_threads(forall: ir.Operation) -> int:
+    """Threads that have room for what they accumulate."""
+    found = reduction_kernels.matched(forall)
+    return DEVICE.block_threads if found is None else reduction_kernels.most_threads(found)
 
 
 def _segment_threads(forall: ir.Operation) -> int:

@@ -38,6 +38,7 @@ from ragged_dialect.lowering.gpu.segmented.merge_path import MergedItems
 from ragged_dialect.lowering.gpu.segmented.row_reduction import RowReduction
 from ragged_dialect.lowering.gpu.segmented.row_walk import RowWalk
 from ragged_dialect.lowering.gpu.segmented.tile import Place, Tile
+from ragged_dialect.passes.base import PassFailure
 
 TILES = DEVICE.blocks
 """Tiles that are enough to keep a device busy: where there would be more, they are larger instead, so
@@ -51,19 +52,29 @@ def fits(forall: ir.Operation) -> bool:
 
 
 def matched(forall: ir.Operation) -> ReducedComponents | MappedComponents | None:
-    """What a forall does with the rows of components, None when it does anything else."""
-    return match_components(forall) or match_maps(forall)
+    """What a forall does with the rows of components, None when it does anything else, or sums more at once than the
+    threads of a warp have room for."""
+    found = match_components(forall) or match_maps(forall)
+    return None if found is None or most_threads(found) < DEVICE.warp else found
+
+
+def most_threads(found: ReducedComponents | MappedComponents) -> int:
+    """The most threads of a block that all have room for what they accumulate; 0 where no warp has."""
+    accumulated = [_accumulated(reduction) for reduction in found.work if isinstance(reduction, RowReduction)]
+    return next((n for n in reversed(builder.BLOCK_SIZES) if all(_has_room(a, n) for a in accumulated)), 0)
 
 
 def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """Replace a forall on the host by two kernels, and their launches, for every reduction in it, or by one
     for every map."""
     found = matched(forall)
+    if found is None:
+        raise PassFailure(forall, "expected a loop that reduces or maps the rows of components, got one that does not")
+    most = most_threads(found)
+    if threads > most:
+        raise PassFailure(forall, f"expected at most {most} threads, for which shared memory has room, got {threads}")
     if isinstance(found, MappedComponents):
         map_kernels.schedule(found, module, name, guards, threads, unroll)
-        return
-    if found is None or any(not _has_room(_accumulated(reduction), threads) for reduction in found.reductions):
-        builder.schedule(forall, module, name, guards, threads, unroll)
         return
     with forall.location:
         for number, reduction in enumerate(found.reductions):
