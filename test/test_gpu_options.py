@@ -32,6 +32,33 @@ def test_refused(text: str, message: str) -> None:
         Stage("one", text).run(module)
 
 
+DEAD_CHECK = """
+func.func private @g(%x: tensor<?xf32>, %flag: i1, %k: index) -> tensor<?xf32> {
+  %y = scf.if %flag -> (tensor<?xf32>) {
+    %c0 = arith.constant 0 : index
+    %n = tensor.dim %x, %c0 : tensor<?xf32>
+    %ok = arith.cmpi slt, %k, %n : index
+    cf.assert %ok, "too large"
+    %z = arith.addf %x, %x : tensor<?xf32>
+    scf.yield %z : tensor<?xf32>
+  } else {
+    scf.yield %x : tensor<?xf32>
+  }
+  return %y : tensor<?xf32>
+}
+func.func @f(%x: tensor<?xf32>, %k: index) -> tensor<?xf32> {
+  %flag = arith.constant false
+  %y = func.call @g(%x, %flag, %k) : (tensor<?xf32>, i1, index) -> tensor<?xf32>
+  %z = arith.mulf %y, %y : tensor<?xf32>
+  return %z : tensor<?xf32>
+}"""
+
+
+def test_a_check_that_is_dead_once_inlined_leaves_the_arguments_as_they_are() -> None:
+    x = np.arange(4, dtype=np.float32)
+    np.testing.assert_array_equal(compile_for("emulator")(DEAD_CHECK)(x, 9), x * x)
+
+
 X, B = 'tensor<?x?x6xf32, #ragged.layout<"dr|d">>', "tensor<?x6xf32>"
 PROGRAM = f"""
 func.func @f(%x: {X}, %b: {B}) -> ({X}, {B}, tensor<f32>) {{

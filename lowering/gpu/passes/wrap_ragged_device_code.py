@@ -43,16 +43,17 @@ class WrapRaggedDeviceCode(RaggedPass):
         functions = [f.operation for f in block.operations if f.operation.name == "func.func"]
         for function in functions:
             if len(function.regions[0].blocks):
-                _wrap(function)
+                _wrap(function, "ragged.checks" in op.attributes and "sym_visibility" not in function.attributes)
         for function in functions:
             if function.attributes["sym_name"].value == REPORT:
                 function.erase()
 
 
-def _wrap(function: ir.Operation) -> None:
+def _wrap(function: ir.Operation, is_checked: bool) -> None:
+    """Wrap the device code of a function, which has a status when it is checked, though no check may be left."""
     if len(function.regions[0].blocks) != 1:
         raise PassFailure(function, "expected a function of one block, got several")
-    status = _status_argument(function) if _reports(function) else None
+    status = _status_argument(function) if is_checked or _reports(function) else None
     Regions(status).run(function.regions[0].blocks[0])
 
 
