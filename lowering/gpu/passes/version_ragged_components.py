@@ -32,8 +32,8 @@ MANY = DEVICE.blocks
 """Blocks that a device has running at once, or will have when the next kernel could start."""
 
 SHARE = DEVICE.multiprocessors // 2
-"""A component with more than this part of all rows takes longer in one block than all rows take in pieces: a
-block moves what one multiprocessor does, and pieces move rows twice as often."""
+"""A component with more than this part of all rows takes longer in one block than all rows take in tiles: a
+block moves what one multiprocessor does, and tiles move rows twice as often."""
 
 SHORT = (DEVICE.access_bytes * DEVICE.fewest_threads, DEVICE.access_bytes * DEVICE.threads)
 """Rows of a mean component, but at least and at most so many bytes, below which a block takes longer to start
@@ -128,17 +128,17 @@ def _make_versions(forall: ir.Operation, number: int, long: int) -> bool:
     own = _own_buffers(forall)
     with ir.InsertionPoint(forall), forall.location:
         copy = forall.clone().operation
-    pieces = fission(copy, fits)
-    if pieces is None:
+    tiled = fission(copy, fits)
+    if tiled is None:
         copy.erase()
         return False
-    found = matched(pieces[0])
+    found = matched(tiled[0])
     assert found is not None
-    with ir.InsertionPoint(pieces[0]), forall.location:
+    with ir.InsertionPoint(tiled[0]), forall.location:
         sizes = _Sizes.of(found, long)
         if sizes.are_small:
-            for piece in pieces:
-                piece.erase()
+            for part in tiled:
+                part.erase()
             return False
         many = sizes.are_many()
         short = arith.andi(many, sizes.are_short())
@@ -150,11 +150,11 @@ def _make_versions(forall: ir.Operation, number: int, long: int) -> bool:
             last = scf.YieldOp([])
         with ir.InsertionPoint(last):
             theirs: ValueMap = {x: definer(x).clone().results[0] for x in own}
-        for piece in pieces:
-            piece.move_before(last)
-            remap(piece, theirs)
+        for part in tiled:
+            part.move_before(last)
+            remap(part, theirs)
     _pass_gate([blocks], number)
-    _pass_gate(pieces, number + 1)
+    _pass_gate(tiled, number + 1)
     return True
 
 

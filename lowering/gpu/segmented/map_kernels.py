@@ -1,4 +1,4 @@
-"""The balanced schedule for elementwise work on the rows of components: equal tiles of rows.
+"""Segmented maps: elementwise work on the rows of components, load-balanced by equal tiles of rows.
 
 A block finds the components of its tile's first and last row, and a thread that of each of its rows
 between these, so that long, short and empty components cost what their rows cost.

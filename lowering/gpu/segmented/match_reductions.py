@@ -1,4 +1,4 @@
-"""Which foralls reduce the rows of ragged components, and how: what the balanced schedule needs to know."""
+"""Which foralls reduce the rows of ragged components, and how: what segmented reductions need to know."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Rows and component ends as one sequence, which is cut into equal pieces.
+"""Merge-path: rows and component ends merged into one sequence, which is cut into equal tiles (Merrill and Garland,
+Merge-based Parallel Sparse Matrix-Vector Multiplication, 2016).
 
 Item by item the sequence has the rows of component 0, its end, the rows of component 1, its end, …
-A row and an end cost about the same, so equal pieces are equal work, whether components are long,
+A row and an end cost about the same, so equal tiles are equal work, whether components are long,
 short or empty. The end of component c is item `high(c) + c`, its first row (or its end, when it is
 empty) item `low(c) + c`, where rows count from the first component's first one.
 """

@@ -1,6 +1,6 @@
-"""The balanced schedule: reductions over the rows of ragged components, cut into equal pieces.
+"""Segmented reductions: those over the rows of ragged components, load-balanced by merge-path.
 
-A block has a tile of the merged sequence of rows and component ends (`balanced_merge.py`), whichever
+A block has a tile of the merged sequence of rows and component ends (`merge_path.py`), whichever
 components that is, so long, short and empty components cost what their rows and their number cost.
 The first kernel finishes components inside their tiles; the second one adds, to those that end in
 another tile than they start in, what the earlier tiles have of them. Both work in a fixed order.

@@ -1,4 +1,4 @@
-"""One group's walk over its piece of the merged sequence of rows and component ends."""
+"""One group's walk over its part of the merge path: the sequence of rows and component ends."""
 
 from __future__ import annotations
 

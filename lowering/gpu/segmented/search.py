@@ -1,4 +1,4 @@
-"""Searches for components: for one thread, and by a whole warp at once."""
+"""Searches for the component of a row: in halves by one thread, in as many parts as it has lanes by a warp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tile of a block: its groups' pieces, and what goes from one to the next."""
+"""The tile of a block on the merge path: the parts of its groups, and what is carried from one to the next."""
 
 from __future__ import annotations
 
