@@ -28,7 +28,7 @@ from ragged_dialect.compiler.device import device_program
 from ragged_dialect.compiler.frontend import load_program
 from ragged_dialect.compiler.options import KernelOptions
 from ragged_dialect.dialect import context
-from ragged_dialect.lowering.gpu.translate import kernels_to_llvm, narrow_kernels_to_llvm, narrow_names
+from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm, narrow_kernels_to_llvm, narrow_names
 from ragged_dialect.lowering.pipelines import gpu_pipeline
 from ragged_dialect.ptx import emit
 

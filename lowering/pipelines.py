@@ -81,12 +81,15 @@ _GPU_LOOPS = Stage(
     "convert-ragged-copies-to-linalg,func.func(linalg-generalize-named-ops),collapse-ragged-loops{flat=true},"
     "lower-affine,canonicalize,cse",
 )
-_DEVICE = Stage("device", "wrap-ragged-device-code,cse")
-_GPU = Stage("gpu", "convert-forall-to-gpu,canonicalize,cse")
+_DEVICE = Stage("device", "wrap-ragged-device-code,merge-ragged-checks,cse")
+TILES = "split-long-reductions,tile-flat-ops,split-long-scans,split-long-folds"
+VERSIONS = "version-ragged-components"
+_GPU = Stage("gpu", "privatize-ragged-scratch,convert-forall-to-gpu,canonicalize,cse")
 
 
 def _map(schedule: str) -> Stage:
-    return Stage("map", f"ragged-map-parallel{{schedule={schedule}}},cse")
+    fitting = VERSIONS if schedule == "auto" else f"fission-ragged-foralls{{schedule={schedule}}}"
+    return Stage("map", f"{TILES},{fitting},ragged-map-parallel{{schedule={schedule}}},cse")
 
 
 def gpu_pipeline(check: bool = True, schedule: str = "auto") -> tuple[Stage, ...]:

@@ -1,11 +1,60 @@
-"""What code for GPUs takes for granted of every device, each number with its source."""
+"""What code for GPUs takes for granted of every device: each number once, with its source."""
 
 from __future__ import annotations
 
-WARP = 32
-"""Threads of a warp: `WARP_SZ` of the PTX ISA, on every architecture so far."""
+from dataclasses import dataclass
 
-ACCESS_BYTES = 16
-"""Bytes of the widest access of one thread: vectors of the PTX ISA have at most 128 bits. Such an access must be
-aligned to its size, so kernels take the first element of every buffer to be; launchers check it. In shared memory
-LLVM takes it for granted, and PTX declares it only where it is written."""
+
+@dataclass(frozen=True)
+class DeviceModel:
+    """What kernels, their launchers and the emulator assume of a device.
+
+    Kernels are wrong where a fact of the architecture does not hold, and only slow where a choice does not: those
+    that say *estimate* have not been measured on a GPU, those that say *ptxas* by what it makes of the kernels of
+    the schedule programs (registers, spills). What no field says is computed from these where it is used.
+    """
+
+    # The architecture.
+    warp: int = 32  # threads; PTX ISA: WARP_SZ, on every architecture so far
+    access_bytes: int = 16  # PTX ISA: vectors have at most 128 bits, and are aligned to their size, as buffers are
+    block_threads: int = 1024  # CUDA C++ Programming Guide: most threads of a block
+    shared_bytes: int = 48 * 1024  # CUDA C++ Programming Guide: static shared memory of a block, on every device
+    registers: int = 65_536  # CUDA C++ Programming Guide: those of a multiprocessor
+    register_bytes: int = 4  # PTX ISA: .b32
+    resident_blocks: int = 32  # CUDA C++ Programming Guide: most blocks on a multiprocessor, sm_80 and sm_90
+    bounded_blocks: int = 16  # CUDA C++ Programming Guide: the least of resident_blocks since sm_75
+    multiprocessors: int = 128  # estimate: 108 on an A100, 132 on an H100 (NVIDIA's white papers)
+
+    # Occupancy: threads that fit on a multiprocessor, which bounds the registers of each.
+    resident: int = 1024  # ptxas: with the registers of fewer threads it keeps too few loads in flight
+    resident_many: int = 768  # ptxas: it spills 4 to 52 bytes in 16 of 1,300 kernels with the registers of `resident`
+    resident_long: int = 512  # ptxas: as above, for elements of 64 bits
+    values_in_flight: int = 40  # estimate: that a walk over rows has registers for at `resident_many`
+    accumulators: int = 8  # estimate: of short elements, that a thread has registers for beside what it loads
+    accumulated_bytes: int = 32  # estimate: of accumulators, above which a walk over rows has `resident_long` threads
+
+    # Work of a thread and of a block.
+    threads: int = 256  # estimate: of a block; 4 of them fill a multiprocessor at `resident`
+    fewest_threads: int = 64  # estimate: of a block for a short component; fewer, and resident_blocks bounds occupancy
+    unroll: int = 4  # estimate: loads of a thread that are in flight together
+    thread_items: int = 8  # estimate: of a thread at a time, where less is mostly barriers and searches
+    boundary_rows: int = 4  # estimate: rows read at once where components end: code grows with each
+    batches: int = 2  # estimate: times a thread has all that it can have in flight, to pay for finding its components
+    tile: int = 4096  # estimate: elements of a tile, 16 for each of `threads`
+    part_tiles: int = 4  # estimate: tiles of a part of a reduction; each part leaves results to be combined
+    map_waves: int = 16  # estimate: of `blocks`, more of which take long to find out that their gate is closed
+    component_rows: int = 16  # estimate: worked on at once, a quarter of the rows of a sentence or a bag of words
+    dynamic_extent: int = 64  # estimate: that of an inner loop which is not known
+    store_weight: float = 1.5  # estimate: what a coalesced store is worth, where a coalesced load is 1
+
+    # Time.
+    launch_bytes: int = 1 << 16  # estimate: what a block reads while a kernel starts: 20 bytes a ns, some 3 us
+
+    @property
+    def blocks(self) -> int:
+        """Blocks that keep a device busy: as many as it has running at once."""
+        return self.multiprocessors * self.resident_blocks
+
+
+DEVICE = DeviceModel()
+"""The one model: kernels are compiled for all devices of an architecture."""

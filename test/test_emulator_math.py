@@ -18,7 +18,7 @@ from ragged_dialect.dialect import context
 from ragged_dialect.emulator import Emulator
 from ragged_dialect.emulator.jit import Code
 from ragged_dialect.emulator.machine import machine
-from ragged_dialect.lowering.gpu.translate import kernels_to_llvm
+from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm
 from ragged_dialect.ptx.backend import LOCK
 
 Array = np.ndarray[Any, np.dtype[Any]]

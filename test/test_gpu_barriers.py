@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering.gpu.barriers import Access, Barriers
+from ragged_dialect.lowering.gpu.kernel.barriers import Access, Barriers
 
 EACH_ITS_OWN = ((1, 32),)
 OTHERS = ((1, 16),)

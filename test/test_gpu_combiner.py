@@ -9,8 +9,8 @@ import pytest
 from support.targets import Compile
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering.gpu.combiner import combiner_of
-from ragged_dialect.lowering.gpu.generic_op import GenericOp
+from ragged_dialect.lowering.gpu.kernel.combiner import combiner_of
+from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.reference import run
 
 X = 'tensor<?x?xf32, #ragged.layout<"dr">>'

@@ -12,7 +12,7 @@ import pytest
 from support.schedules import schedules_of
 
 import ragged_dialect
-from ragged_dialect.lowering.gpu import blocks_or_pieces
+from ragged_dialect.lowering import pipelines
 from ragged_dialect.runtime.emulated import EmulatedDevice
 from ragged_dialect.symbols import mangle
 
@@ -195,7 +195,7 @@ def test_kernels_behind_closed_gates_do_nothing(check: bool, monkeypatch: pytest
         return closed
 
     monkeypatch.setattr(EmulatedDevice, "_launch", closing)
-    monkeypatch.setattr(blocks_or_pieces, "LONG", 1 << 15)
+    monkeypatch.setattr(pipelines, "VERSIONS", f"{pipelines.VERSIONS}{{long={1 << 15}}}")
     x, offsets = problem((1100, 3), 8, np.float32)
     y, _ = ragged_dialect.compile(_SOFTMAX.format(t="f32"), target="emulator", check=check)((x, offsets))
     assert len(np.unique(np.asarray(y).view(np.uint32))) == 1  # what fresh memory is full of
@@ -221,7 +221,7 @@ def test_kernels_behind_closed_gates_do_nothing(check: bool, monkeypatch: pytest
 )
 def test_the_data_picks(lengths: Sequence[int], pieces: bool, blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """One gate is open, of a block per component or of the pieces."""
-    monkeypatch.setattr(blocks_or_pieces, "LONG", 1 << 15)  # 1024 rows
+    monkeypatch.setattr(pipelines, "VERSIONS", f"{pipelines.VERSIONS}{{long={1 << 15}}}")  # 1024 rows
     gates, grids = recorded_gates(monkeypatch), recorded_grids(monkeypatch)
     x, offsets = problem(lengths, 8, np.float32)
     y, _ = ragged_dialect.compile(_SOFTMAX.format(t="f32"), target="emulator")((x, offsets))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering.gpu.flat_runs import Cut, joins
+from ragged_dialect.lowering.gpu.passes.flat_runs import Cut, joins
 
 ID, ROW, COLUMN = "(i, j) -> (i, j)", "(i, j) -> (i)", "(i, j) -> (j)"
 

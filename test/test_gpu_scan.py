@@ -11,7 +11,7 @@ import pytest
 from ragged_dialect.asm.module import parse_module
 from ragged_dialect.dialect import context
 from ragged_dialect.emulator import Emulator
-from ragged_dialect.lowering.gpu.translate import kernels_to_llvm
+from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm
 from ragged_dialect.passes.pipeline import parse_pipeline, run_pipeline
 
 THREADS = 64

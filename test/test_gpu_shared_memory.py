@@ -15,13 +15,14 @@ import pytest
 from ragged_dialect import compile
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.module import parse_module
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.dialect import context
 from ragged_dialect.emulator import Emulator
 from ragged_dialect.lowering import pipelines
-from ragged_dialect.lowering.gpu.kernel import Kernel
-from ragged_dialect.lowering.gpu.shared_memory import EXCHANGE_BYTES, SHARED_BYTES
-from ragged_dialect.lowering.gpu.slots import Slots
-from ragged_dialect.lowering.gpu.translate import kernels_to_llvm
+from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
+from ragged_dialect.lowering.gpu.kernel.shared_memory import EXCHANGE_BYTES
+from ragged_dialect.lowering.gpu.kernel.slots import Slots
+from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm
 from ragged_dialect.passes.pipeline import parse_pipeline, run_pipeline
 
 NUMPY = {
@@ -29,7 +30,7 @@ NUMPY = {
     "i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "index": np.int64,
 }  # fmt: skip
 COUNT, OUTS = 1000, 4
-FULL = (SHARED_BYTES - EXCHANGE_BYTES) // 8
+FULL = (DEVICE.shared_bytes - EXCHANGE_BYTES) // 8
 """Elements of the largest temporary in shared memory."""
 
 
@@ -120,7 +121,7 @@ def test_parts_of_many_types(kinds: tuple[str, ...], threads: int) -> None:
     text = f"convert-forall-to-gpu{{threads={threads}}},canonicalize,cse"
     run_pipeline(module, parse_pipeline(text, module.operation.context), True)
     (size,) = shared_bytes(str(module)).values()
-    assert FULL * 8 < size <= SHARED_BYTES
+    assert FULL * 8 < size <= DEVICE.shared_bytes
     pick = np.random.default_rng(threads)
     arguments: list[Any] = []
     for kind in kinds:
@@ -165,7 +166,7 @@ def test_accumulators_of_components(outs: int, kind: str, wide: str, balanced: b
     for stage in pipelines.gpu_pipeline(False):
         stage.run(module)
     sizes = shared_bytes(str(module))
-    assert max(sizes.values()) <= SHARED_BYTES
+    assert max(sizes.values()) <= DEVICE.shared_bytes
     assert any(name.endswith("_carries") for name in sizes) == balanced
     offsets = np.array([0, 300, 300, 302, 400])
     x = np.random.default_rng(outs).integers(-3, 4, (400, 8)).astype(NUMPY[kind])

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering.gpu.generic_op import GenericOp
-from ragged_dialect.lowering.gpu.thread_shape import ThreadShape, fast_loop, thread_shape
+from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
+from ragged_dialect.lowering.gpu.kernel.thread_shape import ThreadShape, fast_loop, thread_shape
 
 PARALLEL, REDUCED = "parallel", "reduction"
 

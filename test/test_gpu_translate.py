@@ -16,7 +16,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import CompileError, PassError
-from ragged_dialect.lowering.gpu.translate import kernels_to_llvm, narrow_kernels_to_llvm, nvvm_stage
+from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm, narrow_kernels_to_llvm, nvvm_stage
 from ragged_dialect.ptx import backend, emit
 
 MODULES = dict(all_kernels())

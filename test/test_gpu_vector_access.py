@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering.gpu.vector_access import multiple_of, offset_multiple
+from ragged_dialect.lowering.gpu.kernel.vector_access import multiple_of, offset_multiple
 
 HEAD = """
 func.func @f(%p: memref<f32>, %x: memref<?x8xf32>, %b: index, %n: index) {

@@ -14,7 +14,6 @@ from ragged_dialect.asm.module import parse_module
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import RuntimeCheckError
 from ragged_dialect.lowering import pipelines
-from ragged_dialect.lowering.gpu import vector_tiles
 from ragged_dialect.runtime.emulated import EmulatedDevice
 
 _LENGTHS = """
@@ -38,8 +37,8 @@ func.func @f(%x: tensor<?x?xf32, #w>, %init: tensor<?xf32>) -> tensor<?xf32> {
 
 def running(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Callable[..., Any], list[int]]:
     """A program whose loops are split from 65 entries on, in tiles of 16, and the blocks that its kernels get."""
-    monkeypatch.setattr(vector_tiles, "LONG", 64)
-    monkeypatch.setattr(vector_tiles, "TILE", 16)
+    tiled = re.sub(r"split-long-(scans|folds)", r"split-long-\1{long=64 tile=16}", pipelines.TILES)
+    monkeypatch.setattr(pipelines, "TILES", tiled)
     grids: list[int] = []
     launch = EmulatedDevice._launch
 

@@ -130,6 +130,31 @@ def test_future_annotations_where_the_op_builder_allows_them() -> None:
         assert not (raw and "from __future__" in text), module
 
 
+# GPU ---------------------------------------------------------------------------------------------------
+
+GPU = {m: m.split(".")[3:] for m in sorted(MODULES) if m.startswith("ragged_dialect.lowering.gpu.")}
+GPU_ROOMS = {
+    "attributes": {"attributes"},
+    "kernel": {"attributes", "kernel"},
+    "segmented": {"attributes", "kernel", "segmented"},
+    "schedules": {"attributes", "kernel", "segmented"},
+    "passes": {"attributes", "kernel", "segmented", "schedules", "passes"},
+    "nvvm": {"attributes", "kernel", "nvvm"},
+    "host": {"kernel", "host"},
+}
+"""What each room of the GPU lowering may import of it."""
+
+
+@pytest.mark.parametrize("module", GPU)
+def test_rooms_of_the_gpu_lowering_import_one_way(module: str) -> None:
+    found = {GPU[m][0] for m in imports(module) & GPU.keys()}
+    assert found <= GPU_ROOMS[GPU[module][0]]
+
+
+def test_the_gpu_lowering_imports_itself_in_no_round() -> None:
+    assert not cycle({module: imports(module) & GPU.keys() for module in GPU})
+
+
 # Arrays ------------------------------------------------------------------------------------------------
 
 ARRAYS = {m: m.split(".")[2:] for m in sorted(MODULES) if m.startswith("ragged_dialect.arrays")}

@@ -12,7 +12,7 @@ from ragged_dialect.asm.module import parse_module
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import RuntimeCheckError
 from ragged_dialect.lowering import pipelines
-from ragged_dialect.lowering.gpu.translate import narrow_names
+from ragged_dialect.lowering.gpu.nvvm.translate import narrow_names
 from ragged_dialect.runtime.narrow import LIMIT, by_extent
 
 SUM = """

@@ -5,20 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from support.schedules import schedules_of
+from support.schedules import schedules_in, schedules_of
 
 import ragged_dialect
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
-from ragged_dialect.lowering.gpu import balanced
-from ragged_dialect.lowering.gpu.translate import kernels_to_llvm
+from ragged_dialect.errors import PassError
+from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm
+from ragged_dialect.lowering.gpu.passes.ragged_map_parallel import RaggedMapParallel
+from ragged_dialect.lowering.gpu.segmented import reduction_kernels
 from ragged_dialect.lowering.pipelines import gpu_pipeline
-from ragged_dialect.lowering.ragged_map_parallel import RaggedMapParallel
+from ragged_dialect.lowering.stage import Stage
 from ragged_dialect.ptx import emit
 from ragged_dialect.ptx.assembler import check
 
@@ -195,7 +198,7 @@ def test_dynamic_features(features: int) -> None:
 
 @pytest.mark.parametrize(("kind", "dtype", "features"), CASES[:2])
 def test_larger_pieces(kind: str, dtype: str, features: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(balanced, "TILES", 3)
+    monkeypatch.setattr(reduction_kernels, "TILES", 3)
     f = ragged_dialect.compile(_text(kind, dtype, features), target="emulator")
     rng = np.random.default_rng(5)
     for lengths in (_lengths()["zipf"], [40000], rng.integers(0, 300, 300).tolist(), [0] * 30000 + [1] * 20000):
@@ -376,8 +379,65 @@ def _picked(text: str) -> str:
     module = load_module(text, context(), "p")
     with module.context, ir.Location.unknown():
         RaggedMapParallel().run(module.operation)
-    [name] = re.findall(r'ragged\.schedule = "(\w+)"', str(module))
+    [name] = schedules_in(str(module))
     return name
+
+
+def _sums(count: int) -> str:
+    """Components of which the sum, twice the sum and so on are taken at once."""
+    outs, maps = ", ".join(f"%i{k}" for k in range(count)), ", ".join(["#row"] * count)
+    fills = "\n".join(
+        f"%e{k} = tensor.empty(%n) : tensor<?xf64>\n"
+        f"%i{k} = linalg.fill ins(%z : f64) outs(%e{k} : tensor<?xf64>) -> tensor<?xf64>"
+        for k in range(count)
+    )
+    body = "%s0 = arith.addf %o0, %v0 : f64\n" + "\n".join(
+        f"%v{k} = arith.addf %v{k - 1}, %v0 : f64\n%s{k} = arith.addf %o{k}, %v{k} : f64" for k in range(1, count)
+    )
+    types = ", ".join(["tensor<?xf64>"] * count)
+    return f"""
+#l = #ragged.layout<"dr">
+#all = affine_map<(b, i) -> (b, i)>
+#row = affine_map<(b, i) -> (b)>
+func.func @f(%x: tensor<?x?xf64, #l>) -> ({types}) {{
+  %c0 = arith.constant 0 : index
+  %z = arith.constant 0.0 : f64
+  %n = tensor.dim %x, %c0 : tensor<?x?xf64, #l>
+  {fills}
+  %y:{count} = linalg.generic {{indexing_maps = [#all, {maps}], iterator_types = ["parallel", "reduction"]}}
+      ins(%x : tensor<?x?xf64, #l>) outs({outs} : {types}) {{
+  ^bb0(%v0: f64, {", ".join(f"%o{k}: f64" for k in range(count))}):
+    {body}
+    linalg.yield {", ".join(f"%s{k}" for k in range(count))} : {", ".join(["f64"] * count)}
+  }} -> ({types})
+  return {", ".join(f"%y#{k}" for k in range(count))} : {types}
+}}"""
+
+
+def _mapped(text: str) -> Any:
+    module = load_module(text, context(), "p")
+    for stage in gpu_pipeline(check=False):
+        if stage.name == "gpu":
+            break
+        stage.run(module)
+    return module
+
+
+@pytest.mark.parametrize(("count", "threads"), [(5, ""), (6, "512"), (24, "128")])
+def test_blocks_are_as_large_as_there_is_room_for_sums(count: int, threads: str) -> None:
+    text = _sums(count)
+    assert re.findall(r'ragged\.schedule = "balanced"(?:, ragged\.threads = (\d+))?', str(_mapped(text))) == [threads]
+    offsets = _offsets([3, 0, 700, 1])
+    x = np.random.default_rng(3).integers(-9, 10, int(offsets[-1])).astype(np.float64)
+    sums = np.array([x[low:high].sum() for low, high in pairwise(offsets)])
+    for k, y in enumerate(_emulated(text)((x, offsets))):
+        np.testing.assert_array_equal(y, sums * (k + 1))
+
+
+def test_what_does_not_fit_is_an_error() -> None:
+    text = str(_mapped(_sums(24))).replace(", ragged.threads = 128 : i64", "")
+    with pytest.raises(PassError, match="expected at most 128 threads, for which shared memory has room, got 256"):
+        Stage("gpu", "convert-forall-to-gpu").run(load_module(text, context(), "p"))
 
 
 # Machine code --------------------------------------------------------------------------------------

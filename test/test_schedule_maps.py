@@ -3,7 +3,6 @@ components of all shapes."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
@@ -11,12 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.schedules import schedules_of
+from support.schedules import schedules_in, schedules_of
 
 import ragged_dialect
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
-from ragged_dialect.lowering.ragged_map_parallel import RaggedMapParallel
+from ragged_dialect.lowering.gpu.passes.ragged_map_parallel import RaggedMapParallel
+from ragged_dialect.lowering.gpu.passes.version_ragged_components import VersionRaggedComponents
 
 NUMPY = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "i8": np.int8, "i64": np.int64}
 
@@ -240,5 +240,6 @@ def test_maps_are_independent(source: str, first: str, second: str, expected: li
     text = _FORALL.replace("%SOURCE", f"%{source}").replace("%FIRST", f"%{first}").replace("%SECOND", f"%{second}")
     with context() as made:
         module = load_module(text, made, "p")
+        VersionRaggedComponents().run(module.operation)
         RaggedMapParallel().run(module.operation)
-    assert re.findall(r'ragged\.schedule = "(\w+)"', str(module)) == expected
+    assert schedules_in(str(module)) == expected

@@ -1,37 +1,35 @@
-"""The schedules by name: what each fits, and how it makes a kernel.
+"""Schedules: how the iterations of a forall are spread over blocks and threads.
+
+There are two kernel builders, which the attribute `ragged.schedule` of a forall names (`balanced` is merge-path):
 
 | name | for | grid |
 | --- | --- | --- |
-| `serial` | scans that store step by step | one thread |
-| `flat` | elementwise work over values | a block per tile, 16-byte accesses, no component index |
-| `row` | reductions over dense inner dims, with what follows them | a block per tile of rows |
-| `gather` | elementwise work that reads at computed places | a block per tile |
+| `general` | anything | a block per iteration, of at most `ragged.threads` threads where a forall has that |
 | `balanced` | reductions over the rows of components, elementwise work on them | a block per tile of rows |
-| `segment` | straight-line work on one component | a block per component |
-| `general` | anything else | a block per iteration |
+
+The option `schedule` of passes also knows `segment`: a block per component, `general` with as many threads as a
+component of usual length keeps busy, and `auto`, which takes what fits best.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering.gpu import balanced, general, segment
-from ragged_dialect.lowering.gpu.generic_op import generics_in
+from ragged_dialect.device_model import DEVICE
+from ragged_dialect.ir import build
+from ragged_dialect.lowering.gpu.attributes import SCHEDULE, THREADS
+from ragged_dialect.lowering.gpu.kernel import builder
+from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp, generics_in
+from ragged_dialect.lowering.gpu.kernel.thread_shape import fast_loop
+from ragged_dialect.lowering.gpu.kernel.vector_access import vector_access
+from ragged_dialect.lowering.gpu.segmented import reduction_kernels
+from ragged_dialect.passes.base import PassFailure
 
-SCHEDULE = "ragged.schedule"
-"""Attribute of a forall on the host: the name of its schedule."""
+AUTO, GENERAL, BALANCED, SEGMENT = "auto", "general", "balanced", "segment"
 
-GENERAL, SERIALLY, BALANCED, SEGMENT = "general", "serial", "balanced", "segment"
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """`fits` says whether a forall is of the kind; `build` replaces it by a kernel and its launch."""
-
-    fits: Callable[[ir.Operation], bool]
-    build: Callable[..., None]
+BUILDERS: dict[str, Callable[..., None]] = {GENERAL: builder.schedule, BALANCED: reduction_kernels.schedule}
+"""What replaces a forall by kernels and their launches, by the forall's schedule."""
 
 
 def _has(forall: ir.Operation, *names: str) -> bool:
@@ -47,44 +45,86 @@ def _has(forall: ir.Operation, *names: str) -> bool:
     return found
 
 
-def _is_tile(forall: ir.Operation) -> bool:
-    """Whether a body works on a tile of flat ops: nothing is loaded to find out where."""
-    return bool(generics_in(forall)) and not _has(forall, "memref.load", "memref.store", "scf.for", "scf.while")
-
-
-def _is_flat(forall: ir.Operation) -> bool:
-    return _is_tile(forall) and not any(g.reductions or g.loads for g in generics_in(forall))
-
-
-def _is_row(forall: ir.Operation) -> bool:
-    return _is_tile(forall) and any(g.reductions for g in generics_in(forall))
-
-
-def _is_gather(forall: ir.Operation) -> bool:
-    return _is_tile(forall) and not _is_row(forall) and any(g.loads for g in generics_in(forall))
-
-
 def _is_segment(forall: ir.Operation) -> bool:
+    """Whether a body is straight-line work on one component."""
     return bool(generics_in(forall)) and _has(forall, "memref.load") and not _has(forall, "scf.for", "scf.while")
 
 
-SCHEDULES: dict[str, Schedule] = {
-    GENERAL: Schedule(lambda forall: True, general.schedule),
-    SERIALLY: Schedule(lambda forall: False, general.serial),
-    "flat": Schedule(_is_flat, general.schedule),
-    "row": Schedule(_is_row, general.schedule),
-    "gather": Schedule(_is_gather, general.schedule),
-    BALANCED: Schedule(balanced.fits, balanced.schedule),
-    SEGMENT: Schedule(_is_segment, segment.schedule),
+_FITS: dict[str, Callable[[ir.Operation], bool]] = {
+    GENERAL: lambda forall: True,
+    BALANCED: reduction_kernels.fits,
+    SEGMENT: _is_segment,
 }
-_PREFERRED = ("flat", "row", "gather", BALANCED, SEGMENT)
 
 
 def fits(forall: ir.Operation, name: str) -> bool:
     """Whether a schedule can take a forall."""
-    return SCHEDULES[name].fits(forall)
+    return _FITS[name](forall)
 
 
 def pick(forall: ir.Operation) -> str:
     """The schedule of choice for a forall."""
-    return next((name for name in _PREFERRED if fits(forall, name)), GENERAL)
+    return next(name for name in (BALANCED, SEGMENT, GENERAL) if fits(forall, name))
+
+
+def require_schedule(op: ir.Operation, name: str, *others: str) -> None:
+    """PassFailure at an op when an option names no schedule, nor one of some others."""
+    _require(op, name, [*others, *_FITS])
+
+
+def give_schedule(forall: ir.Operation, name: str) -> None:
+    """Write the schedule of a forall to its attributes."""
+    forall.attributes[SCHEDULE] = ir.StringAttr.get(GENERAL if name == SEGMENT else name)
+    most = {SEGMENT: _segment_threads, BALANCED: _balanced_threads}.get(name)
+    if most is not None and most(forall) < DEVICE.block_threads:
+        give_threads(forall, most(forall))
+
+
+def give_threads(forall: ir.Operation, threads: int) -> None:
+    """Write to the attributes of a forall how many threads its blocks have at most."""
+    forall.attributes[THREADS] = ir.IntegerAttr.get(build.i64(), threads)
+
+
+def schedule_of(forall: ir.Operation) -> str:
+    """The schedule that a forall was given. PassFailure at one with an unknown name."""
+    name = forall.attributes[SCHEDULE].value if SCHEDULE in forall.attributes else GENERAL
+    _require(forall, name, list(BUILDERS))
+    return name
+
+
+def threads_of(forall: ir.Operation, threads: int) -> int:
+    """The threads of the blocks of a forall, at most `threads`. PassFailure at one that was given a number of threads
+    that no block has."""
+    given = forall.attributes[THREADS].value if THREADS in forall.attributes else threads
+    if given not in (1, *builder.BLOCK_SIZES):
+        sizes = ", ".join(map(str, builder.BLOCK_SIZES))
+        raise PassFailure(forall, f"expected {THREADS} of 1 or {sizes}, got {given}")
+    return min(given, threads)
+
+
+def _require(op: ir.Operation, name: str, names: list[str]) -> None:
+    if name not in names:
+        raise PassFailure(op, f"expected a schedule among {', '.join(names)}, got '{name}'")
+
+
+def _balanced_threads(forall: ir.Operation) -> int:
+    """Threads that have room for what they accumulate."""
+    found = reduction_kernels.matched(forall)
+    return DEVICE.block_threads if found is None else reduction_kernels.most_threads(found)
+
+
+def _segment_threads(forall: ir.Operation) -> int:
+    """Threads that a component of usual length keeps busy."""
+    lanes = max((_lanes(generic) for generic in generics_in(forall)), default=1)
+    wanted = max(DEVICE.fewest_threads, DEVICE.component_rows * lanes)
+    return min(DEVICE.block_threads, 1 << (wanted - 1).bit_length())
+
+
+def _lanes(generic: GenericOp) -> int:
+    """Threads along the contiguous loop of an op; 1 where the loop runs over rows."""
+    loop = fast_loop(generic)
+    extent = None if loop is None else generic.static_extent(loop)
+    if extent is None:
+        return 1
+    vector = vector_access(generic, loop)
+    return max(1, extent // (vector.width if vector is not None else 1))

@@ -110,9 +110,9 @@ def _stored(key: str) -> DeviceProgram | None:
 
 
 def _lower(program: Program, kernels: KernelOptions) -> DeviceProgram:
-    from ragged_dialect.lowering.gpu.device_modules import gpu_modules
-    from ragged_dialect.lowering.gpu.host_program import host_source
-    from ragged_dialect.lowering.gpu.translate import kernels_to_llvm, narrow_kernels_to_llvm, narrow_names
+    from ragged_dialect.lowering.gpu.host.program import host_source
+    from ragged_dialect.lowering.gpu.nvvm.device_modules import gpu_modules
+    from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm, narrow_kernels_to_llvm, narrow_names
 
     module = program.module
     signature = program.lower(*pipelines.gpu_pipeline(kernels.check, kernels.schedule))

@@ -7,7 +7,7 @@ import mmap
 from functools import cache
 
 from ragged_dialect import locks
-from ragged_dialect.device_model import WARP
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.emulator import blocks, checking, collectives, fibers, soft_float
 from ragged_dialect.emulator.context_switch import host_switch, switch_ir
 from ragged_dialect.emulator.jit import Code, provide
@@ -53,7 +53,7 @@ class Machine:
     def _lay_out(self, frame_words: int, return_word: int) -> None:
         state = self.state
         state.threads = self._records(Thread, MAX_THREADS)
-        state.warps = self._records(Warp, MAX_THREADS // WARP)
+        state.warps = self._records(Warp, MAX_THREADS // DEVICE.warp)
         state.ranges = self._records(Range, _MAX_RANGES)
         state.ready = self._words(MAX_THREADS)
         state.free_stacks = self._words(MAX_THREADS)
@@ -78,7 +78,7 @@ class Machine:
         state = self.state
         state.block_size_x, state.block_size_y, state.block_size_z = block
         state.thread_count = block[0] * block[1] * block[2]
-        state.warp_count = -(-state.thread_count // WARP)
+        state.warp_count = -(-state.thread_count // DEVICE.warp)
         size = MAX_THREADS * (stack + STACK_GAP)
         if len(self._stacks) < size:
             self._stacks = _pages(size)

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from ragged_dialect.device_model import WARP
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.emulator import state as codes
 from ragged_dialect.emulator.checking import OTHER_BLOCK, THREAD_BITS
 from ragged_dialect.emulator.machine import Machine
@@ -136,7 +136,7 @@ class Report:
     def _inactive_lane(self) -> str:
         thread = self._current()
         lane = self._state.error_lane
-        index = thread.index // WARP * WARP + lane
+        index = thread.index // DEVICE.warp * DEVICE.warp + lane
         state = "does not take part"
         if index >= self._state.thread_count:
             state = "is not in the block"
@@ -146,7 +146,7 @@ class Report:
 
     def _not_in_mask(self) -> str:
         thread = self._current()
-        found = f"lane {thread.index % WARP} and mask {thread.mask:#x}"
+        found = f"lane {thread.index % DEVICE.warp} and mask {thread.mask:#x}"
         return f"expected {self._site(thread)} with a mask that holds its lane, got {found}"
 
     def _exited(self) -> str:
@@ -169,7 +169,7 @@ class Report:
         whom = "the block"
         if stuck.kind >= codes.FIRST_WARP_KIND:
             whom = f"mask {stuck.mask:#x}"
-            peers = [t for t in waiting if t.index // WARP == stuck.index // WARP]
+            peers = [t for t in waiting if t.index // DEVICE.warp == stuck.index // DEVICE.warp]
         other = next(t for t in peers if (t.site, t.mask) != (stuck.site, stuck.mask))
         return (
             f"expected all threads of {whom} at {self._site(stuck)}, got thread {_position(other)}"

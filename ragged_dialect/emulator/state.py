@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.emulator.words import Struct
 
-MAX_THREADS = 1024
+MAX_THREADS = DEVICE.block_threads
 MAX_ARGUMENTS = 512
 # Stacks an odd number of cache lines apart: else their tops would fall into one set of the cache.
 STACK_GAP = 320

@@ -9,7 +9,7 @@ import numpy as np
 
 from ragged_dialect import locks
 from ragged_dialect.checks import Check
-from ragged_dialect.device_model import ACCESS_BYTES
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.errors import DeviceError, DeviceMemoryError, EmulatorError, RaggedError
 from ragged_dialect.runtime.arguments import Array, Converter, numpy_arrays
 from ragged_dialect.runtime.host_program import HostProgram
@@ -47,7 +47,7 @@ class EmulatedDevice:
 
     def arrays(self, part: Part) -> Converter:
         """NumPy arrays; one that is not aligned as kernels expect is copied."""
-        return numpy_arrays(part, ACCESS_BYTES)
+        return numpy_arrays(part, DEVICE.access_bytes)
 
     def call(self, run: Callable[..., tuple[Any, ...]], flat: Sequence[Any]) -> tuple[Any, ...]:
         """Run. RuntimeCheckError when a check failed. One call at a time: there is one emulator."""
@@ -134,7 +134,7 @@ class EmulatedDevice:
 
 
 def _aligned(data: Array) -> Array:
-    return data if data.ctypes.data % ACCESS_BYTES == 0 else data.copy()
+    return data if data.ctypes.data % DEVICE.access_bytes == 0 else data.copy()
 
 
 def _plain(kind: str) -> Callable[[Any], Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ragged_dialect.device_model import ACCESS_BYTES
+from ragged_dialect.device_model import DEVICE
 from ragged_dialect.runtime.arguments import (
     Converter,
     MisfitError,
@@ -57,7 +57,7 @@ class DeviceArrays:
                 raise MisfitError(f"expected an array on device {device}, got one on device {data.device_id}")
             if type(data.mem) is unowned:
                 self._check_pointer(data.ptr, value.size)
-            if not value.flags.c_contiguous or data.ptr % ACCESS_BYTES:
+            if not value.flags.c_contiguous or data.ptr % DEVICE.access_bytes:
                 return value.copy(order="C")
             return value
 

@@ -29,7 +29,7 @@ def translate(module: Any, options: GpuOptions) -> str:
     from ragged_dialect.asm.module import print_module
     from ragged_dialect.child import in_child
     from ragged_dialect.errors import CompileError
-    from ragged_dialect.lowering.gpu.translate import kernels_to_llvm, lowered_kernels
+    from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm, lowered_kernels
     from ragged_dialect.ptx import emit, targets
 
     targets.ptx_version(options.arch)

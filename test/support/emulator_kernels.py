@@ -7,7 +7,7 @@ from functools import cache
 
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
-from ragged_dialect.lowering.gpu.translate import kernels_to_llvm
+from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm
 
 CONSTANTS = "".join(f"  %c{n} = arith.constant {n} : index\n" for n in (0, 1, 2, 3, 4, 31, 32, 64, 96, 127, 128))
 VECTOR = "{alignment = 16 : i64} : memref<?xf32>, vector<4xf32>"

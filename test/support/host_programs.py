@@ -7,7 +7,7 @@ from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.dialect import context
-from ragged_dialect.lowering.gpu.host_program import host_source
+from ragged_dialect.lowering.gpu.host.program import host_source
 from ragged_dialect.runtime.emulated import EmulatedDevice
 from ragged_dialect.runtime.host_loading import load_host_program
 from ragged_dialect.runtime.host_program import HostProgram

@@ -27,7 +27,7 @@ def translated(text: str, index_bits: int = 64) -> str:
     """LLVM IR of a module's kernels."""
     from ragged_dialect.asm.module import load_module
     from ragged_dialect.dialect import context
-    from ragged_dialect.lowering.gpu.translate import kernels_to_llvm
+    from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm
 
     return kernels_to_llvm(load_module(text, context(), "<kernels>"), index_bits)
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from support.schedules import schedules_in
+
 from ragged_dialect.ptx import emit
 from ragged_dialect.ptx.assembler import KernelReport, check
 
@@ -153,11 +155,11 @@ class ScheduleProgram:
 
 
 PROGRAMS = {
-    "scale": ScheduleProgram("flat", _SCALE, "!ragged", ", %s: {t}"),
-    "row_center": ScheduleProgram("row", _ROW_CENTER, "!ragged"),
+    "scale": ScheduleProgram("general", _SCALE, "!ragged", ", %s: {t}"),
+    "row_center": ScheduleProgram("general", _ROW_CENTER, "!ragged"),
     "segment_center": ScheduleProgram("segment", _SEGMENT_CENTER, "!ragged"),
     "segmented_sum": ScheduleProgram("balanced", _SEGMENTED_SUM, "!flat"),
-    "row_gather": ScheduleProgram("gather", _ROW_GATHER, "!flat", ", %ids: tensor<?xi64>"),
+    "row_gather": ScheduleProgram("general", _ROW_GATHER, "!flat", ", %ids: tensor<?xi64>"),
     "from_padded": ScheduleProgram("balanced", _FROM_PADDED),
     "pairs": ScheduleProgram("general", _PAIRS, "!pairs"),
     "recurrence": ScheduleProgram("serial", _RECURRENCE),
@@ -167,7 +169,7 @@ PROGRAMS = {
 
 @dataclass(frozen=True)
 class Lowered:
-    """Kernels as LLVM IR, and the schedule of every kernel by its name."""
+    """Kernels as LLVM IR, and the schedule of every kernel by its name: `check` for those that compute no elements."""
 
     llvm_ir: str
     schedules: dict[str, str]
@@ -178,7 +180,8 @@ def lowered(name: str, dtype: str, width: int = 64, narrow: bool = False) -> Low
     """A program's kernels, with 64-bit indices or (`narrow`) with 32-bit ones where they may have them."""
     from ragged_dialect.asm.module import load_module
     from ragged_dialect.dialect import context
-    from ragged_dialect.lowering.gpu.translate import kernels_to_llvm, narrow_kernels_to_llvm
+    from ragged_dialect.ir.walk import find_ops, outermost
+    from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm, narrow_kernels_to_llvm
     from ragged_dialect.lowering.pipelines import gpu_pipeline
 
     module: Any = load_module(PROGRAMS[name].text(dtype, width), context(), name)
@@ -186,7 +189,10 @@ def lowered(name: str, dtype: str, width: int = 64, narrow: bool = False) -> Low
     for stage in gpu_pipeline():
         stage.run(module)
         if stage.name == "map":
-            named = re.findall(r'ragged\.schedule = "(\w+)"', str(module))
+            foralls = [f for op in module.body.operations for f in outermost(op, "scf.forall")]
+            computes = [bool(find_ops(forall, "linalg.generic")) for forall in foralls]
+            kinds = zip(schedules_in(str(module)), computes, strict=True)
+            named = ["check" if kind == "general" and not some else kind for kind, some in kinds]
     llvm_ir = (narrow_kernels_to_llvm if narrow else kernels_to_llvm)(module)
     kernels = re.findall(r"^define ptx_kernel void @(\w+)\(", llvm_ir, re.M)
     return Lowered(llvm_ir, {kernel: named[int(kernel.split("_")[1])] for kernel in kernels})
@@ -199,7 +205,14 @@ def assembled(name: str, dtype: str, arch: str, width: int = 64, narrow: bool = 
     return {report.name: report for report in reports}
 
 
-def main_kernels(name: str, dtype: str, arch: str, width: int = 64) -> list[KernelReport]:
-    """What ptxas makes of the kernels that have the program's schedule."""
+def main_names(name: str, dtype: str, width: int = 64) -> set[str]:
+    """The kernels of the last loop that has the program's schedule."""
     kinds, wanted = lowered(name, dtype, width).schedules, PROGRAMS[name].schedule
-    return [report for kernel, report in assembled(name, dtype, arch, width).items() if kinds[kernel] == wanted]
+    last = max(int(kernel.split("_")[1]) for kernel, kind in kinds.items() if kind == wanted)
+    return {kernel for kernel in kinds if int(kernel.split("_")[1]) == last}
+
+
+def main_kernels(name: str, dtype: str, arch: str, width: int = 64) -> list[KernelReport]:
+    """What ptxas makes of the main kernels of a program."""
+    main = main_names(name, dtype, width)
+    return [report for kernel, report in assembled(name, dtype, arch, width).items() if kernel in main]

@@ -16,4 +16,11 @@ def schedules_of(text: str, schedule: str = "auto") -> list[str]:
         stage.run(module)
         if stage.name == "map":
             break
-    return re.findall(r'ragged\.schedule = "(\w+)"', str(module))
+    return schedules_in(str(module))
+
+
+def schedules_in(text: str) -> list[str]:
+    """The schedules of the foralls of a mapped module: `segment` and `serial` are `general` with fewer threads."""
+    found = re.findall(r'ragged\.schedule = "(\w+)"(?:, ragged\.threads = (\d+))?', text)
+    few = {"": "general", "1": "serial"}
+    return [few.get(threads, "segment") if name == "general" else name for name, threads in found]

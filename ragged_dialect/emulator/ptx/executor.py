@@ -16,9 +16,6 @@ from ragged_dialect.emulator.ptx.translation import translate_kernel
 from ragged_dialect.errors import EmulatorError
 from ragged_dialect.ptx.backend import LOCK
 
-STATIC_SHARED = 48 * 1024
-"""Bytes of shared variables that a block may have (CUDA C++ Programming Guide, technical specifications)."""
-
 
 class _Loaded(NamedTuple):
     emulator: Emulator

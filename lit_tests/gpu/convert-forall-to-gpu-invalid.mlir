@@ -1,0 +1,76 @@
+// RUN: ragged-opt %s --split-input-file --verify-diagnostics --convert-forall-to-gpu
+
+func.func @schedule() {
+  // expected-error@below {{expected a schedule among general, balanced, got 'fast'}}
+  scf.forall (%b) in (1) {
+  } {ragged.schedule = "fast"}
+  return
+}
+
+// -----
+
+func.func @threads() {
+  // expected-error@below {{expected ragged.threads of 1 or 32, 64, 128, 256, 512, 1024, got 48}}
+  scf.forall (%b) in (1) {
+  } {ragged.threads = 48 : i64}
+  return
+}
+
+// -----
+
+func.func @another(%n: index, %x: memref<?xf32>) {
+  // expected-error@below {{expected a loop that reduces or maps the rows of components, got one that does not}}
+  scf.forall (%b) in (%n) {
+    %v = memref.load %x[%b] : memref<?xf32>
+    memref.store %v, %x[%b] : memref<?xf32>
+  } {ragged.schedule = "balanced"}
+  return
+}
+
+// -----
+
+// Copies become linalg ops before.
+func.func @op(%x: memref<4xf32>, %y: memref<4xf32>) {
+  scf.forall (%b) in (4) {
+    // expected-error@below {{expected an op that runs on a device, got 'memref.copy'}}
+    memref.copy %x, %y : memref<4xf32> to memref<4xf32>
+  }
+  return
+}
+
+// -----
+
+// A length that no slice has, so that there is no place for it in a buffer that the host allocates.
+func.func @temporary(%x: memref<4xindex>) {
+  scf.forall (%b) in (4) {
+    %n = memref.load %x[%b] : memref<4xindex>
+    // expected-error@below {{expected a temporary of a size that is known at launch or that a slice of a result has, got neither}}
+    %t = memref.alloc(%n) : memref<?xindex>
+    memref.store %n, %t[%b] : memref<?xindex>
+  }
+  return
+}
+
+// -----
+
+// expected-error@unknown {{expected whole buffers on the host, got memref<4xf32, strided<[2]>>}}
+func.func @strided(%x: memref<4xf32, strided<[2]>>, %v: f32) {
+  scf.forall (%b) in (4) {
+    memref.store %v, %x[%b] : memref<4xf32, strided<[2]>>
+  }
+  return
+}
+
+// -----
+
+// Kernels write buffers.
+func.func @tensors(%n: index, %x: tensor<?xf32>, %s: f32) -> tensor<?xf32> {
+  // expected-error@below {{'scf.forall' op expected buffers, got tensors (run one-shot-bufferize first)}}
+  %0 = scf.forall (%i) in (%n) shared_outs(%o = %x) -> tensor<?xf32> {
+    %1 = tensor.from_elements %s : tensor<1xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %1 into %o[%i] [1] [1] : tensor<1xf32> into tensor<?xf32>
+    }
+  }
+  return %0 : tensor<?xf32>
+}

@@ -1,0 +1,6 @@
+// RUN: ragged-opt %s --verify-diagnostics --ragged-map-parallel=schedule=fast
+
+// expected-error@unknown {{expected a schedule among auto, general, balanced, segment, got 'fast'}}
+func.func @f() {
+  return
+}

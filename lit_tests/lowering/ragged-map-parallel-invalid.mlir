@@ -1,6 +1,0 @@
-// RUN: ragged-opt %s --verify-diagnostics --ragged-map-parallel=schedule=fast
-
-// expected-error@unknown {{expected a schedule among auto, general, serial, flat, row, gather, balanced, segment, got 'fast'}}
-func.func @f() {
-  return
-}

@@ -1,0 +1,1 @@
+"""The host program: Python source that allocates and launches."""

@@ -1,0 +1,132 @@
+"""The host functions of a GPU program as Python source.
+
+```python
+def bind(rt):
+    empty = rt.empty
+    k0 = rt.kernel('k0', (256, 1, 1), 'p p index')
+
+    def run(a0, status):
+        v0 = a0.shape[0]
+        b0 = empty((v0, 64), float32)
+        if v0 > 0:
+            k0(v0, 1, 1, a0, b0, v0)
+        return (b0,)
+
+    return run
+```
+
+Straight-line code: shapes, allocations and launches in the order of the program. `rt` is a device
+(`ragged_dialect.runtime`): CuPy, or the emulator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.errors import CompileError
+from ragged_dialect.lowering.buffers import root
+from ragged_dialect.lowering.gpu.host import control, floats, integers, memory
+from ragged_dialect.lowering.gpu.host.constants import constant
+from ragged_dialect.lowering.gpu.host.writer import FLOATS, HostWriter, dtype, is_buffer, kind
+from ragged_dialect.lowering.records import checks_of, labels_of
+from ragged_dialect.runtime.host_program import HostProgram
+
+_EMITTERS = {
+    **integers.EMITTERS,
+    **floats.EMITTERS,
+    **control.EMITTERS,
+    **memory.EMITTERS,
+}
+
+
+def host_source(module: ir.Module, narrow: Collection[str] = ()) -> HostProgram:
+    """The host program of a module with functions, of which one is public, and kernels; those named in
+    `narrow` exist for 32-bit indices too.
+
+    CompileError, with the op's name, for what the host cannot run."""
+    functions = {op.attributes["sym_name"].value: op for op in _children(module, "func.func") if _has_body(op)}
+    public = [name for name, op in functions.items() if "sym_visibility" not in op.attributes]
+    if len(public) != 1:
+        raise CompileError(f"expected one public function in a host program, got {len(public)}")
+    entry = functions.pop(public[0])
+    checks = checks_of(module)
+    writer = HostWriter(_EMITTERS, {name: f"f{number}" for number, name in enumerate(functions)}, narrow)
+    for name, op in functions.items():
+        _function(writer, op, writer.functions[name])
+    _entry(writer, entry, bool(checks))
+    constants = {op.attributes["sym_name"].value: constant(op) for op in _children(module, "memref.global")}
+    return HostProgram(_text(writer), constants, checks, labels_of(module), tuple(writer.reads_back))
+
+
+def _children(module: ir.Module, name: str) -> list[ir.Operation]:
+    return [op.operation for op in module.operation.regions[0].blocks[0].operations if op.operation.name == name]
+
+
+def _has_body(function: ir.Operation) -> bool:
+    return len(function.regions[0].blocks) > 0
+
+
+def _entry(w: HostWriter, function: ir.Operation, checked: bool) -> None:
+    block = _only_block(function)
+    arguments = list(block.arguments)
+    names = [w.define(argument, "a") for argument in arguments[: len(arguments) - checked]]
+    if checked:
+        names.append("status")
+        w.alias(arguments[-1], "status")
+    _header(w, "run", names)
+    with w.nested():
+        for argument, name in zip(arguments, names, strict=True):
+            if not is_buffer(argument.type) and kind(argument.type) in FLOATS:
+                w.line(f"{name} = {dtype(argument.type)}({name})")
+        w.block(block, _return_plain)
+
+
+def _return_plain(w: HostWriter, terminator: ir.Operation) -> None:
+    values = [_leaving(w, v) for v in terminator.operands]
+    w.line(f"return ({', '.join(values)}{',' * (len(values) == 1)})")
+
+
+def _leaving(w: HostWriter, value: ir.Value) -> str:
+    """Floats leave the program as Python's, views of arguments as copies; whole arguments are seen to
+    by the caller, who knows them by identity."""
+    if not is_buffer(value.type):
+        return f"float({w.name(value)})" if kind(value.type) in FLOATS else w.name(value)
+    buffer = root(value)
+    if buffer != value and isinstance(buffer.owner, ir.Block):
+        return f"{w.runtime('clone')}({w.name(value)})"
+    return w.name(value)
+
+
+def _function(w: HostWriter, function: ir.Operation, name: str) -> None:
+    block = _only_block(function)
+    _header(w, name, [w.define(argument) for argument in block.arguments])
+    with w.nested():
+        w.block(block, _return)
+    w.line("")
+
+
+def _return(w: HostWriter, terminator: ir.Operation) -> None:
+    values = w.names(terminator.operands)
+    w.line(f"return ({', '.join(values)}{',' * (len(values) == 1)})")
+
+
+def _header(w: HostWriter, name: str, arguments: list[str]) -> None:
+    w.line(f"def {name}({', '.join(arguments)}):")
+
+
+def _only_block(function: ir.Operation) -> ir.Block:
+    blocks = list(function.regions[0].blocks)
+    if len(blocks) != 1:
+        raise CompileError(f"expected functions of one block in a host program, got {len(blocks)} blocks")
+    return blocks[0]
+
+
+def _text(w: HostWriter) -> str:
+    bound = [f"    {name} = {expression}" for expression, name in w.bound.items()]
+    decorated: list[str] = []
+    for line in w.lines():
+        if w.uses_floats and line.startswith("    def "):
+            decorated.append("    @np.errstate(all='ignore')")
+        decorated.append(line)
+    return "\n".join(["def bind(rt):", *bound, "", *decorated, "", "    return run", ""])

@@ -1,0 +1,1 @@
+"""How a kernel is built: parameters, the threads of a block, memory, barriers."""

@@ -1,0 +1,117 @@
+"""The body of a forall as the work of one block: generics on its threads, control flow uniform,
+scalar stores by one thread, barriers in between."""
+
+from __future__ import annotations
+
+from ragged_dialect._mlir import ir, scf
+from ragged_dialect.ir import flow
+from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.lowering.buffers import root
+from ragged_dialect.lowering.gpu.kernel.barriers import Access, Barriers
+from ragged_dialect.lowering.gpu.kernel.distribute import Distributor
+from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
+from ragged_dialect.lowering.gpu.kernel.folding import emit_fold
+from ragged_dialect.lowering.gpu.kernel.generic_op import generics_in
+from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
+from ragged_dialect.lowering.gpu.kernel.scan import RunningSum, emit_scan
+from ragged_dialect.lowering.gpu.kernel.thread_loops import is_zero
+from ragged_dialect.passes.base import PassFailure
+
+_SCALAR = ("arith.", "math.", "memref.subview", "memref.cast", "memref.reinterpret_cast", "memref.dim")
+_VIEWS = ("memref.collapse_shape", "memref.expand_shape", "memref.view")
+
+
+class BlockBody:
+    """Rewrites blocks of a kernel in place. `thread` is the thread number."""
+
+    def __init__(
+        self, kernel: Kernel, thread: ir.Value, inits: dict[tuple[ir.Operation, int], ir.Value], unroll: int
+    ) -> None:
+        self.kernel = kernel
+        self.thread = thread
+        self.barriers = Barriers(kernel.threads)
+        self.exchange = Exchange(kernel, thread, self.barriers)
+        self.distributor = Distributor(kernel.threads, thread, self.barriers, self.exchange, unroll)
+        self.distributor.inits = inits
+
+    def rewrite(self, ops: list[ir.Operation]) -> None:
+        """Rewrite ops of a block, in order."""
+        for op in ops:
+            with op.location:
+                self._rewrite(op)
+
+    def _rewrite(self, op: ir.Operation) -> None:
+        if op.name == "linalg.generic":
+            with ir.InsertionPoint(op):
+                self.distributor.emit(op)
+            op.erase()
+        elif op.name == "memref.load":
+            with ir.InsertionPoint(op):
+                self.barriers.before([Access.of(op.operands[0], False)])
+        elif op.name == "memref.store":
+            self._store(op)
+        elif op.name == "scf.for" and flow.FOLD in op.attributes and self.kernel.threads > 1:
+            self._fold(op)
+        elif op.name in ("scf.for", "scf.if", "scf.while"):
+            self._control(op)
+        elif op.name == "memref.dealloc":
+            op.erase()
+        elif not op.name.startswith(_SCALAR) and op.name not in _VIEWS:
+            raise PassFailure(op, f"expected an op that runs on a device, got '{op.name}'")
+
+    def _store(self, op: ir.Operation) -> None:
+        """One thread stores."""
+        with ir.InsertionPoint(op):
+            self.barriers.before([Access.of(op.operands[1], True)])
+            if self.kernel.threads == 1:
+                return
+            guard = scf.IfOp(is_zero(self.thread))
+            with ir.InsertionPoint(guard.then_block):
+                scf.yield_([])
+        op.move_before(list(guard.then_block.operations)[-1].operation)
+
+    def _control(self, op: ir.Operation) -> None:
+        """Conditions and bounds are the same in all threads, so barriers inside are too. Nothing that
+        the regions may conflict with stays pending before them, or from one iteration to the next; what
+        a branch leaves pending is waited for when something needs it."""
+        written = _written(op)
+        with ir.InsertionPoint(op):
+            self.barriers.settle(written)
+        before = list(self.barriers.pending)
+        after = list(before)
+        for region in op.regions:
+            for block in region.blocks:
+                self.barriers.pending = list(before)
+                *body, last = [inner.operation for inner in block.operations]
+                self.rewrite(body)
+                if op.name != "scf.if":
+                    with ir.InsertionPoint(last), op.location:
+                        self.barriers.settle(written)
+                after += [access for access in self.barriers.pending if access not in after]
+        self.barriers.pending = after
+
+    def _fold(self, op: ir.Operation) -> None:
+        """A loop that folds into one index, or into running sums."""
+        if op.attributes[flow.FOLD].value == "scan":
+            self._scan(op)
+            return
+        with ir.InsertionPoint(op):
+            op.results[0].replace_all_uses_with(emit_fold(op, self.thread, self.exchange))
+        op.erase()
+
+    def _scan(self, op: ir.Operation) -> None:
+        """A loop of running sums; one that does more runs step by step."""
+        scan = RunningSum.of(op)
+        if scan is None:
+            self._control(op)
+            return
+        with ir.InsertionPoint(op):
+            self.barriers.settle(_written(op))
+            op.results[0].replace_all_uses_with(emit_scan(scan, self.thread, self.exchange))
+        op.erase()
+
+
+def _written(op: ir.Operation) -> set[ir.Value]:
+    """Buffers that the regions of an op write."""
+    stored = [store.operands[1] for store in find_ops(op, "memref.store")]
+    return {root(x) for x in [*stored, *(out for generic in generics_in(op) for out in generic.outs)]}

@@ -1,0 +1,97 @@
+"""The general schedule: one block per iteration of a forall, whatever its body does."""
+
+from __future__ import annotations
+
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.device_model import DEVICE
+from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.clone import remap
+from ragged_dialect.ir.walk import captures, find_ops
+from ragged_dialect.lowering.buffers import is_buffer
+from ragged_dialect.lowering.forall_bounds import counts_of
+from ragged_dialect.lowering.gpu.attributes import WIDE
+from ragged_dialect.lowering.gpu.kernel.block_body import BlockBody
+from ragged_dialect.lowering.gpu.kernel.fills import fold_fills
+from ragged_dialect.lowering.gpu.kernel.generic_op import generics_in
+from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
+from ragged_dialect.lowering.gpu.kernel.shared_memory import byte_size
+from ragged_dialect.lowering.gpu.kernel.status import Guards
+from ragged_dialect.lowering.gpu.kernel.temporaries import Temporaries
+
+BLOCK_SIZES = tuple(DEVICE.warp << k for k in range((DEVICE.block_threads // DEVICE.warp).bit_length()))
+"""Threads that a block may have: whole warps, and a power of two, which threads that combine their parts halve."""
+
+
+def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int) -> None:
+    """Replace a forall on the host by a launch of a kernel in the gpu.module `module`."""
+    kernel = Kernel(name, threads, module, guards)
+    body = forall.regions[0].blocks[0]
+    with forall.location:
+        kernel.open()
+        kernel.keep_resident(_resident(forall))
+        counts = counts_of(forall)
+        with ir.InsertionPoint(forall):
+            grid = build.product(counts)
+        with ir.InsertionPoint(kernel.end):
+            thread = hardware_id("gpu.thread_id") if kernel.threads > 1 else build.value(0)
+            block = hardware_id("gpu.block_id")
+            outside = captures(list(body.operations)[:-1], body.arguments)
+            inside = {x: kernel.value(x, forall) for x in outside}
+            if WIDE in forall.attributes or (guards.status is not None and guards.status in outside):
+                kernel.op.attributes[WIDE] = ir.UnitAttr.get()
+            indices = _indices(kernel, counts, block)
+        last = list(kernel.body.operations)[-2].operation
+        allocs = _move(body, kernel, indices, inside)
+        hosts = {x: host for host, x in inside.items()}
+        Temporaries(kernel, forall, grid, hosts.get).place(allocs, block)
+        inits = fold_fills(kernel.body)
+        ops = [op.operation for op in kernel.body.operations]
+        BlockBody(kernel, thread, inits, unroll).rewrite(ops[ops.index(last) + 1 : -1])
+        kernel.close(grid, forall)
+    forall.erase()
+
+
+def hardware_id(name: str) -> ir.Value:
+    """The thread's or block's number, by the op's name."""
+    return ir.Operation.create(
+        name, results=[build.index_type()], attributes={"dimension": ir.Attribute.parse("#gpu<dim x>")}
+    ).results[0]
+
+
+def _indices(kernel: Kernel, counts: list[Mixed], block: ir.Value) -> list[ir.Value]:
+    """The forall's indices from the block number, the last one fastest."""
+    indices: list[ir.Value] = []
+    rest = block
+    for count in reversed(counts[1:]):
+        inside = build.value(count if isinstance(count, int) else kernel.scalar(count))
+        indices.insert(0, arith.remui(rest, inside))
+        rest = arith.divui(rest, inside)
+    return [rest, *indices]
+
+
+def _move(
+    body: ir.Block, kernel: Kernel, indices: list[ir.Value], inside: dict[ir.Value, ir.Value]
+) -> list[ir.Operation]:
+    """Move a body into the kernel; its allocations."""
+    allocs: list[ir.Operation] = []
+    for old, new in zip(body.arguments, indices, strict=True):
+        old.replace_all_uses_with(new)
+    end = kernel.end
+    for op in list(body.operations)[:-1]:
+        remap(op, inside)
+        allocs += find_ops(op, "memref.alloc", "memref.alloca")
+        op.operation.move_before(end)
+    return allocs
+
+
+def _resident(forall: ir.Operation) -> int:
+    """Threads that shall fit on a multiprocessor (target occupancy): ptxas unrolls the loops of several reductions
+    together, and an access of 128 bits has 8 short elements and more."""
+    reductions = [generic for generic in generics_in(forall) if generic.reductions]
+    buffers = [x for generic in reductions for x in generic.op.operands if is_buffer(x)]
+    sizes = [byte_size(x.type.element_type) for x in buffers if x.type.element_type != ir.IntegerType.get_signless(1)]
+    if max(sizes, default=0) > DEVICE.register_bytes:
+        return DEVICE.resident_long
+    short = min(sizes, default=DEVICE.register_bytes) < DEVICE.register_bytes
+    return DEVICE.resident_many if len(reductions) > 1 or short else DEVICE.resident

@@ -1,0 +1,70 @@
+"""Fills that only say where a reduction starts: the scalar becomes part of the reduction, the fill is removed."""
+
+from __future__ import annotations
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import filled_with
+from ragged_dialect.lowering.buffers import is_buffer, region, root, touches
+from ragged_dialect.lowering.gpu.kernel.combiner import combiner_of
+from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
+
+_CONTROL = ("scf.for", "scf.if", "scf.while", "scf.forall")
+
+
+def fold_fills(block: ir.Block) -> dict[tuple[ir.Operation, int], ir.Value]:
+    """Remove such fills from a block and the regions in it; the scalar by (reduction, out)."""
+    inits: dict[tuple[ir.Operation, int], ir.Value] = {}
+    for op in [op.operation for op in block.operations]:
+        if op.name in _CONTROL:
+            for region in op.regions:
+                for inner in region.blocks:
+                    inits.update(fold_fills(inner))
+    for fill, found, scalar in foldable_fills(block):
+        inits[found] = scalar
+        fill.erase()
+    return inits
+
+
+def foldable_fills(block: ir.Block) -> list[tuple[ir.Operation, tuple[ir.Operation, int], ir.Value]]:
+    """Such fills of a block itself: the fill, the (reduction, out) it is for, and the scalar."""
+    ops = [op.operation for op in block.operations]
+    fills: list[tuple[ir.Operation, tuple[ir.Operation, int], ir.Value]] = []
+    for place, op in enumerate(ops):
+        scalar = filled_with(op)
+        found = None if scalar is None else _reduction_into(GenericOp(op).outs[0], ops[place + 1 :])
+        if found is not None and scalar is not None:
+            fills.append((op, found, scalar))
+    return fills
+
+
+def _reduction_into(view: ir.Value, ops: list[ir.Operation]) -> tuple[ir.Operation, int] | None:
+    """The next op that touches a buffer, with the out's number, when it is a known reduction into
+    the same view that does not read the buffer otherwise."""
+    buffer = root(view)
+    op = next((op for op in ops if touches(op, buffer)), None)
+    if op is None or op.name != "linalg.generic":
+        return None
+    generic = GenericOp(op)
+    places = [k for k, x in enumerate(generic.operands) if is_buffer(x) and root(x) == buffer]
+    out = places[0] - generic.n_inputs
+    if len(places) != 1 or out < 0 or not _same(generic.outs[out], view) or not generic.reductions:
+        return None
+    if generic.loops_of(places[0]) & set(generic.reductions) or combiner_of(generic, out) is None:
+        return None
+    return (op, out) if _is_split(generic) else None
+
+
+def _same(a: ir.Value, b: ir.Value) -> bool:
+    """Whether two views cover the same elements."""
+    return a == b or (region(a) is not None and region(a) == region(b))
+
+
+def _is_split(generic: GenericOp) -> bool:
+    """Whether threads share the reduction, which then starts from a scalar."""
+    every = set(range(generic.rank))
+    for out in range(len(generic.outs)):
+        loops = generic.loops_of(generic.n_inputs + out)
+        accumulates = not loops & set(generic.reductions) and combiner_of(generic, out) is not None
+        if not accumulates and loops != every:
+            return False
+    return True

@@ -1,0 +1,153 @@
+"""The payload of a `linalg.generic` at given index points: loads first, then computing, then stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ragged_dialect._mlir import arith, ir, memref
+from ragged_dialect.device_model import DEVICE
+from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.clone import ValueMap, clone
+from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.lowering.buffers import is_buffer
+from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
+from ragged_dialect.lowering.gpu.kernel.vector_access import VectorAccess
+
+Point = list[Mixed]
+"""One index per loop."""
+
+
+class Payload:
+    """Evaluates the payload; `skipped` ops are left out (combiners that are applied apart). With
+    `vector` a point stands for several, its lanes: it and those that follow along one loop."""
+
+    def __init__(
+        self, generic: GenericOp, vector: VectorAccess | None = None, skipped: Iterable[ir.Operation] = ()
+    ) -> None:
+        self.generic = generic
+        self.vector = vector
+        self.skipped = set(skipped)
+
+    def at(self, points: list[Point], stored: list[int]) -> list[Callable[[ir.Value], ir.Value]]:
+        """Run at some points, storing the outs `stored`; for every point and lane, in order, a function
+        from a value of the payload to its value there."""
+        loaded = [self._loads(point, stored) for point in points]
+        found: list[Callable[[ir.Value], ir.Value]] = []
+        for point, operands in zip(points, loaded, strict=True):
+            found += self.values(point, operands)
+        width = len(found) // len(points)
+        for k, point in enumerate(points):
+            lanes = found[k * width : (k + 1) * width]
+            for out in stored:
+                self.store(out, point, [value(self.generic.yielded[out]) for value in lanes])
+        return found
+
+    def values(self, point: Point, operands: list[list[ir.Value] | None]) -> list[Callable[[ir.Value], ir.Value]]:
+        """As `at` for one point, given what `load` gave for the operands; nothing is stored."""
+        return [
+            self._evaluate(at, [x if x is None else x[lane % len(x)] for x in operands])
+            for lane, at in enumerate(self._lanes(point))
+        ]
+
+    def load(self, k: int, point: Point) -> list[ir.Value]:
+        """Elements of operand k at the lanes of a point; one when the lanes share it."""
+        x = self.generic.operands[k]
+        if not is_buffer(x):
+            return [x]
+        if self.vector is None or self.vector.loop not in self.generic.loops_of(k):
+            return [memref.load(x, self._indices(k, point))]
+        if k not in self.vector.operands:
+            return [memref.load(x, self._indices(k, at)) for at in self._lanes(point)]
+        type_ = ir.VectorType.get([self.vector.width], x.type.element_type)
+        whole = ir.Operation.create(
+            "vector.load", results=[type_], operands=[x, *self._indices(k, point)], attributes=self._alignment(type_)
+        ).results[0]
+        return [_extract(whole, lane) for lane in range(self.vector.width)]
+
+    def store(self, out: int, point: Point, values: list[ir.Value]) -> None:
+        """Store the elements of an out at the lanes of a point."""
+        k = self.generic.n_inputs + out
+        x = self.generic.operands[k]
+        if self.vector is not None and k in self.vector.operands:
+            type_ = ir.VectorType.get([self.vector.width], x.type.element_type)
+            whole = ir.Operation.create("vector.from_elements", results=[type_], operands=values).results[0]
+            ir.Operation.create(
+                "vector.store", operands=[whole, x, *self._indices(k, point)], attributes=self._alignment(type_)
+            )
+            return
+        lanes = self._lanes(point) if len(values) > 1 else [point]
+        for at, value in zip(lanes, values, strict=True):
+            memref.store(value, x, self._indices(k, at))
+
+    def _lanes(self, point: Point) -> list[Point]:
+        if self.vector is None:
+            return [point]
+        loop = self.vector.loop
+        return [[*point[:loop], build.add(point[loop], lane), *point[loop + 1 :]] for lane in range(self.vector.width)]
+
+    @staticmethod
+    def _alignment(type_: ir.VectorType) -> dict[str, ir.Attribute]:
+        element: Any = type_.element_type
+        size = min(DEVICE.access_bytes, type_.shape[0] * element.width // 8)
+        return {"alignment": ir.IntegerAttr.get(build.i64(), size)}
+
+    def _loads(self, point: Point, stored: list[int]) -> list[list[ir.Value] | None]:
+        outs = {self.generic.n_inputs + out for out in stored}
+        wanted = [
+            self.generic.is_read(k) and (k < self.generic.n_inputs or k in outs)
+            for k in range(len(self.generic.operands))
+        ]
+        return [self.load(k, point) if want else None for k, want in enumerate(wanted)]
+
+    def _indices(self, k: int, point: Point) -> list[ir.Value]:
+        return [build.value(affine_value(e, point)) for e in self.generic.maps[k].results]
+
+    def _evaluate(self, point: Point, values: list[ir.Value | None]) -> Callable[[ir.Value], ir.Value]:
+        known: ValueMap = {a: v for a, v in zip(self.generic.block.arguments, values, strict=True) if v is not None}
+        for op in self.generic.payload:
+            if op not in self.skipped:
+                _copy(op, known, point)
+        return lambda value: known.get(value, value)
+
+
+def _extract(vector: ir.Value, lane: int) -> ir.Value:
+    return ir.Operation.create(
+        "vector.extract",
+        results=[vector.type.element_type],
+        operands=[vector],
+        attributes={"static_position": ir.DenseI64ArrayAttr.get([lane])},
+    ).results[0]
+
+
+def _copy(op: ir.Operation, known: dict[ir.Value, ir.Value], point: Point) -> None:
+    """Copy an op of the payload to the insertion point, with what is in its regions."""
+    if op.name == "linalg.index":
+        known[op.results[0]] = build.value(point[op.attributes["dim"].value])
+        return
+    for index in find_ops(clone(op, known), "linalg.index"):
+        with ir.InsertionPoint(index):
+            index.results[0].replace_all_uses_with(build.value(point[index.attributes["dim"].value]))
+
+
+_DIVISIONS: dict[type[ir.AffineExpr], Callable[[ir.Value, ir.Value], ir.Value]] = {
+    ir.AffineModExpr: arith.remui,
+    ir.AffineFloorDivExpr: arith.divui,
+    ir.AffineCeilDivExpr: arith.ceildivui,
+}
+
+
+def affine_value(expr: ir.AffineExpr, point: Point) -> Mixed:
+    """Value of an affine expression at a point."""
+    if isinstance(expr, ir.AffineDimExpr):
+        return point[expr.position]
+    if isinstance(expr, ir.AffineConstantExpr):
+        return expr.value
+    assert isinstance(expr, ir.AffineBinaryExpr)
+    a, b = affine_value(expr.lhs, point), affine_value(expr.rhs, point)
+    if isinstance(expr, ir.AffineAddExpr):
+        return build.add(a, b)
+    if isinstance(expr, ir.AffineMulExpr):
+        return build.mul(a, b)
+    return _DIVISIONS[type(expr)](build.value(a), build.value(b))

@@ -1,0 +1,70 @@
+"""Exchanging scalars of any type between the lanes of a warp."""
+
+from __future__ import annotations
+
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.device_model import DEVICE
+from ragged_dialect.ir import build
+from ragged_dialect.ir.match import bit_width
+
+
+def _i32() -> ir.Type:
+    return ir.IntegerType.get_signless(32)
+
+
+def _constant(number: int) -> ir.Value:
+    return arith.constant(_i32(), number)
+
+
+def shuffle_xor(value: ir.Value, distance: int) -> ir.Value:
+    """The value of the lane whose number differs in the bits of `distance`."""
+    return _shuffle(value, distance, "xor")
+
+
+def shuffle_up(value: ir.Value, distance: int) -> ir.Value:
+    """The value of the lane `distance` before; of the lane itself where there is none."""
+    return _shuffle(value, distance, "up")
+
+
+def _shuffle(value: ir.Value, distance: int, mode: str) -> ir.Value:
+    words = to_words(value)
+    moved: list[ir.Value] = [
+        ir.Operation.create(
+            "gpu.shuffle",
+            results=[_i32(), ir.IntegerType.get_signless(1)],
+            operands=[word, _constant(distance), _constant(DEVICE.warp)],
+            attributes={"mode": ir.Attribute.parse(f"#gpu<shuffle_mode {mode}>")},
+        ).results[0]
+        for word in words
+    ]
+    return from_words(moved, value.type)
+
+
+def to_words(value: ir.Value) -> list[ir.Value]:
+    """A scalar as i32 words, low first."""
+    if isinstance(value.type, ir.IndexType):
+        value = build.to_i64(value)
+    if not isinstance(value.type, ir.IntegerType):
+        value = arith.bitcast(ir.IntegerType.get_signless(value.type.width), value)
+    width = value.type.width
+    if width < 32:
+        return [arith.extui(_i32(), value)]
+    if width == 32:
+        return [value]
+    high = arith.shrui(value, build.constant(value.type, 32))
+    return [arith.trunci(_i32(), value), arith.trunci(_i32(), high)]
+
+
+def from_words(words: list[ir.Value], type_: ir.Type) -> ir.Value:
+    """The scalar of a type from its words."""
+    if isinstance(type_, ir.IndexType):
+        return build.to_index(from_words(words, build.i64()))
+    if not isinstance(type_, ir.IntegerType):
+        integer = from_words(words, ir.IntegerType.get_signless(bit_width(type_)))
+        return arith.bitcast(type_, integer)
+    if type_.width < 32:
+        return arith.trunci(type_, words[0])
+    if type_.width == 32:
+        return words[0]
+    low, high = (arith.extui(type_, word) for word in words)
+    return arith.ori(arith.shli(high, build.constant(type_, 32)), low)

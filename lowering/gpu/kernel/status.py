@@ -1,0 +1,44 @@
+"""The status record of a program on the device: kept by the first check that fails, read by every
+kernel before it does anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ragged_dialect._mlir import arith, ir, memref, scf
+from ragged_dialect.ir import build
+
+
+@dataclass(frozen=True)
+class Guards:
+    """Buffers of i64 whose first entries must be 0 for a kernel to do anything: the status record, and a gate
+    that another kernel opens or closes."""
+
+    status: ir.Value | None = None
+    gate: ir.Value | None = None
+
+    @property
+    def buffers(self) -> list[ir.Value]:
+        """Those there are, in the order in which they are read."""
+        return [buffer for buffer in (self.status, self.gate) if buffer is not None]
+
+
+def status_of(module: ir.Operation, function: ir.Operation) -> ir.Value | None:
+    """The status argument, the last one, which a program without checks has not."""
+    arguments = list(function.regions[0].blocks[0].arguments)
+    return arguments[-1] if "ragged.checks" in module.attributes else None
+
+
+def is_good(status: ir.Value) -> ir.Value:
+    """Whether no check has failed."""
+    return build.equal(memref.load(status, [build.value(0)]), 0)
+
+
+def keep_report(status: ir.Value, record: list[ir.Value]) -> None:
+    """Store a record when its number is above 0 and none was kept before."""
+    failed = build.more(record[0], 0)
+    guard = scf.IfOp(arith.andi(failed, is_good(status)))
+    with ir.InsertionPoint(guard.then_block):
+        for k, entry in reversed(list(enumerate(record))):
+            memref.store(entry, status, [build.value(k)])
+        scf.yield_([])

@@ -1,0 +1,1 @@
+"""A `gpu.module` to the nvvm dialect and LLVM IR text, with the passes on the way."""

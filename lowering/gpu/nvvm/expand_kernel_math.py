@@ -1,0 +1,146 @@
+"""`expand-kernel-math`: math ops in kernels that `convert-gpu-to-nvvm` leaves alone, or makes slow calls of."""
+
+from __future__ import annotations
+
+import math as constants
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragged_dialect._mlir import arith, ir, math
+from ragged_dialect.ir.match import bit_width
+from ragged_dialect.lowering.gpu.nvvm.device_modules import device_ops
+from ragged_dialect.lowering.gpu.nvvm.power import call_power
+from ragged_dialect.passes.base import PassFailure, RaggedPass
+
+_SMALLEST_NORMAL = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126, "f64": 2.0**-1022}
+_INTEGER = {
+    "math.absi": ("llvm.intr.abs", "is_int_min_poison"),
+    "math.ctlz": ("llvm.intr.ctlz", "is_zero_poison"),
+    "math.cttz": ("llvm.intr.cttz", "is_zero_poison"),
+    "math.ctpop": ("llvm.intr.ctpop", None),
+}
+
+
+@dataclass(frozen=True)
+class ExpandKernelMath(RaggedPass):
+    """Rewrite math ops inside `gpu.module`s for which there is neither an NVVM op nor a libdevice function.
+
+    ```mlir
+    %r = math.ctlz %x : i64
+    %s, %c = math.sincos %y : f32
+    // becomes
+    %r = llvm.intr.ctlz(%x) {is_zero_poison = false} : (i64) -> i64
+    %s = math.sin %y : f32
+    %c = math.cos %y : f32
+    ```
+
+    trunc, absi, ctlz, cttz, ctpop become LLVM's intrinsics; clampf, sincos, isnan, isinf, isfinite,
+    isnormal other ops; ipowi and fpowi calls of a function that squares repeatedly (fpowi in f64; f64
+    to an exponent of at most 32 bits is a powf). Precondition: scalars.
+    """
+
+    name: ClassVar[str] = "expand-kernel-math"
+
+    def run(self, op: ir.Operation) -> None:
+        """Expand in every gpu.module of a module."""
+        for found in device_ops(op, _EXPANSIONS.__contains__):
+            kind = found.operands[0].type
+            if isinstance(kind, ir.VectorType):
+                raise PassFailure(found, f"expected a scalar operand for '{found.name}' in a kernel, got {kind}")
+            with found.location, ir.InsertionPoint(found):
+                values = _EXPANSIONS[found.name](found)
+            for result, value in zip(found.results, values, strict=True):
+                result.replace_all_uses_with(value)
+            found.erase()
+
+
+def _intrinsic(name: str, operand: ir.Value, flag: str | None = None) -> ir.Value:
+    attributes = {} if flag is None else {flag: ir.BoolAttr.get(False)}
+    return ir.Operation.create(name, results=[operand.type], operands=[operand], attributes=attributes).result
+
+
+def _integer(op: ir.Operation) -> list[ir.Value]:
+    name, flag = _INTEGER[op.name]
+    value = op.operands[0]
+    if not isinstance(value.type, ir.IndexType):
+        return [_intrinsic(name, value, flag)]
+    wide = arith.index_cast(ir.IntegerType.get_signless(64), value)
+    return [arith.index_cast(value.type, _intrinsic(name, wide, flag))]
+
+
+def _trunc(op: ir.Operation) -> list[ir.Value]:
+    value = op.operands[0]
+    if isinstance(value.type, (ir.F32Type, ir.F64Type)):
+        return [_intrinsic("llvm.intr.trunc", value)]
+    return [arith.truncf(value.type, _intrinsic("llvm.intr.trunc", arith.extf(ir.F32Type.get(), value)))]
+
+
+def _clampf(op: ir.Operation) -> list[ir.Value]:
+    value, low, high = op.operands
+    return [arith.minimumf(arith.maximumf(value, low), high)]
+
+
+def _sincos(op: ir.Operation) -> list[ir.Value]:
+    return [math.sin(op.operands[0]), math.cos(op.operands[0])]
+
+
+def _isnan(op: ir.Operation) -> list[ir.Value]:
+    return [arith.cmpf(arith.CmpFPredicate.UNO, op.operands[0], op.operands[0])]
+
+
+def _magnitude(op: ir.Operation, predicate: Any, bound: float) -> ir.Value:
+    value = math.absf(op.operands[0])
+    return arith.cmpf(predicate, value, arith.constant(value.type, bound))
+
+
+def _isinf(op: ir.Operation) -> list[ir.Value]:
+    return [_magnitude(op, arith.CmpFPredicate.OEQ, constants.inf)]
+
+
+def _isfinite(op: ir.Operation) -> list[ir.Value]:
+    return [_magnitude(op, arith.CmpFPredicate.OLT, constants.inf)]
+
+
+def _isnormal(op: ir.Operation) -> list[ir.Value]:
+    above = _magnitude(op, arith.CmpFPredicate.OGE, _SMALLEST_NORMAL[str(op.operands[0].type)])
+    return [arith.andi(above, _isfinite(op)[0])]
+
+
+def _ipowi(op: ir.Operation) -> list[ir.Value]:
+    i64 = ir.IntegerType.get_signless(64)
+    power = call_power(op, "i64", *(_resized(v, i64) for v in op.operands))
+    return [_resized(power, op.results[0].type)]
+
+
+def _fpowi(op: ir.Operation) -> list[ir.Value]:
+    base, exponent = op.operands
+    f64 = ir.F64Type.get()
+    if base.type == f64 and exponent.type.width <= 32:
+        return [math.powf(base, arith.sitofp(f64, exponent))]
+    wide = base if base.type == f64 else arith.extf(f64, base)
+    power = call_power(op, "f64", wide, _resized(exponent, ir.IntegerType.get_signless(64)))
+    return [power if base.type == f64 else arith.truncf(base.type, power)]
+
+
+def _resized(value: ir.Value, kind: ir.Type) -> ir.Value:
+    """A signed integer in another integer type, or index."""
+    if value.type == kind:
+        return value
+    if isinstance(value.type, ir.IndexType) or isinstance(kind, ir.IndexType):
+        return arith.index_cast(kind, value)
+    return arith.extsi(kind, value) if value.type.width < bit_width(kind) else arith.trunci(kind, value)
+
+
+_EXPANSIONS: dict[str, Callable[[ir.Operation], list[ir.Value]]] = {
+    **dict.fromkeys(_INTEGER, _integer),
+    "math.trunc": _trunc,
+    "math.clampf": _clampf,
+    "math.sincos": _sincos,
+    "math.isnan": _isnan,
+    "math.isinf": _isinf,
+    "math.isfinite": _isfinite,
+    "math.isnormal": _isnormal,
+    "math.ipowi": _ipowi,
+    "math.fpowi": _fpowi,
+}

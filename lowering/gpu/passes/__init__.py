@@ -1,0 +1,1 @@
+"""The transformations between buffers and kernels, a pass a file, and what several of them need."""

@@ -1,0 +1,78 @@
+"""`convert-forall-to-gpu`: foralls on the host become kernels and launches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.device_model import DEVICE
+from ragged_dialect.ir.walk import find_ops, free_symbol, outermost
+from ragged_dialect.lowering.buffers import require_buffers
+from ragged_dialect.lowering.gpu.attributes import GATE
+from ragged_dialect.lowering.gpu.kernel.builder import BLOCK_SIZES
+from ragged_dialect.lowering.gpu.kernel.status import Guards, status_of
+from ragged_dialect.lowering.gpu.schedules import BUILDERS, schedule_of, threads_of
+from ragged_dialect.passes.base import PassFailure, RaggedPass
+
+MODULE = "kernels"
+"""Name of the `gpu.module`, where no function has it."""
+
+
+@dataclass(frozen=True)
+class ConvertForallToGpu(RaggedPass):
+    """Turn every `scf.forall` on the host into a `gpu.func` and its launch.
+
+    ```mlir
+    scf.forall (%b) in (%n) { … linalg.generic … }
+    // becomes
+    gpu.launch_func @kernels::@f_0 blocks in (%n, %c1, %c1) threads in (%c256, %c1, %c1) args(…)
+    gpu.module @kernels { gpu.func @f_0(%x: memref<f32> {llvm.noalias, …}, …) kernel { … } }
+    ```
+
+    The attribute `ragged.schedule` says how, see `lowering/gpu/schedules.py`; without it one block of
+    `threads` threads, or of `ragged.threads` where these are fewer, does an iteration, with up to `unroll` accesses of
+    a thread in flight. Every
+    kernel of a function with a status record (its last argument, see `wrap-ragged-device-code`)
+    reads that first and does nothing when a check has failed. Precondition: `ragged-map-parallel`.
+    """
+
+    name: ClassVar[str] = "convert-forall-to-gpu"
+    threads: int = DEVICE.threads
+    unroll: int = DEVICE.unroll
+
+    def run(self, op: ir.Operation) -> None:
+        """Convert the foralls of every function of a module."""
+        if self.threads not in BLOCK_SIZES:
+            sizes = ", ".join(map(str, BLOCK_SIZES[:-1]))
+            raise PassFailure(op, f"expected threads of {sizes} or {BLOCK_SIZES[-1]}, got {self.threads}")
+        if self.unroll not in (1, 2, 4, 8):
+            raise PassFailure(op, f"expected unroll of 1, 2, 4 or 8, got {self.unroll}")
+        require_buffers(op)
+        kernels = None
+        for function in list(op.regions[0].blocks[0].operations):
+            if function.operation.name != "func.func":
+                continue
+            for number, forall in enumerate(outermost(function, "scf.forall")):
+                kernels = kernels or _gpu_module(op)
+                name = free_symbol(kernels, f"{function.operation.attributes['sym_name'].value}_{number}")
+                build, threads = BUILDERS[schedule_of(forall)], threads_of(forall, self.threads)
+                build(forall, kernels, name, _guards(op, function.operation, forall), threads, self.unroll)
+
+
+def _guards(module: ir.Operation, function: ir.Operation, forall: ir.Operation) -> Guards:
+    """The status argument and the gate of a forall, where there are such."""
+    status = status_of(module, function)
+    if GATE not in forall.attributes:
+        return Guards(status)
+    gates = [op for op in find_ops(function, "memref.alloc") if GATE in op.attributes]
+    return Guards(status, next(op.results[0] for op in gates if op.attributes[GATE] == forall.attributes[GATE]))
+
+
+def _gpu_module(module: ir.Operation) -> ir.Operation:
+    module.attributes["gpu.container_module"] = ir.UnitAttr.get()
+    name = ir.StringAttr.get(free_symbol(module, MODULE))
+    with ir.InsertionPoint(module.regions[0].blocks[0]):
+        made = ir.Operation.create("gpu.module", attributes={"sym_name": name}, regions=1)
+        made.regions[0].blocks.append()
+    return made

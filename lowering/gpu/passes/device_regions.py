@@ -1,0 +1,253 @@
+"""Which code of a bufferized function runs on the device, and moving it there.
+
+Host values are functions of extents and scalar arguments. What loads, stores or computes from
+loaded scalars belongs to the device: it is gathered in runs, and a run becomes an `scf.forall` of
+one iteration. Scalars that later code needs are stored in slots, buffers of one element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ragged_dialect._mlir import arith, ir, memref
+from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.clone import ValueMap, clone, remap
+from ragged_dialect.ir.match import definer
+from ragged_dialect.ir.walk import captures, ops_in
+from ragged_dialect.lowering.buffers import VIEWS, is_buffer
+from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT
+from ragged_dialect.lowering.forall_bounds import forall_over
+from ragged_dialect.lowering.gpu.attributes import SERIAL
+from ragged_dialect.lowering.gpu.kernel.status import keep_report
+
+_TOUCHES = frozenset({"memref.load", "memref.store", "memref.copy", "memref.atomic_rmw"})
+_NEUTRAL = VIEWS | {"memref.alloc", "memref.dim"}
+_PARALLEL = frozenset({"scf.forall", "linalg.generic"})
+
+
+class Regions:
+    """Wraps the device code of blocks. `status` is the status buffer or None."""
+
+    def __init__(self, status: ir.Value | None) -> None:
+        self.status = status
+        self.slots: dict[ir.Value, ir.Value | None] = {}
+        self.views: dict[ir.Value, None] = {}
+
+    def run(self, block: ir.Block) -> None:
+        """Wrap the device code of a function's block."""
+        self._wrap(block)
+        for view in reversed(self.views):  # made again wherever they are used
+            definer(view).erase()
+
+    def _wrap(self, block: ir.Block) -> None:
+        """Wrap the device code of a host block and of the host regions in it."""
+        run: list[ir.Operation] = []
+        for op in list(block.operations):
+            op = op.operation
+            if self._starts_new_run(run, op):
+                self._flush(run)
+            if self._is_device(op):
+                run.append(op)
+                self.slots.update((r, None) for r in op.results)
+                if _is_report(op):
+                    self._flush(run)
+            elif not self._is_lazy(op):
+                self._flush_for(run, op)
+                self._host(op)
+        self._flush(run)
+
+    def _starts_new_run(self, run: list[ir.Operation], op: ir.Operation) -> bool:
+        """A run ends before an op that uses a view of what the run computes, which is made again where
+        it is used, and where code for one thread meets code for a block."""
+        if not run or not self._is_device(op):
+            return False
+        if any(x in self.views and self._is_pending(x) for x in captures([op])):
+            return True
+        mixed = any(_needs_block(o) for o in run) or _needs_block(op)
+        return mixed and any(_is_serial(o) for o in run) != _is_serial(op)
+
+    def _is_pending(self, view: ir.Value) -> bool:
+        """Whether a view depends on scalars of the current run."""
+        operands = list(definer(view).operands)
+        return any(x in self.slots and self.slots[x] is None for x in operands) or any(
+            x in self.views and self._is_pending(x) for x in operands
+        )
+
+    # What an op is ---------------------------------------------------------------------------------
+
+    def _is_device(self, op: ir.Operation) -> bool:
+        """Whether an op belongs to a run of device code."""
+        if op.name in _TOUCHES or _is_report(op):
+            return True
+        if op.name in ("memref.dim", "linalg.generic"):
+            return self._uses_device(op)
+        if op.name in ("scf.for", "scf.if", "scf.while"):
+            return _is_scalar_code(op) and (self._uses_device(op) or _touches(op))
+        return _is_pure_scalar(op) and self._uses_device(op)
+
+    def _is_lazy(self, op: ir.Operation) -> bool:
+        """Views that start or end where the device says are made again where they are used."""
+        if op.name in VIEWS and self._uses_device(op):
+            self.views.update((r, None) for r in op.results)
+            return True
+        return False
+
+    def _uses_device(self, op: ir.Operation) -> bool:
+        return any(x in self.slots or x in self.views for x in captures([op]))
+
+    # Host ops ----------------------------------------------------------------------------------------
+
+    def _flush_for(self, run: list[ir.Operation], op: ir.Operation) -> None:
+        """A run ends before an op that needs what it computes, or whose order counts."""
+        if run and (self._uses_device(op) or not (_is_pure_scalar(op) or op.name in _NEUTRAL)):
+            self._flush(run)
+
+    def _host(self, op: ir.Operation) -> None:
+        if op.name == "linalg.generic":
+            return
+        if op.name == "scf.forall":
+            with ir.InsertionPoint(op), op.location:
+                self._read_back_bounds(op)
+            block = op.regions[0].blocks[0]
+            self._bring_in(block, [inner.operation for inner in block.operations])
+            return
+        self._read_back(op)
+        for region in op.regions:
+            for block in region.blocks:
+                self._wrap(block)
+
+    def _read_back_bounds(self, op: ir.Operation) -> None:
+        for k, x in enumerate(op.operands):
+            if x in self.slots:
+                op.operands[k] = self._load(x)
+
+    def _read_back(self, op: ir.Operation) -> None:
+        """Load the device's scalars that a host op needs."""
+        with ir.InsertionPoint(op), op.location:
+            for k, x in enumerate(op.operands):
+                if x in self.slots:
+                    op.operands[k] = self._load(x)
+                elif x in self.views:
+                    op.operands[k] = self._rebuild(x, {})
+
+    # Runs --------------------------------------------------------------------------------------------
+
+    def _flush(self, run: list[ir.Operation]) -> None:
+        """Make a forall of the ops of a run and empty it."""
+        ops = list(run)
+        run.clear()
+        if not ops:
+            return
+        kept = [r for op in ops for r in op.results if _used_outside(r, ops)]
+        # Between the ops of a run are only host ops that need nothing of it: the last one's place sees all.
+        with ir.InsertionPoint(ops[-1]), ops[-1].location:
+            slots: ValueMap = {r: _slot(r.type) for r in kept if not is_buffer(r)}
+            block = _forall_of_one(not any(_needs_block(op) for op in ops))
+        end = list(block.operations)[-1].operation
+        for op in ops:
+            op.move_before(end)
+        self._bring_in(block, ops)
+        with ir.InsertionPoint(end), end.location:
+            for value, slot in slots.items():
+                _store(value, slot)
+        self.slots.update(slots)
+        for op in ops:
+            if _is_report(op):
+                assert self.status is not None
+                with ir.InsertionPoint(op), op.location:
+                    keep_report(self.status, list(op.operands))
+                op.erase()
+
+    def _bring_in(self, block: ir.Block, ops: list[ir.Operation]) -> None:
+        """Device scalars and views that the ops of a device block use are loaded and made again in it."""
+        outside = [x for x in captures(ops, block.arguments) if self.slots.get(x) is not None or x in self.views]
+        if not outside:
+            return
+        first = ops[0].operation
+        mapping: dict[ir.Value, ir.Value] = {}
+        with ir.InsertionPoint.at_block_begin(block), first.location:
+            for x in outside:
+                mapping[x] = self._rebuild(x, mapping)
+        for op in ops:
+            remap(op, mapping)
+
+    def _rebuild(self, value: ir.Value, mapping: ValueMap) -> ir.Value:
+        """A device scalar loaded, or a view made again, at the insertion point."""
+        if value in mapping:
+            return mapping[value]
+        if self.slots.get(value) is not None:
+            made = self._load(value)
+        elif value in self.views:
+            source = definer(value)
+            made = clone(source, {x: self._rebuild(x, mapping) for x in source.operands}).results[0]
+        else:
+            return value
+        mapping[value] = made
+        return made
+
+    def _load(self, value: ir.Value) -> ir.Value:
+        loaded = memref.load(self.slots[value], [])
+        return arith.index_cast(value.type, loaded) if isinstance(value.type, ir.IndexType) else loaded
+
+
+def _slot(type_: ir.Type) -> ir.Value:
+    """A buffer for one scalar; indices are kept as i64."""
+    element = build.i64() if isinstance(type_, ir.IndexType) else type_
+    return memref.alloc(ir.MemRefType.get([], element), [], [])
+
+
+def _store(value: ir.Value, slot: ir.Value) -> None:
+    memref.store(build.to_i64(value) if isinstance(value.type, ir.IndexType) else value, slot, [])
+
+
+def _forall_of_one(serial: bool) -> ir.Block:
+    forall = forall_over(1)
+    if serial:
+        forall.attributes[SERIAL] = ir.UnitAttr.get()
+    return forall.regions[0].blocks[0]
+
+
+def _used_outside(value: ir.Value, ops: list[ir.Operation]) -> bool:
+    def inside(user: ir.Operation | None) -> bool:
+        while user is not None and user.name != "func.func":
+            if any(user == op for op in ops):
+                return True
+            user = user.parent
+        return False
+
+    return any(not inside(use.owner.operation) for use in value.uses)
+
+
+def _walk_any(op: ir.Operation, wanted: Callable[[ir.Operation], bool]) -> bool:
+    return any(wanted(inner) for inner in ops_in(op))
+
+
+def _touches(op: ir.Operation) -> bool:
+    return _walk_any(op, lambda o: o.name in _TOUCHES or o.name in _PARALLEL)
+
+
+def _is_report(op: ir.Operation) -> bool:
+    return op.name == "func.call" and op.attributes["callee"].value == REPORT
+
+
+def _is_pure_scalar(op: ir.Operation) -> bool:
+    return op.name.startswith(("arith.", "math.")) and not any(is_buffer(r) for r in op.results)
+
+
+def _is_scalar_code(op: ir.Operation) -> bool:
+    """Whether control flow holds no component loop, allocation, call or buffer result: then the
+    device runs it as a whole."""
+    if any(is_buffer(r) for r in op.results):
+        return False
+    blocked = ("scf.forall", "memref.alloc", "func.call")
+    return not _walk_any(op, lambda o: o.name in blocked)
+
+
+def _needs_block(op: ir.Operation) -> bool:
+    """Whether the threads of a block share the work of an op."""
+    return _walk_any(op, lambda o: o.name == "linalg.generic" or (o.name == "scf.for" and flow.FOLD in o.attributes))
+
+
+def _is_serial(op: ir.Operation) -> bool:
+    """Whether an op is a loop that stores step by step, which one thread does best."""
+    return _walk_any(op, lambda o: o.name == "scf.for") and _walk_any(op, lambda o: o.name == "memref.store")

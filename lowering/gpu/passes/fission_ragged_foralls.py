@@ -1,0 +1,88 @@
+"""`fission-ragged-foralls`: a forall as several, for schedules that take only some kinds of bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir.walk import outermost
+from ragged_dialect.lowering.gpu.attributes import SERIAL
+from ragged_dialect.lowering.gpu.passes.host_code import host_functions
+from ragged_dialect.lowering.gpu.schedules import BALANCED, fits, require_schedule
+from ragged_dialect.passes.base import RaggedPass
+
+_EFFECTS = ("memref.alloc", "memref.store", "memref.copy")
+
+
+@dataclass(frozen=True)
+class FissionRaggedForalls(RaggedPass):
+    """Split every forall that a schedule does not fit into several that it fits (loop fission).
+
+    ```mlir
+    scf.forall (%b) in (%n) { … reduction of the rows of a component … … map of its rows … }
+    // becomes
+    scf.forall (%b) in (%n) { … reduction of the rows of a component … }
+    scf.forall (%b) in (%n) { … map of its rows … }
+    ```
+
+    Every part has as many of the body's `linalg.generic` ops, in their order, as fit. A forall that cannot be split
+    so, as its body stores or has other loops, stays whole. `schedule` is one of `ragged-map-parallel`. Precondition:
+    `tile-flat-ops`.
+    """
+
+    name: ClassVar[str] = "fission-ragged-foralls"
+    schedule: str = BALANCED
+
+    def run(self, op: ir.Operation) -> None:
+        """Split the foralls of every function of a module."""
+        require_schedule(op, self.schedule)
+        for function in host_functions(op):
+            for forall in outermost(function, "scf.forall"):
+                if SERIAL not in forall.attributes and not fits(forall, self.schedule):
+                    fission(forall, lambda part: fits(part, self.schedule))
+
+
+def fission(forall: ir.Operation, fits: Callable[[ir.Operation], bool]) -> list[ir.Operation] | None:
+    """Replace a forall by several in its place, each with some of its `linalg.generic` ops, in their order:
+    every one as many as `fits` allows. None, and nothing changes, when there are none that all fit."""
+    body = [op.operation for op in forall.regions[0].blocks[0].operations][:-1]
+    generics = [k for k, op in enumerate(body) if op.name == "linalg.generic"]
+    if any(op.name in _EFFECTS or (len(op.regions) > 0 and op.name != "linalg.generic") for op in body):
+        return None
+    parts: list[ir.Operation] = []
+    while generics:
+        part, taken = _longest(forall, generics, fits)
+        if part is None:
+            for made in parts:
+                made.erase()
+            return None
+        parts.append(part)
+        generics = generics[taken:]
+    forall.erase()
+    return parts
+
+
+def _longest(
+    forall: ir.Operation, generics: list[int], fits: Callable[[ir.Operation], bool]
+) -> tuple[ir.Operation | None, int]:
+    """A forall before this one with the first of some generics, as many as fit, and how many; None when
+    even the first one does not."""
+    for taken in range(len(generics), 0, -1):
+        part = _part(forall, set(generics[:taken]))
+        if fits(part):
+            return part, taken
+        part.erase()
+    return None, 0
+
+
+def _part(forall: ir.Operation, kept: set[int]) -> ir.Operation:
+    """A copy of a forall before it with some ops of its body, by their numbers, and what those use."""
+    with ir.InsertionPoint(forall):
+        part = forall.clone().operation
+    body = [op.operation for op in part.regions[0].blocks[0].operations][:-1]
+    for k, op in reversed(list(enumerate(body))):
+        if k not in kept and all(next(iter(result.uses), None) is None for result in op.results):
+            op.erase()
+    return part

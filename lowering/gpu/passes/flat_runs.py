@@ -1,0 +1,181 @@
+"""Runs of flat linalg ops that one kernel does tile by tile.
+
+Ops of a run have a parallel loop of the same extent; a tile of one depends on the same tile of those
+before it only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from ragged_dialect._mlir import DYNAMIC, arith, ir, scf
+from ragged_dialect.device_model import DEVICE
+from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import defining_op
+from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.lowering.buffers import is_buffer, plain_dim, range_view, region, root
+from ragged_dialect.lowering.forall_bounds import forall_over
+from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
+from ragged_dialect.lowering.gpu.kernel.thread_shape import fast_loop
+
+
+@dataclass(frozen=True)
+class Cut:
+    """An op and the loop that is cut into tiles; None when it cannot be cut."""
+
+    generic: GenericOp
+    loop: int | None
+
+    @staticmethod
+    def of(op: ir.Operation) -> Cut:
+        """The first loop that can be cut."""
+        generic = GenericOp(op)
+        loops = [d for d, parallel in enumerate(generic.parallel) if parallel and generic.has_ranges(d)]
+        return Cut(generic, loops[0] if loops else None)
+
+    def dim(self, k: int) -> int:
+        """The dim of operand k that is cut, -1 for none."""
+        found = plain_dim(self.generic.maps[k], self.loop or 0)
+        return -1 if found is None or not is_buffer(self.generic.operands[k]) else found
+
+    def extent_key(self) -> Hashable:
+        """Equal for loops of the same extent."""
+        assert self.loop is not None
+        k, dim = self.generic.place(self.loop)
+        return extent_key(self.generic.operands[k], dim)
+
+
+def extent_key(x: ir.Value, dim: int) -> Hashable:
+    """A number, a value, or a buffer and dim: equal keys are equal extents."""
+    if x.type.shape[dim] != DYNAMIC:
+        return x.type.shape[dim]
+    op = defining_op(x)
+    if op is not None and op.name == "memref.alloc":
+        place = sum(s == DYNAMIC for s in x.type.shape[:dim])
+        return _value_key(op.operands[place])
+    if op is not None and op.name == "memref.collapse_shape":
+        group = [k.value for k in op.attributes["reassociation"][dim]]
+        return tuple(extent_key(op.operands[0], k) for k in group)
+    return ("dim", x, dim)
+
+
+def _value_key(value: ir.Value) -> Hashable:
+    op = defining_op(value)
+    if op is not None and op.name == "memref.dim":
+        number = defining_op(op.operands[1])
+        if number is not None and number.name == "arith.constant":
+            return extent_key(op.operands[0], number.attributes["value"].value)
+    return value
+
+
+def joins(run: list[Cut], cut: Cut) -> bool:
+    """Whether an op can follow a run tile by tile."""
+    if cut.loop is None or any(c.loop is None for c in run) or cut.extent_key() != run[0].extent_key():
+        return False
+    return all(_independent(earlier, cut) for earlier in run)
+
+
+def _independent(a: Cut, b: Cut) -> bool:
+    """Whether tiles of b need only the same tiles of a."""
+    for k, x in enumerate(a.generic.operands):
+        for j, y in enumerate(b.generic.operands):
+            written = k >= a.generic.n_inputs or j >= b.generic.n_inputs
+            if not written or not is_buffer(x) or not is_buffer(y) or root(x) != root(y):
+                continue
+            alike = x == y or (region(x) is not None and region(x) == region(y))
+            if not alike or a.dim(k) != b.dim(j) or a.dim(k) < 0:
+                return False
+    written_by_a = {root(x) for x in a.generic.outs}
+    return not (_gathered(b) & written_by_a or _gathered(a) & {root(y) for y in b.generic.outs})
+
+
+def _gathered(cut: Cut) -> set[ir.Value]:
+    """Buffers that a payload loads from at places of its own."""
+    return {root(load.operands[0]) for load in cut.generic.loads}
+
+
+def tile(run: list[Cut], elements: int) -> ir.Operation:
+    """A forall over tiles of about `elements` elements in which the ops of a run follow one another;
+    of one tile when the run cannot be cut. It stands where the last op stood."""
+    last = run[-1].generic.op
+    with ir.InsertionPoint(last), last.location:
+        if run[0].loop is None:
+            forall = forall_over(1)
+            last.move_before(_end(forall))
+            return forall
+        rows = min(_rows(cut, elements) for cut in run)
+        size = run[0].generic.extent(run[0].loop)
+        rows = min(rows, max(size, 1)) if isinstance(size, int) else rows
+        forall = forall_over(build.ceildiv(size, rows))
+    with ir.InsertionPoint(_end(forall)), last.location:
+        low = build.mul(forall.regions[0].blocks[0].arguments[0], rows)
+        place(run, low, rows, size)
+    for cut in run:
+        cut.generic.op.erase()
+    return forall
+
+
+def place(run: list[Cut], low: Mixed, rows: int, extent: Mixed, given: dict[int, ir.Value] | None = None) -> None:
+    """Copies of the ops on the tile of `rows` iterations from `low`, at the insertion point; operands
+    that are `given` by number stand for parts of the ops' own. Tiles that are whole have static
+    extents, which the widest accesses and batches of rows need."""
+    if isinstance(extent, int) and extent % rows == 0:
+        _place(run, low, rows, given)
+    elif any(cut.generic.reductions or fast_loop(cut.generic) == cut.loop for cut in run):
+        whole = build.at_most(build.add(build.value(low), rows), extent)
+        choice = scf.IfOp(whole, [], has_else=True)
+        for block, part in ((choice.then_block, rows), (choice.else_block, None)):
+            with ir.InsertionPoint(block):
+                _place(run, low, part if part is not None else build.sub(extent, low), given)
+                scf.yield_([])
+    else:
+        _place(run, low, build.minimum(rows, build.sub(extent, low)), given)
+
+
+def _place(run: list[Cut], low: Mixed, size: Mixed, given: dict[int, ir.Value] | None) -> None:
+    views: dict[tuple[ir.Value, int], ir.Value] = {}
+    given = given or {}
+    for cut in run:
+        operands = [
+            given[k] if k in given else _part(views, x, cut.dim(k), low, size)
+            for k, x in enumerate(cut.generic.operands)
+        ]
+        copy = cut.generic.op.clone().operation
+        for k, x in enumerate(operands):
+            copy.operands[k] = x
+        _shift_index(copy, cut.loop, low)
+
+
+def _part(views: dict[tuple[ir.Value, int], ir.Value], x: ir.Value, dim: int, low: Mixed, size: Mixed) -> ir.Value:
+    if dim < 0:
+        return x
+    if (x, dim) not in views:
+        views[x, dim] = range_view(x, dim, low, size)
+    return views[x, dim]
+
+
+def _end(forall: ir.Operation) -> ir.Operation:
+    return list(forall.regions[0].blocks[0].operations)[-1].operation
+
+
+def _rows(cut: Cut, elements: int) -> int:
+    """Iterations of the cut loop per tile."""
+    inner = 1
+    for d in range(cut.generic.rank):
+        if d != cut.loop:
+            inner *= max(1, cut.generic.static_extent(d) or DEVICE.dynamic_extent)
+    return max(1, elements // inner)
+
+
+def _shift_index(op: ir.Operation, loop: int | None, low: Mixed) -> None:
+    """`linalg.index` of the cut loop counts from the tile's start."""
+    for index in find_ops(op, "linalg.index"):
+        if index.attributes["dim"].value != loop:
+            continue
+        following = list(index.block.operations)
+        place = next(k for k, o in enumerate(following) if o.operation == index)
+        with ir.InsertionPoint(following[place + 1]), index.location:
+            shifted = arith.addi(index.results[0], build.value(low))
+        index.results[0].replace_all_uses_except(shifted, shifted.owner.operation)

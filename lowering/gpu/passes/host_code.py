@@ -1,0 +1,24 @@
+"""The code of the host that passes work on: functions, and blocks that are in no forall."""
+
+from __future__ import annotations
+
+from ragged_dialect._mlir import Op, ir
+from ragged_dialect.lowering.buffers import require_buffers
+
+
+def host_functions(module: ir.Operation) -> list[ir.Operation]:
+    """The functions of a bufferized module that have a body. PassFailure at the first loop or linalg op on tensors."""
+    require_buffers(module)
+    functions = [op.operation for op in module.regions[0].blocks[0].operations if op.operation.name == "func.func"]
+    return [function for function in functions if len(function.regions[0].blocks) > 0]
+
+
+def host_blocks(op: Op) -> list[ir.Block]:
+    """The blocks of an op that the host runs, outer ones first."""
+    found: list[ir.Block] = []
+    for region in op.operation.regions:
+        for block in region.blocks:
+            inside = [o.operation for o in block.operations]
+            control = [o for o in inside if o.name.startswith("scf.") and o.name != "scf.forall"]
+            found += [block, *(inner for o in control for inner in host_blocks(o))]
+    return found

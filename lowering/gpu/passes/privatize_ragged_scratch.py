@@ -1,0 +1,127 @@
+"""`privatize-ragged-scratch`: scratch of the host that one iteration of a forall needs for itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragged_dialect._mlir import DYNAMIC, ir, memref
+from ragged_dialect.ir.match import definer, defining_op
+from ragged_dialect.ir.walk import outermost
+from ragged_dialect.lowering.buffers import is_allocation, region, root, touches
+from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
+from ragged_dialect.lowering.gpu.passes.host_code import host_functions
+from ragged_dialect.lowering.gpu.schedules import BALANCED, schedule_of
+from ragged_dialect.passes.base import RaggedPass
+
+
+@dataclass(frozen=True)
+class PrivatizeRaggedScratch(RaggedPass):
+    """Give every iteration of a forall scratch of its own, or none.
+
+    ```mlir
+    %scratch = memref.alloc(%n) : memref<?x4xf32>
+    scf.forall (%b) in (%n) { %part = memref.subview %scratch[%b, 0] [1, 4] [1, 1] … }
+    // becomes
+    scf.forall (%b) in (%n) { %part = memref.alloc() : memref<4xf32> … }
+    ```
+
+    A part of static size becomes an allocation in the body, which is in shared memory later. A part of a component's
+    size that is turned into a result is written to the result at once: a softmax then needs no second buffer for its
+    exponentials. Precondition: `ragged-map-parallel`; foralls that it has given the schedule `balanced` stay.
+    """
+
+    name: ClassVar[str] = "privatize-ragged-scratch"
+
+    def run(self, op: ir.Operation) -> None:
+        """Replace the scratch of the foralls of every function of a module."""
+        for function in host_functions(op):
+            for forall in outermost(function, "scf.forall"):
+                if schedule_of(forall) != BALANCED:
+                    _privatize(forall)
+
+
+def _privatize(forall: ir.Operation) -> None:
+    block = forall.regions[0].blocks[0]
+    for op in [o.operation for o in block.operations]:
+        if not _is_private(op):
+            continue
+        if DYNAMIC not in op.results[0].type.shape:
+            if op.name == "memref.subview":
+                _allocate_inside(op)
+            continue
+        view = _result_for(op, block)
+        if view is not None:
+            _move_before(definer(view), op)
+            op.results[0].replace_all_uses_with(view)
+            op.erase()
+
+
+def _is_private(op: ir.Operation) -> bool:
+    """Whether an op allocates, or is the one view of an allocation of the host that nothing else uses."""
+    if op.name == "memref.alloc":
+        return True
+    if op.name != "memref.subview" or not is_allocation(op.operands[0]):
+        return False
+    users = [use.owner.operation for use in op.operands[0].uses]
+    return len(users) == 1 and definer(op.operands[0]).block != op.block
+
+
+def _allocate_inside(subview: ir.Operation) -> None:
+    old = subview.results[0].type
+    with ir.InsertionPoint(subview), subview.location:
+        inside = memref.alloc(ir.MemRefType.get(old.shape, old.element_type), [], [])
+        same = ir.Operation.create("memref.cast", results=[old], operands=[inside]).result
+    subview.results[0].replace_all_uses_with(same)
+    subview.erase()
+
+
+def _result_for(private: ir.Operation, block: ir.Block) -> ir.Value | None:
+    """The view of a result that a private part can be, None when there is none."""
+    temporary = private.results[0]
+    users = [use.owner.operation for use in temporary.uses]
+    if any(user.name != "linalg.generic" or user.block != block for user in users):
+        return None
+    ops = [o.operation for o in block.operations]
+    last = max((ops.index(user) for user in users), default=-1)
+    if last < 0:
+        return None
+    generic = GenericOp(ops[last])
+    if not all(generic.parallel) or generic.inputs.count(temporary) != 1:
+        return None
+    read = generic.maps[generic.inputs.index(temporary)]
+    for k, out in enumerate(generic.outs):
+        same_type = (out.type.shape, out.type.element_type) == (temporary.type.shape, temporary.type.element_type)
+        alike = generic.maps[generic.n_inputs + k] == read and same_type
+        if alike and _same_place(out, private) and _is_free(out, ops[: last + 1], private):
+            return out
+    return None
+
+
+def _same_place(out: ir.Value, private: ir.Operation) -> bool:
+    """Whether a part of scratch and a part of a result are at the same place of buffers of one size.
+    An allocation in the body has no place."""
+    if private.name == "memref.alloc":
+        return True
+    mine, its = region(private.results[0]), region(out)
+    return mine is not None and its is not None and mine[1] == its[1]
+
+
+def _is_free(view: ir.Value, ops: list[ir.Operation], private: ir.Operation) -> bool:
+    """Whether a view of a result is touched by the last op only, and can be made where the private
+    part is."""
+    op = defining_op(view)
+    if op is None or op.name != "memref.subview" or op.block != private.block:
+        return False
+    before = ops[: ops.index(private)]
+    operands = [defining_op(x) for x in op.operands]
+    if any(o is not None and o.block == private.block and o not in before for o in operands):
+        return False
+    touching = [o for o in ops if touches(o, root(view))]
+    return touching == [ops[-1]]
+
+
+def _move_before(op: ir.Operation, place: ir.Operation) -> None:
+    ops = [o.operation for o in op.block.operations]
+    if ops.index(op) > ops.index(place):
+        op.move_before(place)

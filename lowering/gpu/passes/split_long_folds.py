@@ -1,0 +1,166 @@
+"""`split-long-folds`: loops that fold a long index vector into one index, in two steps."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from functools import reduce
+from typing import ClassVar
+
+from ragged_dialect._mlir import ir, memref, scf
+from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import made_by
+from ragged_dialect.ir.walk import captures, find_ops, is_outside
+from ragged_dialect.lowering.buffers import extent, root
+from ragged_dialect.lowering.forall_bounds import forall_over
+from ragged_dialect.lowering.gpu.attributes import WIDE
+from ragged_dialect.lowering.gpu.kernel.combiner import folds, neutral_constant
+from ragged_dialect.lowering.gpu.kernel.status import status_of
+from ragged_dialect.lowering.gpu.kernel.thread_loops import below
+from ragged_dialect.lowering.gpu.passes.host_code import host_functions
+from ragged_dialect.lowering.gpu.passes.vector_tiles import (
+    LONG,
+    TILE,
+    Limits,
+    VectorTiles,
+    is_known,
+    is_number,
+    lone_foralls,
+    on_host,
+    with_bounds,
+)
+from ragged_dialect.passes.base import RaggedPass
+
+
+@dataclass(frozen=True)
+class SplitLongFolds(RaggedPass):
+    """Fold a long index vector in two steps: tiles by many blocks, then these by one.
+
+    ```mlir
+    scf.forall (%i) in (1) { %sum = scf.for %k = %c0 to %n … {ragged.fold = "addi"} … }
+    // becomes
+    scf.forall (%t) in (%tiles) { scf.for … {ragged.few, ragged.fold = "addi"} memref.store %part, %parts[%t] }
+    scf.forall (%i) in (1) { %sum = scf.if %tiled { … fold of %parts … } else { … the loop … } … }
+    ```
+
+    Checks look for the first offence so, and totals and extents come from them. The first step takes all loops of a
+    forall at once, also those that run only when an earlier one has found nothing: what they find is not looked at
+    then. There are no tiles where the vector turns out to have no more than `long` entries; `tile` is the number of
+    entries of a tile. Precondition: `wrap-ragged-device-code`.
+    """
+
+    name: ClassVar[str] = "split-long-folds"
+    long: int = LONG
+    tile: int = TILE
+
+    def run(self, op: ir.Operation) -> None:
+        """Split the loops in foralls of one iteration, of every function of a module."""
+        limits = Limits(self.long, self.tile)
+        limits.check(op)
+        for function in host_functions(op):
+            status = status_of(op, function)
+            for forall in lone_foralls(function):
+                tiled = _split(forall, limits)
+                if tiled is not None and status is not None and status in captures([forall]):
+                    tiled.attributes[WIDE] = ir.UnitAttr.get()
+
+
+def _split(forall: ir.Operation, limits: Limits) -> ir.Operation | None:
+    """Split the loops in a forall of one iteration that are worth it: the forall over tiles, before it; None when
+    there are none."""
+    written = {root(op.operands[1]) for op in find_ops(forall, "memref.store")}
+    tiled = [(loop, tiles) for loop in _loops(forall) if (tiles := _tiles(loop, forall, limits, written)) is not None]
+    if not tiled:
+        return None
+    with ir.InsertionPoint(forall), forall.location:
+        known = [{x: on_host(x, forall) for x in captures([loop])} for loop, _ in tiled]
+        parts = [tiles.room() for _, tiles in tiled]
+        made = forall_over(reduce(build.maximum, [tiles.count for _, tiles in tiled]))
+    block = made.regions[0].blocks[0]
+    with ir.InsertionPoint(list(block.operations)[-1]), forall.location:
+        for (loop, tiles), outside, part in zip(tiled, known, parts, strict=True):
+            _part(loop, tiles, outside, block.arguments[0], part)
+    for (loop, tiles), part in zip(tiled, parts, strict=True):
+        _combine(loop, tiles, part)
+    return made
+
+
+def _loops(op: ir.Operation) -> Generator[ir.Operation]:
+    """The loops that fold one index and stand in no other loop, in their order."""
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in [o.operation for o in block.operations]:
+                if inner.name == "scf.if":
+                    yield from _loops(inner)
+                elif flow.FOLD in inner.attributes and inner.attributes[flow.FOLD].value != "scan":
+                    yield inner
+
+
+def _tiles(loop: ir.Operation, forall: ir.Operation, limits: Limits, written: set[ir.Value]) -> VectorTiles | None:
+    """The tiles of a loop that may run before the forall, and where something in it keeps it from running: all that
+    it needs is known at launch, and so that it reads within bounds. None of others."""
+    loads = find_ops(loop, "memref.load")
+    if not all(is_known(x, forall) for x in captures([loop])) or any(root(x.operands[0]) in written for x in loads):
+        return None
+    with ir.InsertionPoint(forall), loop.location:
+        indices = [(load, dim, x) for load in loads for dim, x in enumerate(list(load.operands)[1:])]
+        highest = [_highest(x, loop, forall) for _, _, x in indices]
+        known = [most for most in highest if most is not None]
+        if len(known) < len(highest):
+            return None
+        buffers = [build.value(on_host(load.operands[0], forall)) for load, _, _ in indices]
+        extents = [(most, extent(x, dim)) for most, x, (_, dim, _) in zip(known, buffers, indices, strict=True)]
+        bounds = [build.less(most, size) for most, size in extents]
+    return VectorTiles.of(loop, forall, limits, bounds)
+
+
+def _highest(x: ir.Value, loop: ir.Operation, forall: ir.Operation) -> Mixed | None:
+    """The highest value of an index in a loop, on the host; None where it is none that starts from 0 and depends on
+    nothing that is read."""
+    if isinstance(x, ir.BlockArgument):
+        owner = x.owner.owner.operation
+        counts = owner.name == "scf.for" and x == x.owner.arguments[0] and not is_outside(x, loop)
+        if not counts:
+            return None
+        low, high = owner.operands[:2]
+        return build.sub(on_host(high, forall), 1) if is_number(low) and is_known(high, forall) else None
+    if is_number(x):
+        return on_host(x, forall)
+    sum_ = made_by(x, "arith.addi")
+    if sum_ is None:
+        return None
+    a, b = (_highest(part, loop, forall) for part in sum_.operands)
+    return None if a is None or b is None else build.add(a, b)
+
+
+def _part(
+    loop: ir.Operation, tiles: VectorTiles, outside: dict[ir.Value, Mixed], tile: ir.Value, parts: ir.Value
+) -> None:
+    """What a tile makes of a loop, if that has so many; `outside` has the values that the loop needs."""
+    there = scf.IfOp(below(tile, tiles.count))
+    with ir.InsertionPoint(there.then_block):
+        known = {x: build.value(found) for x, found in outside.items()}
+        init = neutral_constant(loop.results[0].type, folds(loop.attributes[flow.FOLD].value)[1])
+        part = with_bounds(loop, tiles.bounds(tile), init, known)
+        part.attributes[flow.FEW] = ir.UnitAttr.get()
+        memref.store(build.to_i64(part.results[0]), parts, [tile])
+        scf.yield_([])
+
+
+def _combine(loop: ir.Operation, tiles: VectorTiles, parts: ir.Value) -> None:
+    """Fold the parts where there are some, instead of running the loop."""
+    kind = loop.attributes[flow.FOLD].value
+    apply, _ = folds(kind)
+    result, init = loop.results[0], loop.operands[3]
+
+    def folded() -> ir.Value:
+        def body(i: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
+            return [apply(carried[0], build.to_index(memref.load(parts, [i])))]
+
+        return flow.for_loop(tiles.count, [init], body, kind, few=True)[0]
+
+    with ir.InsertionPoint(loop), loop.location:
+        made = tiles.choose(folded, lambda: loop.clone().operation.results[0], result.type)
+    result.replace_all_uses_with(made)
+    loop.erase()

@@ -1,0 +1,117 @@
+"""`split-long-reductions`: reductions of a long array into a small one, in two steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.device_model import DEVICE
+from ragged_dialect.generic import filled
+from ragged_dialect.generic import generic as make_generic
+from ragged_dialect.ir import build
+from ragged_dialect.lowering.buffers import allocate, subview
+from ragged_dialect.lowering.forall_bounds import forall_over
+from ragged_dialect.lowering.gpu.kernel.combiner import Combiner, combiner_of
+from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
+from ragged_dialect.lowering.gpu.passes.flat_runs import Cut, place
+from ragged_dialect.lowering.gpu.passes.host_code import host_blocks, host_functions
+from ragged_dialect.passes.base import PassFailure, RaggedPass
+
+
+@dataclass(frozen=True)
+class SplitLongReductions(RaggedPass):
+    """Reduce a long array on the host in two steps: parts of it by many blocks, then the parts by one.
+
+    ```mlir
+    linalg.generic … ["reduction"] ins(%x : memref<?xf32>) outs(%sum : memref<f32>)
+    // becomes
+    %parts = memref.alloc(%tiles) : memref<?xf32>
+    scf.forall (%t) in (%tiles) { … fill of a part … linalg.generic … ["reduction"] ins(%tile) outs(%part) }
+    linalg.generic … ["reduction"] ins(%parts : memref<?xf32>) outs(%sum : memref<f32>)
+    ```
+
+    Reductions are split that have few results and whose combiner has a neutral element. The order is fixed, so
+    results do not depend on timing. `tile` is that of `tile-flat-ops`, parts are larger. Precondition:
+    `wrap-ragged-device-code`.
+    """
+
+    name: ClassVar[str] = "split-long-reductions"
+    tile: int = DEVICE.tile
+
+    def run(self, op: ir.Operation) -> None:
+        """Split the reductions in the host code of every function of a module."""
+        if self.tile < 1:
+            raise PassFailure(op, f"expected a tile of at least 1 element, got {self.tile}")
+        for function in host_functions(op):
+            for block in host_blocks(function):
+                for generic in [o.operation for o in block.operations if o.operation.name == "linalg.generic"]:
+                    loop = _split_loop(generic)
+                    if loop is not None:
+                        _split(generic, loop, self.tile)
+
+
+def _split_loop(op: ir.Operation) -> int | None:
+    """The reduction loop whose iterations are worth several blocks, None when there is none."""
+    generic = GenericOp(op)
+    outs = range(len(generic.outs))
+    extents = [generic.static_extent(d) for d, parallel in enumerate(generic.parallel) if parallel]
+    if not generic.reductions or any(e is None for e in extents) or prod(e or 0 for e in extents) > DEVICE.blocks:
+        return None
+    if any(combiner_of(generic, k) is None or _reduced(generic, k) for k in outs):
+        return None
+    return next((d for d in generic.reductions if _is_long(generic, d) and generic.has_ranges(d)), None)
+
+
+def _reduced(generic: GenericOp, out: int) -> bool:
+    return bool(generic.loops_of(generic.n_inputs + out) & set(generic.reductions))
+
+
+def _is_long(generic: GenericOp, loop: int) -> bool:
+    """Whether a loop has many iterations, or may have."""
+    extent = generic.static_extent(loop)
+    return extent is None or extent > DEVICE.blocks
+
+
+def _split(op: ir.Operation, loop: int, elements: int) -> None:
+    """Replace a reduction by a forall that makes parts and ops that combine them."""
+    generic = GenericOp(op)
+    combiners = [combiner_of(generic, k) for k in range(len(generic.outs))]
+    with ir.InsertionPoint(op), op.location:
+        rows = max(1, DEVICE.part_tiles * elements // _inner(generic, loop))
+        extent = generic.extent(loop)
+        tiles = build.ceildiv(extent, rows)
+        parts = [allocate([tiles, *out.type.shape], out.type.element_type) for out in generic.outs]
+        forall = forall_over(tiles)
+        block = forall.regions[0].blocks[0]
+        with ir.InsertionPoint(list(block.operations)[-1]):
+            tile = block.arguments[0]
+            low = build.mul(tile, rows)
+            targets = [_part(part, tile) for part in parts]
+            for combiner, target in zip(combiners, targets, strict=True):
+                assert combiner is not None
+                filled(combiner.identity(), target)  # start from the neutral element
+            place([Cut(generic, loop)], low, rows, extent, {generic.n_inputs + k: t for k, t in enumerate(targets)})
+        for combiner, part, out in zip(combiners, parts, generic.outs, strict=True):
+            assert combiner is not None
+            _combine(combiner, part, out)
+    op.erase()
+
+
+def _inner(generic: GenericOp, loop: int) -> int:
+    return prod(max(1, generic.static_extent(d) or 1) for d in range(generic.rank) if d != loop)
+
+
+def _part(parts: ir.Value, tile: ir.Value) -> ir.Value:
+    shape = list(parts.type.shape)[1:]
+    return subview(parts, [tile, *[0] * len(shape)], [1, *shape], drop_first=True)
+
+
+def _combine(combiner: Combiner, parts: ir.Value, out: ir.Value) -> None:
+    """Combine the parts into an out, which holds where the reduction starts."""
+    rank = len(out.type.shape)
+    kept = ir.AffineMap.get(rank + 1, 0, [ir.AffineDimExpr.get(d + 1) for d in range(rank)])
+    maps = [ir.AffineMap.get_identity(rank + 1), kept]
+    kinds = ["reduction", *["parallel"] * rank]
+    make_generic([parts], [out], maps, kinds, lambda a: [combiner.apply(a[0], a[1])])

@@ -1,0 +1,110 @@
+"""`split-long-scans`: running sums of long index vectors, in three steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragged_dialect._mlir import arith, ir, memref
+from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.lowering.buffers import root
+from ragged_dialect.lowering.forall_bounds import forall_over
+from ragged_dialect.lowering.gpu.kernel.scan import RunningSum
+from ragged_dialect.lowering.gpu.passes.host_code import host_functions
+from ragged_dialect.lowering.gpu.passes.vector_tiles import LONG, TILE, Limits, VectorTiles, lone_foralls, with_bounds
+from ragged_dialect.passes.base import RaggedPass
+
+
+@dataclass(frozen=True)
+class SplitLongScans(RaggedPass):
+    """Scan a long index vector in three steps: sums of tiles by many blocks, running sums of these by one, and those
+    of every tile, from where it starts, by many again. Offsets of many lengths come from them.
+
+    ```mlir
+    scf.forall (%i) in (1) { scf.for %k = %c0 to %n … {ragged.fold = "scan"} }
+    // becomes
+    scf.forall (%t) in (%tiles) { scf.for … {ragged.few, ragged.fold = "addi"} memref.store %sum, %sums[%t] }
+    scf.forall (%i) in (%once) { scf.for … {ragged.fold = "scan"} … memref.store %start, %starts[%t] }
+    scf.forall (%t) in (%all) { … scf.for … iter_args(%sum = %start) … {ragged.fold = "scan"} }
+    ```
+
+    There are no tiles, and one iteration that does all, where the vector turns out to have no more than `long`
+    entries; `tile` is the number of entries of a tile. Precondition: `wrap-ragged-device-code`.
+    """
+
+    name: ClassVar[str] = "split-long-scans"
+    long: int = LONG
+    tile: int = TILE
+
+    def run(self, op: ir.Operation) -> None:
+        """Split the foralls of every function of a module that do nothing but a scan."""
+        limits = Limits(self.long, self.tile)
+        limits.check(op)
+        for function in host_functions(op):
+            for forall in lone_foralls(function):
+                _split(forall, limits)
+
+
+def _split(forall: ir.Operation, limits: Limits) -> None:
+    loop = _scan_of(forall)
+    tiles = None if loop is None else VectorTiles.of(loop, forall, limits)
+    if loop is None or tiles is None:
+        return
+    with ir.InsertionPoint(forall), loop.location:
+        sums, starts = tiles.room(), tiles.room(1)
+        _sums(loop, tiles, sums)
+        _starts(loop, tiles, sums, starts)
+        _tiles(loop, tiles, starts)
+    forall.erase()
+
+
+def _scan_of(forall: ir.Operation) -> ir.Operation | None:
+    """The loop of a forall, where it is one of running sums of i64 and there is nothing else."""
+    *ops, _ = [op.operation for op in forall.regions[0].blocks[0].operations]
+    if len(ops) != 1 or flow.FOLD not in ops[0].attributes or ops[0].attributes[flow.FOLD].value != "scan":
+        return None
+    (loop,) = ops
+    written = {root(store.operands[1]) for store in find_ops(loop, "memref.store")}
+    reads = {root(load.operands[0]) for load in find_ops(loop, "memref.load")}
+    plain = RunningSum.of(loop) is not None and loop.results[0].type == build.i64() and not written & reads
+    return loop if plain and next(iter(loop.results[0].uses), None) is None else None
+
+
+def _sums(loop: ir.Operation, tiles: VectorTiles, sums: ir.Value) -> None:
+    """Make a forall over tiles that has the sum of each."""
+    forall = forall_over(tiles.count)
+    block = forall.regions[0].blocks[0]
+    with ir.InsertionPoint(list(block.operations)[-1]):
+        tile = block.arguments[0]
+        part = with_bounds(loop, tiles.bounds(tile), build.constant(build.i64(), 0), {})
+        for store in find_ops(part, "memref.store"):
+            store.erase()
+        part.attributes[flow.FOLD] = ir.StringAttr.get("addi")
+        part.attributes[flow.FEW] = ir.UnitAttr.get()
+        memref.store(part.results[0], sums, [tile])
+
+
+def _starts(loop: ir.Operation, tiles: VectorTiles, sums: ir.Value, starts: ir.Value) -> None:
+    """Make a forall of one iteration that has the sum before each tile."""
+    forall = forall_over(arith.minsi(tiles.count, build.value(1)))
+    with ir.InsertionPoint(list(forall.regions[0].blocks[0].operations)[-1]):
+        memref.store(loop.operands[3], starts, [build.value(0)])
+
+        def body(tile: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
+            total = arith.addi(carried[0], memref.load(sums, [tile]))
+            memref.store(total, starts, [build.value(build.add(tile, 1))])
+            return [total]
+
+        flow.for_loop(tiles.count, [loop.operands[3]], body, "scan")
+
+
+def _tiles(loop: ir.Operation, tiles: VectorTiles, starts: ir.Value) -> None:
+    """Make a forall over tiles, or over one that is all, that does a part of the loop."""
+    step = tiles.step()
+    forall = forall_over(arith.maxsi(tiles.count, build.value(1)))
+    block = forall.regions[0].blocks[0]
+    with ir.InsertionPoint(list(block.operations)[-1]):
+        tile = block.arguments[0]
+        init = tiles.choose(lambda: memref.load(starts, [tile]), lambda: loop.operands[3], build.i64())
+        with_bounds(loop, tiles.bounds(tile, step), init, {})

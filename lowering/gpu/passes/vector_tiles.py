@@ -1,0 +1,157 @@
+"""Loops over index vectors in tiles, of which blocks do one each: how many there are and what is in one.
+
+One block is all that a short vector needs: more launches would cost more than they save. The number of tiles is 0
+where a vector is short, so that one program serves all lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.device_model import DEVICE
+from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.clone import clone
+from ragged_dialect.ir.match import defining_op, enclosing
+from ragged_dialect.ir.walk import is_outside, outermost
+from ragged_dialect.lowering.buffers import allocate
+from ragged_dialect.lowering.forall_bounds import counts_of
+from ragged_dialect.lowering.gpu.attributes import SERIAL
+from ragged_dialect.passes.base import PassFailure
+
+LONG = 2 * DEVICE.launch_bytes // 8
+"""Entries of 8 bytes that one block does in the time that two more launches take."""
+
+TILE = DEVICE.thread_items * DEVICE.threads
+"""Iterations of a block where there are many: one step of a running sum."""
+
+_SAFE = frozenset(
+    f"arith.{name}" for name in "constant addi subi muli minsi maxsi index_cast cmpi andi ori xori select".split()
+)
+"""Ops that the host may do though something around them keeps the device from it: no quotients."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Loops of more iterations than `long` have tiles, of `tile` iterations."""
+
+    long: int
+    tile: int
+
+    def check(self, op: ir.Operation) -> None:
+        """PassFailure when there are no such tiles."""
+        if self.long < 0 or self.tile < 1:
+            raise PassFailure(
+                op, f"expected long of at least 0 and a tile of at least 1, got {self.long} and {self.tile}"
+            )
+
+
+@dataclass(frozen=True)
+class VectorTiles:
+    """The tiles of a loop: its bounds and how many tiles there are, on the host, and iterations of a tile."""
+
+    low: Mixed
+    high: Mixed
+    count: ir.Value
+    tile: int
+
+    @staticmethod
+    def of(
+        loop: ir.Operation, forall: ir.Operation, limits: Limits, conditions: Sequence[ir.Value] = ()
+    ) -> VectorTiles | None:
+        """The tiles of a loop in a forall of one iteration, made before that. None where the host does not know
+        the bounds, and where it knows that they are close. There are none where `conditions` do not hold, or the
+        host knows that an `scf.if` around the loop leaves it out."""
+        bounds = list(loop.operands[:2])
+        if not all(is_known(x, forall) for x in bounds):
+            return None
+        with ir.InsertionPoint(forall):
+            low, high = (on_host(x, forall) for x in bounds)
+            size = build.sub(high, low)
+            if isinstance(size, int) and size <= limits.long:
+                return None
+            long = build.more(size, limits.long)
+            for condition in [*conditions, *_conditions(loop, forall)]:
+                long = arith.andi(long, condition)
+            count = arith.select(long, build.value(build.ceildiv(size, limits.tile)), build.value(0))
+        return VectorTiles(low, high, count, limits.tile)
+
+    @property
+    def size(self) -> Mixed:
+        """How many iterations there are."""
+        return build.sub(self.high, self.low)
+
+    def room(self, more: int = 0) -> ir.Value:
+        """A vector of an i64 per tile, and some more."""
+        return allocate([build.add(self.count, more)], build.i64())
+
+    def choose(self, tiled: Callable[[], ir.Value], whole: Callable[[], ir.Value], type_: ir.Type) -> ir.Value:
+        """One value where the loop is done in tiles, another elsewhere."""
+        used = build.more(self.count, 0)
+        return flow.choose(used, lambda: [tiled()], lambda: [whole()], [type_])[0]
+
+    def step(self) -> ir.Value:
+        """Iterations of a tile; all of them where there are no tiles."""
+        return self.choose(lambda: build.value(self.tile), lambda: build.value(self.size), build.index_type())
+
+    def bounds(self, number: ir.Value, step: Mixed | None = None) -> tuple[ir.Value, ir.Value]:
+        """Where a tile starts and ends; `step` is given where there may be none."""
+        step = self.tile if step is None else step
+        first = build.add(self.low, build.mul(number, step))
+        return build.value(first), build.value(build.minimum(build.add(first, step), self.high))
+
+
+def with_bounds(
+    loop: ir.Operation, bounds: tuple[ir.Value, ir.Value], init: ir.Value, known: dict[ir.Value, ir.Value]
+) -> ir.Operation:
+    """A copy of a loop of one carried value, with other bounds and another start, at the insertion point."""
+    copy = clone(loop, known)
+    for k, x in ((0, bounds[0]), (1, bounds[1]), (3, init)):
+        copy.operands[k] = x
+    return copy
+
+
+def is_known(x: ir.Value, forall: ir.Operation) -> bool:
+    """Whether the host can compute a value that a forall uses."""
+    if is_outside(x, forall):
+        return True
+    op = defining_op(x)
+    return op is not None and op.name in _SAFE and all(is_known(y, forall) for y in op.operands)
+
+
+def is_number(x: ir.Value) -> bool:
+    """Whether an index is a constant, of 0 or more."""
+    op = defining_op(x)
+    return op is not None and op.name == "arith.constant" and op.attributes["value"].value >= 0
+
+
+def on_host(x: ir.Value, forall: ir.Operation) -> Mixed:
+    """The value, computed before the forall."""
+    op = defining_op(x)
+    if isinstance(x.type, ir.IndexType) and op is not None and op.name == "arith.constant":
+        return op.attributes["value"].value
+    if op is None or is_outside(x, forall):
+        return x
+    operands = {y: on_host(y, forall) for y in op.operands}
+    return clone(op, {y: build.value(found) for y, found in operands.items()}).results[0]
+
+
+def _conditions(loop: ir.Operation, forall: ir.Operation) -> list[ir.Value]:
+    """What is known at launch of the conditions for a loop to run."""
+    found: list[ir.Value] = []
+    inner, outer = loop, enclosing(loop)
+    while outer != forall:
+        if outer.name == "scf.if" and is_known(outer.operands[0], forall):
+            condition = build.value(on_host(outer.operands[0], forall))
+            runs = inner.block == outer.regions[0].blocks[0]
+            found.append(condition if runs else arith.xori(condition, build.constant(condition.type, -1)))
+        inner, outer = outer, enclosing(outer)
+    return found
+
+
+def lone_foralls(function: ir.Operation) -> list[ir.Operation]:
+    """The foralls of one iteration whose body a block runs."""
+    foralls = outermost(function, "scf.forall")
+    return [forall for forall in foralls if counts_of(forall) == [1] and SERIAL not in forall.attributes]

@@ -1,0 +1,74 @@
+"""`wrap-ragged-device-code`: everything that touches the contents of buffers moves into foralls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir import build
+from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT
+from ragged_dialect.lowering.gpu.passes.device_regions import Regions
+from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.runtime.status import STATUS_ENTRIES
+
+
+@dataclass(frozen=True)
+class WrapRaggedDeviceCode(RaggedPass):
+    """Separate a bufferized program into host code and device code.
+
+    ```mlir
+    %0 = memref.load %offsets[%c0]
+    %1 = arith.addi %0, %c1
+    linalg.generic … outs(%b : memref<?xf32>)
+    // becomes
+    %slot = memref.alloc() : memref<i64>
+    scf.forall (%i) in (1) { %0 = memref.load %offsets[%c0] … memref.store %1, %slot[] }
+    linalg.generic … outs(%b : memref<?xf32>)
+    ```
+
+    Afterwards host code is index arithmetic over extents and scalar arguments, allocations, loops and
+    branches over them, foralls and flat linalg ops; a `memref.load` left on the host reads one scalar
+    back. Scalars that the device computes go through memory. Calls of `@ragged_report` become stores
+    into a status argument that the entry gets last. Preconditions: bufferized, one function with a body (others
+    were inlined).
+    """
+
+    name: ClassVar[str] = "wrap-ragged-device-code"
+
+    def run(self, op: ir.Operation) -> None:
+        """Wrap the device code of every function of a module."""
+        block = op.regions[0].blocks[0]
+        functions = [f.operation for f in block.operations if f.operation.name == "func.func"]
+        for function in functions:
+            if len(function.regions[0].blocks):
+                _wrap(function, "ragged.checks" in op.attributes and "sym_visibility" not in function.attributes)
+        for function in functions:
+            if function.attributes["sym_name"].value == REPORT:
+                function.erase()
+
+
+def _wrap(function: ir.Operation, is_checked: bool) -> None:
+    """Wrap the device code of a function, which has a status when it is checked, though no check may be left."""
+    if len(function.regions[0].blocks) != 1:
+        raise PassFailure(function, "expected a function of one block, got several")
+    status = _status_argument(function) if is_checked or _reports(function) else None
+    Regions(status).run(function.regions[0].blocks[0])
+
+
+def _reports(function: ir.Operation) -> bool:
+    return any(call.attributes["callee"].value == REPORT for call in find_ops(function, "func.call"))
+
+
+def _status_argument(function: ir.Operation) -> ir.Value:
+    """The new last argument that holds the status record."""
+    type_ = ir.TypeAttr(function.attributes["function_type"]).value
+    status = ir.MemRefType.get([STATUS_ENTRIES], build.i64())
+    function.attributes["function_type"] = ir.TypeAttr.get(
+        ir.FunctionType.get([*type_.inputs, status], list(type_.results))
+    )
+    if "arg_attrs" in function.attributes:
+        attrs = [*function.attributes["arg_attrs"], ir.DictAttr.get({})]
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get(attrs)
+    return function.regions[0].blocks[0].add_argument(status, function.location)

@@ -1,0 +1,1 @@
+"""Segmented reductions and maps (merge-path): equal tiles of the rows of ragged components."""

@@ -1,0 +1,169 @@
+"""Components that a forall runs over, and which operands in its body have their rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import definer, defining_op
+from ragged_dialect.ir.walk import find_ops, is_outside, ops_in
+from ragged_dialect.lowering.buffers import VIEWS, is_buffer, is_constant, region, root, starts_and_sizes
+from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
+
+_ADDRESSING = VIEWS | {"memref.load", "memref.dim"}
+
+
+@dataclass(frozen=True)
+class Components:
+    """The components that a forall runs over. `difference` is the op that computes how many rows one has,
+    from the offsets at the component's number and the next one."""
+
+    forall: ir.Operation
+    difference: ir.Operation
+
+    @property
+    def low(self) -> ir.Value:
+        """The first row of the component in the body."""
+        return self.difference.operands[1]
+
+    @property
+    def high(self) -> ir.Value:
+        """The row after its last one."""
+        return self.difference.operands[0]
+
+    @property
+    def offsets(self) -> ir.Value:
+        """The vector outside that has them."""
+        found = _loaded(self.low)
+        assert found is not None
+        return found[0]
+
+    @property
+    def length(self) -> ir.Value:
+        """The number of its rows."""
+        return self.difference.results[0]
+
+    @property
+    def body(self) -> ir.Block:
+        """The block of the forall."""
+        return self.forall.regions[0].blocks[0]
+
+    @property
+    def component(self) -> ir.Value:
+        """The number of the component in the body."""
+        return self.body.arguments[0]
+
+
+class RowMatcher:
+    """Finds the rows of the component among the operands of one generic. `difference` is the op that
+    computes how many there are, once an operand has shown it."""
+
+    def __init__(self, body: ir.Block, generic: GenericOp) -> None:
+        self.body = body
+        self.generic = generic
+        self.difference: ir.Operation | None = None
+
+    def rows_of(self, k: int, loop: int) -> int | None:
+        """The dim of operand k along which a component's rows lie: it must be a slice, from `low` on, of
+        a buffer from outside."""
+        x, results = self.generic.operands[k], self.generic.maps[k].results
+        dims = [d for d, e in enumerate(results) if isinstance(e, ir.AffineDimExpr) and e.position == loop]
+        op = defining_op(x) if is_buffer(x) else None
+        if len(dims) != 1 or not all(isinstance(e, ir.AffineDimExpr) for e in results) or op is None:
+            return None
+        if op.name != "memref.subview" or not is_outside(op.operands[0], self.body.owner):
+            return None
+        starts, sizes = starts_and_sizes(op)
+        others = [start for d, start in enumerate(starts) if d != dims[0]]
+        if len(starts) != len(results) or any(s != 1 for s in op.attributes["static_strides"]):
+            return None  # an axis dropped, or rows apart
+        if any(isinstance(start, ir.Value) and not is_outside(start, self.body.owner) for start in others):
+            return None
+        return dims[0] if self._is_length(sizes[dims[0]], starts[dims[0]]) else None
+
+    def _is_length(self, size: Mixed, start: Mixed) -> bool:
+        """Whether a slice has the component's rows: the same for all operands."""
+        op = defining_op(size) if isinstance(size, ir.Value) else None
+        if op is None or op.name != "arith.subi" or op.operands[1] != start:
+            return False
+        if self.difference is None and isinstance(start, ir.Value) and self._are_offsets(start, op.operands[0]):
+            self.difference = op
+        return self.difference is not None and self.difference == op
+
+    def _are_offsets(self, low: ir.Value, high: ir.Value) -> bool:
+        """Whether two indices are what a vector from outside has at the component and after it."""
+        first, second = _loaded(low), _loaded(high)
+        if first is None or second is None or first[0] != second[0] or not is_outside(first[0], self.body.owner):
+            return False
+        after = defining_op(second[1])
+        if first[1] != self.body.arguments[0] or after is None or after.name != "arith.addi":
+            return False
+        steps = [x for x in after.operands if is_constant(x) and definer(x).attributes["value"].value == 1]
+        return first[1] in list(after.operands) and len(steps) == 1
+
+    def extent(self, loop: int) -> Mixed | None:
+        """The extent of a parallel loop, as far as it is known outside."""
+        k, dim = self.generic.place(loop)
+        static = self.generic.static_extent(loop)
+        op = defining_op(self.generic.operands[k])
+        if static is not None or op is None or op.name != "memref.subview":
+            return static
+        sizes = starts_and_sizes(op)[1]
+        if len(sizes) != len(op.result.type.shape):
+            return None
+        size = sizes[dim]
+        return size if isinstance(size, ir.Value) and is_outside(size, self.body.owner) else None
+
+
+def _loaded(x: ir.Value) -> tuple[ir.Value, ir.Value] | None:
+    """Vector and place of an index that is loaded from a vector."""
+    op = defining_op(x)
+    if op is not None and op.name == "arith.index_cast":
+        op = defining_op(op.operands[0])
+    if op is None or op.name != "memref.load" or len(op.operands) != 2:
+        return None
+    return op.operands[0], op.operands[1]
+
+
+def is_row_of_component(view: ir.Value, body: ir.Block) -> bool:
+    """Whether a view is of the entry of a buffer from outside that is numbered as the component."""
+    covered = region(view)
+    if covered is None or not is_outside(covered[0], body.owner):
+        return False
+    return any(
+        isinstance(start, ir.Value) and start == body.arguments[0] and isinstance(size, int) and size == 1
+        for start, size in covered[1]
+    )
+
+
+def is_free(op: ir.Operation, loop: int | None, written: set[ir.Value]) -> bool:
+    """Whether an op of a payload, with what is in it, neither asks for the index of a loop nor reads
+    what the body writes."""
+    if any(index.attributes["dim"].value == loop for index in find_ops(op, "linalg.index")):
+        return False
+    return not any(is_buffer(x) and root(x) in written for inner in ops_in(op) for x in inner.operands)
+
+
+def plain_generics(ops: list[ir.Operation]) -> tuple[list[GenericOp], set[ir.Value]] | None:
+    """The generics among some ops of a body, and the buffers that they write; None when two of them write one, or an
+    op does anything but computing where things are."""
+    generics = [GenericOp(op) for op in ops if op.name == "linalg.generic"]
+    outs = [root(out) for generic in generics for out in generic.outs]
+    written = set(outs)
+    if len(written) < len(outs) or not all(_is_plain(op, written) for op in ops):
+        return None
+    return generics, written
+
+
+def _is_plain(op: ir.Operation, written: set[ir.Value]) -> bool:
+    """Whether an op of a body computes where things are, or is a generic."""
+    if op.name == "memref.load":
+        return root(op.operands[0]) not in written
+    return op.name == "linalg.generic" or op.name in _ADDRESSING or op.name.startswith("arith.")
+
+
+def host_rows(op: ir.Operation, rows: dict[int, int]) -> list[tuple[ir.Value, int]]:
+    """The buffers outside of the forall in which an op has rows, each with the dim of the rows."""
+    operands = list(op.operands)
+    return [(definer(operands[k]).operands[0], dim) for k, dim in rows.items()]

@@ -1,0 +1,71 @@
+"""Elementwise work on the rows of ragged components, in the body of a forall over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.lowering.buffers import is_buffer, root
+from ragged_dialect.lowering.gpu.segmented.component_rows import Components, RowMatcher, is_free, plain_generics
+
+
+@dataclass(frozen=True)
+class RowMap:
+    """A `linalg.generic` without reductions. `loop` is the one over rows; `rows` has, for every operand
+    that is a slice of a component's rows, the dim along which they lie; `extents` are those of the other
+    loops, ints or values from outside of the forall."""
+
+    op: ir.Operation
+    loop: int
+    rows: dict[int, int]
+    extents: dict[int, Mixed]
+
+
+@dataclass(frozen=True)
+class MappedComponents(Components):
+    """Components whose rows a forall maps, by ops that do not depend on each other."""
+
+    maps: tuple[RowMap, ...]
+
+    @property
+    def work(self) -> tuple[RowMap, ...]:
+        """What is done with rows."""
+        return self.maps
+
+
+def match_maps(forall: ir.Operation) -> MappedComponents | None:
+    """The maps of a forall, None when its body does anything else."""
+    body = forall.regions[0].blocks[0]
+    if len(body.arguments) != 1:
+        return None
+    ops = [op.operation for op in body.operations][:-1]
+    plain = plain_generics(ops)
+    if plain is None or not plain[0]:
+        return None
+    generics, written = plain
+    matchers = [RowMatcher(body, generic) for generic in generics]
+    maps = [_map_of(matcher, written) for matcher in matchers]
+    found = tuple(m for m in maps if m is not None)
+    if len(found) < len(maps) or len({matcher.difference for matcher in matchers}) > 1:
+        return None
+    difference = matchers[0].difference
+    return None if difference is None else MappedComponents(forall, difference, found)
+
+
+def _map_of(matcher: RowMatcher, written: set[ir.Value]) -> RowMap | None:
+    generic = matcher.generic
+    if generic.reductions or not all(is_free(op, None, written) for op in generic.payload):
+        return None
+    if any(is_buffer(x) and root(x) in written for x in generic.inputs):
+        return None
+    if any(generic.is_read(k) for k in range(generic.n_inputs, len(generic.operands))):
+        return None
+    for loop in range(generic.rank):
+        rows = {k: matcher.rows_of(k, loop) for k in range(len(generic.operands)) if loop in generic.loops_of(k)}
+        found = {k: dim for k, dim in rows.items() if dim is not None}
+        if found:
+            sizes = {d: matcher.extent(d) for d in range(generic.rank) if d != loop}
+            known = {d: size for d, size in sizes.items() if size is not None}
+            return RowMap(generic.op, loop, found, known) if len(known) == len(sizes) else None
+    return None

@@ -1,0 +1,66 @@
+"""Searches for the component of a row: in halves by one thread, in as many parts as it has lanes by a warp."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ragged_dialect._mlir import arith, ir, math
+from ragged_dialect.device_model import DEVICE
+from ragged_dialect.ir import build, flow
+from ragged_dialect.lowering.gpu.kernel.thread_loops import below
+
+Ends = Callable[[ir.Value], ir.Value]
+"""The place where a component ends; it never decreases from one component to the next."""
+
+
+def ended(end: Ends, places: list[ir.Value], low: ir.Value, high: ir.Value) -> list[ir.Value]:
+    """How many components end before each place, known to be from `low` to `high`."""
+
+    def halve(state: list[ir.Value]) -> list[ir.Value]:
+        size, *lows = state
+        step = arith.divui(arith.addi(size, build.value(1)), build.value(2))
+        found: list[ir.Value] = []
+        for first, place in zip(lows, places, strict=True):
+            after = arith.addi(first, step)
+            before = build.less(end(arith.subi(after, build.value(1))), place)
+            found.append(arith.select(before, after, first))
+        return [arith.subi(size, step), *found]
+
+    return flow.repeat([arith.subi(high, low), *(low for _ in places)], _more, halve)[1:]
+
+
+def ended_by_warp(end: Ends, count: ir.Value, places: list[ir.Value], lane: ir.Value) -> list[ir.Value]:
+    """How many of `count` components end before each place, for places that are the same in a whole warp:
+    its lanes look at 32 components at a time."""
+    last: ir.Value = arith.subi(count, build.value(1))
+
+    def narrow(state: list[ir.Value]) -> list[ir.Value]:
+        size, *lows = state
+        step = arith.divui(arith.addi(size, build.value(DEVICE.warp - 1)), build.value(DEVICE.warp))
+        at = arith.subi(arith.muli(arith.addi(lane, build.value(1)), step), build.value(1))
+        found: list[ir.Value] = []
+        for low, place in zip(lows, places, strict=True):
+            component: ir.Value = arith.addi(low, at)
+            before = build.less(end(build.minimum(component, last)), place)
+            lanes = _votes(arith.andi(before, below(component, count)))
+            found.append(arith.addi(low, arith.muli(lanes, step)))
+        return [arith.subi(step, build.value(1)), *found]
+
+    return flow.repeat([build.maximum(count, 0), *(build.value(0) for _ in places)], _more, narrow)[1:]
+
+
+def _more(state: list[ir.Value]) -> ir.Value:
+    """Whether there are components left to look at."""
+    return build.less(0, state[0])
+
+
+def _votes(condition: ir.Value) -> ir.Value:
+    """In how many lanes of the warp a condition holds."""
+    i32 = ir.IntegerType.get_signless(32)
+    votes = ir.Operation.create(
+        "nvvm.vote.sync",
+        results=[i32],
+        operands=[build.constant(i32, -1), condition],
+        attributes={"kind": ir.Attribute.parse("#nvvm<vote_sync_kind ballot>")},
+    ).results[0]
+    return arith.index_castui(build.index_type(), math.ctpop(votes))
