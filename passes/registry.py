@@ -52,7 +52,7 @@ def is_pipeline(name: str) -> bool:
 
 def pipeline(name: str) -> Callable[..., Sequence[Any]]:
     """The function behind a named pipeline: its keyword arguments are options, its result stages
-    with a `text`."""
+    with a `name` and a `text`."""
     module, function = _PIPELINES[name]
     return getattr(importlib.import_module(module), function)
 

@@ -22,7 +22,8 @@ from ragged_dialect.lowering.gpu.kernel import Kernel
 from ragged_dialect.lowering.gpu.shared_memory import EXCHANGE_BYTES, SHARED_BYTES
 from ragged_dialect.lowering.gpu.slots import Slots
 from ragged_dialect.lowering.gpu.translate import kernels_to_llvm
-from ragged_dialect.passes.pipeline import parse_pipeline, run_pipeline
+from ragged_dialect.passes.pipeline import parse_pipeline
+from ragged_dialect.passes.running import run_pipeline
 
 NUMPY = {
     "f16": np.float16, "f32": np.float32, "f64": np.float64,

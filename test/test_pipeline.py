@@ -17,8 +17,9 @@ from ragged_dialect.dialect import context
 from ragged_dialect.errors import PassError
 from ragged_dialect.passes import registry
 from ragged_dialect.passes.base import PassFailure, RaggedPass
-from ragged_dialect.passes.pipeline import PassFailed, Stage, parse_pipeline, run_pipeline
+from ragged_dialect.passes.pipeline import parse_pipeline
 from ragged_dialect.passes.pipeline_text import parse_text
+from ragged_dialect.passes.running import PassFailed, Stage, run_pipeline
 
 TEXT = """func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {
   %0 = arith.constant 1 : i32
@@ -122,6 +123,8 @@ def test_upstream_option_text_is_kept(made: Any) -> None:
 
 def test_named_pipeline(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     class Part:
+        name = "part"
+
         def __init__(self, text: str) -> None:
             self.text = text
 
@@ -131,6 +134,7 @@ def test_named_pipeline(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "pipeline", lambda name: parts)
     stages = parse_pipeline("ragged-to-llvm-pipeline{check=0}", made)
     assert [str(stage) for stage in stages] == ["cse", "func.func(canonicalize)", "test-mark{with-tag=0}"]
+    assert {stage.part for stage in stages} == {"part"}
     assert registry.pipelines() == [TO_GPU, TO_LLVM]
 
 
@@ -211,7 +215,7 @@ def test_the_ragged_verifier_runs_between_passes(made: Any, monkeypatch: pytest.
         op.location.emit_error("expected no such type")
         return False
 
-    monkeypatch.setattr("ragged_dialect.passes.pipeline.verify_ragged", verify)
+    monkeypatch.setattr("ragged_dialect.passes.running.verify_ragged", verify)
     with pytest.raises(PassFailed, match=r"^cse failed\nf\.mlir: error: expected no such type"):
         _run(made, "cse")
     assert seen == ["builtin.module"]
@@ -233,7 +237,7 @@ def test_reports_of_a_pass_that_succeeds(made: Any) -> None:
 
     module = parse_module(TEXT, made, "f.mlir")
     reports: list[Diagnostic] = []
-    Stage("test-complain", "test-complain", (), Complain()).run(module.operation, True, reports.append)
+    run_pipeline(module, (Stage("test-complain", "test-complain", (), Complain()),), True, reports.append)
     assert [d.message for d in reports] == ["only saying"]
 
 

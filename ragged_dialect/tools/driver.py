@@ -14,7 +14,8 @@ from ragged_dialect.asm.module import decode, load_module, print_module
 from ragged_dialect.asm.probe import is_bytecode
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import RaggedError
-from ragged_dialect.passes.pipeline import PassFailed, Stage, parse_pipeline
+from ragged_dialect.passes.pipeline import parse_pipeline
+from ragged_dialect.passes.running import PassFailed, Stage, run_pipeline
 from ragged_dialect.tools.cli import FAILURE, STREAM, SUCCESS, read_input, write_output
 from ragged_dialect.tools.expectations import Expectations
 from ragged_dialect.tools.options import Options
@@ -86,7 +87,7 @@ class OptDriver:
         before = self._text(module) if watch else ""
         for stage in stages:
             start = time.perf_counter()
-            stage.run(module.operation, verify_each, diagnostics.append)
+            run_pipeline(module, (stage,), verify_each, diagnostics.append)
             times.append((str(stage), time.perf_counter() - start))
             if watch or self.options.print_after_all:
                 after = self._text(module)
