@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from ragged_dialect.errors import PassError
-from ragged_dialect.passes.base import RaggedPass
 
-Loader = Callable[[], type[RaggedPass]]
+if TYPE_CHECKING:
+    from ragged_dialect.passes.base import RaggedPass
+
+Loader = Callable[[], "type[RaggedPass]"]
 
 _LOADERS: dict[str, Loader] = {}
 
@@ -45,6 +48,12 @@ def lookup(name: str) -> type[RaggedPass]:
     return loader()
 
 
+def place(name: str) -> tuple[str, str] | None:
+    """Module and class of a pass of this package, without importing it; None for others."""
+    loader = _LOADERS.get(name)
+    return (loader.module, loader.cls) if isinstance(loader, _InPackage) else None
+
+
 def is_pipeline(name: str) -> bool:
     """Whether a named pipeline of ours has the name."""
     return name in _PIPELINES
@@ -53,8 +62,13 @@ def is_pipeline(name: str) -> bool:
 def pipeline(name: str) -> Callable[..., Sequence[Any]]:
     """The function behind a named pipeline: its keyword arguments are options, its result stages
     with a `name` and a `text`."""
-    module, function = _PIPELINES[name]
+    module, function = place_of_pipeline(name)
     return getattr(importlib.import_module(module), function)
+
+
+def place_of_pipeline(name: str) -> tuple[str, str]:
+    """Module and name of the function behind a named pipeline."""
+    return _PIPELINES[name]
 
 
 def pipelines() -> list[str]:
@@ -70,14 +84,23 @@ def suggestion(name: str) -> str:
     return f" (did you mean {' or '.join(repr(n) for n in near)}?)" if near else ""
 
 
-def _in_package(package: str, name: str) -> Loader:
+@dataclass(frozen=True)
+class _InPackage:
     """A pass in the file, and of the class, that its name spells."""
 
-    def load() -> type[RaggedPass]:
-        module = importlib.import_module(f"{package}.{name.replace('-', '_')}")
-        return getattr(module, "".join(word.capitalize() for word in name.split("-")))
+    package: str
+    name: str
 
-    return load
+    @property
+    def module(self) -> str:
+        return f"{self.package}.{self.name.replace('-', '_')}"
+
+    @property
+    def cls(self) -> str:
+        return "".join(word.capitalize() for word in self.name.split("-"))
+
+    def __call__(self) -> type[RaggedPass]:
+        return getattr(importlib.import_module(self.module), self.cls)
 
 
 # Passes do not import lowering: it is known here by name only.
@@ -129,4 +152,4 @@ _PACKAGES = {
 
 for _package, _names in _PACKAGES.items():
     for _name in _names:
-        register(_name, _in_package(_package, _name))
+        register(_name, _InPackage(_package, _name))

@@ -165,8 +165,9 @@ class _Run:
         """What follows a stage, up to the next one; whether its result verifies."""
         if self.verify and not (_verifies(self.module) and verify_ragged(self.module)):
             return False
-        for diagnostic in self.diagnostics if self.report else ():
-            self.report(diagnostic)
+        if self.report is not None:
+            for diagnostic in self.diagnostics:
+                self.report(diagnostic)
         self.diagnostics.clear()
         for watcher in self.watchers:
             watcher.after(stage, self.module)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from ragged_dialect.dialect import context
 from ragged_dialect.errors import PassError
 from ragged_dialect.passes import registry
 from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.descriptions import describe, describe_all
 from ragged_dialect.passes.pipeline import parse_pipeline
 from ragged_dialect.passes.pipeline_text import parse_text
 from ragged_dialect.passes.running import PassFailed, Stage, run_pipeline
@@ -264,3 +266,38 @@ def test_registry_imports_no_pass() -> None:
 @pytest.mark.parametrize("name", registry.names())
 def test_names_agree(name: str) -> None:
     assert registry.lookup(name).name == name
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_descriptions_say_what_the_class_has(name: str) -> None:
+    cls, described = registry.lookup(name), describe(name)
+    assert (cls.__doc__ or "").strip().splitlines()[0] == described.summary
+    assert [(o.name, o.type) for o in described.options] == [
+        (field.name.replace("_", "-"), field.type) for field in dataclasses.fields(cls)
+    ]
+    defaults = [str(f.default).lower() if f.type == "bool" else str(f.default) for f in dataclasses.fields(cls)]
+    assert [o.default for o in described.options] == defaults
+
+
+def test_descriptions_of_pipelines() -> None:
+    described = {d.name: d for d in describe_all()}
+    assert described[TO_LLVM].options[0].name == "check"
+    assert described[TO_GPU].summary
+
+
+def test_description_of_a_pass_of_others(made: Any) -> None:
+    assert [(o.name, o.default) for o in describe("test-mark").options] == [
+        ("max-count", "3"), ("with-tag", "false"), ("label", "")
+    ]  # fmt: skip
+    registry.register("test-made", lambda: type("Made", (RaggedPass,), {"__doc__": "Made."}))
+    assert describe("test-made").summary == "Made."
+    registry.unregister("test-made")
+
+
+def test_descriptions_import_no_bindings() -> None:
+    code = (
+        "import sys\nfrom ragged_dialect.tools import ragged_opt\nassert ragged_opt.main(['--list-passes']) == 0\n"
+        "bad = [m for m in sys.modules if m.startswith(('torch_mlir', 'mlir', 'numpy', 'ragged_dialect._mlir'))]\n"
+        "assert not bad, bad"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, stdout=subprocess.DEVNULL)

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib import metadata
 from pathlib import Path
 
 from ragged_dialect.tools.cli import SUCCESS, write_output
@@ -21,32 +20,21 @@ def show(action: str, output: str) -> int:
 
 def list_passes() -> str:
     """Name, first line of the docstring, and options of every pass; the named pipelines."""
-    import dataclasses
+    from ragged_dialect.passes.descriptions import describe_all
 
-    from ragged_dialect.passes import registry
-
-    lines = []
-    for name in registry.names():
-        cls = registry.lookup(name)
-        lines.append(f"--{name}: {_summary(cls)}")
-        for field in dataclasses.fields(cls):
-            lines.append(f"    {field.name.replace('_', '-')}{_default(field.default)}  ({field.type})")
-    lines += [f"--{name}: {_summary(registry.pipeline(name))}" for name in registry.pipelines()]
+    lines: list[str] = []
+    for described in describe_all():
+        lines.append(f"--{described.name}: {described.summary}")
+        for option in described.options:
+            default = f"={option.default}" if option.default else ""
+            lines.append(f"    {option.name}{default}  ({option.type})")
     return "\n".join(lines)
-
-
-def _summary(documented: object) -> str:
-    return (documented.__doc__ or "").strip().splitlines()[0]
-
-
-def _default(value: object) -> str:
-    if value is None:
-        return ""
-    return f"={str(value).lower() if isinstance(value, bool) else value}"
 
 
 def version(tool: str = "ragged-opt") -> str:
     """The tool's name, this package, the provider of the bindings, and LLVM's version where it can be had."""
+    from importlib import metadata
+
     from ragged_dialect import _mlir
 
     try:
