@@ -10,7 +10,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_type_hints
 
-from ragged_dialect._mlir import ir, passmanager
+from ragged_dialect._mlir import ir, passmanager, register_carried_passes
+from ragged_dialect.errors import PassError
 from ragged_dialect.passes import registry
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.passes.pipeline_text import Element, Option, parse_text, pipeline_error
@@ -95,17 +96,43 @@ def _value(option: Option, type_: type[int | str]) -> int | str:
         raise pipeline_error(option.column, f"expected an integer for '{option.name}', got '{option.value}'") from None
 
 
+class UnknownPass(PassError):
+    """A pass, by `name`, that neither we nor MLIR have."""
+
+    def __init__(self, name: str, column: int) -> None:
+        super().__init__(f"pipeline:1:{column}: error: expected a known pass, got '{name}'{registry.suggestion(name)}")
+        self.name = name
+
+
+def is_known(name: str, context: ir.Context) -> bool:
+    """Whether there is a pass of that name, ours or MLIR's."""
+    return registry.is_registered(name) or not _is_unknown(_refusal(name, context))
+
+
 def _foreign_stage(element: Element, anchors: tuple[str, ...], context: ir.Context) -> Stage:
     stage = Stage(element.name, element.name + element.options, anchors)
-    try:
-        passmanager.PassManager.parse(f"{MODULE}({stage})", context)
-    except ValueError as error:
-        raise pipeline_error(element.column, _foreign_reason(element, str(error))) from None
+    message = _refusal(str(stage), context)
+    if _is_unknown(message):
+        raise UnknownPass(element.name, element.column)
+    if message:
+        lines = [line for line in message.splitlines() if line.strip() and "to inner pipeline" not in line]
+        raise pipeline_error(element.column, f"'{element.name}': {'; '.join(lines)}")
     return stage
 
 
-def _foreign_reason(element: Element, message: str) -> str:
-    if "does not refer to a registered pass" in message:
-        return f"expected a known pass, got '{element.name}'{registry.suggestion(element.name)}"
-    lines = [line for line in message.splitlines() if line.strip() and "to inner pipeline" not in line]
-    return f"'{element.name}': {'; '.join(lines)}"
+def _refusal(text: str, context: ir.Context) -> str:
+    """What MLIR says against a pipeline below the module, nothing where it takes it."""
+    for register_more in (register_carried_passes, None):
+        try:
+            passmanager.PassManager.parse(f"{MODULE}({text})", context)
+        except ValueError as error:
+            if register_more is None or not _is_unknown(str(error)):
+                return str(error)
+            register_more()
+        else:
+            return ""
+    return ""
+
+
+def _is_unknown(message: str) -> bool:
+    return "does not refer to a registered pass" in message

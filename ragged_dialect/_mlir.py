@@ -199,3 +199,34 @@ def attach_effects(op_name: str, effects: Callable[[Any], Iterable[tuple[Any, An
     make: Any = getattr(ir, "MemoryEffectInstance", None)
     model: Any = Filling if make is None else Returning
     model.attach(op_name)
+
+
+# Dialects with passes that torch-mlir's wheel has beside MLIR's own, and the modules that register them.
+_CARRIED = {"torch": "_torchMlir", "tm_tensor": "_torchMlir", "stablehlo": "_stablehlo"}
+
+
+def _carried(modules: Iterable[str]) -> list[Any]:
+    try:
+        return [_import(f"_mlir_libs.{module}") for module in sorted(set(modules))]
+    except ImportError:  # other bindings have none
+        return []
+
+
+def register_carried(program: str | bytes, context: Any) -> None:
+    """Register the dialects that only this wheel has, where a program may use them."""
+    if isinstance(program, str):
+        named = [dialect for dialect in _CARRIED if f"{dialect}." in program]
+    else:
+        named = [dialect for dialect in _CARRIED if dialect.encode() in program]
+    for module in _carried(_CARRIED[dialect] for dialect in named):
+        module.register_dialect(context)
+
+
+def register_carried_passes() -> None:
+    """Register the passes that only this wheel has."""
+    _carried(_CARRIED.values())
+
+
+def load_irdl(module: Any) -> None:
+    """Load the dialects that a module of IRDL defines."""
+    _import("dialects.irdl").load_dialects(module)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import ir, register_carried
 from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
 from ragged_dialect.asm.locations import collect, move_locations, to_user
 from ragged_dialect.asm.probe import is_bytecode, probe
@@ -76,6 +76,7 @@ def decode(text: str | bytes, filename: str) -> str:
 
 
 def _parse(text: str | bytes, context: Any, source: Source) -> Any:
+    register_carried(text, context)
     with collect(context) as diagnostics:
         try:
             return ir.Module.parse(text, context)
@@ -92,7 +93,8 @@ def _silent(source: Source) -> Diagnostic:
     return Diagnostic("expected a valid module, got one that MLIR refuses without a reason", source.filename)
 
 
-def print_module(op: Any, generic: bool = False, debuginfo: bool = False) -> str:
-    """The text of a module (or any op), the dialect's ops in short form unless `generic`."""
-    text = op.operation.get_asm(print_generic_op_form=generic, enable_debug_info=debuginfo)
+def print_module(op: Any, generic: bool = False, debuginfo: bool = False, **options: Any) -> str:
+    """The text of a module (or any op), the dialect's ops in short form unless `generic`; `options` are those of
+    `get_asm` of the bindings."""
+    text = op.operation.get_asm(print_generic_op_form=generic, enable_debug_info=debuginfo, **options)
     return text if generic else to_short(text)

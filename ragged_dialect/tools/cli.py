@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
-from ragged_dialect.asm.diagnostics import ParseError
-from ragged_dialect.errors import RaggedError
+from ragged_dialect.errors import RaggedError, VerifyError
 from ragged_dialect.runtime.whole_files import replacing
 
 SUCCESS, FAILURE, INTERRUPTED = 0, 1, 130
 STREAM = "-"
+LONGEST_STREAM = 1 << 28
+INPUTS: dict[str, bytes] = {}
+"""What the process has read, for the lines that diagnostics are about."""
+
+_PIECE = 1 << 20
 
 
 def run_tool(name: str, body: Callable[[], int]) -> int:
@@ -33,13 +39,26 @@ def run_tool(name: str, body: Callable[[], int]) -> int:
     except OSError as error:
         place = error.filename2 or error.filename
         print(f"{name}: {f'{place}: ' if place else ''}{(error.strerror or str(error)).lower()}", file=sys.stderr)
-    except ParseError as error:
-        print(error, file=sys.stderr)
     except RaggedError as error:
-        print(f"{name}: {error}", file=sys.stderr)
+        _show(name, error)
     except MemoryError:
         print(f"{name}: expected more memory, got no more", file=sys.stderr)
     return FAILURE
+
+
+def _show(name: str, error: RaggedError) -> None:
+    """An error on stderr; diagnostics with the lines they are about."""
+    if isinstance(error, VerifyError):
+        from ragged_dialect.asm.diagnostics import ParseError
+
+        if isinstance(error, ParseError):
+            from ragged_dialect.tools.rendering import Renderer
+
+            renderer = Renderer()
+            for diagnostic in error.diagnostics:
+                print(renderer.render(diagnostic), file=sys.stderr)
+            return
+    print(f"{name}: {error}", file=sys.stderr)
 
 
 def _open_closed_streams() -> None:
@@ -56,8 +75,33 @@ def _open_closed_streams() -> None:
 
 
 def read_input(path: str) -> bytes:
-    """The bytes of a file, or of standard input for `-`."""
-    return sys.stdin.buffer.read() if path == STREAM else Path(path).read_bytes()
+    """The bytes of a file, or of standard input for `-`. What has no size of its own may be endless: RaggedError
+    for more than `LONGEST_STREAM` bytes, or for what starts as no program does."""
+    if path == STREAM:
+        data = _read(sys.stdin.buffer)
+    else:
+        with open(path, "rb") as file:
+            data = file.read() if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else _read(file)
+    INPUTS[shown_name(path)] = data
+    return data
+
+
+def shown_name(path: str) -> str:
+    """What diagnostics call an input."""
+    return "<stdin>" if path == STREAM else path
+
+
+def _read(stream: BinaryIO) -> bytes:
+    from ragged_dialect.asm.probe import is_bytecode  # what else is parsed needs it too
+
+    data = bytearray()
+    while piece := stream.read(_PIECE):
+        if not data and b"\0" in piece and not is_bytecode(piece):
+            raise RaggedError("expected MLIR text or bytecode, got a zero byte")
+        data += piece
+        if len(data) > LONGEST_STREAM:
+            raise RaggedError(f"expected at most {LONGEST_STREAM >> 20} MiB from a stream, got more")
+    return bytes(data)
 
 
 def write_output(path: str, data: str | bytes) -> None:
