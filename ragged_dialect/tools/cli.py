@@ -79,9 +79,11 @@ def read_input(path: str) -> bytes:
     for more than `LONGEST_STREAM` bytes, or for what starts as no program does."""
     if path == STREAM:
         data = _read(sys.stdin.buffer)
+    elif stat.S_ISREG(os.stat(path).st_mode):
+        data = Path(path).read_bytes()
     else:
         with open(path, "rb") as file:
-            data = file.read() if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else _read(file)
+            data = _read(file)
     INPUTS[shown_name(path)] = data
     return data
 

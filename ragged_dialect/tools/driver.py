@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ragged_dialect._mlir import ir, load_irdl, passmanager
 from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
-from ragged_dialect.asm.locations import file_position
+from ragged_dialect.asm.locations import collect, file_position
 from ragged_dialect.asm.module import decode, load_module, print_module
 from ragged_dialect.asm.probe import is_bytecode
 from ragged_dialect.asm.short import to_short
@@ -201,7 +201,7 @@ class OptDriver:
             data = stock.rewritten(program, [info.irdl(), *map(bytes.decode, self.irdl)], by_stock)
             if output.bytecode:
                 return data
-            text = data.decode()
+            text = data.decode().rstrip("\n") + "\n"
             return text if printing.generic else to_short(text)
         return _bytecode(op, output.bytecode_version) if output.bytecode else self._text(op)
 
@@ -230,7 +230,8 @@ def split_chunks(text: str, marker: str = MARKER) -> Iterable[str]:
 def _bytecode(op: ir.Module | ir.Operation, version: int | None) -> bytes:
     buffer = io.BytesIO()
     try:
-        op.operation.write_bytecode(buffer, desired_version=version)
+        with collect(op.operation.context):  # what it says goes to stderr
+            op.operation.write_bytecode(buffer, desired_version=version)
     except ValueError:
         raise RaggedError(f"expected a version of bytecode that can be written, got {version}") from None
     return buffer.getvalue()

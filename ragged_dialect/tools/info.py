@@ -90,7 +90,7 @@ def show_dialects() -> str:
     from ragged_dialect.dialect import context
 
     made = context()
-    register_carried("torch. stablehlo.", made)
+    register_carried("torch. tm_tensor. stablehlo.", made)
     with collect(made) as diagnostics:
         try:
             ir.Module.parse("no_such_dialect.op", made)
