@@ -17,7 +17,8 @@ _BOOLS = {"": True, "1": True, "true": True, "0": False, "false": False}
 @dataclass(frozen=True)
 class Flag:
     """A flag; `metavar` stands for its value, which may be left out where there is an `implied` one. `also` is
-    another name. `example` is how it is tried, with `{out}` for a path; `needs` is what it is tried with."""
+    another name. It is tried with `value` and what it `needs`, where `{out}` is a path and other words in braces are
+    inputs (`docs/generate_flags.py`); `silent` says that there is nothing to see."""
 
     name: str
     help: str
@@ -28,6 +29,7 @@ class Flag:
     also: str = ""
     value: str = ""
     needs: str = ""
+    silent: bool = False
 
     @property
     def usage(self) -> str:
@@ -39,7 +41,8 @@ class Flag:
     @property
     def example(self) -> str:
         """The flag with a value."""
-        return f"{self.name}={self.value or self.choices[-1]}" if self.metavar or self.choices else self.name
+        value = self.value or "".join(self.choices[-1:])
+        return f"{self.name}={value}" if value else self.name
 
 
 def flag(name: str, help: str, served: str = OWN, *, default: Any = False, **more: Any) -> Any:

@@ -23,12 +23,17 @@ class Reading:
         "--split-input-file", "treat the parts between lines of this text as files of their own",
         default=None, metavar="MARKER", implied=MARKER, value=MARKER,
     )  # fmt: skip
-    unregistered: bool = flag("--allow-unregistered-dialect", "accept ops of unknown dialects", BINDINGS)
-    no_implicit_module: bool = flag("--no-implicit-module", "expect one op, and put no module around it")
-    irdl_files: tuple[str, ...] = flag(
-        "--irdl-file", "load the dialects of an IRDL file first", BINDINGS, default=(), metavar="FILE", value="{irdl}"
+    unregistered: bool = flag(
+        "--allow-unregistered-dialect", "accept ops of unknown dialects", BINDINGS, needs="{foreign}"
     )
-    run_reproducer: bool = flag("--run-reproducer", "run the pipeline that the file's mlir_reproducer names")
+    no_implicit_module: bool = flag("--no-implicit-module", "expect one op, and put no module around it", needs="{one}")
+    irdl_files: tuple[str, ...] = flag(
+        "--irdl-file", "load the dialects of an IRDL file first", BINDINGS,
+        default=(), metavar="FILE", value="{irdl}", needs="{foreign}",
+    )  # fmt: skip
+    run_reproducer: bool = flag(
+        "--run-reproducer", "run the pipeline that the file's mlir_reproducer names", needs="{reproducer}"
+    )
 
 
 @dataclass(frozen=True)
@@ -39,9 +44,11 @@ class Passes:
         "--pass-pipeline", "'builtin.module(a{x=1},func.func(b))' or a bare list",
         default=None, metavar="TEXT", value="builtin.module(func.func(cse))",
     )  # fmt: skip
-    verify_each: bool = flag("--verify-each", "verify after each pass (default)", default=True)
+    verify_each: bool = flag(
+        "--verify-each", "verify after each pass (default)", default=True, silent=True, needs="--cse"
+    )
     dump_pipeline: bool = flag("--dump-pass-pipeline", "print the pipeline to stderr before it runs", needs="--cse")
-    disable_threading: bool = flag("--mlir-disable-threading", "no effect: there is one thread always", BINDINGS)
+    disable_threading: bool = flag("--mlir-disable-threading", "no effect: there is one thread always", silent=True)
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,9 @@ class Output:
     elide_resource_data: bool = flag(
         "--elide-resource-data-from-bytecode", "write resources without their data", STOCK, needs="--emit-bytecode"
     )
-    roundtrip: bool = flag("--verify-roundtrip", "check that text and bytecode of the module are read as it is")
+    roundtrip: bool = flag(
+        "--verify-roundtrip", "check that text and bytecode of the module are read as it is", silent=True
+    )
 
 
 @dataclass(frozen=True)
@@ -80,7 +89,7 @@ class Printing:
     )
     local_scope: bool = flag("--mlir-print-local-scope", "print without aliases", BINDINGS)
     name_prefix: bool = flag("--mlir-use-nameloc-as-prefix", "name values by their named locations", BINDINGS)
-    assume_verified: bool = flag("--mlir-print-assume-verified", "do not verify what is printed", BINDINGS)
+    assume_verified: bool = flag("--mlir-print-assume-verified", "do not verify what is printed", BINDINGS, silent=True)
     skip_regions: bool = flag("--mlir-print-skip-regions", "print ops without their regions", BINDINGS)
     elements: int | None = flag(
         "--mlir-elide-elementsattrs-if-larger", "print dense attributes of more elements as `__elided__`", BINDINGS,
@@ -162,17 +171,18 @@ class Diagnosing:
 
     verify: str | None = flag(
         "--verify-diagnostics", "check diagnostics against expected-error comments; only-expected takes others too",
-        default=None, choices=("all", "only-expected"), implied="all",
+        default=None, choices=("all", "only-expected"), implied="all", needs="{expected}",
     )  # fmt: skip
     color: bool | None = flag("--color", "in colour (default: on a terminal)", default=None, implied="true",
-                              needs="--no-such-pass")  # fmt: skip
+                              needs="{expected}")  # fmt: skip
     op_note: bool = flag(
-        "--mlir-print-op-on-diagnostic", "with the op as a note, where MLIR attaches it (default)", default=True
-    )
-    no_notes: bool = flag("--mlir-disable-diagnostic-notes", "without notes")
+        "--mlir-print-op-on-diagnostic", "with the op as a note, where MLIR attaches it (default)",
+        default=True, value="false", needs="{invalid}",
+    )  # fmt: skip
+    no_notes: bool = flag("--mlir-disable-diagnostic-notes", "without notes", needs="{invalid}")
     verbosity: str = flag(
         "--mlir-diagnostic-verbosity-level", "the least severe kind that is shown (default: remarks)",
-        default="remarks", choices=("remarks", "warnings", "errors"),
+        default="remarks", choices=("remarks", "warnings", "errors"), needs="{remark} --transform-interpreter",
     )  # fmt: skip
 
 
