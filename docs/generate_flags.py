@@ -25,7 +25,6 @@ from ragged_dialect.tools.options import GROUPS, IMPOSSIBLE  # noqa: E402
 _FUNCTION = """func.func @f(%x: tensor<?xf32>, %o: tensor<4xi64>) -> tensor<?xf32> {
   %r = ragged.partition %x, %o {dim = 0} : (tensor<?xf32>, tensor<4xi64>) -> tensor<3x?xf32, #ragged.layout<"dr">>
   %s = ragged.partition %x, %o {dim = 0} : (tensor<?xf32>, tensor<4xi64>) -> tensor<3x?xf32, #ragged.layout<"dr">>
-  ragged.assert_conform %r, %s {lhs = array<i64: 0, 1>, rhs = array<i64: 0, 1>, op = "arith.addf"} : (tensor<3x?xf32, #ragged.layout<"dr">>, tensor<3x?xf32, #ragged.layout<"dr">>) -> ()
   %m = ragged.merge %r {dim = 0} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<?xf32>
   return %m : tensor<?xf32>
 }

@@ -20,11 +20,12 @@
 // NAMED: %r = ragged.partition %x, %arg1
 // SKIP: module {...}
 // ELEMENTS: arith.constant dense_resource<__elided__> : tensor<4xi64>
-// RESOURCES: blob: "..."
+// RESOURCES: dense_resource<blob>
+// RESOURCES-NOT: blob:
 // HEX: ragged.partition %arg0
 // HEX: arith.constant dense<"0x0100000000000000020000000000000003000000000000000400000000000000">
-// USERS: // %arg0 is used by %1
-// USERS: %1 = ragged.partition {{.*}} // user: %2
+// USERS: // %arg0 is used by %[[R:[0-9]+]]
+// USERS: %[[R]] = ragged.partition {{.*}} // user: %
 // UNIQUE-LABEL: func.func @f(%arg1
 // UNIQUE: %1 = ragged.partition %arg1, %arg2
 // UNIQUE-LABEL: func.func @g(%arg0
