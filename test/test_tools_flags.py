@@ -147,3 +147,11 @@ def test_passes_of_torch_are_loaded_when_they_are_named(tmp_path: Path, capfd: p
     )
     assert ragged_opt.main([str(tmp_path / "in.mlir"), "--stablehlo-legalize-to-linalg"]) == 0
     assert "linalg.generic" in capfd.readouterr().out
+
+
+def test_readme_counts_the_flags() -> None:
+    count = len({one.flag for one in known(GROUPS).values()})
+    assert (
+        f"{count} work as in `mlir-opt` or are our own, {len(IMPOSSIBLE)} cannot be had"
+        in (ROOT / "README.md").read_text()
+    )
