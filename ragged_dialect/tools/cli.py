@@ -8,10 +8,13 @@ import stat
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-from ragged_dialect.errors import RaggedError, VerifyError
+from ragged_dialect.errors import RaggedError
 from ragged_dialect.runtime.whole_files import replacing
+
+if TYPE_CHECKING:
+    from ragged_dialect.asm.diagnostics import Diagnostic
 
 SUCCESS, FAILURE, INTERRUPTED = 0, 1, 130
 STREAM = "-"
@@ -47,18 +50,17 @@ def run_tool(name: str, body: Callable[[], int]) -> int:
 
 
 def _show(name: str, error: RaggedError) -> None:
-    """An error on stderr; diagnostics with the lines they are about."""
-    if isinstance(error, VerifyError):
-        from ragged_dialect.asm.diagnostics import ParseError
+    """An error on stderr; its diagnostics with the lines they are about."""
+    diagnostics: tuple[Diagnostic, ...] = getattr(error, "diagnostics", ())
+    head = str(error).removesuffix("\n".join(map(str, diagnostics))).rstrip("\n")
+    if head:
+        print(f"{name}: {head}", file=sys.stderr)
+    if diagnostics:
+        from ragged_dialect.tools.rendering import Renderer
 
-        if isinstance(error, ParseError):
-            from ragged_dialect.tools.rendering import Renderer
-
-            renderer = Renderer()
-            for diagnostic in error.diagnostics:
-                print(renderer.render(diagnostic), file=sys.stderr)
-            return
-    print(f"{name}: {error}", file=sys.stderr)
+        renderer = Renderer()
+        for diagnostic in diagnostics:
+            print(renderer.render(diagnostic), file=sys.stderr)
 
 
 def _open_closed_streams() -> None:
