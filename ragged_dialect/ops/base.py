@@ -17,8 +17,8 @@ Pure = ext.Pure
 
 
 class RaggedOp(Ragged.Operation):
-    """An op of the dialect. `optional` names the attributes that may be absent; any other
-    undotted attribute that is not a field is refused."""
+    """An op of the dialect. `optional` names the attributes that may be absent; an
+    undotted attribute that is no field, but nearly has the name of one, is refused."""
 
     optional = ()  # not annotated: the op builder takes annotated names for fields
 
