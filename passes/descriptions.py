@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from ragged_dialect.passes import registry
+from ragged_dialect.passes import plugins, registry
 
 _Constants = Mapping[str, ast.expr]
 _Found = tuple[ast.ClassDef | ast.FunctionDef, _Constants]
@@ -42,7 +42,8 @@ def describe(name: str) -> Description:
 
 
 def describe_all() -> list[Description]:
-    """The passes, then the named pipelines, each sorted by name."""
+    """The passes, then the named pipelines, each sorted by name, with those of installed plug-ins."""
+    plugins.load_installed()
     return [describe(name) for name in (*registry.names(), *registry.pipelines())]
 
 

@@ -12,7 +12,7 @@ from typing import Any, get_type_hints
 
 from ragged_dialect._mlir import ir, passmanager, register_carried_passes
 from ragged_dialect.errors import PassError
-from ragged_dialect.passes import registry
+from ragged_dialect.passes import plugins, registry
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.passes.pipeline_text import Element, Option, parse_text, pipeline_error
 from ragged_dialect.passes.running import MODULE, Stage
@@ -30,14 +30,29 @@ def _stages(elements: Sequence[Element], anchors: tuple[str, ...], context: ir.C
     for element in elements:
         if element.nested is not None:
             yield from _stages(element.nested, (*anchors, element.name), context)
-        elif registry.is_registered(element.name):
-            yield _own_stage(element, anchors)
-        elif registry.is_pipeline(element.name):
-            for part in _parts(element, anchors):
-                for stage in _stages(parse_text(part.text), (), context):
-                    yield dataclasses.replace(stage, part=part.name)
+        elif _is_ours(element.name):
+            yield from _own_stages(element, anchors, context)
         else:
-            yield _foreign_stage(element, anchors, context)
+            try:
+                yield _foreign_stage(element, anchors, context)
+            except UnknownPass:
+                plugins.load_installed()
+                if not _is_ours(element.name):
+                    raise
+                yield from _own_stages(element, anchors, context)
+
+
+def _is_ours(name: str) -> bool:
+    return registry.is_registered(name) or registry.is_pipeline(name)
+
+
+def _own_stages(element: Element, anchors: tuple[str, ...], context: ir.Context) -> Iterator[Stage]:
+    if registry.is_registered(element.name):
+        yield _own_stage(element, anchors)
+        return
+    for part in _parts(element, anchors):
+        for stage in _stages(parse_text(part.text), (), context):
+            yield dataclasses.replace(stage, part=part.name)
 
 
 def _own_stage(element: Element, anchors: tuple[str, ...]) -> Stage:
@@ -49,7 +64,7 @@ def _own_stage(element: Element, anchors: tuple[str, ...]) -> Stage:
     return Stage(element.name, element.name + element.options, anchors, own)
 
 
-def _parts(element: Element, anchors: tuple[str, ...]) -> Sequence[Any]:
+def _parts(element: Element, anchors: tuple[str, ...]) -> Sequence[registry.Part]:
     """The stages that a named pipeline is made of."""
     if anchors:
         message = f"expected '{element.name}' under '{MODULE}', got it under '{anchors[-1]}'"
@@ -106,7 +121,10 @@ class UnknownPass(PassError):
 
 def is_known(name: str, context: ir.Context) -> bool:
     """Whether there is a pass of that name, ours or MLIR's."""
-    return registry.is_registered(name) or not _is_unknown(_refusal(name, context))
+    if _is_ours(name) or not _is_unknown(_refusal(name, context)):
+        return True
+    plugins.load_installed()
+    return _is_ours(name)
 
 
 def _foreign_stage(element: Element, anchors: tuple[str, ...], context: ir.Context) -> Stage:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 from ragged_dialect.errors import PassError
 
@@ -14,12 +15,27 @@ if TYPE_CHECKING:
 
 Loader = Callable[[], "type[RaggedPass]"]
 
+
+class Part(Protocol):
+    """A stage of a named pipeline: pipeline text with a name."""
+
+    @property
+    def name(self) -> str:
+        """What dumps call it."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """Its passes."""
+        ...
+
+
 _LOADERS: dict[str, Loader] = {}
 
 
 def register(name: str, loader: Loader) -> None:
     """Add a pass under its name. PassError when the name is taken."""
-    if name in _LOADERS:
+    if name in _LOADERS or name in _PIPELINES:
         raise PassError(f"expected a new pass name, got '{name}', which is registered")
     _LOADERS[name] = loader
 
@@ -59,7 +75,7 @@ def is_pipeline(name: str) -> bool:
     return name in _PIPELINES
 
 
-def pipeline(name: str) -> Callable[..., Sequence[Any]]:
+def pipeline(name: str) -> Callable[..., Sequence[Part]]:
     """The function behind a named pipeline: its keyword arguments are options, its result stages
     with a `name` and a `text`."""
     module, function = place_of_pipeline(name)
@@ -69,6 +85,28 @@ def pipeline(name: str) -> Callable[..., Sequence[Any]]:
 def place_of_pipeline(name: str) -> tuple[str, str]:
     """Module and name of the function behind a named pipeline."""
     return _PIPELINES[name]
+
+
+def register_pipeline(name: str, module: str, function: str) -> None:
+    """Add a named pipeline: a function whose keyword arguments are its options, which gives stages with a `name` and
+    a `text`. PassError when the name is taken."""
+    if name in _PIPELINES or name in _LOADERS:
+        raise PassError(f"expected a new pipeline name, got '{name}', which is registered")
+    _PIPELINES[name] = module, function
+
+
+@contextmanager
+def all_or_none() -> Generator[None]:
+    """What is registered while this is entered is taken back when it ends with an exception."""
+    passes, pipelines = set(_LOADERS), set(_PIPELINES)
+    try:
+        yield
+    except BaseException:
+        for name in _LOADERS.keys() - passes:
+            del _LOADERS[name]
+        for name in _PIPELINES.keys() - pipelines:
+            del _PIPELINES[name]
+        raise
 
 
 def pipelines() -> list[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.asm.diagnostics import Diagnostic
@@ -138,8 +137,8 @@ class _Run:
             manager.add(self._step(stage), name=name, argument=name)
         return manager
 
-    def _step(self, stage: Stage) -> Callable[[ir.Operation, Any], None]:
-        def step(_: ir.Operation, running: Any) -> None:
+    def _step(self, stage: Stage) -> Callable[[ir.Operation, passmanager.ExternalPass], None]:
+        def step(_: ir.Operation, running: passmanager.ExternalPass) -> None:
             try:
                 ok = (stage.own is None or self._run_own(stage, stage.own)) and self._end(stage)
             except BaseException as error:  # must not pass through MLIR's frames

@@ -207,14 +207,14 @@ _WITH_PASS = ("tm_tensor", "torch_c")
 _THEIR_PASS = "builtin.module(func.func(convert-torch-to-tmtensor))"
 
 
-def _carried(modules: Iterable[str]) -> list[Any]:
+def _carried(modules: Iterable[str]) -> list[types.ModuleType]:
     try:
         return [_import(f"_mlir_libs.{module}") for module in modules]
     except ImportError:  # other bindings have none
         return []
 
 
-def register_carried(program: str | bytes, context: Any) -> None:
+def register_carried(program: str | bytes, context: ir.Context) -> None:
     """Register the dialects that only this wheel has, where a program may use them."""
 
     def used(dialect: str) -> bool:
@@ -232,6 +232,6 @@ def register_carried_passes() -> None:
     _carried(_CARRIED.values())
 
 
-def load_irdl(module: Any) -> None:
+def load_irdl(module: ir.Module) -> None:
     """Load the dialects that a module of IRDL defines."""
     _import("dialects.irdl").load_dialects(module)

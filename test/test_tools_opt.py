@@ -121,6 +121,15 @@ REFUSED = [
         ["--run-reproducer", os.devnull],
         "expected a resource 'mlir_reproducer' with a pipeline in the text, got none",
     ),
+    (
+        ["--no-implicit-module", os.devnull],
+        "expected one op in the file with --no-implicit-module, got 0",
+    ),
+    (["--load-pass-plugin=libpass.so"], "expected a Python module as plug-in, got the shared library 'libpass.so'"),
+    (
+        ["--load-pass-plugin=no.such"],
+        "expected plug-in 'no.such:register' to register what it adds, got Mod",
+    ),
     (["/dev/zero"], "expected MLIR text or bytecode, got a zero byte"),
 ]
 

@@ -8,6 +8,7 @@
 // RUN: ragged-opt %s --verify-roundtrip --emit-bytecode --emit-bytecode-producer=me --emit-bytecode-version=6 -o %t.mlirbc
 // RUN: ragged-opt %t.mlirbc --elide-resource-data-from-bytecode=0 | FileCheck %s --check-prefix=BYTECODE
 // RUN: ragged-opt %s --cse --verify-each=false --mlir-disable-threading --dump-pass-pipeline 2>&1 | FileCheck %s --check-prefix=PIPELINE
+// RUN: not ragged-opt %s --no-plugins --load-pass-plugin=libpass.so 2>&1 | FileCheck %s --check-prefix=PLUGIN
 // RUN: echo '{-# external_resources: { mlir_reproducer: { pipeline: "builtin.module(symbol-privatize)" } } #-}' > %t.repro.mlir
 // RUN: ragged-opt --run-reproducer --mlir-generate-reproducer=%t.again.mlir --mlir-pass-pipeline-local-reproducer=0 %t.repro.mlir
 // RUN: FileCheck %s --check-prefix=AGAIN --input-file=%t.again.mlir
@@ -25,6 +26,7 @@
 // PIPELINE: Pass Manager with 1 passes:
 // PIPELINE-NEXT: builtin.module(
 // PIPELINE-NEXT: cse
+// PLUGIN: expected a Python module as plug-in, got the shared library 'libpass.so'
 // AGAIN: pipeline: "builtin.module(symbol-privatize)"
 // AGAIN: verify_each: true
 func.func @f() { return }

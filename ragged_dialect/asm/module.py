@@ -121,7 +121,7 @@ def _silent(source: Source) -> Diagnostic:
     return Diagnostic("expected a valid module, got one that MLIR refuses without a reason", source.filename)
 
 
-def print_module(op: Any, generic: bool = False, debuginfo: bool = False, **options: Any) -> str:
+def print_module(op: Any, generic: bool = False, debuginfo: bool = False, **options: bool | int | None) -> str:
     """The text of a module (or any op), the dialect's ops in short form unless `generic`; `options` are those of
     `get_asm` of the bindings."""
     text = op.operation.get_asm(print_generic_op_form=generic, enable_debug_info=debuginfo, **options)

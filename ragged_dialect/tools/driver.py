@@ -188,7 +188,8 @@ class OptDriver:
         return nullcontext() if self.times is None else self.times.phase(name)
 
     def _text(self, op: ir.Module | ir.Operation) -> str:
-        text = print_module(op, **self.options.printing.options())
+        printing = self.options.printing
+        text = print_module(op, printing.generic, printing.debuginfo, **printing.more())
         return text if text.endswith("\n") else f"{text}\n"
 
     def _output(self, op: ir.Module | ir.Operation) -> str | bytes:

@@ -45,12 +45,25 @@ class Flag:
         return f"{self.name}={value}" if value else self.name
 
 
-def flag(name: str, help: str, served: str = OWN, *, default: Any = False, **more: Any) -> Any:
+def flag(
+    name: str,
+    help: str,
+    served: str = OWN,
+    *,
+    default: object = False,
+    metavar: str = "",
+    choices: tuple[str, ...] = (),
+    implied: str | None = None,
+    also: str = "",
+    value: str = "",
+    needs: str = "",
+    silent: bool = False,
+) -> Any:
     """A field for a flag. The default tells how its value is read: a bool (`--x`, `--x=false`; where it is True also
     `--no-x`), an int, a tuple of what commas divide, or text, for which the default may be None."""
-    if isinstance(default, bool):
-        more["implied"] = "true"
-    return field(default=default, metadata={"flag": Flag(name, help, served, **more)})
+    implied = "true" if isinstance(default, bool) else implied
+    made = Flag(name, help, served, metavar, choices, implied, also, value, needs, silent)
+    return field(default=default, metadata={"flag": made})
 
 
 @dataclass(frozen=True)
@@ -59,9 +72,9 @@ class Known:
 
     flag: Flag
     group: type
-    field: dataclasses.Field[Any]
+    field: dataclasses.Field[object]
 
-    def read(self, text: str | None, before: Any) -> Any:
+    def read(self, text: str | None, before: object) -> object:
         """The value that a text means. RaggedError when it means none."""
         flag, kind = self.flag, self.field.default
         if text is None:
@@ -74,7 +87,7 @@ class Known:
             return self._bool(text)
         if "int" in str(self.field.type):
             return self._int(text)
-        return (*before, *text.split(",")) if isinstance(kind, tuple) else text
+        return (*before, *text.split(",")) if isinstance(before, tuple) else text
 
     def _bool(self, text: str) -> bool:
         if text not in _BOOLS:
@@ -104,7 +117,7 @@ def _all(groups: Sequence[type]) -> Iterator[Known]:
                 yield Known(kept.metadata["flag"], group, kept)
 
 
-def written(group: Any) -> list[tuple[Flag, str]]:
+def written(group: object) -> list[tuple[Flag, str]]:
     """The flags of a group's instance that are not at their defaults, with what sets them."""
     found: list[tuple[Flag, str]] = []
     for one in _all([type(group)]):

@@ -48,6 +48,11 @@ class Passes:
         "--verify-each", "verify after each pass (default)", default=True, silent=True, needs="--cse"
     )
     dump_pipeline: bool = flag("--dump-pass-pipeline", "print the pipeline to stderr before it runs", needs="--cse")
+    plugins: tuple[str, ...] = flag(
+        "--load-pass-plugin", "register the passes of a Python module first; no shared libraries",
+        default=(), metavar="MODULE", value="rowtools.plugin", needs="{one} --rowtools-drop-prints",
+    )  # fmt: skip
+    no_plugins: bool = flag("--no-plugins", "look for no passes in installed packages", silent=True)
     disable_threading: bool = flag("--mlir-disable-threading", "no effect: there is one thread always", silent=True)
 
 
@@ -106,10 +111,10 @@ class Printing:
     value_users: bool = flag("--mlir-print-value-users", "say in comments where values are used", STOCK)
     unique_ids: bool = flag("--mlir-print-unique-ssa-ids", "number values through all functions", STOCK)
 
-    def options(self) -> dict[str, Any]:
-        """Arguments of `print_module`."""
+    def more(self) -> dict[str, bool | int | None]:
+        """Further arguments of `print_module`."""
         return {
-            "generic": self.generic, "debuginfo": self.debuginfo, "pretty_debug_info": self.pretty,
+            "pretty_debug_info": self.pretty,
             "use_local_scope": self.local_scope, "use_name_loc_as_prefix": self.name_prefix,
             "assume_verified": self.assume_verified, "skip_regions": self.skip_regions,
             "large_elements_limit": self.elements, "large_resource_limit": self.resources,
@@ -225,7 +230,7 @@ IMPOSSIBLE = tuple(
         ("--log-actions-to --log-mlir-actions-filter --profile-actions-to --mlir-enable-debugger-hook",
          f"action logs: {_NATIVE}"),
         ("--remarks-filter --remark-format --remark-policy --remarks-output-file", f"remarks: {_NATIVE}"),
-        ("--load-dialect-plugin --load-pass-plugin", f"shared libraries as plug-ins: {_NATIVE}"),
+        ("--load-dialect-plugin", f"dialects as plug-ins: {_NATIVE}"),
         ("--mlir-print-stacktrace-on-diagnostic", f"stack traces: {_NATIVE}"),
         ("--mlir-very-unsafe-disable-verifier-on-parsing", "the bindings verify what they parse"),
     )

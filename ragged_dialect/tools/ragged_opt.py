@@ -5,12 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from ragged_dialect.passes import plugins
 from ragged_dialect.tools.cli import run_tool
-from ragged_dialect.tools.options import Telling, parse_options
+from ragged_dialect.tools.options import Options, Telling, parse_options
 
 
 def _run(argv: Sequence[str]) -> int:
     options = parse_options(argv)
+    with plugins.allowed(not options.passes.no_plugins):
+        for name in options.passes.plugins:
+            plugins.load(name)
+        return _act(options)
+
+
+def _act(options: Options) -> int:
     if options.telling != Telling():
         from ragged_dialect.tools import info
 
