@@ -140,7 +140,8 @@ def page() -> str:
         "`--cse`, `--ragged-canonicalize`, `--canonicalize=max-iterations=1`; they run in the order given.",
         f'{count} flags of `mlir-opt` and of this package work, {len(IMPOSSIBLE)} cannot be had. "By" says what serves '
         "them: the bindings of MLIR, code of this package, or `torch-mlir-opt` of the same wheel, through which the "
-        "result passes then.",
+        "result passes then. That tool lacks some dialects, such as gpu and nvvm: it prints their ops in generic form, "
+        "and refuses some.",
         *map(table, GROUPS),
         "## Flags that cannot be had",
         "\n".join(["| flag | why |", "|---|---|", *map(refused, IMPOSSIBLE)]),

@@ -155,3 +155,63 @@ def test_readme_counts_the_flags() -> None:
         f"{count} work as in `mlir-opt` or are our own, {len(IMPOSSIBLE)} cannot be had"
         in (ROOT / "README.md").read_text()
     )
+
+
+@pytest.mark.parametrize("name", ["arith", "gpu", "ragged", "builtin"])
+def test_dialects_that_are_there(name: str, file: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Loading them would end the process."""
+    path = tmp_path / "d.mlir"
+    path.write_text(f"module {{ irdl.dialect @{name} {{ irdl.operation @op {{}} }} }}\n")
+    expected = f"{path}:1:10: error: expected a new dialect, got '{name}', which is there"
+    assert refused(capfd, file, f"--irdl-file={path}").startswith(expected)
+    path.write_text("irdl.dialect @mine { irdl.operation @op {} }\n")
+    assert "got 'mine', which is there" in refused(capfd, file, f"--irdl-file={path},{path}")
+
+
+def test_the_only_op_may_be_removed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in.mlir").write_text("func.func private @f()")
+    text = refused(capfd, str(tmp_path / "in.mlir"), "--no-implicit-module", "--symbol-dce")
+    assert text == "ragged-opt: expected one op after the passes with --no-implicit-module, got 0\n"
+
+
+def test_a_module_that_is_written_stays(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in.mlir").write_text("\nmodule @m { func.func @f() { return } }")
+    assert ragged_opt.main([str(tmp_path / "in.mlir"), "--no-implicit-module"]) == 0
+    assert capfd.readouterr().out.startswith("module @m {")
+
+
+def test_lines_of_an_irdl_file_are_shown(file: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "d.mlir").write_text("irdl.zz\n")
+    assert "irdl.zz\n^" in refused(capfd, file, f"--irdl-file={tmp_path / 'd.mlir'}")
+
+
+def test_when_the_stock_tool_dies(
+    file: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    died = subprocess.CompletedProcess([], -6, b"", b"")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: died)
+    expected = "expected a module that torch-mlir-opt reads for --mlir-print-value-users, got one that it dies of"
+    assert refused(capfd, file, "--mlir-print-value-users") == f"ragged-opt: {expected}\n"
+
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.mlir"))
+FILES = [path for path in sorted((ROOT / "lit_tests").rglob("*.mlir")) if "invalid" not in path.name]
+
+
+@pytest.mark.parametrize(
+    "path", [*EXAMPLES, *(pytest.param(path, marks=pytest.mark.slow) for path in FILES)], ids=lambda path: path.stem
+)
+def test_programs_are_read_as_they_are_written(path: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """As text, as bytecode, and from a reproducer."""
+    flags = ("--split-input-file", "--allow-unregistered-dialect")
+    once, again = tmp_path / "once.mlir", tmp_path / "again.mlir"
+    if ragged_opt.main([str(path), *flags, "-o", str(once)]) != 0:
+        pytest.skip("a file with something to refuse")
+    assert ragged_opt.main([str(once), *flags, "--verify-roundtrip", "-o", str(again)]) == 0, capfd.readouterr().err
+    assert again.read_text() == once.read_text()
+    if "// -----" not in once.read_text():
+        kept = tmp_path / "kept.mlir"
+        assert ragged_opt.main([str(once), *flags[1:], f"--mlir-generate-reproducer={kept}", "--cse"]) == 0
+        expected = capfd.readouterr().out
+        assert ragged_opt.main([str(kept), *flags[1:], "--run-reproducer"]) == 0
+        assert capfd.readouterr().out == expected

@@ -95,7 +95,8 @@ REFUSED = [
     (["--cse", "--pass-pipeline=cse"], "expected --pass-pipeline or single passes, got both ('--cse')"),
     (["--run-reproducer", "--cse"], "expected --run-reproducer without passes, the file names them"),
     (["--verify-each=maybe"], "expected true or false for '--verify-each', got 'maybe'"),
-    (["--emit-bytecode-version=-1"], "expected a number from 0 for '--emit-bytecode-version', got '-1'"),
+    (["--emit-bytecode-version=-1"], "expected a number of at most 9 digits for '--emit-bytecode-version', got '-1'"),
+    (["--emit-bytecode-version=9999999999"], "for '--emit-bytecode-version', got '9999999999'"),
     (["--pass-pipeline"], "expected a value for '--pass-pipeline', got none"),
     (["--mlir-timing-display=x"], "expected one of tree, list for '--mlir-timing-display', got 'x'"),
     (

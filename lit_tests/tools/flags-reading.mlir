@@ -16,7 +16,7 @@
 // SPLIT-LABEL: func.func @f
 // SPLIT: {{^}}// +++
 // SPLIT-LABEL: func.func @g
-// TWO: expected one op in the file with --no-implicit-module, got 2
+// TWO: expected one op in the file with
 // ONE-NOT: module
 // ONE: func.func @only() {
 // IRDL: "mine.op"() : () -> ()

@@ -17,6 +17,7 @@ from ragged_dialect.asm.probe import is_bytecode
 from ragged_dialect.asm.short import to_short
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import RaggedError
+from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.passes.pipeline import UnknownPass, is_known, parse_pipeline
 from ragged_dialect.passes.running import MODULE, PassFailed, Stage, Watcher, run_pipeline
 from ragged_dialect.tools.cli import FAILURE, STREAM, SUCCESS, read_input, shown_name, write_output
@@ -70,7 +71,9 @@ class OptDriver:
         made = context()
         made.allow_unregistered_dialects = self.options.reading.unregistered
         for path, text in zip(self.options.reading.irdl_files, self.irdl, strict=True):
-            load_irdl(load_module(text, made, path))
+            definitions = load_module(text, made, path)
+            _check_new(definitions, path)
+            load_irdl(definitions)
         return made
 
     def _stages(self, made: ir.Context) -> tuple[Stage, ...]:
@@ -135,21 +138,14 @@ class OptDriver:
             stages = parse_pipeline(pipeline, made)
         with self._phase("Parser"):
             module = load_module(chunk, made, self.filename)
-        top = self._top(module)
+        alone = self.options.reading.no_implicit_module and not file_position(module.operation.location)[1]
+        if alone:
+            _only_op(module, "in the file")
         if self.options.output.roundtrip:
             self._check_roundtrip(module)
         self._run(module, chunk, stages, verify_each, diagnostics)
         with self._phase("Output"):
-            return self._output(module if top is None else top)
-
-    def _top(self, module: ir.Module) -> ir.Operation | None:
-        """The op that stands for the module with --no-implicit-module."""
-        if not self.options.reading.no_implicit_module or file_position(module.operation.location)[1]:
-            return None
-        ops = list(module.body.operations)
-        if len(ops) != 1:
-            raise RaggedError(f"expected one op in the file with --no-implicit-module, got {len(ops)}")
-        return ops[0].operation
+            return self._output(_only_op(module, "after the passes") if alone else module)
 
     def _run(
         self,
@@ -176,11 +172,14 @@ class OptDriver:
             crash.done()
 
     def _check_roundtrip(self, module: ir.Module) -> None:
-        """ParseError when text or bytecode of a module is not read as the module that it is."""
-        before = print_module(module, generic=True, debuginfo=True)
-        for name, program in (("text", print_module(module, debuginfo=True)), ("bytecode", _bytecode(module, None))):
+        """ParseError when text or bytecode of a module is not read as the module that it is. Bytecode has all
+        locations, text lacks those of some block arguments."""
+        for name, program, located in (
+            ("text", print_module(module), False),
+            ("bytecode", _bytecode(module, None), True),
+        ):
             after = load_module(program, self._context())
-            if print_module(after, generic=True, debuginfo=True) != before:
+            if print_module(after, True, located) != print_module(module, True, located):
                 message = f"expected {name} of the module that is read as it is, got another module"
                 raise ParseError(Diagnostic(message, self.filename))
 
@@ -198,7 +197,8 @@ class OptDriver:
         if by_stock:
             from ragged_dialect.tools import info, stock
 
-            program = print_module(op, generic=True, debuginfo=True)
+            # Without aliases: the tool takes attributes of dialects that it does not have as the text they are.
+            program = print_module(op, generic=True, debuginfo=True, use_local_scope=True)
             data = stock.rewritten(program, [info.irdl(), *map(bytes.decode, self.irdl)], by_stock)
             if output.bytecode:
                 return data
@@ -228,6 +228,14 @@ def split_chunks(text: str, marker: str = MARKER) -> Iterable[str]:
     yield "\n" * text.count("\n", 0, start) + text[start:]
 
 
+def _only_op(module: ir.Module, where: str) -> ir.Operation:
+    """The op that stands for the module with --no-implicit-module."""
+    ops = list(module.body.operations)
+    if len(ops) != 1:
+        raise RaggedError(f"expected one op {where} with --no-implicit-module, got {len(ops)}")
+    return ops[0].operation
+
+
 def _bytecode(op: ir.Module | ir.Operation, version: int | None) -> bytes:
     buffer = io.BytesIO()
     try:
@@ -244,3 +252,21 @@ def _stock_flags(printing: Printing, output: Output) -> list[str]:
     if not any(one.served == STOCK for one, _ in flags):
         return []
     return [text for one, text in flags if one.name.startswith(("--mlir-print", "--mlir-", "--emit", "--elide"))]
+
+
+def _check_new(definitions: ir.Module, path: str) -> None:
+    """Refuse definitions of dialects that are there: loading them would end the process."""
+    for op in ops_in(definitions.operation):
+        if op.name == "irdl.dialect":
+            name = ir.StringAttr(op.attributes["sym_name"]).value
+            if _is_there(name, definitions.context):
+                place = file_position(op.location)[1:]
+                raise ParseError(Diagnostic(f"expected a new dialect, got '{name}', which is there", path, *place))
+
+
+def _is_there(name: str, made: ir.Context) -> bool:
+    try:
+        made.get_dialect_descriptor(name)
+    except ValueError:
+        return False
+    return True

@@ -11,6 +11,7 @@ from typing import Any
 from ragged_dialect.errors import RaggedError
 
 BINDINGS, OWN, STOCK = "bindings", "own code", "torch-mlir-opt"
+_DIGITS = 9  # 32 bits
 _BOOLS = {"": True, "1": True, "true": True, "0": False, "false": False}
 
 
@@ -95,8 +96,8 @@ class Known:
         return _BOOLS[text]
 
     def _int(self, text: str) -> int:
-        if not text.isascii() or not text.isdigit():
-            raise RaggedError(f"expected a number from 0 for '{self.flag.name}', got '{text}'")
+        if not text.isascii() or not text.isdigit() or len(text) > _DIGITS:
+            raise RaggedError(f"expected a number of at most {_DIGITS} digits for '{self.flag.name}', got '{text}'")
         return int(text)
 
 

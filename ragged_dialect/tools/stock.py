@@ -13,6 +13,7 @@ from ragged_dialect.errors import MissingPackageError, RaggedError
 
 NAME = "torch-mlir-opt"
 _SECONDS = 600
+_SIGNAL = 128
 
 
 def find() -> str | None:
@@ -32,6 +33,8 @@ def rewritten(program: str, dialects: Sequence[str], flags: Sequence[str]) -> by
         source.write_text(program, encoding="utf-8")
         command = [tool, f"--irdl-file={irdl}", "--allow-unregistered-dialect", *flags, str(source)]
         done = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)
+    if done.returncode < 0 or done.returncode > _SIGNAL:
+        raise RaggedError(f"expected a module that {NAME} reads for {flags[0]}, got one that it dies of")
     if done.returncode != 0:
         message = done.stderr.decode(errors="replace").strip().partition("\n")[0].replace(str(source), "-")
         raise RaggedError(f"expected a module that {NAME} reads for {flags[0]}, got {message}")
