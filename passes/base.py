@@ -37,14 +37,20 @@ class RaggedPass:
         """Transform `op` in place; raise PassFailure to fail."""
         raise NotImplementedError
 
-    def __call__(self, op: ir.Operation, pass_: Any) -> None:
-        """The callback of the pass manager: failures become diagnostics."""
+    def succeeds_on(self, op: ir.Operation) -> bool:
+        """Run on an op; failures become diagnostics."""
         try:
             with op.context, op.location:
                 self.run(op.operation)
         except PassFailure as failure:
             failure.op.location.emit_error(str(failure))
-            pass_.signal_pass_failure()
+            return False
         except LayoutError as error:
             op.location.emit_error(f"{self.name}: {error}")
+            return False
+        return True
+
+    def __call__(self, op: ir.Operation, pass_: Any) -> None:
+        """The callback of the pass manager."""
+        if not self.succeeds_on(op):
             pass_.signal_pass_failure()

@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 from ragged_dialect.errors import PassError
-from ragged_dialect.passes.base import RaggedPass
 
-Loader = Callable[[], type[RaggedPass]]
+if TYPE_CHECKING:
+    from ragged_dialect.passes.base import RaggedPass
+
+Loader = Callable[[], "type[RaggedPass]"]
+
+
+class Part(Protocol):
+    """A stage of a named pipeline: pipeline text with a name."""
+
+    @property
+    def name(self) -> str:
+        """What dumps call it."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """Its passes."""
+        ...
+
 
 _LOADERS: dict[str, Loader] = {}
 
 
 def register(name: str, loader: Loader) -> None:
     """Add a pass under its name. PassError when the name is taken."""
-    if name in _LOADERS:
+    if name in _LOADERS or name in _PIPELINES:
         raise PassError(f"expected a new pass name, got '{name}', which is registered")
     _LOADERS[name] = loader
 
@@ -45,16 +64,49 @@ def lookup(name: str) -> type[RaggedPass]:
     return loader()
 
 
+def place(name: str) -> tuple[str, str] | None:
+    """Module and class of a pass of this package, without importing it; None for others."""
+    loader = _LOADERS.get(name)
+    return (loader.module, loader.cls) if isinstance(loader, _InPackage) else None
+
+
 def is_pipeline(name: str) -> bool:
     """Whether a named pipeline of ours has the name."""
     return name in _PIPELINES
 
 
-def pipeline(name: str) -> Callable[..., Sequence[Any]]:
+def pipeline(name: str) -> Callable[..., Sequence[Part]]:
     """The function behind a named pipeline: its keyword arguments are options, its result stages
-    with a `text`."""
-    module, function = _PIPELINES[name]
+    with a `name` and a `text`."""
+    module, function = place_of_pipeline(name)
     return getattr(importlib.import_module(module), function)
+
+
+def place_of_pipeline(name: str) -> tuple[str, str]:
+    """Module and name of the function behind a named pipeline."""
+    return _PIPELINES[name]
+
+
+def register_pipeline(name: str, module: str, function: str) -> None:
+    """Add a named pipeline: a function whose keyword arguments are its options, which gives stages with a `name` and
+    a `text`. PassError when the name is taken."""
+    if name in _PIPELINES or name in _LOADERS:
+        raise PassError(f"expected a new pipeline name, got '{name}', which is registered")
+    _PIPELINES[name] = module, function
+
+
+@contextmanager
+def all_or_none() -> Generator[None]:
+    """What is registered while this is entered is taken back when it ends with an exception."""
+    passes, pipelines = set(_LOADERS), set(_PIPELINES)
+    try:
+        yield
+    except BaseException:
+        for name in _LOADERS.keys() - passes:
+            del _LOADERS[name]
+        for name in _PIPELINES.keys() - pipelines:
+            del _PIPELINES[name]
+        raise
 
 
 def pipelines() -> list[str]:
@@ -70,14 +122,23 @@ def suggestion(name: str) -> str:
     return f" (did you mean {' or '.join(repr(n) for n in near)}?)" if near else ""
 
 
-def _in_package(package: str, name: str) -> Loader:
+@dataclass(frozen=True)
+class _InPackage:
     """A pass in the file, and of the class, that its name spells."""
 
-    def load() -> type[RaggedPass]:
-        module = importlib.import_module(f"{package}.{name.replace('-', '_')}")
-        return getattr(module, "".join(word.capitalize() for word in name.split("-")))
+    package: str
+    name: str
 
-    return load
+    @property
+    def module(self) -> str:
+        return f"{self.package}.{self.name.replace('-', '_')}"
+
+    @property
+    def cls(self) -> str:
+        return "".join(word.capitalize() for word in self.name.split("-"))
+
+    def __call__(self) -> type[RaggedPass]:
+        return getattr(importlib.import_module(self.module), self.cls)
 
 
 # Passes do not import lowering: it is known here by name only.
@@ -141,4 +202,4 @@ _PACKAGES = {
 
 for _package, _names in _PACKAGES.items():
     for _name in _names:
-        register(_name, _in_package(_package, _name))
+        register(_name, _InPackage(_package, _name))

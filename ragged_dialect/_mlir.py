@@ -199,3 +199,39 @@ def attach_effects(op_name: str, effects: Callable[[Any], Iterable[tuple[Any, An
     make: Any = getattr(ir, "MemoryEffectInstance", None)
     model: Any = Filling if make is None else Returning
     model.attach(op_name)
+
+
+# Dialects that torch-mlir's wheel has beside MLIR's own: the module that registers them, or a pass that needs them.
+_CARRIED = {"torch": "_torchMlir", "stablehlo": "_stablehlo"}
+_WITH_PASS = ("tm_tensor", "torch_c")
+_THEIR_PASS = "builtin.module(func.func(convert-torch-to-tmtensor))"
+
+
+def _carried(modules: Iterable[str]) -> list[types.ModuleType]:
+    try:
+        return [_import(f"_mlir_libs.{module}") for module in modules]
+    except ImportError:  # other bindings have none
+        return []
+
+
+def register_carried(program: str | bytes, context: ir.Context) -> None:
+    """Register the dialects that only this wheel has, where a program may use them."""
+
+    def used(dialect: str) -> bool:
+        return f"{dialect}." in program if isinstance(program, str) else dialect.encode() in program
+
+    for module in _carried(_CARRIED[dialect] for dialect in _CARRIED if used(dialect)):
+        module.register_dialect(context)
+    if any(map(used, _WITH_PASS)) and _carried(["_torchMlir"]):
+        nothing = ir.Module.create(ir.Location.unknown(context))
+        passmanager.PassManager.parse(_THEIR_PASS, context).run(nothing.operation)
+
+
+def register_carried_passes() -> None:
+    """Register the passes that only this wheel has."""
+    _carried(_CARRIED.values())
+
+
+def load_irdl(module: ir.Module) -> None:
+    """Load the dialects that a module of IRDL defines."""
+    _import("dialects.irdl").load_dialects(module)

@@ -32,7 +32,7 @@ def verifier(check: Callable[[Any], None]) -> Callable[[Any], bool]:
     @functools.wraps(check)
     def hook(op: ir.OpView) -> bool:
         try:
-            _refuse_unknown_attributes(op)
+            _refuse_misspelt_attributes(op)
             with op.location:
                 check(op)
         except LayoutError as error:
@@ -45,12 +45,21 @@ def verifier(check: Callable[[Any], None]) -> Callable[[Any], bool]:
     return hook
 
 
-def _refuse_unknown_attributes(op: Any) -> None:
+def _refuse_misspelt_attributes(op: Any) -> None:
+    """Discardable attributes may have any name, but one that is nearly that of an attribute of the op would
+    pass unseen."""
     known = {f.name for f in op._fields} | set(op.optional) | _STRUCTURAL
     for name in attribute_names(op.operation):
         if name not in known and "." not in name:
-            names = ", ".join(sorted(known - _STRUCTURAL - {"result"} - _operand_names(op)))
-            raise LayoutError(f"expected attributes among [{names}], got '{name}'")
+            names = sorted(known - _STRUCTURAL - {"result"} - _operand_names(op))
+            if _is_near(name, names):
+                raise LayoutError(f"expected attributes among [{', '.join(names)}], got '{name}'")
+
+
+def _is_near(name: str, names: list[str]) -> bool:
+    from difflib import get_close_matches  # only few programs have such attributes
+
+    return bool(get_close_matches(name, names, n=1, cutoff=0.75))
 
 
 def _operand_names(op: Any) -> set[str]:

@@ -12,7 +12,7 @@ from support.programs import Program, programs
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.diagnostics import ParseError
-from ragged_dialect.asm.module import copy_module, parse_module, print_module
+from ragged_dialect.asm.module import copy_module, load_module, parse_module, print_module
 from ragged_dialect.asm.scan import DEEPEST
 from ragged_dialect.asm.short import translate
 from ragged_dialect.dialect import context
@@ -179,3 +179,11 @@ def test_diagnostics_do_not_leak(made: Any, capfd: pytest.CaptureFixture[str]) -
         parse_module("func.func @f( {", made)
     assert made.emit_error_diagnostics == before
     assert capfd.readouterr() == ("", "")
+
+
+def test_layouts_in_bytecode_that_no_op_shows(made: Any) -> None:
+    module = ir.Module.parse('func.func @f() { return } loc(fused<#ragged.layout<"zz">>["x"])', made)
+    data = io.BytesIO()
+    module.operation.write_bytecode(data)
+    with pytest.raises(ParseError, match=r"expected letters d, r, w, t in layout \"zz\", got 'z'"):
+        load_module(data.getvalue(), made)

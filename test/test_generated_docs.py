@@ -15,8 +15,21 @@ def test_passes_are_documented_as_they_are() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_ops_are_documented_as_they_are() -> None:
+    command = [sys.executable, "docs/generate_ops.py", "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_parity_is_documented_as_it_is() -> None:
     """Runs the check of every row."""
     command = [sys.executable, "docs/generate_parity.py", "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_flags_are_documented_as_they_are() -> None:
+    """Runs every flag."""
+    command = [sys.executable, "docs/generate_flags.py", "--check"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

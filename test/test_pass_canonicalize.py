@@ -13,8 +13,8 @@ from support.rewrites import parse, results, rewritten
 
 from ragged_dialect._mlir import passmanager
 from ragged_dialect.asm.module import print_module
-from ragged_dialect.passes.pipeline import Stage
 from ragged_dialect.passes.ragged_canonicalize import DISABLED, RaggedCanonicalize, upstream
+from ragged_dialect.passes.running import Stage, run_pipeline
 
 DR = '#ragged.layout<"dr">'
 DRD = '#ragged.layout<"dr|d">'
@@ -172,7 +172,7 @@ def test_locations_are_kept() -> None:
     }}""")
     merge = _locations(module.body)[2]
     own = RaggedCanonicalize()
-    Stage(own.name, own.name, (), own).run(module)
+    run_pipeline(module, (Stage(own.name, own.name, (), own),))
     assert _locations(module.body)[0] == merge
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,8 +18,10 @@ from ragged_dialect.dialect import context
 from ragged_dialect.errors import PassError
 from ragged_dialect.passes import registry
 from ragged_dialect.passes.base import PassFailure, RaggedPass
-from ragged_dialect.passes.pipeline import PassFailed, Stage, parse_pipeline, run_pipeline
+from ragged_dialect.passes.descriptions import describe, describe_all
+from ragged_dialect.passes.pipeline import parse_pipeline
 from ragged_dialect.passes.pipeline_text import parse_text
+from ragged_dialect.passes.running import PassFailed, Stage, run_pipeline
 
 TEXT = """func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {
   %0 = arith.constant 1 : i32
@@ -122,6 +125,8 @@ def test_upstream_option_text_is_kept(made: Any) -> None:
 
 def test_named_pipeline(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     class Part:
+        name = "part"
+
         def __init__(self, text: str) -> None:
             self.text = text
 
@@ -131,6 +136,7 @@ def test_named_pipeline(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "pipeline", lambda name: parts)
     stages = parse_pipeline("ragged-to-llvm-pipeline{check=0}", made)
     assert [str(stage) for stage in stages] == ["cse", "func.func(canonicalize)", "test-mark{with-tag=0}"]
+    assert {stage.part for stage in stages} == {"part"}
     assert registry.pipelines() == [TO_GPU, TO_LLVM]
 
 
@@ -211,7 +217,7 @@ def test_the_ragged_verifier_runs_between_passes(made: Any, monkeypatch: pytest.
         op.location.emit_error("expected no such type")
         return False
 
-    monkeypatch.setattr("ragged_dialect.passes.pipeline.verify_ragged", verify)
+    monkeypatch.setattr("ragged_dialect.passes.running.verify_ragged", verify)
     with pytest.raises(PassFailed, match=r"^cse failed\nf\.mlir: error: expected no such type"):
         _run(made, "cse")
     assert seen == ["builtin.module"]
@@ -233,7 +239,7 @@ def test_reports_of_a_pass_that_succeeds(made: Any) -> None:
 
     module = parse_module(TEXT, made, "f.mlir")
     reports: list[Diagnostic] = []
-    Stage("test-complain", "test-complain", (), Complain()).run(module.operation, True, reports.append)
+    run_pipeline(module, (Stage("test-complain", "test-complain", (), Complain()),), True, reports.append)
     assert [d.message for d in reports] == ["only saying"]
 
 
@@ -260,3 +266,38 @@ def test_registry_imports_no_pass() -> None:
 @pytest.mark.parametrize("name", registry.names())
 def test_names_agree(name: str) -> None:
     assert registry.lookup(name).name == name
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_descriptions_say_what_the_class_has(name: str) -> None:
+    cls, described = registry.lookup(name), describe(name)
+    assert (cls.__doc__ or "").strip().splitlines()[0] == described.summary
+    assert [(o.name, o.type) for o in described.options] == [
+        (field.name.replace("_", "-"), field.type) for field in dataclasses.fields(cls)
+    ]
+    defaults = [str(f.default).lower() if f.type == "bool" else str(f.default) for f in dataclasses.fields(cls)]
+    assert [o.default for o in described.options] == defaults
+
+
+def test_descriptions_of_pipelines() -> None:
+    described = {d.name: d for d in describe_all()}
+    assert described[TO_LLVM].options[0].name == "check"
+    assert described[TO_GPU].summary
+
+
+def test_description_of_a_pass_of_others(made: Any) -> None:
+    assert [(o.name, o.default) for o in describe("test-mark").options] == [
+        ("max-count", "3"), ("with-tag", "false"), ("label", "")
+    ]  # fmt: skip
+    registry.register("test-made", lambda: type("Made", (RaggedPass,), {"__doc__": "Made."}))
+    assert describe("test-made").summary == "Made."
+    registry.unregister("test-made")
+
+
+def test_descriptions_import_no_bindings() -> None:
+    code = (
+        "import sys\nfrom ragged_dialect.tools import ragged_opt\nassert ragged_opt.main(['--list-passes']) == 0\n"
+        "bad = [m for m in sys.modules if m.startswith(('torch_mlir', 'mlir', 'numpy', 'ragged_dialect._mlir'))]\n"
+        "assert not bad, bad"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, stdout=subprocess.DEVNULL)

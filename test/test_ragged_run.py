@@ -129,7 +129,8 @@ def test_bytecode_and_standard_input(folder: Folder, monkeypatch: pytest.MonkeyP
         stdin.seek(0)
         monkeypatch.setattr("sys.stdin", stdin)
         assert ragged_run.main([]) == 1
-    assert folder.output.readouterr() == ("", "<stdin>:1:14: error: expected non-function type\n")
+    expected = f"<stdin>:1:14: error: expected non-function type\nfunc.func @f( {{\n{13 * ' '}^\n"
+    assert folder.output.readouterr() == ("", expected)
 
 
 def test_scalars(folder: Folder) -> None:

@@ -15,12 +15,3 @@ func.func @compact_1(%x: tensor<3x?xf32, #ragged.layout<"dw">>) {
   %0 = ragged.compact %x : (tensor<3x?xf32, #ragged.layout<"dw">>) -> tensor<3x?xf32, #ragged.layout<"dw">>
   return
 }
-
-// -----
-
-// No attributes of any name.
-func.func @compact_2(%x: tensor<3x?xf32, #ragged.layout<"dw">>) {
-  // expected-error@+1 {{'ragged.compact' op expected attributes among [], got 'dim'}}
-  %0 = ragged.compact %x {dim = 0} : (tensor<3x?xf32, #ragged.layout<"dw">>) -> tensor<3x?xf32, #ragged.layout<"dr">>
-  return
-}

@@ -4,9 +4,9 @@
 // RUN: not ragged-opt %s --run-reproducer 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: ragged-opt --version | FileCheck %s --check-prefix=VERSION
 
-// TWO: error: unrecognized arguments:
-// BOTH: error: expected --pass-pipeline or single passes, got both ('--cse')
+// TWO: ragged-opt: expected one input, got '
+// BOTH: ragged-opt: expected --pass-pipeline or single passes, got both ('--cse')
 // MISSING: ragged-opt: {{.*}}options-invalid.mlir.missing: no such file or directory
-// NONE: expected a line '// ragged-opt-reproducer: {{.*}}' in the input, got none
+// NONE: expected a resource 'mlir_reproducer' with a pipeline in the text, got none
 // VERSION: bindings: {{(torch_)?}}mlir
 func.func @f() { return }

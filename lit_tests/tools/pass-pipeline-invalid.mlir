@@ -8,5 +8,5 @@
 // OPEN: ragged-opt: pipeline:1:14: error: expected ')' to close 'func.func('
 // ANCHOR: pipeline:1:11: error: expected 'ragged-canonicalize' under 'builtin.module', got it under 'func.func'
 // OPTION: pipeline:1:21: error: expected an option of 'ragged-canonicalize' ({{.*}}), got 'no-such'
-// NEAR: expected a known pass, got 'ragged-canonicalise' (did you mean 'ragged-canonicalize'
+// NEAR: expected a known flag or pass, got the unknown flag '--ragged-canonicalise' (did you mean '--ragged-canonicalize'
 func.func @f() { return }

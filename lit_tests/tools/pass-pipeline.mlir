@@ -5,9 +5,9 @@
 // CHECK-LABEL: func.func @f
 // CHECK-NEXT: return %arg0
 // CHANGE: IR Dump After ragged-canonicalize
-// CHANGE: ms {{.*}}% cse
-// CHANGE: ms {{.*}}% ragged-canonicalize
-// CHANGE: ms {{.*}}% total
+// CHANGE: {{%\)}}  cse
+// CHANGE: {{%\)}}  ragged-canonicalize
+// CHANGE: (100.0%)  Total
 // ORDER: IR Dump After ragged-canonicalize //
 // ORDER: IR Dump After cse //
 func.func @f(%x: tensor<?xf32>, %o: tensor<4xi64>) -> tensor<?xf32> {

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import ir, register_carried
 from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
 from ragged_dialect.asm.locations import collect, move_locations, to_user
 from ragged_dialect.asm.probe import is_bytecode, probe
+from ragged_dialect.asm.scan import COMMENT, STRING
 from ragged_dialect.asm.short import to_short, translate
 from ragged_dialect.asm.source import MEMORY, Source
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.layout import Layout
 from ragged_dialect.verify import verify_ragged
+
+_LAYOUT = re.compile(r'#ragged\.layout\s*<\s*"([^"]*)"\s*>')
 
 
 def parse_module(text: str | bytes, context: Any, filename: str = MEMORY) -> Any:
@@ -53,7 +59,29 @@ def _load(text: str | bytes, context: Any, filename: str) -> Any:
         valid = verify_ragged(module.operation)
     if not valid:
         raise ParseError(*diagnostics)
+    _refuse_layouts(text, filename)
     return module
+
+
+def _refuse_layouts(text: str | bytes, filename: str) -> None:
+    """Refuse layouts that are none where no op shows them: aliases without a use, metadata of locations, inside of
+    other dialects' attributes. Bytecode has layouts as text."""
+    plain = text if isinstance(text, str) else text.decode("utf-8" if not is_bytecode(text) else "latin-1")
+    if all(_layout_error(layout) is None for layout in set(_LAYOUT.findall(plain))):
+        return
+    for match in re.finditer(rf"{COMMENT}|{STRING}|{_LAYOUT.pattern}", plain):
+        error = _layout_error(match.group(1)) if match.group(1) is not None else None
+        if error is not None:
+            position = (0, 0) if is_bytecode(text) else Source(plain).position(match.start())
+            raise ParseError(Diagnostic(error, filename, *position))
+
+
+def _layout_error(text: str) -> str | None:
+    try:
+        Layout.parse(text)
+    except LayoutError as error:
+        return str(error)
+    return None
 
 
 def decode(text: str | bytes, filename: str) -> str:
@@ -76,6 +104,7 @@ def decode(text: str | bytes, filename: str) -> str:
 
 
 def _parse(text: str | bytes, context: Any, source: Source) -> Any:
+    register_carried(text, context)
     with collect(context) as diagnostics:
         try:
             return ir.Module.parse(text, context)
@@ -92,7 +121,8 @@ def _silent(source: Source) -> Diagnostic:
     return Diagnostic("expected a valid module, got one that MLIR refuses without a reason", source.filename)
 
 
-def print_module(op: Any, generic: bool = False, debuginfo: bool = False) -> str:
-    """The text of a module (or any op), the dialect's ops in short form unless `generic`."""
-    text = op.operation.get_asm(print_generic_op_form=generic, enable_debug_info=debuginfo)
+def print_module(op: Any, generic: bool = False, debuginfo: bool = False, **options: bool | int | None) -> str:
+    """The text of a module (or any op), the dialect's ops in short form unless `generic`; `options` are those of
+    `get_asm` of the bindings."""
+    text = op.operation.get_asm(print_generic_op_form=generic, enable_debug_info=debuginfo, **options)
     return text if generic else to_short(text)

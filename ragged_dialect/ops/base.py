@@ -34,8 +34,8 @@ class Divides(Protocol):
 
 
 class RaggedOp(Ragged.Operation):
-    """An op of the dialect. `optional` names the attributes that may be absent; any other
-    undotted attribute that is not a field is refused.
+    """An op of the dialect. `optional` names the attributes that may be absent; an
+    undotted attribute that is no field, but nearly has the name of one, is refused.
 
     An op whose result type follows from its operands and attributes says so once, with a static method
     `infer`: from the shapes of its first operands (one per positional parameter) and from attributes (keywords,

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
-from ragged_dialect.asm.diagnostics import ParseError
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.runtime.whole_files import replacing
 
+if TYPE_CHECKING:
+    from ragged_dialect.asm.diagnostics import Diagnostic
+
 SUCCESS, FAILURE, INTERRUPTED = 0, 1, 130
 STREAM = "-"
+LONGEST_STREAM = 1 << 28
+INPUTS: dict[str, bytes] = {}
+"""What the process has read, for the lines that diagnostics are about."""
+
+_PIECE = 1 << 20
 
 
 def run_tool(name: str, body: Callable[[], int]) -> int:
@@ -32,13 +41,25 @@ def run_tool(name: str, body: Callable[[], int]) -> int:
     except OSError as error:
         place = error.filename2 or error.filename
         print(f"{name}: {f'{place}: ' if place else ''}{(error.strerror or str(error)).lower()}", file=sys.stderr)
-    except ParseError as error:
-        print(error, file=sys.stderr)
     except RaggedError as error:
-        print(f"{name}: {error}", file=sys.stderr)
+        _show(name, error)
     except MemoryError:
         print(f"{name}: expected more memory, got no more", file=sys.stderr)
     return FAILURE
+
+
+def _show(name: str, error: RaggedError) -> None:
+    """An error on stderr; its diagnostics with the lines they are about."""
+    diagnostics: tuple[Diagnostic, ...] = getattr(error, "diagnostics", ())
+    head = str(error).removesuffix("\n".join(map(str, diagnostics))).rstrip("\n")
+    if head:
+        print(f"{name}: {head}", file=sys.stderr)
+    if diagnostics:
+        from ragged_dialect.tools.rendering import Renderer
+
+        renderer = Renderer()
+        for diagnostic in diagnostics:
+            print(renderer.render(diagnostic), file=sys.stderr)
 
 
 def _open_closed_streams() -> None:
@@ -55,8 +76,35 @@ def _open_closed_streams() -> None:
 
 
 def read_input(path: str) -> bytes:
-    """The bytes of a file, or of standard input for `-`."""
-    return sys.stdin.buffer.read() if path == STREAM else Path(path).read_bytes()
+    """The bytes of a file, or of standard input for `-`. What has no size of its own may be endless: RaggedError
+    for more than `LONGEST_STREAM` bytes, or for what starts as no program does."""
+    if path == STREAM:
+        data = _read(sys.stdin.buffer)
+    elif stat.S_ISREG(os.stat(path).st_mode):
+        data = Path(path).read_bytes()
+    else:
+        with open(path, "rb") as file:
+            data = _read(file)
+    INPUTS[shown_name(path)] = data
+    return data
+
+
+def shown_name(path: str) -> str:
+    """What diagnostics call an input."""
+    return "<stdin>" if path == STREAM else path
+
+
+def _read(stream: BinaryIO) -> bytes:
+    from ragged_dialect.asm.probe import is_bytecode  # what else is parsed needs it too
+
+    data = bytearray()
+    while piece := stream.read(_PIECE):
+        if not data and b"\0" in piece and not is_bytecode(piece):
+            raise RaggedError("expected MLIR text or bytecode, got a zero byte")
+        data += piece
+        if len(data) > LONGEST_STREAM:
+            raise RaggedError(f"expected at most {LONGEST_STREAM >> 20} MiB from a stream, got more")
+    return bytes(data)
 
 
 def write_output(path: str, data: str | bytes) -> None:

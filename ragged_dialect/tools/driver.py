@@ -5,23 +5,28 @@ from __future__ import annotations
 import io
 import re
 import sys
-import time
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
+from ragged_dialect._mlir import ir, load_irdl, passmanager
 from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
+from ragged_dialect.asm.locations import collect, file_position
 from ragged_dialect.asm.module import decode, load_module, print_module
 from ragged_dialect.asm.probe import is_bytecode
+from ragged_dialect.asm.short import to_short
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import RaggedError
-from ragged_dialect.passes.pipeline import PassFailed, Stage, parse_pipeline
-from ragged_dialect.tools.cli import FAILURE, STREAM, SUCCESS, read_input, write_output
-from ragged_dialect.tools.expectations import Expectations
-from ragged_dialect.tools.options import Options
-from ragged_dialect.tools.reproducer import Reproducer, recorded
+from ragged_dialect.ir.walk import ops_in
+from ragged_dialect.passes.pipeline import UnknownPass, is_known, parse_pipeline
+from ragged_dialect.passes.running import MODULE, PassFailed, Stage, Watcher, run_pipeline
+from ragged_dialect.tools.cli import FAILURE, STREAM, SUCCESS, read_input, shown_name, write_output
+from ragged_dialect.tools.flags import STOCK, written
+from ragged_dialect.tools.options import MARKER, Options, Output, Printing, unknown_flag
+from ragged_dialect.tools.rendering import Renderer
 
-_MARKER = re.compile(r"^// ?-----[ \t]*$", re.MULTILINE)
-_SEPARATOR = "// -----\n"
+if TYPE_CHECKING:
+    from ragged_dialect.tools.timing import Times
 
 
 class OptDriver:
@@ -29,100 +34,239 @@ class OptDriver:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.filename = "<stdin>" if options.input == STREAM else options.input
+        self.filename = shown_name(options.input)
+        self.renderer = Renderer(options.diagnosing)
+        self.times = self._times()
+        self.watchers: list[Watcher] = []
+        self.irdl = [read_input(path) for path in options.reading.irdl_files]
 
     def run(self) -> int:
         """Exit code: 1 when anything was refused. Nothing is written then."""
-        if self.options.bytecode and self.options.output == STREAM and sys.stdout.isatty():
+        options = self.options
+        if options.output.bytecode and options.output.output == STREAM and sys.stdout.isatty():
             raise RaggedError("expected -o FILE or a pipe for bytecode, got a terminal")
-        results = [self._chunk(chunk) for chunk in self._chunks(read_input(self.options.input))]
+        made = self._context()
+        stages = self._stages(made)
+        self._watch(made)
+        results: list[tuple[bool, str | bytes | None]] = []
+        for chunk in self._chunks(read_input(options.input)):
+            results.append(self._chunk(chunk, made or self._context(), stages))
+            made = None  # for the next chunk a context of its own
+        if self.times is not None:
+            measuring = options.measuring
+            sys.stderr.write(self.times.report(measuring.timing_display, measuring.timing_format))
         if not all(ok for ok, _ in results):
             return FAILURE
-        outputs = [output for _, output in results if output is not None]
-        if self.options.bytecode:
-            write_output(self.options.output, b"".join(o for o in outputs if isinstance(o, bytes)))
-        else:
-            write_output(self.options.output, _SEPARATOR.join(o for o in outputs if isinstance(o, str)))
+        self._write([output for _, output in results if output is not None])
         return SUCCESS
+
+    def _times(self) -> Times | None:
+        if not self.options.measuring.timing:
+            return None
+        from ragged_dialect.tools.timing import Times
+
+        return Times()
+
+    def _context(self) -> ir.Context:
+        made = context()
+        made.allow_unregistered_dialects = self.options.reading.unregistered
+        for path, text in zip(self.options.reading.irdl_files, self.irdl, strict=True):
+            definitions = load_module(text, made, path)
+            _check_new(definitions, path)
+            load_irdl(definitions)
+        return made
+
+    def _stages(self, made: ir.Context) -> tuple[Stage, ...]:
+        options = self.options
+        try:
+            stages = parse_pipeline(options.passes.pipeline or "", made)
+        except UnknownPass as error:
+            raise RaggedError(unknown_flag(f"--{error.name}")) if error.name in options.named else error from None
+        if options.passes.dump_pipeline:
+            passes = "".join(f"  {stage}{',' if stage is not stages[-1] else ''}\n" for stage in stages)
+            print(f"Pass Manager with {len(stages)} passes:\n{MODULE}(\n{passes})\n", file=sys.stderr)
+        return stages
+
+    def _watch(self, made: ir.Context) -> None:
+        """Those who are told of every pass. RaggedError for passes to be watched that are not known."""
+        dumping = self.options.dumping
+        for name in (*dumping.before, *dumping.after):
+            if not is_known(name, made):
+                raise RaggedError(f"expected known passes for --mlir-print-ir-before and -after, got '{name}'")
+        if dumping != type(dumping)():
+            from ragged_dialect.tools.dumps import Dumps
+
+            self.watchers.append(Dumps(dumping, self._text))
+        if self.times is not None:
+            self.watchers.append(self.times)
 
     def _chunks(self, data: bytes) -> list[str | bytes]:
         if is_bytecode(data):
             return [data]
-        text = decode(data, self.filename)
-        return list(split_chunks(text)) if self.options.split else [text]
+        text, marker = decode(data, self.filename), self.options.reading.split
+        return [text] if marker is None else list(split_chunks(text, marker))
 
-    def _chunk(self, chunk: str | bytes) -> tuple[bool, str | bytes | None]:
+    def _chunk(self, chunk: str | bytes, made: ir.Context, stages: Sequence[Stage]) -> tuple[bool, str | bytes | None]:
         """Whether a chunk did what was asked, and its output where there is one."""
         diagnostics: list[Diagnostic] = []
         output = None
         try:
-            output = self._process(chunk, diagnostics)
+            output = self._process(chunk, made, stages, diagnostics)
         except (ParseError, PassFailed) as failure:
             diagnostics += failure.diagnostics
             if isinstance(failure, PassFailed) and not failure.diagnostics:
                 diagnostics.append(Diagnostic(f"{failure.stage} failed", self.filename))
-        if self.options.verify_diagnostics and isinstance(chunk, str):
-            problems = Expectations(chunk, self.filename).check(diagnostics)
-            _to_stderr(problems)
+        wanted = [shown for shown in map(self.renderer.wanted, diagnostics) if shown is not None]
+        if self.options.diagnosing.verify is not None and isinstance(chunk, str):
+            from ragged_dialect.tools.expectations import Expectations
+
+            only_expected = self.options.diagnosing.verify == "only-expected"
+            problems = Expectations(chunk, self.filename).check(wanted, only_expected)
+            self._to_stderr(problems)
             return not problems, output
-        _to_stderr(diagnostics)
+        self._to_stderr(wanted)
         return output is not None, output
 
-    def _process(self, chunk: str | bytes, diagnostics: list[Diagnostic]) -> str | bytes:
-        made = context()
-        made.allow_unregistered_dialects = self.options.unregistered
-        pipeline, verify_each = self.options.pipeline, self.options.verify_each
-        if self.options.run_reproducer:
+    def _process(
+        self, chunk: str | bytes, made: ir.Context, stages: Sequence[Stage], diagnostics: list[Diagnostic]
+    ) -> str | bytes:
+        pipeline, verify_each = self.options.passes.pipeline or "", self.options.passes.verify_each
+        if self.options.reading.run_reproducer:
+            from ragged_dialect.tools.reproducer import recorded
+
             pipeline, verify_each = recorded(chunk)
-        stages = parse_pipeline(pipeline, made) if pipeline is not None else ()
-        module = load_module(chunk, made, self.filename)
-        with Reproducer(self.options.reproducer, chunk, pipeline or "", verify_each):
-            self._run(stages, module, verify_each, diagnostics)
-        return self._print(module)
+            stages = parse_pipeline(pipeline, made)
+        with self._phase("Parser"):
+            module = load_module(chunk, made, self.filename)
+        alone = self.options.reading.no_implicit_module and not file_position(module.operation.location)[1]
+        if alone:
+            _only_op(module, "in the file")
+        if self.options.output.roundtrip:
+            self._check_roundtrip(module)
+        self._run(module, chunk, stages, verify_each, diagnostics)
+        with self._phase("Output"):
+            return self._output(_only_op(module, "after the passes") if alone else module)
 
-    def _run(self, stages: tuple[Stage, ...], module: Any, verify_each: bool, diagnostics: list[Diagnostic]) -> None:
-        times: list[tuple[str, float]] = []
-        watch = self.options.print_after_change
-        before = self._text(module) if watch else ""
-        for stage in stages:
-            start = time.perf_counter()
-            stage.run(module.operation, verify_each, diagnostics.append)
-            times.append((str(stage), time.perf_counter() - start))
-            if watch or self.options.print_after_all:
-                after = self._text(module)
-                if after != before or not watch:
-                    print(f"// -----// IR Dump After {stage} //----- //\n{after}", file=sys.stderr)
-                before = after
-        if self.options.timing:
-            _print_times(times)
+    def _run(
+        self,
+        module: ir.Module,
+        chunk: str | bytes,
+        stages: Sequence[Stage],
+        verify_each: bool,
+        diagnostics: list[Diagnostic],
+    ) -> None:
+        options, measuring = self.options.reproducing, self.options.measuring
+        crash = None
+        if options.crash is not None or options.generate is not None:
+            from ragged_dialect.tools.reproducer import CrashReproducer, as_text, reproducer
 
-    def _text(self, module: Any) -> str:
-        text = print_module(module, self.options.generic, self.options.debuginfo)
+            program, pipeline = as_text(chunk), f"{MODULE}({','.join(map(str, stages))})"
+            if options.generate is not None:
+                write_output(options.generate, reproducer(program, pipeline, verify_each))
+            if options.crash is not None:
+                crash = CrashReproducer(options.crash, program, pipeline, verify_each, options.local)
+        watchers = self.watchers if crash is None else [*self.watchers, crash]
+        display = passmanager.PassDisplayMode[measuring.statistics_display.upper()] if measuring.statistics else None
+        run_pipeline(module, stages, verify_each, diagnostics.append, watchers, display)
+        if crash is not None:
+            crash.done()
+
+    def _check_roundtrip(self, module: ir.Module) -> None:
+        """ParseError when text or bytecode of a module is not read as the module that it is. Bytecode has all
+        locations, text lacks those of some block arguments."""
+        for name, program, located in (
+            ("text", print_module(module), False),
+            ("bytecode", _bytecode(module, None), True),
+        ):
+            after = load_module(program, self._context())
+            if print_module(after, True, located) != print_module(module, True, located):
+                message = f"expected {name} of the module that is read as it is, got another module"
+                raise ParseError(Diagnostic(message, self.filename))
+
+    def _phase(self, name: str) -> AbstractContextManager[None]:
+        return nullcontext() if self.times is None else self.times.phase(name)
+
+    def _text(self, op: ir.Module | ir.Operation) -> str:
+        printing = self.options.printing
+        text = print_module(op, printing.generic, printing.debuginfo, **printing.more())
         return text if text.endswith("\n") else f"{text}\n"
 
-    def _print(self, module: Any) -> str | bytes:
-        if not self.options.bytecode:
-            return self._text(module)
-        buffer = io.BytesIO()
-        module.operation.write_bytecode(buffer)
-        return buffer.getvalue()
+    def _output(self, op: ir.Module | ir.Operation) -> str | bytes:
+        output, printing = self.options.output, self.options.printing
+        by_stock = _stock_flags(printing, output)
+        if by_stock:
+            from ragged_dialect.tools import info, stock
+
+            # Without aliases: the tool takes attributes of dialects that it does not have as the text they are.
+            program = print_module(op, generic=True, debuginfo=True, use_local_scope=True)
+            data = stock.rewritten(program, [info.irdl(), *map(bytes.decode, self.irdl)], by_stock)
+            if output.bytecode:
+                return data
+            text = data.decode().rstrip("\n") + "\n"
+            return text if printing.generic else to_short(text)
+        return _bytecode(op, output.bytecode_version) if output.bytecode else self._text(op)
+
+    def _write(self, outputs: Sequence[str | bytes]) -> None:
+        output = self.options.output
+        if output.bytecode:
+            write_output(output.output, b"".join(o for o in outputs if isinstance(o, bytes)))
+        else:
+            write_output(output.output, f"{output.split_marker}\n".join(o for o in outputs if isinstance(o, str)))
+
+    def _to_stderr(self, diagnostics: Iterable[Diagnostic]) -> None:
+        for diagnostic in diagnostics:
+            print(self.renderer.render(diagnostic), file=sys.stderr)
 
 
-def split_chunks(text: str) -> Iterable[str]:
-    """The parts between `// -----` lines, each after as many newlines as keep its line numbers."""
+def split_chunks(text: str, marker: str = MARKER) -> Iterable[str]:
+    """The parts between lines of a marker, each after as many newlines as keep its line numbers."""
+    spelled = re.escape(marker).replace(r"//\ ", "// ?")  # `//-----` is one too
     start = 0
-    for marker in _MARKER.finditer(text):
-        yield "\n" * text.count("\n", 0, start) + text[start : marker.start()]
-        start = marker.end()
+    for found in re.finditer(rf"^{spelled}[ \t]*$", text, re.MULTILINE):
+        yield "\n" * text.count("\n", 0, start) + text[start : found.start()]
+        start = found.end()
     yield "\n" * text.count("\n", 0, start) + text[start:]
 
 
-def _to_stderr(diagnostics: Iterable[Diagnostic]) -> None:
-    for diagnostic in diagnostics:
-        print(diagnostic, file=sys.stderr)
+def _only_op(module: ir.Module, where: str) -> ir.Operation:
+    """The op that stands for the module with --no-implicit-module."""
+    ops = list(module.body.operations)
+    if len(ops) != 1:
+        raise RaggedError(f"expected one op {where} with --no-implicit-module, got {len(ops)}")
+    return ops[0].operation
 
 
-def _print_times(times: list[tuple[str, float]]) -> None:
-    total = sum(seconds for _, seconds in times)
-    for name, seconds in [*times, ("total", total)]:
-        print(f"{seconds * 1e3:10.3f} ms  {100 * seconds / total if total else 0:5.1f}%  {name}", file=sys.stderr)
+def _bytecode(op: ir.Module | ir.Operation, version: int | None) -> bytes:
+    buffer = io.BytesIO()
+    try:
+        with collect(op.operation.context):  # what it says goes to stderr
+            op.operation.write_bytecode(buffer, desired_version=version)
+    except ValueError:
+        raise RaggedError(f"expected a version of bytecode that can be written, got {version}") from None
+    return buffer.getvalue()
+
+
+def _stock_flags(printing: Printing, output: Output) -> list[str]:
+    """The flags for the stock tool where it has to write the output; none where it need not."""
+    flags = [*written(printing), *written(output)]
+    if not any(one.served == STOCK for one, _ in flags):
+        return []
+    return [text for one, text in flags if one.name.startswith(("--mlir-print", "--mlir-", "--emit", "--elide"))]
+
+
+def _check_new(definitions: ir.Module, path: str) -> None:
+    """Refuse definitions of dialects that are there: loading them would end the process."""
+    for op in ops_in(definitions.operation):
+        if op.name == "irdl.dialect":
+            name = ir.StringAttr(op.attributes["sym_name"]).value
+            if _is_there(name, definitions.context):
+                place = file_position(op.location)[1:]
+                raise ParseError(Diagnostic(f"expected a new dialect, got '{name}', which is there", path, *place))
+
+
+def _is_there(name: str, made: ir.Context) -> bool:
+    try:
+        made.get_dialect_descriptor(name)
+    except ValueError:
+        return False
+    return True

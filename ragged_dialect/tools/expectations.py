@@ -36,15 +36,15 @@ class Expectations:
         self.filename = filename
         self.expected = list(_find(text.split("\n")))
 
-    def check(self, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-        """What differs: diagnostics that no comment expects (notes may go without one), and
-        expectations that nothing met."""
-        problems = []
+    def check(self, diagnostics: Iterable[Diagnostic], only_expected: bool = False) -> list[Diagnostic]:
+        """What differs: diagnostics that no comment expects (notes may go without one, with `only_expected`
+        all may), and expectations that nothing met."""
+        problems: list[Diagnostic] = []
         for found in _flat(diagnostics):
             hit = next((e for e in self.expected if not e.met and e.matches(found)), None)
             if hit is not None:
                 hit.met = True
-            elif found.severity != "note":
+            elif found.severity != "note" and not only_expected:
                 message = f"unexpected {found.severity}: {found.message}"
                 problems.append(Diagnostic(message, found.filename, found.line, found.column))
         missing = [e for e in self.expected if not e.met]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ragged_dialect.errors import CompileError
-from ragged_dialect.tools.cli import STREAM, SUCCESS, read_input, run_tool, write_output
+from ragged_dialect.tools.cli import STREAM, SUCCESS, read_input, run_tool, shown_name, write_output
 
 _DESCRIPTION = """Compiles a function of a module to a file.
 
@@ -51,7 +51,7 @@ def _run(argv: Sequence[str]) -> int:
 def _compile(options: argparse.Namespace) -> None:
     from ragged_dialect.compiler.frontend import load_program
 
-    filename = "<stdin>" if options.file == STREAM else options.file
+    filename = shown_name(options.file)
     program = load_program(read_input(options.file), options.entry, filename)
     check = not options.no_check
     if options.target == "cpu":

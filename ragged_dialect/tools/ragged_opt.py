@@ -5,16 +5,24 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from ragged_dialect.passes import plugins
 from ragged_dialect.tools.cli import run_tool
-from ragged_dialect.tools.options import parse_options
+from ragged_dialect.tools.options import Options, Telling, parse_options
 
 
 def _run(argv: Sequence[str]) -> int:
     options = parse_options(argv)
-    if options.action is not None:
+    with plugins.allowed(not options.passes.no_plugins):
+        for name in options.passes.plugins:
+            plugins.load(name)
+        return _act(options)
+
+
+def _act(options: Options) -> int:
+    if options.telling != Telling():
         from ragged_dialect.tools import info
 
-        return info.show(options.action, options.output)
+        return info.show(options.telling, options.output.output)
     from ragged_dialect.tools.driver import OptDriver
 
     return OptDriver(options).run()

@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from ragged_dialect.errors import ArgumentError
-from ragged_dialect.tools.cli import STREAM, SUCCESS, read_input, run_tool, write_output
+from ragged_dialect.tools.cli import STREAM, SUCCESS, read_input, run_tool, shown_name, write_output
 
 _DESCRIPTION = """Compiles a function of a module and runs it.
 
@@ -77,7 +77,7 @@ def _execute(options: argparse.Namespace) -> None:
     from ragged_dialect.tools import run_results
     from ragged_dialect.tools.run_inputs import read_arguments
 
-    filename = "<stdin>" if options.file == STREAM else options.file
+    filename = shown_name(options.file)
     program = load_program(read_input(options.file), options.entry, filename)
     check = False if options.no_check else "sync"
     function = compile(program, target=options.target, check=check, arch=options.arch, schedule=options.schedule)

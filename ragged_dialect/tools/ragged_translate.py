@@ -7,14 +7,14 @@ import sys
 from collections.abc import Sequence
 
 from ragged_dialect.ptx.targets import DEFAULT_ARCH
-from ragged_dialect.tools.cli import STREAM, SUCCESS, read_input, run_tool, write_output
+from ragged_dialect.tools.cli import STREAM, SUCCESS, read_input, run_tool, shown_name, write_output
 
 _TRANSLATIONS = ("llvmir", "nvvm", "ptx")
 
 
 def _run(argv: Sequence[str]) -> int:
     args = _parse(argv)
-    filename = "<stdin>" if args.input == STREAM else args.input
+    filename = shown_name(args.input)
     text = _translated_input(read_input(args.input), filename, args)
     if args.check_ptx:
         from ragged_dialect.ptx.assembler import check, table

@@ -1,45 +1,61 @@
-"""Files that run again what failed: the input as it was, and a comment with the pipeline."""
+"""Files that run again what failed, in upstream's format: a program, and a resource that names the pipeline."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from types import TracebackType
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.asm.module import parse_module, print_module
 from ragged_dialect.asm.probe import is_bytecode
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import PassError
+from ragged_dialect.passes.running import Stage, Watcher
 from ragged_dialect.tools.cli import write_output
 
-_COMMENT = re.compile(r"^// ragged-opt-reproducer: (\{.*\})$", re.MULTILINE)
+# The parser takes the resource as one that nobody asks for, and says nothing of it: it is read from the text.
+_STRING = r'"((?:[^"\\]|\\.)*)"'
+_RESOURCE = re.compile(rf"\{{-#(?:(?!#-\}}).)*?\bmlir_reproducer\s*:\s*\{{((?:{_STRING}|[^\"}}])*)\}}", re.DOTALL)
+_PIPELINE = re.compile(rf"\bpipeline\s*:\s*{_STRING}")
+_VERIFY = re.compile(r"\bverify_each\s*:\s*(true|false)\b")
 
 
-class Reproducer:
-    """Writes the file before the passes run, as a crash leaves no time for it, and removes it when
-    they succeed. `path` None does nothing."""
-
-    def __init__(self, path: str | None, chunk: str | bytes, pipeline: str, verify_each: bool) -> None:
-        self.path = path
-        self.chunk = chunk
-        self.settings = {"pipeline": pipeline, "verify-each": verify_each}
-
-    def __enter__(self) -> None:
-        if self.path is not None:
-            import json
-
-            # At the end, so that line numbers stay true.
-            comment = f"// ragged-opt-reproducer: {json.dumps(self.settings)}"
-            write_output(self.path, f"{_as_text(self.chunk).rstrip()}\n{comment}\n")
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self.path is not None and kind is None:
-            Path(self.path).unlink()
+def reproducer(program: str, pipeline: str, verify_each: bool) -> str:
+    """The text of a file. The resource is at its end, so that line numbers stay true."""
+    escaped = re.sub(r'[\\"]', lambda char: f"\\{ord(char.group()):02X}", pipeline)
+    lines = [
+        "{-#",
+        "  external_resources: {",
+        "    mlir_reproducer: {",
+        f'      pipeline: "{escaped}",',
+        "      disable_threading: true,",
+        f"      verify_each: {str(verify_each).lower()}",
+        "    }",
+        "  }",
+        "#-}",
+    ]
+    return "\n".join([program.rstrip(), "", *lines, ""])
 
 
-def _as_text(chunk: str | bytes) -> str:
+def recorded(chunk: str | bytes) -> tuple[str, bool]:
+    """The pipeline that a reproducer names, and whether to verify after each pass. PassError when
+    the input is none."""
+    resource = None if isinstance(chunk, bytes) else _RESOURCE.search(chunk)
+    pipeline = resource and _PIPELINE.search(resource.group(1))
+    if resource is None or pipeline is None:
+        raise PassError("expected a resource 'mlir_reproducer' with a pipeline in the text, got none")
+    verify = _VERIFY.search(resource.group(1))
+    text = re.sub(r"\\([\dA-Fa-f]{2}|.)", _unescaped, pipeline.group(1))
+    return text, verify is None or verify.group(1) == "true"
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    code = escape.group(1)
+    return chr(int(code, 16)) if len(code) == 2 else {"n": "\n", "t": "\t"}.get(code, code)
+
+
+def as_text(chunk: str | bytes) -> str:
+    """The program of an input as text."""
     if isinstance(chunk, str):
         return chunk
     made = context()
@@ -47,16 +63,19 @@ def _as_text(chunk: str | bytes) -> str:
     return print_module(parse_module(chunk, made)) if is_bytecode(chunk) else chunk.decode()
 
 
-def recorded(chunk: str | bytes) -> tuple[str, bool]:
-    """The pipeline that a reproducer names, and whether to verify after each pass. PassError when
-    the input is none."""
-    match = None if isinstance(chunk, bytes) else _COMMENT.search(chunk)
-    if match is None:
-        raise PassError("expected a line '// ragged-opt-reproducer: …' in the input, got none")
-    import json
+class CrashReproducer(Watcher):
+    """Writes a file before anything runs, as a crash leaves no time for it; `done` removes it. With `local` the file
+    has what the running pass was given, and the pass alone."""
 
-    try:
-        settings = json.loads(match.group(1))
-        return str(settings["pipeline"]), bool(settings["verify-each"])
-    except (ValueError, KeyError) as error:
-        raise PassError(f"expected pipeline and verify-each in '// ragged-opt-reproducer: …': {error}") from None
+    def __init__(self, path: str, program: str, pipeline: str, verify_each: bool, local: bool) -> None:
+        self.path, self.verify_each, self.local = path, verify_each, local
+        write_output(path, reproducer(program, pipeline, verify_each))
+
+    def before(self, stage: Stage, module: ir.Operation) -> None:
+        if self.local:
+            text = reproducer(print_module(module), f"builtin.module({stage})", self.verify_each)
+            write_output(self.path, text)
+
+    def done(self) -> None:
+        """Everything ran: there is nothing to reproduce."""
+        Path(self.path).unlink()

@@ -9,7 +9,7 @@ import numpy as np
 from ragged_dialect.asm.module import parse_module, print_module
 from ragged_dialect.dialect import context
 from ragged_dialect.passes.base import RaggedPass
-from ragged_dialect.passes.pipeline import Stage
+from ragged_dialect.passes.running import Stage, run_pipeline
 from ragged_dialect.reference import RaggedValue, run
 from ragged_dialect.types import is_ragged, shape_of
 
@@ -25,7 +25,7 @@ def rewritten(text: str, *passes: RaggedPass) -> str:
     """The text of a module after passes; PassFailed with the diagnostics when one fails."""
     module = parse(text)
     for own in passes:
-        Stage(own.name, own.name, (), own).run(module)
+        run_pipeline(module, (Stage(own.name, own.name, (), own),))
     return print_module(module)
 
 

@@ -1,0 +1,187 @@
+"""Running stages, ours and MLIR's, in one pass manager of MLIR's.
+
+Our passes cannot be registered with MLIR by name, but a pass manager takes functions at its root. A pass of
+ours is one that goes to its anchors by itself; a pass of MLIR's is followed by one that verifies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragged_dialect._mlir import ir, passmanager
+from ragged_dialect.asm.diagnostics import Diagnostic
+from ragged_dialect.asm.locations import collect
+from ragged_dialect.errors import PassError
+from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.verify import verify_ragged
+
+MODULE, ANY = "builtin.module", "any"
+Report = Callable[[Diagnostic], None]
+
+
+class PassFailed(PassError):
+    """A pass failed; `stage` and the diagnostics it left."""
+
+    def __init__(self, stage: Stage, diagnostics: Sequence[Diagnostic]) -> None:
+        super().__init__("\n".join([f"{stage} failed", *map(str, diagnostics)]))
+        self.stage = stage
+        self.diagnostics = tuple(diagnostics)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One pass: ours (`own`), or MLIR's by its text. `anchors` are the ops it is nested in, from
+    below the module; `part` is the stage of the named pipeline that it belongs to."""
+
+    name: str
+    text: str
+    anchors: tuple[str, ...] = ()
+    own: RaggedPass | None = None
+    part: str = ""
+
+    def __str__(self) -> str:
+        nested = self.text
+        for anchor in reversed(self.anchors):
+            nested = f"{anchor}({nested})"
+        return nested
+
+    def targets(self, module: ir.Operation) -> list[ir.Operation]:
+        """The ops of a module that the pass runs on."""
+        return list(_below(module, self.anchors))
+
+
+def _below(op: ir.Operation, anchors: Sequence[str]) -> Iterator[ir.Operation]:
+    if not anchors:
+        yield op
+        return
+    for region in op.regions:
+        for block in region.blocks:
+            for child in list(block.operations):
+                if anchors[0] in (child.operation.name, ANY):
+                    yield from _below(child.operation, anchors[1:])
+
+
+class Watcher:
+    """Is told of every stage of a run; what it raises ends the run."""
+
+    def before(self, stage: Stage, module: ir.Operation) -> None:
+        """The stage is about to run."""
+
+    def after(self, stage: Stage, module: ir.Operation) -> None:
+        """The stage has run, and what it left verifies."""
+
+    def failed(self, stage: Stage, module: ir.Operation) -> None:
+        """The stage failed, or left what does not verify."""
+
+
+def run_pipeline(
+    module: ir.Module | ir.Operation,
+    stages: Sequence[Stage],
+    verify: bool = True,
+    report: Report | None = None,
+    watchers: Sequence[Watcher] = (),
+    statistics: passmanager.PassDisplayMode | None = None,
+) -> None:
+    """Run stages in order on a module. PassFailed at the first that fails, or leaves IR that does not verify.
+    `report` is given the diagnostics of the stages that did not fail."""
+    if stages:
+        _Run(module.operation, stages, verify, report, watchers).run(statistics)
+
+
+class _Run:
+    """One run: `done` stages are behind it, and `diagnostics` are those of the next one."""
+
+    def __init__(
+        self,
+        module: ir.Operation,
+        stages: Sequence[Stage],
+        verify: bool,
+        report: Report | None,
+        watchers: Sequence[Watcher],
+    ) -> None:
+        self.module, self.stages, self.verify = module, stages, verify
+        self.report, self.watchers = report, watchers
+        self.done = 0
+        self.diagnostics: list[Diagnostic] = []
+        self.error: BaseException | None = None
+
+    def run(self, statistics: passmanager.PassDisplayMode | None) -> None:
+        manager = self._manager()
+        if statistics is not None:
+            manager.enable_statistics(statistics)
+        with collect(self.module.context) as self.diagnostics:
+            try:
+                self._begin()
+                manager.run(self.module)
+                return
+            except ir.MLIRError:
+                pass
+        if self.error is not None:
+            raise self.error
+        stage = self.stages[self.done]
+        for watcher in self.watchers:
+            watcher.failed(stage, self.module)
+        raise PassFailed(stage, self.diagnostics)
+
+    def _manager(self) -> passmanager.PassManager:
+        manager = passmanager.PassManager(MODULE, self.module.context)
+        manager.enable_verifier(False)  # once for every stage is enough: `_end` does it
+        for stage in self.stages:
+            if stage.own is None:
+                manager.add(str(stage))
+                name = "ragged-verify"
+            else:
+                name = stage.name
+            manager.add(self._step(stage), name=name, argument=name)
+        return manager
+
+    def _step(self, stage: Stage) -> Callable[[ir.Operation, passmanager.ExternalPass], None]:
+        def step(_: ir.Operation, running: passmanager.ExternalPass) -> None:
+            try:
+                ok = (stage.own is None or self._run_own(stage, stage.own)) and self._end(stage)
+            except BaseException as error:  # must not pass through MLIR's frames
+                self.error, ok = error, False
+            if not ok:
+                running.signal_pass_failure()
+
+        return step
+
+    def _run_own(self, stage: Stage, own: RaggedPass) -> bool:
+        try:
+            return all(own.succeeds_on(op) for op in stage.targets(self.module))
+        except Exception as error:
+            import traceback
+
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{Path(where.filename).name}:{where.lineno}"
+            message = f"internal error in {stage.name}: {type(error).__name__}: {error} ({place})"
+            self.diagnostics.append(Diagnostic(message))
+            return False
+
+    def _end(self, stage: Stage) -> bool:
+        """What follows a stage, up to the next one; whether its result verifies."""
+        if self.verify and not (_verifies(self.module) and verify_ragged(self.module)):
+            return False
+        if self.report is not None:
+            for diagnostic in self.diagnostics:
+                self.report(diagnostic)
+        self.diagnostics.clear()
+        for watcher in self.watchers:
+            watcher.after(stage, self.module)
+        self.done += 1
+        self._begin()
+        return True
+
+    def _begin(self) -> None:
+        if self.done < len(self.stages):
+            for watcher in self.watchers:
+                watcher.before(self.stages[self.done], self.module)
+
+
+def _verifies(module: ir.Operation) -> bool:
+    try:
+        return module.verify()
+    except ir.MLIRError:
+        return False
