@@ -1,11 +1,11 @@
-"""A compiled device program, and its form as bytes."""
+"""Compiled programs, and their form as bytes."""
 
 from __future__ import annotations
 
 import base64
 import json
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
@@ -15,7 +15,77 @@ from ragged_dialect.runtime.host_program import HostProgram
 from ragged_dialect.runtime.signature import Group, Part, Signature, dtype_name, numpy_dtype
 from ragged_dialect.shape import RaggedShape
 
-_FORMAT = "ragged-dialect device program"
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_CPU, _DEVICE = "ragged-dialect CPU program", "ragged-dialect device program"
+_ELF = b"\x7fELF"
+
+
+class Stored(Protocol):
+    """What the cache keeps: it is made once more of its bytes."""
+
+    def to_bytes(self) -> bytes:
+        """As `from_bytes` reads it."""
+        ...
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """What `to_bytes` wrote. ValueError, TypeError or LookupError for anything else."""
+        ...
+
+
+@dataclass(frozen=True)
+class StoredCode:
+    """Machine code: an object."""
+
+    code: bytes
+
+    def to_bytes(self) -> bytes:
+        """The object."""
+        return self.code
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """An object again. ValueError for anything else."""
+        return cls(_object(content))
+
+
+@dataclass(frozen=True)
+class CpuProgram:
+    """All that running a program on the CPU needs: the signature of its entry and the entry's symbol in `code`, an
+    object; its checks and what it prints before tensors; which vector functions of the C library it calls, and
+    whether it has parallel loops."""
+
+    signature: Signature
+    symbol: str
+    checks: tuple[Check, ...]
+    labels: tuple[str, ...]
+    vectors: tuple[str, ...]
+    parallel: bool
+    code: bytes
+
+    def to_bytes(self) -> bytes:
+        """As JSON, which `from_bytes` reads."""
+        data = {
+            **_signature_data(self.signature),
+            "symbol": self.symbol,
+            "checks": self.checks,
+            "labels": self.labels,
+            "vectors": self.vectors,
+            "parallel": self.parallel,
+            "code": base64.b64encode(self.code).decode(),
+        }
+        return _written(_CPU, data)
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """The program that `to_bytes` wrote. ValueError for anything else."""
+        data = _read(_CPU, content)
+        checks = _checks(data)
+        names, vectors, code = tuple(data["labels"]), tuple(data["vectors"]), _object(base64.b64decode(data["code"]))
+        signature = _signature(data, bool(checks))
+        return cls(signature, data["symbol"], checks, names, vectors, bool(data["parallel"]), code)
 
 
 @dataclass(frozen=True)
@@ -31,10 +101,7 @@ class DeviceProgram:
         """As JSON, which `from_bytes` reads."""
         host = self.host
         data = {
-            "format": _FORMAT,
-            "name": self.signature.name,
-            "arguments": [_group_data(group) for group in self.signature.arguments],
-            "results": [_group_data(group) for group in self.signature.results],
+            **_signature_data(self.signature),
             "source": host.source,
             "constants": {name: _array_data(array) for name, array in host.constants.items()},
             "checks": host.checks,
@@ -42,24 +109,54 @@ class DeviceProgram:
             "reads_back": host.reads_back,
             "kernels": self.kernels,
         }
-        return json.dumps(data).encode()
+        return _written(_DEVICE, data)
 
-    @staticmethod
-    def from_bytes(content: bytes) -> DeviceProgram:
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
         """The program that `to_bytes` wrote. ValueError for anything else."""
-        data = json.loads(content)
-        if not isinstance(data, dict) or data.get("format") != _FORMAT:
-            raise ValueError("not a stored program")
-        data = cast("dict[str, Any]", data)
+        data = _read(_DEVICE, content)
         host = HostProgram(
             data["source"],
             {name: _array(array) for name, array in data["constants"].items()},
-            tuple(Check(*check) for check in data["checks"]),
+            _checks(data),
             tuple(data["labels"]),
             tuple(data["reads_back"]),
         )
-        arguments, results = (tuple(_group(group) for group in data[name]) for name in ("arguments", "results"))
-        return DeviceProgram(Signature(data["name"], arguments, results, False), host, data["kernels"])
+        return cls(_signature(data, False), host, data["kernels"])
+
+
+def _written(kind: str, data: dict[str, Any]) -> bytes:
+    return json.dumps({"format": kind, **data}).encode()
+
+
+def _read(kind: str, content: bytes) -> dict[str, Any]:
+    data = json.loads(content)
+    if not isinstance(data, dict) or cast("dict[str, Any]", data).get("format") != kind:
+        raise ValueError("not a stored program")
+    return cast("dict[str, Any]", data)
+
+
+def _object(content: bytes) -> bytes:
+    if not content.startswith(_ELF):
+        raise ValueError("not an object")
+    return content
+
+
+def _checks(data: dict[str, Any]) -> tuple[Check, ...]:
+    return tuple(Check(*check) for check in data["checks"])
+
+
+def _signature_data(signature: Signature) -> dict[str, Any]:
+    return {
+        "name": signature.name,
+        "arguments": [_group_data(group) for group in signature.arguments],
+        "results": [_group_data(group) for group in signature.results],
+    }
+
+
+def _signature(data: dict[str, Any], status: bool) -> Signature:
+    arguments, results = (tuple(_group(group) for group in data[name]) for name in ("arguments", "results"))
+    return Signature(data["name"], arguments, results, status)
 
 
 def _group_data(group: Group) -> list[Any]:

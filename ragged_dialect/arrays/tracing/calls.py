@@ -25,10 +25,10 @@ Run = Callable[[Leaves], list[Any]]
 
 def cpu_run(trace: Trace) -> Run:
     """Runs on the CPU: packed arguments in, a part per result out: a buffer or a number."""
-    from ragged_dialect.compiler.cpu import load_lowered, lower_for_cpu  # start-up time
+    from ragged_dialect.compiler.cpu import cpu_program, load_stored  # start-up time
     from ragged_dialect.compiler.frontend import Program  # start-up time
 
-    function = load_lowered(lower_for_cpu(Program(trace.module), check=False))
+    function = load_stored(cpu_program(Program(trace.module), check=False))
     call = function.packed.named(trace.name)
     packers = tuple(_packer(trace, wanted) for wanted in trace.wanted)
     places: list[tuple[int, int, int, DType]] = []
