@@ -168,7 +168,9 @@ class Owner:
     __slots__ = ()
     fields: Sequence[int]
 
-    def __del__(self, hooks: Any = memory.hooks) -> None:  # kept: when the interpreter exits, modules lose their names
+    def __del__(
+        self, hooks: memory.Hooks = memory.hooks
+    ) -> None:  # kept: when the interpreter exits, modules lose their names
         hooks.free(self.fields[0])
 
 

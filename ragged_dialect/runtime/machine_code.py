@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 from ragged_dialect.errors import CompileError
 from ragged_dialect.locks import adopt, lock
@@ -15,14 +15,23 @@ _lock = lock()
 _numbers = itertools.count()
 
 
+class _Linked(Protocol):
+    """Code of which llvmlite knows the addresses of exported symbols."""
+
+    def __getitem__(self, name: str) -> int: ...
+
+
+_Link = Callable[[bytes, Sequence[str], Mapping[str, int]], _Linked]
+
+
 class MachineCode:
     """An object that was linked; it is in memory as long as this lives."""
 
-    def __init__(self, code: bytes, exported: Iterable[str], known: Mapping[str, int]) -> None:
+    def __init__(self, code: bytes, exported: Sequence[str], known: Mapping[str, int]) -> None:
         """`exported` are symbols of the object whose addresses are asked for, `known` the addresses of symbols that
         it uses; others are those of the process. CompileError for what is no object, and where a symbol is missing."""
         with _lock:
-            self._linked = _link(code, exported, known)
+            self._linked = _linker()(code, exported, known)
 
     def address(self, name: str) -> int:
         """Where an exported symbol is."""
@@ -34,26 +43,26 @@ def address_of(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
-def _link(code: bytes, exported: Iterable[str], known: Mapping[str, int]) -> Any:
-    linker, builder = _linker()
-    library = builder().add_object_img(code).add_current_process()
-    for name, address in known.items():
-        library.import_symbol(name, address)
-    for name in exported:
-        library.export_symbol(name)
-    try:
-        return library.link(linker, f"ragged{next(_numbers)}")
-    except RuntimeError as error:
-        raise CompileError(f"expected machine code that can be linked, got {error}") from error
-
-
 @cache
-def _linker() -> tuple[Any, Any]:
-    """The linker of this process, and the class of what it links."""
+def _linker() -> _Link:
+    """What links in this process."""
     import llvmlite.binding as llvm  # start-up time
 
     adopt(llvm.ffi.lib._lock._lock)  # pyright: ignore[reportPrivateUsage]
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
-    return llvm.create_lljit_compiler(machine, suppress_errors=True), llvm.JITLibraryBuilder
+    linker = llvm.create_lljit_compiler(machine, suppress_errors=True)
+
+    def link(code: bytes, exported: Sequence[str], known: Mapping[str, int]) -> _Linked:
+        library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+        for name, address in known.items():
+            library.import_symbol(name, address)
+        for name in exported:
+            library.export_symbol(name)
+        try:
+            return library.link(linker, f"ragged{next(_numbers)}")
+        except RuntimeError as error:
+            raise CompileError(f"expected machine code that can be linked, got {error}") from error
+
+    return link

@@ -18,6 +18,7 @@ from ragged_dialect.shape import RaggedShape
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+_Data, _List = dict[str, Any], list[Any]
 _CPU, _DEVICE = "ragged-dialect CPU program", "ragged-dialect device program"
 _ELF = b"\x7fELF"
 
@@ -125,15 +126,15 @@ class DeviceProgram:
         return cls(_signature(data, False), host, data["kernels"])
 
 
-def _written(kind: str, data: dict[str, Any]) -> bytes:
+def _written(kind: str, data: _Data) -> bytes:
     return json.dumps({"format": kind, **data}).encode()
 
 
-def _read(kind: str, content: bytes) -> dict[str, Any]:
+def _read(kind: str, content: bytes) -> _Data:
     data = json.loads(content)
-    if not isinstance(data, dict) or cast("dict[str, Any]", data).get("format") != kind:
+    if not isinstance(data, dict) or cast(_Data, data).get("format") != kind:
         raise ValueError("not a stored program")
-    return cast("dict[str, Any]", data)
+    return cast(_Data, data)
 
 
 def _object(content: bytes) -> bytes:
@@ -142,11 +143,11 @@ def _object(content: bytes) -> bytes:
     return content
 
 
-def _checks(data: dict[str, Any]) -> tuple[Check, ...]:
+def _checks(data: _Data) -> tuple[Check, ...]:
     return tuple(Check(*check) for check in data["checks"])
 
 
-def _signature_data(signature: Signature) -> dict[str, Any]:
+def _signature_data(signature: Signature) -> _Data:
     return {
         "name": signature.name,
         "arguments": [_group_data(group) for group in signature.arguments],
@@ -154,18 +155,18 @@ def _signature_data(signature: Signature) -> dict[str, Any]:
     }
 
 
-def _signature(data: dict[str, Any], status: bool) -> Signature:
+def _signature(data: _Data, status: bool) -> Signature:
     arguments, results = (tuple(_group(group) for group in data[name]) for name in ("arguments", "results"))
     return Signature(data["name"], arguments, results, status)
 
 
-def _group_data(group: Group) -> list[Any]:
+def _group_data(group: Group) -> _List:
     shape = None if group.shape is None else [str(group.shape.layout), group.shape.shape]
     parts = [[part.name, dtype_name(part.dtype), part.shape, part.extent, part.vector] for part in group.parts]
     return [parts, shape]
 
 
-def _group(data: list[Any]) -> Group:
+def _group(data: _List) -> Group:
     parts = [
         Part(name, _dtype(dtype), None if shape is None else tuple(shape), extent, vector)
         for name, dtype, shape, extent, vector in data[0]
@@ -180,10 +181,10 @@ def _dtype(name: str) -> np.dtype[Any]:
     return found
 
 
-def _array_data(array: np.ndarray[Any, np.dtype[Any]]) -> list[Any]:
+def _array_data(array: np.ndarray[Any, np.dtype[Any]]) -> _List:
     return [dtype_name(array.dtype), array.shape, base64.b64encode(array.tobytes()).decode()]
 
 
-def _array(data: list[Any]) -> np.ndarray[Any, np.dtype[Any]]:
+def _array(data: _List) -> np.ndarray[Any, np.dtype[Any]]:
     dtype, shape, content = data
     return np.frombuffer(base64.b64decode(content), _dtype(dtype)).reshape(shape).copy()
