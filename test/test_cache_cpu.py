@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -17,10 +18,15 @@ import pytest
 from support.twice import BAD, GOOD, MESSAGE, TWICE, X
 from test_cache_trust import CHANGES, FOREIGN
 
+import ragged_dialect as rg
 from conftest import ROOT
 from ragged_dialect import CompileError, RuntimeCheckError, compile
+from ragged_dialect.arrays.tracing import function
+from ragged_dialect.arrays.tracing.operation import OPERATIONS
+from ragged_dialect.arrays.tracing.plan import stored_key
 from ragged_dialect.checks import Check
 from ragged_dialect.compiler import cpu, stored, versions
+from ragged_dialect.compiler.memory import runtime
 from ragged_dialect.runtime import cache
 from ragged_dialect.runtime.machine_code import MachineCode
 from ragged_dialect.runtime.signature import Group, Part, Signature
@@ -32,7 +38,7 @@ SQUARED = TWICE.replace("addf", "mulf")
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the cache, below one called `above`."""
-    cpu.runtime()  # which has entries of its own
+    runtime()  # which has entries of its own
     monkeypatch.delenv("RAGGED_CACHE", raising=False)
     monkeypatch.setenv("RAGGED_CACHE_DIR", str(tmp_path / "above" / "cache"))
     monkeypatch.setattr(cache, "_told", [])
@@ -190,25 +196,91 @@ def test_programs_as_bytes() -> None:
     assert CpuProgram.from_bytes(program.to_bytes()) == program
 
 
+ROWS = rg.from_offsets(np.arange(12, dtype=np.float32).reshape(6, 2), [0, 1, 1, 6])
+WINDOWS = rg.from_starts_lengths(np.arange(12, dtype=np.float32).reshape(6, 2), [3, 1], [2, 2])
+OPERATIONS_ON: dict[str, Callable[[Any], Any]] = {
+    "numbers": lambda x: x * 2 + 0.5,
+    "two": lambda x: x + x.astype("f8"),
+    "equal lengths": lambda x: x + x,
+    "dense": lambda x: x * np.arange(2, dtype=np.float32),
+    "softmax": lambda x: rg.softmax(x, axis=1),
+    "sum": lambda x: x.sum((0, 1)),
+    "padded": lambda x: x.to_padded(0.5),
+    "slices": lambda x: x[1:, :2],
+    "frexp": lambda x: np.frexp(x)[1],
+    "concat": lambda x: rg.concat([x, x], axis=1),
+    "tiles": lambda x: (rg.compact(x).split(1, 2) + 1).values,
+    "cumsum": lambda x: rg.cumsum(x, axis=1),
+}
+
+
+def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let operations have no programs."""
+    for operation in OPERATIONS.values():
+        monkeypatch.setattr(operation, "_programs", {})
+
+
+def told(result: Any) -> Any:
+    """A result as nested lists, with its dtype and layout."""
+    return (result.tolist(), str(result.dtype), str(getattr(result, "layout", "")))
+
+
+@pytest.mark.parametrize("x", [ROWS, WINDOWS], ids=["rows", "windows"])
+def test_operations_are_not_traced_again(place: Path, x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    forgotten(monkeypatch)
+    first = {name: told(call(x)) for name, call in OPERATIONS_ON.items()}
+    forgotten(monkeypatch)
+    monkeypatch.setattr(function, "trace_function", None)
+    assert {name: told(call(x)) for name, call in OPERATIONS_ON.items()} == first
+    if x is ROWS:
+        with pytest.raises(RuntimeCheckError, match="add: level 1, component 0: expected length"):
+            _ = x + rg.from_offsets(x.values, [0, 2, 2, 6])
+
+
+@pytest.mark.parametrize("content", [*FOREIGN, pickle.dumps((1, 2)), pickle.dumps((1, 2, b"{}"))])
+def test_operations_of_something_else(place: Path, content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    forgotten(monkeypatch)
+    expected = (ROWS * 3).tolist()
+    entries = [file for file in place.iterdir() if not (cache.load(file.name) or b"").startswith(b"{")]
+    assert len(entries) == 1
+    cache.store(entries[0].name, content)
+    forgotten(monkeypatch)
+    assert (ROWS * 3).tolist() == expected
+    assert cache.load(entries[0].name) != content
+
+
+def test_what_an_operation_is_compiled_for() -> None:
+    a, b = ROWS.spec, WINDOWS.spec
+    known = [stored_key([s], p) for s in (a, b, None) for p in ({}, {"axis": 1}, {"axis": True}, {"axis": (1,)})]
+    assert None not in known
+    assert len({str(key) for key in known}) == len(known)
+    assert stored_key([a], {"dtype": np.dtype("f4")}) != stored_key([a], {"dtype": np.dtype("f8")})
+    assert stored_key([a], {"key": object()}) is None
+    assert stored_key([replace(a, device="cuda:0")], {}) is None
+
+
 SECOND = """
+import sys
 import numpy as np
 import ragged_dialect as rg
-from ragged_dialect.compiler import cpu, memory
-if {cached}:
-    cpu.lower_for_cpu = memory.module_code = None
+
 x = rg.from_offsets(np.arange(12, dtype=np.float32).reshape(6, 2), [0, 1, 1, 6])
-print(rg.softmax(x, axis=1).sum(1).tolist(), rg.jit(lambda a: np.exp(a.astype("f8")) * 2)(x).values.sum())
+print(rg.softmax(x, axis=1).sum(1).tolist(), (x * 2 + x).values.sum(), x.to_padded(0.5).shape, x[1:].values.sum())
+loaded = [m for m in sys.modules if "lowering" in m and m.count(".") > 1 or "execution_engine" in m]
+from ragged_dialect.compiler import cpu, machine_code
+if {cached}:
+    print(sorted(m.rpartition(".")[2] for m in loaded), file=sys.stderr)
+    cpu.lower_for_cpu = machine_code.module_code = None
+print(rg.jit(lambda a: np.exp(a.astype("f8")) * 2)(x).values.sum())
 """
 
 
 def test_another_process_compiles_nothing(place: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "RAGGED_NUM_THREADS": "2"}
-    found = [
-        subprocess.run(
-            [sys.executable, "-c", SECOND.format(cached=cached)], env=environment, capture_output=True, text=True
-        )
-        for cached in (False, True)
-    ]
-    assert [done.returncode for done in found] == [0, 0], found[-1].stderr
+    found: list[subprocess.CompletedProcess[str]] = []
+    for cached in (False, True):
+        command = [sys.executable, "-c", SECOND.format(cached=cached)]
+        found.append(subprocess.run(command, env=environment, capture_output=True, text=True, check=True))
     assert found[0].stdout == found[1].stdout
     assert found[0].stdout.startswith("[[1.0, 1.0], [0.0, 0.0], ")
+    assert found[1].stderr == "['host_cpu', 'memory_pool', 'memory_runtime']\n"

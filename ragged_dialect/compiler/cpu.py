@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,11 +9,9 @@ from typing import Any, NamedTuple
 from ragged_dialect._mlir import ir
 from ragged_dialect.checks import Check
 from ragged_dialect.compiler.frontend import Program, load_program
+from ragged_dialect.compiler.loading import SET_THREADS, load_stored
 from ragged_dialect.compiler.machine_code import object_code
-from ragged_dialect.compiler.memory import runtime
 from ragged_dialect.compiler.stored import stored
-from ragged_dialect.compiler.versions import machine
-from ragged_dialect.errors import CompileError
 from ragged_dialect.locks import once
 from ragged_dialect.lowering import pipelines
 from ragged_dialect.lowering.math_library import VECTOR
@@ -23,14 +19,10 @@ from ragged_dialect.lowering.memory_runtime import DECLARED
 from ragged_dialect.lowering.records import checks_of, labels_of
 from ragged_dialect.lowering.validity import require_valid
 from ragged_dialect.runtime.cpu import CpuFunction
-from ragged_dialect.runtime.machine_code import MachineCode, address_of
 from ragged_dialect.runtime.printing import print_callbacks
 from ragged_dialect.runtime.signature import Signature
 from ragged_dialect.runtime.stored_program import CpuProgram
-from ragged_dialect.runtime.vector_math import vector_addresses
 from ragged_dialect.symbols import mangle
-
-_SET_THREADS = "ragged_set_threads"
 
 
 class Lowered(NamedTuple):
@@ -77,7 +69,7 @@ def compile_for_cpu(source: Any, entry: str | None, check: bool) -> CpuFunction:
 
 def cpu_program(program: Program, check: bool) -> CpuProgram:
     """A program in machine code, from the cache where it is there; otherwise it is lowered in place."""
-    return stored(CpuProgram, [program.text, check, *machine()], lambda: _compiled(lower_for_cpu(program, check=check)))
+    return stored(CpuProgram, [program.text, check], lambda: _compiled(lower_for_cpu(program, check=check)))
 
 
 def load_lowered(lowered: Lowered) -> CpuFunction:
@@ -92,28 +84,4 @@ def _compiled(lowered: Lowered) -> CpuProgram:
         vectors = tuple(sorted(name for name in symbols if name.startswith(VECTOR)))
         entry = "_mlir_ciface_" + lowered.symbol
         code = object_code(module, signature.name, entry, (*DECLARED, *print_callbacks(labels)))
-    return CpuProgram(signature, f"_mlir_{entry}", checks, labels, vectors, _SET_THREADS in symbols, code)
-
-
-def load_stored(program: CpuProgram) -> CpuFunction:
-    """A compiled program in memory, ready to call."""
-    linked = runtime()
-    callbacks = print_callbacks(program.labels) if program.labels else {}
-    known = {**linked.addresses, **vector_addresses(program.vectors)}
-    known |= {symbol: address_of(function) for symbol, function in callbacks.items()}
-    wanted = (program.symbol, _SET_THREADS) if program.parallel else (program.symbol,)
-    code = MachineCode(program.code, wanted, known)
-    if program.parallel:
-        ctypes.CFUNCTYPE(None, ctypes.c_int64)(code.address(_SET_THREADS))(thread_count())
-    keep = (code, linked, callbacks)
-    return CpuFunction(program.signature, code.address(program.symbol), program.checks, keep, linked.run)
-
-
-def thread_count() -> int:
-    """Threads a program runs on: RAGGED_NUM_THREADS, or the cores this process may use."""
-    text = os.environ.get("RAGGED_NUM_THREADS", "")
-    if not text:
-        return len(os.sched_getaffinity(0))
-    if not text.isdecimal() or int(text) < 1:
-        raise CompileError(f"expected RAGGED_NUM_THREADS of at least 1, got '{text}'")
-    return int(text)
+    return CpuProgram(signature, f"_mlir_{entry}", checks, labels, vectors, SET_THREADS in symbols, code)

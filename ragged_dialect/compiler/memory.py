@@ -6,9 +6,7 @@ import ctypes
 import threading
 from collections.abc import Callable, Sequence
 
-from ragged_dialect.compiler.machine_code import module_code
 from ragged_dialect.compiler.stored import stored
-from ragged_dialect.compiler.versions import machine
 from ragged_dialect.lowering.memory_pool import GIVE, MEMORY_POOL, POOL, SHRINK, TAKE
 from ragged_dialect.lowering.memory_runtime import DECLARED, OPEN, RUN, RUNTIME
 from ragged_dialect.runtime import memory
@@ -48,5 +46,10 @@ def _choose_memory() -> None:
 
 
 def _linked(text: str, functions: Sequence[str], known: dict[str, int]) -> MachineCode:
-    found = stored(StoredCode, [text, *machine()], lambda: StoredCode(module_code(text, functions)))
+    def make() -> StoredCode:
+        from ragged_dialect.compiler.machine_code import module_code  # start-up time
+
+        return StoredCode(module_code(text, functions))
+
+    found = stored(StoredCode, [text], make)
     return MachineCode(found.code, functions, known)

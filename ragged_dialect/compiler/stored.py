@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from ragged_dialect.compiler.versions import versions
+from ragged_dialect.compiler.versions import machine, versions
 from ragged_dialect.locks import once
 from ragged_dialect.runtime import cache
 from ragged_dialect.runtime.stored_program import Stored
@@ -14,15 +14,17 @@ S = TypeVar("S", bound=Stored)
 
 
 def stored(kind: type[S], parts: Sequence[Any], make: Callable[[], S]) -> S:
-    """What `make` makes of `parts`, or made in another process: all that it depends on beside versions. Threads that
-    ask for the same get one."""
-    key = cache.key([kind.__name__, *parts, *versions()])
+    """What `make` makes of `parts`, or made in another process: all that it depends on beside versions and, where it
+    has code of a machine, that machine. Threads that ask for the same get one."""
+    key = cache.key([kind.__name__, *parts, *versions(), *(machine() if kind.native else ())])
 
     def find() -> S:
         found = _read(kind, cache.load(key))
         if found is None:
             found = make()
-            cache.store(key, found.to_bytes())
+            content = found.to_bytes()
+            if content is not None:
+                cache.store(key, content)
         return found
 
     return once(key, find)

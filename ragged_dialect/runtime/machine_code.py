@@ -18,7 +18,7 @@ _numbers = itertools.count()
 class _Linked(Protocol):
     """Code of which llvmlite knows the addresses of exported symbols."""
 
-    def __getitem__(self, name: str) -> int: ...
+    def __getitem__(self, item: str, /) -> int: ...
 
 
 _Link = Callable[[bytes, Sequence[str], Mapping[str, int]], _Linked]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 import numpy as np
 
@@ -18,16 +18,19 @@ from ragged_dialect.shape import RaggedShape
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_Data, _List = dict[str, Any], list[Any]
+_Data = dict[str, Any]
+_List = list[Any]
 _CPU, _DEVICE = "ragged-dialect CPU program", "ragged-dialect device program"
 _ELF = b"\x7fELF"
 
 
 class Stored(Protocol):
-    """What the cache keeps: it is made once more of its bytes."""
+    """What the cache keeps: it is made once more of its bytes. `native` says whether it has code of this machine."""
 
-    def to_bytes(self) -> bytes:
-        """As `from_bytes` reads it."""
+    native: ClassVar[bool]
+
+    def to_bytes(self) -> bytes | None:
+        """As `from_bytes` reads it; None for what cannot be kept."""
         ...
 
     @classmethod
@@ -40,6 +43,7 @@ class Stored(Protocol):
 class StoredCode:
     """Machine code: an object."""
 
+    native: ClassVar[bool] = True
     code: bytes
 
     def to_bytes(self) -> bytes:
@@ -58,6 +62,7 @@ class CpuProgram:
     object; its checks and what it prints before tensors; which vector functions of the C library it calls, and
     whether it has parallel loops."""
 
+    native: ClassVar[bool] = True
     signature: Signature
     symbol: str
     checks: tuple[Check, ...]
@@ -94,6 +99,7 @@ class DeviceProgram:
     """All that running a program on a device needs: the signature of its entry, the host program,
     and the kernels as LLVM IR or PTX, empty when it has none."""
 
+    native: ClassVar[bool] = False
     signature: Signature
     host: HostProgram
     kernels: str
