@@ -38,6 +38,11 @@ def is_x86() -> bool:
     return platform.machine() in ("x86_64", "AMD64", "i686")
 
 
+def host_flags() -> tuple[str, ...]:
+    """What Linux calls the features of this machine, in order."""
+    return tuple(sorted(_flags()))
+
+
 @cache
 def _flags() -> frozenset[str]:
     lines = Path("/proc/cpuinfo").read_text().splitlines()

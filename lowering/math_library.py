@@ -6,15 +6,13 @@ unused symbols would be dropped before it runs: `llvm.compiler.used` keeps them.
 
 from __future__ import annotations
 
-import ctypes
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.lowering.host_cpu import host_has
 from ragged_dialect.lowering.math_variants import PREFIX, masked_function, scalar_function, widened_function
 from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.runtime.vector_math import libmvec
 
 # Lanes of f64 and the letter of the instruction set in the vector ABI.
 VECTOR_ISAS = {
@@ -23,21 +21,15 @@ VECTOR_ISAS = {
     "avx2": ((2, "b"), (4, "d")),
     "avx512": ((2, "b"), (4, "d"), (8, "e")),
 }
+VECTOR = "_ZGV"
+"""What the names of vector functions begin with."""
+
 _USED = "llvm.compiler.used"
-
-
-@cache
-def _libmvec() -> Any:
-    """glibc's vector math library; None where there is none."""
-    try:
-        return ctypes.CDLL("libmvec.so.1")
-    except OSError:
-        return None
 
 
 def host_isa() -> str:
     """The widest entry of VECTOR_ISAS that this machine and its C library can run."""
-    if _libmvec() is None:
+    if libmvec() is None:
         return "none"
     if host_has("avx512dq"):
         return "avx512"
@@ -46,7 +38,7 @@ def host_isa() -> str:
 
 def required_libraries() -> list[str]:
     """Paths of the shared libraries that expanded code may call, for ExecutionEngine's shared_libs."""
-    if _libmvec() is None:
+    if libmvec() is None:
         return []
     lines = Path("/proc/self/maps").read_text().splitlines()
     return sorted({line.split(maxsplit=5)[5] for line in lines if "/libmvec" in line})
@@ -85,7 +77,7 @@ class MathLibrary:
         kept = [
             name
             for name, op in self.symbols.items()
-            if name.startswith(("_ZGV", PREFIX)) and op.operation.name == "llvm.func"
+            if name.startswith((VECTOR, PREFIX)) and op.operation.name == "llvm.func"
         ]
         if not kept:
             return
@@ -105,7 +97,7 @@ class MathLibrary:
         """Lanes and name of the widest vector function; None where there is none."""
         for lanes, letter in reversed(VECTOR_ISAS[self.isa]):
             symbol = f"_ZGV{letter}N{lanes}{'v' * arity}_{name}"
-            if not self.auto or hasattr(_libmvec(), symbol):
+            if not self.auto or hasattr(libmvec(), symbol):
                 return lanes, symbol
         return None
 

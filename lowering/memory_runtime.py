@@ -26,10 +26,8 @@ CALL = "ragged_call"
 RUN = "ragged_run"
 """`(ptr frame) -> i64`: CALL with the function that the frame's first word holds, and the other words."""
 
-EXPORTED = (ALLOCATE, FREE, FAIL, CALL, RUN)
-
-ADDRESSES = "ragged_addresses"
-"""`(ptr out)` stores the addresses of EXPORTED: an execution engine only tells those of wrappers."""
+OPEN = "ragged_open"
+"""`()`, which comes before all others; a library calls it when it is loaded."""
 
 TOO_LARGE = 2**63 - 1
 """The size of an allocation whose bytes cannot be counted."""
@@ -65,7 +63,7 @@ def declare(module: ir.Operation) -> None:
 def add_runtime(module: ir.Module) -> None:
     """Define what programs call of the runtime in a lowered module, in place of its declarations."""
     with module.context, ir.Location.unknown():
-        made = ir.Module.parse(RUNTIME)
+        made = ir.Module.parse(RUNTIME + _LIBRARY)
         table = ir.SymbolTable(module.operation)
         for definition in list(made.body.operations):
             name = definition.operation.attributes.get("sym_name")
@@ -82,13 +80,6 @@ _NAMES = ("jump", "at", "countp", "roomp", "sizep", "own")
 _FIELDS = "\n  ".join(_field(name, number) for number, name in enumerate(_NAMES))
 
 
-def _address(number: int, name: str) -> str:
-    return f"""
-  %f{number} = llvm.mlir.addressof @{name} : !llvm.ptr
-  %p{number} = llvm.getelementptr %out[{number}] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
-  llvm.store %f{number}, %p{number} : !llvm.ptr, !llvm.ptr"""
-
-
 # The key is stored in 64 bits, whatever the platform's `pthread_key_t` is.
 RUNTIME = f"""
 llvm.func @malloc(i64) -> (!llvm.ptr {{llvm.noalias}})
@@ -96,24 +87,15 @@ llvm.func @free(!llvm.ptr)
 llvm.func @_setjmp(!llvm.ptr) -> i32 attributes {{passthrough = ["returns_twice", "nounwind"]}}
 llvm.func @longjmp(!llvm.ptr, i32) attributes {{passthrough = ["noreturn"]}}
 llvm.func @pthread_key_create(!llvm.ptr, !llvm.ptr) -> i32
-llvm.func @pthread_key_delete(i64) -> i32
 llvm.func @pthread_getspecific(i64) -> !llvm.ptr
 llvm.func @pthread_setspecific(i64, !llvm.ptr) -> i32
 llvm.mlir.global internal @ragged_key(0 : i64) : i64
-llvm.func internal @ragged_open() {{
+llvm.func @{OPEN}() {{
   %key = llvm.mlir.addressof @ragged_key : !llvm.ptr
   %none = llvm.mlir.zero : !llvm.ptr
   %code = llvm.call @pthread_key_create(%key, %none) : (!llvm.ptr, !llvm.ptr) -> i32
   llvm.return
 }}
-llvm.func internal @ragged_close() {{
-  %keyp = llvm.mlir.addressof @ragged_key : !llvm.ptr
-  %key = llvm.load %keyp : !llvm.ptr -> i64
-  %code = llvm.call @pthread_key_delete(%key) : (i64) -> i32
-  llvm.return
-}}
-llvm.mlir.global_ctors ctors = [@ragged_open], priorities = [0 : i32], data = [#llvm.zero]
-llvm.mlir.global_dtors dtors = [@ragged_close], priorities = [0 : i32], data = [#llvm.zero]
 llvm.func internal @ragged_context() -> !llvm.ptr {{
   %keyp = llvm.mlir.addressof @ragged_key : !llvm.ptr
   %key = llvm.load %keyp : !llvm.ptr -> i64
@@ -267,7 +249,16 @@ llvm.func @{RUN}(%frame: !llvm.ptr) -> i64 {{
   %size = llvm.call @{CALL}(%function, %slots) : (!llvm.ptr, !llvm.ptr) -> i64
   llvm.return %size : i64
 }}
-llvm.func @{ADDRESSES}(%out: !llvm.ptr) {{{"".join(_address(k, name) for k, name in enumerate(EXPORTED))}
+"""
+
+_LIBRARY = f"""
+llvm.func @pthread_key_delete(i64) -> i32
+llvm.func internal @ragged_close() {{
+  %keyp = llvm.mlir.addressof @ragged_key : !llvm.ptr
+  %key = llvm.load %keyp : !llvm.ptr -> i64
+  %code = llvm.call @pthread_key_delete(%key) : (i64) -> i32
   llvm.return
 }}
+llvm.mlir.global_ctors ctors = [@{OPEN}], priorities = [0 : i32], data = [#llvm.zero]
+llvm.mlir.global_dtors dtors = [@ragged_close], priorities = [0 : i32], data = [#llvm.zero]
 """

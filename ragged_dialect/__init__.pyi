@@ -68,5 +68,6 @@ from ragged_dialect.errors import VerifyError as VerifyError
 from ragged_dialect.execution import compile as compile
 from ragged_dialect.layout import Layout as Layout
 from ragged_dialect.runtime.gpu_status import synchronize as synchronize
+from ragged_dialect.runtime.memory import release_memory as release_memory
 
 __version__: str

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ragged_dialect.compiler.cpu import Lowered, compile_for_cpu, lower_for_cpu, thread_count
+from ragged_dialect.compiler.cpu import Lowered, compile_for_cpu, lower_for_cpu
+from ragged_dialect.compiler.loading import thread_count
 from ragged_dialect.compiler.options import TARGETS, Options
 from ragged_dialect.errors import CompileError, DeviceError
 from ragged_dialect.runtime.cpu import CpuFunction

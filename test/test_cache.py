@@ -17,7 +17,7 @@ from support.twice import GOOD, TWICE
 from conftest import ROOT
 from ragged_dialect import compile
 from ragged_dialect.checks import Check
-from ragged_dialect.compiler import device
+from ragged_dialect.compiler import device, stored
 from ragged_dialect.compiler.frontend import Program, load_program
 from ragged_dialect.compiler.options import KernelOptions
 from ragged_dialect.compiler.versions import versions
@@ -77,7 +77,7 @@ def test_what_a_program_depends_on(place: Path, lowered: list[str], monkeypatch:
     doubled(both, entry="twice")  # what the entry does not call is nothing to it
     doubled(both, entry="again")
     assert lowered == ["twice", "twice", "twice", "again"]
-    monkeypatch.setattr(device, "versions", lambda: ("another",))
+    monkeypatch.setattr(stored, "versions", lambda: ("another",))
     doubled()
     assert lowered[4:] == ["twice"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import itertools
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -17,8 +16,8 @@ from support.run_pass import transform
 
 from ragged_dialect import compile
 from ragged_dialect._mlir import ir
-from ragged_dialect.compiler.cpu import load_lowered, lower_for_cpu, make_engine
-from ragged_dialect.compiler.memory import link_memory
+from ragged_dialect.compiler.cpu import load_lowered, lower_for_cpu
+from ragged_dialect.compiler.machine_code import object_code
 from ragged_dialect.errors import CompileError, PassError
 from ragged_dialect.lowering import host_cpu
 from ragged_dialect.lowering.math_library import host_isa, required_libraries
@@ -83,16 +82,12 @@ def program(ops: list[tuple[list[str], str, str]]) -> str:
     return f"func.func @f({', '.join(arguments)}) -> ({results}) {{\n{body}\nreturn {names} : {results}\n}}"
 
 
-def missing(text: str, folder: Path) -> set[str]:
+def missing(text: str) -> set[str]:
     """Symbols that the machine code of a program uses and that neither libc nor libm has."""
     lowered = lower_for_cpu(text)
     with lowered.module.context, ir.Location.unknown():
-        engine = make_engine(lowered)
-        link_memory(engine)
-        engine.initialize()
-        engine.raw_lookup("_mlir_ciface_" + lowered.symbol)
-        engine.dump_to_object_file(str(folder / "f.o"))
-    found = undefined_symbols((folder / "f.o").read_bytes()) - {*DECLARED}  # the engine is told where these are
+        code = object_code(lowered.module, "f", "_mlir_ciface_" + lowered.symbol, DECLARED)
+    found = undefined_symbols(code) - {*DECLARED}  # the linker is told where these are
     libraries = [ctypes.CDLL(name) for name in ("libc.so.6", "libm.so.6", *required_libraries())]
     return {name for name in found if not any(hasattr(library, name) for library in libraries)}
 
@@ -103,20 +98,20 @@ GROUPS = {**{kind: all_ops(kind) for kind in FLOATS}, **{kind: whole_ops(kind) f
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", GROUPS)
 @pytest.mark.parametrize("level", MASKS)
-def test_every_op_links(kind: str, level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_op_links(kind: str, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mask(level, monkeypatch)
     for op in GROUPS[kind]:
-        assert missing(program([op]), tmp_path) == set(), op
+        assert missing(program([op])) == set(), op
 
 
 @pytest.mark.parametrize("level", levels("host", OLDEST))
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
-def test_short_floats_link(kind: str, level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_floats_link(kind: str, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mask(level, monkeypatch)
     names = ("addf", "olt", "fma", "isnan", "fpowi", "i8", "i64", "extf")
     chosen = [op for op in GROUPS[kind] if any(name in op[2] for name in names)]
     narrowed = [([wide], kind, f"arith.truncf %a0 : {tensor(wide)} to {tensor(kind)}") for wide in ("f32", "f64")]
-    assert missing(program(chosen + narrowed), tmp_path) == set()
+    assert missing(program(chosen + narrowed)) == set()
 
 
 def samples(kind: str) -> Any:

@@ -19,7 +19,7 @@ import ragged_dialect as rg
 from conftest import ROOT
 from ragged_dialect import locks
 from ragged_dialect.child import in_child
-from ragged_dialect.compiler import cpu, device
+from ragged_dialect.compiler import cpu, device, stored
 from ragged_dialect.compiler.frontend import load_program
 from ragged_dialect.compiler.options import KernelOptions
 
@@ -99,30 +99,32 @@ def test_compile_compiles_once(kind: str, tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_kernels_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGGED_CACHE", "0")
-    started = _counted(monkeypatch, device, "_lower")
+    started = _counted(monkeypatch, device, "_lower", stored)
     programs = together(lambda: device.device_program(load_program(TWICE), KernelOptions(arch="sm_90")))
     assert len(started) == 1
     assert len({id(program) for program in programs}) == 1
 
 
-def _counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> list[None]:
-    """An entry per call of a function, which waits until all threads have asked for what it makes."""
+def _counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, asks: Any = None) -> list[None]:
+    """An entry per call of a function, which waits until all threads have asked for what it makes; `asks` is the
+    module that uses `once`, where it is another."""
     asked = threading.Semaphore(0)
     started: list[None] = []
-    once, function = module.once, getattr(module, name)
+    asks = asks or module
+    once, function = asks.once, getattr(module, name)
 
     def ask(key: Any, make: Callable[[], Any]) -> Any:
         asked.release()
         return once(key, make)
 
-    def work(*arguments: Any) -> Any:
+    def work(*arguments: Any, **options: Any) -> Any:
         started.append(None)
         if len(started) == 1:
             for _ in range(THREADS):
                 assert asked.acquire(timeout=60)
-        return function(*arguments)
+        return function(*arguments, **options)
 
-    monkeypatch.setattr(module, "once", ask)
+    monkeypatch.setattr(asks, "once", ask)
     monkeypatch.setattr(module, name, work)
     return started
 

@@ -15,7 +15,7 @@ EACH = 500
 OPTIMISED = 8
 """LLVM optimises one in so many of the programs of a long run."""
 SECONDS = 300
-FREED = {"MALLOC_PERTURB_": "165", "RAGGED_CACHE": "0"}
+FREED = {"MALLOC_PERTURB_": "165", "RAGGED_CACHE": "0", "RAGGED_POOL_BYTES": "0"}
 """What is freed is overwritten, so that a use of it does not go unseen."""
 
 

@@ -9,11 +9,9 @@ from typing import Any
 
 from ragged_dialect.compiler.frontend import Program, load_program
 from ragged_dialect.compiler.options import KernelOptions, Options
-from ragged_dialect.compiler.versions import versions
+from ragged_dialect.compiler.stored import stored
 from ragged_dialect.errors import CompileError
-from ragged_dialect.locks import once
 from ragged_dialect.lowering import pipelines
-from ragged_dialect.runtime import cache
 from ragged_dialect.runtime.host_loading import load_host_program
 from ragged_dialect.runtime.program import Device, DeviceFunction
 from ragged_dialect.runtime.stored_program import DeviceProgram
@@ -88,25 +86,7 @@ _DEVICES: dict[str, Callable[[Options], tuple[str | None, MakeDevice]]] = {
 
 def device_program(program: Program, kernels: KernelOptions) -> DeviceProgram:
     """A program with its kernels, from the cache where it is there."""
-    key = cache.key([program.text, *astuple(kernels), *versions()])
-
-    def make() -> DeviceProgram:
-        stored = _stored(key)
-        if stored is not None:
-            return stored
-        made = _lower(program, kernels)
-        cache.store(key, made.to_bytes())
-        return made
-
-    return once(key, make)
-
-
-def _stored(key: str) -> DeviceProgram | None:
-    content = cache.load(key)
-    try:
-        return None if content is None else DeviceProgram.from_bytes(content)
-    except (ValueError, TypeError, LookupError, RecursionError):  # whole, but written by something else
-        return None
+    return stored(DeviceProgram, [program.text, *astuple(kernels)], lambda: _lower(program, kernels))
 
 
 def _lower(program: Program, kernels: KernelOptions) -> DeviceProgram:

@@ -1,58 +1,55 @@
-"""What the programs of a process call for memory: compiled once, and linked to each by address."""
+"""What the programs of a process call for memory: linked once, and to each of them by address."""
 
 from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
 
-from ragged_dialect._mlir import execution_engine, ir
-from ragged_dialect.lowering.memory_runtime import ADDRESSES, EXPORTED, RUN, RUNTIME
+from ragged_dialect.compiler.stored import stored
+from ragged_dialect.lowering.memory_pool import GIVE, MEMORY_POOL, POOL, SHRINK, TAKE
+from ragged_dialect.lowering.memory_runtime import DECLARED, OPEN, RUN, RUNTIME
 from ragged_dialect.runtime import memory
+from ragged_dialect.runtime.machine_code import MachineCode, address_of
+from ragged_dialect.runtime.stored_program import StoredCode
 
 _lock = threading.Lock()
-_made: list[_Runtime] = []
+_made: list[Runtime] = []
 
 
-class _Runtime(NamedTuple):
-    engine: Any
-    addresses: dict[str, int]
-    run: Callable[[int], int]
+class Runtime:
+    """The hooks of programs, over whatever memory comes from. `run` takes the address of a frame, and gives 0 or the
+    size in bytes that there was no memory for."""
+
+    def __init__(self) -> None:
+        known = {"malloc": address_of(memory.hooks.allocate), "free": address_of(memory.hooks.free)}
+        self._code = _linked(RUNTIME, (OPEN, RUN, *DECLARED), known)
+        ctypes.CFUNCTYPE(None)(self._code.address(OPEN))()
+        self.addresses = {name: self._code.address(name) for name in DECLARED}
+        self.run: Callable[[int], int] = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self._code.address(RUN))
 
 
-def link_memory(engine: Any) -> None:
-    """Tell an execution engine, which has looked nothing up yet, where the runtime is."""
-    for name, address in _runtime().addresses.items():
-        engine.raw_register_runtime(name, ctypes.c_void_p(address))
-
-
-def runner() -> Callable[[int], int]:
-    """What calls a program: takes the address of a frame, gives 0 or the size in bytes that there was no
-    memory for."""
-    return _runtime().run
-
-
-def _runtime() -> _Runtime:
+def runtime() -> Runtime:
+    """That of this process. CompileError for a size of the pool that is none."""
     with _lock:
         if not _made:
-            _made.append(_make())
+            _choose_memory()
+            _made.append(Runtime())
         return _made[0]
 
 
-def _make() -> _Runtime:
-    with ir.Context(), ir.Location.unknown():
-        engine = execution_engine.ExecutionEngine(ir.Module.parse(RUNTIME), opt_level=2)
-        for name, function in (("malloc", memory.allocate), ("free", memory.free)):
-            engine.raw_register_runtime(name, ctypes.cast(function, ctypes.c_void_p))
-        engine.initialize()
-        table = (ctypes.c_void_p * len(EXPORTED))()
-        call_packed(engine.raw_lookup(ADDRESSES), ctypes.c_void_p(ctypes.addressof(table)))
-    addresses = {name: int(address or 0) for name, address in zip(EXPORTED, table, strict=True)}
-    return _Runtime(engine, addresses, ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(addresses[RUN]))
+def _choose_memory() -> None:
+    size = memory.pool_bytes()
+    if size and not memory.hooks.chosen:
+        code = _linked(MEMORY_POOL, (TAKE, GIVE, SHRINK, POOL), {})
+        memory.use(memory.Pool(code, TAKE, GIVE, SHRINK, POOL), size)
 
 
-def call_packed(entry: int, *arguments: Any) -> None:
-    """Call a function of an engine by the entry it looks up, which takes the addresses of the arguments."""
-    slots = (ctypes.c_void_p * len(arguments))(*map(ctypes.addressof, arguments))
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(entry)(ctypes.addressof(slots))
+def _linked(text: str, functions: Sequence[str], known: dict[str, int]) -> MachineCode:
+    def make() -> StoredCode:
+        from ragged_dialect.compiler.machine_code import module_code  # start-up time
+
+        return StoredCode(module_code(text, functions))
+
+    found = stored(StoredCode, [text], make)
+    return MachineCode(found.code, functions, known)

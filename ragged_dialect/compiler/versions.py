@@ -8,6 +8,8 @@ from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
+from ragged_dialect.lowering.host_cpu import host_flags, masked_features
+
 
 @lru_cache(maxsize=1)
 def versions() -> tuple[str, ...]:
@@ -39,3 +41,17 @@ def _sources() -> str:
                 state = os.stat(os.path.join(folder, name))
                 digest.update(f"{folder}/{name} {state.st_size} {state.st_mtime_ns}\n".encode())
     return digest.hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _host() -> tuple[str, ...]:
+    from llvmlite import binding
+
+    libc = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else None
+    return (binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(), libc or "", *host_flags())
+
+
+def machine() -> tuple[str, ...]:
+    """What machine code depends on beside its program: the CPU and what is not to be used of it, and the C library,
+    whose vector functions are called."""
+    return (*_host(), *masked_features())

@@ -23,7 +23,7 @@ class PackedFunction:
     """
 
     def __init__(
-        self, name: str, layout: FrameLayout, checks: Sequence[Check], run: Callable[[int], int], keep: Any
+        self, name: str, layout: FrameLayout, checks: Sequence[Check], run: Callable[[int], int], keep: object
     ) -> None:
         """`run` calls the function of a frame and gives the size of an allocation that failed; `name` is what
         errors call it, `keep` must live as long."""
@@ -74,7 +74,7 @@ class CpuFunction:
     target = "cpu"
 
     def __init__(
-        self, signature: Signature, entry: int, checks: Sequence[Check], keep: Any, run: Callable[[int], int]
+        self, signature: Signature, entry: int, checks: Sequence[Check], keep: object, run: Callable[[int], int]
     ) -> None:
         """`run` calls `entry`, which a frame begins with, and gives the size of an allocation that failed."""
         self.signature = signature

@@ -98,7 +98,7 @@ class FrameLayout:
         for part, (allocated, *_) in self._by_part(fields):
             if part.shape is not None and allocated not in owned:
                 owned.add(allocated)
-                memory.free(allocated)
+                memory.hooks.free(allocated)
 
     def _by_part(self, fields: Sequence[Any]) -> Iterator[tuple[Part, Sequence[Any]]]:
         """The results with their fields."""
@@ -168,8 +168,10 @@ class Owner:
     __slots__ = ()
     fields: Sequence[int]
 
-    def __del__(self, free: Any = memory.free) -> None:  # kept: when the interpreter exits, modules lose their names
-        free(self.fields[0])
+    def __del__(
+        self, hooks: memory.Hooks = memory.hooks
+    ) -> None:  # kept: when the interpreter exits, modules lose their names
+        hooks.free(self.fields[0])
 
 
 class Allocation(Owner):

@@ -3,24 +3,101 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from ragged_dialect.errors import AllocationError, RaggedError
+from ragged_dialect.errors import AllocationError, CompileError, RaggedError
+from ragged_dialect.runtime.machine_code import MachineCode
 
 _c: Any = ctypes.CDLL(None)
+_c.free.argtypes = [ctypes.c_void_p]
+_c.free.restype = None
 
-allocate = _c.malloc
-"""Takes memory for programs, from any thread: `(size) -> address`, 0 when there is none."""
 
-free = _c.free
-"""Takes back what `allocate` gave: the results of programs too."""
+class Hooks:
+    """Where programs take memory, and where it is given back, that of their results too: functions of C as `malloc` and
+    `free`, for any thread. They are the C library's until the first program asks for a pool or a test for its own."""
 
-free.argtypes = [ctypes.c_void_p]
-free.restype = None
+    def __init__(self) -> None:
+        self.allocate = _c.malloc
+        self.free = _c.free
+        self.chosen = False
 
+    def choose(self, allocate: Any, free: Any) -> None:
+        """Put others in their place, before the first program runs."""
+        assert not self.chosen
+        self.allocate, self.free, self.chosen = allocate, free, True
+
+
+hooks = Hooks()
 _COUNTED = 2**63 - 1
+_LIMIT, _HELD, _MADE = range(3)
+_SHARE = 8
+_DEFAULT = 1 << 30
+
+
+class Pool:
+    """Memory of programs that is kept for their next calls."""
+
+    def __init__(self, code: MachineCode, take: str, give: str, shrink: str, state: str) -> None:
+        """The names are those of the pool's functions in `code`."""
+        self._code = code
+        self._shrink = ctypes.CFUNCTYPE(None, ctypes.c_int64)(code.address(shrink))
+        place = ctypes.CFUNCTYPE(ctypes.c_void_p)(code.address(state))()
+        self._state = (ctypes.c_int64 * 3).from_address(place or 0)
+        self.take = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(code.address(take))
+        self.give = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(give))
+
+    @property
+    def held(self) -> int:
+        """Bytes that are kept and not used."""
+        return self._state[_HELD]
+
+    @property
+    def made(self) -> int:
+        """How many buffers the C library was asked for."""
+        return self._state[_MADE]
+
+    def limit(self, size: int) -> None:
+        """Keep so many bytes at most from now on."""
+        self._state[_LIMIT] = size
+        self._shrink(size)
+
+    def release(self) -> None:
+        """Give all that is not used back to the system."""
+        self._shrink(0)
+        if hasattr(_c, "malloc_trim"):  # glibc keeps what has no mapping of its own
+            _c.malloc_trim(0)
+
+
+_pools: list[Pool] = []
+
+
+def use(pool: Pool, size: int) -> None:
+    """Let programs take their memory from a pool that keeps `size` bytes at most."""
+    pool.limit(size)
+    _pools.append(pool)
+    hooks.choose(pool.take, pool.give)
+
+
+def pool_bytes() -> int:
+    """What a pool keeps at most: RAGGED_POOL_BYTES, or 1 GiB, on a small machine an eighth of its memory. CompileError
+    for what is no number of bytes."""
+    text = os.environ.get("RAGGED_POOL_BYTES", "")
+    if not text:
+        return min(_DEFAULT, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _SHARE)
+    if not text.isdecimal() or len(text) > 20:
+        raise CompileError(f"expected RAGGED_POOL_BYTES of at least 0, got '{text}'")
+    return min(int(text), _COUNTED)
+
+
+def release_memory() -> None:
+    """Give the memory that programs on the CPU keep for their next calls back to the system. What arrays own
+    stays theirs."""
+    for pool in _pools:
+        pool.release()
 
 
 def no_memory(name: str, size: int) -> AllocationError:

@@ -55,11 +55,10 @@ def printer(labels: Sequence[str]) -> dict[str, Callable[..., None]]:
 _ARGUMENTS = {"begin": ctypes.c_int64, "bool": ctypes.c_int64, "int": ctypes.c_int64, "float": ctypes.c_double}
 
 
-def register_printer(engine: Any, labels: Sequence[str]) -> Any:
-    """Register the printing functions with an execution engine; the result must stay alive."""
-    callbacks: list[Any] = []
+def print_callbacks(labels: Sequence[str]) -> dict[str, Any]:
+    """The printing functions for machine code, by symbol; they must stay alive."""
+    callbacks: dict[str, Any] = {}
     for name, function in printer(labels).items():
         argument = [_ARGUMENTS[name]] if name in _ARGUMENTS else []
-        callbacks.append(ctypes.CFUNCTYPE(None, *argument)(function))
-        engine.register_runtime(f"ragged_print_{name}", callbacks[-1])
+        callbacks[f"_mlir_ciface_ragged_print_{name}"] = ctypes.CFUNCTYPE(None, *argument)(function)
     return callbacks

@@ -1,11 +1,11 @@
-"""A compiled device program, and its form as bytes."""
+"""Compiled programs, and their form as bytes."""
 
 from __future__ import annotations
 
 import base64
 import json
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 import numpy as np
 
@@ -15,7 +15,83 @@ from ragged_dialect.runtime.host_program import HostProgram
 from ragged_dialect.runtime.signature import Group, Part, Signature, dtype_name, numpy_dtype
 from ragged_dialect.shape import RaggedShape
 
-_FORMAT = "ragged-dialect device program"
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_Data = dict[str, Any]
+_List = list[Any]
+_CPU, _DEVICE = "ragged-dialect CPU program", "ragged-dialect device program"
+_ELF = b"\x7fELF"
+
+
+class Stored(Protocol):
+    """What the cache keeps: it is made once more of its bytes. `native` says whether it has code of this machine."""
+
+    native: ClassVar[bool]
+
+    def to_bytes(self) -> bytes | None:
+        """As `from_bytes` reads it; None for what cannot be kept."""
+        ...
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """What `to_bytes` wrote. ValueError, TypeError or LookupError for anything else."""
+        ...
+
+
+@dataclass(frozen=True)
+class StoredCode:
+    """Machine code: an object."""
+
+    native: ClassVar[bool] = True
+    code: bytes
+
+    def to_bytes(self) -> bytes:
+        """The object."""
+        return self.code
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """An object again. ValueError for anything else."""
+        return cls(_object(content))
+
+
+@dataclass(frozen=True)
+class CpuProgram:
+    """All that running a program on the CPU needs: the signature of its entry and the entry's symbol in `code`, an
+    object; its checks and what it prints before tensors; which vector functions of the C library it calls, and
+    whether it has parallel loops."""
+
+    native: ClassVar[bool] = True
+    signature: Signature
+    symbol: str
+    checks: tuple[Check, ...]
+    labels: tuple[str, ...]
+    vectors: tuple[str, ...]
+    parallel: bool
+    code: bytes
+
+    def to_bytes(self) -> bytes:
+        """As JSON, which `from_bytes` reads."""
+        data = {
+            **_signature_data(self.signature),
+            "symbol": self.symbol,
+            "checks": self.checks,
+            "labels": self.labels,
+            "vectors": self.vectors,
+            "parallel": self.parallel,
+            "code": base64.b64encode(self.code).decode(),
+        }
+        return _written(_CPU, data)
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """The program that `to_bytes` wrote. ValueError for anything else."""
+        data = _read(_CPU, content)
+        checks = _checks(data)
+        names, vectors, code = tuple(data["labels"]), tuple(data["vectors"]), _object(base64.b64decode(data["code"]))
+        signature = _signature(data, bool(checks))
+        return cls(signature, data["symbol"], checks, names, vectors, bool(data["parallel"]), code)
 
 
 @dataclass(frozen=True)
@@ -23,6 +99,7 @@ class DeviceProgram:
     """All that running a program on a device needs: the signature of its entry, the host program,
     and the kernels as LLVM IR or PTX, empty when it has none."""
 
+    native: ClassVar[bool] = False
     signature: Signature
     host: HostProgram
     kernels: str
@@ -31,10 +108,7 @@ class DeviceProgram:
         """As JSON, which `from_bytes` reads."""
         host = self.host
         data = {
-            "format": _FORMAT,
-            "name": self.signature.name,
-            "arguments": [_group_data(group) for group in self.signature.arguments],
-            "results": [_group_data(group) for group in self.signature.results],
+            **_signature_data(self.signature),
             "source": host.source,
             "constants": {name: _array_data(array) for name, array in host.constants.items()},
             "checks": host.checks,
@@ -42,33 +116,63 @@ class DeviceProgram:
             "reads_back": host.reads_back,
             "kernels": self.kernels,
         }
-        return json.dumps(data).encode()
+        return _written(_DEVICE, data)
 
-    @staticmethod
-    def from_bytes(content: bytes) -> DeviceProgram:
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
         """The program that `to_bytes` wrote. ValueError for anything else."""
-        data = json.loads(content)
-        if not isinstance(data, dict) or data.get("format") != _FORMAT:
-            raise ValueError("not a stored program")
-        data = cast("dict[str, Any]", data)
+        data = _read(_DEVICE, content)
         host = HostProgram(
             data["source"],
             {name: _array(array) for name, array in data["constants"].items()},
-            tuple(Check(*check) for check in data["checks"]),
+            _checks(data),
             tuple(data["labels"]),
             tuple(data["reads_back"]),
         )
-        arguments, results = (tuple(_group(group) for group in data[name]) for name in ("arguments", "results"))
-        return DeviceProgram(Signature(data["name"], arguments, results, False), host, data["kernels"])
+        return cls(_signature(data, False), host, data["kernels"])
 
 
-def _group_data(group: Group) -> list[Any]:
+def _written(kind: str, data: _Data) -> bytes:
+    return json.dumps({"format": kind, **data}).encode()
+
+
+def _read(kind: str, content: bytes) -> _Data:
+    data = json.loads(content)
+    if not isinstance(data, dict) or cast(_Data, data).get("format") != kind:
+        raise ValueError("not a stored program")
+    return cast(_Data, data)
+
+
+def _object(content: bytes) -> bytes:
+    if not content.startswith(_ELF):
+        raise ValueError("not an object")
+    return content
+
+
+def _checks(data: _Data) -> tuple[Check, ...]:
+    return tuple(Check(*check) for check in data["checks"])
+
+
+def _signature_data(signature: Signature) -> _Data:
+    return {
+        "name": signature.name,
+        "arguments": [_group_data(group) for group in signature.arguments],
+        "results": [_group_data(group) for group in signature.results],
+    }
+
+
+def _signature(data: _Data, status: bool) -> Signature:
+    arguments, results = (tuple(_group(group) for group in data[name]) for name in ("arguments", "results"))
+    return Signature(data["name"], arguments, results, status)
+
+
+def _group_data(group: Group) -> _List:
     shape = None if group.shape is None else [str(group.shape.layout), group.shape.shape]
     parts = [[part.name, dtype_name(part.dtype), part.shape, part.extent, part.vector] for part in group.parts]
     return [parts, shape]
 
 
-def _group(data: list[Any]) -> Group:
+def _group(data: _List) -> Group:
     parts = [
         Part(name, _dtype(dtype), None if shape is None else tuple(shape), extent, vector)
         for name, dtype, shape, extent, vector in data[0]
@@ -83,10 +187,10 @@ def _dtype(name: str) -> np.dtype[Any]:
     return found
 
 
-def _array_data(array: np.ndarray[Any, np.dtype[Any]]) -> list[Any]:
+def _array_data(array: np.ndarray[Any, np.dtype[Any]]) -> _List:
     return [dtype_name(array.dtype), array.shape, base64.b64encode(array.tobytes()).decode()]
 
 
-def _array(data: list[Any]) -> np.ndarray[Any, np.dtype[Any]]:
+def _array(data: _List) -> np.ndarray[Any, np.dtype[Any]]:
     dtype, shape, content = data
     return np.frombuffer(base64.b64decode(content), _dtype(dtype)).reshape(shape).copy()

@@ -15,9 +15,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ragged_dialect.compiler import memory as linked
 from ragged_dialect.lowering import pipelines
-from ragged_dialect.runtime import frames, memory
+from ragged_dialect.runtime import memory
 
 _c: Any = ctypes.CDLL(None, use_errno=True)
 _c.malloc.restype = _c.mmap.restype = ctypes.c_void_p
@@ -46,10 +45,8 @@ class Allocator(Protocol):
 
 def install(allocator: Allocator) -> None:
     """Let programs and their results use an allocator."""
-    assert not linked._made, "programs were compiled before"
-    memory.allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(allocator.allocate)
-    memory.free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(allocator.free)
-    frames.Owner.__del__.__defaults__ = (memory.free,)
+    allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(allocator.allocate)
+    memory.hooks.choose(allocate, ctypes.CFUNCTYPE(None, ctypes.c_void_p)(allocator.free))
 
 
 class FailingAllocator:

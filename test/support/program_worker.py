@@ -23,8 +23,7 @@ from support.flow_programs import HOISTED, damaged, flow_program
 from support.structures import assert_same
 
 import ragged_dialect
-from ragged_dialect._mlir import ir
-from ragged_dialect.compiler.cpu import execution_engine
+from ragged_dialect._mlir import execution_engine, ir
 from ragged_dialect.errors import RuntimeCheckError
 from ragged_dialect.lowering import pipelines
 from ragged_dialect.lowering.stage import Stage

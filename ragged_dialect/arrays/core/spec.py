@@ -31,6 +31,10 @@ class Spec:
         """Number of logical dims."""
         return len(self.shape)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Equal ones are one object in another process too."""
+        return spec, (self.layout, self.shape, self.dtype, self.device, self.library, self.weak)
+
     def __str__(self) -> str:
         dims = "x".join("?" if extent is None else str(extent) for extent in self.shape)
         layout = "" if self.layout.is_dense else f', "{self.layout}"'

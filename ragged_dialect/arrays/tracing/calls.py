@@ -15,22 +15,24 @@ from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.tracing.axes import Origin
 from ragged_dialect.arrays.tracing.guards import structure_at, structure_finder
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf
-from ragged_dialect.arrays.tracing.trace import Trace
+from ragged_dialect.arrays.tracing.plan import Plan
 from ragged_dialect.runtime.frames import descriptor, descriptor_array
+from ragged_dialect.runtime.stored_program import CpuProgram
 
 Leaves = Sequence[Any]
 Pack = Callable[[Leaves], bytes]
 Run = Callable[[Leaves], list[Any]]
 
+_NUMBERS: dict[type, str] = {bool: "=?7x", int: "=q", float: "=d"}
 
-def cpu_run(trace: Trace) -> Run:
+
+def cpu_run(plan: Plan, program: CpuProgram) -> Run:
     """Runs on the CPU: packed arguments in, a part per result out: a buffer or a number."""
-    from ragged_dialect.compiler.cpu import load_lowered, lower_for_cpu  # start-up time
-    from ragged_dialect.compiler.frontend import Program  # start-up time
+    from ragged_dialect.compiler.loading import load_stored  # start-up time
 
-    function = load_lowered(lower_for_cpu(Program(trace.module), check=False))
-    call = function.packed.named(trace.name)
-    packers = tuple(_packer(trace, wanted) for wanted in trace.wanted)
+    function = load_stored(program)
+    call = function.packed.named(plan.name)
+    packers = tuple(_packer(plan, wanted) for wanted in plan.wanted)
     places: list[tuple[int, int, int, DType]] = []
     at = 0
     for group in function.signature.results:
@@ -43,6 +45,14 @@ def cpu_run(trace: Trace) -> Run:
         _, _, rank, dtype = places[0]
         return lambda leaves: [AllocatedBuffer(call(b"".join([pack(leaves) for pack in packers])), rank, dtype)]
     return lambda leaves: _parts(call(b"".join([pack(leaves) for pack in packers])), places)
+
+
+def cpu_code(module: Any) -> CpuProgram:
+    """The program of a traced function, from the cache where it is there."""
+    from ragged_dialect.compiler.cpu import cpu_program  # start-up time
+    from ragged_dialect.compiler.frontend import Program  # start-up time
+
+    return cpu_program(Program(module), check=False)
 
 
 def _parts(fields: tuple[Any, ...], places: Sequence[tuple[int, int, int, DType]]) -> list[Any]:
@@ -63,15 +73,15 @@ def _parts(fields: tuple[Any, ...], places: Sequence[tuple[int, int, int, DType]
     return parts
 
 
-def _packer(trace: Trace, wanted: int | Origin) -> Pack:
+def _packer(plan: Plan, wanted: int | Origin) -> Pack:
     if isinstance(wanted, Origin):
         find = structure_finder(wanted)
         return lambda leaves: find(leaves).packed
-    leaf = trace.leaves[wanted]
-    if isinstance(leaf, RaggedArray):
+    kind = plan.kinds[wanted]
+    if isinstance(kind, tuple):
         return lambda leaves: leaves[wanted].buffer.packed
-    if isinstance(leaf, (bool, int, float)):
-        return _number_packer(trace.name, wanted, {bool: "=?7x", int: "=q", float: "=d"}[type(leaf)])
+    if kind in _NUMBERS:
+        return _number_packer(plan.name, wanted, _NUMBERS[kind])
     return lambda leaves: descriptor(leaves[wanted].array)
 
 
@@ -88,21 +98,20 @@ def _number_packer(op: str, wanted: int, text: str) -> Pack:
     return packed
 
 
-def device_run(trace: Trace, target: str) -> Run:
+def device_run(plan: Plan, module: Any, target: str) -> Run:
     """Runs on a GPU or in the emulator: arrays in and out."""
     from ragged_dialect.compiler.frontend import Program  # start-up time
     from ragged_dialect.execution import compile  # start-up time
 
-    function = compile(Program(trace.module), target=target, check=False)
-    wanted = tuple(trace.wanted)
+    function = compile(Program(module), target=target, check=False)
 
     def run(leaves: Leaves) -> list[Any]:
         flat: list[Any] = []
-        for item in wanted:
+        for item in plan.wanted:
             if isinstance(item, Origin):
                 flat += structure_at(leaves, item).parts
             else:
-                check_word(trace.name, leaves[item])
+                check_word(plan.name, leaves[item])
                 flat.append(_array_of(leaves[item]))
         results = function(*flat)
         found = () if results is None else results if isinstance(results, tuple) else (results,)

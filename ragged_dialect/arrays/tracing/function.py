@@ -11,9 +11,11 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import NUMBERS, Spec
 from ragged_dialect.arrays.core.tree import Tree, flatten, unflatten
+from ragged_dialect.arrays.tracing.calls import cpu_code, cpu_run, device_run
 from ragged_dialect.arrays.tracing.leaves import leaf_spec, simple_leaf
+from ragged_dialect.arrays.tracing.plan import Result, StoredOperation
 from ragged_dialect.arrays.tracing.program import Program
-from ragged_dialect.arrays.tracing.results import Result, Returned, plan_result
+from ragged_dialect.arrays.tracing.results import Returned, plan_result
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, tracing
 from ragged_dialect.errors import ArgumentError
@@ -123,7 +125,32 @@ def build(
     """Trace a function of tracers and compile it: the program, and the tree of its results."""
     with trace_function(name, leaves, body) as traced:
         chosen = target or ("cpu" if traced.device == "cpu" else "gpu")
-        return Program(traced.trace, traced.plans, chosen), traced.tree
+        if chosen == "cpu":
+            return _loaded(_for_cpu(traced))
+        plan = traced.trace.plan(traced.plans)
+        return Program(plan, device_run(plan, traced.trace.module, chosen), chosen), traced.tree
+
+
+def build_stored(
+    name: str, parts: Sequence[Any], leaves: Sequence[Any], body: Callable[[list[Tensor]], Any]
+) -> tuple[Program, Tree]:
+    """As `build` for the CPU, or from the cache: `parts` tell all that the trace depends on."""
+    from ragged_dialect.compiler.stored import stored  # start-up time
+
+    def make() -> StoredOperation:
+        with trace_function(name, leaves, body) as traced:
+            return _for_cpu(traced)
+
+    return _loaded(stored(StoredOperation, [name, *parts], make))
+
+
+def _for_cpu(traced: Traced) -> StoredOperation:
+    return StoredOperation(traced.trace.plan(traced.plans), traced.tree, cpu_code(traced.trace.module))
+
+
+def _loaded(found: StoredOperation) -> tuple[Program, Tree]:
+    """A compiled operation in memory, ready to call."""
+    return Program(found.plan, cpu_run(found.plan, found.program), "cpu"), found.tree
 
 
 def _place(name: str, leaves: Sequence[Any]) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ragged_dialect.arrays.core.array import RaggedArray
@@ -11,10 +11,9 @@ from ragged_dialect.arrays.core.spec import Spec, spec
 from ragged_dialect.arrays.core.storage import give
 from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.arrays.tracing.axes import Origin
-from ragged_dialect.arrays.tracing.calls import Leaves, cpu_run, device_run
+from ragged_dialect.arrays.tracing.calls import Leaves, Run
 from ragged_dialect.arrays.tracing.guards import structure_at
-from ragged_dialect.arrays.tracing.results import NewStructure, Result
-from ragged_dialect.arrays.tracing.trace import Trace
+from ragged_dialect.arrays.tracing.plan import NewStructure, Plan, Result
 from ragged_dialect.runtime.memory import explained
 
 New = dict[Any, Structure]
@@ -24,13 +23,13 @@ Make = Callable[[Leaves, list[Any], New], Any]
 class Program:
     """A compiled function on leaves. Its guards are asked first; nothing is computed when one refuses."""
 
-    def __init__(self, trace: Trace, results: Sequence[Result], target: str) -> None:
-        self._guards = tuple(guard.prepared() for guard in trace.guards)
-        self._captured = tuple(trace.captured)
-        self._makers = tuple(_maker(trace, result) for result in results)
-        self._run = cpu_run(trace) if target == "cpu" else device_run(trace, target)
+    def __init__(self, plan: Plan, run: Run, target: str) -> None:
+        self._guards = tuple(guard.prepared() for guard in plan.guards)
+        self._captured = plan.captured
+        self._makers = tuple(_maker(plan, result) for result in plan.results)
+        self._run = run
         self.target = target
-        self._name = trace.op
+        self._name = plan.op
 
     def __call__(self, leaves: Leaves) -> list[Any]:
         """The results of a call, in order. AllocationError where there is no memory."""
@@ -46,10 +45,10 @@ class Program:
             raise explained(self._name, error) from None
 
 
-def _maker(trace: Trace, result: Result) -> Make:
+def _maker(plan: Plan, result: Result) -> Make:
     """How a result is made of the leaves and parts of a call."""
     if result.nested:
-        return _ragged_maker(trace, result)
+        return _ragged_maker(plan, result)
     at, library = result.values, result.spec.library
     if result.number:
         return lambda leaves, parts, new: parts[at]
@@ -70,10 +69,10 @@ def _dense(part: Buffer, library: str) -> Any:
     return array if library == "numpy" else give(array, library)
 
 
-def _ragged_maker(trace: Trace, result: Result) -> Make:
+def _ragged_maker(plan: Plan, result: Result) -> Make:
     at = result.values
     made = result.spec
-    same = _leaf_with_axes(trace, result)
+    same = _leaf_with_axes(plan, result)
     if same is not None and at >= 0 and not result.loose:
         return lambda leaves, parts, new: RaggedArray.trusted(parts[at], leaves[same].axes, made)
 
@@ -85,15 +84,15 @@ def _ragged_maker(trace: Trace, result: Result) -> Make:
     return make
 
 
-def _leaf_with_axes(trace: Trace, result: Result) -> int | None:
+def _leaf_with_axes(plan: Plan, result: Result) -> int | None:
     """The argument that has all the axes of a result, in order."""
     first = result.axes[0]
     if not isinstance(first, Origin) or first.dim or first.derived:
         return None
-    leaf = trace.leaves[first.leaf]
-    if not isinstance(leaf, RaggedArray) or len(leaf.axes) != len(result.axes):
+    kind = plan.kinds[first.leaf]
+    if not isinstance(kind, tuple) or len(kind) != len(result.axes):
         return None
-    plain = all(a is None and b is None for a, b in zip(leaf.axes[1:], result.axes[1:], strict=True))
+    plain = not any(kind[1:]) and all(axis is None for axis in result.axes[1:])
     return first.leaf if plain else None
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect.arrays.core.spec import Spec, spec
-from ragged_dialect.arrays.core.structure import Structure
+from ragged_dialect.arrays.core.spec import spec
 from ragged_dialect.arrays.tracing.axes import NestedAxis, Origin, PlainAxis, layout_of, shape_of
+from ragged_dialect.arrays.tracing.plan import NewStructure, Result
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace
 from ragged_dialect.ir import build
@@ -31,43 +30,6 @@ class Returned:
         """Number of a value that is in no other result."""
         self.values.append(value)
         return len(self.values) - 1
-
-
-@dataclass(frozen=True)
-class NewStructure:
-    """A structure that a program computes: letters, where its vectors are among the results, and per
-    level None, an extent, or (in a tuple) where it is among the results; -1 for what the size of
-    the first vector gives."""
-
-    letters: str
-    vectors: tuple[int, ...]
-    extents: tuple[int | tuple[int] | None, ...]
-
-    def make(self, parts: list[Any]) -> Structure:
-        """The structure of a call."""
-        vectors = [parts[at].array for at in self.vectors]
-        extents: list[int | None] = []
-        for extent in self.extents:
-            if isinstance(extent, tuple):
-                (at,) = extent
-                extents.append(vectors[0].shape[0] - (self.letters[1] == "r") if at < 0 else parts[at])
-            else:
-                extents.append(extent)
-        return Structure.trusted(self.letters, vectors, extents)
-
-
-@dataclass(frozen=True)
-class Result:
-    """One result: the number of its values among the parts, or the argument whose values it shows (as
-    -1 - leaf), and the structure of every nested axis."""
-
-    values: int
-    spec: Spec
-    axes: tuple[Origin | NewStructure | None, ...]
-    number: bool
-    nested: bool
-    loose: bool
-    reshape: tuple[int, ...] | None
 
 
 def plan_result(trace: Trace, tensor: Tensor, returned: Returned, device: str, library: str) -> Result:

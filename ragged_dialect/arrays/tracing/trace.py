@@ -17,6 +17,7 @@ from ragged_dialect.arrays.core.spec import DType, Spec
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, Origin, PlainAxis, shape_of
 from ragged_dialect.arrays.tracing.guards import Conform, Fits, Guard, structure_at
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, dense_leaf, leaf_spec
+from ragged_dialect.arrays.tracing.plan import Plan, Result, kind_of
 from ragged_dialect.arrays.tracing.python_numbers import ComputedNumbers, Exact
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.checks import CHECKED
@@ -321,6 +322,11 @@ class Trace:
             ir.FunctionType.get(inputs, [r.type for r in results])
         )
         RaggedInsertChecks(names=True, dense=False).run(self.module.operation)
+
+    def plan(self, results: Sequence[Result]) -> Plan:
+        """What running the function needs beside its program."""
+        kinds, captured = tuple(map(kind_of, self.leaves)), tuple(self.captured)
+        return Plan(self.name, self.op, tuple(self.guards), kinds, captured, tuple(self.wanted), tuple(results))
 
 
 def known(made: Any) -> Any:

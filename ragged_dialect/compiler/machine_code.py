@@ -1,0 +1,62 @@
+"""Modules in the LLVM dialect to machine code for this machine."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ragged_dialect._mlir import execution_engine, ir
+from ragged_dialect.asm.locations import collect
+from ragged_dialect.errors import CompileError
+from ragged_dialect.lowering.host_cpu import masked_features
+from ragged_dialect.lowering.math_library import required_libraries
+
+_SOMEWHERE = 16
+"""Stands for addresses that the linker knows later: the code is not run where it is made."""
+
+
+def object_code(module: ir.Module, name: str, entry: str, unknown: Iterable[str], level: int = 3) -> bytes:
+    """An object of a module, one of whose functions is `entry`. `unknown` are functions that no library has.
+    CompileError, which names a program, where LLVM refuses the module or a symbol is missing."""
+    _mask_features(module)
+    with collect(module.context) as diagnostics:
+        try:
+            made = execution_engine.ExecutionEngine(module, opt_level=level, shared_libs=required_libraries())
+        except RuntimeError as error:
+            reasons = ", ".join(diagnostic.message for diagnostic in diagnostics)
+            raise CompileError(f"{name}: {reasons or error}") from error
+    for symbol in unknown:
+        made.raw_register_runtime(symbol, ctypes.c_void_p(_SOMEWHERE))
+    if not made.raw_lookup(entry):
+        raise CompileError(f"{name}: expected a compiled entry, got none (unresolved symbols)")
+    return _dumped(made)
+
+
+def module_code(text: str, functions: Sequence[str]) -> bytes:
+    """An object of a module as text, some of whose functions are named."""
+    with ir.Context(), ir.Location.unknown():
+        return object_code(ir.Module.parse(text), functions[0], functions[0], (), level=2)
+
+
+def _dumped(engine: Any) -> bytes:
+    """The object of an engine, which only writes files."""
+    file = os.memfd_create("ragged")
+    try:
+        engine.dump_to_object_file(f"/proc/self/fd/{file}")
+        return os.pread(file, os.fstat(file).st_size, 0)
+    finally:
+        os.close(file)
+
+
+def _mask_features(module: ir.Module) -> None:
+    """Let no function use what RAGGED_CPU_FEATURES takes away: the engine knows the host's CPU only."""
+    names = masked_features()
+    if not names:
+        return
+    quoted = ", ".join(f'"{name}"' for name in names)
+    features = ir.Attribute.parse(f"#llvm.target_features<[{quoted}]>")
+    for op in module.body.operations:
+        if op.operation.name == "llvm.func" and len(op.operation.regions[0].blocks):
+            op.attributes["target_features"] = features
