@@ -1,0 +1,1 @@
+"""Rules of calls, branches and loops."""
