@@ -12,7 +12,8 @@ from ragged_dialect.generic import indexing_maps
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.iteration import Iteration, analyze, output_count
-from ragged_dialect.passes.differentiate.values import empty_like, zeros_like
+from ragged_dialect.passes.differentiate.values import element_of, empty_like, zeros_like
+from ragged_dialect.types import is_ragged, shape_of
 
 Body = Callable[[list[ir.Value]], ir.Value]
 
@@ -95,10 +96,55 @@ def computed(
     """One result over loops: `out` has the type and the structure, `fills` makes what it starts from. The body gets
     the elements of the inputs and of the out."""
     start = fills(out.value)
-    maps = [*(access.map for access in ins), out.map]
-    op = generic.generic([a.value for a in ins], [start], maps, kinds, lambda e: [body(e)])
-    erase_dead(op.regions[0].blocks[0])
-    return op.result
+    distinct = list(dict.fromkeys(ins))
+    places = [distinct.index(access) for access in ins]
+    op = _made(distinct, Access(start, out.map), kinds)
+    block = op.regions[0].blocks[0]
+    with ir.InsertionPoint(block):
+        *elements, last = block.arguments
+        ir.Operation.create("linalg.yield", operands=[body([*(elements[p] for p in places), last])])
+    erase_dead(block)
+    return _without_unread(op, distinct, Access(start, out.map), kinds).result
+
+
+def _made(ins: Sequence[Access], out: Access, kinds: Sequence[str]) -> ir.Operation:
+    everything = [*ins, out]
+    op = generic.without_body(
+        [a.value for a in ins], [out.value], [access.map for access in everything], kinds
+    )
+    op.regions[0].blocks.append(*[element_of(access.value.type) for access in everything])
+    return op
+
+
+def _without_unread(op: ir.Operation, ins: Sequence[Access], out: Access, kinds: Sequence[str]) -> ir.Operation:
+    """The op without inputs that its body does not read, where others give the extents of their loops."""
+    block = op.regions[0].blocks[0]
+    kept = list(range(len(ins)))
+    for k in reversed(range(len(ins))):
+        others = [*(ins[j] for j in kept if j != k), out]
+        if not any(True for _ in block.arguments[k].uses) and _is_covered(ins[k], others):
+            kept.remove(k)
+    if len(kept) == len(ins):
+        return op
+    for k in reversed(range(len(ins))):
+        if k not in kept:
+            block.erase_argument(k)
+    made = generic.without_body(
+        [ins[k].value for k in kept], [out.value], [*(ins[k].map for k in kept), out.map], kinds
+    )
+    block.append_to(made.regions[0])
+    op.erase()
+    return made
+
+
+def _is_covered(access: Access, others: Sequence[Access]) -> bool:
+    """Whether other operands have the loops that an operand gives the extents of, nested alike."""
+    if not is_ragged(access.value.type):
+        return all(any(e in other.map.results for other in others) for e in access.map.results)
+    layout = shape_of(access.value.type).layout
+    return any(
+        o.map == access.map and is_ragged(o.value.type) and shape_of(o.value.type).layout == layout for o in others
+    )
 
 
 def mapped(ins: Sequence[Access], out: Access, kinds: Sequence[str], body: Body) -> ir.Value:
