@@ -84,7 +84,7 @@ class Cotangents:
         self, linear: Iterable[ir.Value], likes: Mapping[ir.Value, ir.Value], outer: Cotangents | None = None
     ) -> None:
         self._linear = set(linear)
-        self._likes = likes
+        self._likes = dict(likes) if outer is None else {}
         self._outer = outer
         self._known: dict[ir.Value, ir.Value] = {}
 
@@ -106,7 +106,7 @@ class Cotangents:
     def like(self, value: ir.Value) -> ir.Value:
         """A value with the type and the structure of a linear one that is not linear itself."""
         while self.is_linear(value):
-            found = self._likes.get(value)
+            found = self._noted(value)
             op = defining_op(value)
             if found is not None:
                 value = found
@@ -118,9 +118,17 @@ class Cotangents:
                 return value
         return value
 
+    def _noted(self, value: ir.Value) -> ir.Value | None:
+        found = self._likes.get(value)
+        return found if found is not None or self._outer is None else self._outer._noted(value)
+
+    def note(self, likes: Iterable[tuple[ir.Value, ir.Value]]) -> None:
+        """What has the structure of linear values."""
+        self._likes.update(likes)
+
     def inside(self, linear: Iterable[ir.Value]) -> Cotangents:
         """Cotangents of a region's own values; what is linear around it is linear there."""
-        return Cotangents(linear, self._likes, self)
+        return Cotangents(linear, {}, self)
 
     def spread(self, ops: Sequence[ir.Operation]) -> None:
         """Find the linear values that ops make."""

@@ -7,7 +7,7 @@ from typing import Any
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.generic import loop_index
-from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.access import (
@@ -31,56 +31,52 @@ constant("gives indices", "tensor.dim")
 
 @linearizes(ToPaddedOp)
 def _(ctx: Tangents, op: Any) -> ir.Value:
-    tangents = [ctx.of(v) for v in (op.x, op.pad)]
-    known = {v: zeros_like(v) if t is None else t for v, t in zip((op.x, op.pad), tangents, strict=True)}
+    given = list(op.operation.operands)[:2]
+    tangents = [ctx.of(v) for v in given]
+    known = {v: zeros_like(v) if t is None else t for v, t in zip(given, tangents, strict=True)}
     return clone(op.operation, known).result
 
 
 @transposes(ToPaddedOp)
 def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
     """What was padded is not the elements', what was truncated gets 0; the pad has what is left."""
-    like = ctx.like(op.x)
-    if ctx.is_linear(op.x):
-        ctx.add(op.x, _unpadded(op, cotangent, like))
-    if ctx.is_linear(op.pad):
-        ctx.add(op.pad, _outside(op, cotangent, like))
+    x, pad = list(op.operation.operands)[:2]
+    like = ctx.like(x)
+    if ctx.is_linear(x):
+        ctx.add(x, _unpadded(cotangent, like))
+    if ctx.is_linear(pad):
+        ctx.add(pad, _outside(op.operation, cotangent, like))
 
 
-def _unpadded(op: Any, cotangent: ir.Value, like: ir.Value) -> ir.Value:
+def _unpadded(cotangent: ir.Value, like: ir.Value) -> ir.Value:
     """An element of the padded tensor for each that is in it, 0 for others: both by index."""
     shape = shape_of(like.type)
     ragged = [dim for dim, letter in enumerate(shape.layout.letters) if letter in RAGGED]
     extents = [build.value(shapes.dim(cotangent, dim)) for dim in ragged]
 
-    def body(given: list[ir.Value]) -> ir.Value:
+    def body(_: list[ir.Value]) -> ir.Value:
         indices = [loop_index(dim) for dim in range(shape.rank)]
         inside: ir.Value | None = None
         for dim, extent in zip(ragged, extents, strict=True):
             here = build.less(indices[dim], extent)
             inside = here if inside is None else arith.andi(inside, here)
         assert inside is not None
-        zero = zeros_like(given[0])
-        found = _where(inside, lambda: tensor.extract(cotangent, indices), zero)
-        return found
+        zero = build.constant(cotangent.type.element_type, 0)
+        there = [lambda: [tensor.extract(cotangent, indices)], lambda: [zero]]
+        return flow.choose(inside, *there, [zero.type])[0]
 
     out = Access(like, ir.AffineMap.get_identity(shape.rank))
-    ins = [out]
-    return mapped(ins, out, ["parallel"] * shape.rank, body)
+    return mapped([], out, ["parallel"] * shape.rank, body)
 
 
-def _where(condition: ir.Value, then: Any, otherwise: ir.Value) -> ir.Value:
-    from ragged_dialect.ir import flow
-
-    return flow.choose(condition, lambda: [then()], lambda: [otherwise], [otherwise.type])[0]
-
-
-def _outside(op: Any, cotangent: ir.Value, like: ir.Value) -> ir.Value:
+def _outside(op: ir.Operation, cotangent: ir.Value, like: ir.Value) -> ir.Value:
     """The sum over the elements that hold the pad: those where zeros padded with ones are 1."""
-    one = build.constant(op.pad.type, 1)
-    mask = clone(op.operation, {op.x: zeros_like(like), op.pad: one}).result
+    x, pad = list(op.operands)[:2]
+    one = build.constant(pad.type, 1)
+    mask = clone(op, {x: zeros_like(like), pad: one}).result
     rank = len(cotangent.type.shape)
     whole = ir.AffineMap.get_identity(rank)
-    out = Access(shapes.empty([], op.pad.type), ir.AffineMap.get(rank, 0, []))
+    out = Access(shapes.empty([], pad.type), ir.AffineMap.get(rank, 0, []))
     ins = [Access(cotangent, whole), Access(mask, whole)]
     total = computed(
         ins, out, ["reduction"] * rank, lambda e: arith.addf(e[2], arith.mulf(e[0], e[1])), zeros_like

@@ -10,7 +10,7 @@ from typing import Any
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.tree import Tree, flatten, unflatten
 from ragged_dialect.arrays.tracing.agreement import equal_extents
-from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
+from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, shape_of
 from ragged_dialect.arrays.tracing.elements import kind
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.jit import JitFunction, jit
@@ -18,9 +18,11 @@ from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, known, running
 from ragged_dialect.errors import ArgumentError, PassError
 from ragged_dialect.ir import build, shapes
+from ragged_dialect.layout import Layout
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate import program
 from ragged_dialect.passes.differentiate.values import number_like
+from ragged_dialect.passes.differentiate.views import fitted
 
 Numbers = int | Sequence[int]
 _CACHED = 256
@@ -133,7 +135,7 @@ def _like(op: str, x: Tensor, given: Tensor) -> Any:
     """The value of a tangent or cotangent. ArgumentError for one of another dtype, layout or shape; lengths are asked
     of calls."""
     fits = given.weak == x.weak or not x.axes
-    if given.layout != x.layout or (given.dtype != x.dtype and not given.weak) or not fits:
+    if _levels(given) != _levels(x) or (given.dtype != x.dtype and not given.weak) or not fits:
         raise ArgumentError(f"{op}: expected a derivative of {x.described}, got {given.described}")
     dim = 0
     for own, other in zip(x.axes, given.axes, strict=True):
@@ -143,8 +145,13 @@ def _like(op: str, x: Tensor, given: Tensor) -> Any:
             equal_extents((x, dim), (given, dim), dim)
         dim += len(own.letters)
     if x.weak or not given.weak:
-        return given.scalar if x.weak else shapes.cast(given.value, x.value.type)
+        return given.scalar if x.weak else fitted(given.value, x.value)
     return number_like(x.value, given.constant)
+
+
+def _levels(x: Tensor) -> Layout:
+    """The layout without a difference between windows and what has no gaps."""
+    return shape_of(x.axes).contiguous().layout
 
 
 def _numbers(op: str, argnums: Numbers, count: int) -> list[int]:
