@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
@@ -16,6 +16,10 @@ from ragged_dialect.passes.differentiate.scatter import scattered
 from ragged_dialect.passes.differentiate.values import element_of, empty_like, empty_without, zeros_like
 from ragged_dialect.sources import Source
 from ragged_dialect.types import is_tensor, shape_of, tensor_type
+
+
+Element = Callable[[list[ir.Value]], ir.Value]
+"""A cotangent, of the elements of the inputs and of the result's cotangent."""
 
 
 class Adjoint:
@@ -32,22 +36,23 @@ class Adjoint:
     def of_input(self, number: int) -> ir.Value:
         """The cotangent of an input."""
         like = self.likes[number]
+        element = self._of_element(number)
         if not is_tensor(like.value.type):
-            return tensor.extract(self._total(number), [])
+            return self.total(like.value.type, element)
         loops = _loops(like)
         ones = [dim for dim, loop in enumerate(loops) if loop is None]
         if ones:
             return self._with_ones(number, ones)
         if any(self._is_padded(like, dim) for dim in range(len(loops))):
             return self._aligned(number)
-        return self._swapped(number, like, self._parted(number))
+        return self._swapped(element, like, self._parted(number))
 
-    def _total(self, number: int) -> ir.Value:
-        """That of a scalar, as a tensor of rank 0."""
-        scalar = shapes.empty([], self.likes[number].value.type)
-        return self._swapped(number, Access(scalar, ir.AffineMap.get(self.rank, 0, [])), [])
+    def total(self, type_: ir.Type, element: Element) -> ir.Value:
+        """That of a scalar, which all elements read."""
+        out = Access(shapes.empty([], type_), ir.AffineMap.get(self.rank, 0, []))
+        return tensor.extract(self._swapped(element, out, []), [])
 
-    def _swapped(self, number: int, out: Access, parted: Sequence[int]) -> ir.Value:
+    def _swapped(self, element: Element, out: Access, parted: Sequence[int]) -> ir.Value:
         """Over all loops, with an input's map for the result; what is `parted` is read by index."""
         kept = set(_loops(out))
         kinds = ["parallel" if loop in kept else "reduction" for loop in range(self.rank)]
@@ -56,19 +61,31 @@ class Adjoint:
 
         def body(elements: list[ir.Value]) -> ir.Value:
             given = [_at_loops(everything[k]) if k in parted else e for k, e in enumerate(elements)]
-            return self._element(number, given)
+            return element(given)
 
         if "reduction" not in kinds:
             return mapped(ins, out, kinds, body)
         return computed(ins, out, kinds, lambda e: arith.addf(e[-1], body(e[:-1])), zeros_like)
 
-    def _element(self, number: int, given: list[ir.Value]) -> ir.Value:
-        """The cotangent of an element of an input, or of one that the body gathers."""
-        scope, found = self._scope(given)
-        element = found.get(self.nest.elements[number])
-        assert element is not None
-        made = scope.of(element)
-        return zeros_like(element) if made is None else made
+    def _of_element(self, number: int) -> Element:
+        """What gives the cotangent of an element of an input."""
+
+        def element(given: list[ir.Value]) -> ir.Value:
+            scope, found = self._scope(given)
+            own = found[self.nest.elements[number]]
+            made = scope.of(own)
+            return zeros_like(own) if made is None else made
+
+        return element
+
+    def _of_captured(self, value: ir.Value) -> Element:
+        """What gives the cotangent of a scalar that the body captures."""
+
+        def element(given: list[ir.Value]) -> ir.Value:
+            made = self._scope(given)[0].of(value)
+            return build.constant(value.type, 0) if made is None else made
+
+        return element
 
     def gathered(self, number: int, given: list[ir.Value]) -> tuple[ir.Value, list[ir.Value]]:
         """The cotangent of what op `number` of the body takes from a tensor, and the indices where."""
@@ -150,7 +167,7 @@ class Adjoint:
                 "ragged-differentiate: expected a dense operand on all parents of a ragged loop or none, got one on some",
             )
         rest = [loop for loop in loops if loop not in order]
-        terms = self._swapped(number, self._terms(like, use, order, rest), [])
+        terms = self._swapped(self._of_element(number), self._terms(like, use, order, rest), [])
         sizes = {loop: shapes.dim(like.value, dim) for dim, loop in enumerate(loops)}
         if across:
             made = builders.reduce_across(terms, build.value(sizes[innermost]), len(order) - 1, "sum")
@@ -201,9 +218,12 @@ class Adjoint:
     # What the body gathers ----------------------------------------------------------------------------
 
     def of_gathered(self) -> None:
-        """Add to the cotangents of tensors that the body takes elements of."""
+        """Add to the cotangents of what the body captures: tensors that it takes elements of, and scalars."""
         for value in self.nest.gathers(self.ctx.is_linear):
-            scattered(self, value)
+            if is_tensor(value.type):
+                scattered(self, value)
+            else:
+                self.ctx.add(value, self.total(value.type, self._of_captured(value)))
 
 
 def _loops(access: Access) -> list[int | None]:
