@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.core.tree import Tree, flatten, unflatten
 from ragged_dialect.arrays.tracing.agreement import equal_extents
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, shape_of
@@ -16,13 +16,14 @@ from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.jit import JitFunction, jit
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, known, running
+from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, PassError
-from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir import build
 from ragged_dialect.layout import Layout
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate import program
 from ragged_dialect.passes.differentiate.values import number_like
-from ragged_dialect.passes.differentiate.views import fitted
+from ragged_dialect.passes.differentiate.views import fitted, storage_of
 
 Numbers = int | Sequence[int]
 _CACHED = 256
@@ -65,7 +66,7 @@ class _Recorded:
         self.results = [as_tensor(self.trace, r) for r in found]
 
     def _leaf(self, value: Any, number: int) -> _Leaf:
-        x = as_tensor(self.trace, value)
+        x = contiguous(as_tensor(self.trace, value))
         _check_float(f"{self.op}: expected an array of floats for argument {number}", x)
         if x.weak:
             return _Leaf(x, arith.mulf(x.value, build.constant(x.value.type, 1)))
@@ -102,8 +103,8 @@ class _Recorded:
         for leaves, values in zip(self.leaves, tangents, strict=True):
             for leaf, value in zip(leaves, values, strict=True):
                 tangent = as_tensor(self.trace, value)
-                _like(self.op, leaf.tensor, tangent)
-                given.append(tangent.value if tangent.weak else shapes.cast(tangent.storage, leaf.root.type))
+                value = _like(self.op, leaf.tensor, tangent)
+                given.append(storage_of(value) if leaf.tensor.axes else value)
         values = [r.value for r in self.results]
 
         def made() -> list[Any]:
@@ -144,9 +145,9 @@ def _like(op: str, x: Tensor, given: Tensor) -> Any:
         elif isinstance(own, PlainAxis) and isinstance(other, PlainAxis):
             equal_extents((x, dim), (given, dim), dim)
         dim += len(own.letters)
-    if x.weak or not given.weak:
-        return given.scalar if x.weak else fitted(given.value, x.value)
-    return number_like(x.value, given.constant)
+    if x.weak:
+        return given.scalar
+    return tensor.from_elements(x.value.type, [given.scalar]) if given.weak else fitted(given.value, x.value)
 
 
 def _levels(x: Tensor) -> Layout:
