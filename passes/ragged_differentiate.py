@@ -73,9 +73,7 @@ class RaggedDifferentiate(RaggedPass):
             return next(iter(functions.values()))
         if self.function not in functions:
             names = ", ".join(functions) or "none"
-            raise PassFailure(
-                module, f"ragged-differentiate: expected a function among {names}, got '{self.function}'"
-            )
+            raise PassFailure(module, f"ragged-differentiate: expected a function among {names}, got '{self.function}'")
         return functions[self.function]
 
     def _numbers(self, function: ir.Operation, block: ir.Block) -> list[int]:
@@ -105,9 +103,7 @@ class RaggedDifferentiate(RaggedPass):
         *ops, end = [op.operation for op in block.operations]
         inputs = [block.arguments[k] for k in self._numbers(function, block)]
         results = [r for r in end.operands if has_derivative(r)]
-        given = [
-            block.add_argument(x.type, function.location) for x in (results if self.mode == "vjp" else inputs)
-        ]
+        given = [block.add_argument(x.type, function.location) for x in (results if self.mode == "vjp" else inputs)]
         with ir.InsertionPoint(end):
             if self.mode == "vjp":
                 for result, cotangent in zip(results, given, strict=True):

@@ -12,11 +12,9 @@ from ragged_dialect.iteration import Use
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents
 from ragged_dialect.passes.differentiate.nests import Access, Nest, computed, mapped
-from ragged_dialect.passes.differentiate.scatter import scattered
 from ragged_dialect.passes.differentiate.values import element_of, empty_like, empty_without, zeros_like
 from ragged_dialect.sources import Source
 from ragged_dialect.types import is_tensor, shape_of, tensor_type
-
 
 Element = Callable[[list[ir.Value]], ir.Value]
 """A cotangent, of the elements of the inputs and of the result's cotangent."""
@@ -38,7 +36,7 @@ class Adjoint:
         like = self.likes[number]
         element = self._of_element(number)
         if not is_tensor(like.value.type):
-            return self.total(like.value.type, element)
+            return self._total(like.value.type, element)
         loops = _loops(like)
         ones = [dim for dim, loop in enumerate(loops) if loop is None]
         if ones:
@@ -47,7 +45,7 @@ class Adjoint:
             return self._aligned(number)
         return self._swapped(element, like, self._parted(number))
 
-    def total(self, type_: ir.Type, element: Element) -> ir.Value:
+    def _total(self, type_: ir.Type, element: Element) -> ir.Value:
         """That of a scalar, which all elements read."""
         out = Access(shapes.empty([], type_), ir.AffineMap.get(self.rank, 0, []))
         return tensor.extract(self._swapped(element, out, []), [])
@@ -78,14 +76,14 @@ class Adjoint:
 
         return element
 
-    def _of_captured(self, value: ir.Value) -> Element:
-        """What gives the cotangent of a scalar that the body captures."""
+    def of_captured(self, value: ir.Value) -> ir.Value:
+        """The cotangent of a scalar that the body captures."""
 
         def element(given: list[ir.Value]) -> ir.Value:
             made = self._scope(given)[0].of(value)
             return build.constant(value.type, 0) if made is None else made
 
-        return element
+        return self._total(value.type, element)
 
     def gathered(self, number: int, given: list[ir.Value]) -> tuple[ir.Value, list[ir.Value]]:
         """The cotangent of what op `number` of the body takes from a tensor, and the indices where."""
@@ -164,7 +162,7 @@ class Adjoint:
         if not across and not set(order) <= set(loops):
             raise PassFailure(
                 self.nest.op,
-                "ragged-differentiate: expected a dense operand on all parents of a ragged loop or none, got one on some",
+                "ragged-differentiate: expected a dense operand on all parents of a ragged loop or none, got some",
             )
         rest = [loop for loop in loops if loop not in order]
         terms = self._swapped(self._of_element(number), self._terms(like, use, order, rest), [])
@@ -209,21 +207,12 @@ class Adjoint:
         like = self.likes[number]
         kept = [d for d in range(len(like.value.type.shape)) if d not in ones]
         self.likes[number] = Access(
-            empty_without(like.value, frozenset(ones)), ir.AffineMap.get(self.rank, 0, [like.map.results[d] for d in kept])
+            empty_without(like.value, frozenset(ones)),
+            ir.AffineMap.get(self.rank, 0, [like.map.results[d] for d in kept]),
         )
         made = self.of_input(number)
         self.likes[number] = like
         return _expanded(made, like.value, ones)
-
-    # What the body gathers ----------------------------------------------------------------------------
-
-    def of_gathered(self) -> None:
-        """Add to the cotangents of what the body captures: tensors that it takes elements of, and scalars."""
-        for value in self.nest.gathers(self.ctx.is_linear):
-            if is_tensor(value.type):
-                scattered(self, value)
-            else:
-                self.ctx.add(value, self.total(value.type, self._of_captured(value)))
 
 
 def _loops(access: Access) -> list[int | None]:

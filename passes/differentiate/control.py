@@ -13,9 +13,10 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, scf, tensor
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import enclosing
+from ragged_dialect.ir.match import definer, enclosing
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
+from ragged_dialect.passes.differentiate.nests import erase_dead
 from ragged_dialect.passes.differentiate.tables import has_derivative, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import zeros_like
 from ragged_dialect.passes.differentiate.views import reassembled
@@ -72,7 +73,7 @@ class _Pulled:
         found = [scope.of(p) for p in places]
         self.arguments = [zeros_like(like) if c is None else c for c, (_, like) in zip(found, linear, strict=True)]
         self._scope = scope
-        self._dead = [*reversed(ops), *(p.owner.operation for p in places)]
+        self._dead = [*reversed(ops), *map(definer, places)]
 
     def of(self, value: ir.Value, like: ir.Value) -> ir.Value:
         """The cotangent of a captured value."""
@@ -88,8 +89,9 @@ class _Pulled:
 
 def _captured(ctx: Cotangents, op: Any) -> list[ir.Value]:
     """Linear values that the regions of an op capture."""
-    inside = [inner.operation for region in op.operation.regions for block in region.blocks for inner in block.operations]
-    arguments = [a for region in op.operation.regions for block in region.blocks for a in block.arguments]
+    blocks = [block for region in op.operation.regions for block in region.blocks]
+    inside = [inner.operation for block in blocks for inner in block.operations]
+    arguments = [a for block in blocks for a in block.arguments]
     return [v for v in captures(inside, arguments) if ctx.is_linear(v)]
 
 
@@ -104,7 +106,7 @@ def _(ctx: Tangents, op: Any) -> list[ir.Value | None]:
         module = enclosing(module)
     callee = ir.SymbolTable(module)[ir.FlatSymbolRefAttr(op.operation.attributes["callee"]).value].operation
     block = callee.regions[0].blocks[0]
-    known = dict(zip(block.arguments, op.operation.operands, strict=True))
+    known: ValueMap = dict(zip(block.arguments, op.operation.operands, strict=True))
     ops, results = _replayed(block, known)
     scope = ctx.inside({})
     scope.run(ops, results)
@@ -147,7 +149,7 @@ def _(ctx: Cotangents, op: Any, given: Any) -> None:
 
 def _filled(ctx: Cotangents, op: Any, given: Any) -> list[ir.Value]:
     """Cotangents of all results, zeros where there is none."""
-    found = [given] if isinstance(given, ir.Value) else given
+    found: list[ir.Value | None] = [given] if isinstance(given, ir.Value) else given
     results = op.operation.results
     return [zeros_like(ctx.like(r)) if c is None else c for r, c in zip(results, found, strict=True)]
 
@@ -184,7 +186,7 @@ def _(ctx: Tangents, op: Any) -> list[ir.Value | None]:
     def body(number: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
         before = history.at(number)
         variable, *arguments = loop.block.arguments
-        known = {variable: loop.variable(number), **dict(zip(arguments, before, strict=True))}
+        known: ValueMap = {variable: loop.variable(number), **dict(zip(arguments, before, strict=True))}
         ops, values = _replayed(loop.block, known)
         for tangent, start in zip(carried, starts, strict=True):
             ctx.likes[tangent] = start
@@ -196,14 +198,8 @@ def _(ctx: Tangents, op: Any) -> list[ir.Value | None]:
     made = flow.for_loop(loop.count, inits, body)
     for tangent, start in zip(made, starts, strict=True):
         ctx.likes[tangent] = start
-    _erase_unread(made[0].owner.operation.regions[0].blocks[0])
+    erase_dead(definer(made[0]).regions[0].blocks[0])
     return _spread(results, made)
-
-
-def _erase_unread(block: ir.Block) -> None:
-    for op in reversed(list(block.operations)[:-1]):
-        if not any(True for result in op.operation.results for _ in result.uses):
-            op.operation.erase()
 
 
 class _History:
@@ -216,7 +212,7 @@ class _History:
 
         def body(number: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
             carried, kept = state[: len(arguments)], state[len(arguments) :]
-            known = {variable: loop.variable(number), **dict(zip(arguments, carried, strict=True))}
+            known: ValueMap = {variable: loop.variable(number), **dict(zip(arguments, carried, strict=True))}
             after = [_kept(x, store, number) for x, store in zip(carried, kept, strict=True)]
             return [*_replayed(loop.block, known)[1], *after]
 

@@ -40,6 +40,12 @@ class Tangents:
         found = self._known.get(value)
         return found if found is not None or self._outer is None else self._outer.of(value)
 
+    def given(self, value: ir.Value) -> ir.Value:
+        """The tangent of a value that has one."""
+        found = self.of(value)
+        assert found is not None
+        return found
+
     def wants(self, value: ir.Value) -> bool:
         """Whether the tangent of a result is asked for."""
         return value in self._needed

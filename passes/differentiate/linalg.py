@@ -12,6 +12,7 @@ from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate import reductions, softmax
 from ragged_dialect.passes.differentiate.adjoint import Adjoint
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
+from ragged_dialect.passes.differentiate.gathers import of_gathered
 from ragged_dialect.passes.differentiate.nests import Access, Nest, computed, mapped, starting_at
 from ragged_dialect.passes.differentiate.tables import linearizes, transposes
 from ragged_dialect.passes.differentiate.values import zeros_like
@@ -57,12 +58,7 @@ def _active(ctx: Tangents, accesses: tuple[Access, ...]) -> list[int]:
 def _with_tangents(ctx: Tangents, ins: tuple[Access, ...]) -> tuple[list[Access], list[int]]:
     """Inputs, then the tangents of those that have one, and which these are."""
     active = _active(ctx, ins)
-    tangents: list[Access] = []
-    for k in active:
-        tangent = ctx.of(ins[k].value)
-        assert tangent is not None
-        tangents.append(Access(tangent, ins[k].map))
-    return [*ins, *tangents], active
+    return [*ins, *(Access(ctx.given(ins[k].value), ins[k].map) for k in active)], active
 
 
 def _of_elements(ctx: Tangents, nest: Nest, number: int, reads: list[Access]) -> ir.Value | None:
@@ -121,7 +117,7 @@ def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
     for number, access in enumerate(nest.ins):
         if ctx.is_linear(access.value):
             ctx.add(access.value, adjoint.of_input(number))
-    adjoint.of_gathered()
+    of_gathered(adjoint)
 
 
 @linearizes("linalg.softmax")

@@ -11,7 +11,13 @@ from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.access import (
-    LengthsOp, MaxLengthOp, OffsetsOp, PrintOp, RowIdsOp, StartsOp, TotalOp,
+    LengthsOp,
+    MaxLengthOp,
+    OffsetsOp,
+    PrintOp,
+    RowIdsOp,
+    StartsOp,
+    TotalOp,
 )  # fmt: skip
 from ragged_dialect.ops.checks import AssertConformOp, AssertValidOp
 from ragged_dialect.ops.making import EmptyOp, FromPaddedOp, ReduceAcrossOp, ToPaddedOp
@@ -62,8 +68,7 @@ def _unpadded(cotangent: ir.Value, like: ir.Value) -> ir.Value:
             inside = here if inside is None else arith.andi(inside, here)
         assert inside is not None
         zero = build.constant(cotangent.type.element_type, 0)
-        there = [lambda: [tensor.extract(cotangent, indices)], lambda: [zero]]
-        return flow.choose(inside, *there, [zero.type])[0]
+        return flow.choose(inside, lambda: [tensor.extract(cotangent, indices)], lambda: [zero], [zero.type])[0]
 
     out = Access(like, ir.AffineMap.get_identity(shape.rank))
     return mapped([], out, ["parallel"] * shape.rank, body)
@@ -78,16 +83,14 @@ def _outside(op: ir.Operation, cotangent: ir.Value, like: ir.Value) -> ir.Value:
     whole = ir.AffineMap.get_identity(rank)
     out = Access(shapes.empty([], pad.type), ir.AffineMap.get(rank, 0, []))
     ins = [Access(cotangent, whole), Access(mask, whole)]
-    total = computed(
-        ins, out, ["reduction"] * rank, lambda e: arith.addf(e[2], arith.mulf(e[0], e[1])), zeros_like
-    )
+    total = computed(ins, out, ["reduction"] * rank, lambda e: arith.addf(e[2], arith.mulf(e[0], e[1])), zeros_like)
     return tensor.extract(total, [])
 
 
 @linearizes(FromPaddedOp)
 def _(ctx: Tangents, op: Any) -> ir.Value:
     dense = op.operation.operands[0]
-    return clone(op.operation, {dense: ctx.of(dense)}).result
+    return clone(op.operation, {dense: ctx.given(dense)}).result
 
 
 @transposes(FromPaddedOp)
@@ -105,7 +108,7 @@ def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
 
 @linearizes(ReduceAcrossOp)
 def _(ctx: Tangents, op: Any) -> ir.Value:
-    tangent, kind, dim = ctx.of(op.x), string_attr(op, "kind"), int_attr(op, "dim")
+    tangent, kind, dim = ctx.given(op.x), string_attr(op, "kind"), int_attr(op, "dim")
     if kind == "prod":
         raise PassFailure(
             op.operation, f"ragged-differentiate: expected '{op.operation.name}' of kind sum, max or min, got prod"

@@ -64,7 +64,8 @@ class Nest:
     @property
     def elements(self) -> list[ir.Value]:
         """The elements of the inputs, in the body."""
-        return list(self.body.arguments)[: len(self.ins)]
+        found: list[ir.Value] = [*self.body.arguments]
+        return found[: len(self.ins)]
 
     def accumulator(self, number: int) -> ir.Value:
         """The element of an out, in the body."""
@@ -109,9 +110,7 @@ def computed(
 
 def _made(ins: Sequence[Access], out: Access, kinds: Sequence[str]) -> ir.Operation:
     everything = [*ins, out]
-    op = generic.without_body(
-        [a.value for a in ins], [out.value], [access.map for access in everything], kinds
-    )
+    op = generic.without_body([a.value for a in ins], [out.value], [access.map for access in everything], kinds)
     op.regions[0].blocks.append(*[element_of(access.value.type) for access in everything])
     return op
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import definer
 from ragged_dialect.passes.differentiate import control, linalg, making, scalars, structure, tensors
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.tables import has_derivative
@@ -55,7 +56,7 @@ def vjp(
     back.run(made)
     found = [back.of(p) for p in places]
     gradients = [zeros_like(x) if g is None else g for x, g in zip(inputs, found, strict=True)]
-    for op in (*reversed(made), *(p.owner.operation for p in places)):
+    for op in (*reversed(made), *map(definer, places)):
         if not any(True for result in op.results for _ in result.uses):
             op.erase()
     return gradients

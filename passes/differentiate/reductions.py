@@ -11,7 +11,7 @@ from ragged_dialect.ir.match import combiner_of
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Tangents
 from ragged_dialect.passes.differentiate.nests import Access, Nest, computed
-from ragged_dialect.passes.differentiate.values import empty_like, element_of, zeros_like
+from ragged_dialect.passes.differentiate.values import element_of, empty_like, zeros_like
 
 _Body = Callable[[ir.Value, list[ir.Value]], ir.Value]
 _Weigh = Callable[[ir.Value, ir.Value, list[ir.Value]], ir.Value]
@@ -64,7 +64,7 @@ class Reduction:
         """The sum of what `weigh` makes of the tangent of every element, of the element, and of those of `beside`."""
         nest, ctx = self.nest, self.ctx
         active = [k for k, access in enumerate(nest.ins) if ctx.of(access.value) is not None]
-        tangents = [Access(_known(ctx, nest.ins[k].value), nest.ins[k].map) for k in active]
+        tangents = [Access(ctx.given(nest.ins[k].value), nest.ins[k].map) for k in active]
         first = len(nest.ins) + len(beside)
 
         def body(given: list[ir.Value]) -> ir.Value:
@@ -85,12 +85,6 @@ class Reduction:
                 f"ragged-differentiate: expected a reduction by {self.combiner} to start from what is not "
                 "differentiated, got a start with a derivative",
             )
-
-
-def _known(ctx: Tangents, value: ir.Value) -> ir.Value:
-    found = ctx.of(value)
-    assert found is not None
-    return found
 
 
 def _compare(predicate: str, a: ir.Value, b: ir.Value) -> ir.Value:

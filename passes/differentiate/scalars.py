@@ -62,7 +62,7 @@ def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
 
 @linearizes(arith.NegFOp)
 def _(ctx: Tangents, op: Any) -> ir.Value:
-    return arith.negf(ctx.of(op.operand))
+    return arith.negf(ctx.given(op.operand))
 
 
 @transposes(arith.NegFOp)
@@ -97,7 +97,7 @@ def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
 
 @linearizes(arith.ExtFOp, arith.TruncFOp, arith.ConvertFOp)
 def _(ctx: Tangents, op: Any) -> ir.Value:
-    return converted(ctx.of(op.operands[0]), op.result.type)
+    return converted(ctx.given(op.operands[0]), op.result.type)
 
 
 @transposes(arith.ExtFOp, arith.TruncFOp, arith.ConvertFOp)
@@ -115,7 +115,7 @@ def _(ctx: Tangents, op: Any) -> ir.Value:
 
 
 def _select(condition: ir.Value, a: ir.Value | None, b: ir.Value | None) -> ir.Value:
-    like = a if a is not None else b
+    like = next(x for x in (a, b) if x is not None)
     return arith.select(condition, *(zeros_like(like) if x is None else x for x in (a, b)))
 
 
@@ -146,7 +146,7 @@ def _(ctx: Tangents, op: Any) -> ir.Value | None:
 @linearizes(math.SincosOp)
 def _(ctx: Tangents, op: Any) -> list[ir.Value]:
     sin, cos = op.operation.results
-    tangent = ctx.of(op.operand)
+    tangent = ctx.given(op.operand)
     return [arith.mulf(tangent, cos), arith.negf(arith.mulf(tangent, sin))]
 
 
@@ -160,9 +160,7 @@ def _(ctx: Tangents, op: Any) -> ir.Value | None:
 @linearizes(arith.RemFOp)
 def _(ctx: Tangents, op: Any) -> ir.Value | None:
     """x - trunc(x / y) * y."""
-    return _sum(
-        ctx.of(op.lhs), _times(lambda: arith.negf(math.trunc(arith.divf(op.lhs, op.rhs))), ctx.of(op.rhs))
-    )
+    return _sum(ctx.of(op.lhs), _times(lambda: arith.negf(math.trunc(arith.divf(op.lhs, op.rhs))), ctx.of(op.rhs)))
 
 
 @linearizes(math.FmaOp)
@@ -282,7 +280,7 @@ _FACTORS: dict[Any, _Factor] = {
 
 @linearizes(*_FACTORS)
 def _(ctx: Tangents, op: Any) -> ir.Value:
-    return arith.mulf(ctx.of(op.operation.operands[0]), _FACTORS[type(op)](op.operation.operands[0], op.result))
+    return arith.mulf(ctx.given(op.operation.operands[0]), _FACTORS[type(op)](op.operation.operands[0], op.result))
 
 
 constant(

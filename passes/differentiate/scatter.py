@@ -6,13 +6,10 @@ for any number of threads.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, flow, shapes
-from ragged_dialect.ir.walk import captures
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.nests import Access, mapped
@@ -20,55 +17,14 @@ from ragged_dialect.passes.differentiate.values import converted, element_of, em
 from ragged_dialect.passes.differentiate.views import reassembled, storage_of
 from ragged_dialect.types import dense_type, is_ragged, shape_of
 
-if TYPE_CHECKING:
-    from ragged_dialect.passes.differentiate.adjoint import Adjoint
 
-
-def scattered(adjoint: Adjoint, value: ir.Value) -> None:
-    """Add to the cotangent of a tensor that a body takes elements of."""
-    like = adjoint.ctx.like(value)
-    for number, op in enumerate(adjoint.nest.body.operations):
-        if op.operation.name == "tensor.extract" and op.operation.operands[0] == value:
-            adjoint.ctx.add(value, _of_extract(adjoint, number, like))
-        elif value in captures([op.operation]) and op.operation.name != "tensor.extract":
-            raise PassFailure(
-                op.operation,
-                f"ragged-differentiate: expected tensor.extract of what a body captures, got '{op.operation.name}'",
-            )
-
-
-def _of_extract(adjoint: Adjoint, number: int, like: ir.Value) -> ir.Value:
-    """The cotangent of a tensor from one gather of a body."""
-    nest = adjoint.nest
-    if nest.reduces or not nest.outs[0].map.is_permutation:
-        raise PassFailure(
-            nest.op, f"ragged-differentiate: expected a gather without a reduction, got one in '{nest.op.name}'"
-        )
-    place = _Place(like)
-    ins = [*adjoint.likes, adjoint.given]
-    out = nest.outs[0]
-
-    def term(given: list[ir.Value]) -> ir.Value:
-        return adjoint.gathered(number, given)[0]
-
-    def position(given: list[ir.Value]) -> ir.Value:
-        return build.to_i64(place.of(list(adjoint.gathered(number, given)[1])))
-
-    element = element_of(like.type)
-    terms = mapped(ins, Access(empty_like(out.value, element), out.map), nest.kinds, term)
-    positions = mapped(ins, Access(empty_like(out.value, build.i64()), out.map), nest.kinds, position)
-    return added(_flat(storage_of(terms)), _flat(storage_of(positions)), like)
-
-
-class _Place:
+class Place:
     """Where the elements of a tensor are in its storage, as one dim."""
 
     def __init__(self, like: ir.Value) -> None:
         self.shape = shape_of(like.type)
         self.starts = {
-            dim: builders.starts(like, dim)
-            for dim, letter in enumerate(self.shape.layout.letters)
-            if letter in RAGGED
+            dim: builders.starts(like, dim) for dim, letter in enumerate(self.shape.layout.letters) if letter in RAGGED
         }
         self.extents = {
             dim: shapes.dim(like, dim) for dim, letter in enumerate(self.shape.layout.letters) if letter == "d"
@@ -96,7 +52,7 @@ def storage_sizes(like: ir.Value) -> list[build.Mixed]:
     return [shapes.dim(storage, axis) for axis in range(len(storage.type.shape))]
 
 
-def _flat(x: ir.Value) -> ir.Value:
+def flat(x: ir.Value) -> ir.Value:
     """A dense tensor as one dim."""
     rank = len(x.type.shape)
     size = build.product(shapes.dim(x, d) for d in range(rank))
@@ -162,4 +118,4 @@ def windows_added(cotangent: ir.Value, starts: ir.Value, storage: ir.Value) -> i
         return build.to_i64(at)
 
     positions = mapped([whole], Access(empty_like(cotangent, build.i64()), whole.map), ["parallel"] * rank, position)
-    return added(_flat(storage_of(cotangent)), _flat(storage_of(positions)), storage)
+    return added(flat(storage_of(cotangent)), flat(storage_of(positions)), storage)

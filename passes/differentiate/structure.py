@@ -48,10 +48,10 @@ def _(ctx: Tangents, op: Any) -> ir.Value:
         raise PassFailure(
             op.operation, f"ragged-differentiate: expected values without windows, got {op.x.type} (use ragged.compact)"
         )
-    return builders.values(ctx.of(op.x))
+    return builders.values(ctx.given(op.x))
 
 
-@transposes(AssumeOp, AnnotateOp)
+@transposes(AssumeOp, AnnotateOp, GuardOp)
 def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
     ctx.add(op.x, fitted(cotangent, ctx.like(op.x)))
 

@@ -67,7 +67,9 @@ def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
 
 @transposes(tensor.ExpandShapeOp)
 def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
-    made = _like_op("tensor.collapse_shape", op.src.type, [cotangent], reassociation=op.operation.attributes["reassociation"])
+    made = _like_op(
+        "tensor.collapse_shape", op.src.type, [cotangent], reassociation=op.operation.attributes["reassociation"]
+    )
     ctx.add(op.src, made)
 
 

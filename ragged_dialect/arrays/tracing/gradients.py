@@ -208,7 +208,9 @@ def _value_and_grad(op: str, function: Any, argnums: Numbers, choose: Callable[[
         _check_float(f"{op}: expected a result of floats", result)
         one = Tensor(result.trace, number_like(result.value, 1), result.dtype, (), weak=result.weak)
         gradients = recorded.pulled([one])
-        return choose(unflatten(recorded.tree, recorded.results), gradients[0] if isinstance(argnums, int) else tuple(gradients))
+        return choose(
+            unflatten(recorded.tree, recorded.results), gradients[0] if isinstance(argnums, int) else tuple(gradients)
+        )
 
     return jit(derived, static=_static(function))
 
@@ -222,7 +224,9 @@ def vjp(function: Callable[..., Any], /, *arguments: Any) -> tuple[Any, Callable
     _checked("vjp", function)
     if any(isinstance(leaf, Tensor) for leaf in flatten(arguments)[0]):
         recorded = _Recorded("vjp", function, arguments, range(len(arguments)))
-        return unflatten(recorded.tree, recorded.results), lambda given: tuple(recorded.pulled(_leaves(recorded, given)))
+        return unflatten(recorded.tree, recorded.results), lambda given: tuple(
+            recorded.pulled(_leaves(recorded, given))
+        )
     value, pull = _pulling(function)
     return value(*arguments), lambda given: pull(arguments, given)
 
@@ -270,4 +274,3 @@ def _pushing(function: Callable[..., Any]) -> JitFunction:
         return _pushed(function, arguments, tangents)
 
     return jit(pushed)
-

@@ -250,7 +250,9 @@ def test_integers_have_no_gradient():
 
 def test_what_is_refused():
     x = rg.from_lengths(np.arange(3.0), [1, 2])
-    with pytest.raises(ArgumentError, match="grad: expected a function whose result is one number, got float64 of rank 2"):
+    with pytest.raises(
+        ArgumentError, match="grad: expected a function whose result is one number, got float64 of rank 2"
+    ):
         rg.grad(lambda x: x * 2.0)(x)
     with pytest.raises(ArgumentError, match="grad: expected argument numbers below 1, got 1"):
         rg.grad(lambda x: x.sum(), argnums=1)(x)
@@ -271,5 +273,5 @@ def test_what_is_refused():
 
 def test_an_operation_without_a_derivative_is_named():
     x = rg.from_lengths(np.arange(3.0), [1, 2])
-    with pytest.raises(PassError, match="grad: expected .*reduce_across"):
+    with pytest.raises(PassError, match=r"grad: expected 'ragged\.reduce_across' of kind sum"):
         rg.grad(lambda x: x.prod(axis=0).sum())(x)
