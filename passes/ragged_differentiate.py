@@ -42,7 +42,7 @@ class RaggedDifferentiate(RaggedPass):
     component does not exist. An op without a rule is refused by name.
 
     Options: `function`, by default the only one; `mode`, `vjp` or `jvp`; `arguments`, numbers of arguments with commas
-    between them, by default all of floats; `result`, the name of the new function. To be run before checks are inserted.
+    between them, by default all of floats; `result`, the name of the new function. Precondition: no checks yet.
     """
 
     name: ClassVar[str] = "ragged-differentiate"

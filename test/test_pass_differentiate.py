@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.run_pass import transform
 
 from ragged_dialect import compile, ops
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.asm.module import print_module
 from ragged_dialect.dialect import context
+from ragged_dialect.errors import LayoutError, RuntimeCheckError
 from ragged_dialect.iteration import LINALG_OPS
-from ragged_dialect.passes.differentiate import program
 from ragged_dialect.passes.differentiate.tables import CONSTANT, linearizes, transposes
 from ragged_dialect.passes.ragged_differentiate import RaggedDifferentiate
-from support.run_pass import transform
 
 OPS = sorted(getattr(ops, name).OPERATION_NAME for name in ops.__all__)
 WITHOUT = {
@@ -30,7 +30,7 @@ WITHOUT = {
 
 def names(dialect: Any) -> list[str]:
     """The ops of a dialect of the bindings."""
-    return sorted(view.OPERATION_NAME for name in dir(dialect) if name.endswith("Op") and (view := getattr(dialect, name)))
+    return sorted(getattr(dialect, name).OPERATION_NAME for name in dir(dialect) if name.endswith("Op"))
 
 
 FLOATS = [n for n in (*names(arith), *names(math)) if n.endswith("f") or n.startswith("math.")]
@@ -45,7 +45,6 @@ class TestTables:
 
     @pytest.mark.parametrize("name", OPS)
     def test_every_op_of_the_dialect(self, name: str) -> None:
-        assert program.RULES
         assert name in CONSTANT or (name in linearizes and name in transposes)
 
     @pytest.mark.parametrize("name", sorted({*FLOATS, *LINALG_OPS} - INTEGERS))
@@ -196,8 +195,6 @@ class TestPrograms:
         assert gradient.tolist() == [5000]
 
     def test_other_structure_is_refused(self) -> None:
-        from ragged_dialect.errors import RuntimeCheckError
-
         text = """
         #j = #ragged.layout<"dr">
         func.func @f(%x: tensor<?x?xf64, #j>) -> tensor<?x?xf64, #j> {
@@ -207,6 +204,22 @@ class TestPrograms:
         function = differentiated(text)
         with pytest.raises(RuntimeCheckError, match="ragged-differentiate: level 1, component 0"):
             function((np.zeros(3), np.array([0, 1, 3])), (np.zeros(3), np.array([0, 2, 3])))
+
+
+def test_windows_below_a_ragged_level() -> None:
+    """Nothing says where their storage would be."""
+    text = """
+    #w = #ragged.layout<"drw">
+    #r = #ragged.layout<"drr">
+    func.func @f(%x: tensor<?x?x?xf64, #w>) -> tensor<?x?x?xf64, #r> {
+      %y = ragged.compact %x : (tensor<?x?x?xf64, #w>) -> tensor<?x?x?xf64, #r>
+      return %y : tensor<?x?x?xf64, #r>
+    }"""
+    module = transform(text)
+    with module.context, ir.Location.unknown(), pytest.raises(
+        LayoutError, match='expected one level of windows on an axis, got layout "drw"'
+    ):
+        RaggedDifferentiate().run(module.operation)
 
 
 def test_modules_are_valid_in_other_contexts() -> None:

@@ -7,7 +7,6 @@ it. Its transpose runs backwards.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, scf, tensor
@@ -17,7 +16,7 @@ from ragged_dialect.ir.match import definer, enclosing
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.nests import erase_dead
-from ragged_dialect.passes.differentiate.tables import has_derivative, linearizes, transposes
+from ragged_dialect.passes.differentiate.tables import View, has_derivative, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import zeros_like
 from ragged_dialect.passes.differentiate.views import reassembled
 from ragged_dialect.types import is_ragged, is_tensor
@@ -36,7 +35,7 @@ def _tangents(scope: Tangents, ops: Sequence[ir.Operation], results: Sequence[ir
     return [zeros_like(r) if t is None else t for r, t in zip(results, found, strict=True)]
 
 
-def _only(op: Any, number: int) -> ir.Block:
+def _only(op: View, number: int) -> ir.Block:
     return op.operation.regions[number].blocks[0]
 
 
@@ -44,6 +43,10 @@ def _spread(results: Sequence[ir.Value], made: Sequence[ir.Value]) -> list[ir.Va
     """Tangents of the results of floats, None for others."""
     given = iter(made)
     return [next(given) if has_derivative(r) else None for r in results]
+
+
+_Given = ir.Value | Sequence[ir.Value | None]
+"""The cotangent of the result, or of several."""
 
 
 class _Pulled:
@@ -87,7 +90,7 @@ class _Pulled:
                 op.erase()
 
 
-def _captured(ctx: Cotangents, op: Any) -> list[ir.Value]:
+def _captured(ctx: Cotangents, op: View) -> list[ir.Value]:
     """Linear values that the regions of an op capture."""
     blocks = [block for region in op.operation.regions for block in region.blocks]
     inside = [inner.operation for block in blocks for inner in block.operations]
@@ -99,7 +102,7 @@ def _captured(ctx: Cotangents, op: Any) -> list[ir.Value]:
 
 
 @linearizes("func.call")
-def _(ctx: Tangents, op: Any) -> list[ir.Value | None]:
+def _(ctx: Tangents, op: View) -> list[ir.Value | None]:
     """Those of the callee's ops, in place of the call."""
     module = op.operation
     while module.name != "builtin.module":
@@ -117,7 +120,7 @@ def _(ctx: Tangents, op: Any) -> list[ir.Value | None]:
 
 
 @linearizes(scf.IfOp)
-def _(ctx: Tangents, op: Any) -> list[ir.Value | None]:
+def _(ctx: Tangents, op: View) -> list[ir.Value | None]:
     results = list(op.operation.results)
     floats = [k for k, r in enumerate(results) if has_derivative(r)]
 
@@ -131,7 +134,7 @@ def _(ctx: Tangents, op: Any) -> list[ir.Value | None]:
 
 
 @transposes(scf.IfOp)
-def _(ctx: Cotangents, op: Any, given: Any) -> None:
+def _(ctx: Cotangents, op: View, given: _Given) -> None:
     cotangents = _filled(ctx, op, given)
     captured = _captured(ctx, op)
     likes = [ctx.like(v) for v in captured]
@@ -147,9 +150,9 @@ def _(ctx: Cotangents, op: Any, given: Any) -> None:
         ctx.add(value, cotangent)
 
 
-def _filled(ctx: Cotangents, op: Any, given: Any) -> list[ir.Value]:
+def _filled(ctx: Cotangents, op: View, given: _Given) -> list[ir.Value]:
     """Cotangents of all results, zeros where there is none."""
-    found: list[ir.Value | None] = [given] if isinstance(given, ir.Value) else given
+    found = [given] if isinstance(given, ir.Value) else given
     results = op.operation.results
     return [zeros_like(ctx.like(r)) if c is None else c for r, c in zip(results, found, strict=True)]
 
@@ -160,7 +163,7 @@ def _filled(ctx: Cotangents, op: Any, given: Any) -> list[ir.Value]:
 class _Loop:
     """An `scf.for`: its iterations, and what it carries."""
 
-    def __init__(self, op: Any) -> None:
+    def __init__(self, op: View) -> None:
         self.block = _only(op, 0)
         low, high, self._step, *self.inits = op.operation.operands
         self._low = low
@@ -175,7 +178,7 @@ class _Loop:
 
 
 @linearizes(scf.ForOp)
-def _(ctx: Tangents, op: Any) -> list[ir.Value | None]:
+def _(ctx: Tangents, op: View) -> list[ir.Value | None]:
     loop = _Loop(op)
     results = list(op.operation.results)
     floats = [k for k, r in enumerate(results) if has_derivative(r)]
@@ -255,7 +258,7 @@ def _read(store: ir.Value, number: ir.Value, like: ir.Value) -> ir.Value:
 
 
 @transposes(scf.ForOp)
-def _(ctx: Cotangents, op: Any, given: Any) -> None:
+def _(ctx: Cotangents, op: View, given: _Given) -> None:
     loop = _Loop(op)
     captured = _captured(ctx, op)
     likes = [ctx.like(v) for v in captured]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir.match import defining_op
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.iteration import is_elementwise
 from ragged_dialect.passes.base import PassFailure
-from ragged_dialect.passes.differentiate.tables import CONSTANT, Rules, has_derivative, linearizes, transposes
+from ragged_dialect.passes.differentiate.tables import CONSTANT, Rule, Rules, has_derivative, linearizes, transposes
 from ragged_dialect.types import is_tensor
 
 
@@ -19,7 +18,7 @@ def reads(op: ir.Operation) -> list[ir.Value]:
     return captures([op]) if len(op.regions) else list(op.operands)
 
 
-def _rule(table: Rules, op: ir.Operation) -> Callable[..., Any]:
+def _rule(table: Rules, op: ir.Operation) -> Rule:
     rule = table.find(op)
     if rule is None:
         raise PassFailure(op, f"ragged-differentiate: expected ops with a derivative, got '{op.name}'")

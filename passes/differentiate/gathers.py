@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
-from ragged_dialect.ir.walk import captures
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.adjoint import Adjoint
 from ragged_dialect.passes.differentiate.nests import Access, mapped
@@ -28,11 +27,6 @@ def _scattered(adjoint: Adjoint, value: ir.Value) -> None:
     for number, op in enumerate(adjoint.nest.body.operations):
         if op.operation.name == "tensor.extract" and op.operation.operands[0] == value:
             adjoint.ctx.add(value, _of_extract(adjoint, number, like))
-        elif value in captures([op.operation]) and op.operation.name != "tensor.extract":
-            raise PassFailure(
-                op.operation,
-                f"ragged-differentiate: expected tensor.extract of what a body captures, got '{op.operation.name}'",
-            )
 
 
 def _of_extract(adjoint: Adjoint, number: int, like: ir.Value) -> ir.Value:

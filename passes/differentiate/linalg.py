@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import combiner_of
@@ -14,7 +13,7 @@ from ragged_dialect.passes.differentiate.adjoint import Adjoint
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.gathers import of_gathered
 from ragged_dialect.passes.differentiate.nests import Access, Nest, computed, mapped, starting_at
-from ragged_dialect.passes.differentiate.tables import linearizes, transposes
+from ragged_dialect.passes.differentiate.tables import View, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import zeros_like
 
 WITH_BODY = tuple(sorted(LINALG_OPS - {"linalg.softmax", "linalg.select"}))
@@ -30,7 +29,7 @@ _COMBINERS: dict[str, Callable[[Tangents, Nest, int], ir.Value | None]] = {
 
 
 @linearizes(*WITH_BODY)
-def _(ctx: Tangents, op: Any) -> list[ir.Value | None]:
+def _(ctx: Tangents, op: View) -> list[ir.Value | None]:
     nest = Nest.of(op.operation)
     return [_tangent(ctx, nest, number) if ctx.wants(r) else None for number, r in enumerate(op.operation.results)]
 
@@ -107,7 +106,7 @@ def yielded_tangent(
 
 
 @transposes(*WITH_BODY)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     """The maps are swapped: what the op reads is what its transpose writes. A sum gives its cotangent to what it
     starts from as well."""
     nest = Nest.of(op.operation)
@@ -121,5 +120,5 @@ def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
 
 
 @linearizes("linalg.softmax")
-def _(ctx: Tangents, op: Any) -> ir.Value | None:
+def _(ctx: Tangents, op: View) -> ir.Value | None:
     return softmax.tangent(ctx, op.operation)

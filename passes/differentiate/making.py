@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.generic import loop_index
@@ -24,7 +22,7 @@ from ragged_dialect.ops.making import EmptyOp, FromPaddedOp, ReduceAcrossOp, ToP
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.nests import Access, computed, mapped
-from ragged_dialect.passes.differentiate.tables import constant, linearizes, transposes
+from ragged_dialect.passes.differentiate.tables import View, constant, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import empty_like, zeros_like
 from ragged_dialect.traits import int_attr, string_attr
 from ragged_dialect.types import shape_of
@@ -36,7 +34,7 @@ constant("gives indices", "tensor.dim")
 
 
 @linearizes(ToPaddedOp)
-def _(ctx: Tangents, op: Any) -> ir.Value:
+def _(ctx: Tangents, op: View) -> ir.Value:
     given = list(op.operation.operands)[:2]
     tangents = [ctx.of(v) for v in given]
     known = {v: zeros_like(v) if t is None else t for v, t in zip(given, tangents, strict=True)}
@@ -44,7 +42,7 @@ def _(ctx: Tangents, op: Any) -> ir.Value:
 
 
 @transposes(ToPaddedOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     """What was padded is not the elements', what was truncated gets 0; the pad has what is left."""
     x, pad = list(op.operation.operands)[:2]
     like = ctx.like(x)
@@ -88,13 +86,13 @@ def _outside(op: ir.Operation, cotangent: ir.Value, like: ir.Value) -> ir.Value:
 
 
 @linearizes(FromPaddedOp)
-def _(ctx: Tangents, op: Any) -> ir.Value:
+def _(ctx: Tangents, op: View) -> ir.Value:
     dense = op.operation.operands[0]
     return clone(op.operation, {dense: ctx.given(dense)}).result
 
 
 @transposes(FromPaddedOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     dense = op.operation.operands[0]
     like = ctx.like(dense)
     letters = shape_of(cotangent.type).layout.letters
@@ -107,7 +105,7 @@ def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
 
 
 @linearizes(ReduceAcrossOp)
-def _(ctx: Tangents, op: Any) -> ir.Value:
+def _(ctx: Tangents, op: View) -> ir.Value:
     tangent, kind, dim = ctx.given(op.x), string_attr(op, "kind"), int_attr(op, "dim")
     if kind == "prod":
         raise PassFailure(
@@ -118,7 +116,7 @@ def _(ctx: Tangents, op: Any) -> ir.Value:
     return shapes.cast(builders.reduce_across(tangent, op.max, dim, "sum"), op.result.type)
 
 
-def _first_across(op: Any, tangent: ir.Value, dim: int) -> ir.Value:
+def _first_across(op: View, tangent: ir.Value, dim: int) -> ir.Value:
     """The tangents of the elements that are the first component's that have the result; 0 for others."""
     shape = shape_of(op.x.type)
     axis, _ = shape.layout.locate(dim)
@@ -149,7 +147,7 @@ def _first_across(op: Any, tangent: ir.Value, dim: int) -> ir.Value:
 
 
 @transposes(ReduceAcrossOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     """Of a sum: every element has that of its row."""
     like, dim = ctx.like(op.x), int_attr(op, "dim")
     shape = shape_of(like.type)

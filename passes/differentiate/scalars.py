@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math as numbers
 from collections.abc import Callable
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
-from ragged_dialect.passes.differentiate.tables import constant, linearizes, transposes
+from ragged_dialect.passes.differentiate.tables import View, constant, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import converted, number_like, zeros_like
 
 
@@ -35,18 +34,18 @@ def _times(factor: Callable[[], ir.Value], tangent: ir.Value | None) -> ir.Value
 
 
 @linearizes(arith.AddFOp)
-def _(ctx: Tangents, op: Any) -> ir.Value | None:
+def _(ctx: Tangents, op: View) -> ir.Value | None:
     return _sum(ctx.of(op.lhs), ctx.of(op.rhs))
 
 
 @transposes(arith.AddFOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     ctx.add(op.lhs, cotangent)
     ctx.add(op.rhs, cotangent)
 
 
 @linearizes(arith.SubFOp)
-def _(ctx: Tangents, op: Any) -> ir.Value:
+def _(ctx: Tangents, op: View) -> ir.Value:
     a, b = ctx.of(op.lhs), ctx.of(op.rhs)
     if a is None or b is None:
         return arith.negf(b) if a is None else a
@@ -54,36 +53,36 @@ def _(ctx: Tangents, op: Any) -> ir.Value:
 
 
 @transposes(arith.SubFOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     ctx.add(op.lhs, cotangent)
     if ctx.is_linear(op.rhs):
         ctx.add(op.rhs, arith.negf(cotangent))
 
 
 @linearizes(arith.NegFOp)
-def _(ctx: Tangents, op: Any) -> ir.Value:
+def _(ctx: Tangents, op: View) -> ir.Value:
     return arith.negf(ctx.given(op.operand))
 
 
 @transposes(arith.NegFOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     ctx.add(op.operand, arith.negf(cotangent))
 
 
 @linearizes(arith.MulFOp)
-def _(ctx: Tangents, op: Any) -> ir.Value | None:
+def _(ctx: Tangents, op: View) -> ir.Value | None:
     return _sum(_times(lambda: op.rhs, ctx.of(op.lhs)), _times(lambda: op.lhs, ctx.of(op.rhs)))
 
 
 @transposes(arith.MulFOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     for one, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         if ctx.is_linear(one):
             ctx.add(one, arith.mulf(cotangent, other))
 
 
 @linearizes(arith.DivFOp)
-def _(ctx: Tangents, op: Any) -> ir.Value | None:
+def _(ctx: Tangents, op: View) -> ir.Value | None:
     a, b = ctx.of(op.lhs), ctx.of(op.rhs)
     above = None if a is None else arith.divf(a, op.rhs)
     below = None if b is None else arith.negf(arith.mulf(b, arith.divf(op.result, op.rhs)))
@@ -91,17 +90,17 @@ def _(ctx: Tangents, op: Any) -> ir.Value | None:
 
 
 @transposes(arith.DivFOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     ctx.add(op.lhs, arith.divf(cotangent, op.rhs))
 
 
 @linearizes(arith.ExtFOp, arith.TruncFOp, arith.ConvertFOp)
-def _(ctx: Tangents, op: Any) -> ir.Value:
+def _(ctx: Tangents, op: View) -> ir.Value:
     return converted(ctx.given(op.operands[0]), op.result.type)
 
 
 @transposes(arith.ExtFOp, arith.TruncFOp, arith.ConvertFOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     ctx.add(op.operands[0], converted(cotangent, op.operands[0].type))
 
 
@@ -109,7 +108,7 @@ def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
 
 
 @linearizes(arith.SelectOp)
-def _(ctx: Tangents, op: Any) -> ir.Value:
+def _(ctx: Tangents, op: View) -> ir.Value:
     a, b = ctx.of(op.true_value), ctx.of(op.false_value)
     return _select(op.condition, a, b)
 
@@ -120,7 +119,7 @@ def _select(condition: ir.Value, a: ir.Value | None, b: ir.Value | None) -> ir.V
 
 
 @transposes(arith.SelectOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     if ctx.is_linear(op.true_value):
         ctx.add(op.true_value, _select(op.condition, cotangent, None))
     if ctx.is_linear(op.false_value):
@@ -128,13 +127,13 @@ def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
 
 
 @linearizes(arith.MaximumFOp, arith.MinimumFOp, arith.MaxNumFOp, arith.MinNumFOp)
-def _(ctx: Tangents, op: Any) -> ir.Value:
+def _(ctx: Tangents, op: View) -> ir.Value:
     """That of the first operand where it is the result."""
     return _select(_compare("oeq", op.result, op.lhs), ctx.of(op.lhs), ctx.of(op.rhs))
 
 
 @linearizes(math.ClampFOp)
-def _(ctx: Tangents, op: Any) -> ir.Value | None:
+def _(ctx: Tangents, op: View) -> ir.Value | None:
     """That of a bound beyond it."""
     x, low, high = (ctx.of(v) for v in op.operation.operands)
     like = next(t for t in (x, low, high) if t is not None)
@@ -144,32 +143,32 @@ def _(ctx: Tangents, op: Any) -> ir.Value | None:
 
 
 @linearizes(math.SincosOp)
-def _(ctx: Tangents, op: Any) -> list[ir.Value]:
+def _(ctx: Tangents, op: View) -> list[ir.Value]:
     sin, cos = op.operation.results
     tangent = ctx.given(op.operand)
     return [arith.mulf(tangent, cos), arith.negf(arith.mulf(tangent, sin))]
 
 
 @linearizes(math.CopySignOp)
-def _(ctx: Tangents, op: Any) -> ir.Value | None:
+def _(ctx: Tangents, op: View) -> ir.Value | None:
     tangent = ctx.of(op.lhs)
     one = number_like(op.result, 1)
     return _times(lambda: arith.mulf(math.copysign(one, op.lhs), math.copysign(one, op.rhs)), tangent)
 
 
 @linearizes(arith.RemFOp)
-def _(ctx: Tangents, op: Any) -> ir.Value | None:
+def _(ctx: Tangents, op: View) -> ir.Value | None:
     """x - trunc(x / y) * y."""
     return _sum(ctx.of(op.lhs), _times(lambda: arith.negf(math.trunc(arith.divf(op.lhs, op.rhs))), ctx.of(op.rhs)))
 
 
 @linearizes(math.FmaOp)
-def _(ctx: Tangents, op: Any) -> ir.Value | None:
+def _(ctx: Tangents, op: View) -> ir.Value | None:
     return _sum(_times(lambda: op.b, ctx.of(op.a)), _times(lambda: op.a, ctx.of(op.b)), ctx.of(op.c))
 
 
 @linearizes(math.PowFOp)
-def _(ctx: Tangents, op: Any) -> ir.Value | None:
+def _(ctx: Tangents, op: View) -> ir.Value | None:
     """x**y: y x**(y-1) for x; for y log(x) x**y, and 0 where x is 0."""
 
     def base() -> ir.Value:
@@ -184,7 +183,7 @@ def _(ctx: Tangents, op: Any) -> ir.Value | None:
 
 
 @linearizes(math.Atan2Op)
-def _(ctx: Tangents, op: Any) -> ir.Value | None:
+def _(ctx: Tangents, op: View) -> ir.Value | None:
     square = arith.addf(arith.mulf(op.lhs, op.lhs), arith.mulf(op.rhs, op.rhs))
     return _sum(
         _times(lambda: arith.divf(op.rhs, square), ctx.of(op.lhs)),
@@ -193,7 +192,7 @@ def _(ctx: Tangents, op: Any) -> ir.Value | None:
 
 
 @linearizes(math.FPowIOp)
-def _(ctx: Tangents, op: Any) -> ir.Value | None:
+def _(ctx: Tangents, op: View) -> ir.Value | None:
     """n x**(n-1), without a division by x."""
 
     def factor() -> ir.Value:
@@ -248,7 +247,7 @@ def _over(factor: float) -> _Factor:
     return lambda x, _: _reciprocal(arith.mulf(x, _c(x, factor)))
 
 
-_FACTORS: dict[Any, _Factor] = {
+_FACTORS: dict[View, _Factor] = {
     math.AbsFOp: lambda x, _: _sign(x),
     math.ExpOp: lambda _, y: y,
     math.Exp2Op: _scaled(numbers.log(2)),
@@ -279,7 +278,7 @@ _FACTORS: dict[Any, _Factor] = {
 
 
 @linearizes(*_FACTORS)
-def _(ctx: Tangents, op: Any) -> ir.Value:
+def _(ctx: Tangents, op: View) -> ir.Value:
     return arith.mulf(ctx.given(op.operation.operands[0]), _FACTORS[type(op)](op.operation.operands[0], op.result))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.ir import build, shapes
@@ -16,7 +14,7 @@ from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.nests import Access, mapped
 from ragged_dialect.passes.differentiate.scatter import windows_added
-from ragged_dialect.passes.differentiate.tables import linearizes, transposes
+from ragged_dialect.passes.differentiate.tables import View, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import zeros_like
 from ragged_dialect.passes.differentiate.views import fitted, reassembled, storage_of
 from ragged_dialect.traits import int_attr
@@ -24,7 +22,7 @@ from ragged_dialect.types import is_ragged, shape_of
 
 
 @linearizes(PartitionOp, MergeOp, SplitOp, SelectOp, SliceOp, ConcatOp, CompactOp, AssembleOp, AssumeOp, AnnotateOp)
-def _(ctx: Tangents, op: Any) -> ir.Value:
+def _(ctx: Tangents, op: View) -> ir.Value:
     """The same of the tangents; 0 for operands without."""
     known: dict[ir.Value, ir.Value] = {}
     for value in op.operation.operands:
@@ -37,13 +35,13 @@ def _(ctx: Tangents, op: Any) -> ir.Value:
 
 
 @linearizes(GuardOp)
-def _(ctx: Tangents, op: Any) -> ir.Value | None:
+def _(ctx: Tangents, op: View) -> ir.Value | None:
     """What is computed of the result is held back, tangents too."""
     return ctx.of(op.x)
 
 
 @linearizes(ValuesOp)
-def _(ctx: Tangents, op: Any) -> ir.Value:
+def _(ctx: Tangents, op: View) -> ir.Value:
     if shape_of(op.x.type).layout.has_windows:
         raise PassFailure(
             op.operation, f"ragged-differentiate: expected values without windows, got {op.x.type} (use ragged.compact)"
@@ -52,7 +50,7 @@ def _(ctx: Tangents, op: Any) -> ir.Value:
 
 
 @transposes(AssumeOp, AnnotateOp, GuardOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     ctx.add(op.x, fitted(cotangent, ctx.like(op.x)))
 
 
@@ -60,7 +58,7 @@ def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
 
 
 @transposes(PartitionOp, MergeOp, SplitOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     """The view back; where it joins two axes of the storage, they are parted again."""
     like = ctx.like(op.x)
     storage = storage_of(cotangent)
@@ -84,12 +82,12 @@ def _parted(storage: ir.Value, axis: int, like: ir.Value) -> ir.Value:
 
 
 @transposes(ValuesOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     ctx.add(op.x, reassembled(cotangent, ctx.like(op.x)))
 
 
 @transposes(AssembleOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     """The storage; elements that are in no window get 0, those in several the sum."""
     values, *vectors = op.operation.operands
     like = ctx.like(values)
@@ -100,7 +98,7 @@ def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
 
 
 @transposes(CompactOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     ctx.add(op.x, fitted(cotangent, ctx.like(op.x)))
 
 
@@ -108,7 +106,7 @@ def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
 
 
 @transposes(SliceOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     like = ctx.like(op.x)
     ctx.add(op.x, padded(cotangent, like, op.lo, op.hi, int_attr(op, "dim")))
 
@@ -123,7 +121,7 @@ def padded(x: ir.Value, like: ir.Value, low: ir.Value, high: ir.Value, dim: int)
 
 
 @transposes(SelectOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     """A slice of one."""
     like, dim = ctx.like(op.x), int_attr(op, "dim")
     low = build.to_index(op.index)
@@ -141,10 +139,10 @@ def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
 
 
 @transposes(ConcatOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     """Every operand has its range."""
     dim = int_attr(op, "dim")
-    low: Any = build.value(0)
+    low: ir.Value = build.value(0)
     for x in op.operation.operands:
         like = ctx.like(x)
         if shape_of(like.type).layout.letter(dim) in RAGGED:

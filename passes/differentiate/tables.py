@@ -9,10 +9,13 @@ cotangents of these operands.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from ragged_dialect._mlir import Op, ir
 from ragged_dialect.types import is_tensor
+
+View: TypeAlias = Any
+"""An op as one of its class, which has its operands as fields; the stubs of the bindings have no such classes."""
 
 Rule = Callable[..., Any]
 
@@ -23,7 +26,7 @@ class Rules:
     def __init__(self) -> None:
         self._rules: dict[str, Rule] = {}
 
-    def __call__(self, *ops: Any) -> Callable[[Rule], Rule]:
+    def __call__(self, *ops: View) -> Callable[[Rule], Rule]:
         """Decorate the rule of some ops."""
 
         def add(rule: Rule) -> Rule:
@@ -48,7 +51,7 @@ CONSTANT: dict[str, str] = {}
 """Ops whose results have no derivative, or derivative 0, each with the reason."""
 
 
-def constant(reason: str, *ops: Any) -> None:
+def constant(reason: str, *ops: View) -> None:
     """Note ops whose results no tangent reaches."""
     CONSTANT.update((op if isinstance(op, str) else op.OPERATION_NAME, reason) for op in ops)
 

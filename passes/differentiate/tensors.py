@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from math import prod as product
-from typing import Any
 
 from ragged_dialect._mlir import DYNAMIC, ir, tensor
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.clone import clone, copy_attributes
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
-from ragged_dialect.passes.differentiate.tables import linearizes, transposes
+from ragged_dialect.passes.differentiate.tables import View, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import element_of, zeros_like
 from ragged_dialect.types import is_ragged
 
@@ -19,7 +18,7 @@ from ragged_dialect.types import is_ragged
     tensor.CastOp, tensor.ExtractOp, tensor.ExtractSliceOp, tensor.ExpandShapeOp, tensor.CollapseShapeOp,
     tensor.FromElementsOp, tensor.InsertOp, tensor.InsertSliceOp,
 )  # fmt: skip
-def _(ctx: Tangents, op: Any) -> ir.Value:
+def _(ctx: Tangents, op: View) -> ir.Value:
     """The same of the tangents; 0 for floats without."""
     known: dict[ir.Value, ir.Value] = {}
     for value in op.operation.operands:
@@ -32,12 +31,12 @@ def _(ctx: Tangents, op: Any) -> ir.Value:
 
 
 @transposes(tensor.CastOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     ctx.add(op.source, shapes.cast(cotangent, op.source.type))
 
 
 @transposes(tensor.ExtractOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     like = ctx.like(op.tensor)
     if is_ragged(like.type):
         raise PassFailure(op.operation, f"ragged-differentiate: expected an element of a dense tensor, got {like.type}")
@@ -45,7 +44,7 @@ def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
 
 
 @transposes(tensor.FromElementsOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     shape = list(op.result.type.shape)
     for number, element in enumerate(op.operation.operands):
         if ctx.is_linear(element):
@@ -54,7 +53,7 @@ def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
 
 
 @transposes(tensor.InsertOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     indices = list(op.indices)
     if ctx.is_linear(op.scalar):
         ctx.add(op.scalar, tensor.extract(cotangent, indices))
@@ -66,7 +65,7 @@ def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
 
 
 @transposes(tensor.ExpandShapeOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     made = _like_op(
         "tensor.collapse_shape", op.src.type, [cotangent], reassociation=op.operation.attributes["reassociation"]
     )
@@ -74,7 +73,7 @@ def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
 
 
 @transposes(tensor.CollapseShapeOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     like = ctx.like(op.src)
     sizes = [shapes.dim(like, d) for d in range(len(like.type.shape))]
     static = ir.DenseI64ArrayAttr.get([s if isinstance(s, int) else DYNAMIC for s in sizes])
@@ -103,7 +102,7 @@ def _placed(op: ir.Operation, name: str, type_: ir.Type, operands: list[ir.Value
 
 
 @transposes(tensor.ExtractSliceOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     like = ctx.like(op.source)
     if is_ragged(like.type):
         raise PassFailure(op.operation, f"ragged-differentiate: expected a slice of a dense tensor, got {like.type}")
@@ -111,7 +110,7 @@ def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
 
 
 @transposes(tensor.InsertSliceOp)
-def _(ctx: Cotangents, op: Any, cotangent: ir.Value) -> None:
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     source = op.source.type
     if ctx.is_linear(op.source):
         ctx.add(op.source, _placed(op.operation, "tensor.extract_slice", source, [cotangent], 2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.core.tree import Tree, flatten, unflatten
@@ -26,6 +26,9 @@ from ragged_dialect.passes.differentiate.values import number_like
 from ragged_dialect.passes.differentiate.views import fitted, storage_of
 
 Numbers = int | Sequence[int]
+Nested: TypeAlias = Any
+"""Tuples, lists and dicts, in one another, of arrays, numbers or tracers."""
+Function = Callable[..., Nested]
 _CACHED = 256
 """How many functions `vjp` and `jvp` remember the programs of."""
 
@@ -35,7 +38,7 @@ class _Leaf:
     """An array to differentiate by, and the value of the program that stands for all of its elements."""
 
     tensor: Tensor
-    root: Any
+    root: ir.Value
 
     def tracer(self) -> Tensor:
         """What the function gets."""
@@ -48,14 +51,14 @@ class _Leaf:
 class _Recorded:
     """A function that was traced on some arguments, with the ops that it made."""
 
-    def __init__(self, op: str, function: Callable[..., Any], arguments: Sequence[Any], numbers: Sequence[int]) -> None:
+    def __init__(self, op: str, function: Function, arguments: Sequence[Nested], numbers: Sequence[int]) -> None:
         self.op = op
         self.trace = running(op)
         given = [flatten(arguments[k]) for k in numbers]
         self.trees: list[Tree] = [tree for _, tree in given]
         self.leaves = [[self._leaf(x, k) for x in leaves] for (leaves, _), k in zip(given, numbers, strict=True)]
 
-        def run() -> Any:
+        def run() -> Nested:
             changed = list(arguments)
             for k, leaves, tree in zip(numbers, self.leaves, self.trees, strict=True):
                 changed[k] = unflatten(tree, [leaf.tracer() for leaf in leaves])
@@ -65,7 +68,7 @@ class _Recorded:
         found, self.tree = flatten(results)
         self.results = [as_tensor(self.trace, r) for r in found]
 
-    def _leaf(self, value: Any, number: int) -> _Leaf:
+    def _leaf(self, value: Nested, number: int) -> _Leaf:
         x = contiguous(as_tensor(self.trace, value))
         _check_float(f"{self.op}: expected an array of floats for argument {number}", x)
         if x.weak:
@@ -73,17 +76,17 @@ class _Recorded:
         return _Leaf(x, ir.Operation.create("tensor.cast", results=[x.storage.type], operands=[x.storage]).result)
 
     @property
-    def _roots(self) -> list[Any]:
+    def _roots(self) -> list[ir.Value]:
         return [leaf.root for leaves in self.leaves for leaf in leaves]
 
-    def pulled(self, cotangents: Sequence[Tensor]) -> list[Any]:
+    def pulled(self, cotangents: Sequence[Tensor]) -> list[Nested]:
         """The gradient of every argument that was asked for, as its tree."""
         pairs = [(r, c) for r, c in zip(self.results, cotangents, strict=True) if kind(r.dtype) == "f"]
         values = [r.value for r, _ in pairs]
         given = [_like(self.op, r, c) for r, c in pairs]
         trace = self.trace
 
-        def made() -> list[Any]:
+        def made() -> list[ir.Value]:
             return program.vjp(self.ops, self._roots, values, given, trace.block)
 
         found = iter(_derived(trace, self.op, made))
@@ -92,14 +95,14 @@ class _Recorded:
             for leaves, tree in zip(self.leaves, self.trees, strict=True)
         ]
 
-    def _gradient(self, x: Tensor, value: Any) -> Tensor:
+    def _gradient(self, x: Tensor, value: ir.Value) -> Tensor:
         if x.weak:
             return Tensor(self.trace, value, x.dtype, (), weak=True)
         return self.trace.assembled(value, x.axes, x.dtype)
 
-    def pushed(self, tangents: Sequence[Sequence[Any]]) -> Any:
+    def pushed(self, tangents: Sequence[Sequence[Nested]]) -> Nested:
         """The tangents of the results, as their tree; those of results that are no floats are zeros."""
-        given: list[Any] = []
+        given: list[ir.Value] = []
         for leaves, values in zip(self.leaves, tangents, strict=True):
             for leaf, value in zip(leaves, values, strict=True):
                 tangent = as_tensor(self.trace, value)
@@ -107,7 +110,7 @@ class _Recorded:
                 given.append(storage_of(value) if leaf.tensor.axes else value)
         values = [r.value for r in self.results]
 
-        def made() -> list[Any]:
+        def made() -> list[ir.Value]:
             return program.jvp(self.ops, self._roots, given, values)
 
         found = _derived(self.trace, self.op, made)
@@ -115,7 +118,7 @@ class _Recorded:
         return unflatten(self.tree, [Tensor(self.trace, v, r.dtype, r.axes, weak=r.weak) for r, v in made_of])
 
 
-def _derived(trace: Trace, op: str, make: Callable[[], list[Any]]) -> list[Any]:
+def _derived(trace: Trace, op: str, make: Callable[[], list[ir.Value]]) -> list[ir.Value]:
     """What is computed of derivatives: on structures of the program, which were checked. PassError for an operation
     without a derivative."""
     try:
@@ -132,7 +135,7 @@ def _check_float(text: str, x: Tensor) -> None:
         raise ArgumentError(f"{text}, got {x.described}")
 
 
-def _like(op: str, x: Tensor, given: Tensor) -> Any:
+def _like(op: str, x: Tensor, given: Tensor) -> ir.Value:
     """The value of a tangent or cotangent. ArgumentError for one of another dtype, layout or shape; lengths are asked
     of calls."""
     fits = given.weak == x.weak or not x.axes
@@ -163,17 +166,17 @@ def _numbers(op: str, argnums: Numbers, count: int) -> list[int]:
     return [number % count for number in given]
 
 
-def _checked(op: str, function: Any) -> Callable[..., Any]:
+def _checked(op: str, function: Function) -> Function:
     if not callable(function):
         raise ArgumentError(f"{op}: expected a function, got {type(function).__name__}")
     return function
 
 
-def _static(function: Any) -> Sequence[str]:
+def _static(function: Function) -> Sequence[str]:
     return sorted(function.static) if isinstance(function, JitFunction) else ()
 
 
-def value_and_grad(function: Callable[..., Any], argnums: Numbers = 0) -> JitFunction:
+def value_and_grad(function: Function, argnums: Numbers = 0) -> JitFunction:
     """A function with the value of another one, whose result is one number of floats, and its gradient.
 
     The gradient is by the positional arguments with the numbers `argnums`, as they are nested: for an int that of one
@@ -185,7 +188,7 @@ def value_and_grad(function: Callable[..., Any], argnums: Numbers = 0) -> JitFun
     return _value_and_grad("value_and_grad", function, argnums, lambda value, gradient: (value, gradient))
 
 
-def grad(function: Callable[..., Any], argnums: Numbers = 0) -> JitFunction:
+def grad(function: Function, argnums: Numbers = 0) -> JitFunction:
     """A function that computes the gradient of another one; see `value_and_grad`.
 
     ```python
@@ -194,11 +197,13 @@ def grad(function: Callable[..., Any], argnums: Numbers = 0) -> JitFunction:
     return _value_and_grad("grad", function, argnums, lambda value, gradient: gradient)
 
 
-def _value_and_grad(op: str, function: Any, argnums: Numbers, choose: Callable[[Any, Any], Any]) -> JitFunction:
+def _value_and_grad(
+    op: str, function: Function, argnums: Numbers, choose: Callable[[Nested, Nested], Nested]
+) -> JitFunction:
     _checked(op, function)
 
     @functools.wraps(function)
-    def derived(*arguments: Any, **parameters: Any) -> Any:
+    def derived(*arguments: Nested, **parameters: Nested) -> Nested:
         numbers = _numbers(op, argnums, len(arguments))
         recorded = _Recorded(op, functools.partial(function, **parameters), arguments, numbers)
         if len(recorded.results) != 1 or recorded.results[0].axes:
@@ -215,7 +220,7 @@ def _value_and_grad(op: str, function: Any, argnums: Numbers, choose: Callable[[
     return jit(derived, static=_static(function))
 
 
-def vjp(function: Callable[..., Any], /, *arguments: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Callable[[Nested], tuple[Nested, ...]]]:
     """The results of a function, and a function from cotangents of these, nested like them, to a tuple with the
     gradient by every argument.
 
@@ -231,7 +236,7 @@ def vjp(function: Callable[..., Any], /, *arguments: Any) -> tuple[Any, Callable
     return value(*arguments), lambda given: pull(arguments, given)
 
 
-def _leaves(recorded: _Recorded, given: Any) -> list[Tensor]:
+def _leaves(recorded: _Recorded, given: Nested) -> list[Tensor]:
     leaves, tree = flatten(given)
     if tree != recorded.tree:
         raise ArgumentError(f"{recorded.op}: expected cotangents nested as the results, got other containers")
@@ -239,14 +244,14 @@ def _leaves(recorded: _Recorded, given: Any) -> list[Tensor]:
 
 
 @functools.lru_cache(_CACHED)
-def _pulling(function: Callable[..., Any]) -> tuple[JitFunction, JitFunction]:
-    def pulled(arguments: tuple[Any, ...], cotangents: Any) -> Any:
+def _pulling(function: Function) -> tuple[JitFunction, JitFunction]:
+    def pulled(arguments: tuple[Nested, ...], cotangents: Nested) -> Nested:
         return vjp(function, *arguments)[1](cotangents)
 
     return jit(function), jit(pulled)
 
 
-def jvp(function: Callable[..., Any], arguments: Sequence[Any], tangents: Sequence[Any], /) -> tuple[Any, Any]:
+def jvp(function: Function, arguments: Sequence[Nested], tangents: Sequence[Nested], /) -> tuple[Nested, Nested]:
     """The results of a function, and their tangents given those of its arguments; errors as of `vjp`."""
     _checked("jvp", function)
     if len(arguments) != len(tangents):
@@ -256,9 +261,9 @@ def jvp(function: Callable[..., Any], arguments: Sequence[Any], tangents: Sequen
     return _pushing(function)(tuple(arguments), tuple(tangents))
 
 
-def _pushed(function: Callable[..., Any], arguments: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+def _pushed(function: Function, arguments: Sequence[Nested], tangents: Sequence[Nested]) -> tuple[Nested, Nested]:
     recorded = _Recorded("jvp", function, tuple(arguments), range(len(arguments)))
-    given: list[list[Any]] = []
+    given: list[list[Nested]] = []
     for tangent, tree in zip(tangents, recorded.trees, strict=True):
         leaves, own = flatten(tangent)
         if own != tree:
@@ -269,8 +274,8 @@ def _pushed(function: Callable[..., Any], arguments: Sequence[Any], tangents: Se
 
 
 @functools.lru_cache(_CACHED)
-def _pushing(function: Callable[..., Any]) -> JitFunction:
-    def pushed(arguments: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+def _pushing(function: Function) -> JitFunction:
+    def pushed(arguments: tuple[Nested, ...], tangents: tuple[Nested, ...]) -> tuple[Nested, Nested]:
         return _pushed(function, arguments, tangents)
 
     return jit(pushed)

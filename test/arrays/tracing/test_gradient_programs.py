@@ -55,7 +55,7 @@ def program(rng):
 
 def structures(rng):
     """Lengths of batches: without an element, without a component, and with empty components."""
-    return [[0, 0], [], *(rng.integers(0, 4, rng.integers(1, 5)).tolist() + [0] for _ in range(2))]
+    return [[0, 0], [], *([*rng.integers(0, 4, rng.integers(1, 5)).tolist(), 0] for _ in range(2))]
 
 
 def run_program(seed):

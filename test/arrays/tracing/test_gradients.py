@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import ragged_dialect as rg
-from ragged_dialect.errors import ArgumentError, PassError, RuntimeCheckError
+from ragged_dialect.arrays.tracing.trace import running
+from ragged_dialect.errors import ArgumentError, PassError, RuntimeCheckError, TraceError
 
 STRUCTURES = ([2, 0, 3], [0], [], [0, 0, 5, 1], [1, 1])
 
@@ -263,12 +264,17 @@ def test_what_is_refused():
         rg.vjp(lambda x: x.sum(axis=1), x)[1](np.zeros(2, np.float32))
     with pytest.raises(RuntimeCheckError, match="expected length"):
         pull(rg.from_lengths(np.arange(3.0), [2, 1]))
-    with pytest.raises(ArgumentError, match="vjp: expected cotangents nested as the results"):
+    with pytest.raises(ArgumentError, match="vjp: expected cotangents nested as the results, got other containers"):
         pull((x, x))
-    with pytest.raises(ArgumentError, match="jvp: expected tangents nested as the arguments"):
+    with pytest.raises(ArgumentError, match="jvp: expected tangents nested as the arguments, got other containers"):
         rg.jvp(lambda x: x, ((x,),), (x,))
     with pytest.raises(ArgumentError, match="jvp: expected a tangent for each of 1 arguments, got 0"):
         rg.jvp(lambda x: x, (x,), ())
+
+
+def test_nothing_is_traced_outside():
+    with pytest.raises(TraceError, match="expected to be in a function that is traced, got a call outside of one"):
+        running("grad")
 
 
 def test_an_operation_without_a_derivative_is_named():
