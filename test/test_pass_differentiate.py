@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from ragged_dialect.asm.module import print_module
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import LayoutError, RuntimeCheckError
 from ragged_dialect.iteration import LINALG_OPS
+from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.tables import CONSTANT, linearizes, transposes
 from ragged_dialect.passes.ragged_differentiate import RaggedDifferentiate
 
@@ -204,6 +206,25 @@ class TestPrograms:
         function = differentiated(text)
         with pytest.raises(RuntimeCheckError, match="ragged-differentiate: level 1, component 0"):
             function((np.zeros(3), np.array([0, 1, 3])), (np.zeros(3), np.array([0, 2, 3])))
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"function": "g"}, "ragged-differentiate: expected a function among f, got 'g'"),
+        ({"arguments": "2"}, "ragged-differentiate: expected numbers of arguments below 2, got '2'"),
+        (
+            {"arguments": "1"},
+            "ragged-differentiate: expected an argument of floats, got argument 1 of type tensor<5xi64>",
+        ),
+    ],
+)
+def test_options(options: dict[str, str], text: str) -> None:
+    """What no function has."""
+    source = "func.func @f(%x: tensor<5xf32>, %i: tensor<5xi64>) -> tensor<5xf32> {\n  return %x : tensor<5xf32>\n}"
+    module = transform(source)
+    with module.context, ir.Location.unknown(), pytest.raises(PassFailure, match=re.escape(text)):
+        RaggedDifferentiate(**options).run(module.operation)
 
 
 def test_windows_below_a_ragged_level() -> None:

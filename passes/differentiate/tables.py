@@ -8,7 +8,7 @@ cotangents of these operands.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from ragged_dialect._mlir import Op, ir
@@ -17,7 +17,7 @@ from ragged_dialect.types import is_tensor
 View: TypeAlias = Any
 """An op as one of its class, which has its operands as fields; the stubs of the bindings have no such classes."""
 
-Rule = Callable[..., Any]
+Rule = Callable[..., ir.Value | Sequence[ir.Value | None] | None]
 
 
 class Rules:
