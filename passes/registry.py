@@ -154,6 +154,7 @@ _PACKAGES = {
         "ragged-check-conform",
         "ragged-simplify-splits",
         "ragged-fuse",
+        "ragged-differentiate",
     ),
     "ragged_dialect.lowering": (
         "cascade-ragged-sums",

@@ -48,6 +48,10 @@ from ragged_dialect.arrays.ops.normalise import logsumexp as logsumexp
 from ragged_dialect.arrays.ops.normalise import rms_norm as rms_norm
 from ragged_dialect.arrays.ops.normalise import softmax as softmax
 from ragged_dialect.arrays.ops.scan import cumsum as cumsum
+from ragged_dialect.arrays.tracing.gradients import grad as grad
+from ragged_dialect.arrays.tracing.gradients import jvp as jvp
+from ragged_dialect.arrays.tracing.gradients import value_and_grad as value_and_grad
+from ragged_dialect.arrays.tracing.gradients import vjp as vjp
 from ragged_dialect.arrays.tracing.jit import jit as jit
 from ragged_dialect.arrays.tracing.operation import compilations as compilations
 from ragged_dialect.errors import AllocationError as AllocationError

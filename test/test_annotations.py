@@ -12,7 +12,7 @@ from conftest import ROOT
 
 MOST = {
     "lowering": 17,
-    "passes": 14,
+    "passes": 15,
     "ragged_dialect": 54,
     "ragged_dialect/arrays": 960,
     "ragged_dialect/artifacts": 20,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.clone import clone, copy_attributes
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import captures, find_ops
 from ragged_dialect.iteration import analyze
 from ragged_dialect.layout import Layout
 from ragged_dialect.lowering.context import Lowering
@@ -86,6 +86,8 @@ def lower_generic(ctx: Lowering, op: ir.Operation) -> None:
     it = analyze(op)
     operands: list[ir.Value | Parts] = [ctx.parts(v) if is_tensor(v.type) else v for v in op.operands]
     body = op.regions[0].blocks[0]
+    if any(map(ctx.is_pending, captures(body.operations, body.arguments))):
+        ctx.close()  # an element of any component
     reads = [len(list(argument.uses)) > 0 for argument in body.arguments]
     for k in range(it.inputs, len(operands)):
         operands[k] = own_windows(ctx, ctx.parts(op.operands[k]), reads[k])

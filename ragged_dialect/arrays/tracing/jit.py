@@ -98,6 +98,11 @@ class JitFunction(Function):
             raise ArgumentError(f"{self._name}: {text}") from None
 
     @property
+    def static(self) -> frozenset[str]:
+        """The names of the parameters that are static."""
+        return self._static
+
+    @property
     def _name(self) -> str:
         return getattr(self._function, "__name__", "function")
 

@@ -346,6 +346,13 @@ class _Running(threading.local):
 _running = _Running()
 
 
+def running(op: str) -> Trace:
+    """What the thread traces now. TraceError where it traces nothing."""
+    if _running.trace is None:
+        raise TraceError(f"{op}: expected to be in a function that is traced, got a call outside of one")
+    return _running.trace
+
+
 @contextmanager
 def tracing(name: str, leaves: Sequence[Any], device: str) -> Generator[Trace]:
     """A trace with everything the bindings need; what is built goes to its block, see `Trace.building`."""

@@ -1,0 +1,153 @@
+// RUN: ragged-opt %s --split-input-file --ragged-differentiate --verify-diagnostics
+
+// The number of iterations is what a tangent would depend on.
+func.func @while(%x: f32) -> f32 {
+  %one = arith.constant 1.0 : f32
+  // expected-error@+1 {{ragged-differentiate: expected ops with a derivative, got 'scf.while'}}
+  %y = scf.while (%a = %x) : (f32) -> f32 {
+    %c = arith.cmpf olt, %a, %one : f32
+    scf.condition(%c) %a : f32
+  } do {
+  ^bb0(%a: f32):
+    %b = arith.addf %a, %one : f32
+    scf.yield %b : f32
+  }
+  return %y : f32
+}
+
+// -----
+
+#jagged = #ragged.layout<"dr">
+
+// What a body does with what it has so far has to be a known combination.
+func.func @combiner(%x: tensor<3x?xf32, #jagged>, %i: tensor<3xf32>) -> tensor<3xf32> {
+  // expected-error@+1 {{ragged-differentiate: expected a reduction by one of arith.addf, arith.subf, arith.maximumf, arith.minimumf, arith.maxnumf, arith.minnumf, arith.mulf, got 'linalg.generic' with another body}}
+  %s = linalg.generic {indexing_maps = [affine_map<(b, i) -> (b, i)>, affine_map<(b, i) -> (b)>], iterator_types = ["parallel", "reduction"]}
+    ins(%x : tensor<3x?xf32, #jagged>) outs(%i : tensor<3xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %e = arith.divf %out, %in : f32
+    linalg.yield %e : f32
+  } -> tensor<3xf32>
+  return %s : tensor<3xf32>
+}
+
+// -----
+
+#jagged = #ragged.layout<"dr">
+
+// The start of a max has no part in it.
+func.func @start(%x: tensor<3x?xf32, #jagged>, %i: tensor<3xf32>) -> tensor<3xf32> {
+  // expected-error@+1 {{ragged-differentiate: expected a reduction by arith.maximumf to start from what is not differentiated, got a start with a derivative}}
+  %s = linalg.reduce { arith.maximumf } ins(%x : tensor<3x?xf32, #jagged>) outs(%i : tensor<3xf32>) dimensions = [1]
+  return %s : tensor<3xf32>
+}
+
+// -----
+
+#jagged = #ragged.layout<"dr">
+
+// A product over the components needs all of them.
+func.func @across(%x: tensor<3x?xf32, #jagged>, %n: index) -> tensor<?xf32> {
+  // expected-error@+1 {{ragged-differentiate: expected 'ragged.reduce_across' of kind sum, max or min, got prod}}
+  %s = ragged.reduce_across %x, %n {dim = 1, kind = "prod"} : (tensor<3x?xf32, #jagged>, index) -> tensor<?xf32>
+  return %s : tensor<?xf32>
+}
+
+// -----
+
+#lists = #ragged.layout<"drr">
+
+// The first component of several levels is not found.
+func.func @across_levels(%x: tensor<3x?x?xf32, #lists>, %n: index) -> tensor<?xf32> {
+  // expected-error@+1 {{ragged-differentiate: expected one batch dim above dim 2, got layout "drr"}}
+  %s = ragged.reduce_across %x, %n {dim = 2, kind = "max"} : (tensor<3x?x?xf32, #lists>, index) -> tensor<?xf32>
+  return %s : tensor<?xf32>
+}
+
+// -----
+
+#window = #ragged.layout<"dw">
+
+// The storage of a tangent has no gaps.
+func.func @values(%x: tensor<3x?xf32, #window>) -> tensor<?xf32> {
+  // expected-error@+1 {{ragged-differentiate: expected values without windows, got tensor<3x?xf32, #ragged.layout<"dw">> (use ragged.compact)}}
+  %s = ragged.values %x : (tensor<3x?xf32, #window>) -> tensor<?xf32>
+  return %s : tensor<?xf32>
+}
+
+// -----
+
+// The blocks of a function say nothing about which of them run.
+// expected-error@+1 {{ragged-differentiate: expected a function of one block, got 2}}
+func.func @blocks(%x: f32) -> f32 {
+  cf.br ^bb1
+^bb1:
+  return %x : f32
+}
+
+// -----
+
+#jagged = #ragged.layout<"dr">
+
+// One element of a ragged tensor has no place in zeros.
+func.func @element(%x: tensor<3x?xf32, #jagged>, %i: index) -> f32 {
+  // expected-error@+1 {{ragged-differentiate: expected an element of a dense tensor, got tensor<3x?xf32, #ragged.layout<"dr">>}}
+  %y = tensor.extract %x[%i, %i] : tensor<3x?xf32, #jagged>
+  return %y : f32
+}
+
+// -----
+
+#rows = #ragged.layout<"dr|d">
+
+// A slice of features is ragged.slice.
+func.func @features(%x: tensor<3x?x4xf32, #rows>) -> tensor<3x?x2xf32, #rows> {
+  %m = ragged.max_length %x {level = 1} : (tensor<3x?x4xf32, #rows>) -> index
+  // expected-error@+1 {{ragged-differentiate: expected a slice of a dense tensor, got tensor<3x?x4xf32, #ragged.layout<"dr|d">>}}
+  %y = tensor.extract_slice %x[0, 0, 0] [3, %m, 2] [1, 1, 1] : tensor<3x?x4xf32, #rows> to tensor<3x?x2xf32, #rows>
+  return %y : tensor<3x?x2xf32, #rows>
+}
+
+// -----
+
+// What is gathered has a place of its own for every element of the result.
+func.func @gather(%x: tensor<9xf32>, %at: tensor<5xindex>, %i: tensor<f32>) -> tensor<f32> {
+  // expected-error@+1 {{ragged-differentiate: expected a gather without a reduction, got one in 'linalg.generic'}}
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+    ins(%at : tensor<5xindex>) outs(%i : tensor<f32>) {
+  ^bb0(%in: index, %out: f32):
+    %v = tensor.extract %x[%in] : tensor<9xf32>
+    %s = arith.addf %out, %v : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  return %y : tensor<f32>
+}
+
+// -----
+
+#window = #ragged.layout<"ddw">
+
+// Windows of several batch dims.
+// expected-error@+1 {{ragged-differentiate: expected windows in the first axis below one batch dim, got layout "ddw"}}
+func.func @windows(%x: tensor<?xf32>, %s: tensor<6xi64>, %l: tensor<6xi64>) -> tensor<3x2x?xf32, #window> {
+  %y = ragged.assemble %x, %s, %l : (tensor<?xf32>, tensor<6xi64>, tensor<6xi64>) -> tensor<3x2x?xf32, #window>
+  return %y : tensor<3x2x?xf32, #window>
+}
+
+// -----
+
+#lists = #ragged.layout<"drr">
+
+// Read along two ragged loops, but not along the batch.
+func.func @some(%x: tensor<3x?x?xf32, #lists>, %p: tensor<9x9xf32>) -> tensor<3x?x?xf32, #lists> {
+  %e = ragged.empty %x : (tensor<3x?x?xf32, #lists>) -> tensor<3x?x?xf32, #lists>
+  // expected-error@+1 {{ragged-differentiate: expected a dense operand on all parents of a ragged loop or none, got some}}
+  %y = linalg.generic {indexing_maps = [affine_map<(b, i, k) -> (b, i, k)>, affine_map<(b, i, k) -> (i, k)>, affine_map<(b, i, k) -> (b, i, k)>],
+                       iterator_types = ["parallel", "parallel", "parallel"]}
+    ins(%x, %p : tensor<3x?x?xf32, #lists>, tensor<9x9xf32>) outs(%e : tensor<3x?x?xf32, #lists>) {
+  ^bb0(%in: f32, %q: f32, %out: f32):
+    %m = arith.mulf %in, %q : f32
+    linalg.yield %m : f32
+  } -> tensor<3x?x?xf32, #lists>
+  return %y : tensor<3x?x?xf32, #lists>
+}

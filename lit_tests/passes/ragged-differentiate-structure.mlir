@@ -1,0 +1,98 @@
+// RUN: ragged-opt %s --split-input-file --ragged-differentiate | FileCheck %s
+
+#jagged = #ragged.layout<"dr">
+
+// Views have views back: the values alone where the operand is dense.
+// CHECK-LABEL: func.func @partition_vjp(
+// CHECK-SAME: %{{.*}}: tensor<?xf32>, %{{.*}}: tensor<4xi64>, %[[C:[a-z0-9]*]]: tensor<3x?xf32
+// CHECK: %[[V:.*]] = ragged.values %[[C]]
+// CHECK: return %[[V]]
+func.func @partition(%x: tensor<?xf32>, %offsets: tensor<4xi64>) -> tensor<3x?xf32, #jagged> {
+  %y = ragged.partition %x, %offsets {dim = 0} : (tensor<?xf32>, tensor<4xi64>) -> tensor<3x?xf32, #jagged>
+  return %y : tensor<3x?xf32, #jagged>
+}
+
+// -----
+
+#jagged = #ragged.layout<"dr">
+
+// CHECK-LABEL: func.func @merge_vjp(
+// CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<3x?xf32, #ragged.layout<"dr">>, %[[C:[a-z0-9]*]]: tensor<?xf32>)
+// CHECK: %[[O:.*]] = ragged.offsets %[[X]] {level = 1}
+// CHECK: %[[G:.*]] = ragged.assemble %[[C]], %[[O]]
+// CHECK: return %[[G]]
+func.func @merge(%x: tensor<3x?xf32, #jagged>) -> tensor<?xf32> {
+  %y = ragged.merge %x {dim = 0} : (tensor<3x?xf32, #jagged>) -> tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+#jagged = #ragged.layout<"dr">
+#window = #ragged.layout<"dw">
+
+// A slice is padded with zeros, by a concat; a concat is sliced.
+// CHECK-LABEL: func.func @slice_vjp(
+// CHECK: linalg.fill
+// CHECK: %[[A:.*]] = ragged.slice
+// CHECK: %[[B:.*]] = ragged.slice
+// CHECK: ragged.concat %[[A]], %[[C:.*]], %[[B]] {dim = 1}
+func.func @slice(%x: tensor<3x?xf32, #jagged>, %lo: index, %hi: index) -> tensor<3x?xf32, #window> {
+  %y = ragged.slice %x, %lo, %hi {dim = 1} : (tensor<3x?xf32, #jagged>, index, index) -> tensor<3x?xf32, #window>
+  return %y : tensor<3x?xf32, #window>
+}
+
+// -----
+
+#jagged = #ragged.layout<"dr">
+
+// CHECK-LABEL: func.func @concat_vjp(
+// CHECK: ragged.slice
+// CHECK: ragged.compact
+// CHECK: ragged.slice
+// CHECK: ragged.compact
+func.func @concat(%x: tensor<3x?xf32, #jagged>, %y: tensor<3x?xf32, #jagged>) -> tensor<3x?xf32, #jagged> {
+  %z = ragged.concat %x, %y {dim = 1}
+    : (tensor<3x?xf32, #jagged>, tensor<3x?xf32, #jagged>) -> tensor<3x?xf32, #jagged>
+  return %z : tensor<3x?xf32, #jagged>
+}
+
+// -----
+
+#window = #ragged.layout<"dw">
+
+// Windows may overlap: elements of the storage get the sum of what shows them.
+// CHECK-LABEL: func.func @windows_vjp(
+// CHECK: scf.for
+// CHECK: arith.addf
+// CHECK: tensor.insert
+func.func @windows(%x: tensor<?xf32>, %starts: tensor<3xi64>, %lengths: tensor<3xi64>) -> tensor<3x?xf32, #window> {
+  %y = ragged.assemble %x, %starts, %lengths
+    : (tensor<?xf32>, tensor<3xi64>, tensor<3xi64>) -> tensor<3x?xf32, #window>
+  return %y : tensor<3x?xf32, #window>
+}
+
+// -----
+
+#jagged = #ragged.layout<"dr">
+
+// The pad has a gradient as well: the sum of where it is.
+// CHECK-LABEL: func.func @to_padded_vjp(
+// CHECK: tensor.extract %[[C:.*]][
+// CHECK: ragged.to_padded
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "reduction"]
+func.func @to_padded(%x: tensor<3x?xf32, #jagged>, %pad: f32, %max: index) -> tensor<3x?xf32> {
+  %y = ragged.to_padded %x, %pad, %max : (tensor<3x?xf32, #jagged>, f32, index) -> tensor<3x?xf32>
+  return %y : tensor<3x?xf32>
+}
+
+// -----
+
+#jagged = #ragged.layout<"dr">
+
+// CHECK-LABEL: func.func @from_padded_vjp(
+// CHECK: ragged.to_padded
+func.func @from_padded(%x: tensor<3x9xf32>, %offsets: tensor<4xi64>) -> tensor<3x?xf32, #jagged> {
+  %y = ragged.from_padded %x, %offsets : (tensor<3x9xf32>, tensor<4xi64>) -> tensor<3x?xf32, #jagged>
+  return %y : tensor<3x?xf32, #jagged>
+}

@@ -1,0 +1,95 @@
+// RUN: ragged-opt %s --split-input-file --ragged-differentiate | FileCheck %s
+
+#jagged = #ragged.layout<"dr">
+
+// The rule of an op and its transpose; the function itself stays.
+// CHECK-LABEL: func.func @product(
+// CHECK-LABEL: func.func @product_vjp(
+// CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<3x?xf32, #ragged.layout<"dr">>, %[[C:[a-z0-9]*]]: tensor<3x?xf32
+// CHECK: ragged.assert_conform %[[Y:.*]], %[[C]] {lhs = array<i64: 0, 1>
+// CHECK: %[[D:.*]] = arith.mulf %[[C]], %[[E:.*]] :
+// CHECK: %[[A:.*]] = arith.mulf %[[C]], %[[X]] :
+// CHECK: %[[B:.*]] = arith.mulf %[[A]], %[[E]] :
+// CHECK: arith.addf %[[D]], %[[B]]
+// CHECK: return
+func.func @product(%x: tensor<3x?xf32, #jagged>) -> tensor<3x?xf32, #jagged> {
+  %e = math.exp %x : tensor<3x?xf32, #jagged>
+  %y = arith.mulf %e, %x : tensor<3x?xf32, #jagged>
+  return %y : tensor<3x?xf32, #jagged>
+}
+
+// -----
+
+#jagged = #ragged.layout<"dr">
+
+// A sum is transposed by a broadcast, and gives its cotangent to what it starts from.
+// CHECK-LABEL: func.func @sum_vjp(
+// CHECK-SAME: %[[X:[a-z0-9]*]]: {{.*}}, %[[I:[a-z0-9]*]]: tensor<3xf32>, %[[C:[a-z0-9]*]]: tensor<3xf32>)
+// CHECK: %[[E:.*]] = ragged.empty %[[X]]
+// CHECK: %[[G:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} ins(%[[C]] : tensor<3xf32>) outs(%[[E]]
+// CHECK-NEXT: ^bb0(%[[IN:.*]]: f32, %{{.*}}: f32):
+// CHECK-NEXT: linalg.yield %[[IN]]
+// CHECK: return %[[G]], %[[C]]
+func.func @sum(%x: tensor<3x?xf32, #jagged>, %i: tensor<3xf32>) -> tensor<3xf32> {
+  %s = linalg.reduce { arith.addf } ins(%x : tensor<3x?xf32, #jagged>) outs(%i : tensor<3xf32>) dimensions = [1]
+  return %s : tensor<3xf32>
+}
+
+// -----
+
+#jagged = #ragged.layout<"dr">
+
+// A broadcast is transposed by a sum.
+// CHECK-LABEL: func.func @broadcast_vjp(
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]} ins(%[[C:.*]] : tensor<3x?xf32
+// CHECK-NEXT: ^bb0(%[[IN:.*]]: f32, %[[OUT:.*]]: f32):
+// CHECK-NEXT: %[[S:.*]] = arith.addf %[[OUT]], %[[IN]]
+// CHECK-NEXT: linalg.yield %[[S]]
+func.func @broadcast(%x: tensor<3xf32>, %like: tensor<3x?xi32, #jagged>) -> tensor<3x?xf32, #jagged> {
+  %e = ragged.empty %like : (tensor<3x?xi32, #jagged>) -> tensor<3x?xf32, #jagged>
+  %y = linalg.broadcast ins(%x : tensor<3xf32>) outs(%e : tensor<3x?xf32, #jagged>) dimensions = [1]
+  return %y : tensor<3x?xf32, #jagged>
+}
+
+// -----
+
+#jagged = #ragged.layout<"dr">
+
+// Of a max: the place of the first largest element, by a loop of its own.
+// CHECK-LABEL: func.func @max_vjp(
+// CHECK: %[[M:.*]] = linalg.reduce { arith.maximumf }
+// CHECK: %[[P:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]}
+// CHECK: arith.minsi
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} ins({{.*}}, %[[M]], %[[P]], %{{.*}} :
+// CHECK: arith.cmpi eq
+// CHECK: arith.select
+func.func @max(%x: tensor<3x?xf32, #jagged>) -> tensor<3xf32> {
+  %low = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<3xf32>
+  %i = linalg.fill ins(%low : f32) outs(%e : tensor<3xf32>) -> tensor<3xf32>
+  %s = linalg.reduce { arith.maximumf } ins(%x : tensor<3x?xf32, #jagged>) outs(%i : tensor<3xf32>) dimensions = [1]
+  return %s : tensor<3xf32>
+}
+
+// -----
+
+// A gather is transposed by adding to places, one after the other.
+// CHECK-LABEL: func.func @gather_vjp(
+// CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<?xf32>, %[[AT:[a-z0-9]*]]: tensor<?xi64>, %[[C:[a-z0-9]*]]: tensor<?xf32>)
+// CHECK: scf.for
+// CHECK: tensor.extract
+// CHECK: arith.addf
+// CHECK: tensor.insert
+func.func @gather(%x: tensor<?xf32>, %at: tensor<?xi64>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %at, %c0 : tensor<?xi64>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+    ins(%at : tensor<?xi64>) outs(%e : tensor<?xf32>) {
+  ^bb0(%in: i64, %out: f32):
+    %k = arith.index_cast %in : i64 to index
+    %v = tensor.extract %x[%k] : tensor<?xf32>
+    linalg.yield %v : f32
+  } -> tensor<?xf32>
+  return %y : tensor<?xf32>
+}

@@ -1,0 +1,1 @@
+"""Derivatives of ragged programs: tables of rules by op class, and what applies them."""

@@ -1,0 +1,243 @@
+"""The transpose of a linear `linalg.generic`: one nest per input, over the same loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.generic import loop_index
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.iteration import Use
+from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.passes.differentiate.flow import Cotangents
+from ragged_dialect.passes.differentiate.nests import Access, Nest, computed, mapped
+from ragged_dialect.passes.differentiate.values import element_of, empty_like, empty_without, zeros_like
+from ragged_dialect.sources import Source
+from ragged_dialect.types import is_tensor, shape_of, tensor_type
+
+Element = Callable[[list[ir.Value]], ir.Value]
+"""A cotangent, of the elements of the inputs and of the result's cotangent."""
+
+
+class Adjoint:
+    """Cotangents of what a nest reads, given that of its result."""
+
+    def __init__(self, ctx: Cotangents, nest: Nest, cotangent: ir.Value) -> None:
+        self.ctx, self.nest = ctx, nest
+        self.given = Access(cotangent, nest.outs[0].map)
+        self.likes = [Access(ctx.like(access.value), access.map) for access in nest.ins]
+        self.rank = len(nest.kinds)
+
+    # Inputs ----------------------------------------------------------------------------------------
+
+    def of_input(self, number: int) -> ir.Value:
+        """The cotangent of an input."""
+        like = self.likes[number]
+        element = self._of_element(number)
+        if not is_tensor(like.value.type):
+            return self._total(like.value.type, element)
+        loops = _loops(like)
+        ones = [dim for dim, loop in enumerate(loops) if loop is None]
+        if ones:
+            return self._with_ones(number, ones)
+        if any(self._is_padded(like, dim) for dim in range(len(loops))):
+            return self._aligned(number)
+        return self._swapped(element, like, self._parted(number))
+
+    def _total(self, type_: ir.Type, element: Element) -> ir.Value:
+        """That of a scalar, which all elements read."""
+        out = Access(shapes.empty([], type_), ir.AffineMap.get(self.rank, 0, []))
+        return tensor.extract(self._swapped(element, out, []), [])
+
+    def _swapped(self, element: Element, out: Access, parted: Sequence[int]) -> ir.Value:
+        """Over all loops, with an input's map for the result; what is `parted` is read by index."""
+        kept = set(_loops(out))
+        kinds = ["parallel" if loop in kept else "reduction" for loop in range(self.rank)]
+        everything = [*self.likes, self.given]
+        ins = [self._shown(k, a) if k in parted else a for k, a in enumerate(everything)]
+
+        def body(elements: list[ir.Value]) -> ir.Value:
+            given = [_at_loops(everything[k]) if k in parted else e for k, e in enumerate(elements)]
+            return element(given)
+
+        if "reduction" not in kinds:
+            return mapped(ins, out, kinds, body)
+        return computed(ins, out, kinds, lambda e: arith.addf(e[-1], body(e[:-1])), zeros_like)
+
+    def _of_element(self, number: int) -> Element:
+        """What gives the cotangent of an element of an input."""
+
+        def element(given: list[ir.Value]) -> ir.Value:
+            scope, found = self._scope(given)
+            own = found[self.nest.elements[number]]
+            made = scope.of(own)
+            return zeros_like(own) if made is None else made
+
+        return element
+
+    def of_captured(self, value: ir.Value) -> ir.Value:
+        """The cotangent of a scalar that the body captures."""
+
+        def element(given: list[ir.Value]) -> ir.Value:
+            made = self._scope(given)[0].of(value)
+            return build.constant(value.type, 0) if made is None else made
+
+        return self._total(value.type, element)
+
+    def gathered(self, number: int, given: list[ir.Value]) -> tuple[ir.Value, list[ir.Value]]:
+        """The cotangent of what op `number` of the body takes from a tensor, and the indices where."""
+        nest = self.nest
+        scope, known = self._scope(given)
+        op = nest.body.operations[number].operation
+        made = scope.of(known[op.result])
+        indices = [known.get(v, v) for v in list(op.operands)[1:]]
+        return zeros_like(known[op.result]) if made is None else made, indices
+
+    def _scope(self, given: list[ir.Value]) -> tuple[Cotangents, dict[ir.Value, ir.Value]]:
+        """The body with its cotangents, and what stands for its values."""
+        nest, ctx = self.nest, self.ctx
+        known: dict[ir.Value, ir.Value] = {}
+        linear: list[ir.Value] = []
+        for access, element, value in zip(nest.ins, nest.elements, given, strict=False):
+            known[element] = value
+            if ctx.is_linear(access.value):
+                known[element] = zeros_like(element)  # stands for what there is no value of
+                linear.append(known[element])
+        if nest.reads_out(0):
+            known[nest.accumulator(0)] = zeros_like(nest.accumulator(0))
+        scope = ctx.inside(linear)
+        steps = nest.steps(known)
+        scope.spread(steps)
+        result = nest.yielded(0)
+        scope.add(known.get(result, result), given[len(nest.ins)])
+        scope.run([s for s in steps if not (s.name == "tensor.extract" and ctx.is_linear(s.operands[0]))])
+        return scope, known
+
+    # Inputs that have not all of a loop's parents ----------------------------------------------------
+
+    def _parted(self, number: int) -> list[int]:
+        """Which operands have more parents on a ragged loop than an input: its result cannot have them."""
+        own = self.nest.iteration.accesses[number]
+        everything = [*self.nest.iteration.accesses[: len(self.nest.ins)], self.nest.iteration.outs[0]]
+        found: list[int] = []
+        for k, access in enumerate(everything):
+            for dim, loop in enumerate(access.loops):
+                at = own.loops.index(loop) if loop is not None and loop in own.loops else None
+                if at is None or not access.is_partial(dim) or not own.is_partial(at):
+                    continue
+                if access.parents(dim) - own.parents(at) and k not in found:
+                    found.append(k)
+        return found
+
+    def _shown(self, number: int, access: Access) -> Access:
+        """Nothing but the loops of an operand that has too many parents: those above its last ragged one."""
+        everything = [*self.nest.iteration.accesses[: len(self.nest.ins)], self.nest.iteration.outs[0]]
+        shape = everything[number].shape
+        last = max(d for d, letter in enumerate(shape.layout.letters) if letter in "rw")
+        axis, _ = shape.layout.locate(last)
+        dims = [d for d in shape.layout.dims(axis) if d < last]
+        others = frozenset(range(shape.rank)) - frozenset(dims)
+        value = empty_without(access.value, others, ir.IntegerType.get_signless(1))
+        return Access(value, ir.AffineMap.get(self.rank, 0, [access.map.results[d] for d in dims]))
+
+    # Inputs whose dense dims are read along ragged loops ----------------------------------------------
+
+    def _is_padded(self, access: Access, dim: int) -> bool:
+        loop = _loops(access)[dim]
+        if loop is None or not self.nest.iteration.ragged[loop]:
+            return False
+        return shape_of(access.value.type).layout.letter(dim) not in "rwt"
+
+    def _aligned(self, number: int) -> ir.Value:
+        """Of a dense input that every component reads from its first row on, or that has the components padded: the
+        elements' cotangents, ragged, then over the components or padded."""
+        like = self.likes[number]
+        loops = [loop for loop in _loops(like) if loop is not None]
+        padded = [loop for dim, loop in enumerate(loops) if self._is_padded(like, dim)]
+        innermost = max(padded, key=lambda loop: len(self.nest.iteration.parents(loop)))
+        use = self.nest.iteration.ragged[innermost][0]
+        order = self._levels(use)
+        across = not set(order[:-1]) & set(loops)
+        if not across and not set(order) <= set(loops):
+            raise PassFailure(
+                self.nest.op,
+                "ragged-differentiate: expected a dense operand on all parents of a ragged loop or none, got some",
+            )
+        rest = [loop for loop in loops if loop not in order]
+        terms = self._swapped(self._of_element(number), self._terms(like, use, order, rest), [])
+        sizes = {loop: shapes.dim(like.value, dim) for dim, loop in enumerate(loops)}
+        if across:
+            made = builders.reduce_across(terms, build.value(sizes[innermost]), len(order) - 1, "sum")
+            shown = [innermost, *rest]
+        else:
+            maxima = [build.value(sizes[loop]) for loop in order if self.nest.iteration.ragged[loop]]
+            made = builders.to_padded(terms, build.constant(element_of(terms.type), 0), maxima)
+            shown = [*order, *rest]
+        return _permuted(made, [shown.index(loop) for loop in loops], like.value)
+
+    def _levels(self, use: Use) -> list[int]:
+        """The loops of the levels of an axis, down to a ragged one."""
+        access = self.nest.iteration.accesses[use.operand]
+        axis, _ = access.shape.layout.locate(use.dim)
+        found = [access.loops[d] for d in access.shape.layout.dims(axis) if d <= use.dim]
+        return [loop for loop in found if loop is not None]
+
+    def _terms(self, like: Access, use: Use, order: list[int], rest: list[int]) -> Access:
+        """An uninitialised ragged tensor over the levels of an axis and other loops of an input."""
+        source = [*self.likes, self.given][min(use.operand, len(self.likes))].value
+        shape = shape_of(source.type)
+        axis, _ = shape.layout.locate(use.dim)
+        dims = [d for d in shape.layout.dims(axis) if d <= use.dim]
+        own = _loops(like)
+        sizes = [shapes.dim(like.value, own.index(loop)) for loop in rest]
+        letters = shape.layout.axes[axis][: len(dims)]
+        extents = (*(shape.shape[d] for d in dims), *shapes.static(sizes))
+        made = type(shape)(type(shape.layout).of_axes([letters, *("d" for _ in rest)]), extents)
+        sources = [*(Source(0, d) for d in dims), *(None for _ in rest)]
+        dynamic = [s for s in sizes if not isinstance(s, int)]
+        value = builders.empty([source], tensor_type(made, element_of(like.value.type)), sources, dynamic)
+        exprs = [ir.AffineDimExpr.get(loop) for loop in (*order, *rest)]
+        return Access(value, ir.AffineMap.get(self.rank, 0, exprs))
+
+    # Inputs with an extent of 1 that is read again and again --------------------------------------------
+
+    def _with_ones(self, number: int, ones: list[int]) -> ir.Value:
+        """Of an input with dims that no loop indexes: without them, and then with them."""
+        like = self.likes[number]
+        kept = [d for d in range(len(like.value.type.shape)) if d not in ones]
+        self.likes[number] = Access(
+            empty_without(like.value, frozenset(ones)),
+            ir.AffineMap.get(self.rank, 0, [like.map.results[d] for d in kept]),
+        )
+        made = self.of_input(number)
+        self.likes[number] = like
+        return _expanded(made, like.value, ones)
+
+
+def _loops(access: Access) -> list[int | None]:
+    return [e.position if isinstance(e, ir.AffineDimExpr) else None for e in access.map.results]
+
+
+def _at_loops(access: Access) -> ir.Value:
+    """The element of an operand, by the indices of its loops."""
+    indices = [build.value(0) if loop is None else loop_index(loop) for loop in _loops(access)]
+    return tensor.extract(access.value, indices)
+
+
+def _permuted(x: ir.Value, order: list[int], like: ir.Value) -> ir.Value:
+    """Dims of a dense tensor in another order, and its type that of another."""
+    if order == list(range(len(order))):
+        return shapes.cast(x, like.type)
+    rank = len(order)
+    source = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(order.index(d)) for d in range(rank)])
+    access = Access(empty_like(like), ir.AffineMap.get_identity(rank))
+    return mapped([Access(x, source)], access, ["parallel"] * rank, lambda e: e[0])
+
+
+def _expanded(x: ir.Value, like: ir.Value, ones: list[int]) -> ir.Value:
+    """The elements of a tensor in the shape of one that has more dims, of extent 1."""
+    rank = len(like.type.shape)
+    source = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(d) for d in range(rank) if d not in ones])
+    whole = Access(like, ir.AffineMap.get_identity(rank))
+    return mapped([Access(x, source)], whole, ["parallel"] * rank, lambda e: e[0])

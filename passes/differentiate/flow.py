@@ -1,0 +1,152 @@
+"""Applying the tables: tangents forwards through a list of ops, cotangents backwards through the linear ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.ir.match import defining_op
+from ragged_dialect.ir.walk import captures
+from ragged_dialect.iteration import is_elementwise
+from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.passes.differentiate.tables import CONSTANT, Rule, Rules, has_derivative, linearizes, transposes
+from ragged_dialect.types import is_tensor
+
+
+def reads(op: ir.Operation) -> list[ir.Value]:
+    """What an op reads: its operands, and what its regions capture."""
+    return captures([op]) if len(op.regions) else list(op.operands)
+
+
+def _rule(table: Rules, op: ir.Operation) -> Rule:
+    rule = table.find(op)
+    if rule is None:
+        raise PassFailure(op, f"ragged-differentiate: expected ops with a derivative, got '{op.name}'")
+    return rule
+
+
+class Tangents:
+    """Tangents of values; `outer` has those of the values around a region."""
+
+    def __init__(self, known: Mapping[ir.Value, ir.Value], outer: Tangents | None = None) -> None:
+        self._known = dict(known)
+        self._outer = outer
+        self.likes: dict[ir.Value, ir.Value] = {t: x for x, t in known.items()} if outer is None else outer.likes
+        self._needed: set[ir.Value] = set()
+
+    def of(self, value: ir.Value) -> ir.Value | None:
+        """The tangent of a value, None for one that does not depend on what is differentiated."""
+        found = self._known.get(value)
+        return found if found is not None or self._outer is None else self._outer.of(value)
+
+    def given(self, value: ir.Value) -> ir.Value:
+        """The tangent of a value that has one."""
+        found = self.of(value)
+        assert found is not None
+        return found
+
+    def wants(self, value: ir.Value) -> bool:
+        """Whether the tangent of a result is asked for."""
+        return value in self._needed
+
+    def inside(self, known: Mapping[ir.Value, ir.Value]) -> Tangents:
+        """Tangents of a region, which sees those around it."""
+        return Tangents(known, self)
+
+    def run(self, ops: Sequence[ir.Operation], results: Iterable[ir.Value]) -> None:
+        """Make the tangents that those of some results need, at the insertion point, of ops in order."""
+        self._needed = _needed(ops, results)
+        for op in ops:
+            if not any(self.wants(r) for r in op.results) or op.name in CONSTANT:
+                continue
+            if not any(self.of(v) is not None for v in reads(op)):
+                continue
+            with op.location:
+                self._note(op, _rule(linearizes, op)(self, op.opview))
+
+    def _note(self, op: ir.Operation, made: ir.Value | Sequence[ir.Value | None] | None) -> None:
+        tangents = [made] if made is None or isinstance(made, ir.Value) else made
+        for result, tangent in zip(op.results, tangents, strict=True):
+            if tangent is not None:
+                self._known[result] = tangent
+                self.likes.setdefault(tangent, result)
+
+
+def _needed(ops: Sequence[ir.Operation], results: Iterable[ir.Value]) -> set[ir.Value]:
+    """The values of floats that results are computed of through floats."""
+    needed = {v for v in results if has_derivative(v)}
+    for op in reversed(ops):
+        if any(r in needed for r in op.results) and op.name not in CONSTANT:
+            needed.update(v for v in reads(op) if has_derivative(v))
+    return needed
+
+
+class Cotangents:
+    """Cotangents of linear values: of tangents, and of what is computed of them. `likes` gives for a tangent a value
+    of its type and structure that is there when tangents are not."""
+
+    def __init__(
+        self, linear: Iterable[ir.Value], likes: Mapping[ir.Value, ir.Value], outer: Cotangents | None = None
+    ) -> None:
+        self._linear = set(linear)
+        self._likes = dict(likes) if outer is None else {}
+        self._outer = outer
+        self._known: dict[ir.Value, ir.Value] = {}
+
+    def is_linear(self, value: ir.Value) -> bool:
+        """Whether a value is linear in what is transposed."""
+        return value in self._linear or (self._outer is not None and self._outer.is_linear(value))
+
+    def add(self, value: ir.Value, cotangent: ir.Value | None) -> None:
+        """Add to the cotangent of a value; values that are not linear have none."""
+        if cotangent is None or not self.is_linear(value):
+            return
+        before = self._known.get(value)
+        self._known[value] = cotangent if before is None else arith.addf(before, cotangent)
+
+    def of(self, value: ir.Value) -> ir.Value | None:
+        """The cotangent of a value, None for 0."""
+        return self._known.get(value)
+
+    def like(self, value: ir.Value) -> ir.Value:
+        """A value with the type and the structure of a linear one that is not linear itself."""
+        while self.is_linear(value):
+            found = self._noted(value)
+            op = defining_op(value)
+            if found is not None:
+                value = found
+            elif op is not None and op.name.startswith("linalg."):
+                value = op.operands[len(op.operands) - len(op.results)]
+            elif op is not None and is_elementwise(op):
+                value = next(v for v in op.operands if is_tensor(v.type))
+            else:
+                return value
+        return value
+
+    def _noted(self, value: ir.Value) -> ir.Value | None:
+        found = self._likes.get(value)
+        return found if found is not None or self._outer is None else self._outer._noted(value)
+
+    def note(self, likes: Iterable[tuple[ir.Value, ir.Value]]) -> None:
+        """What has the structure of linear values."""
+        self._likes.update(likes)
+
+    def inside(self, linear: Iterable[ir.Value]) -> Cotangents:
+        """Cotangents of a region's own values; what is linear around it is linear there."""
+        return Cotangents(linear, {}, self)
+
+    def spread(self, ops: Sequence[ir.Operation]) -> None:
+        """Find the linear values that ops make."""
+        for op in ops:
+            if any(map(self.is_linear, reads(op))):
+                self._linear.update(r for r in op.results if has_derivative(r))
+
+    def run(self, ops: Sequence[ir.Operation]) -> None:
+        """Make the cotangents of all that linear ops read, at the insertion point, of ops in order."""
+        self.spread(ops)
+        for op in reversed(ops):
+            given = [self.of(r) for r in op.results]
+            if all(g is None for g in given):
+                continue
+            with op.location:
+                _rule(transposes, op)(self, op.opview, given[0] if len(given) == 1 else given)

@@ -1,0 +1,124 @@
+"""Rules of linalg ops: the body is differentiated as any list of ops; reductions by their combiner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import combiner_of
+from ragged_dialect.iteration import LINALG_OPS
+from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.passes.differentiate import reductions, softmax
+from ragged_dialect.passes.differentiate.adjoint import Adjoint
+from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
+from ragged_dialect.passes.differentiate.gathers import of_gathered
+from ragged_dialect.passes.differentiate.nests import Access, Nest, computed, mapped, starting_at
+from ragged_dialect.passes.differentiate.tables import View, linearizes, transposes
+from ragged_dialect.passes.differentiate.values import zeros_like
+
+WITH_BODY = tuple(sorted(LINALG_OPS - {"linalg.softmax", "linalg.select"}))
+"""Ops whose body says what they compute."""
+
+_COMBINERS: dict[str, Callable[[Tangents, Nest, int], ir.Value | None]] = {
+    "arith.maximumf": reductions.chosen,
+    "arith.minimumf": reductions.chosen,
+    "arith.maxnumf": reductions.chosen,
+    "arith.minnumf": reductions.chosen,
+    "arith.mulf": reductions.multiplied,
+}
+
+
+@linearizes(*WITH_BODY)
+def _(ctx: Tangents, op: View) -> list[ir.Value | None]:
+    nest = Nest.of(op.operation)
+    return [_tangent(ctx, nest, number) if ctx.wants(r) else None for number, r in enumerate(op.operation.results)]
+
+
+def _tangent(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:
+    out = nest.outs[number]
+    if not nest.reads_out(number) or not nest.reduces:
+        reads = [out] if nest.reads_out(number) else []
+        return _of_elements(ctx, nest, number, reads)
+    names = ("arith.addf", "arith.subf", *_COMBINERS)
+    combiner = combiner_of(nest.accumulator(number), nest.yielded(number), names)
+    if combiner is None:
+        wanted = ", ".join(names)
+        raise PassFailure(
+            nest.op,
+            f"ragged-differentiate: expected a reduction by one of {wanted}, got '{nest.op.name}' with another body",
+        )
+    return _COMBINERS.get(combiner.name, _summed)(ctx, nest, number)
+
+
+def _active(ctx: Tangents, accesses: tuple[Access, ...]) -> list[int]:
+    return [k for k, access in enumerate(accesses) if ctx.of(access.value) is not None]
+
+
+def _with_tangents(ctx: Tangents, ins: tuple[Access, ...]) -> tuple[list[Access], list[int]]:
+    """Inputs, then the tangents of those that have one, and which these are."""
+    active = _active(ctx, ins)
+    return [*ins, *(Access(ctx.given(ins[k].value), ins[k].map) for k in active)], active
+
+
+def _of_elements(ctx: Tangents, nest: Nest, number: int, reads: list[Access]) -> ir.Value | None:
+    """The tangent of a result whose elements are computed once."""
+    own = (*nest.ins, *reads)
+    ins, active = _with_tangents(ctx, own)
+    if not active and not nest.gathers(lambda v: ctx.of(v) is not None):
+        return None
+    arguments = [*nest.elements, *(nest.accumulator(number) for _ in reads)]
+
+    def body(elements: list[ir.Value]) -> ir.Value:
+        known = dict(zip(arguments, elements, strict=False))
+        given = dict(zip((elements[k] for k in active), elements[len(own) :], strict=True))
+        return yielded_tangent(ctx, nest, number, known, given)
+
+    return mapped(ins, nest.outs[number], nest.kinds, body)
+
+
+def _summed(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:
+    """The tangent of a sum: the sum of the tangents."""
+    out = nest.outs[number]
+    ins, active = _with_tangents(ctx, nest.ins)
+    if not active and not nest.gathers(lambda v: ctx.of(v) is not None):
+        return ctx.of(out.value)
+
+    def body(elements: list[ir.Value]) -> ir.Value:
+        *given, accumulator = elements
+        known = {**dict(zip(nest.elements, given, strict=False)), nest.accumulator(number): accumulator}
+        tangents = dict(zip((given[k] for k in active), given[len(nest.ins) :], strict=True))
+        return yielded_tangent(ctx, nest, number, known, {**tangents, accumulator: accumulator})
+
+    return computed(ins, out, nest.kinds, body, starting_at(ctx.of(out.value)))
+
+
+def yielded_tangent(
+    ctx: Tangents, nest: Nest, number: int, known: dict[ir.Value, ir.Value], given: dict[ir.Value, ir.Value]
+) -> ir.Value:
+    """The tangent of what a body yields, from those of its elements."""
+    scope = ctx.inside(given)
+    steps = nest.steps(known)
+    result = nest.yielded(number)
+    result = known.get(result, result)
+    scope.run(steps, [result])
+    tangent = scope.of(result)
+    return zeros_like(result) if tangent is None else tangent
+
+
+@transposes(*WITH_BODY)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    """The maps are swapped: what the op reads is what its transpose writes. A sum gives its cotangent to what it
+    starts from as well."""
+    nest = Nest.of(op.operation)
+    if nest.reads_out(0):
+        ctx.add(nest.outs[0].value, cotangent)
+    adjoint = Adjoint(ctx, nest, cotangent)
+    for number, access in enumerate(nest.ins):
+        if ctx.is_linear(access.value):
+            ctx.add(access.value, adjoint.of_input(number))
+    of_gathered(adjoint)
+
+
+@linearizes("linalg.softmax")
+def _(ctx: Tangents, op: View) -> ir.Value | None:
+    return softmax.tangent(ctx, op.operation)

@@ -1,0 +1,159 @@
+"""Rules of the ops between ragged and padded tensors, and of reductions over components."""
+
+from __future__ import annotations
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.generic import loop_index
+from ragged_dialect.ir import build, flow, shapes
+from ragged_dialect.ir.clone import clone
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.ops.access import (
+    LengthsOp,
+    MaxLengthOp,
+    OffsetsOp,
+    PrintOp,
+    RowIdsOp,
+    StartsOp,
+    TotalOp,
+)  # fmt: skip
+from ragged_dialect.ops.checks import AssertConformOp, AssertValidOp
+from ragged_dialect.ops.making import EmptyOp, FromPaddedOp, ReduceAcrossOp, ToPaddedOp
+from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
+from ragged_dialect.passes.differentiate.nests import Access, computed, mapped
+from ragged_dialect.passes.differentiate.tables import View, constant, linearizes, transposes
+from ragged_dialect.passes.differentiate.values import empty_like, zeros_like
+from ragged_dialect.traits import int_attr, string_attr
+from ragged_dialect.types import shape_of
+
+constant("gives indices", OffsetsOp, StartsOp, LengthsOp, RowIdsOp, TotalOp, MaxLengthOp)
+constant("is uninitialised", EmptyOp, "tensor.empty")
+constant("gives nothing", PrintOp, AssertValidOp, AssertConformOp)
+constant("gives indices", "tensor.dim")
+
+
+@linearizes(ToPaddedOp)
+def _(ctx: Tangents, op: View) -> ir.Value:
+    given = list(op.operation.operands)[:2]
+    tangents = [ctx.of(v) for v in given]
+    known = {v: zeros_like(v) if t is None else t for v, t in zip(given, tangents, strict=True)}
+    return clone(op.operation, known).result
+
+
+@transposes(ToPaddedOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    """What was padded is not the elements', what was truncated gets 0; the pad has what is left."""
+    x, pad = list(op.operation.operands)[:2]
+    like = ctx.like(x)
+    if ctx.is_linear(x):
+        ctx.add(x, _unpadded(cotangent, like))
+    if ctx.is_linear(pad):
+        ctx.add(pad, _outside(op.operation, cotangent, like))
+
+
+def _unpadded(cotangent: ir.Value, like: ir.Value) -> ir.Value:
+    """An element of the padded tensor for each that is in it, 0 for others: both by index."""
+    shape = shape_of(like.type)
+    ragged = [dim for dim, letter in enumerate(shape.layout.letters) if letter in RAGGED]
+    extents = [build.value(shapes.dim(cotangent, dim)) for dim in ragged]
+
+    def body(_: list[ir.Value]) -> ir.Value:
+        indices = [loop_index(dim) for dim in range(shape.rank)]
+        inside: ir.Value | None = None
+        for dim, extent in zip(ragged, extents, strict=True):
+            here = build.less(indices[dim], extent)
+            inside = here if inside is None else arith.andi(inside, here)
+        assert inside is not None
+        zero = build.constant(cotangent.type.element_type, 0)
+        return flow.choose(inside, lambda: [tensor.extract(cotangent, indices)], lambda: [zero], [zero.type])[0]
+
+    out = Access(like, ir.AffineMap.get_identity(shape.rank))
+    return mapped([], out, ["parallel"] * shape.rank, body)
+
+
+def _outside(op: ir.Operation, cotangent: ir.Value, like: ir.Value) -> ir.Value:
+    """The sum over the elements that hold the pad: those where zeros padded with ones are 1."""
+    x, pad = list(op.operands)[:2]
+    one = build.constant(pad.type, 1)
+    mask = clone(op, {x: zeros_like(like), pad: one}).result
+    rank = len(cotangent.type.shape)
+    whole = ir.AffineMap.get_identity(rank)
+    out = Access(shapes.empty([], pad.type), ir.AffineMap.get(rank, 0, []))
+    ins = [Access(cotangent, whole), Access(mask, whole)]
+    total = computed(ins, out, ["reduction"] * rank, lambda e: arith.addf(e[2], arith.mulf(e[0], e[1])), zeros_like)
+    return tensor.extract(total, [])
+
+
+@linearizes(FromPaddedOp)
+def _(ctx: Tangents, op: View) -> ir.Value:
+    dense = op.operation.operands[0]
+    return clone(op.operation, {dense: ctx.given(dense)}).result
+
+
+@transposes(FromPaddedOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    dense = op.operation.operands[0]
+    like = ctx.like(dense)
+    letters = shape_of(cotangent.type).layout.letters
+    maxima = [build.value(shapes.dim(like, dim)) for dim, letter in enumerate(letters) if letter in RAGGED]
+    made = builders.to_padded(cotangent, build.constant(like.type.element_type, 0), maxima)
+    ctx.add(dense, shapes.cast(made, like.type))
+
+
+# Over components -----------------------------------------------------------------------------------
+
+
+@linearizes(ReduceAcrossOp)
+def _(ctx: Tangents, op: View) -> ir.Value:
+    tangent, kind, dim = ctx.given(op.x), string_attr(op, "kind"), int_attr(op, "dim")
+    if kind == "prod":
+        raise PassFailure(
+            op.operation, f"ragged-differentiate: expected '{op.operation.name}' of kind sum, max or min, got prod"
+        )
+    if kind != "sum":
+        tangent = _first_across(op, tangent, dim)
+    return shapes.cast(builders.reduce_across(tangent, op.max, dim, "sum"), op.result.type)
+
+
+def _first_across(op: View, tangent: ir.Value, dim: int) -> ir.Value:
+    """The tangents of the elements that are the first component's that have the result; 0 for others."""
+    shape = shape_of(op.x.type)
+    axis, _ = shape.layout.locate(dim)
+    dims = shape.layout.dims(axis)
+    if len(dims) != 2:
+        raise PassFailure(
+            op.operation,
+            f'ragged-differentiate: expected one batch dim above dim {dim}, got layout "{shape.layout}"',
+        )
+    whole = ir.AffineMap.get_identity(shape.rank)
+    below = ir.AffineMap.get(shape.rank, 0, [ir.AffineDimExpr.get(d) for d in range(shape.rank) if d != dims[0]])
+    kinds = ["parallel"] * shape.rank
+    x, result = Access(op.x, whole), Access(op.result, below)
+
+    def place(given: list[ir.Value]) -> ir.Value:
+        here = build.to_i64(loop_index(dims[0]))
+        same = arith.cmpf(arith.CmpFPredicate.OEQ, given[0], given[1])
+        return arith.select(same, here, build.constant(build.i64(), 2**63 - 1))
+
+    places = mapped([x, result], Access(empty_like(op.x, build.i64()), whole), kinds, place)
+    first = Access(builders.reduce_across(places, op.max, dim, "min"), below)
+
+    def weigh(given: list[ir.Value]) -> ir.Value:
+        here = build.equal(build.to_i64(loop_index(dims[0])), given[1])
+        return arith.select(here, given[0], zeros_like(given[0]))
+
+    return mapped([Access(tangent, whole), first], x, kinds, weigh)
+
+
+@transposes(ReduceAcrossOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    """Of a sum: every element has that of its row."""
+    like, dim = ctx.like(op.x), int_attr(op, "dim")
+    shape = shape_of(like.type)
+    axis, _ = shape.layout.locate(dim)
+    above = [d for d in shape.layout.dims(axis) if d != dim]
+    rank = shape.rank
+    source = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(d) for d in range(rank) if d not in above])
+    whole = Access(like, ir.AffineMap.get_identity(rank))
+    ctx.add(op.x, mapped([whole, Access(cotangent, source)], whole, ["parallel"] * rank, lambda e: e[1]))

@@ -1,0 +1,163 @@
+"""Linalg ops as rules see them, and what makes a `linalg.generic` of a part of another's body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ragged_dialect import generic
+from ragged_dialect._mlir import ir
+from ragged_dialect.generic import indexing_maps
+from ragged_dialect.ir.clone import ValueMap, clone
+from ragged_dialect.ir.walk import captures
+from ragged_dialect.iteration import Iteration, analyze, output_count
+from ragged_dialect.passes.differentiate.values import element_of, empty_like, zeros_like
+from ragged_dialect.types import is_ragged, shape_of
+
+Body = Callable[[list[ir.Value]], ir.Value]
+
+
+@dataclass(frozen=True)
+class Access:
+    """A tensor or scalar that a nest reads, and how its loops index it."""
+
+    value: ir.Value
+    map: ir.AffineMap
+
+
+@dataclass(frozen=True)
+class Nest:
+    """A linalg op with a body: its operands, the kinds of its loops, what its body gets and yields."""
+
+    op: ir.Operation
+    ins: tuple[Access, ...]
+    outs: tuple[Access, ...]
+
+    @staticmethod
+    def of(op: ir.Operation) -> Nest:
+        """The nest of an op with indexing maps."""
+        found = [Access(v, m) for v, m in zip(op.operands, indexing_maps(op), strict=True)]
+        count = len(found) - output_count(op)
+        return Nest(op, tuple(found[:count]), tuple(found[count:]))
+
+    @cached_property
+    def iteration(self) -> Iteration:
+        """The loops."""
+        return analyze(self.op)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of the loops."""
+        return self.iteration.kinds
+
+    @property
+    def reduces(self) -> bool:
+        """Whether a loop reduces."""
+        return "reduction" in self.kinds
+
+    @property
+    def body(self) -> ir.Block:
+        """The block of scalar ops."""
+        return self.op.regions[0].blocks[0]
+
+    @property
+    def elements(self) -> list[ir.Value]:
+        """The elements of the inputs, in the body."""
+        found: list[ir.Value] = [*self.body.arguments]
+        return found[: len(self.ins)]
+
+    def accumulator(self, number: int) -> ir.Value:
+        """The element of an out, in the body."""
+        arguments = list(self.body.arguments)  # linalg.map of some versions has none for outs
+        return arguments[len(self.ins) + number]
+
+    def reads_out(self, number: int) -> bool:
+        """Whether the body reads an element of an out."""
+        return len(self.body.arguments) > len(self.ins) and any(True for _ in self.accumulator(number).uses)
+
+    def yielded(self, number: int) -> ir.Value:
+        """What the body gives for an out."""
+        return self.body.operations[len(self.body.operations) - 1].operands[number]
+
+    def gathers(self, which: Callable[[ir.Value], bool]) -> list[ir.Value]:
+        """What the body reads that is no operand, of some kind."""
+        inside = [op.operation for op in self.body.operations]
+        return [v for v in captures(inside, list(self.body.arguments)) if which(v)]
+
+    def steps(self, known: ValueMap) -> list[ir.Operation]:
+        """The ops of the body, again at the insertion point, with what stands for its elements; `known` has their
+        results afterwards."""
+        return [clone(op.operation, known) for op in list(self.body.operations)[:-1]]
+
+
+def computed(
+    ins: Sequence[Access], out: Access, kinds: Sequence[str], body: Body, fills: Callable[[ir.Value], ir.Value]
+) -> ir.Value:
+    """One result over loops: `out` has the type and the structure, `fills` makes what it starts from. The body gets
+    the elements of the inputs and of the out."""
+    start = fills(out.value)
+    distinct = list(dict.fromkeys(ins))
+    places = [distinct.index(access) for access in ins]
+    op = _made(distinct, Access(start, out.map), kinds)
+    block = op.regions[0].blocks[0]
+    with ir.InsertionPoint(block):
+        *elements, last = block.arguments
+        ir.Operation.create("linalg.yield", operands=[body([*(elements[p] for p in places), last])])
+    erase_dead(block)
+    return _without_unread(op, distinct, Access(start, out.map), kinds).result
+
+
+def _made(ins: Sequence[Access], out: Access, kinds: Sequence[str]) -> ir.Operation:
+    everything = [*ins, out]
+    op = generic.without_body([a.value for a in ins], [out.value], [access.map for access in everything], kinds)
+    op.regions[0].blocks.append(*[element_of(access.value.type) for access in everything])
+    return op
+
+
+def _without_unread(op: ir.Operation, ins: Sequence[Access], out: Access, kinds: Sequence[str]) -> ir.Operation:
+    """The op without inputs that its body does not read, where others give the extents of their loops."""
+    block = op.regions[0].blocks[0]
+    kept = list(range(len(ins)))
+    for k in reversed(range(len(ins))):
+        others = [*(ins[j] for j in kept if j != k), out]
+        if not any(True for _ in block.arguments[k].uses) and _is_covered(ins[k], others):
+            kept.remove(k)
+    if len(kept) == len(ins):
+        return op
+    for k in reversed(range(len(ins))):
+        if k not in kept:
+            block.erase_argument(k)
+    made = generic.without_body(
+        [ins[k].value for k in kept], [out.value], [*(ins[k].map for k in kept), out.map], kinds
+    )
+    block.append_to(made.regions[0])
+    op.erase()
+    return made
+
+
+def _is_covered(access: Access, others: Sequence[Access]) -> bool:
+    """Whether other operands have the loops that an operand gives the extents of, nested alike."""
+    if not is_ragged(access.value.type):
+        return all(any(e in other.map.results for other in others) for e in access.map.results)
+    layout = shape_of(access.value.type).layout
+    return any(
+        o.map == access.map and is_ragged(o.value.type) and shape_of(o.value.type).layout == layout for o in others
+    )
+
+
+def mapped(ins: Sequence[Access], out: Access, kinds: Sequence[str], body: Body) -> ir.Value:
+    """A result of which every element is computed once."""
+    return computed(ins, out, kinds, lambda e: body(e[:-1]), empty_like)
+
+
+def erase_dead(block: ir.Block) -> None:
+    """Erase the ops of a body whose results nothing reads."""
+    for op in reversed(list(block.operations)[:-1]):
+        if not any(True for result in op.operation.results for _ in result.uses):
+            op.operation.erase()
+
+
+def starting_at(start: ir.Value | None) -> Callable[[ir.Value], ir.Value]:
+    """What a sum starts from: a value, or zeros."""
+    return lambda like: zeros_like(like) if start is None else start

@@ -1,0 +1,70 @@
+"""Derivatives of a list of ops in a block, made at the insertion point of the caller, behind the ops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import definer
+from ragged_dialect.passes.differentiate import control, linalg, making, scalars, structure, tensors
+from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
+from ragged_dialect.passes.differentiate.tables import has_derivative
+from ragged_dialect.passes.differentiate.values import zeros_like
+
+RULES = (control, linalg, making, scalars, structure, tensors)
+"""The modules whose import fills the tables."""
+
+Made = TypeVar("Made")
+
+
+def recorded(block: ir.Block, make: Callable[[], Made]) -> tuple[list[ir.Operation], Made]:
+    """What `make` gives, and the ops of a block that it makes, at one place."""
+    before = {op.operation for op in block.operations}
+    made = make()
+    return [op.operation for op in block.operations if op.operation not in before], made
+
+
+def jvp(
+    ops: Sequence[ir.Operation], inputs: Sequence[ir.Value], tangents: Sequence[ir.Value], results: Sequence[ir.Value]
+) -> list[ir.Value]:
+    """The tangents of results of some ops, given those of values that they are computed of."""
+    ctx = Tangents(dict(zip(inputs, tangents, strict=True)))
+    ctx.run(ops, results)
+    found = [ctx.of(r) for r in results]
+    return [zeros_like(r) if t is None else t for r, t in zip(results, found, strict=True)]
+
+
+def vjp(
+    ops: Sequence[ir.Operation],
+    inputs: Sequence[ir.Value],
+    results: Sequence[ir.Value],
+    cotangents: Sequence[ir.Value],
+    block: ir.Block,
+) -> list[ir.Value]:
+    """The cotangents of values that some ops of a block compute of, given those of results: the tangents are made, what
+    is linear in them is transposed, and erased."""
+    places = [_placeholder(x) for x in inputs]
+    ctx = Tangents(dict(zip(inputs, places, strict=True)))
+    made, _ = recorded(block, lambda: ctx.run(ops, results))
+    back = Cotangents(places, ctx.likes)
+    back.spread(made)
+    for result, cotangent in zip(results, cotangents, strict=True):
+        tangent = ctx.of(result)
+        if tangent is not None:
+            back.add(tangent, cotangent)
+    back.run(made)
+    found = [back.of(p) for p in places]
+    gradients = [zeros_like(x) if g is None else g for x, g in zip(inputs, found, strict=True)]
+    for op in (*reversed(made), *map(definer, places)):
+        if not any(True for result in op.results for _ in result.uses):
+            op.erase()
+    return gradients
+
+
+def _placeholder(x: ir.Value) -> ir.Value:
+    """What stands for a tangent until all that is computed of it is transposed."""
+    return ir.Operation.create("builtin.unrealized_conversion_cast", results=[x.type], operands=[x]).result
+
+
+__all__ = ["RULES", "has_derivative", "jvp", "recorded", "vjp"]

@@ -1,0 +1,152 @@
+"""Tangents of reductions that are not sums: of statistics of the components, which are computed again, and a sum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.generic import loop_index
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.match import combiner_of
+from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.passes.differentiate.flow import Tangents
+from ragged_dialect.passes.differentiate.nests import Access, Nest, computed
+from ragged_dialect.passes.differentiate.values import element_of, empty_like, zeros_like
+
+_Body = Callable[[ir.Value, list[ir.Value]], ir.Value]
+_Weigh = Callable[[ir.Value, ir.Value, list[ir.Value]], ir.Value]
+
+_FAR = 2**63 - 1
+"""An index behind all elements."""
+
+
+class Reduction:
+    """A reduction of elements that the body computes: the tangent of one of its results is a sum over its loops."""
+
+    def __init__(self, ctx: Tangents, nest: Nest, number: int) -> None:
+        self.ctx, self.nest, self.number = ctx, nest, number
+        self.out = nest.outs[number]
+        self.result = Access(nest.op.results[number], self.out.map)
+        names = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.mulf")
+        combiner = combiner_of(nest.accumulator(number), nest.yielded(number), names)
+        assert combiner is not None
+        self.combiner = combiner.name
+        lhs, rhs = combiner.operands
+        self._element = rhs if lhs == nest.accumulator(number) else lhs
+        self.loops = [loop for loop, kind in enumerate(nest.kinds) if kind == "reduction"]
+
+    def element(self, given: Sequence[ir.Value]) -> ir.Value:
+        """What is reduced, computed of the elements of the inputs."""
+        return self._computed(given)[1]
+
+    def _computed(self, given: Sequence[ir.Value]) -> tuple[list[ir.Operation], ir.Value]:
+        nest = self.nest
+        known = dict(zip(nest.elements, given, strict=False))
+        known[nest.accumulator(self.number)] = given[0]  # of ops that nothing reads
+        steps = nest.steps(known)
+        return steps, known.get(self._element, self._element)
+
+    def fold(self, beside: Sequence[Access], element: ir.Type, start: int, name: str, body: _Body) -> Access:
+        """A statistic of every component: `body` gets what is reduced and the elements of `beside`."""
+        count = len(self.nest.ins)
+
+        def combined(given: list[ir.Value]) -> ir.Value:
+            made = body(self.element(given[:count]), given[count:-1])
+            return ir.Operation.create(name, results=[element], operands=[given[-1], made]).result
+
+        def fills(like: ir.Value) -> ir.Value:
+            return shapes.fill(build.constant(element, start), empty_like(like, element))
+
+        ins = [*self.nest.ins, *beside]
+        return Access(computed(ins, self.out, self.nest.kinds, combined, fills), self.out.map)
+
+    def weighted(self, beside: Sequence[Access], weigh: _Weigh) -> ir.Value:
+        """The sum of what `weigh` makes of the tangent of every element, of the element, and of those of `beside`."""
+        nest, ctx = self.nest, self.ctx
+        active = [k for k, access in enumerate(nest.ins) if ctx.of(access.value) is not None]
+        tangents = [Access(ctx.given(nest.ins[k].value), nest.ins[k].map) for k in active]
+        first = len(nest.ins) + len(beside)
+
+        def body(given: list[ir.Value]) -> ir.Value:
+            steps, element = self._computed(given)
+            scope = ctx.inside(dict(zip((given[k] for k in active), given[first:-1], strict=True)))
+            scope.run(steps, [element])
+            tangent = scope.of(element)
+            made = zeros_like(element) if tangent is None else tangent
+            return arith.addf(given[-1], weigh(made, element, given[len(nest.ins) : first]))
+
+        return computed([*nest.ins, *beside, *tangents], self.out, nest.kinds, body, zeros_like)
+
+    def refuse_start(self) -> None:
+        """PassFailure where what the reduction starts from has a tangent."""
+        if self.ctx.of(self.out.value) is not None:
+            raise PassFailure(
+                self.nest.op,
+                f"ragged-differentiate: expected a reduction by {self.combiner} to start from what is not "
+                "differentiated, got a start with a derivative",
+            )
+
+
+def _compare(predicate: str, a: ir.Value, b: ir.Value) -> ir.Value:
+    return arith.cmpf(getattr(arith.CmpFPredicate, predicate), a, b)
+
+
+def chosen(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:
+    """The tangent of the largest, or least, element: that of the first one that equals it, or is nan where nan is the
+    largest. Its place is found first, by one loop after the other."""
+    it = Reduction(ctx, nest, number)
+    it.refuse_start()
+    i64 = build.i64()
+    places: list[Access] = []
+
+    def is_first(element: ir.Value, largest: ir.Value, at: Sequence[ir.Value]) -> ir.Value:
+        same = _compare("OEQ", element, largest)
+        if it.combiner in ("arith.maximumf", "arith.minimumf"):
+            same = arith.ori(same, _compare("UNO", element, element))
+        for loop, place in zip(it.loops, at, strict=False):
+            same = arith.andi(same, build.equal(build.to_i64(loop_index(loop)), place))
+        return same
+
+    for loop in it.loops:
+
+        def body(element: ir.Value, beside: list[ir.Value], loop: int = loop) -> ir.Value:
+            here = is_first(element, beside[0], beside[1:])
+            return arith.select(here, build.to_i64(loop_index(loop)), build.constant(i64, _FAR))
+
+        places.append(it.fold([it.result, *places], i64, _FAR, "arith.minsi", body))
+
+    def weigh(tangent: ir.Value, element: ir.Value, beside: list[ir.Value]) -> ir.Value:
+        return arith.select(is_first(element, beside[0], beside[1:]), tangent, zeros_like(tangent))
+
+    return it.weighted([it.result, *places], weigh)
+
+
+def multiplied(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:
+    """The tangent of a product: every element's times the product of the others, which is found without a division
+    by 0: from the product of those that are not 0, and the number of those that are."""
+    it = Reduction(ctx, nest, number)
+    it.refuse_start()
+    i64 = build.i64()
+    type_ = element_of(it.result.value.type)
+
+    def is_zero(element: ir.Value) -> ir.Value:
+        return _compare("OEQ", element, zeros_like(element))
+
+    def flag(element: ir.Value, _: list[ir.Value]) -> ir.Value:
+        return arith.extui(i64, is_zero(element))
+
+    def other(element: ir.Value, _: list[ir.Value]) -> ir.Value:
+        return arith.select(is_zero(element), build.constant(type_, 1), element)
+
+    zeros = it.fold([], i64, 0, "arith.addi", flag)
+    product = it.fold([], type_, 1, "arith.mulf", other)
+
+    def weigh(tangent: ir.Value, element: ir.Value, beside: list[ir.Value]) -> ir.Value:
+        count, whole, start = beside
+        zero, safe = is_zero(element), arith.select(is_zero(element), build.constant(type_, 1), element)
+        others = arith.subi(count, arith.extui(i64, zero))
+        weight = arith.mulf(start, arith.divf(whole, safe))
+        none = build.equal(others, 0)
+        return arith.mulf(tangent, arith.select(none, weight, zeros_like(weight)))
+
+    return it.weighted([zeros, product, it.out], weigh)

@@ -1,0 +1,121 @@
+"""Adding to places that data gives: the transpose of gathers, and of windows, which may overlap.
+
+One place may be added to by several elements. It is done in the order of the elements, so that results are the same
+for any number of threads.
+"""
+
+from __future__ import annotations
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.generic import loop_index
+from ragged_dialect.ir import build, flow, shapes
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.passes.differentiate.nests import Access, mapped
+from ragged_dialect.passes.differentiate.values import converted, element_of, empty_like
+from ragged_dialect.passes.differentiate.views import reassembled, storage_of
+from ragged_dialect.types import dense_type, is_ragged, shape_of
+
+
+class Place:
+    """Where the elements of a tensor are in its storage, as one dim."""
+
+    def __init__(self, like: ir.Value) -> None:
+        self.shape = shape_of(like.type)
+        self.starts = {
+            dim: builders.starts(like, dim) for dim, letter in enumerate(self.shape.layout.letters) if letter in RAGGED
+        }
+        self.extents = {
+            dim: shapes.dim(like, dim) for dim, letter in enumerate(self.shape.layout.letters) if letter == "d"
+        }
+        storage = storage_sizes(like)
+        self.sizes = storage
+
+    def of(self, indices: list[ir.Value]) -> ir.Value:
+        """The position of indices."""
+        found: build.Mixed = 0
+        for number in range(len(self.shape.layout.axes)):
+            within: build.Mixed = 0
+            for dim in self.shape.layout.dims(number):
+                if dim in self.starts:
+                    within = build.add(shapes.load(self.starts[dim], within), indices[dim])
+                else:
+                    within = build.add(build.mul(within, self.extents[dim]), indices[dim])
+            found = build.add(build.mul(found, self.sizes[number]), within)
+        return build.value(found)
+
+
+def storage_sizes(like: ir.Value) -> list[build.Mixed]:
+    """Extents of the storage of a tensor."""
+    storage = builders.values(like) if is_ragged(like.type) else like
+    return [shapes.dim(storage, axis) for axis in range(len(storage.type.shape))]
+
+
+def flat(x: ir.Value) -> ir.Value:
+    """A dense tensor as one dim."""
+    rank = len(x.type.shape)
+    size = build.product(shapes.dim(x, d) for d in range(rank))
+    type_ = dense_type(shapes.static([size]), x.type.element_type)
+    if rank == 1:
+        return x
+    if rank == 0:
+        return tensor.from_elements(type_, [tensor.extract(x, [])])
+    return tensor.collapse_shape(type_, x, [list(range(rank))])
+
+
+def added(terms: ir.Value, positions: ir.Value, like: ir.Value) -> ir.Value:
+    """A tensor like another of sums of terms at positions, short floats added as float32."""
+    sizes = storage_sizes(like)
+    element = element_of(like.type)
+    assert isinstance(element, ir.FloatType)
+    wide = element if element.width >= 32 else ir.F32Type.get()
+    size = build.product(sizes)
+    zeros = shapes.fill(build.constant(wide, 0), shapes.empty([build.value(size)], wide))
+
+    def step(k: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
+        at = build.to_index(tensor.extract(positions, [k]))
+        term = converted(tensor.extract(terms, [k]), wide)
+        return [tensor.insert(arith.addf(tensor.extract(state[0], [at]), term), state[0], [at])]
+
+    (made,) = flow.for_loop(shapes.dim(terms, 0), [zeros], step)
+    return reassembled(_shaped(converted(made, element), sizes), like)
+
+
+def _shaped(x: ir.Value, sizes: list[build.Mixed]) -> ir.Value:
+    """A flat tensor in the shape of a storage."""
+    if len(sizes) == 1:
+        return x
+    rank = len(sizes)
+    out = shapes.empty(sizes, x.type.element_type)
+
+    def body(_: list[ir.Value]) -> ir.Value:
+        at: build.Mixed = 0
+        for axis, size in enumerate(sizes):
+            at = build.add(build.mul(at, size), loop_index(axis))
+        return tensor.extract(x, [build.value(at)])
+
+    return mapped([], Access(out, ir.AffineMap.get_identity(rank)), ["parallel"] * rank, body)
+
+
+def windows_added(cotangent: ir.Value, starts: ir.Value, storage: ir.Value) -> ir.Value:
+    """The cotangent of the storage that innermost windows show: an element in several windows gets the sum."""
+    layout = shape_of(cotangent.type).layout
+    rank = layout.rank
+    level = layout.letters.index("w")
+    if level != 1 or layout.axes[0] != "dw":
+        raise PassFailure(
+            storage.owner.operation if not isinstance(storage.owner, ir.Block) else storage.owner.owner.operation,
+            f'ragged-differentiate: expected windows in the first axis below one batch dim, got layout "{layout}"',
+        )
+    sizes = storage_sizes(storage)
+    whole = Access(cotangent, ir.AffineMap.get_identity(rank))
+
+    def position(_: list[ir.Value]) -> ir.Value:
+        at: build.Mixed = build.add(shapes.load(starts, loop_index(0)), loop_index(1))
+        for axis in range(1, len(sizes)):
+            at = build.add(build.mul(at, sizes[axis]), loop_index(axis + 1))
+        return build.to_i64(at)
+
+    positions = mapped([whole], Access(empty_like(cotangent, build.i64()), whole.map), ["parallel"] * rank, position)
+    return added(flat(storage_of(cotangent)), flat(storage_of(positions)), storage)

@@ -1,0 +1,154 @@
+"""Rules of the ops that change a structure: linear, and one another's transposes."""
+
+from __future__ import annotations
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.clone import clone
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.ops.access import AssembleOp, ValuesOp
+from ragged_dialect.ops.checks import AnnotateOp, AssumeOp, GuardOp
+from ragged_dialect.ops.structure import CompactOp, ConcatOp, MergeOp, PartitionOp, SelectOp, SliceOp, SplitOp
+from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
+from ragged_dialect.passes.differentiate.nests import Access, mapped
+from ragged_dialect.passes.differentiate.scatter import windows_added
+from ragged_dialect.passes.differentiate.tables import View, linearizes, transposes
+from ragged_dialect.passes.differentiate.values import zeros_like
+from ragged_dialect.passes.differentiate.views import fitted, reassembled, storage_of
+from ragged_dialect.traits import int_attr
+from ragged_dialect.types import is_ragged, shape_of
+
+
+@linearizes(PartitionOp, MergeOp, SplitOp, SelectOp, SliceOp, ConcatOp, CompactOp, AssembleOp, AssumeOp, AnnotateOp)
+def _(ctx: Tangents, op: View) -> ir.Value:
+    """The same of the tangents; 0 for operands without."""
+    known: dict[ir.Value, ir.Value] = {}
+    for value in op.operation.operands:
+        tangent = ctx.of(value)
+        if tangent is not None:
+            known[value] = tangent
+        elif op.operation.name == ConcatOp.OPERATION_NAME:
+            known[value] = zeros_like(value)
+    return clone(op.operation, known).result
+
+
+@linearizes(GuardOp)
+def _(ctx: Tangents, op: View) -> ir.Value | None:
+    """What is computed of the result is held back, tangents too."""
+    return ctx.of(op.x)
+
+
+@linearizes(ValuesOp)
+def _(ctx: Tangents, op: View) -> ir.Value:
+    if shape_of(op.x.type).layout.has_windows:
+        raise PassFailure(
+            op.operation, f"ragged-differentiate: expected values without windows, got {op.x.type} (use ragged.compact)"
+        )
+    return builders.values(ctx.given(op.x))
+
+
+@transposes(AssumeOp, AnnotateOp, GuardOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    ctx.add(op.x, fitted(cotangent, ctx.like(op.x)))
+
+
+# Views: the storage is the same ---------------------------------------------------------------------
+
+
+@transposes(PartitionOp, MergeOp, SplitOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    """The view back; where it joins two axes of the storage, they are parted again."""
+    like = ctx.like(op.x)
+    storage = storage_of(cotangent)
+    own = shape_of(like.type).layout
+    if own.storage_rank != len(storage.type.shape):
+        dim = int_attr(op, "dim")
+        axis, _ = own.locate(dim if op.operation.name == MergeOp.OPERATION_NAME else dim - 1)
+        storage = _parted(storage, axis, like)
+    ctx.add(op.x, reassembled(storage, like))
+
+
+def _parted(storage: ir.Value, axis: int, like: ir.Value) -> ir.Value:
+    """Storage with an axis as two, of which the second has the extent it has in a tensor."""
+    whole = builders.values(like) if is_ragged(like.type) else like
+    rank = len(whole.type.shape)
+    groups = [[a] if a < axis else [axis, axis + 1] if a == axis else [a + 1] for a in range(rank - 1)]
+    sizes = [shapes.dim(whole, a) for a in range(rank)]
+    dynamic = [s for s in sizes if not isinstance(s, int)]
+    static = [s if isinstance(s, int) else ir.ShapedType.get_dynamic_size() for s in sizes]
+    return tensor.expand_shape(whole.type, storage, groups, dynamic, static)
+
+
+@transposes(ValuesOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    ctx.add(op.x, reassembled(cotangent, ctx.like(op.x)))
+
+
+@transposes(AssembleOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    """The storage; elements that are in no window get 0, those in several the sum."""
+    values, *vectors = op.operation.operands
+    like = ctx.like(values)
+    if shape_of(cotangent.type).layout.has_windows:
+        ctx.add(values, windows_added(cotangent, shapes.as_vector(vectors[0]), like))
+    else:
+        ctx.add(values, shapes.cast(storage_of(cotangent), like.type))
+
+
+@transposes(CompactOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    ctx.add(op.x, fitted(cotangent, ctx.like(op.x)))
+
+
+# Parts and wholes -----------------------------------------------------------------------------------
+
+
+@transposes(SliceOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    like = ctx.like(op.x)
+    ctx.add(op.x, padded(cotangent, like, op.lo, op.hi, int_attr(op, "dim")))
+
+
+def padded(x: ir.Value, like: ir.Value, low: ir.Value, high: ir.Value, dim: int) -> ir.Value:
+    """A tensor like another: a part of it at the range [low, high) of a dim, and zeros around it."""
+    zeros = zeros_like(like)
+    ragged = shape_of(like.type).layout.letter(dim) in RAGGED
+    end = builders.lengths(like, dim) if ragged else tensor.dim(like, build.value(dim))
+    before = builders.slice(zeros, build.value(0), low, dim)
+    return fitted(builders.concat([before, x, builders.slice(zeros, high, end, dim)], dim), like)
+
+
+@transposes(SelectOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    """A slice of one."""
+    like, dim = ctx.like(op.x), int_attr(op, "dim")
+    low = build.to_index(op.index)
+    high = build.add(low, 1)
+    one = builders.slice(like, low, high, dim)
+    shape = shape_of(one.type)
+    if shape.layout.is_plain(dim):
+        rank = shape.rank
+        source = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(d) for d in range(rank) if d != dim])
+        out = Access(one, ir.AffineMap.get_identity(rank))
+        part = mapped([Access(cotangent, source)], out, ["parallel"] * rank, lambda e: e[0])
+    else:
+        part = reassembled(storage_of(cotangent), one)
+    ctx.add(op.x, padded(part, like, low, high, dim))
+
+
+@transposes(ConcatOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    """Every operand has its range."""
+    dim = int_attr(op, "dim")
+    low: ir.Value = build.value(0)
+    for x in op.operation.operands:
+        like = ctx.like(x)
+        if shape_of(like.type).layout.letter(dim) in RAGGED:
+            extent = builders.lengths(like, dim)
+            high = extent if low.type == build.index_type() else arith.addi(low, extent)
+        else:
+            high = build.value(build.add(low, shapes.dim(like, dim)))
+        ctx.add(x, fitted(builders.slice(cotangent, low, high, dim), like))
+        low = high

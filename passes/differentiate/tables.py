@@ -1,0 +1,62 @@
+"""The tables of rules, by op class: `linearizes` gives tangents, `transposes` cotangents.
+
+A rule of `linearizes` takes the tangents known so far and an op, and makes the tangents of its results, of ops that
+are linear in the tangents of its operands. A rule of `transposes` takes the cotangents known so far, an op that is
+linear in some operands, and the cotangent of its result (a list for an op of several results), and adds to the
+cotangents of these operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from ragged_dialect._mlir import Op, ir
+from ragged_dialect.types import is_tensor
+
+View: TypeAlias = Any
+"""An op as one of its class, which has its operands as fields; the stubs of the bindings have no such classes."""
+
+Rule = Callable[..., ir.Value | Sequence[ir.Value | None] | None]
+
+
+class Rules:
+    """A table of rules by op class, or by name for ops that the bindings have no class of."""
+
+    def __init__(self) -> None:
+        self._rules: dict[str, Rule] = {}
+
+    def __call__(self, *ops: View) -> Callable[[Rule], Rule]:
+        """Decorate the rule of some ops."""
+
+        def add(rule: Rule) -> Rule:
+            for op in ops:
+                self._rules[op if isinstance(op, str) else op.OPERATION_NAME] = rule
+            return rule
+
+        return add
+
+    def find(self, op: Op) -> Rule | None:
+        """The rule of an op, None where there is none."""
+        return self._rules.get(op.operation.name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rules
+
+
+linearizes = Rules()
+transposes = Rules()
+
+CONSTANT: dict[str, str] = {}
+"""Ops whose results have no derivative, or derivative 0, each with the reason."""
+
+
+def constant(reason: str, *ops: View) -> None:
+    """Note ops whose results no tangent reaches."""
+    CONSTANT.update((op if isinstance(op, str) else op.OPERATION_NAME, reason) for op in ops)
+
+
+def has_derivative(value: ir.Value) -> bool:
+    """Whether a value is a float, or a tensor of floats; others have no cotangent."""
+    type_ = value.type
+    return isinstance(type_.element_type if is_tensor(type_) else type_, ir.FloatType)

@@ -1,0 +1,119 @@
+"""Rules of upstream tensor ops: linear, and transposed by indices."""
+
+from __future__ import annotations
+
+from math import prod as product
+
+from ragged_dialect._mlir import DYNAMIC, ir, tensor
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.clone import clone, copy_attributes
+from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
+from ragged_dialect.passes.differentiate.tables import View, linearizes, transposes
+from ragged_dialect.passes.differentiate.values import element_of, zeros_like
+from ragged_dialect.types import is_ragged
+
+
+@linearizes(
+    tensor.CastOp, tensor.ExtractOp, tensor.ExtractSliceOp, tensor.ExpandShapeOp, tensor.CollapseShapeOp,
+    tensor.FromElementsOp, tensor.InsertOp, tensor.InsertSliceOp,
+)  # fmt: skip
+def _(ctx: Tangents, op: View) -> ir.Value:
+    """The same of the tangents; 0 for floats without."""
+    known: dict[ir.Value, ir.Value] = {}
+    for value in op.operation.operands:
+        tangent = ctx.of(value)
+        if tangent is not None:
+            known[value] = tangent
+        elif isinstance(element_of(value.type), ir.FloatType):
+            known[value] = zeros_like(value)
+    return clone(op.operation, known).result
+
+
+@transposes(tensor.CastOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    ctx.add(op.source, shapes.cast(cotangent, op.source.type))
+
+
+@transposes(tensor.ExtractOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    like = ctx.like(op.tensor)
+    if is_ragged(like.type):
+        raise PassFailure(op.operation, f"ragged-differentiate: expected an element of a dense tensor, got {like.type}")
+    ctx.add(op.tensor, tensor.insert(cotangent, zeros_like(like), list(op.indices)))
+
+
+@transposes(tensor.FromElementsOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    shape = list(op.result.type.shape)
+    for number, element in enumerate(op.operation.operands):
+        if ctx.is_linear(element):
+            indices = [build.value(number // product(shape[d + 1 :]) % extent) for d, extent in enumerate(shape)]
+            ctx.add(element, tensor.extract(cotangent, indices))
+
+
+@transposes(tensor.InsertOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    indices = list(op.indices)
+    if ctx.is_linear(op.scalar):
+        ctx.add(op.scalar, tensor.extract(cotangent, indices))
+    if ctx.is_linear(op.dest):
+        ctx.add(op.dest, tensor.insert(build.constant(op.scalar.type, 0), cotangent, indices))
+
+
+# Reshapes and slices ---------------------------------------------------------------------------------
+
+
+@transposes(tensor.ExpandShapeOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    made = _like_op(
+        "tensor.collapse_shape", op.src.type, [cotangent], reassociation=op.operation.attributes["reassociation"]
+    )
+    ctx.add(op.src, made)
+
+
+@transposes(tensor.CollapseShapeOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    like = ctx.like(op.src)
+    sizes = [shapes.dim(like, d) for d in range(len(like.type.shape))]
+    static = ir.DenseI64ArrayAttr.get([s if isinstance(s, int) else DYNAMIC for s in sizes])
+    dynamic = [s for s in sizes if not isinstance(s, int)]
+    made = _like_op(
+        "tensor.expand_shape",
+        like.type,
+        [cotangent, *dynamic],
+        reassociation=op.operation.attributes["reassociation"],
+        static_output_shape=static,
+    )
+    ctx.add(op.src, made)
+
+
+def _like_op(name: str, type_: ir.Type, operands: list[ir.Value], **attributes: ir.Attribute) -> ir.Value:
+    return ir.Operation.create(name, results=[type_], operands=operands, attributes=attributes).result
+
+
+def _placed(op: ir.Operation, name: str, type_: ir.Type, operands: list[ir.Value], skipped: int) -> ir.Value:
+    """An op on the same slice as another one, whose first operands are its own."""
+    attributes = copy_attributes(op)
+    groups = list(ir.DenseI32ArrayAttr(attributes["operandSegmentSizes"]))
+    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([*(1 for _ in operands), *groups[skipped:]])
+    given = [*operands, *list(op.operands)[skipped:]]
+    return ir.Operation.create(name, results=[type_], operands=given, attributes=attributes).result
+
+
+@transposes(tensor.ExtractSliceOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    like = ctx.like(op.source)
+    if is_ragged(like.type):
+        raise PassFailure(op.operation, f"ragged-differentiate: expected a slice of a dense tensor, got {like.type}")
+    ctx.add(op.source, _placed(op.operation, "tensor.insert_slice", like.type, [cotangent, zeros_like(like)], 1))
+
+
+@transposes(tensor.InsertSliceOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    source = op.source.type
+    if ctx.is_linear(op.source):
+        ctx.add(op.source, _placed(op.operation, "tensor.extract_slice", source, [cotangent], 2))
+    if ctx.is_linear(op.dest):
+        zeros = zeros_like(ctx.like(op.source))
+        ctx.add(op.dest, _placed(op.operation, "tensor.insert_slice", cotangent.type, [zeros, cotangent], 2))

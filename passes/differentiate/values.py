@@ -1,0 +1,72 @@
+"""Values that rules make: of a structure that another value has, of a number, with less or more precision."""
+
+from __future__ import annotations
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.sources import Source
+from ragged_dialect.types import is_ragged, is_tensor, shape_of, tensor_type
+
+
+def extents(x: ir.Value) -> list[build.Mixed]:
+    """Extents of the dims of a dense tensor, or of the dense dims of a ragged one."""
+    return [shapes.dim(x, dim) for dim in range(len(x.type.shape))]
+
+
+def with_element(type_: ir.RankedTensorType, element: ir.Type) -> ir.RankedTensorType:
+    """A tensor type with other elements."""
+    return tensor_type(shape_of(type_), element)
+
+
+def empty_like(x: ir.Value, element: ir.Type | None = None) -> ir.Value:
+    """An uninitialised tensor with the type and the structure of another, perhaps of other elements."""
+    made = x.type if element is None else with_element(x.type, element)
+    if not is_ragged(made):
+        return shapes.cast(shapes.empty(extents(x), made.element_type), made)
+    layout = shape_of(made).layout
+    dynamic = [d for d, size in enumerate(made.shape) if layout.is_plain(d) and size == DYNAMIC]
+    return builders.empty([x], made, extents=[tensor.dim(x, build.value(d)) for d in dynamic])
+
+
+def empty_without(x: ir.Value, dims: frozenset[int], element: ir.Type | None = None) -> ir.Value:
+    """An uninitialised tensor with the structure of another without some dims."""
+    shape = shape_of(x.type).reduce(dims)
+    type_ = tensor_type(shape, element or x.type.element_type)
+    kept = [d for d in range(len(x.type.shape)) if d not in dims]
+    if shape.layout.is_dense:
+        return shapes.cast(shapes.empty([shapes.dim(x, d) for d in kept], type_.element_type), type_)
+    plain = [shape.layout.is_plain(k) for k in range(len(kept))]
+    sources = [None if own else Source(0, d) for d, own in zip(kept, plain, strict=True)]
+    sizes = [shapes.dim(x, d) for d, own in zip(kept, plain, strict=True) if own]
+    return builders.empty([x], type_, sources, [s for s in sizes if not isinstance(s, int)])
+
+
+def number_like(x: ir.Value, number: float) -> ir.Value:
+    """A number, as many times as another value has elements."""
+    if not is_tensor(x.type):
+        return build.constant(x.type, number)
+    return shapes.fill(build.constant(x.type.element_type, number), empty_like(x))
+
+
+def zeros_like(x: ir.Value) -> ir.Value:
+    """Zeros of the type and the structure of another value."""
+    return number_like(x, 0)
+
+
+def element_of(type_: ir.Type) -> ir.Type:
+    """The type of the numbers of a scalar or tensor."""
+    return type_.element_type if isinstance(type_, ir.RankedTensorType) else type_
+
+
+def converted(x: ir.Value, type_: ir.Type) -> ir.Value:
+    """A float, or a tensor of floats, in the precision of a type."""
+    wanted, got = element_of(type_), element_of(x.type)
+    if wanted == got:
+        return x
+    assert isinstance(wanted, ir.FloatType)
+    assert isinstance(got, ir.FloatType)
+    if wanted.width == got.width:  # float16 and bfloat16
+        return converted(converted(x, ir.F32Type.get()), type_)
+    target = with_element(x.type, wanted) if is_tensor(x.type) else wanted
+    return (arith.extf if wanted.width > got.width else arith.truncf)(target, x)

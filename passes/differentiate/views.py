@@ -1,0 +1,53 @@
+"""Values in the structure of others: what transposes ops that only say how storage is nested."""
+
+from __future__ import annotations
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import ir, tensor
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.types import is_ragged, shape_of
+
+
+def storage_of(x: ir.Value) -> ir.Value:
+    """The elements of a tensor without gaps, in order: its storage, of windows a copy."""
+    if not is_ragged(x.type):
+        return x
+    return builders.values(builders.compact(x) if shape_of(x.type).layout.has_windows else x)
+
+
+def reassembled(storage: ir.Value, like: ir.Value) -> ir.Value:
+    """A tensor of the structure and the type of another, with other storage: its elements without gaps, in order."""
+    if not is_ragged(like.type):
+        return shapes.cast(storage, like.type)
+    shape = shape_of(like.type)
+    parts: list[ir.Value] = []
+    for part in shape.parts():
+        if part.kind == "values":
+            parts.append(shapes.cast(storage, builders.values(like).type))
+        elif part.kind == "offsets":
+            parts.append(builders.offsets(like, part.dim))
+        elif part.kind == "extent":
+            parts.append(tensor.dim(like, build.value(part.dim)))
+        else:
+            axis, at = shape.layout.locate(part.dim)
+            if shape.layout.axes[axis].count("w") != 1 or "r" in shape.layout.axes[axis] or at == 0:
+                raise LayoutError(f'expected one level of windows on an axis, got layout "{shape.layout}"')
+            lengths = builders.lengths(like, part.dim, stored=True)
+            parts.append(lengths if part.kind == "lengths" else _starts(lengths))
+    return builders.assemble(parts, shape.layout, shape.shape)
+
+
+def _starts(lengths: ir.Value) -> ir.Value:
+    """Where windows start that follow one another without gaps."""
+    return vectors.section(vectors.scan(lengths), 0, shapes.dim(lengths, 0))
+
+
+def fitted(x: ir.Value, like: ir.Value) -> ir.Value:
+    """A tensor with the type of another that has the same lengths: windows or none, static extents or not."""
+    if x.type == like.type:
+        return x
+    own, wanted = shape_of(x.type).layout, shape_of(like.type).layout
+    if own != wanted:
+        x = reassembled(storage_of(x), like) if wanted.has_windows else builders.compact(x)
+    return shapes.cast(x, like.type)

@@ -1,0 +1,135 @@
+"""ragged-differentiate: a function that computes derivatives of another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir.walk import free_symbol
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.differentiate.program import has_derivative, jvp, vjp
+from ragged_dialect.types import is_ragged, shape_of
+
+_MODES = {"vjp": vjp, "jvp": jvp}
+
+
+@dataclass(frozen=True)
+class RaggedDifferentiate(RaggedPass):
+    """Add a function that computes derivatives of another one.
+
+    ```mlir
+    func.func @f(%x: !jagged) -> !jagged {
+      %y = math.exp %x : !jagged
+      return %y : !jagged
+    }
+    ```
+    adds
+    ```mlir
+    func.func @f_vjp(%x: !jagged, %c: !jagged) -> !jagged {
+      %y = math.exp %x : !jagged
+      %g = arith.mulf %c, %y : !jagged
+      return %g : !jagged
+    }
+    ```
+
+    The program is linearised, op by op, and what is linear is transposed: the result is an ordinary ragged program on
+    the same structures, which passes fuse and the pass differentiates again. `f_vjp` takes a cotangent, of its type,
+    for every float result, and gives the gradients of the arguments; `f_jvp` takes tangents of the arguments and gives
+    those of the results. The gradient of a max or min is that of the first of equal elements; that of an empty
+    component does not exist. An op without a rule is refused by name.
+
+    Options: `function`, by default the only one; `mode`, `vjp` or `jvp`; `arguments`, numbers of arguments with commas
+    between them, by default all of floats; `result`, the name of the new function. Precondition: no checks yet.
+    """
+
+    name: ClassVar[str] = "ragged-differentiate"
+    function: str = ""
+    mode: str = "vjp"
+    arguments: str = ""
+    result: str = ""
+
+    def run(self, op: ir.Operation) -> None:
+        """Add the function to a module."""
+        if self.mode not in _MODES:
+            raise PassFailure(op, f"ragged-differentiate: expected a mode among vjp, jvp, got '{self.mode}'")
+        source = self._source(op)
+        made = source.clone(ir.InsertionPoint(source)).operation
+        source.move_before(made)
+        name = self.result or f"{ir.StringAttr(source.attributes['sym_name']).value}_{self.mode}"
+        made.attributes["sym_name"] = ir.StringAttr.get(free_symbol(op, name))
+        with made.location:
+            self._differentiate(made)
+
+    def _source(self, module: ir.Operation) -> ir.Operation:
+        functions = {
+            ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation
+            for op in module.regions[0].blocks[0].operations
+            if op.operation.name == "func.func" and len(op.operation.regions[0].blocks)
+        }
+        if not self.function and len(functions) == 1:
+            return next(iter(functions.values()))
+        if self.function not in functions:
+            names = ", ".join(functions) or "none"
+            raise PassFailure(module, f"ragged-differentiate: expected a function among {names}, got '{self.function}'")
+        return functions[self.function]
+
+    def _numbers(self, function: ir.Operation, block: ir.Block) -> list[int]:
+        """Which arguments to differentiate by."""
+        if not self.arguments:
+            return [k for k, x in enumerate(block.arguments) if has_derivative(x)]
+        words = self.arguments.split(",")
+        for word in words:
+            if not word.isdecimal() or int(word) >= len(block.arguments):
+                count = len(block.arguments)
+                raise PassFailure(
+                    function, f"ragged-differentiate: expected numbers of arguments below {count}, got '{word}'"
+                )
+            type_ = block.arguments[int(word)].type
+            if not has_derivative(block.arguments[int(word)]):
+                raise PassFailure(
+                    function,
+                    f"ragged-differentiate: expected an argument of floats, got argument {word} of type {type_}",
+                )
+        return [int(word) for word in words]
+
+    def _differentiate(self, function: ir.Operation) -> None:
+        blocks = list(function.regions[0].blocks)
+        if len(blocks) != 1:
+            raise PassFailure(function, f"ragged-differentiate: expected a function of one block, got {len(blocks)}")
+        (block,) = blocks
+        *ops, end = [op.operation for op in block.operations]
+        inputs = [block.arguments[k] for k in self._numbers(function, block)]
+        results = [r for r in end.operands if has_derivative(r)]
+        given = [block.add_argument(x.type, function.location) for x in (results if self.mode == "vjp" else inputs)]
+        with ir.InsertionPoint(end):
+            if self.mode == "vjp":
+                for result, cotangent in zip(results, given, strict=True):
+                    _conform(result, cotangent)
+                found = vjp(ops, inputs, results, given, block)
+            else:
+                for value, tangent in zip(inputs, given, strict=True):
+                    _conform(value, tangent)
+                found = jvp(ops, inputs, given, results)
+            ir.Operation.create("func.return", operands=found)
+        end.erase()
+        types = ir.FunctionType.get([x.type for x in block.arguments], [x.type for x in found])
+        function.attributes["function_type"] = ir.TypeAttr.get(types)
+        for name in ("arg_attrs", "res_attrs"):
+            if name in function.attributes:
+                del function.attributes[name]
+
+
+def _conform(value: ir.Value, other: ir.Value) -> None:
+    """Ask for equal lengths of a value and what is given for it."""
+    if not is_ragged(value.type):
+        return
+    layout = shape_of(value.type).layout
+    for axis, letters in enumerate(layout.axes):
+        first = layout.dims(axis)[0]
+        for level, letter in enumerate(letters):
+            if letter in RAGGED:
+                pairs = [(first + k, first + k) for k in range(level + 1)]
+                builders.assert_conform(value, other, pairs, "ragged-differentiate")
