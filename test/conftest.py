@@ -54,7 +54,7 @@ def _left_out(item: pytest.Item) -> str | None:
     """Why a test that wants a GPU does not run on the stand-in."""
     if _has_gpu() or item.config.getoption("--slow"):
         return None
-    chosen = item.path.stem == "test_gpu_device" or zlib.crc32(item.name.encode()) % SHARE_ON_STAND_IN == 0
+    chosen = item.path.match("gpu/test_device.py") or zlib.crc32(item.name.encode()) % SHARE_ON_STAND_IN == 0
     return None if chosen else f"no GPU, and one test in {SHARE_ON_STAND_IN} runs on PTX text (all with --slow)"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from support.allocators import FailingAllocator, install
 from support.structures import text_of
-from test_threads import OFFSETS, PROGRAMS, VALUES, X
+from support.threaded_programs import OFFSETS, PROGRAMS, VALUES, X
 
 import ragged_dialect as rg
 from ragged_dialect import RaggedError, RuntimeCheckError, compile

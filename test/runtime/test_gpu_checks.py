@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.gpu_programs import BOUND, INDEX, SCALE, VECTOR, failed, function, on_device, with_python_kernels
-from test_host_program import CHECKED, KERNELS, LAUNCH
+from support.host_texts import CHECKED, KERNELS, LAUNCH
 
 import ragged_dialect
 from ragged_dialect import DeviceError, RangeError

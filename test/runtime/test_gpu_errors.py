@@ -20,7 +20,7 @@ from support.gpu_programs import (
     with_python_kernels,
 )
 from support.host_programs import device
-from test_host_program import CHECKED, KERNELS, LAUNCH, MEMORY
+from support.host_texts import CHECKED, KERNELS, LAUNCH, MEMORY
 
 from ragged_dialect import DeviceError, EmulatorError, RuntimeCheckError
 from ragged_dialect.emulator.cupy_stand_in import StandIn

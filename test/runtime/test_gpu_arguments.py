@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.gpu_programs import INDEX, LOADS, MATRIX, SCALE, function, on_device, one, with_python_kernels
-from test_host_program import LAUNCH, MEMORY, VIEWS
+from support.host_texts import LAUNCH, MEMORY, VIEWS
 
 from ragged_dialect import ArgumentError
 from ragged_dialect.emulator.cupy_stand_in import Array, StandIn, UnownedMemory

@@ -10,11 +10,11 @@ import pytest
 from support.mutate import mutate
 from support.worker import Died, Worker
 
+from conftest import ROOT
 from ragged_dialect.passes import registry
 from ragged_dialect.tools import ragged_opt
 from ragged_dialect.tools.driver import split_chunks
 
-ROOT = Path(__file__).resolve().parent.parent
 FILES, ALL_FILES, EACH = 200, 20_000, 1000
 SECONDS = 20
 

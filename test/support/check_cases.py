@@ -1,17 +1,10 @@
-"""The run-time checks in the reference interpreter: every kind, with its text."""
+"""Checks that fail, with their texts: by kind, and by op."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import pytest
-from support.structures import text_of
-
-from ragged_dialect.checks import CHECK_KINDS
-from ragged_dialect.errors import RuntimeCheckError
-from ragged_dialect.reference import run
-from ragged_dialect.reference.validity import require
 
 KINDS = [
     ("offsets", [[], 0], 0, "expected at least 1 offset, got 0"),
@@ -66,25 +59,6 @@ KINDS = [
     ("conform", [[1, 2], [1, 3]], 0, ", component 1: expected length 2, got 3"),
     ("fits", [2**32, 2**31, 2], 0, f"expected a size below 2**63, got {2**32} * {2**31}"),
 ]
-
-
-@pytest.mark.parametrize(("kind", "operands", "factor", "message"), KINDS)
-def test_kinds(kind: str, operands: list[Any], factor: int, message: str) -> None:
-    """Every case of every kind, the first offending component."""
-    with pytest.raises(RuntimeCheckError) as error:
-        require(kind, "ragged.x", 1, operands, factor)
-    where = "ragged.x: level 1"
-    assert str(error.value) == where + (message if message.startswith(",") else f": {message}")
-    assert type(error.value) is CHECK_KINDS[kind].error
-
-
-def test_every_case_is_tested() -> None:
-    """One test at least for each text; `holds` is what a cf.assert becomes, and has tests of its own."""
-    cases = sum(len(kind.cases) for kind in CHECK_KINDS.values())
-    assert {kind for kind, *_ in KINDS} | {"holds"} == set(CHECK_KINDS)
-    assert len(KINDS) >= cases
-
-
 J, JD, W = '#ragged.layout<"dr">', '#ragged.layout<"dr|d">', '#ragged.layout<"dw">'
 X = f"tensor<?x?xf32, {J}>"
 XX = 'tensor<?x?x?xf32, #ragged.layout<"drr">>'
@@ -254,62 +228,3 @@ OPS = [
         "linalg.broadcast: level 0: expected extent 2, got 3",
     ),
 ]
-
-
-@pytest.mark.parametrize("case", OPS, ids=[c[-1].split(":")[0] for c in OPS])
-def test_ops_check_their_operands(case: Any) -> None:
-    """The place and the text; without checks valid programs only are run."""
-    op, types, result, args, message = case
-    with pytest.raises(RuntimeCheckError) as error:
-        run(text_of(types, [f"%0 = {op}"], [("%0", result)]), "f", args)
-    assert str(error.value) == message
-
-
-def test_asserts_run_without_checks() -> None:
-    """The checking ops check whatever `check` says; other ops then do not."""
-    attributes = '{kind = "offsets", op = "ragged.partition", level = 1}'
-    valid = f"ragged.assert_valid %a0, %c {attributes} : ({VECTOR}, index) -> ()"
-    text = text_of([VECTOR], ["%c = arith.constant 4 : index", valid], [])
-    assert run(text, "f", [vector(0, 4)], check=False) == []
-    with pytest.raises(RuntimeCheckError, match=r"^ragged\.partition: level 1, component 0: expected offsets"):
-        run(text, "f", [vector(0, 5)], check=False)
-
-
-CONFORM = """
-func.func @f(%a: tensor<?x?xf32, #ragged.layout<"dr">>, %b: tensor<?x?xf32, #ragged.layout<"dw">>) {
-  ragged.assert_conform %a, %b {lhs = array<i64: 0, 1>, rhs = array<i64: 0, 1>, op = "arith.addf"}
-      : (tensor<?x?xf32, #ragged.layout<"dr">>, tensor<?x?xf32, #ragged.layout<"dw">>) -> ()
-  return
-}
-"""
-
-
-def test_assert_conform() -> None:
-    """Lengths component by component, wherever the windows start."""
-    window = (np.zeros(9, F32), vector(6, 0, 2), vector(3, 0, 2))
-    assert run(CONFORM, "f", [GOOD, window], check=False) == []
-    with pytest.raises(RuntimeCheckError) as error:
-        run(CONFORM, "f", [GOOD, (np.zeros(9, F32), vector(6, 0, 2), vector(3, 0, 1))])
-    assert str(error.value) == "arith.addf: level 1, component 2: expected length 2, got 1"
-    with pytest.raises(RuntimeCheckError) as error:
-        run(CONFORM, "f", [GOOD, (np.zeros(9, F32), vector(6), vector(3))])
-    assert str(error.value) == "arith.addf: level 1: expected 3 components, got 1"
-
-
-def test_conform_of_permuted_batches() -> None:
-    """Two operands whose batch dims are in another order conform pair by pair."""
-    text = """
-    func.func @f(%a: tensor<?x?x?xf32, #ragged.layout<"ddr">>, %b: tensor<?x?x?xf32, #ragged.layout<"ddr">>)
-        -> tensor<?x?x?xf32, #ragged.layout<"ddr">> {
-      %0 = linalg.transpose ins(%a : tensor<?x?x?xf32, #ragged.layout<"ddr">>)
-                            outs(%b : tensor<?x?x?xf32, #ragged.layout<"ddr">>) permutation = [1, 0, 2]
-      return %0 : tensor<?x?x?xf32, #ragged.layout<"ddr">>
-    }"""
-    a = (np.arange(6, dtype=F32), vector(0, 1, 3, 3, 6), 2, 2)
-    b = (np.zeros(6, F32), vector(0, 1, 1, 3, 6), 2, 2)
-    (parts,) = run(text, "f", [a, b])
-    assert parts[0].tolist() == [0, 1, 2, 3, 4, 5]
-    with pytest.raises(RuntimeCheckError, match=r"^linalg\.transpose: level 2, component 1: expected length 2, got 0$"):
-        run(
-            text, "f", [a, (np.zeros(6, F32), vector(0, 1, 3, 3, 6)[[0, 1, 1, 3, 4]] * 0 + vector(0, 1, 1, 1, 6), 2, 2)]
-        )

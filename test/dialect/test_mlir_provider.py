@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from conftest import ROOT
+
 SHOW = "from ragged_dialect import _mlir; print(_mlir.PACKAGE)"
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from support.structures import text_of
 from support.twice import ZEROS
 
+from conftest import ROOT
 from ragged_dialect import AllocationError, DeviceError, DeviceMemoryError, RaggedError, compile
 from ragged_dialect.runtime.frames import descriptor_array
 
-HERE = Path(__file__).resolve().parent
+HERE = ROOT / "test"
 TOO_LARGE = r"f: expected a buffer of less than 2\*\*63 bytes, got a larger one"
 
 

@@ -6,16 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from support.targets import Compile
 
+from conftest import ROOT
 from ragged_dialect import RaggedError, RuntimeCheckError
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = ROOT / "examples"
 Run = Callable[..., Any]
 LENGTHS = [3, 0, 5, 1, 0, 7]
 OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)]).astype(np.int64)

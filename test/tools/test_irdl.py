@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from conftest import ROOT
 from ragged_dialect.tools import ragged_opt
 
-ROOT = Path(__file__).resolve().parent.parent
 TOOL = shutil.which("torch-mlir-opt", path=str(Path(sys.executable).parent)) or shutil.which("torch-mlir-opt")
 FILES = sorted(
     [f for f in (ROOT / "lit_tests" / "dialect").glob("*.mlir") if "invalid" not in f.name]

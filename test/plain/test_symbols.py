@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.c_program import NO_CC, compile_c
+from support.gpu_artifacts import artifact
 from support.gpu_programs import with_emulator
 from support.named_programs import NAMES, quoted
-from test_artifact_gpu import artifact
 
 from conftest import ROOT
 from ragged_dialect import VerifyError, compile

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from conftest import ROOT
 from ragged_dialect.asm.probe import BYTECODE
 from ragged_dialect.tools import ragged_opt
 from ragged_dialect.tools.options import parse_options
@@ -231,7 +232,7 @@ def test_reproducer_of_a_crash(file: Path, tmp_path: Path) -> None:
         "from ragged_dialect.tools import ragged_opt\n"
         f"ragged_opt.main([{str(file)!r}, '--cse', '--test-crash', '--reproducer={kept}'])"
     )
-    root = Path(__file__).resolve().parent.parent
+    root = ROOT
     done = subprocess.run(
         [sys.executable, "-c", code],
         timeout=60,
@@ -282,7 +283,7 @@ def test_no_bytecode_on_a_terminal(file: Path) -> None:
         stdout=terminal,
         stderr=subprocess.PIPE,
         text=True,
-        cwd=Path(__file__).resolve().parent.parent,
+        cwd=ROOT,
     )
     os.close(terminal)
     os.close(controller)
@@ -332,7 +333,7 @@ def test_version_and_passes(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_the_whole_process(file: Path) -> None:
     """As a module, from another directory; the reader of the output may go early."""
-    root = Path(__file__).resolve().parent.parent
+    root = ROOT
     settings: Any = {
         "env": {**os.environ, "PYTHONPATH": str(root)},
         "capture_output": True,
@@ -355,5 +356,5 @@ def test_imports_nothing_heavy(file: Path) -> None:
         "bad = [m for m in sys.modules if m in heavy or m.endswith('dialects.linalg')]\n"
         "assert not bad, bad"
     )
-    root = Path(__file__).resolve().parent.parent
+    root = ROOT
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env={**os.environ, "PYTHONPATH": str(root)})

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from conftest import ROOT
 
 
 def test_passes_are_documented_as_they_are() -> None:

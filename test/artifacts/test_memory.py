@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.c_program import NO_CC, call, compile_c
 from support.structures import text_of
-from test_threads import OFFSETS, PROGRAMS, VALUES, X
+from support.threaded_programs import OFFSETS, PROGRAMS, VALUES, X
 
 from ragged_dialect import AllocationError, compile
 from ragged_dialect.artifacts.cpu_library import write

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.cache_attacks import CHANGES, FOREIGN
 from support.twice import BAD, GOOD, MESSAGE, TWICE, X
-from test_cache_trust import CHANGES, FOREIGN
 
 import ragged_dialect as rg
 from conftest import ROOT

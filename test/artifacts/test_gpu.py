@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.gpu_artifacts import artifact, imported
 from support.gpu_programs import HEADER, with_emulator
 
 from ragged_dialect import RangeError, compile
@@ -35,26 +35,6 @@ GOOD = (np.array([[0.1, 1], [2, 3], [4, 5]], F32), np.array([0, 1, 1, 3]))
 def cupy(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     """The fake with kernels that the emulator runs."""
     return with_emulator(monkeypatch)
-
-
-def imported(path: Path) -> Any:
-    """The module of a file, which cannot import the package."""
-    hidden = {name: sys.modules[name] for name in list(sys.modules) if name.split(".")[0] == "ragged_dialect"}
-    with pytest.MonkeyPatch.context() as patch:
-        for name in hidden:
-            patch.setitem(sys.modules, name, None)
-        spec = importlib.util.spec_from_file_location("made", path)
-        assert spec is not None
-        assert spec.loader is not None
-        made = importlib.util.module_from_spec(spec)
-        patch.setitem(sys.modules, "made", made)
-        spec.loader.exec_module(made)
-    return made
-
-
-def artifact(path: Path, source: str, **options: Any) -> Any:
-    """The module that a program becomes."""
-    return imported(gpu_module.write(source, None, path / "made.py", arch="sm_90", **options))
 
 
 def test_results(tmp_path: Path, cupy: StandIn) -> None:

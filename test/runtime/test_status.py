@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 from support.c_program import NO_CC
+from support.check_cases import KINDS
+from support.gpu_artifacts import artifact
 from support.gpu_programs import with_emulator
 from support.structures import text_of
-from test_artifact_gpu import artifact
-from test_reference_checks import KINDS
 
 from ragged_dialect import compile
 from ragged_dialect.artifacts.cpu_library import write

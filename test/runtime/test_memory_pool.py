@@ -8,16 +8,16 @@ import random
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ragged_dialect as rg
+from conftest import ROOT
 from ragged_dialect.compiler.memory import runtime
 from ragged_dialect.runtime import memory
 
-HERE = Path(__file__).resolve().parent
+HERE = ROOT / "test"
 MIB = 1 << 20
 
 

@@ -9,19 +9,15 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.cache_attacks import CHANGES, FOREIGN, NOBODY, given_away, needs_root
 from support.twice import GOOD, TWICE
 
 from ragged_dialect import compile
 from ragged_dialect.child import in_child
 from ragged_dialect.runtime import cache
 from ragged_dialect.runtime.stored_program import DeviceProgram
-
-NOBODY = 65534
-ROOT = os.geteuid() == 0
-needs_root = pytest.mark.skipif(not ROOT, reason="needs root, to make files of another user")
 
 
 @pytest.fixture(scope="module")
@@ -72,29 +68,6 @@ def test_what_is_planted_would_run(planted: Path) -> None:
 def twice() -> list[float]:
     """What TWICE gives on the emulator."""
     return compile(TWICE, target="emulator")(GOOD)[0].tolist()
-
-
-def mode(bits: int) -> Callable[[Path], None]:
-    """What sets the mode of a file."""
-    return lambda path: path.chmod(bits)
-
-
-def given_away(path: Path) -> None:
-    """Let a file belong to another user."""
-    os.chown(path, NOBODY, -1)
-
-
-CHANGES: list[Any] = [
-    pytest.param(".", mode(0o777), "other users can write to {}", id="folder for all"),
-    pytest.param(".", mode(0o1777), "other users can write to {}", id="folder for all, sticky"),
-    pytest.param(".", mode(0o770), "other users can write to {}", id="folder for a group"),
-    pytest.param("..", mode(0o777), "other users can write to {}", id="folder above for all"),
-    pytest.param("entry", mode(0o602), "other users can write to {}", id="file for all"),
-    pytest.param("entry", mode(0o660), "other users can write to {}", id="file for a group"),
-    pytest.param(".", given_away, f"{{}} belongs to user {NOBODY}", id="another's folder", marks=needs_root),
-    pytest.param("..", given_away, f"{{}} belongs to user {NOBODY}", id="below another's folder", marks=needs_root),
-    pytest.param("entry", given_away, f"{{}} belongs to user {NOBODY}", id="another's file", marks=needs_root),
-]
 
 
 @pytest.mark.parametrize(("what", "change", "reason"), CHANGES)
@@ -175,9 +148,6 @@ def test_entries_that_are_no_files(entry: Path, make: Callable[[Path], None]) ->
         pytest.skip("expected to make a device, got a process that may not")
     assert twice() == [2, 4, 6]
     assert make is folder or entry.is_file()
-
-
-FOREIGN = (b"{}", b"[]", b"1", b"", b"\xff", b"[" * 100_000, b'{"format": "ragged-dialect device program"}')
 
 
 @pytest.mark.parametrize("content", FOREIGN)

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.check_cases import OPS
 from support.structures import text_of
 from support.targets import Compile
 from support.twice import GOOD, TWICE, X
-from test_reference_checks import OPS
 
 from ragged_dialect import (
     ArgumentError,

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from support.c_program import NO_CC, call, compile_c
 from support.structures import text_of
-from test_threads import OFFSETS, PROGRAMS, VALUES
+from support.threaded_programs import OFFSETS, PROGRAMS, VALUES
 
 from conftest import ROOT
 from ragged_dialect import RaggedError, compile
