@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 from ragged_dialect.passes import plugins, registry
 
-_Constants = Mapping[str, ast.expr]
-_Found = tuple[ast.ClassDef | ast.FunctionDef, _Constants]
+_Found = tuple[ast.ClassDef | ast.FunctionDef, str | None]
+"""A class or function, and the module it is in."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,8 @@ class Description:
 def describe(name: str) -> Description:
     """A pass or a named pipeline. PassError when the name is unknown."""
     place = registry.place_of_pipeline(name) if registry.is_pipeline(name) else registry.place(name)
-    node, constants = _of_class(registry.lookup(name)) if place is None else _definition(*place)
-    return Description(name, _summary(node), tuple(_options(node, constants)))
+    node, module = _of_class(registry.lookup(name)) if place is None else _definition(*place)
+    return Description(name, _summary(node), tuple(_options(node, module)))
 
 
 def describe_all() -> list[Description]:
@@ -48,14 +50,51 @@ def describe_all() -> list[Description]:
 
 
 def _definition(module: str, name: str) -> _Found:
-    """A class or function of a module, and the module's constants."""
+    """A class or function of a module."""
+    nodes = [n for n in _body(module) if isinstance(n, ast.ClassDef | ast.FunctionDef) and n.name == name]
+    return nodes[0], module
+
+
+@cache
+def _body(module: str) -> list[ast.stmt]:
     spec = find_spec(module)
     assert spec is not None
     assert spec.origin is not None
-    body = ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
-    nodes = [node for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name]
-    assigned = [node for node in body if isinstance(node, ast.Assign)]
-    return nodes[0], {ast.unparse(node.targets[0]): node.value for node in assigned}
+    return ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
+
+
+def _constant(module: str, name: str) -> object:
+    """A constant of a module, without importing it where its text is enough."""
+    for node in _body(module):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                if (alias.asname or alias.name) == name:
+                    return _constant(node.module, alias.name)
+        elif isinstance(node, ast.Assign):
+            value = _assigned(node, name)
+            if value is not None:
+                with suppress(NameError):
+                    return _value(module, value)
+    return getattr(import_module(module), name)
+
+
+def _assigned(node: ast.Assign, name: str) -> ast.expr | None:
+    """What an assignment gives a name, alone or in a row of names."""
+    (target,), value = node.targets, node.value
+    names, values = ([target], [value])
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        names, values = target.elts, value.elts
+    found = (v for n, v in zip(names, values, strict=False) if isinstance(n, ast.Name) and n.id == name)
+    return next(found, None)
+
+
+def _value(module: str | None, value: ast.expr) -> object:
+    """What a default is: a literal, or an expression of constants. NameError for one that is made by a call."""
+    if any(isinstance(n, ast.Call) for n in ast.walk(value)):
+        raise NameError(ast.unparse(value))
+    names = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+    known = {name: _constant(module, name) for name in names} if module is not None else {}
+    return eval(compile(ast.Expression(value), "default", "eval"), {"__builtins__": {}}, known)
 
 
 def _of_class(cls: type) -> _Found:
@@ -65,7 +104,7 @@ def _of_class(cls: type) -> _Found:
     except OSError:
         node = ast.parse(f"class {cls.__name__}:\n    {cls.__doc__ or ''!r}").body[0]
     assert isinstance(node, ast.ClassDef)
-    return node, {}
+    return node, None
 
 
 def _summary(node: ast.ClassDef | ast.FunctionDef) -> str:
@@ -73,7 +112,7 @@ def _summary(node: ast.ClassDef | ast.FunctionDef) -> str:
     return text.strip().splitlines()[0] if text.strip() else ""
 
 
-def _options(node: ast.ClassDef | ast.FunctionDef, constants: _Constants) -> list[PassOption]:
+def _options(node: ast.ClassDef | ast.FunctionDef, module: str | None) -> list[PassOption]:
     if isinstance(node, ast.ClassDef):
         fields = [(f.target, f.annotation, f.value) for f in node.body if isinstance(f, ast.AnnAssign)]
         named = [(ast.unparse(target), kind, value) for target, kind, value in fields]
@@ -82,18 +121,17 @@ def _options(node: ast.ClassDef | ast.FunctionDef, constants: _Constants) -> lis
         values = [None] * (len(arguments) - len(node.args.defaults)) + list(node.args.defaults)
         named = [(a.arg, a.annotation, value) for a, value in zip(arguments, values, strict=True)]
     return [
-        PassOption(name.replace("_", "-"), ast.unparse(kind), _written(value, constants))
+        PassOption(name.replace("_", "-"), ast.unparse(kind), _written(value, module))
         for name, kind, value in named
         if kind is not None and "ClassVar" not in ast.unparse(kind)
     ]
 
 
-def _written(value: ast.expr | None, constants: _Constants) -> str:
-    value = constants.get(ast.unparse(value), value) if value is not None else None
+def _written(value: ast.expr | None, module: str | None) -> str:
     if value is None:
         return ""
     try:
-        literal = ast.literal_eval(value)
-    except ValueError:  # computed
+        default = _value(module, value)
+    except NameError:  # of a class whose module has no text
         return ast.unparse(value)
-    return str(literal).lower() if isinstance(literal, bool) else str(literal)
+    return str(default).lower() if isinstance(default, bool) else str(default)

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.artifacts.argument_names import argument_names
 from ragged_dialect.artifacts.c_header import header
 from ragged_dialect.artifacts.c_interface import SUFFIXES, c_name, parameters
@@ -74,7 +75,7 @@ def _symbols(module: Any) -> set[str]:
     return {op.attributes["sym_name"].value for op in module.body.operations if "sym_name" in op.attributes}
 
 
-def _again(module: Any, name: str) -> Any:
+def _again(module: ir.Module, name: str) -> ir.Module:
     """A module with what was added to it, parsed and verified."""
     buffer = io.BytesIO()
     module.operation.write_bytecode(buffer)

@@ -115,9 +115,18 @@ _CHECKS_AT_ONCE = """
 Every call waits for its checks."""
 
 
-def write(source: Any, entry: str | None, output: Path | str, check: bool | str = True, **options: Any) -> Path:
+def write(
+    source: Any,
+    entry: str | None,
+    output: Path | str,
+    check: bool | str = True,
+    *,
+    arch: str,
+    fast_math: bool = False,
+    schedule: str = "auto",
+) -> Path:
     """Write a module to a file; see `python_module`. OSError when the file cannot be written."""
-    text = python_module(source, entry, check, **options)
+    text = python_module(source, entry, check, arch=arch, fast_math=fast_math, schedule=schedule)
     with replacing(output) as file:
         file.write(text.encode())
     return Path(output)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
@@ -15,7 +14,7 @@ from ragged_dialect.lowering import pipelines
 from ragged_dialect.symbols import in_c_library
 
 
-def lowered_to_llvm_ir(module: Any, check: bool = True) -> str:
+def lowered_to_llvm_ir(module: ir.Module, check: bool = True) -> str:
     """LLVM IR of a module, lowered first as far as it is not yet. PassError when it cannot be lowered, ParseError and
     CompileError when LLVM IR cannot express it."""
     if not all(op.operation.name.startswith("llvm.") for op in module.body.operations):
@@ -25,7 +24,7 @@ def lowered_to_llvm_ir(module: Any, check: bool = True) -> str:
     return llvm_ir(module)
 
 
-def llvm_ir(module: Any) -> str:
+def llvm_ir(module: ir.Module) -> str:
     """LLVM IR of a module of the llvm dialect. The bindings crash the process on any translation that fails, after
     its diagnostics: a child takes the risk, and prints them."""
     _check_translatable(module)
@@ -35,21 +34,21 @@ def llvm_ir(module: Any) -> str:
     return text.decode()
 
 
-def _translated(module: Any) -> bytes:
-    def show(diagnostic: Any) -> bool:
+def _translated(module: ir.Module) -> bytes:
+    def show(diagnostic: ir.Diagnostic) -> bool:
         print(from_mlir(diagnostic), file=sys.stderr, flush=True)
         return True
 
-    module.context.emit_error_diagnostics = True
+    module.context.emit_error_diagnostics = True  # pyright: ignore[reportAttributeAccessIssue]  # the stub lacks it
     with module.context.attach_diagnostic_handler(show):
         return llvm.translate_module_to_llvmir(module.operation).encode()
 
 
-def _check_translatable(module: Any) -> None:
+def _check_translatable(module: ir.Module) -> None:
     """Refuse ops outside the llvm dialect, each at its place."""
     foreign: list[Diagnostic] = []
 
-    def visit(op: Any) -> Any:
+    def visit(op: ir.Operation) -> ir.WalkResult:
         known = op.name.startswith("llvm.") and module.context.is_registered_operation(op.name)
         if not known and op != module.operation:
             message = f"expected registered ops of the llvm dialect only, got '{op.name}'"

@@ -1,9 +1,7 @@
 """The rule of an op: of its class, or for upstream's ops from the tables here."""
 
-from typing import Any
-
 from ragged_dialect._mlir import ir
-from ragged_dialect.checking.checker import Checker, Rule
+from ragged_dialect.checking.checker import Checker, Q, Rule
 from ragged_dialect.checking.compute import check_compute
 from ragged_dialect.checking.dense import RULES as DENSE
 from ragged_dialect.checking.elements import check_extract
@@ -29,5 +27,5 @@ def rule_of(op: ir.Operation, dense: bool = True) -> Rule | None:
     return rule
 
 
-def _of_class(ask: Checker[Any], op: ir.Operation) -> None:
+def _of_class(ask: Checker[Q], op: ir.Operation) -> None:
     view_of(op, RaggedOp).checks(ask)

@@ -158,17 +158,15 @@ def of_rows(outs: int, kind: str, wide: str) -> str:
     }}"""
 
 
-@pytest.mark.parametrize(
-    ("outs", "kind", "wide", "balanced"), [(2, "f16", "f32", True), (7, "f16", "f32", True), (24, "f32", "f64", False)]
-)
-def test_accumulators_of_components(outs: int, kind: str, wide: str, balanced: bool) -> None:
+@pytest.mark.parametrize(("outs", "kind", "wide"), [(2, "f16", "f32"), (7, "f16", "f32"), (24, "f32", "f64")])
+def test_accumulators_of_components(outs: int, kind: str, wide: str) -> None:
     text = of_rows(outs, kind, wide)
     module: Any = parse_module(text, context())
     for stage in pipelines.gpu_pipeline(False):
         stage.run(module)
     sizes = shared_bytes(str(module))
     assert max(sizes.values()) <= DEVICE.shared_bytes
-    assert any(name.endswith("_carries") for name in sizes) == balanced
+    assert any(name.endswith("_carries") for name in sizes)
     offsets = np.array([0, 300, 300, 302, 400])
     x = np.random.default_rng(outs).integers(-3, 4, (400, 8)).astype(NUMPY[kind])
     starts = [np.full((4, 8), k, NUMPY[wide]) for k in range(outs)]

@@ -66,10 +66,7 @@ def round(a: Any, decimals: int = 0) -> Any:
     return a.round(decimals)
 
 
-@_function
-def around(a: Any, decimals: int = 0) -> Any:
-    """The older name of `np.round`."""
-    return a.round(decimals)
+FUNCTIONS["around"] = round  # an older name
 
 
 @_function

@@ -135,7 +135,7 @@ def clip(x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Te
 
 
 @operation("round", elementwise=True)
-def rounded(x: Tensor, *, decimals: int) -> Tensor:
+def rounded(x: Tensor, decimals: int = 0) -> Tensor:
     """The nearest multiples of 10**-decimals, halves to the even one, computed as NumPy does: scaled, rounded, scaled
     back. Integers stay integers."""
     whole = x.dtype.kind in "iu"

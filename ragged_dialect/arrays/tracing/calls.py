@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from ragged_dialect.arrays.tracing.leaves import DenseLeaf
 from ragged_dialect.arrays.tracing.plan import Plan
 from ragged_dialect.runtime.frames import descriptor, descriptor_array
 from ragged_dialect.runtime.stored_program import CpuProgram
+
+if TYPE_CHECKING:
+    from ragged_dialect._mlir import ir
 
 Leaves = Sequence[Any]
 Pack = Callable[[Leaves], bytes]
@@ -47,7 +50,7 @@ def cpu_run(plan: Plan, program: CpuProgram) -> Run:
     return lambda leaves: _parts(call(b"".join([pack(leaves) for pack in packers])), places)
 
 
-def cpu_code(module: Any) -> CpuProgram:
+def cpu_code(module: ir.Module) -> CpuProgram:
     """The program of a traced function, from the cache where it is there."""
     from ragged_dialect.compiler.cpu import cpu_program  # start-up time
     from ragged_dialect.compiler.frontend import Program  # start-up time
@@ -98,7 +101,7 @@ def _number_packer(op: str, wanted: int, text: str) -> Pack:
     return packed
 
 
-def device_run(plan: Plan, module: Any, target: str) -> Run:
+def device_run(plan: Plan, module: ir.Module, target: str) -> Run:
     """Runs on a GPU or in the emulator: arrays in and out."""
     from ragged_dialect.compiler.frontend import Program  # start-up time
     from ragged_dialect.execution import compile  # start-up time
