@@ -134,8 +134,8 @@ def clip(x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Te
     return x if high is None else UFUNCS["minimum"](x, high)
 
 
-@operation("round", elementwise=True)
-def rounded(x: Tensor, decimals: int = 0) -> Tensor:
+@operation("rounded", elementwise=True)
+def rounded(x: Tensor, *, decimals: int) -> Tensor:
     """The nearest multiples of 10**-decimals, halves to the even one, computed as NumPy does: scaled, rounded, scaled
     back. Integers stay integers."""
     whole = x.dtype.kind in "iu"
