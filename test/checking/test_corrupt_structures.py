@@ -9,7 +9,7 @@ from support.worker import Worker, answers
 
 AT_ONCE = 250
 SECONDS = 200
-FEW, MANY = 1000, 20_000
+FEW, MANY = 500, 20_000
 LIMIT = 4 << 30
 """Bytes of address space under which some of them run."""
 

@@ -26,7 +26,7 @@ from support.matrix import (
 from conftest import ROOT
 from ragged_dialect.emulator.cupy_stand_in import StandIn
 
-SHARE = {"cpu": 72, "emulator": 144, "gpu": 144}
+SHARE = {"cpu": 144, "emulator": 288, "gpu": 288}
 """The quick run takes one cell in so many of every op. Compiling for a GPU takes longer."""
 GUARDED_SHARE = 288
 
