@@ -50,11 +50,16 @@ def _has_gpu() -> bool:
         return False
 
 
+def _one_in(count: int, item: pytest.Item) -> bool:
+    """Whether a test is among those that the quick run takes: the same ones everywhere."""
+    return zlib.crc32(item.name.encode()) % count == 0
+
+
 def _left_out(item: pytest.Item) -> str | None:
     """Why a test that wants a GPU does not run on the stand-in."""
     if _has_gpu() or item.config.getoption("--slow"):
         return None
-    chosen = item.path.match("gpu/test_device.py") or zlib.crc32(item.name.encode()) % SHARE_ON_STAND_IN == 0
+    chosen = item.path.match("gpu/test_device.py") or _one_in(SHARE_ON_STAND_IN, item)
     return None if chosen else f"no GPU, and one test in {SHARE_ON_STAND_IN} runs on PTX text (all with --slow)"
 
 
@@ -63,6 +68,9 @@ def _skip_reason(item: pytest.Item) -> str | None:
         return "slow (run with --slow)"
     if item.get_closest_marker("ptx") and find_tool("ptxas") is None:
         return "no ptxas"
+    sampled = item.get_closest_marker("sampled")
+    if sampled and not item.config.getoption("--slow") and not _one_in(sampled.args[0], item):
+        return f"one case in {sampled.args[0]} runs (all with --slow)"
     return _left_out(item) if item.get_closest_marker("gpu") else None
 
 

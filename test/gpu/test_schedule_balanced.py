@@ -178,6 +178,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("kind", "dtype", "features"), CASES)
 def test_results(kind: str, dtype: str, features: Any) -> None:
     f = _emulated(_text(kind, dtype, features))
@@ -463,6 +464,7 @@ def _kernels(name: str) -> str:
     return kernels_to_llvm(module)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.ptx
 @pytest.mark.parametrize(
     ("name", "arch"),

@@ -163,7 +163,7 @@ def check_any(draws: Any, target: str) -> None:
 
 
 @given(st.data())
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples * 2 // 5)  # a program compiles for a second
 def test_programs_compute_what_the_interpreter_computes(draws: Any) -> None:
     check_any(draws, "cpu")
 
@@ -175,6 +175,7 @@ def test_kernels_compute_what_the_interpreter_computes(target: str, draws: Any) 
     check_any(draws, target)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("element", sorted(DTYPES))
 def test_every_element_type_on_one_layout(element: str, target: str, request: pytest.FixtureRequest) -> None:
     if target != "cpu" and element not in ("bf16", "f32", "i64") and not request.config.getoption("--slow"):

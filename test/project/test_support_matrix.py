@@ -28,7 +28,7 @@ from ragged_dialect.emulator.cupy_stand_in import StandIn
 
 SHARE = {"cpu": 144, "emulator": 288, "gpu": 288}
 """The quick run takes one cell in so many of every op. Compiling for a GPU takes longer."""
-GUARDED_SHARE = 288
+GUARDED_SHARE = 576
 
 
 @pytest.fixture(scope="module")

@@ -112,6 +112,7 @@ class TestEveryKernel:
             assert report.registers <= most, (kernel, kind)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("width", [64, *(pytest.param(width, marks=pytest.mark.slow) for width in ODD)])
 @pytest.mark.parametrize(("name", "dtype", "arch"), cases(list(PROGRAMS)))
 def test_nothing_is_spilled(name: str, dtype: str, arch: str, width: int) -> None:

@@ -87,6 +87,7 @@ def test_no_key_is_seen() -> None:
     assert not rg.attention(q, k, k, mask=later, causal=True).values.any()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("heads", [6, 2])
 @pytest.mark.parametrize("kind", ["bool", "float"])
 def test_ragged_masks_of_heads(heads: int, kind: str) -> None:
@@ -107,6 +108,7 @@ def test_ragged_masks_of_heads(heads: int, kind: str) -> None:
 SHAPES = [(5, 4), (1, 4), (5, 1), (6, 5, 4), (1, 7, 9), (4, 6, 5, 4), (1, 6, 5, 4), (4, 1, 1, 4), (1, 1, 6, 4)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("heads", [6, 2])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_dense_masks(shape: tuple[int, ...], heads: int) -> None:

@@ -30,6 +30,7 @@ NUMBERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize("dtype", [np.dtype(np.float16), BFLOAT], ids=str)
 def test_a_number_beside_a_short_float_is_weak(name: str, dtype: Any) -> None:

@@ -68,6 +68,7 @@ CASES: list[tuple[str, tuple[int, ...]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("layout", "axis"), CASES)
 def test_sum(layout: str, axis: tuple[int, ...]) -> None:
     for seed in SEEDS:
@@ -76,6 +77,7 @@ def test_sum(layout: str, axis: tuple[int, ...]) -> None:
         assert_reduced(x.sum(axis), x, set(axis), np.sum, 0)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "function", "empty"),
     [
