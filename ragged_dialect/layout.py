@@ -17,10 +17,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import accumulate, pairwise
 
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.lazy import cached_property
 
 Extent = int | None
 Shape = tuple[Extent, ...]

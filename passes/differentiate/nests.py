@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from ragged_dialect import generic
 from ragged_dialect._mlir import ir
@@ -12,6 +11,7 @@ from ragged_dialect.generic import indexing_maps
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.iteration import Iteration, analyze, output_count
+from ragged_dialect.lazy import cached_property
 from ragged_dialect.passes.differentiate.values import element_of, empty_like, zeros_like
 from ragged_dialect.types import is_ragged, shape_of
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from ragged_dialect.asm.module import copy_module, load_module, parse_module, pr
 from ragged_dialect.compiler.signatures import signature_of
 from ragged_dialect.dialect import context as make_context
 from ragged_dialect.errors import CompileError
+from ragged_dialect.lazy import cached_property
 from ragged_dialect.lowering.stage import Stage
 from ragged_dialect.runtime.signature import Signature
 from ragged_dialect.symbols import mangle, spell

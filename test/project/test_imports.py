@@ -15,7 +15,7 @@ import pytest
 import ragged_dialect as rg
 from conftest import ROOT
 
-PLAIN = {"errors", "layout", "shape", "merging", "sources", "checks", "segments", "locks", "device_model"}
+PLAIN = {"errors", "lazy", "layout", "shape", "merging", "sources", "checks", "segments", "locks", "device_model"}
 LEVELS = {
     "passes": 2, "lowering": 3, "execution": 4, "compiler": 4, "arrays": 5, "tools": 5, "artifacts": 5, "compat": 6,
 }  # fmt: skip
@@ -108,6 +108,12 @@ def test_rooms_are_as_the_page_says() -> None:
 def test_rules_see_an_import() -> None:
     assert "ragged_dialect._mlir" in imports("ragged_dialect.types")
     assert level("ragged_dialect.passes.base") > level("ragged_dialect.types") > level("ragged_dialect.layout")
+
+
+def test_no_lock_that_a_fork_leaves_taken() -> None:
+    """`functools.cached_property` has one before Python 3.12; `ragged_dialect.lazy` has none."""
+    found = [module for module, path in MODULES.items() if re.search(r"functools.*cached_property", path.read_text())]
+    assert found == ["ragged_dialect.lazy"]
 
 
 def test_no_module_names_the_bindings_but_mlir_py() -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.lazy import cached_property
 from ragged_dialect.lowering.buffers import extent, is_buffer, plain_dim
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 from ragged_dialect.arrays.core import validation
 from ragged_dialect.arrays.core.storage import frozen, namespace, owned
 from ragged_dialect.layout import RAGGED, Layout
+from ragged_dialect.lazy import cached_property
 from ragged_dialect.runtime.frames import descriptor, number
 from ragged_dialect.shape import RaggedShape
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from ragged_dialect.arrays.tracing.function import trace_function
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.asm.module import print_module
+from ragged_dialect.lazy import cached_property
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from ragged_dialect.arrays.tracing.leaves import beside_ragged, leaf_spec, simpl
 from ragged_dialect.arrays.tracing.plan import stored_key
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace
+from ragged_dialect.lazy import cached_property
 
 
 class Operation(Function):
@@ -55,7 +56,7 @@ class Operation(Function):
         rest = {name: value for name, value in given.items() if name not in self._arrays}
         return tuple(given.get(name) for name in self._arrays[:count]), rest
 
-    @functools.cached_property
+    @cached_property
     def _signature(self) -> inspect.Signature:
         return signature_of(self._body)
 

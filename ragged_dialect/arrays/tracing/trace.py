@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from ragged_dialect.checks import CHECKED
 from ragged_dialect.errors import TraceError
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.layout import RAGGED
+from ragged_dialect.lazy import cached_property
 from ragged_dialect.passes.ragged_insert_checks import RaggedInsertChecks
 from ragged_dialect.runtime.signature import dtype_name
 from ragged_dialect.types import storage_type, vector_type
