@@ -229,6 +229,10 @@ class AnnotateOp(RaggedOp, name="annotate"):
     same_lengths = same_storage = True
     checks = unchecked
 
+    def divisors(self, known: Divides) -> tuple[int, ...]:
+        """None: an extent is that of the longest component where the layout makes the dim ragged."""
+        return (1,) * tensor_shape(self.res).rank
+
     @verifier
     def verify_invariants(self) -> None:
         before, after = tensor_shape(self.x), tensor_shape(self.operation.results[0])
