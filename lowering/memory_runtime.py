@@ -220,13 +220,5 @@ llvm.func @{RUN}(%frame: !llvm.ptr) -> i64 {{
 """
 
 LIBRARY_MEMORY = f"""
-llvm.func @pthread_key_delete(i64) -> i32
-llvm.func internal @ragged_close() {{
-  %keyp = llvm.mlir.addressof @ragged_key : !llvm.ptr
-  %key = llvm.load %keyp : !llvm.ptr -> i64
-  %code = llvm.call @pthread_key_delete(%key) : (i64) -> i32
-  llvm.return
-}}
 llvm.mlir.global_ctors ctors = [@{OPEN}], priorities = [0 : i32], data = [#llvm.zero]
-llvm.mlir.global_dtors dtors = [@ragged_close], priorities = [0 : i32], data = [#llvm.zero]
 """

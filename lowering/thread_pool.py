@@ -53,7 +53,7 @@ def _constants(kind: str = "i64", **named: int) -> str:
     return "\n  ".join(f"%{name} = llvm.mlir.constant({value} : {kind}) : {kind}" for name, value in named.items())
 
 
-_LOAD_STATE = f"%state = llvm.mlir.addressof @ragged_threads_state : !llvm.ptr\n  " + _fields(
+_LOAD_STATE = "%state = llvm.mlir.addressof @ragged_threads_state : !llvm.ptr\n  " + _fields(
     "state", _STATE, processp=0, openedp=1, sleepersp=2, madep=3, makingp=4, places=6
 )
 _LOAD_PLACE = _fields("place", _PLACE, fp=1, cp=2, np=3, kp=4, sizep=5, nextp=7)
