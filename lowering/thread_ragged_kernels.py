@@ -18,9 +18,9 @@ from ragged_dialect.lowering.program_runtime import SHARE_DECLARATION, declare
 from ragged_dialect.lowering.thread_pool import SHARE
 from ragged_dialect.passes.base import RaggedPass
 
-THRESHOLD = 65536
-"""Elements of work below which a loop runs on the calling thread: starting threads takes as long
-as touching about so many."""
+THRESHOLD = 131072
+"""Elements of work below which a loop runs on the calling thread alone: measured, a helper that sleeps is of use from
+about so many."""
 
 _RUNTIME = f"""
 llvm.mlir.global internal @ragged_threads(1 : i64) : i64

@@ -180,7 +180,7 @@ def test_equal_bits_whatever_the_lengths() -> None:
 functions = []
 for threads in (1, 2, 3, 4, 300):
     os.environ["RAGGED_NUM_THREADS"] = str(threads)
-    f = rg.jit(lambda a: (rg.softmax(a, axis=1), a.sum(1), rg.cumsum(a, axis=1), np.exp(a) * a, a.sum(2), a.sum()))
+    f = rg.jit(lambda a: (rg.softmax(a, axis=1), rg.cumsum(a, axis=1), a.sum(1)))
     f(x)
     functions.append(f)
 rng = np.random.default_rng(5)
