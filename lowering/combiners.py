@@ -9,6 +9,25 @@ from ragged_dialect.ir.match import bit_width
 _FLOAT = {"sum": "addf", "prod": "mulf", "max": "maximumf", "min": "minimumf"}
 _INTEGER = {"sum": "addi", "prod": "muli", "max": "maxsi", "min": "minsi"}
 
+NEUTRAL: dict[str, float | str] = {
+    "arith.addf": -0.0,
+    "arith.mulf": 1.0,
+    "arith.maximumf": float("-inf"),
+    "arith.maxnumf": float("nan"),
+    "arith.minimumf": float("inf"),
+    "arith.minnumf": float("nan"),
+    "arith.addi": 0,
+    "arith.muli": 1,
+    "arith.maxsi": "lowest",
+    "arith.minsi": "highest",
+    "arith.maxui": 0,
+    "arith.minui": "ones",
+    "arith.andi": "ones",
+    "arith.ori": 0,
+    "arith.xori": 0,
+}
+"""Ops that combine two scalars in any grouping, with what changes nothing: see `neutral_constant`."""
+
 
 def is_float(type_: ir.Type) -> bool:
     """Whether a scalar type is a float."""
@@ -32,3 +51,12 @@ def neutral(kind: str, type_: ir.Type) -> ir.Value:
         return build.constant(type_, {"sum": 0, "prod": 1, "max": 0, "min": 1}[kind])
     low = -(1 << (bit_width(type_) - 1))
     return build.constant(type_, {"sum": 0, "prod": 1, "max": low, "min": -low - 1}[kind])
+
+
+def neutral_constant(type_: ir.Type, neutral: float | str) -> ir.Value:
+    """A neutral element: a number, or the lowest, highest or all-ones value of an integer type."""
+    if not isinstance(neutral, str):
+        return build.constant(type_, neutral)
+    width = 64 if isinstance(type_, ir.IndexType) else bit_width(type_)
+    low = -(1 << (width - 1))
+    return build.constant(type_, {"lowest": low, "highest": -low - 1, "ones": -1}[neutral])

@@ -8,26 +8,10 @@ from dataclasses import dataclass
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import clone
-from ragged_dialect.ir.match import bit_width, defining_op
+from ragged_dialect.ir.match import defining_op
+from ragged_dialect.lowering.combiners import NEUTRAL, neutral_constant
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 
-_NEUTRAL: dict[str, float | str] = {
-    "arith.addf": -0.0,
-    "arith.mulf": 1.0,
-    "arith.maximumf": float("-inf"),
-    "arith.maxnumf": float("nan"),
-    "arith.minimumf": float("inf"),
-    "arith.minnumf": float("nan"),
-    "arith.addi": 0,
-    "arith.muli": 1,
-    "arith.maxsi": "lowest",
-    "arith.minsi": "highest",
-    "arith.maxui": 0,
-    "arith.minui": "ones",
-    "arith.andi": "ones",
-    "arith.ori": 0,
-    "arith.xori": 0,
-}
 _GREATER, _LESS = (2, 3, 9, 10), (4, 5, 11, 12)
 _UNORDERED = 8
 """Predicates of `arith.cmpf` from here on hold for NaN."""
@@ -66,15 +50,6 @@ class Combiner:
         return neutral_constant(self.result.type, self.neutral)
 
 
-def neutral_constant(type_: ir.Type, neutral: float | str) -> ir.Value:
-    """A neutral element: a number, or the lowest, highest or all-ones value of an integer type."""
-    if not isinstance(neutral, str):
-        return build.constant(type_, neutral)
-    width = 64 if isinstance(type_, ir.IndexType) else bit_width(type_)
-    low = -(1 << (width - 1))
-    return build.constant(type_, {"lowest": low, "highest": -low - 1, "ones": -1}[neutral])
-
-
 def fold_values(
     owners: list[Combiner], lanes: int, values: list[Callable[[ir.Value], ir.Value]], carried: list[ir.Value]
 ) -> list[ir.Value]:
@@ -110,12 +85,12 @@ def combiner_of(generic: GenericOp, out: int) -> Combiner | None:
 
 
 def _single(op: ir.Operation, accumulator: ir.Value, result: ir.Value) -> Combiner | None:
-    if op.name not in _NEUTRAL or accumulator not in list(op.operands):
+    if op.name not in NEUTRAL or accumulator not in list(op.operands):
         return None
     a, b = op.operands
     if a == b:
         return None
-    return Combiner((op,), b if a == accumulator else a, accumulator, result, _NEUTRAL[op.name])
+    return Combiner((op,), b if a == accumulator else a, accumulator, result, NEUTRAL[op.name])
 
 
 def _selected(op: ir.Operation, accumulator: ir.Value, result: ir.Value) -> Combiner | None:
