@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.match import bit_width, constant_int, defining_op
+from ragged_dialect.ir.match import bit_width, constant_int, defining_op, made_by
 from ragged_dialect.lowering.buffers import is_allocation, root
-from ragged_dialect.lowering.combiners import NEUTRAL
+from ragged_dialect.lowering.combiners import Combiner, find_combiner
+from ragged_dialect.lowering.outline_ragged_loops import KERNEL
 
 _ROUNDED = frozenset({"arith.addf", "arith.mulf"})
 _MATH = frozenset(f"math.{name}" for name in ("absf", "absi", "ceil", "copysign", "floor", "fma", "sqrt", "trunc"))
@@ -20,14 +21,18 @@ class Unfit(Exception):
 
 @dataclass(frozen=True)
 class Accumulator:
-    """What a loop folds: the op that combines, the element it combines with, and where what it has so far is: a
-    value that the loop carries, by number, or a place in memory, by its load and its store."""
+    """What a loop folds: how, and where what it has so far is: a value that the loop carries, by number, or a place
+    in memory, by its load and its store."""
 
-    combiner: ir.Operation
-    element: ir.Value
+    combiner: Combiner
     number: int | None
     load: ir.Operation | None = None
     store: ir.Operation | None = None
+
+    @property
+    def element(self) -> ir.Value:
+        """What is folded."""
+        return self.combiner.element
 
 
 @dataclass
@@ -53,7 +58,7 @@ class Body:
     @property
     def ops(self) -> list[ir.Operation]:
         """The ops but for the terminator and those of accumulators."""
-        own = {op for one in self.accumulators for op in (one.combiner, one.load, one.store)}
+        own = {op for one in self.accumulators for op in (*one.combiner.ops, one.load, one.store)}
         return [op.operation for op in list(self.block.operations)[:-1] if op.operation not in own]
 
     def is_inside(self, value: ir.Value) -> bool:
@@ -88,43 +93,33 @@ def width(type_: ir.Type) -> int:
 def _find_carried(body: Body) -> None:
     *_, last = body.block.operations
     for number, (argument, yielded) in enumerate(zip(list(body.block.arguments)[1:], last.operands, strict=True)):
-        combiner = defining_op(yielded)
-        if combiner is None or not _folds(combiner, argument):
+        combiner = _combiner(argument, yielded)
+        if combiner is None:
             raise Unfit("what it carries")
-        body.accumulators.append(Accumulator(combiner, _other(combiner, argument), number))
+        body.accumulators.append(Accumulator(combiner, number))
 
 
 def _find_stored(body: Body) -> None:
     """Loads of places that are the same in every iteration, folded into and stored again."""
+    loads = [op.operation for op in body.block.operations if op.operation.name == "memref.load"]
     for op in body.block.operations:
         store = op.operation
         if store.name != "memref.store" or any(body.is_inside(x) for x in list(store.operands)[1:]):
             continue
-        combiner = defining_op(store.operands[0])
-        loads = [] if combiner is None else [defining_op(x) for x in combiner.operands]
-        for load in loads:
-            if combiner is None or load is None or list(load.operands) != list(store.operands)[1:]:
-                continue
-            if load.name == "memref.load" and load.block == body.block and _folds(combiner, load.results[0]):
-                element = _other(combiner, load.results[0])
-                body.accumulators.append(Accumulator(combiner, element, None, load, store))
-                break
-        else:
+        before = [load for load in loads if list(load.operands) == list(store.operands)[1:]]
+        combiner = _combiner(before[0].results[0], store.operands[0]) if len(before) == 1 else None
+        if combiner is None:
             raise Unfit("a store to one place")
+        body.accumulators.append(Accumulator(combiner, None, before[0], store))
 
 
-def _folds(op: ir.Operation, accumulator: ir.Value) -> bool:
-    """Whether an op folds into an accumulator, in any grouping, and nothing else sees what it folds."""
-    if op.name not in NEUTRAL or list(op.operands).count(accumulator) != 1:
-        return False
-    if op.name in _ROUNDED and ("fastmath" not in op.attributes or "reassoc" not in str(op.attributes["fastmath"])):
-        return False
-    return len(list(accumulator.uses)) == 1 and len(list(op.results[0].uses)) == 1
-
-
-def _other(op: ir.Operation, accumulator: ir.Value) -> ir.Value:
-    first, second = op.operands
-    return second if first == accumulator else first
+def _combiner(accumulator: ir.Value, result: ir.Value) -> Combiner | None:
+    """How a result is folded, where the order of that is free."""
+    found = find_combiner(accumulator, result)
+    if found is None or found.ops[0].name not in _ROUNDED:
+        return found
+    flags = found.ops[0].attributes
+    return found if "fastmath" in flags and "reassoc" in str(flags["fastmath"]) else None
 
 
 # Elements -----------------------------------------------------------------------------------------
@@ -203,13 +198,12 @@ def _are_apart(a: ir.Operation, b: ir.Operation) -> bool:
 
 def _is_own(buffer: ir.Value) -> bool:
     """Whether a buffer shares memory with no other one that is its own: an allocation, or an argument that says so."""
-    op = defining_op(buffer)
-    if op is not None:
-        return is_allocation(buffer) or op.name == "memref.alloca"
+    if not isinstance(buffer.owner, ir.Block):
+        return is_allocation(buffer) or made_by(buffer, "memref.alloca") is not None
     function = buffer.owner.owner.operation
     if function.name != "func.func":
         return False
-    if "ragged.kernel" not in function.attributes:
+    if KERNEL not in function.attributes:
         return True  # arguments of programs are never written
-    number = list(buffer.owner.arguments).index(buffer)
+    number = list(buffer.owner.arguments).index(ir.BlockArgument(buffer))
     return "arg_attrs" in function.attributes and "llvm.noalias" in function.attributes["arg_attrs"][number]

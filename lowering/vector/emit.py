@@ -8,7 +8,6 @@ from ragged_dialect._mlir import arith, ir, memref, scf, vector
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import ValueMap, clone, copy_attributes
 from ragged_dialect.ir.match import constant_int
-from ragged_dialect.lowering.combiners import NEUTRAL, neutral_constant
 from ragged_dialect.lowering.vector.body import Accumulator, Body, width
 from ragged_dialect.lowering.vector.machine import Registers
 
@@ -40,7 +39,7 @@ def _emit(body: Body, lanes: int, masked: bool, whole: bool) -> None:
     tail = not (masked or whole)
     end = _full(low, high, lanes) if tail else high
     folded = [one for one in body.accumulators if not _is_count(body, one)]
-    zeros = [_splat(_neutral(one), lanes) for one in folded]
+    zeros = [_splat(one.combiner.identity(), lanes) for one in folded]
     made = scf.ForOp(low, end, build.value(lanes), zeros)
     with ir.InsertionPoint(made.body):
         at = made.induction_variable
@@ -88,7 +87,7 @@ class _Step:
         return [self._fold(one, total) for one, total in zip(folded, carried, strict=True)]
 
     def _fold(self, one: Accumulator, total: ir.Value) -> ir.Value:
-        made = _combined(one, total, self.vector(one.element))
+        made = one.combiner.apply(self.vector(one.element), total)
         return made if self.mask is None else arith.select(self.mask, made, total)
 
     def vector(self, value: ir.Value) -> ir.Value:
@@ -140,12 +139,12 @@ class _Step:
 
 def _is_count(body: Body, one: Accumulator) -> bool:
     """Whether the same integer is added in every iteration, from outside of the loop."""
-    return one.combiner.name == "arith.addi" and not body.is_inside(one.element)
+    return one.combiner.ops[0].name == "arith.addi" and not body.is_inside(one.element)
 
 
 def _counted(one: Accumulator, low: ir.Value, high: ir.Value) -> ir.Value:
     """What a number of iterations add."""
-    count: ir.Value = build.maximum(arith.subi(high, low), 0)
+    count = build.maximum(arith.subi(high, low), 0)
     type_ = one.element.type
     if not isinstance(type_, ir.IndexType):
         count = arith.index_cast(type_, count)
@@ -156,8 +155,8 @@ def _folded(one: Accumulator, lanes: ir.Value, count: int) -> ir.Value:
     """The lanes of a vector folded as a tree: halves with each other."""
     while count > 1:
         count //= 2
-        halves = [_slice(lanes, start, count) for start in (0, count)]
-        lanes = _combined(one, *halves)
+        first, second = (_slice(lanes, start, count) for start in (0, count))
+        lanes = one.combiner.apply(second, first)
     return vector.extract(lanes, [], [0])
 
 
@@ -171,7 +170,7 @@ def _slice(value: ir.Value, start: int, size: int) -> ir.Value:
 
 
 def _total(one: Accumulator, folded: ir.Value) -> Callable[[ir.Value], ir.Value]:
-    return lambda before: _combined(one, before, folded)
+    return lambda before: one.combiner.apply(folded, before)
 
 
 def _keep(body: Body, one: Accumulator, total: Callable[[ir.Value], ir.Value], tail: bool) -> None:
@@ -186,16 +185,6 @@ def _keep(body: Body, one: Accumulator, total: Callable[[ir.Value], ir.Value], t
         body.loop.operands[3 + one.number] = result
     else:
         body.loop.results[one.number].replace_all_uses_with(result)
-
-
-def _combined(one: Accumulator, a: ir.Value, b: ir.Value) -> ir.Value:
-    op = one.combiner
-    made = ir.Operation.create(op.name, results=[a.type], operands=[a, b], attributes=copy_attributes(op))
-    return made.result
-
-
-def _neutral(one: Accumulator) -> ir.Value:
-    return neutral_constant(one.element.type, NEUTRAL[one.combiner.name])
 
 
 # Types --------------------------------------------------------------------------------------------

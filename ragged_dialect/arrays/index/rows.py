@@ -15,7 +15,7 @@ from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import loop_index
-from ragged_dialect.ir import build, flow, shapes, vectors
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.types import dense_type
 
