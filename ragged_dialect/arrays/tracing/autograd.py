@@ -15,7 +15,7 @@ from ragged_dialect.arrays.core.spec import NUMBERS, Spec
 from ragged_dialect.arrays.core.storage import RECORDED, library_of, peek
 from ragged_dialect.arrays.core.tree import flatten
 from ragged_dialect.arrays.tracing.derivatives import Recorded
-from ragged_dialect.arrays.tracing.function import Compiled, Function, build, trace_function
+from ragged_dialect.arrays.tracing.function import Compiled, Function, build, requires_gradient, trace_function
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, leaf_spec
 from ragged_dialect.arrays.tracing.plan import Result
 from ragged_dialect.arrays.tracing.program import Program
@@ -24,11 +24,11 @@ from ragged_dialect.arrays.tracing.tensor import Tensor
 Body = Callable[[list[Tensor]], Any]
 
 
-def recorded(name: str, leaves: Sequence[Any], body: Body, compiled: Callable[[Sequence[Any]], Compiled]) -> Compiled:
-    """A program of leaves of which some require gradients, and the tree of its results; `compiled` makes that of leaves
-    that do not. PassError for an operation without a derivative."""
+def recorded(name: str, leaves: Sequence[Any], body: Body, target: str | None = None) -> Compiled:
+    """A program of leaves of which some require gradients, and the tree of its results. PassError for an operation
+    without a derivative."""
     leaves = [_compacted(leaf) for leaf in leaves]
-    program, tree = compiled([_plain(leaf) for leaf in leaves])
+    program, tree = build(name, [_plain(leaf) for leaf in leaves], body, target)
     return RecordedProgram(name, leaves, body, program), tree
 
 
@@ -101,7 +101,8 @@ class _Pull(Function):
         self, arguments: tuple[Any, ...], parameters: dict[str, Any], key: Any = None, leaves: Sequence[Any] = ()
     ) -> Any:
         name = f"{self._name}_gradient"
-        program, _ = self._compiled(key, lambda: build(name, leaves, self._body, self._target))
+        make = recorded if requires_gradient(leaves) else build
+        program, _ = self._compiled(key, lambda: make(name, leaves, self._body, self._target))
         return program(leaves)
 
     def _body(self, tensors: list[Tensor]) -> list[Tensor]:

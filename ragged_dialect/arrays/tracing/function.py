@@ -121,11 +121,8 @@ def trace_function(name: str, leaves: Sequence[Any], body: Callable[[list[Tensor
 
 
 def build(name: str, leaves: Sequence[Any], body: Callable[[list[Tensor]], Any], target: str | None = None) -> Compiled:
-    """Trace a function of tracers and compile it: the program, and the tree of its results."""
-    if requires_gradient(leaves):
-        from ragged_dialect.arrays.tracing.autograd import recorded  # start-up time
-
-        return recorded(name, leaves, body, lambda plain: build(name, plain, body, target))
+    """Trace a function of tracers and compile it, for leaves that require no gradient: the program, and the tree of its
+    results."""
     with trace_function(name, leaves, body) as traced:
         chosen = target or ("cpu" if traced.device == "cpu" else "gpu")
         if chosen == "cpu":

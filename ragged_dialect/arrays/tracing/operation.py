@@ -78,7 +78,11 @@ class Operation(Function):
             return self._body(*(next(given) if there else None for there in present), **parameters)
 
         specs, given = [None if a is None else leaf_spec(a) for a in arguments], [a for a in arguments if a is not None]
-        parts = None if requires_gradient(given) else stored_key(specs, parameters)
+        if requires_gradient(given):
+            from ragged_dialect.arrays.tracing.autograd import recorded  # start-up time
+
+            return recorded(self.name, given, body)
+        parts = stored_key(specs, parameters)
         if parts is None:
             return build(self.name, given, body)
         return build_stored(self.name, [self._body.__module__, *parts], given, body)
