@@ -196,6 +196,23 @@ def test_product_with_zeros():
     assert gradient.values.tolist() == [0, 6, 0, 0, 0, 0]
 
 
+def test_second_derivatives_of_products_with_zeros():
+    def loss(x):
+        product = x.prod(axis=1)
+        return (product * product + product).sum()
+
+    lengths, numbers = [3, 0, 3, 2, 3], np.array([2.0, 0, 3, 0, 0, 5, 1, 2, 0, 0, 0])
+    x, step = rg.from_lengths(numbers, lengths), np.random.default_rng(0).standard_normal(numbers.size)
+
+    def gradient(numbers):
+        parts = np.split(numbers, np.cumsum(lengths)[:-1])
+        return np.array([(2 * p.prod() + 1) * np.delete(p, k).prod() for p in parts for k in range(len(p))])
+
+    (second,) = rg.vjp(rg.grad(loss), x)[1](rg.like(x, step))
+    expected = (gradient(numbers + 1e-6 * step) - gradient(numbers - 1e-6 * step)) / 2e-6
+    np.testing.assert_allclose(second.values, expected, atol=1e-8)
+
+
 def test_windows_get_the_gradient_of_what_they_show():
     x = rg.from_starts_lengths(np.arange(6.0), [1, 4], [3, 2])
     gradient = rg.grad(lambda x: (x * x).sum())(x)
