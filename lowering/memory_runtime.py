@@ -40,6 +40,7 @@ _JUMP_WORDS = 128
 # first room
 _CONTEXT = f"!llvm.struct<(array<{_JUMP_WORDS} x i64>, ptr, i64, i64, i64, array<{_HELD} x ptr>)>"
 
+
 def _field(name: str, number: int) -> str:
     return f"%{name} = llvm.getelementptr %context[0, {number}] : (!llvm.ptr) -> !llvm.ptr, {_CONTEXT}"
 
