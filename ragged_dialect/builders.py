@@ -183,6 +183,18 @@ def reduce_across(x: ir.Value, max_: ir.Value, dim: int, kind: str) -> ir.Value:
     return _infer(ops.ReduceAcrossOp, [x, max_], dim=dim, kind=kind)
 
 
+def attention(
+    q: ir.Value, k: ir.Value, v: ir.Value, scale: float, keys: str = "all"
+) -> tuple[ir.Value, ir.Value]:
+    """`ragged.attention`: the output, and the log of each row's sum of exponentials."""
+    element = q.type.element_type
+    shapes = ops.attention.result_shapes(*(shape_of(x.type) for x in (q, k, v)))
+    types = [tensor_type(s, e) for s, e in zip(shapes, (element, ops.attention.wide(element)), strict=True)]
+    factor = ir.FloatAttr.get(ir.F64Type.get(), scale)
+    made = create("ragged.attention", types, [q, k, v], {"scale": factor, "keys": None if keys == "all" else keys})
+    return made.results[0], made.results[1]
+
+
 def assume(
     x: ir.Value, level: int, divisible_by: int | None = None, min: int | None = None, max: int | None = None
 ) -> ir.Value:
