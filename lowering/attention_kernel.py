@@ -50,11 +50,6 @@ class Shape:
         """A lane per query."""
         return ir.VectorType.get([self.lanes], self.wide)
 
-    @property
-    def bytes(self) -> int:
-        """Of the scratch."""
-        return (self.depth + self.width + 2) * self.lanes * (8 if isinstance(self.wide, ir.F64Type) else 4)
-
 
 @dataclass(frozen=True)
 class Block:

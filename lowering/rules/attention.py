@@ -15,26 +15,14 @@ from ragged_dialect.ops.attention import AttentionOp, groups
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import shape_of, storage_type
 
-MOST = 1 << 17
-"""Bytes of scratch, which is on the stack, up to which the kernel takes an op."""
-
-
-def kernel_shape(op: ir.Operation) -> Shape | None:
-    """What the kernel is specialised to; None for an op that it does not take."""
-    q, v = shape_of(op.operands[0].type), shape_of(op.operands[2].type)
-    if q.shape[3] is None or v.shape[3] is None:
-        return None
-    made = Shape.of(op.operands[0].type.element_type, q.shape[3], v.shape[3])
-    return made if made.bytes <= MOST else None
-
-
 def lower_attention(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.attention: blocks of as many queries as there are lanes. The blocks of component b begin with number
     offsets[b] / lanes + b, which rises with b: no prefix sum, and at most one block of a component is empty."""
-    shape = kernel_shape(op)
-    if shape is None:
-        raise LayoutError("expected static head dims of a few hundred (run ragged-decompose-attention)")
     q, k, v = map(ctx.parts, op.operands)
+    depth, width = q.shape.shape[3], v.shape.shape[3]
+    if depth is None or width is None:
+        raise LayoutError("expected static head dims (run ragged-decompose-attention)")
+    shape = Shape.of(q.element, depth, width)
     outs = [_out(ctx, q, result) for result in op.results if result == op.results[0] or len(list(result.uses))]
     inputs = [x.values for x in (q, k, v)]
     ctx.close()
