@@ -16,8 +16,8 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.lowering.host_cpu import host_has
 from ragged_dialect.lowering.math_emitter import Emitter, Number
-from ragged_dialect.lowering.math_exponential import exp2_at_most_one
-from ragged_dialect.ops.attention import Keys, wide
+from ragged_dialect.lowering.math_exponential import exp2_at_most_one, tanh
+from ragged_dialect.ops.attention import AttentionOp, wide
 
 _REGISTERS = 2
 """Vector registers of a block of queries: each element of a key is used as often."""
@@ -68,9 +68,10 @@ class Block:
 class Kernel:
     """Emits the kernel; `q`, `k` and `v` are dense [rows, heads, head dim]."""
 
-    def __init__(self, shape: Shape, q: ir.Value, k: ir.Value, v: ir.Value, scale: float, visible: Keys) -> None:
-        self.shape, self.q, self.k, self.v, self.visible = shape, q, k, v, visible
-        self.scale = scale / math.log(2)  # scores in base 2
+    def __init__(self, shape: Shape, op: AttentionOp, inputs: Sequence[ir.Value]) -> None:
+        self.shape, self.visible, self.cap = shape, op.visible, op.cap
+        self.q, self.k, self.v = inputs
+        self.scale = op.scale.value * (1 / math.log(2) if self.cap is None else 1 / self.cap)  # scores in base 2
         self.queries = self._scratch(shape.depth)
         self.sums = self._scratch(shape.width)
         self.rows = self._scratch(2)
@@ -179,6 +180,8 @@ class Kernel:
         keys = [build.add(first, k) for k in range(self.shape.keys)]
         there = keys if end is None else [build.minimum(k, build.sub(end, 1)) for k in keys]
         scores = [emitter.number(s) for s in self._scores([build.add(k, block.key) for k in there], head)]
+        if self.cap is not None:
+            scores = [tanh(x) * (self.cap / math.log(2)) for x in scores]
         seen = [None if end is None else self._seen(block, k, end) for k in keys]
         scores = [x if s is None else emitter.select(s, x, -math.inf) for x, s in zip(scores, seen, strict=True)]
         top, total = (emitter.number(x) for x in state)

@@ -34,7 +34,8 @@ class RaggedDecomposeAttention(RaggedPass):
     %o = linalg.generic ins(%w, %v) outs(%zero) …
     ```
 
-    The scores are in memory. Options: `head-dims`, ops stay whose head dims are static and at most this;
+    The scores are in memory. Options: `head-dims`, ops stay whose head dims are static and at most this (with a softcap
+    none of f64);
     `keys-last`, whether the scores have keys in their last dim, as vectors want, or heads, as threads of a GPU do.
     """
 
@@ -45,9 +46,15 @@ class RaggedDecomposeAttention(RaggedPass):
     def run(self, op: ir.Operation) -> None:
         """Replace the ops of a module."""
         for found in find_ops(op, "ragged.attention"):
-            dims = [found.operands[0].type.shape[3], found.operands[2].type.shape[3]]
-            if DYNAMIC in dims or max(dims) > self.head_dims:
+            if not self._stays(found):
                 decompose_attention(found, self.keys_last)
+
+    def _stays(self, op: ir.Operation) -> bool:
+        dims = [op.operands[0].type.shape[3], op.operands[2].type.shape[3]]
+        long_tanh = view_of(op, AttentionOp).cap is not None and isinstance(
+            op.operands[0].type.element_type, ir.F64Type
+        )  # a function of a library, of one number
+        return DYNAMIC not in dims and max(dims) <= self.head_dims and not long_tanh
 
 
 def decompose_attention(op: ir.Operation, keys_last: bool = True) -> None:
@@ -65,7 +72,8 @@ class _Attention:
 
     def __init__(self, op: ir.Operation, keys_last: bool) -> None:
         self.op = op
-        self.visible = view_of(op, AttentionOp).visible
+        attention = view_of(op, AttentionOp)
+        self.visible, self.cap = attention.visible, attention.cap
         self.element = op.operands[0].type.element_type
         self.wide = wide(self.element)
         q, k, v = op.operands
@@ -118,6 +126,11 @@ class _Attention:
         queries = f"bi{self.heads}d"
         scaled = self._map([(self.q, queries)], queries, lambda a: arith.mulf(a[0], factor))
         made = self._sum([(scaled, queries), (self.k, "bjhd")], self.order, _product)
+        if self.cap is not None:
+            cap = build.constant(self.wide, self.cap)
+            made = self._map(
+                [(made, self.order)], self.order, lambda a: arith.mulf(cap, math.tanh(arith.divf(a[0], cap)))
+            )
         return self._masked(made, float("-inf"))
 
     def _masked(self, scores: ir.Value, other: float) -> ir.Value:

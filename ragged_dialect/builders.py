@@ -184,14 +184,19 @@ def reduce_across(x: ir.Value, max_: ir.Value, dim: int, kind: str) -> ir.Value:
 
 
 def attention(
-    q: ir.Value, k: ir.Value, v: ir.Value, scale: float, keys: str = "all"
+    q: ir.Value, k: ir.Value, v: ir.Value, scale: float, keys: str = "all", softcap: float | None = None
 ) -> tuple[ir.Value, ir.Value]:
     """`ragged.attention`: the output, and the log of each row's sum of exponentials."""
     element = q.type.element_type
     shapes = ops.attention.result_shapes(*(shape_of(x.type) for x in (q, k, v)))
     types = [tensor_type(s, e) for s, e in zip(shapes, (element, ops.attention.wide(element)), strict=True)]
-    factor = ir.FloatAttr.get(ir.F64Type.get(), scale)
-    made = create("ragged.attention", types, [q, k, v], {"scale": factor, "keys": None if keys == "all" else keys})
+    f64 = ir.F64Type.get()
+    attributes: Attributes = {
+        "scale": ir.FloatAttr.get(f64, scale),
+        "keys": None if keys == "all" else keys,
+        "softcap": None if softcap is None else ir.FloatAttr.get(f64, softcap),
+    }
+    made = create("ragged.attention", types, [q, k, v], attributes)
     return made.results[0], made.results[1]
 
 

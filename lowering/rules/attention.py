@@ -29,9 +29,7 @@ def lower_attention(ctx: Lowering, op: ir.Operation) -> None:
     blocks = build.add(build.divide(q.storage_dim(0), shape.lanes), q.parents(1))
     forall = OpenForall(ctx, [blocks])
     with ir.InsertionPoint(forall.block), ctx.scope(forall.known):
-        attention = view_of(op, AttentionOp)
-        scale = ir.FloatAttr(op.attributes["scale"]).value
-        kernel = Kernel(shape, *inputs, scale, attention.visible)
+        kernel = Kernel(shape, view_of(op, AttentionOp), inputs)
         block = _block(q, k, v, forall.ivs[0], shape.lanes, kernel.visible.end)
         heads = q.extent(2)
         for out in outs:

@@ -88,7 +88,7 @@ class AttentionOp(RaggedOp, name="attention", traits=[Pure]):
     q is [batch, queries, heads, head dim]; k and v have lengths of their own, and may have fewer heads, each for a group
     of adjacent heads of q. `keys` bounds the keys that query i sees: `all`; `causal`, keys 0 to i; `causal_end`, so that
     the last query sees the last key; `window<l, r>`, keys i - l to i + r, and `window_end<l, r>`, counted from the ends
-    (-1: no bound). Where no key is seen `o` is 0 and `lse` is -inf. Short floats are computed in f32, which is then the
+    (-1: no bound). `softcap` c makes a score s c * tanh(s / c). Where no key is seen `o` is 0 and `lse` is -inf. Short floats are computed in f32, which is then the
     type of `lse`.
 
     ```mlir
@@ -105,12 +105,22 @@ class AttentionOp(RaggedOp, name="attention", traits=[Pure]):
     k: Operand[Tensor]
     v: Operand[Tensor]
     scale: FloatAttr
-    optional = ("keys",)
+    optional = ("keys", "softcap")
 
     @property
     def visible(self) -> Keys:
         """The keys that queries see."""
         return Keys.parse(string_attr(self, "keys") if "keys" in self.operation.attributes else "all")
+
+    @property
+    def cap(self) -> float | None:
+        """What the scores stay below, None where there is no such bound."""
+        if "softcap" not in self.operation.attributes:
+            return None
+        found = self.operation.attributes["softcap"]
+        if not isinstance(found, FloatAttr) or not found.value > 0:
+            raise LayoutError(f"expected a float above 0 for 'softcap', got {found}")
+        return found.value
 
     @verifier
     def verify_invariants(self) -> None:
@@ -122,7 +132,7 @@ class AttentionOp(RaggedOp, name="attention", traits=[Pure]):
         for name, value in zip("kv", operands[1:], strict=True):
             if value.type.element_type != element:
                 raise LayoutError(f"expected {name} of {element}, got {value.type.element_type}")
-        _ = self.visible
+        _ = self.visible, self.cap
         for result, shape, kind in zip(self.operation.results, shapes, (element, wide(element)), strict=True):
             check_type(result.type, shape, kind, "result")
 
