@@ -60,11 +60,17 @@ class RaggedDecomposeAttention(RaggedPass):
 def decompose_attention(op: ir.Operation, keys_last: bool = True) -> None:
     """Replace one op."""
     with ir.InsertionPoint(op), op.location:
-        made = _Attention(op, keys_last)
-        op.results[0].replace_all_uses_with(made.output())
-        if len(list(op.results[1].uses)):
-            op.results[1].replace_all_uses_with(made.log_sum())
+        made = decomposed(op, [len(list(r.uses)) > 0 for r in op.results], keys_last)
+    for result, value in zip(op.results, made, strict=True):
+        if value is not None:
+            result.replace_all_uses_with(value)
     op.erase()
+
+
+def decomposed(op: ir.Operation, wanted: Sequence[bool], keys_last: bool = True) -> list[ir.Value | None]:
+    """The results of an op that are wanted, of other ops at the insertion point."""
+    made = _Attention(op, keys_last)
+    return [make() if want else None for make, want in zip((made.output, made.log_sum), wanted, strict=True)]
 
 
 class _Attention:
@@ -222,6 +228,3 @@ def _generic(ins: Sequence[tuple[ir.Value, str]], out: tuple[ir.Value, str], bod
     ]
     kinds = ["parallel" if c in out[1] else "reduction" for c in loops]
     return generic([x for x, _ in ins], [out[0]], maps, kinds, lambda a: [body(a)]).result
-
-
-__all__ = ["RaggedDecomposeAttention", "decompose_attention"]

@@ -7,15 +7,11 @@ from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.walk import find_ops, free_symbol
+from ragged_dialect.ir.walk import free_symbol
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.differentiate.program import has_derivative, jvp, vjp
-from ragged_dialect.passes.ragged_decompose_attention import decompose_attention
 from ragged_dialect.types import is_ragged, shape_of
-
-DECOMPOSED = {"ragged.attention": decompose_attention}
-"""Ops whose derivatives are those of what they are replaced by."""
 
 _MODES = {"vjp": vjp, "jvp": jvp}
 
@@ -63,8 +59,6 @@ class RaggedDifferentiate(RaggedPass):
         made = source.clone(ir.InsertionPoint(source)).operation
         source.move_before(made)
         name = self.result or f"{ir.StringAttr(source.attributes['sym_name']).value}_{self.mode}"
-        for op_ in find_ops(made, *DECOMPOSED):
-            DECOMPOSED[op_.name](op_)
         made.attributes["sym_name"] = ir.StringAttr.get(free_symbol(op, name))
         with made.location:
             self._differentiate(made)

@@ -125,7 +125,7 @@ class AttentionOp(RaggedOp, name="attention", traits=[Pure]):
     @verifier
     def verify_invariants(self) -> None:
         operands = list(self.operation.operands)
-        shapes = result_shapes(*map(tensor_shape, operands))
+        shapes = result_shapes(*(tensor_shape(operands[k]) for k in range(3)))
         element = operands[0].type.element_type
         if not isinstance(element, ir.FloatType):
             raise LayoutError(f"expected operands of floats, got {element}")

@@ -8,7 +8,7 @@ import numpy as np
 
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.ops.checks import int_array
-from ragged_dialect.reference import making, structure
+from ragged_dialect.reference import attention, making, structure
 from ragged_dialect.reference.conformity import require_pairs
 from ragged_dialect.reference.program import Program, Run, attribute, handler, pure, result_dtype
 from ragged_dialect.reference.validity import require
@@ -191,5 +191,15 @@ def _assert_conform(program: Program, op: Any) -> Run:
         a, b = map(RaggedValue.of, operands)
         require_pairs(where, a, b, pairs)
         return []
+
+    return run
+
+
+@handler("ragged.attention")
+def _attention(program: Program, op: Any) -> Run:
+    scale, visible, cap = op.attributes["scale"].value, op.opview.visible, op.opview.cap
+
+    def run(env: Any, operands: Any) -> list[Any]:
+        return list(attention.attention(*operands, scale, visible, cap))
 
     return run
