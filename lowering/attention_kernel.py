@@ -79,7 +79,9 @@ class Kernel:
     def _scratch(self, rows: int) -> ir.Value:
         return memref.AllocaOp(ir.MemRefType.get([rows, self.shape.lanes], self.shape.wide), [], []).result
 
-    def run(self, block: Block, head: ir.Value, key_head: ir.Value, o: ir.Value, lse: ir.Value | None) -> list[ir.Value]:
+    def run(
+        self, block: Block, head: ir.Value, key_head: ir.Value, o: ir.Value, lse: ir.Value | None
+    ) -> list[ir.Value]:
         """One head of a block; the tensors of its rows with the results in."""
         self._load(block, head)
         low, full, stop, high = self._bounds(block)

@@ -15,6 +15,7 @@ from ragged_dialect.ops.attention import AttentionOp, groups
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import shape_of, storage_type
 
+
 def lower_attention(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.attention: blocks of as many queries as there are lanes. The blocks of component b begin with number
     offsets[b] / lanes + b, which rises with b: no prefix sum, and at most one block of a component is empty."""

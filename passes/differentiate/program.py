@@ -14,6 +14,7 @@ from ragged_dialect.passes.differentiate.values import zeros_like
 RULES = (attention, control, linalg, making, scalars, structure, tensors)
 """The modules whose import fills the tables."""
 
+
 def jvp(
     ops: Sequence[ir.Operation], inputs: Sequence[ir.Value], tangents: Sequence[ir.Value], results: Sequence[ir.Value]
 ) -> list[ir.Value]:

@@ -85,11 +85,11 @@ def _agree(what: str, a: Extent, b: Extent) -> None:
 class AttentionOp(RaggedOp, name="attention", traits=[Pure]):
     """softmax(scale * q k^T) v within each component, and the log of each row's sum of exponentials.
 
-    q is [batch, queries, heads, head dim]; k and v have lengths of their own, and may have fewer heads, each for a group
-    of adjacent heads of q. `keys` bounds the keys that query i sees: `all`; `causal`, keys 0 to i; `causal_end`, so that
-    the last query sees the last key; `window<l, r>`, keys i - l to i + r, and `window_end<l, r>`, counted from the ends
-    (-1: no bound). `softcap` c makes a score s c * tanh(s / c). Where no key is seen `o` is 0 and `lse` is -inf. Short floats are computed in f32, which is then the
-    type of `lse`.
+    q is [batch, queries, heads, head dim]; k and v have lengths of their own, and may have fewer heads, each for a
+    group of adjacent heads of q. `keys` bounds the keys that query i sees: `all`; `causal`, keys 0 to i; `causal_end`,
+    so that the last query sees the last key; `window<l, r>`, keys i - l to i + r, and `window_end<l, r>`, counted from
+    the ends (-1: no bound). `softcap` c makes a score s c * tanh(s / c). Where no key is seen `o` is 0 and `lse` is
+    -inf. Short floats are computed in f32, which is then the type of `lse`.
 
     ```mlir
     %o, %lse = ragged.attention %q, %k, %v {scale = 2.500000e-01, keys = "causal"}

@@ -49,5 +49,3 @@ def _seen(visible: Keys, query: int, queries: int, keys: int) -> list[int]:
     low = 0 if visible.left is None else max(0, place - visible.left)
     high = keys if visible.right is None else min(keys, place + visible.right + 1)
     return list(range(low, high))
-
-

@@ -76,9 +76,7 @@ def _visible(causal: bool | str, window: Window | None) -> Keys:
     return Keys(left, 0 if causal else right, causal == "bottom-right")
 
 
-def _by_op(
-    q: Tensor, k: Tensor, v: Tensor, scale: float, keys: str, softcap: float | None
-) -> tuple[Tensor, Tensor]:
+def _by_op(q: Tensor, k: Tensor, v: Tensor, scale: float, keys: str, softcap: float | None) -> tuple[Tensor, Tensor]:
     """Attention as an op, which has heads."""
     _check_layouts(q, k, v)
     dtype = float_dtype(resolve("multiply", [q, k])[1][0])
@@ -153,9 +151,7 @@ def attention(
         mask = dense_leaf(mask, frozenset({rank - 1, rank - 2, *((0,) if rank == 4 else ())}))
     if isinstance(window, list):
         window = tuple(window)
-    return _attention(
-        q, k, v, mask, causal=causal, scale=scale, window=window, softcap=softcap, return_lse=return_lse
-    )
+    return _attention(q, k, v, mask, causal=causal, scale=scale, window=window, softcap=softcap, return_lse=return_lse)
 
 
 def _groups(q: Tensor, k: Tensor) -> int:
