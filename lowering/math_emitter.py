@@ -22,8 +22,8 @@ class Emitter:
     """Where ops are inserted, and the constants made so far."""
 
     def __init__(self, op: ir.Operation | None = None) -> None:
-        self.ip = None if op is None else ir.InsertionPoint(op)
-        self.loc = None if op is None else op.location
+        self.ip = ir.InsertionPoint.current if op is None else ir.InsertionPoint(op)
+        self.loc = ir.Location.current if op is None else op.location
         self.contract = ir.Attribute.parse("#arith.fastmath<contract>")
         self.f32, self.f64 = ir.F32Type.get(), ir.F64Type.get()
         self._constants: dict[tuple[ir.Type, str], ir.Value] = {}

@@ -14,6 +14,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.clone import Attributes
 from ragged_dialect.layout import RAGGED, Extent, Layout
+from ragged_dialect.ops.attention import result_shapes, wide
 from ragged_dialect.ops.base import RaggedOp, infer_shape
 from ragged_dialect.segments import MIXED_OPS, segments
 from ragged_dialect.shape import RaggedShape
@@ -188,8 +189,8 @@ def attention(
 ) -> tuple[ir.Value, ir.Value]:
     """`ragged.attention`: the output, and the log of each row's sum of exponentials."""
     element = q.type.element_type
-    shapes = ops.attention.result_shapes(*(shape_of(x.type) for x in (q, k, v)))
-    types = [tensor_type(s, e) for s, e in zip(shapes, (element, ops.attention.wide(element)), strict=True)]
+    shapes = result_shapes(*(shape_of(x.type) for x in (q, k, v)))
+    types = [tensor_type(s, e) for s, e in zip(shapes, (element, wide(element)), strict=True)]
     f64 = ir.F64Type.get()
     attributes: Attributes = {
         "scale": ir.FloatAttr.get(f64, scale),

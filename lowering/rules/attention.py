@@ -79,7 +79,8 @@ def _block(q: Parts, k: Parts, v: Parts, number: ir.Value, lanes: int, end: bool
     count = build.minimum(build.sub(build.value(length), place), lanes)
     key, keys = k.component(1, component)
     shift = build.sub(keys, length) if end else 0
-    return Block(place, build.add(start, place), count, key, v.component(1, component)[0], keys, shift)
+    place, row, count = map(build.value, (place, build.add(start, place), count))
+    return Block(place, row, count, key, v.component(1, component)[0], keys, shift)
 
 
 RULES = {"ragged.attention": lower_attention}

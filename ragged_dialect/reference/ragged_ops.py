@@ -200,6 +200,7 @@ def _attention(program: Program, op: Any) -> Run:
     scale, visible, cap = op.attributes["scale"].value, op.opview.visible, op.opview.cap
 
     def run(env: Any, operands: Any) -> list[Any]:
-        return list(attention.attention(*operands, scale, visible, cap))
+        q, k, v = operands
+        return list(attention.attention(q, k, v, scale, visible, cap))
 
     return run

@@ -70,7 +70,7 @@ def _visible(causal: bool | str, window: Window | None) -> Keys:
     """The keys that an element sees. ArgumentError."""
     if causal not in (False, True, "top-left", "bottom-right"):
         raise ArgumentError(f"attention: expected causal among False, True, top-left, bottom-right, got {causal!r}")
-    if window is not None and not (len(window) == 2 and all(isinstance(n, int) and n >= -1 for n in window)):
+    if window is not None and not (len(window) == 2 and all(type(n) is int and n >= -1 for n in window)):
         raise ArgumentError(f"attention: expected a window of two integers of at least -1, got {window!r}")
     left, right = (None if n == -1 else n for n in window or (-1, -1))
     return Keys(left, 0 if causal else right, causal == "bottom-right")
@@ -82,7 +82,8 @@ def _by_op(q: Tensor, k: Tensor, v: Tensor, scale: float, keys: str, softcap: fl
     dtype = float_dtype(resolve("multiply", [q, k])[1][0])
     q, k, v = (x if x.dtype == dtype else astype(x, dtype=dtype) for x in (contiguous(q), k, v))
     if q.ndim == 3:
-        made, lse = _by_op(*(unsqueeze(x, axis=2) for x in (q, k, v)), scale, keys, softcap)
+        q, k, v = (unsqueeze(x, axis=2) for x in (q, k, v))
+        made, lse = _by_op(q, k, v, scale, keys, softcap)
         return squeeze(made, axis=2), squeeze(lse, axis=2)
     _groups(q, k)
     equal_batches(q, k)
@@ -149,8 +150,6 @@ def attention(
     if is_dense(mask):
         rank = storage.take(mask).ndim  # the extents that reach the longest components change with every batch
         mask = dense_leaf(mask, frozenset({rank - 1, rank - 2, *((0,) if rank == 4 else ())}))
-    if isinstance(window, list):
-        window = tuple(window)
     return _attention(q, k, v, mask, causal=causal, scale=scale, window=window, softcap=softcap, return_lse=return_lse)
 
 
