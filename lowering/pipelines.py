@@ -65,7 +65,7 @@ def _loops(isa: str) -> Stage:
         "func.func(linalg-generalize-named-ops),collapse-ragged-loops,order-ragged-loops,"
         "func.func(llvm-request-c-wrappers),outline-ragged-loops,"
         f"hoist-ragged-allocas,func.func(convert-linalg-to-loops),cascade-ragged-sums,expand-ragged-math{{isa={isa}}},"
-        "canonicalize,cse,func.func(loop-invariant-code-motion)",
+        f"canonicalize,cse,func.func(loop-invariant-code-motion),vectorize-ragged-loops{{isa={isa}}}",
     )
 
 

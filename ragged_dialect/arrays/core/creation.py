@@ -33,7 +33,7 @@ def from_offsets(values: Any, *offsets: Any, check: bool = True) -> RaggedArray:
     offsets that are not integers or whose dtype is too narrow."""
     if not offsets:
         raise ArgumentError("from_offsets: expected offsets of at least 1 level, got 0")
-    taken = storage.take(values)
+    taken = storage.peek(values)
     if taken.ndim == 0:
         raise ArgumentError("from_offsets: expected values of rank 1 or more, got rank 0")
     vectors = [
@@ -51,7 +51,7 @@ def from_lengths(values: Any, *lengths: Any, check: bool = True) -> RaggedArray:
     """As `from_offsets`, with the lengths of the components of every level, outermost first.
 
     RuntimeCheckError for a negative length, or lengths that do not sum to what they partition."""
-    taken = storage.take(values)
+    taken = storage.peek(values)
     if not lengths:
         raise ArgumentError("from_lengths: expected lengths of at least 1 level, got 0")
     if taken.ndim == 0:
@@ -69,7 +69,7 @@ def from_starts_lengths(values: Any, starts: Any, lengths: Any, check: bool = Tr
     """A ragged array whose components are windows into values, [n, …]: gaps and overlaps are legal.
 
     RuntimeCheckError for a window that is not inside the values."""
-    taken = storage.take(values)
+    taken = storage.peek(values)
     if taken.ndim == 0:
         raise ArgumentError("from_starts_lengths: expected values of rank 1 or more, got rank 0")
     vectors = [
@@ -85,7 +85,7 @@ def from_row_ids(values: Any, row_ids: Any, nrows: int | None = None, check: boo
     by default one more than the last id.
 
     RuntimeCheckError for ids that decrease, are negative or not below `nrows`."""
-    taken = storage.take(values)
+    taken = storage.peek(values)
     ids = _vector(row_ids, "from_row_ids: row_ids", taken)
     if taken.ndim == 0 or ids.shape[0] != taken.shape[0]:
         wanted = taken.shape[0] if taken.ndim else 0
@@ -119,7 +119,7 @@ def narrow(dense: Any, start: Any, length: Any) -> RaggedArray:
     `start` and `length` may be one number for all.
 
     RuntimeCheckError for a window outside its row."""
-    taken = storage.take(dense)
+    taken = storage.peek(dense)
     if taken.ndim < 2:
         raise ArgumentError(f"narrow: expected a dense array of rank 2 or more, got rank {taken.ndim}")
     batch, extent = taken.shape[:2]
@@ -132,10 +132,9 @@ def narrow(dense: Any, start: Any, length: Any) -> RaggedArray:
         if vector.shape[0] != batch:
             raise RuntimeCheckError(f"narrow: expected {batch} numbers for {name}, got {vector.shape[0]}")
     validation.check_windows(starts, lengths, "narrow", 1, extent)
-    flat = storage.contiguous(taken).reshape(batch * extent, *taken.shape[2:])
     structure = Structure("dw", [starts + extent * xp.arange(batch), lengths], (batch, None))
     axes = [structure, *(None for _ in range(taken.ndim - 2))]
-    made = storage.give(flat, storage.library(dense) or "numpy")
+    made = (taken if storage.library(dense) is None else dense).reshape(batch * extent, *taken.shape[2:])
     return RaggedArray.of(made, axes, op="narrow", check=False)
 
 
@@ -164,7 +163,7 @@ def like(x: RaggedArray, values: Any) -> RaggedArray:
     """An array with the structure of another and values of its own, in the order of `x.values` and of the same
     extents on ragged axes. RuntimeCheckError where they do not fit."""
     _check_array("like", x, "do it outside")
-    taken = storage.take(values)
+    taken = storage.peek(values)
     known = [None if axis is None else axis.contiguous for axis in x.axes]
     axes = [*known[: taken.ndim], *(None for _ in range(taken.ndim - len(known)))]
     return RaggedArray.of(values, axes, op="like")

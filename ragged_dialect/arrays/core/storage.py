@@ -19,6 +19,9 @@ from ragged_dialect.runtime.memory import enough
 
 DType = np.dtype[Any]
 
+RECORDED = "autograd"
+"""The library of arrays of PyTorch's tensors that require gradients, in specs."""
+
 SUPPORTED = frozenset(np.dtype(t) for t in ("bool", "i1", "i2", "i4", "i8", "f2", "f4", "f8"))
 
 
@@ -35,8 +38,8 @@ def library(array: Any) -> str | None:
 
 def take(array: Any) -> Any:
     """An array of any library, or a sequence of numbers, as NumPy's or CuPy's; no copy where memory
-    can be shared. ArgumentError for a tensor that is not on a CPU or CUDA or needs gradients, for a masked array,
-    and for what is no array and no numbers."""
+    can be shared. ArgumentError for a tensor that is not on a CPU or CUDA, or requires a gradient, for a masked
+    array, and for what is no array and no numbers."""
     kind = library(array)
     if kind == "torch":
         return _from_torch(array)
@@ -62,11 +65,30 @@ def _numbers(value: Any) -> np.ndarray[Any, DType]:
     return made
 
 
+def is_recorded(array: Any) -> bool:
+    """Whether an array is a tensor whose operations PyTorch records now."""
+    return library(array) == "torch" and array.requires_grad and sys.modules["torch"].is_grad_enabled()
+
+
+def peek(array: Any) -> Any:
+    """As `take`, of tensors that require gradients too: what is computed of it has no gradient."""
+    return take(array.detach() if library(array) == "torch" else array)
+
+
+def in_order(tensor: Any) -> Any:
+    """A tensor of PyTorch in C order; itself where it is so."""
+    return tensor if tensor.is_contiguous() else tensor.contiguous()
+
+
+def library_of(array: Any) -> str:
+    """The library of what is made of an array, as specs have it."""
+    return RECORDED if is_recorded(array) else library(array) or "numpy"
+
+
 def _from_torch(tensor: Any) -> Any:
     torch = sys.modules["torch"]
-    if tensor.requires_grad and torch.is_grad_enabled():
-        text = "expected a tensor without gradients, got one that needs them (not supported yet: detach it)"
-        raise ArgumentError(text)
+    if is_recorded(tensor):
+        raise ArgumentError(GRADIENT)
     tensor = tensor.detach()
     if tensor.device.type == "cuda":
         return _cupy().from_dlpack(tensor.contiguous())
@@ -79,8 +101,14 @@ def _from_torch(tensor: Any) -> Any:
     return tensor.numpy()
 
 
+GRADIENT = "expected what requires no gradient, got a tensor that does (detach it first)"
+
+
 def give(array: Any, kind: str) -> Any:
-    """NumPy's or CuPy's array as one of a library."""
+    """NumPy's or CuPy's array as one of a library. ArgumentError for arrays that require a gradient, which an array of
+    NumPy does not have."""
+    if kind == RECORDED:
+        raise ArgumentError(GRADIENT)
     if kind != "torch":
         return array
     import torch  # pyright: ignore[reportMissingImports]  # optional package

@@ -10,6 +10,7 @@ from typing import Any
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import NUMBERS, Spec
+from ragged_dialect.arrays.core.storage import RECORDED
 from ragged_dialect.arrays.core.tree import Tree, flatten, unflatten
 from ragged_dialect.arrays.tracing.calls import cpu_code, cpu_run, device_run
 from ragged_dialect.arrays.tracing.leaves import leaf_spec, simple_leaf
@@ -21,7 +22,7 @@ from ragged_dialect.arrays.tracing.trace import Trace, tracing
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.locks import once
 
-Compiled = tuple[Program, Tree]
+Compiled = tuple[Any, Tree]
 """A program, and the tree of its results."""
 
 
@@ -119,10 +120,9 @@ def trace_function(name: str, leaves: Sequence[Any], body: Callable[[list[Tensor
         yield Traced(trace, plans, tree, where)
 
 
-def build(
-    name: str, leaves: Sequence[Any], body: Callable[[list[Tensor]], Any], target: str | None = None
-) -> tuple[Program, Tree]:
-    """Trace a function of tracers and compile it: the program, and the tree of its results."""
+def build(name: str, leaves: Sequence[Any], body: Callable[[list[Tensor]], Any], target: str | None = None) -> Compiled:
+    """Trace a function of tracers and compile it, for leaves that require no gradient: the program, and the tree of its
+    results."""
     with trace_function(name, leaves, body) as traced:
         chosen = target or ("cpu" if traced.device == "cpu" else "gpu")
         if chosen == "cpu":
@@ -131,10 +131,16 @@ def build(
         return Program(plan, device_run(plan, traced.trace.module, chosen), chosen), traced.tree
 
 
+def requires_gradient(leaves: Sequence[Any]) -> bool:
+    """Whether PyTorch records what is computed of arguments."""
+    return any(leaf_spec(leaf).library == RECORDED for leaf in leaves)
+
+
 def build_stored(
     name: str, parts: Sequence[Any], leaves: Sequence[Any], body: Callable[[list[Tensor]], Any]
-) -> tuple[Program, Tree]:
-    """As `build` for the CPU, or from the cache: `parts` tell all that the trace depends on."""
+) -> Compiled:
+    """As `build` for the CPU, of what requires no gradient, or from the cache: `parts` tell all that the trace depends
+    on."""
     from ragged_dialect.compiler.stored import stored  # start-up time
 
     def make() -> StoredOperation:
@@ -148,7 +154,7 @@ def _for_cpu(traced: Traced) -> StoredOperation:
     return StoredOperation(traced.trace.plan(traced.plans), traced.tree, cpu_code(traced.trace.module))
 
 
-def _loaded(found: StoredOperation) -> tuple[Program, Tree]:
+def _loaded(found: StoredOperation) -> Compiled:
     """A compiled operation in memory, ready to call."""
     return Program(found.plan, cpu_run(found.plan, found.program), "cpu"), found.tree
 
