@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ragged_dialect.ops.attention import Keys
-from ragged_dialect.reference.value import RaggedValue
+from ragged_dialect.reference.axis import groups_at
+from ragged_dialect.reference.value import Array, RaggedValue
 
 
 def attention(
     q: RaggedValue, k: RaggedValue, v: RaggedValue, scale: float, visible: Keys, cap: float | None
-) -> tuple[Any, Any]:
+) -> tuple[RaggedValue | Array, RaggedValue | Array]:
     """`ragged.attention`: the output, and the log of each row's sum of exponentials; short floats in f32."""
     dtype = q.values.dtype
     wide = np.dtype(np.float32) if dtype.itemsize == 2 else dtype
@@ -39,8 +38,8 @@ def attention(
     return made, RaggedValue.make(lse, [first, second])
 
 
-def _components(x: RaggedValue) -> Any:
-    return x.axes[0].expand()
+def _components(x: RaggedValue) -> list[list[int]]:
+    return groups_at(x.axes[0].expand(), 1)
 
 
 def _seen(visible: Keys, query: int, queries: int, keys: int) -> list[int]:
