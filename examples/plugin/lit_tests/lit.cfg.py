@@ -16,5 +16,5 @@ config.test_source_root = str(Path(__file__).resolve().parent)
 config.test_exec_root = tempfile.gettempdir()
 config.environment["PYTHONPATH"] = os.environ.get("PYTHONPATH", "")
 tool = f"{sys.executable} -m ragged_dialect.tools.ragged_opt"
-for name, command in (("ragged-opt", tool), ("FileCheck", str(Path(sys.executable).parent / "filecheck"))):
+for name, command in (("ragged-opt", tool), ("FileCheck", f"{sys.executable} -m filecheck")):
     config.substitutions.append((rf"(?<![\w./-]){name}(?![\w./-])", command))
