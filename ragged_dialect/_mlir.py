@@ -149,7 +149,7 @@ _load_lock = locks.lock()
 DYNAMIC: int = ir.ShapedType.get_dynamic_size()
 
 
-def make_context(*dialects: Any) -> Any:
+def make_context(*dialects: Any) -> ir.Context:
     """A context with Python-defined dialects loaded.
 
     Multithreading is off: a Python callback (verifier, pass) called from MLIR's thread pool

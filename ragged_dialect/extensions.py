@@ -7,18 +7,25 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Literal
+from typing import Literal, Protocol
 
 from ragged_dialect import plugins
 
 Part = Literal["patterns", "lowering", "reference", "derivatives"]
 
 
+class DialectClass(Protocol):
+    """A class that derives from the bindings' `ext.Dialect`."""
+
+    DIALECT_NAMESPACE: str
+    operations: list[type]
+
+
 @dataclass(frozen=True)
 class Extension:
     """A dialect of a plug-in: its class, and the module for every part of the compiler that it has something for."""
 
-    dialect: Any
+    dialect: DialectClass
     modules: Mapping[Part, str | None]
 
 
@@ -36,7 +43,7 @@ def names() -> tuple[str, ...]:
     return ("ragged", *_EXTENSIONS)
 
 
-def dialects() -> tuple[Any, ...]:
+def dialects() -> tuple[DialectClass, ...]:
     """The dialects of plug-ins."""
     return tuple(extension.dialect for extension in _EXTENSIONS.values())
 

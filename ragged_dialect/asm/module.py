@@ -35,7 +35,7 @@ def parse_module(text: str | bytes, context: Any, filename: str = MEMORY) -> Any
     return _with_plugins(context, lambda: _parse_module(text, context, filename))
 
 
-def _parse_module(text: str | bytes, context: Any, filename: str) -> Any:
+def _parse_module(text: str | bytes, context: ir.Context, filename: str) -> ir.Module:
     filename = filename.encode("utf-8", "backslashreplace").decode()  # names of files need not be UTF-8
     if is_bytecode(text):
         return _parse(text, context, Source("", filename))
@@ -52,7 +52,7 @@ def load_module(text: str | bytes, context: Any, filename: str = MEMORY) -> Any:
     return _with_plugins(context, lambda: _load_safely(text, context, filename))
 
 
-def _with_plugins(context: Any, read: Callable[[], Any]) -> Any:
+def _with_plugins(context: ir.Context, read: Callable[[], ir.Module]) -> ir.Module:
     """What is read; once more with installed plug-ins where an op is unknown and they add a dialect."""
     try:
         return read()
@@ -65,7 +65,7 @@ def _with_plugins(context: Any, read: Callable[[], Any]) -> Any:
     return read()
 
 
-def _load_safely(text: str | bytes, context: Any, filename: str) -> Any:
+def _load_safely(text: str | bytes, context: ir.Context, filename: str) -> ir.Module:
     if is_bytecode(text):
         probe(lambda: _load(text, context, filename), len(text))
     return _load(text, context, filename)

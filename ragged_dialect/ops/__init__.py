@@ -1,7 +1,5 @@
 """The op classes of the dialect, by family, and those of plug-ins."""
 
-from typing import Any
-
 from ragged_dialect import extensions, plugins
 from ragged_dialect._mlir import has_dialect
 from ragged_dialect.errors import PassError
@@ -86,7 +84,7 @@ RESHAPES = frozenset({"ragged.partition", "ragged.merge", "ragged.split"})
 
 
 def register_dialect(
-    dialect: Any,
+    dialect: extensions.DialectClass,
     *,
     patterns: str | None = None,
     lowering: str | None = None,
@@ -98,7 +96,7 @@ def register_dialect(
     `passes/patterns`), `lowering` has `EXPANSIONS` (by op name, `lowering/prepare.py`), `reference`
     registers a `handler` and `derivatives` rules (`passes/differentiate/tables.py`) where it is imported. PassError
     when the name of the dialect is taken."""
-    name: str = dialect.DIALECT_NAMESPACE
+    name = dialect.DIALECT_NAMESPACE
     if name in extensions.names() or has_dialect(name):
         raise PassError(f"expected a new dialect name, got '{name}', which is registered")
     given: dict[extensions.Part, str | None]

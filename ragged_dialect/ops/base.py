@@ -53,7 +53,7 @@ class RaggedOp(ext.Operation):
         infer: Callable[..., RaggedShape]
         res: ir.OpResult
 
-    def __init_subclass__(cls, *, name: str = "", traits: Sequence[Any] = (), dialect: Any = None) -> None:
+    def __init_subclass__(cls, *, name: str = "", traits: Sequence[type] = (), dialect: object = None) -> None:
         own = Ragged if name else None
         super().__init_subclass__(name=name, traits=list(traits), dialect=dialect or own)
 

@@ -21,7 +21,7 @@ def expand_reverse(op: ir.Operation) -> Sequence[ir.Value]:
     def row(_: list[ir.Value]) -> list[ir.Value]:
         index = [loop_index(loop) for loop in range(rank)]
         length = build.to_index(tensor.extract(lengths, [index[dim - 1]]))
-        index[dim] = build.sub(build.sub(length, 1), index[dim])
+        index[dim] = build.value(build.sub(build.sub(length, 1), index[dim]))
         return [tensor.extract(x, index)]
 
     out = builders.empty([x], result.type)
