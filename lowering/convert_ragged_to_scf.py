@@ -11,9 +11,10 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.iteration import is_compute, is_elementwise, touches_ragged
 from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.prepare import prepare
+from ragged_dialect.lowering.prepare import expand_foreign, prepare
 from ragged_dialect.lowering.round_steps import round_in_steps
 from ragged_dialect.lowering.rules import access, attention, checks, compute, control, making, structure
+from ragged_dialect.ops import OPS
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.divisibility import Divisors
 from ragged_dialect.passes.rewriting import walk
@@ -54,6 +55,7 @@ class ConvertRaggedToScf(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Lower every function of a module."""
+        expand_foreign(op)
         round_in_steps(op)
         if not _has_ragged(op):
             return
@@ -69,7 +71,7 @@ def _has_ragged(module: ir.Operation) -> bool:
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal found
-        if op.name.startswith("ragged.") or touches_ragged(op) or _has_ragged_signature(op):
+        if op.name in OPS or touches_ragged(op) or _has_ragged_signature(op):
             found = True
             return ir.WalkResult.INTERRUPT
         return ir.WalkResult.ADVANCE
@@ -131,10 +133,10 @@ def _lower_op(ctx: Lowering, op: ir.Operation, process: control.Process) -> None
 
 
 def _dispatch(ctx: Lowering, op: ir.Operation, process: control.Process) -> None:
-    ragged = op.name.startswith("ragged.") or touches_ragged(op)
+    ragged = op.name in OPS or touches_ragged(op)
     if op.name in control.RULES or op.name.startswith("scf."):
         _control(ctx, op, process, ragged)
-    elif op.name in RULES and (ragged or op.name.startswith("ragged.")):
+    elif ragged and op.name in RULES:
         RULES[op.name](ctx, op)
         ctx.erase_later(op)
     elif (ragged and is_compute(op)) or compute.is_joinable(ctx, op):

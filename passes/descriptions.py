@@ -12,7 +12,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from ragged_dialect.passes import plugins, registry
+from ragged_dialect import plugins
+from ragged_dialect.passes import registry
 
 _Found = tuple[ast.ClassDef | ast.FunctionDef, str | None]
 """A class or function, and the module it is in."""

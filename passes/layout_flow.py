@@ -19,7 +19,7 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.match import definer, enclosing
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, LINALG_OPS
 from ragged_dialect.layout import Layout
-from ragged_dialect.ops import INFERRED, VIEWS
+from ragged_dialect.ops import INFERRED, OPS, VIEWS
 from ragged_dialect.ops.base import attributes_for, infer_shape
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.loop_layouts import layout_on, loop_levels, operand_loops
@@ -141,7 +141,7 @@ class LayoutFlow:
                 self._connect(group, why)
         elif name in ("func.return", "func.call"):
             self._visit_function(op, why)
-        elif name not in _READERS and not name.startswith("ragged."):
+        elif name not in _READERS and name not in OPS:
             layout = next(shape_of(v.type).layout for v in tensors if is_ragged(v.type))
             if self._final:
                 why.location.emit_error(f'expected a layout that every connected op carries, got "{layout}" at {name}')

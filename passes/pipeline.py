@@ -10,9 +10,10 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_type_hints
 
+from ragged_dialect import plugins
 from ragged_dialect._mlir import ir, passmanager, register_carried_passes
 from ragged_dialect.errors import PassError
-from ragged_dialect.passes import plugins, registry
+from ragged_dialect.passes import registry
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.passes.pipeline_text import Element, Option, parse_text, pipeline_error
 from ragged_dialect.passes.running import MODULE, Stage

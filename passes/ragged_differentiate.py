@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragged_dialect import builders
+from ragged_dialect import builders, extensions
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import free_symbol
 from ragged_dialect.layout import RAGGED
@@ -55,6 +55,7 @@ class RaggedDifferentiate(RaggedPass):
         """Add the function to a module."""
         if self.mode not in _MODES:
             raise PassFailure(op, f"ragged-differentiate: expected a mode among vjp, jvp, got '{self.mode}'")
+        extensions.modules("derivatives")
         source = self._source(op)
         made = source.clone(ir.InsertionPoint(source)).operation
         source.move_before(made)

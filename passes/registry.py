@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from ragged_dialect import plugins
 from ragged_dialect.errors import PassError
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def register(name: str, loader: Loader) -> None:
     if name in _LOADERS or name in _PIPELINES:
         raise PassError(f"expected a new pass name, got '{name}', which is registered")
     _LOADERS[name] = loader
+    plugins.to_undo(lambda: _LOADERS.pop(name, None))
 
 
 def unregister(name: str) -> None:
@@ -93,20 +94,7 @@ def register_pipeline(name: str, module: str, function: str) -> None:
     if name in _PIPELINES or name in _LOADERS:
         raise PassError(f"expected a new pipeline name, got '{name}', which is registered")
     _PIPELINES[name] = module, function
-
-
-@contextmanager
-def all_or_none() -> Generator[None]:
-    """What is registered while this is entered is taken back when it ends with an exception."""
-    passes, pipelines = set(_LOADERS), set(_PIPELINES)
-    try:
-        yield
-    except BaseException:
-        for name in _LOADERS.keys() - passes:
-            del _LOADERS[name]
-        for name in _PIPELINES.keys() - pipelines:
-            del _PIPELINES[name]
-        raise
+    plugins.to_undo(lambda: _PIPELINES.pop(name, None))
 
 
 def pipelines() -> list[str]:
@@ -205,4 +193,4 @@ _PACKAGES = {
 
 for _package, _names in _PACKAGES.items():
     for _name in _names:
-        register(_name, _InPackage(_package, _name))
+        _LOADERS[_name] = _InPackage(_package, _name)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ops import MOVABLE
 from ragged_dialect.passes.rewriting import walk
 
-_FIXED = frozenset({"ragged.print", "ragged.assert_valid", "ragged.assert_conform"})
 _MOVABLE = frozenset({"tensor.cast", "tensor.dim", "arith.addi", "arith.extsi", "arith.index_cast"})
 
 
@@ -42,7 +42,7 @@ def _schedule_block(block: ir.Block, ops: list[ir.Operation]) -> None:
 
 
 def _is_movable(name: str) -> bool:
-    return name in _MOVABLE or (name.startswith("ragged.") and name not in _FIXED)
+    return name in _MOVABLE or name in MOVABLE
 
 
 def _place_needed(anchor: ir.Operation, loose: set[ir.Operation]) -> None:

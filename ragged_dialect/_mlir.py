@@ -149,21 +149,36 @@ _load_lock = locks.lock()
 DYNAMIC: int = ir.ShapedType.get_dynamic_size()
 
 
-def make_context(dialect: Any) -> Any:
-    """A context with a Python-defined dialect loaded.
+def make_context(*dialects: Any) -> ir.Context:
+    """A context with Python-defined dialects loaded.
 
     Multithreading is off: a Python callback (verifier, pass) called from MLIR's thread pool
     deadlocks on the interpreter lock. Loading is locked: two threads in it crash.
     """
     context = ir.Context()
     context.enable_multithreading(False)
+    for dialect in dialects:
+        load_dialect(context, dialect)
+    return context
+
+
+def load_dialect(context: ir.Context, dialect: Any) -> None:
+    """Load a Python-defined dialect that a context has not."""
     with context, ir.Location.unknown(), _load_lock:
         try:
             dialect.load()
         except TypeError:
             dialect.load(reload=True)
         dialect._mlir_module = None  # the class would keep the last context alive
-    return context
+
+
+def has_dialect(name: str) -> bool:
+    """Whether MLIR has a dialect of that name itself."""
+    try:
+        ir.Context().get_dialect_descriptor(name)
+    except ValueError:
+        return False
+    return True
 
 
 def mlir_version() -> str:

@@ -45,8 +45,8 @@ def _attr(value: ir.Attribute | int | str) -> ir.Attribute:
     return ir.StringAttr.get(value) if isinstance(value, str) else value
 
 
-def _infer(kind: type[RaggedOp], operands: Sequence[ir.Value], /, **attributes: int | str) -> ir.Value:
-    """An op whose class infers its result."""
+def inferred(kind: type[RaggedOp], operands: Sequence[ir.Value], /, **attributes: int | str) -> ir.Value:
+    """An op whose class infers its result, of our dialect or of a plug-in's."""
     shape = infer_shape(kind, operands, attributes, lambda value: shape_of(value.type))
     type_ = tensor_type(shape, operands[0].type.element_type)
     return create(kind.OPERATION_NAME, [type_], operands, attributes).result
@@ -58,37 +58,37 @@ def _make(name: str, x: ir.Value, shape: RaggedShape, operands: Sequence[ir.Valu
 
 def partition(x: ir.Value, vector: ir.Value, dim: int, lengths: bool = False) -> ir.Value:
     """`ragged.partition`: group `dim` by offsets (or lengths) of rank 1 or 2."""
-    return _infer(ops.PartitionOp, [x, vector], dim=dim, lengths=lengths)
+    return inferred(ops.PartitionOp, [x, vector], dim=dim, lengths=lengths)
 
 
 def merge(x: ir.Value, dim: int) -> ir.Value:
     """`ragged.merge`: merge `dim` with `dim + 1`."""
-    return _infer(ops.MergeOp, [x], dim=dim)
+    return inferred(ops.MergeOp, [x], dim=dim)
 
 
 def split(x: ir.Value, dim: int, factor: int) -> ir.Value:
     """`ragged.split`: split `dim` by a static factor."""
-    return _infer(ops.SplitOp, [x], dim=dim, factor=factor)
+    return inferred(ops.SplitOp, [x], dim=dim, factor=factor)
 
 
 def select(x: ir.Value, index: ir.Value, dim: int) -> ir.Value:
     """`ragged.select`: one index of `dim`."""
-    return _infer(ops.SelectOp, [x, index], dim=dim)
+    return inferred(ops.SelectOp, [x, index], dim=dim)
 
 
 def slice(x: ir.Value, lo: ir.Value, hi: ir.Value, dim: int) -> ir.Value:
     """`ragged.slice`: the range [lo, hi) of `dim`."""
-    return _infer(ops.SliceOp, [x, lo, hi], dim=dim)
+    return inferred(ops.SliceOp, [x, lo, hi], dim=dim)
 
 
 def concat(xs: Sequence[ir.Value], dim: int) -> ir.Value:
     """`ragged.concat`: concatenation along `dim`."""
-    return _infer(ops.ConcatOp, xs, dim=dim)
+    return inferred(ops.ConcatOp, xs, dim=dim)
 
 
 def compact(x: ir.Value) -> ir.Value:
     """`ragged.compact`: windows to contiguous levels."""
-    return _infer(ops.CompactOp, [x])
+    return inferred(ops.CompactOp, [x])
 
 
 def assemble(parts: Sequence[ir.Value], layout: str | Layout, shape: Sequence[Extent]) -> ir.Value:
@@ -102,7 +102,7 @@ def assemble(parts: Sequence[ir.Value], layout: str | Layout, shape: Sequence[Ex
 
 def values(x: ir.Value) -> ir.Value:
     """`ragged.values`: the dense tensor that holds the values."""
-    return _infer(ops.ValuesOp, [x])
+    return inferred(ops.ValuesOp, [x])
 
 
 def _vector(name: str, x: ir.Value, level: int, **attributes: Any) -> ir.Value:
@@ -167,7 +167,7 @@ def empty(
 
 def to_padded(x: ir.Value, pad: ir.Value, maxima: Sequence[ir.Value] = (), truncate: bool = False) -> ir.Value:
     """`ragged.to_padded`: a dense tensor with every ragged dim padded."""
-    return _infer(ops.ToPaddedOp, [x, pad, *maxima], truncate=truncate)
+    return inferred(ops.ToPaddedOp, [x, pad, *maxima], truncate=truncate)
 
 
 def from_padded(dense: ir.Value, vectors: Sequence[ir.Value], layout: str | Layout) -> ir.Value:
@@ -181,7 +181,7 @@ def from_padded(dense: ir.Value, vectors: Sequence[ir.Value], layout: str | Layo
 
 def reduce_across(x: ir.Value, max_: ir.Value, dim: int, kind: str) -> ir.Value:
     """`ragged.reduce_across`: reduce over the components that have an element."""
-    return _infer(ops.ReduceAcrossOp, [x, max_], dim=dim, kind=kind)
+    return inferred(ops.ReduceAcrossOp, [x, max_], dim=dim, kind=kind)
 
 
 def attention(

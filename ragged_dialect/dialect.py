@@ -1,6 +1,7 @@
 """The `ragged` dialect object, its layout attribute, and contexts that have it loaded."""
 
-from ragged_dialect._mlir import ext, ir, make_context
+from ragged_dialect import extensions
+from ragged_dialect._mlir import ext, ir, load_dialect, make_context
 
 StringAttr = ir.StringAttr
 
@@ -19,7 +20,15 @@ def context() -> ir.Context:
     """A new MLIR context with the dialect and its ops loaded, multithreading off."""
     from ragged_dialect import ops
 
-    made = make_context(Ragged)
+    made = make_context(Ragged, *extensions.dialects())
     with made:
         ops.attach_interfaces()
     return made
+
+
+def load_extensions(context: ir.Context) -> bool:
+    """Load the dialects of plug-ins into a context; whether there is one that it did not have."""
+    new = [d for d in extensions.dialects() if not context.is_dialect_loaded(d.DIALECT_NAMESPACE)]
+    for dialect in new:
+        load_dialect(context, dialect)
+    return bool(new)

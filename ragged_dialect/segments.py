@@ -10,7 +10,7 @@ from ragged_dialect.errors import LayoutError
 GROUPS = 12
 """Operand groups a mixed op has: the most runs of equal types among its operands."""
 
-MIXED_OPS = frozenset({"ragged.assemble", "ragged.empty", "ragged.concat", "ragged.from_padded", "ragged.assert_valid"})
+MIXED_OPS = {"ragged.assemble", "ragged.empty", "ragged.concat", "ragged.from_padded", "ragged.assert_valid"}
 
 
 def segments(types: Sequence[object]) -> list[int]:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import ext, ir
 from ragged_dialect.dialect import LayoutAttr
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.iteration import LINALG_OPS, analyze, signature
 from ragged_dialect.layout import Layout
+from ragged_dialect.ops import OPS
 from ragged_dialect.tensor_rules import TENSOR_RULES
 from ragged_dialect.types import is_ragged, shape_of, text_of
 
@@ -54,6 +55,12 @@ _INSTEAD_OF_DIALECT = {
 }
 
 
+_HOW_TO_EXTEND = (
+    "; ops of other packages take layouts if their classes derive from ragged_dialect.ops.base.RaggedOp and their"
+    " dialect is registered with ragged_dialect.ops.register_dialect (docs/extending.md)"
+)
+
+
 class _TypeInfo(NamedTuple):
     """Whether a type is ragged, and why it is refused, if it is."""
 
@@ -87,7 +94,7 @@ class _Verifier:
                 infos += [self._check_type(op, argument.type) for argument in block.arguments]
         if name.endswith((".func", ".global")):
             self._visit_function(op)
-        if name.startswith("ragged.") or name in _PASS_THROUGH:
+        if name in OPS or name in _PASS_THROUGH:
             return
         infos += [self._info(value.type) for value in op.operands]
         if any(i.ragged for i in infos) and not any(i.error for i in infos):
@@ -233,8 +240,13 @@ def _error_of(rule: Callable[[Any], object], op: ir.Operation | ir.Attribute) ->
 def _refusal(op: ir.Operation, name: str) -> str:
     type_ = next(v.type for v in _values(op) if is_ragged(v.type))
     instead = _INSTEAD.get(name) or _INSTEAD_OF_DIALECT.get(name.split(".", 1)[0])
-    hint = f" (use {instead})" if instead else ""
+    hint = f" (use {instead})" if instead else _HOW_TO_EXTEND if _is_foreign(op) else ""
     return f"expected operands and results without a layout, got {type_}{hint}"
+
+
+def _is_foreign(op: ir.Operation) -> bool:
+    """Whether an op is of no dialect that MLIR or we have."""
+    return isinstance(op.opview, ext.Operation) or not op.context.is_registered_operation(op.name)
 
 
 def _values(op: ir.Operation) -> Iterator[ir.Value]:
@@ -265,7 +277,7 @@ def _verify_lowered(op: ir.Operation) -> bool:
     leftover: dict[ir.Type, bool] = {}
     for inner in ops_in(op):
         text = None
-        if inner.name.startswith("ragged."):
+        if inner.name in OPS:
             text = "expected no op of the ragged dialect after the lowering"
         for type_ in _all_types(inner) if text is None else ():
             if type_ not in leftover:

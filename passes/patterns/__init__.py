@@ -5,6 +5,8 @@ by the name of the op they start from.
 
 from __future__ import annotations
 
+from ragged_dialect import extensions
+from ragged_dialect.ops import INFERRED
 from ragged_dialect.passes.patterns import access, chains, making, nesting, refining, slicing
 from ragged_dialect.passes.rewriting import Pattern, Patterns
 
@@ -14,7 +16,9 @@ _FAMILIES = (nesting, chains, slicing, access, making, refining)
 def patterns() -> Patterns:
     """All patterns, by the name of the op they start from."""
     merged: dict[str, tuple[Pattern, ...]] = {}
-    for family in _FAMILIES:
+    for family in (*_FAMILIES, *extensions.modules("patterns")):
         for name, group in family.PATTERNS.items():
             merged[name] = (*merged.get(name, ()), *group)
+    for name in INFERRED:
+        merged[name] = (*merged.get(name, ()), refining.refine)
     return merged

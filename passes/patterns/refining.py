@@ -68,6 +68,5 @@ def _forgets(before: RaggedShape, after: RaggedShape) -> bool:
 
 
 PATTERNS: dict[str, tuple[Pattern, ...]] = {
-    **{name: (refine,) for name in INFERRED},
     **{f"ragged.{name}": (refine,) for name in _ACCESS},
 }

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable
 from typing import Any
 
+from ragged_dialect import plugins
 from ragged_dialect._mlir import ir, register_carried
 from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
 from ragged_dialect.asm.locations import collect, move_locations, to_user
@@ -13,20 +15,27 @@ from ragged_dialect.asm.probe import is_bytecode, probe
 from ragged_dialect.asm.scan import COMMENT, STRING
 from ragged_dialect.asm.short import to_short, translate
 from ragged_dialect.asm.source import MEMORY, Source
+from ragged_dialect.dialect import load_extensions
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import Layout
 from ragged_dialect.verify import verify_ragged
 
 _LAYOUT = re.compile(r'#ragged\.layout\s*<\s*"([^"]*)"\s*>')
 
+_UNKNOWN_OP = re.compile(r"is unknown|not found for custom op|unregistered dialect|ops of other packages")
+
 
 def parse_module(text: str | bytes, context: Any, filename: str = MEMORY) -> Any:
     """The module of a text in short or generic form (they mix), or of bytecode that is known to be
-    whole, verified by MLIR.
+    whole, verified by MLIR. Installed plug-ins are loaded where it has ops that nobody knows.
 
     Locations of ops and block arguments are those of `text` in `filename`. ParseError (a
     VerifyError) with every diagnostic as `file:line:column: error: …` when it is refused.
     """
+    return _with_plugins(context, lambda: _parse_module(text, context, filename))
+
+
+def _parse_module(text: str | bytes, context: ir.Context, filename: str) -> ir.Module:
     filename = filename.encode("utf-8", "backslashreplace").decode()  # names of files need not be UTF-8
     if is_bytecode(text):
         return _parse(text, context, Source("", filename))
@@ -40,6 +49,23 @@ def parse_module(text: str | bytes, context: Any, filename: str = MEMORY) -> Any
 def load_module(text: str | bytes, context: Any, filename: str = MEMORY) -> Any:
     """As `parse_module`, for bytecode from anywhere, and verified also by `verify_ragged`: ragged
     types only where they may be. VerifyError for bytecode that would crash the process."""
+    return _with_plugins(context, lambda: _load_safely(text, context, filename))
+
+
+def _with_plugins(context: ir.Context, read: Callable[[], ir.Module]) -> ir.Module:
+    """What is read; once more with installed plug-ins where an op is unknown and they add a dialect."""
+    try:
+        return read()
+    except ParseError as error:
+        if not _UNKNOWN_OP.search(str(error)):
+            raise
+        plugins.load_installed()
+        if not load_extensions(context):
+            raise
+    return read()
+
+
+def _load_safely(text: str | bytes, context: ir.Context, filename: str) -> ir.Module:
     if is_bytecode(text):
         probe(lambda: _load(text, context, filename), len(text))
     return _load(text, context, filename)
@@ -54,7 +80,7 @@ def copy_module(module: Any) -> Any:
 
 
 def _load(text: str | bytes, context: Any, filename: str) -> Any:
-    module = parse_module(text, context, filename)
+    module = _parse_module(text, context, filename)
     with collect(context) as diagnostics:
         valid = verify_ragged(module.operation)
     if not valid:

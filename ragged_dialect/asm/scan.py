@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+
+from ragged_dialect import extensions
 
 STRING = r'"(?:[^"\\\n]|\\.)*"'
 COMMENT = r"//[^\n]*"
-_INTERESTING = re.compile(rf"(?P<string>{STRING})|(?P<comment>{COMMENT})|(?<![\w$.%@#!^\-])ragged\.[A-Za-z_][\w$.]*")
 _BRACKET = re.compile(rf"{STRING}|{COMMENT}|->|>=|<=|[()\[\]{{}}<>,]")
 _NOT_BRACKET = re.compile(rf"{STRING}|{COMMENT}|->|>=|<=|[^()\[\]{{}}<>\"/\->]+|[\"/\-=]")
 _PAIRS = ("()", "[]", "{}", "<>")
@@ -85,6 +87,12 @@ class Bracket:
     items: tuple[tuple[int, int], ...]
 
 
+@cache
+def _interesting(dialects: tuple[str, ...]) -> re.Pattern[str]:
+    names = "|".join(map(re.escape, dialects))
+    return re.compile(rf"(?P<string>{STRING})|(?P<comment>{COMMENT})|(?<![\w$.%@#!^\-])(?:{names})\.[A-Za-z_][\w$.]*")
+
+
 class Scanner:
     """One pass over a text; remembers comments, so that it can look back over them."""
 
@@ -93,12 +101,14 @@ class Scanner:
         self._comments: dict[int, int] = {}
 
     def names(self) -> Iterator[Name]:
-        """The op names of the dialect, in order."""
-        for match in _INTERESTING.finditer(self.text):
+        """The op names of our dialect and those of plug-ins, in order."""
+        dialects = extensions.names()
+        quoted = tuple(f'"{name}.' for name in dialects)
+        for match in _interesting(dialects).finditer(self.text):
             if match.lastgroup == "comment":
                 self._comments[match.end()] = match.start()
             elif match.lastgroup == "string":
-                if match.group().startswith('"ragged.') and self._is_generic(match.start(), match.end()):
+                if match.group().startswith(quoted) and self._is_generic(match.start(), match.end()):
                     yield Name(match.start(), match.end(), match.group()[1:-1], quoted=True)
             elif self._starts_op(match.start(), quoted=False):
                 yield Name(match.start(), match.end(), match.group(), False, self._is_certain(match.end()))

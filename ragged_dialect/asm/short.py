@@ -19,7 +19,7 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.segments import MIXED_OPS, segments
 
 _SEGMENTS = "operandSegmentSizes"
-_NAME = re.compile(r"ragged\.[A-Za-z_][\w$.]*")
+_NAME = re.compile(r"[\w$\-]+\.[A-Za-z_][\w$.]*")
 _OPERAND = re.compile(r"%[\w$.\-]+(?:#\d+)?")
 _OPERANDS = rf"(?P<operands>{_OPERAND.pattern}(?:, {_OPERAND.pattern})*)"
 _TYPES = rf' : \((?:[^()"/]|{STRING})*\) ->'

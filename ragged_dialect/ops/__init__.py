@@ -1,5 +1,8 @@
-"""The op classes of the dialect, by family. Importing this module registers all of them."""
+"""The op classes of the dialect, by family, and those of plug-ins."""
 
+from ragged_dialect import extensions, plugins
+from ragged_dialect._mlir import has_dialect
+from ragged_dialect.errors import PassError
 from ragged_dialect.ops.access import (
     AssembleOp,
     LengthsOp,
@@ -13,7 +16,7 @@ from ragged_dialect.ops.access import (
     attach_print_effects,
 )
 from ragged_dialect.ops.attention import AttentionOp
-from ragged_dialect.ops.base import RaggedOp
+from ragged_dialect.ops.base import MixedOp, Pure, RaggedOp
 from ragged_dialect.ops.checks import (
     AnnotateOp,
     AssertConformOp,
@@ -32,6 +35,7 @@ from ragged_dialect.ops.structure import (
     SliceOp,
     SplitOp,
 )
+from ragged_dialect.segments import MIXED_OPS
 
 __all__ = [
     "AnnotateOp",
@@ -62,22 +66,80 @@ __all__ = [
     "ValuesOp",
 ]
 
-OPS: dict[str, type[RaggedOp]] = {
-    kind.OPERATION_NAME: kind for kind in map(globals().__getitem__, __all__) if issubclass(kind, RaggedOp)
-}
-"""The op classes by the op's name."""
+OPS: dict[str, type[RaggedOp]] = {}
+"""The op classes by the op's name: ours, and those of plug-ins."""
 
-INFERRED = {name: kind for name, kind in OPS.items() if hasattr(kind, "infer")}
+INFERRED: dict[str, type[RaggedOp]] = {}
 """Those whose result type follows from their operands and attributes."""
 
-SAME_LENGTHS = frozenset(name for name, kind in OPS.items() if kind.same_lengths) | {"tensor.cast"}
+SAME_LENGTHS = {"tensor.cast"}
 """Ops whose result has the lengths of their operand."""
 
-VIEWS = frozenset(name for name, kind in OPS.items() if kind.same_storage) | {"tensor.cast"}
+VIEWS = {"tensor.cast"}
 """Those whose result has its storage too."""
+
+MOVABLE = {"ragged.annotate", "ragged.guard"}
+"""Ops that may stand anywhere between their operands and their users."""
 
 RESHAPES = frozenset({"ragged.partition", "ragged.merge", "ragged.split"})
 """Ops that cut and join dims, and leave elements and their order as they are."""
+
+
+def register_dialect(
+    dialect: extensions.DialectClass,
+    *,
+    patterns: str | None = None,
+    lowering: str | None = None,
+    reference: str | None = None,
+    derivatives: str | None = None,
+) -> None:
+    """Let the ops of a dialect (`ext.Dialect`) whose classes derive from `RaggedOp` touch ragged types. The other
+    arguments name modules, imported when they are needed: `patterns` has `PATTERNS` (by op name, as
+    `passes/patterns`), `lowering` has `EXPANSIONS` (by op name, `lowering/prepare.py`), `reference`
+    registers a `handler` and `derivatives` rules (`passes/differentiate/tables.py`) where it is imported. PassError
+    when the name of the dialect is taken."""
+    name = dialect.DIALECT_NAMESPACE
+    if name in extensions.names() or has_dialect(name):
+        raise PassError(f"expected a new dialect name, got '{name}', which is registered")
+    given: dict[extensions.Part, str | None]
+    given = {"patterns": patterns, "lowering": lowering, "reference": reference, "derivatives": derivatives}
+    extensions.add(name, extensions.Extension(dialect, given))
+    for kind in dialect.operations:
+        if issubclass(kind, RaggedOp):
+            _add(kind)
+            plugins.to_undo(lambda kind=kind: _remove(kind))
+
+
+def _add(kind: type[RaggedOp]) -> None:
+    name = kind.OPERATION_NAME
+    OPS[name] = kind
+    if hasattr(kind, "infer"):
+        INFERRED[name] = kind
+    for names, holds in _sets(kind):
+        if holds:
+            names.add(name)
+
+
+def _remove(kind: type[RaggedOp]) -> None:
+    for table in (OPS, INFERRED):
+        table.pop(kind.OPERATION_NAME, None)
+    for names, _ in _sets(kind):
+        names.discard(kind.OPERATION_NAME)
+
+
+def _sets(kind: type[RaggedOp]) -> tuple[tuple[set[str], bool], ...]:
+    """The sets of names that an op class may be in, and whether it is."""
+    return (
+        (SAME_LENGTHS, kind.same_lengths),
+        (VIEWS, kind.same_storage),
+        (MOVABLE, Pure in kind._traits),
+        (MIXED_OPS, issubclass(kind, MixedOp)),
+    )
+
+
+for _kind in map(globals().__getitem__, __all__):
+    if issubclass(_kind, RaggedOp):
+        _add(_kind)
 
 
 def attach_interfaces() -> None:

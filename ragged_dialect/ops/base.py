@@ -33,9 +33,9 @@ class Divides(Protocol):
         ...
 
 
-class RaggedOp(Ragged.Operation):
-    """An op of the dialect. `optional` names the attributes that may be absent; an
-    undotted attribute that is no field, but nearly has the name of one, is refused.
+class RaggedOp(ext.Operation):
+    """An op of the dialect, or of the one that the class names with `dialect=`. `optional` names the attributes
+    that may be absent; an undotted attribute that is no field, but nearly has the name of one, is refused.
 
     An op whose result type follows from its operands and attributes says so once, with a static method
     `infer`: from the shapes of its first operands (one per positional parameter) and from attributes (keywords,
@@ -53,7 +53,9 @@ class RaggedOp(Ragged.Operation):
         infer: Callable[..., RaggedShape]
         res: ir.OpResult
 
-        def __init_subclass__(cls, *, name: str = "", traits: Sequence[Any] = ()) -> None: ...
+    def __init_subclass__(cls, *, name: str = "", traits: Sequence[type] = (), dialect: object = None) -> None:
+        own = Ragged if name else None
+        super().__init_subclass__(name=name, traits=list(traits), dialect=dialect or own)
 
     def check_operands(self) -> None:
         """Refuse operands that the shape of the result does not depend on. LayoutError."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ragged_dialect import extensions
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.module import parse_module
 from ragged_dialect.checking.structures import check_argument_facts, check_assembled
@@ -33,6 +34,7 @@ def run(module: Any, entry: str, args: Sequence[Any], check: bool = True) -> lis
     if isinstance(module, (str, bytes)):
         module = parse_module(module, context())
     with ir.Location.unknown(module.context), np.errstate(all="ignore"):
+        extensions.modules("reference")
         program = Program(module, check)
         function = program.function(entry)
         type_ = function.attributes["function_type"].value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from ragged_dialect.passes import plugins
+from ragged_dialect import plugins
 from ragged_dialect.tools.cli import run_tool
 from ragged_dialect.tools.options import Options, Telling, parse_options
 

@@ -15,7 +15,8 @@ import pytest
 import ragged_dialect as rg
 from conftest import ROOT
 
-PLAIN = {"errors", "lazy", "layout", "shape", "merging", "sources", "checks", "segments", "locks", "device_model"}
+PLAIN = {"errors", "lazy", "layout", "shape", "merging", "sources", "checks", "segments", "locks", "device_model",
+         "extensions", "plugins"}  # fmt: skip
 LEVELS = {
     "passes": 2, "lowering": 3, "execution": 4, "compiler": 4, "arrays": 5, "tools": 5, "artifacts": 5, "compat": 6,
 }  # fmt: skip

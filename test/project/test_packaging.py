@@ -21,6 +21,15 @@ SOURCES = ("pyproject.toml", "README.md", "LICENSE", "ragged_dialect", "passes",
 ENVIRONMENT = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "MAKE", "MFLAGS"))}
 
 
+REVERSE = """!t = tensor<?x?xf32, #ragged.layout<"dr">>
+func.func @f(%x: !t) -> !t {
+  %y = rowtools.reverse %x {dim = 1} : (!t) -> !t
+  return %y : !t
+}
+"""
+PARTS = "array([1, 2, 3], 'f4'), array([0, 2, 3])"
+
+
 def run(*command: str | Path, cwd: Path | str, expect: int = 0) -> str:
     """Output (standard error with it) of a command that must end with an exit code."""
     done = subprocess.run(
@@ -62,7 +71,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     pip = (sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check")
     run(*pip, "install", "--no-index", "--no-deps", wheel, cwd="/")
     [site] = folder.glob("lib/python*/site-packages")
-    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    folders = [sysconfig.get_path("purelib"), *(path for path in sys.path if path.endswith("site-packages"))]
+    (site / "dependencies.pth").write_text("".join(f"{path}\n" for path in folders))
     return folder / "bin"
 
 
@@ -115,6 +125,32 @@ class TestInstalled:
     def test_imports_come_from_the_wheel(self, installed: Path) -> None:
         code = "import ragged_dialect.passes.base, ragged_dialect.lowering as l; print(l.__file__)"
         assert str(installed.parent) in run(installed / "python", "-c", code, cwd="/")
+
+    @pytest.mark.slow
+    def test_a_plugin_from_a_wheel(self, installed: Path, tmp_path: Path) -> None:
+        """The example: its passes are listed, its tests pass, and its op runs on every target."""
+        source = shutil.copytree(ROOT / "examples" / "plugin", tmp_path / "plugin")
+        run(sys.executable, "-m", "build", "--wheel", "--no-isolation", source, cwd="/")
+        [made] = (source / "dist").glob("*.whl")
+        run(
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            installed / "python",
+            "install",
+            "--no-index",
+            "--no-deps",
+            made,
+            cwd="/",
+        )
+        assert "--rowtools-drop-prints: " in run(installed / "ragged-opt", "--list-passes", cwd="/")
+        run(installed / "python", "-m", "lit.main", "-q", source / "lit_tests", cwd="/")
+        for target in ("cpu", "emulator", "ptx-emulator"):
+            code = (
+                f"import ragged_dialect as rg; f = rg.compile({REVERSE!r}, target={target!r}); print(f(({PARTS}))[0])"
+            )
+            assert "[2. 1. 3.]" in run(installed / "python", "-c", f"from numpy import array; {code}", cwd="/")
 
 
 class TestMakefile:

@@ -1,15 +1,25 @@
-"""Passes and pipelines of other packages: the example, and plug-ins that go wrong."""
+"""Passes, pipelines and ops of other packages: the example, and plug-ins that go wrong."""
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import ragged_dialect as rg
 from conftest import ROOT
-from ragged_dialect.passes import plugins, registry
+from ragged_dialect import extensions, ops, plugins
+from ragged_dialect.asm.module import load_module
+from ragged_dialect.dialect import context
+from ragged_dialect.errors import PassError, VerifyError
+from ragged_dialect.passes import registry
+from ragged_dialect.reference.interpreter import run
 from ragged_dialect.tools import ragged_opt
 
 PRINTS = """func.func @f(%x: tensor<?xf32>) {
@@ -30,10 +40,10 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
     (tmp_path / "in.mlir").write_text(PRINTS)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(plugins, "_loaded", set())
+    monkeypatch.setattr(plugins, "_loaded", {})
     modules = set(sys.modules)
     try:
-        with registry.all_or_none():
+        with plugins.all_or_none():
             yield tmp_path
             raise Done
     except Done:
@@ -114,6 +124,17 @@ WRONG: dict[str, tuple[str, str]] = {
         "  registry.register_pipeline('ragged-fuse', 'wrong', 'f')",
         "expected a new pipeline name, got 'ragged-fuse', which is registered",
     ),
+    "dialect": (
+        "from ragged_dialect import ops\nfrom ragged_dialect._mlir import ext\n"
+        "class Wrong(ext.Dialect, name='wrong'): pass\n"
+        "def register():\n  ops.register_dialect(Wrong)\n  ops.register_dialect(Wrong)",
+        "expected a new dialect name, got 'wrong', which is registered",
+    ),
+    "dialect of MLIR": (
+        "from ragged_dialect import ops\nfrom ragged_dialect._mlir import ext\n"
+        "class Wrong(ext.Dialect, name='tensor'): pass\ndef register(): ops.register_dialect(Wrong)",
+        "expected a new dialect name, got 'tensor', which is registered",
+    ),
 }
 
 
@@ -123,13 +144,13 @@ def test_plugins_that_go_wrong(how: str, folder: Path, capfd: pytest.CaptureFixt
     text, reason = WRONG[how]
     (folder / "wrong.py").write_text(text)
     install(folder, "wrong", "wrong:register")
-    before = registry.names(), registry.pipelines()
+    before = registry.names(), registry.pipelines(), extensions.names(), dict(ops.OPS)
     assert opt(folder, "--cse") == 0
     capfd.readouterr()
     assert opt(folder, "--wrong-a") == 1
     expected = f"ragged-opt: expected plug-in 'wrong:register' to register what it adds, got {reason}\n"
     assert capfd.readouterr() == ("", expected)
-    assert (registry.names(), registry.pipelines()) == before
+    assert (registry.names(), registry.pipelines(), extensions.names(), ops.OPS) == before
 
 
 def test_a_pass_that_raises(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -140,3 +161,112 @@ def test_a_pass_that_raises(folder: Path, capfd: pytest.CaptureFixture[str]) -> 
     )
     assert opt(folder, "--load-pass-plugin=wrong", "--wrong-b") == 1
     assert "error: internal error in wrong-b: KeyError: 'boom' (wrong.py:5)" in capfd.readouterr().err
+
+
+# Ops ----------------------------------------------------------------------------------------------
+
+REVERSE = """!t = tensor<?x?x4xf32, #ragged.layout<"LAYOUT">>
+func.func @f(%x: !t) -> !t {
+  %e = math.exp %x : !t
+  %y = rowtools.reverse %e {dim = 1} : (!t) -> !t
+  %z = math.absf %y : !t
+  return %z : !t
+}
+"""
+LAYOUTS = {"dr|d": ([0, 2, 2, 5],), "dw|d": ([3, 0, 0], [2, 0, 4])}
+
+
+@pytest.mark.parametrize(
+    ("layout", "target"),
+    [
+        ("dr|d", "cpu"),
+        ("dw|d", "cpu"),
+        ("dr|d", "ptx-emulator"),
+        pytest.param("dr|d", "emulator", marks=pytest.mark.slow),
+        pytest.param("dw|d", "emulator", marks=pytest.mark.slow),
+        pytest.param("dw|d", "ptx-emulator", marks=pytest.mark.slow),
+    ],
+)
+def test_ops_mean_what_the_reference_says(rowtools: Path, layout: str, target: str) -> None:
+    values = np.random.default_rng(0).random((5, 4), np.float32)
+    argument = values, *(np.array(vector) for vector in LAYOUTS[layout])
+    text = REVERSE.replace("LAYOUT", layout)
+    ((expected, *vectors),) = run(text, "f", [argument])
+    np.testing.assert_allclose(expected[:2], np.exp(values[[1, 0]] if layout == "dr|d" else values[[4, 3]]), 1e-6)
+    got, *got_vectors = rg.compile(text, target=target)(argument)
+    np.testing.assert_allclose(got, expected, 1e-6)
+    assert [v.tolist() for v in got_vectors] == [v.tolist() for v in vectors]
+
+
+def test_a_context_that_was_there_before(rowtools: Path) -> None:
+    before, data = context(), BytesIO()
+    load_module(REVERSE.replace("LAYOUT", "dr|d"), context()).operation.write_bytecode(data)
+    assert "rowtools.reverse" in str(load_module(data.getvalue(), before))
+
+
+def test_versions_are_part_of_the_key_of_what_is_compiled(folder: Path) -> None:
+    (folder / "wrong.py").write_text("def register(): pass")
+    none = plugins.versions()
+    plugins.load("wrong")
+    (one,) = plugins.versions()
+    (folder / "wrong.py").write_text("def register(): return 1")
+    (two,) = plugins.versions()
+    assert none == ()
+    assert one != two
+    assert one.startswith("wrong:register ")
+
+
+FOREIGN = """from ragged_dialect import ops
+from ragged_dialect._mlir import ext, ir
+from ragged_dialect.ops.base import Operand, RaggedOp, Result, Tensor, unchecked
+class Wrong(ext.Dialect, name="wrong"): pass
+class Plain(Wrong.Operation, name="plain"):
+    res: Result[ir.RankedTensorType]
+    x: Operand[ir.RankedTensorType]
+class Same(RaggedOp, name="same", dialect=Wrong):
+    res: Result[Tensor]
+    x: Operand[Tensor]
+    checks = unchecked
+    infer = staticmethod(lambda x: x)
+def register(): ops.register_dialect(Wrong)
+"""
+CALL = """func.func @f(%x: tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf32, #ragged.layout<"dr">> {
+  %y = OP %x : (tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf32, #ragged.layout<"dr">>
+  return %y : tensor<?x?xf32, #ragged.layout<"dr">>
+}
+"""
+
+
+def test_ops_without_the_protocol_are_refused(folder: Path) -> None:
+    (folder / "wrong.py").write_text(FOREIGN)
+    plugins.load("wrong")
+    text = (
+        r"2:8: error: 'wrong.plain' op expected operands and results without a layout, got tensor<.*>; ops of other "
+        r"packages take layouts if their classes derive from ragged_dialect.ops.base.RaggedOp and their dialect is "
+        r"registered with ragged_dialect.ops.register_dialect \(docs/extending.md\)"
+    )
+    with pytest.raises(VerifyError, match=text):
+        load_module(CALL.replace("OP", "wrong.plain"), context())
+    load_module(CALL.replace("OP", "wrong.same"), context())
+
+
+def test_ops_without_a_lowering_are_named(folder: Path) -> None:
+    (folder / "wrong.py").write_text(FOREIGN)
+    plugins.load("wrong")
+    with pytest.raises(PassError, match=r"expected an expansion of 'wrong.same' by the plug-in that has it, got none"):
+        rg.compile(CALL.replace("OP", "wrong.same"))
+    with pytest.raises(rg.RaggedError, match=r"expected an op that the interpreter knows, got 'wrong.same'"):
+        run(CALL.replace("OP", "wrong.same"), "f", [(np.zeros(1, np.float32), np.array([0, 1]))])
+
+
+def test_an_unregistered_op(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "in.mlir").write_text(CALL.replace("OP %x", '"wrong.plain"(%x)'))
+    assert opt(folder, "--allow-unregistered-dialect") == 1
+    assert "ops of other packages take layouts if" in capfd.readouterr().err
+
+
+def test_tests_of_the_example(rowtools: Path) -> None:
+    paths = os.pathsep.join([str(rowtools), str(ROOT / "examples" / "plugin"), str(ROOT)])
+    lit = [sys.executable, "-m", "lit.main", "-q", str(ROOT / "examples" / "plugin" / "lit_tests")]
+    found = subprocess.run(lit, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout + found.stderr

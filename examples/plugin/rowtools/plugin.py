@@ -1,20 +1,29 @@
-"""What the package adds. Nothing is imported before it is asked for."""
+"""What the package adds. But for the classes of its ops nothing is imported before it is asked for."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
 
+from ragged_dialect import ops
 from ragged_dialect.lowering import pipelines
 from ragged_dialect.lowering.stage import Stage
 from ragged_dialect.passes import registry
 from ragged_dialect.passes.base import RaggedPass
+from rowtools.dialect import Rowtools
 
 
 def register() -> None:
     """The entry point: tells the registry the names and where they are."""
     registry.register("rowtools-drop-prints", _drop_prints)
     registry.register_pipeline("rowtools-release-pipeline", __name__, "release_pipeline")
+    ops.register_dialect(
+        Rowtools,
+        patterns="rowtools.patterns",
+        lowering="rowtools.lowering",
+        reference="rowtools.reference",
+        derivatives="rowtools.derivatives",
+    )
 
 
 def _drop_prints() -> type[RaggedPass]:

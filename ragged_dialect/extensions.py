@@ -1,0 +1,54 @@
+"""Dialects whose ops may touch ragged types, ours and those of plug-ins, and where the parts of the compiler find what
+plug-ins have for their ops. `ops.register_dialect` adds to it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Literal, Protocol
+
+from ragged_dialect import plugins
+
+Part = Literal["patterns", "lowering", "reference", "derivatives"]
+
+
+class DialectClass(Protocol):
+    """A class that derives from the bindings' `ext.Dialect`."""
+
+    DIALECT_NAMESPACE: str
+    operations: list[type]
+
+
+@dataclass(frozen=True)
+class Extension:
+    """A dialect of a plug-in: its class, and the module for every part of the compiler that it has something for."""
+
+    dialect: DialectClass
+    modules: Mapping[Part, str | None]
+
+
+_EXTENSIONS: dict[str, Extension] = {}
+
+
+def add(name: str, extension: Extension) -> None:
+    """Add a dialect under its name."""
+    _EXTENSIONS[name] = extension
+    plugins.to_undo(lambda: _EXTENSIONS.pop(name))
+
+
+def names() -> tuple[str, ...]:
+    """Names of the dialects, ours first."""
+    return ("ragged", *_EXTENSIONS)
+
+
+def dialects() -> tuple[DialectClass, ...]:
+    """The dialects of plug-ins."""
+    return tuple(extension.dialect for extension in _EXTENSIONS.values())
+
+
+def modules(part: Part) -> list[ModuleType]:
+    """What plug-ins have for a part of the compiler, imported now."""
+    found = (extension.modules.get(part) for extension in _EXTENSIONS.values())
+    return [importlib.import_module(name) for name in found if name is not None]

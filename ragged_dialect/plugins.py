@@ -1,0 +1,118 @@
+"""Plug-ins: packages that add ops, passes and named pipelines (`docs/extending.md`).
+
+A package names a function in its metadata, which registers what it adds:
+
+    [project.entry-points."ragged_dialect.plugins"]
+    rowtools = "rowtools.plugin:register"
+
+    def register() -> None:
+        registry.register("rowtools-count", lambda: importlib.import_module("rowtools.count").RowtoolsCount)
+        registry.register_pipeline("rowtools-pipeline", "rowtools.plugin", "pipeline")
+        ops.register_dialect(Rowtools, lowering="rowtools.lowering", reference="rowtools.reference")
+
+Functions are called when a name is asked for that neither this package nor MLIR has: reading the metadata takes longer
+than most runs of the tools.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ragged_dialect.errors import PassError
+
+GROUP = "ragged_dialect.plugins"
+_loaded: dict[str, str] = {}
+_allowed = True
+_searched: set[tuple[str, ...]] = set()
+_undos: list[Callable[[], object]] = []
+
+
+@contextmanager
+def allowed(installed: bool) -> Generator[None]:
+    """Whether installed plug-ins are looked for while this is entered."""
+    global _allowed
+    before, _allowed = _allowed, installed
+    try:
+        yield
+    finally:
+        _allowed = before
+
+
+def load_installed() -> None:
+    """Load the plug-ins of installed packages, once. PassError for one that cannot be loaded."""
+    path = tuple(sys.path)
+    if not _allowed or path in _searched:
+        return
+    from importlib import metadata
+
+    for entry in metadata.entry_points(group=GROUP):
+        version = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else ""
+        _load(entry.value, version, entry.load)
+    _searched.add(path)
+
+
+def load(name: str) -> None:
+    """Load the plug-in that is a module with a function `register`, once. PassError when there is none."""
+    if name.endswith((".so", ".dylib", ".dll")):
+        raise PassError(f"expected a Python module as plug-in, got the shared library '{name}'")
+    _load(f"{name}:register", "", lambda: importlib.import_module(name).register)
+
+
+def _load(name: str, version: str, find: Callable[[], Callable[[], object]]) -> None:
+    """Call a plug-in's function. What it registered before it failed is taken back."""
+    if name in _loaded:
+        return
+    try:
+        with all_or_none():
+            find()()
+    except Exception as error:
+        reason = str(error) if isinstance(error, PassError) else f"{type(error).__name__}: {error}"
+        raise PassError(f"expected plug-in '{name}' to register what it adds, got {reason}") from error
+    _loaded[name] = version
+
+
+@contextmanager
+def all_or_none() -> Generator[None]:
+    """What is registered while this is entered is taken back when it ends with an exception."""
+    count = len(_undos)
+    try:
+        yield
+    except BaseException:
+        while len(_undos) > count:
+            _undos.pop()()
+        raise
+
+
+def to_undo(undo: Callable[[], object]) -> None:
+    """Note what takes a registration back."""
+    _undos.append(undo)
+
+
+def versions() -> tuple[str, ...]:
+    """What compiled programs depend on in the loaded plug-ins: their versions and the state of their sources."""
+    return tuple(f"{name} {version} {_sources(name)}" for name, version in sorted(_loaded.items()))
+
+
+def _sources(name: str) -> str:
+    file = sys.modules[name.split(":")[0].split(".")[0]].__file__
+    if file is None:
+        return ""
+    return digest(Path(file).parent) if Path(file).stem == "__init__" else digest(Path(file))
+
+
+def digest(root: Path) -> str:
+    """A digest of names, sizes and times of a source file, or of all in a folder."""
+    found = hashlib.sha256()
+    folders = [(str(root.parent), [], [root.name])] if root.is_file() else sorted(os.walk(root, followlinks=True))
+    for folder, _, names in folders:
+        for name in sorted(names):
+            if not name.endswith(".pyc"):
+                state = os.stat(os.path.join(folder, name))
+                found.update(f"{folder}/{name} {state.st_size} {state.st_mtime_ns}\n".encode())
+    return found.hexdigest()
