@@ -210,5 +210,5 @@ def _part(part: Part) -> str:
     return f"Part({part.name!r}, {dtype}, {part.shape!r}, {part.extent}, {part.vector})"
 
 
-def _array(array: np.ndarray[Any, np.dtype[Any]]) -> str:
+def _array(array: np.ndarray) -> str:
     return f"np.frombuffer({array.tobytes()!r}, numpy_dtype({dtype_name(array.dtype)!r})).reshape({array.shape!r})"

@@ -12,7 +12,7 @@ import numpy as np
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.runtime.signature import Group, Part, Signature, scalar_format
 
-Array = np.ndarray[Any, np.dtype[Any]]
+Array = np.ndarray
 Converter = Callable[[Any], Any]
 
 MASKED = "expected an array without a mask, got a masked one (use its filled or compressed)"
@@ -155,7 +155,7 @@ def _integer_converter(part: Part) -> Converter:
     return convert
 
 
-def _float_converter(dtype: np.dtype[Any]) -> Converter:
+def _float_converter(dtype: np.dtype) -> Converter:
     """Numbers out of the dtype's range are infinite, as a conversion in the program would make them."""
     pack = struct.Struct("=" + scalar_format(dtype)).pack if dtype.kind == "f" else None
 

@@ -20,7 +20,7 @@ from ragged_dialect.runtime import memory
 from ragged_dialect.runtime.signature import Part, Signature, scalar_format
 from ragged_dialect.runtime.status import STATUS_ENTRIES
 
-Array = np.ndarray[Any, np.dtype[Any]]
+Array = np.ndarray
 
 _WORD = 8
 
@@ -183,7 +183,7 @@ class Allocation(Owner):
         self.fields = fields
 
 
-def descriptor_array(owner: Any, fields: Sequence[int], dtype: np.dtype[Any], writeable: bool = False) -> Array:
+def descriptor_array(owner: Any, fields: Sequence[int], dtype: np.dtype, writeable: bool = False) -> Array:
     """The array of a descriptor's fields; `owner` lives as long as it does."""
     shape = tuple(fields[3 : 3 + (len(fields) - 3) // 2])
     size = dtype.itemsize

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ragged_dialect.shape import RaggedShape
 
 
-def _bfloat16() -> np.dtype[Any]:
+def _bfloat16() -> np.dtype:
     import ml_dtypes
 
     return np.dtype(ml_dtypes.bfloat16)
@@ -25,7 +25,7 @@ _DTYPES = {
 }  # fmt: skip
 
 
-def numpy_dtype(name: str) -> np.dtype[Any] | None:
+def numpy_dtype(name: str) -> np.dtype | None:
     """The NumPy dtype of an MLIR element type by name, None without one."""
     if name == "bf16":
         return _bfloat16()
@@ -33,7 +33,7 @@ def numpy_dtype(name: str) -> np.dtype[Any] | None:
     return None if found is None else np.dtype(found)
 
 
-def dtype_name(dtype: np.dtype[Any]) -> str:
+def dtype_name(dtype: np.dtype) -> str:
     """The MLIR element type of a NumPy dtype that `numpy_dtype` gives."""
     return next((name for name, known in _DTYPES.items() if np.dtype(known) == dtype), "bf16")
 
@@ -41,7 +41,7 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 _FORMATS = {"b": "?", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "f2": "e", "f4": "f", "f8": "d", "V2": "2s"}
 
 
-def scalar_format(dtype: np.dtype[Any]) -> str:
+def scalar_format(dtype: np.dtype) -> str:
     """How `struct` spells an element type; bfloat16 is two bytes to it."""
     return _FORMATS.get(dtype.kind) or _FORMATS[f"{dtype.kind}{dtype.itemsize}"]
 
@@ -52,7 +52,7 @@ class Part:
     extent of a ragged value, `vector` one of its index vectors."""
 
     name: str
-    dtype: np.dtype[Any]
+    dtype: np.dtype
     shape: Shape | None
     extent: bool = False
     vector: bool = False

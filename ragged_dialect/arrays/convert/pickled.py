@@ -56,7 +56,7 @@ def restore(
     return from_parts(parts, _OP, library)
 
 
-def _array(memory: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+def _array(memory: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     made = np.ndarray(shape, dtype, memory)
     if made.nbytes != memoryview(memory).nbytes:
         raise ValueError(f"expected {made.nbytes} bytes, got {memoryview(memory).nbytes}")

@@ -16,7 +16,7 @@ from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.errors import ArgumentError, RaggedError, RuntimeCheckError
 from ragged_dialect.layout import Layout
 
-Array = np.ndarray[Any, np.dtype[Any]]
+Array = np.ndarray
 
 FORMAT = "ragged-dialect array"
 VERSION = 1

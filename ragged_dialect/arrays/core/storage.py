@@ -17,7 +17,7 @@ from ragged_dialect.errors import ArgumentError, DeviceError, RaggedError, Runti
 from ragged_dialect.runtime.arguments import MASKED
 from ragged_dialect.runtime.memory import enough
 
-DType = np.dtype[Any]
+DType = np.dtype
 
 SUPPORTED = frozenset(np.dtype(t) for t in ("bool", "i1", "i2", "i4", "i8", "f2", "f4", "f8"))
 
@@ -47,7 +47,7 @@ def take(array: Any) -> Any:
     return _numbers(array)
 
 
-def _numbers(value: Any) -> np.ndarray[Any, DType]:
+def _numbers(value: Any) -> np.ndarray:
     """NumPy's array of what is no array. ArgumentError for what is no number or nested lists of them."""
     reason = ""
     try:
@@ -115,13 +115,13 @@ class _Memory:
 
     __slots__ = ("__array_interface__", "owner")
 
-    def __init__(self, array: np.ndarray[Any, DType]) -> None:
+    def __init__(self, array: np.ndarray) -> None:
         self.owner = array
         address, _ = array.__array_interface__["data"]
         self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
 
 
-def _writable(array: np.ndarray[Any, DType]) -> np.ndarray[Any, DType]:
+def _writable(array: np.ndarray) -> np.ndarray:
     return array if array.flags.writeable else np.asarray(_Memory(array))
 
 
@@ -192,7 +192,7 @@ def integer_limit(dtype: DType) -> int:
     return int(np.iinfo(dtype).max)
 
 
-def to_host(array: Any) -> np.ndarray[Any, DType]:
+def to_host(array: Any) -> np.ndarray:
     """The array in the memory of the CPU."""
     return array if isinstance(array, np.ndarray) else array.get()
 
