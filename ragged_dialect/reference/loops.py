@@ -115,7 +115,8 @@ def _own(out: RaggedValue | np.ndarray, wide: bool) -> RaggedValue | np.ndarray:
 
 def _narrow(made: Datum, given: Datum) -> Datum:
     if not isinstance(given, RaggedValue) or not isinstance(made, RaggedValue):
-        assert not isinstance(made, RaggedValue) and not isinstance(given, RaggedValue)
+        assert not isinstance(made, RaggedValue)
+        assert not isinstance(given, RaggedValue)
         return made.astype(given.dtype)
     return RaggedValue(made.shape, made.values.astype(given.values.dtype), made.axes)
 

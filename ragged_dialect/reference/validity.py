@@ -190,7 +190,8 @@ def _at_most(extent: list[int] | int, factor: int) -> Iterator[Failure]:
 def _conform(a: list[int] | int, b: list[int] | int) -> Iterator[Failure]:
     """Two lists of lengths, component by component, or two extents."""
     if isinstance(a, int) or isinstance(b, int):
-        assert isinstance(a, int) and isinstance(b, int)
+        assert isinstance(a, int)
+        assert isinstance(b, int)
         yield from (Failure(0, -1, a, b) for _ in range(a != b))
         return
     yield from (Failure(0, -1, len(a), len(b)) for _ in range(len(a) != len(b)))

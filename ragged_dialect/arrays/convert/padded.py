@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import arith
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.arguments import check_untiled
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.index.dims import restored
@@ -44,7 +44,7 @@ def _to_padded(x: Tensor, pad: Tensor, *maxima: Tensor, truncate: bool) -> Tenso
     return structured(x, builders.to_padded(x.value, filler, limits, truncate))
 
 
-def _filler(pad: Tensor, dtype: DType) -> Any:
+def _filler(pad: Tensor, dtype: DType) -> ir.Value:
     """The number that stands for no element. RuntimeCheckError for one that the dtype does not hold."""
     if pad.weak:
         pad.trace.number_fits(pad, dtype)
@@ -83,7 +83,7 @@ def _trimmed(dense: Tensor, pad: Tensor | None) -> Any:
     assert pad is not None
     filler = _filler(pad, dense.dtype)
 
-    def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
+    def combine(given: list[ir.Value], accumulated: list[ir.Value]) -> list[ir.Value]:
         here = arith.addi(build.to_i64(loop_index(1)), elements.constant(INT64, 1))
         different = compare("ne", given[0], filler)
         if elements.kind(dense.dtype) == "f":  # nan pads nan

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.core.spec import Array, DType
 from ragged_dialect.runtime.frames import Owner, descriptor, descriptor_array, pack_descriptor
 
 
@@ -13,7 +11,7 @@ class Buffer:
 
     __slots__ = ("_array", "_packed", "dtype", "shape")
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Array) -> None:
         self._array = array
         self._packed: bytes | None = None
         self.shape: tuple[int, ...] = array.shape
@@ -28,7 +26,7 @@ class Buffer:
         return found
 
     @property
-    def array(self) -> Any:
+    def array(self) -> Array:
         """The array, of NumPy or CuPy; read-only when it is a program's."""
         return self._array
 
@@ -55,6 +53,6 @@ class AllocatedBuffer(Owner, Buffer):
         return found
 
     @property
-    def array(self) -> Any:
+    def array(self) -> Array:
         """The array, read-only."""
         return descriptor_array(self, self.fields, self.dtype)

@@ -9,20 +9,33 @@ from __future__ import annotations
 import reprlib
 import sys
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from ragged_dialect.arrays.core.spec import Array, DType
 from ragged_dialect.errors import ArgumentError, DeviceError, RaggedError, RuntimeCheckError
 from ragged_dialect.runtime.arguments import MASKED
 from ragged_dialect.runtime.memory import enough
 
-DType = np.dtype
+Dense: TypeAlias = Any
+"""A dense array of the library that a user takes: NumPy's, CuPy's or PyTorch's."""
+
+
+class GpuArray(Protocol):
+    """CuPy's array, as far as it is not NumPy's."""
+
+    @property
+    def device(self) -> Any: ...
+    def get(self) -> np.ndarray: ...
+    def copy(self) -> Array: ...
+
 
 SUPPORTED = frozenset(np.dtype(t) for t in ("bool", "i1", "i2", "i4", "i8", "f2", "f4", "f8"))
 
 
-def library(array: Any) -> str | None:
+def library(array: object) -> str | None:
     """`numpy`, `cupy` or `torch`; None for what is no array."""
     if isinstance(array, (np.ndarray, np.generic)):
         return "numpy"
@@ -33,7 +46,7 @@ def library(array: Any) -> str | None:
     return "torch" if torch is not None and isinstance(array, torch.Tensor) else None
 
 
-def take(array: Any) -> Any:
+def take(array: Any) -> Array:
     """An array of any library, or a sequence of numbers, as NumPy's or CuPy's; no copy where memory
     can be shared. ArgumentError for a tensor that is not on a CPU or CUDA or needs gradients, for a masked array,
     and for what is no array and no numbers."""
@@ -47,7 +60,7 @@ def take(array: Any) -> Any:
     return _numbers(array)
 
 
-def _numbers(value: Any) -> np.ndarray:
+def _numbers(value: object) -> np.ndarray:
     """NumPy's array of what is no array. ArgumentError for what is no number or nested lists of them."""
     reason = ""
     try:
@@ -62,7 +75,7 @@ def _numbers(value: Any) -> np.ndarray:
     return made
 
 
-def _from_torch(tensor: Any) -> Any:
+def _from_torch(tensor: Any) -> Array:
     torch = sys.modules["torch"]
     if tensor.requires_grad and torch.is_grad_enabled():
         text = "expected a tensor without gradients, got one that needs them (not supported yet: detach it)"
@@ -79,7 +92,7 @@ def _from_torch(tensor: Any) -> Any:
     return tensor.numpy()
 
 
-def give(array: Any, kind: str) -> Any:
+def give(array: Array | GpuArray, kind: str) -> Dense:
     """NumPy's or CuPy's array as one of a library."""
     if kind != "torch":
         return array
@@ -92,7 +105,7 @@ def give(array: Any, kind: str) -> Any:
     return torch.from_numpy(_writable(array))
 
 
-def owned(vector: Any) -> Any:
+def owned(vector: Array | GpuArray) -> Array:
     """An index vector in memory that nobody else can write: itself where it is of bytes, which never change,
     else a copy."""
     if not isinstance(vector, np.ndarray):
@@ -103,7 +116,7 @@ def owned(vector: Any) -> Any:
     return vector if type(base) is bytes else np.ndarray(vector.shape, vector.dtype, vector.tobytes())
 
 
-def frozen(array: Any) -> Any:
+def frozen(array: Any) -> Array:
     """The array, read-only where its library has read-only arrays."""
     if isinstance(array, np.ndarray):
         array.flags.writeable = False
@@ -140,7 +153,7 @@ def check_dtype(dtype: DType) -> None:
         raise ArgumentError(f"expected a dtype of {known}, got {dtype}{instead}")
 
 
-def dtype_of(dtype: Any) -> DType:
+def dtype_of(dtype: npt.DTypeLike) -> DType:
     """NumPy's dtype of what names one. ArgumentError for what does not, and for dtypes that programs do not have."""
     try:
         found = np.dtype(dtype)
@@ -150,7 +163,7 @@ def dtype_of(dtype: Any) -> DType:
     return found
 
 
-def converted(op: str, array: Any, dtype: DType) -> Any:
+def converted(op: str, array: Array, dtype: DType) -> Array:
     """Numbers that come in, in a dtype. RuntimeCheckError for one that an integer dtype does not hold, where `astype`
     of an array wraps, ArgumentError for complex ones."""
     if array.dtype.kind == "c":
@@ -164,7 +177,7 @@ def converted(op: str, array: Any, dtype: DType) -> Any:
         return array.astype(dtype)
 
 
-def contiguous(array: Any) -> Any:
+def contiguous(array: Array | GpuArray) -> Array:
     """The array in C order, aligned, in native byte order; itself where it is so."""
     if not isinstance(array, np.ndarray):
         return namespace(array).ascontiguousarray(array)
@@ -177,12 +190,12 @@ def contiguous(array: Any) -> Any:
         return np.array(array, order="C")
 
 
-def namespace(array: Any) -> ModuleType:
+def namespace(array: Array | GpuArray) -> ModuleType:
     """The module with the functions for an array: numpy or cupy."""
     return np if isinstance(array, (np.ndarray, np.generic)) else _cupy()
 
 
-def device(array: Any) -> str:
+def device(array: Array | GpuArray) -> str:
     """`cpu`, or `cuda:0` for NumPy's or CuPy's array."""
     return "cpu" if isinstance(array, np.ndarray) else f"cuda:{array.device.id}"
 
@@ -192,12 +205,12 @@ def integer_limit(dtype: DType) -> int:
     return int(np.iinfo(dtype).max)
 
 
-def to_host(array: Any) -> np.ndarray:
+def to_host(array: Array | GpuArray) -> np.ndarray:
     """The array in the memory of the CPU."""
     return array if isinstance(array, np.ndarray) else array.get()
 
 
-def to_gpu(array: Any, number: int) -> Any:
+def to_gpu(array: Array | GpuArray, number: int) -> Array:
     """The array in the memory of a GPU. DeviceError without CuPy."""
     cupy = _cupy()
     with cupy.cuda.Device(number):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ragged_dialect._mlir import arith
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.index.dims import AxisArgument, dims_of
 from ragged_dialect.arrays.index.group import grouped
 from ragged_dialect.arrays.index.levels import merge
@@ -43,7 +41,7 @@ def _arg(name: str, predicate: str, sign: int) -> Operation:
         at = next(iter(found.dims))
         inits = [(x.dtype, elements.infinity(x.dtype, sign)), (INT64, constant(INT64, -1))]
 
-        def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
+        def combine(given: list[ir.Value], accumulated: list[ir.Value]) -> list[ir.Value]:
             here = given[1] if beside else arith.index_cast(element_type(INT64), loop_index(at))
             return _better(x, predicate, given[0], here, accumulated)
 
@@ -55,7 +53,7 @@ def _arg(name: str, predicate: str, sign: int) -> Operation:
     return operation(name)(body)
 
 
-def _better(x: Tensor, predicate: str, given: Any, here: Any, accumulated: list[Any]) -> list[Any]:
+def _better(x: Tensor, predicate: str, given: ir.Value, here: ir.Value, accumulated: list[ir.Value]) -> list[ir.Value]:
     best, at = accumulated
     none = compare("lt", at, constant(INT64, 0))
     better = arith.ori(compare(predicate, given, best), none)

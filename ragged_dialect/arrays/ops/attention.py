@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ragged_dialect._mlir import arith
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.index.dims import reshape
 from ragged_dialect.arrays.ops.contract import contract
@@ -99,7 +99,7 @@ def _causal(scores: Tensor, keys: int) -> Tensor:
     )
 
 
-def _is_before(keys: int) -> Any:
+def _is_before(keys: int) -> ir.Value:
     """Whether a key is not behind its query, given the dim of keys."""
     return elements.compare("le", loop_index(keys), loop_index(1))
 
@@ -111,15 +111,15 @@ def _masked_weights(scores: Tensor, mask: Tensor, groups: int, causal: bool) -> 
     mask, loops = _aligned(scores, mask, groups)
     boolean, dtype = elements.kind(mask.dtype) == "b", scores.dtype
 
-    def is_seen(shown: Any) -> Any:
+    def is_seen(shown: ir.Value) -> ir.Value:
         seen = shown if boolean else elements.compare("ne", shown, elements.infinity(mask.dtype, -1))
         return arith.andi(seen, _is_before(2)) if causal else seen
 
-    def masked(given: list[Any]) -> Any:
+    def masked(given: list[ir.Value]) -> ir.Value:
         score = given[0] if boolean else arith.addf(given[0], elements.convert(given[1], mask.dtype, dtype))
         return elements.select(is_seen(given[1]), score, elements.infinity(dtype, -1))
 
-    def kept(given: list[Any]) -> Any:
+    def kept(given: list[ir.Value]) -> ir.Value:
         return elements.select(is_seen(given[1]), given[0], elements.constant(dtype, 0))
 
     weights = softmax(mapped(scores, [(mask, loops)], scores.dtype, masked), axis=2)

@@ -18,6 +18,7 @@ from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
 
 
@@ -119,12 +120,12 @@ def pieces(x: Tensor, *, chunks: int, axis: int, even: bool = False) -> tuple[Te
     return tuple(made)
 
 
-def _bound(length: Any, number: int, chunks: int) -> Any:
+def _bound(length: Mixed, number: int, chunks: int) -> Mixed:
     """Where piece `number` begins when all are ceil(length / chunks) long but the last ones."""
     return build.minimum(build.mul(build.ceildiv(length, chunks), number), length)
 
 
-def _even_bound(length: Any, number: int, chunks: int) -> Any:
+def _even_bound(length: Mixed, number: int, chunks: int) -> Mixed:
     """Where it begins when sizes differ by 1 at most, longer ones first."""
     size, rest = arith.divui(length, build.value(chunks)), arith.remui(length, build.value(chunks))
     return build.add(build.mul(size, number), build.minimum(rest, number))

@@ -10,6 +10,7 @@ import numpy as np
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.buffer import Buffer
 from ragged_dialect.arrays.core.spec import spec
+from ragged_dialect.arrays.core.storage import frozen
 from ragged_dialect.arrays.ops.contract import contract
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -55,9 +56,7 @@ def rows_times_weights(x: Any, weights: Any) -> RaggedArray | None:
     fits = x.axes[-1] is None and values.shape[-1] == weights.shape[0] and not known.layout.has_windows
     if not fits or known.dtype not in _DTYPES or known.library not in ("numpy", "cupy"):
         return None
-    made = np.matmul(values, weights) if isinstance(values, np.ndarray) else values @ weights
-    if isinstance(made, np.ndarray):
-        made.flags.writeable = False
+    made = frozen(np.matmul(values, weights) if known.library == "numpy" else values @ weights)
     shape = (*known.shape[:-1], weights.shape[1])
     result = spec(known.layout, shape, known.dtype, known.device, known.library)
     return RaggedArray.trusted(Buffer(made), x.axes, result)
