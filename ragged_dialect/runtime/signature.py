@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
     from ragged_dialect.layout import Shape
     from ragged_dialect.shape import RaggedShape
+
+Array: TypeAlias = np.ndarray
+"""NumPy's array; on a GPU CuPy's, which has its interface."""
+
+Argument: TypeAlias = Any
+"""An array of a library, or a number of Python's or NumPy's: which, a part and a target say."""
 
 
 def _bfloat16() -> np.dtype:
@@ -81,11 +87,11 @@ class Signature:
     results: tuple[Group, ...]
     status: bool
 
-    def grouped(self, parts: Sequence[Any]) -> Any:
+    def grouped(self, parts: Sequence[Argument]) -> Argument | tuple[Argument, ...] | None:
         """The flat results of a call as the user gets them: None, one result, or a tuple of them; the
         parts of a ragged one in a tuple of their own."""
         at = 0
-        results: list[Any] = []
+        results: list[Argument] = []
         for group in self.results:
             piece = parts[at : at + len(group.parts)]
             at += len(group.parts)

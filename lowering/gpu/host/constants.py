@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
 
 import numpy as np
 
@@ -45,7 +44,7 @@ def _resource(op: ir.Operation) -> bytes | None:
     return None if blob is None else bytes.fromhex(blob[1])
 
 
-def _elements(attribute: Any, element: np.dtype) -> Array:
+def _elements(attribute: ir.DenseElementsAttr, element: np.dtype) -> Array:
     values = ir.DenseElementsAttr(attribute)
     if values.is_splat:
         return np.full(len(values), values.get_splat_value().value, element)

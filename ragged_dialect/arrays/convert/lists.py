@@ -7,19 +7,18 @@ from math import prod
 from typing import Any, TypeGuard, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.components import components
 from ragged_dialect.arrays.core.creation import from_lengths
-from ragged_dialect.arrays.core.spec import Array
-from ragged_dialect.arrays.core.storage import Dense
+from ragged_dialect.arrays.core.storage import Dense, DTypeLike
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.runtime.memory import enough
+from ragged_dialect.runtime.signature import Array
 
 
-def ragged(components: Iterable[object], dtype: npt.DTypeLike | None = None) -> RaggedArray:
+def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> RaggedArray:
     """A ragged array of nested lists whose innermost items are arrays, or lists of numbers.
 
     `rg.ragged([a, b])` of arrays [n, …] has one ragged dim; a list of lists of arrays has two. Lists of

@@ -12,10 +12,10 @@ import numpy as np
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import check_untiled
 from ragged_dialect.arrays.core.array import RaggedArray
-from ragged_dialect.arrays.core.spec import Array
 from ragged_dialect.arrays.core.structure import Structure, offsets_of
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED
+from ragged_dialect.runtime.signature import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,9 @@ import numpy as np
 from ragged_dialect.arrays.convert.stored import from_parts, to_parts
 from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.core.array import RaggedArray
-from ragged_dialect.arrays.core.spec import Array
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 from ragged_dialect.runtime.npy import open_regular, read_npy
+from ragged_dialect.runtime.signature import Array
 from ragged_dialect.runtime.whole_files import replacing
 
 File = str | PathLike[str] | BinaryIO

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.arguments import check_untiled
 from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import restored
 from ragged_dialect.arrays.index.levels import structured
 from ragged_dialect.arrays.index.rows import kept_rows, take_rows
@@ -51,7 +50,9 @@ def _filler(pad: Tensor, dtype: DType) -> ir.Value:
     return convert(pad.scalar, pad.dtype, dtype)
 
 
-def to_padded(x: Any, pad: Any = 0, max_lengths: int | tuple[int, ...] | None = None, truncate: bool = False) -> Any:
+def to_padded(
+    x: ArrayLike, pad: ArrayLike = 0, max_lengths: int | tuple[int, ...] | None = None, truncate: bool = False
+) -> ArrayLike:
     """A dense array with `pad` behind the end of every component. The extents are `max_lengths`, one per
     ragged dim, or the longest lengths.
 
@@ -78,7 +79,7 @@ def _from_padded(dense: Tensor, lengths: Tensor | None, pad: Tensor | None, mask
     return structured(dense, made if lengths is not None else known(made))
 
 
-def _trimmed(dense: Tensor, pad: Tensor | None) -> Any:
+def _trimmed(dense: Tensor, pad: Tensor | None) -> ArrayLike:
     """Per row the number of elements up to the last one that is not all `pad`."""
     assert pad is not None
     filler = _filler(pad, dense.dtype)
@@ -113,7 +114,9 @@ def _by_mask(dense: Tensor, mask: Tensor) -> Tensor:
     return take_rows(rows, 0, at, NestedAxis("dr", [offsets], [None, None]))
 
 
-def from_padded(dense: Any, lengths: Any = None, *, pad_value: Any = None, mask: Any = None) -> Any:
+def from_padded(
+    dense: ArrayLike, lengths: ArrayLike = None, *, pad_value: ArrayLike = None, mask: ArrayLike = None
+) -> ArrayLike:
     """A ragged array of the rows of a padded one, [B, L, …]: the first `lengths[b]` elements of row b; without
     the trailing elements that are all `pad_value`; or those where `mask`, [B, L], is true. A copy.
 
@@ -125,12 +128,12 @@ def from_padded(dense: Any, lengths: Any = None, *, pad_value: Any = None, mask:
     return _from_padded(_loose(dense), lengths, _number(pad_value), _loose(mask))
 
 
-def _number(x: Any) -> Any:
+def _number(x: ArrayLike) -> ArrayLike:
     """A scalar of NumPy as Python's, which has to fit."""
     return x.item() if isinstance(x, np.generic) and x.dtype.kind in "bif" else x
 
 
-def _loose(x: Any) -> Any:
+def _loose(x: ArrayLike) -> ArrayLike:
     """A padded extent changes with every batch: it is no part of the key."""
     return dense_leaf(x, frozenset({0, 1})) if is_dense(x) else x
 

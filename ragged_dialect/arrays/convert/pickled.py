@@ -12,8 +12,8 @@ import numpy as np
 from ragged_dialect.arrays.convert.stored import FORMAT, from_parts, to_parts
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.array import RaggedArray
-from ragged_dialect.arrays.core.spec import Array
 from ragged_dialect.errors import RuntimeCheckError
+from ragged_dialect.runtime.signature import Array
 
 _OP = "unpickle"
 

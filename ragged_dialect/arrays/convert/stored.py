@@ -11,10 +11,10 @@ from ragged_dialect.arrays.convert.nesting import positions
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import check_untiled
 from ragged_dialect.arrays.core.array import RaggedArray
-from ragged_dialect.arrays.core.spec import Array
 from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.errors import ArgumentError, RaggedError, RuntimeCheckError
 from ragged_dialect.layout import Layout
+from ragged_dialect.runtime.signature import Array
 
 FORMAT = "ragged-dialect array"
 VERSION = 1

@@ -7,9 +7,10 @@ import re
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.buffer import Buffer
-from ragged_dialect.arrays.core.spec import Array, spec
+from ragged_dialect.arrays.core.spec import spec
 from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.runtime.signature import Array
 
 DEVICE = re.compile(r"(cpu|cuda)(?::(\d+))?\Z")
 """What names a device: its kind, and the number of a GPU."""

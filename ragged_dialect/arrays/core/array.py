@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.core.buffer import Buffer
-from ragged_dialect.arrays.core.spec import Array, DType, Spec, spec
+from ragged_dialect.arrays.core.spec import DType, Spec, spec
 from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.arrays.core.structure import Structure, row_ids_of
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.layout import RAGGED, Layout, Shape
 from ragged_dialect.runtime.memory import enough
+from ragged_dialect.runtime.signature import Array
 
 if TYPE_CHECKING:
     from ragged_dialect.arrays.methods import ArrayMethods

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ragged_dialect.arrays.core.spec import Array, DType
+from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.runtime.frames import Owner, descriptor, descriptor_array, pack_descriptor
+from ragged_dialect.runtime.signature import Array
 
 
 class Buffer:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.array import RaggedArray
-from ragged_dialect.arrays.core.spec import Array
 from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED
+from ragged_dialect.runtime.signature import Array
 
 
 def components(x: RaggedArray, count: int | None = None) -> list[RaggedArray | Dense]:

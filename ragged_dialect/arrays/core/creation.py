@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ragged_dialect.arrays.core import storage, validation
 from ragged_dialect.arrays.core.arguments import check_ragged, integer
 from ragged_dialect.arrays.core.array import RaggedArray
-from ragged_dialect.arrays.core.spec import Array
+from ragged_dialect.arrays.core.storage import DTypeLike
 from ragged_dialect.arrays.core.structure import Structure, offsets_of
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 from ragged_dialect.runtime.memory import enough
+from ragged_dialect.runtime.signature import Array
 
 
 def _vector(vector: object, name: str, like: Array, reach: int | None = None) -> Array:
@@ -148,7 +148,7 @@ def _check_array(op: str, x: Any, instead: str) -> None:
         x.refuse(op, instead)
 
 
-def empty_like(x: RaggedArray, dtype: npt.DTypeLike | None = None) -> RaggedArray:
+def empty_like(x: RaggedArray, dtype: DTypeLike | None = None) -> RaggedArray:
     """An array with the structure of another, whose values are not set."""
     _check_array("empty_like", x, "use np.zeros_like(x)")
     wanted = x.dtype if dtype is None else storage.dtype_of(dtype)

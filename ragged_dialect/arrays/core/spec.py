@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeAlias
 
 import numpy as np
 
 from ragged_dialect.layout import Layout, Shape
 
 DType = np.dtype
-Array: TypeAlias = np.ndarray
-"""NumPy's array; on a GPU CuPy's, which has its interface."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,19 +8,33 @@ from __future__ import annotations
 
 import reprlib
 import sys
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from ragged_dialect.arrays.core.spec import Array, DType
+from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.errors import ArgumentError, DeviceError, RaggedError, RuntimeCheckError
 from ragged_dialect.runtime.arguments import MASKED
 from ragged_dialect.runtime.memory import enough
+from ragged_dialect.runtime.signature import Array
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+else:
+    DTypeLike = Any  # start-up time
 
 Dense: TypeAlias = Any
 """A dense array of the library that a user takes: NumPy's, CuPy's or PyTorch's."""
+
+
+ArrayLike: TypeAlias = Any
+"""What operations take and give: a `Value`, a `Dense` array, or a number; they refuse other arguments. No union:
+CuPy's and PyTorch's classes are not known here."""
+
+Body: TypeAlias = Callable[..., Any]
+"""A function of `ArrayLike`."""
 
 
 class GpuArray(Protocol):
@@ -153,7 +167,7 @@ def check_dtype(dtype: DType) -> None:
         raise ArgumentError(f"expected a dtype of {known}, got {dtype}{instead}")
 
 
-def dtype_of(dtype: npt.DTypeLike) -> DType:
+def dtype_of(dtype: DTypeLike) -> DType:
     """NumPy's dtype of what names one. ArgumentError for what does not, and for dtypes that programs do not have."""
     try:
         found = np.dtype(dtype)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragged_dialect.arrays.core import validation
-from ragged_dialect.arrays.core.spec import Array
 from ragged_dialect.arrays.core.storage import frozen, namespace, owned
 from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.lazy import cached_property
 from ragged_dialect.runtime.frames import descriptor, number
+from ragged_dialect.runtime.signature import Array
 from ragged_dialect.shape import RaggedShape
 
 

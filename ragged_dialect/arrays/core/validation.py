@@ -5,11 +5,11 @@ The texts are those of the run-time checks (`ragged_dialect.checks`).
 
 from __future__ import annotations
 
-from ragged_dialect.arrays.core.spec import Array
 from ragged_dialect.arrays.core.storage import integer_limit, namespace
 from ragged_dialect.checks import CHECK_KINDS, Check
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 from ragged_dialect.runtime.memory import explained
+from ragged_dialect.runtime.signature import Array
 
 
 def index_vector(vector: Array, name: str, reach: int | None = None) -> Array:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import reshape
 from ragged_dialect.arrays.ops.contract import contract
 from ragged_dialect.arrays.ops.elementwise import UFUNCS
@@ -59,7 +59,15 @@ def _attention(
     return reshape(made, dims=(2, 3), shape=(-1,)) if group else made
 
 
-def attention(q: Any, k: Any, v: Any, *, causal: bool = False, mask: Any = None, scale: float | None = None) -> Any:
+def attention(
+    q: ArrayLike,
+    k: ArrayLike,
+    v: ArrayLike,
+    *,
+    causal: bool = False,
+    mask: ArrayLike = None,
+    scale: float | None = None,
+) -> ArrayLike:
     """softmax(q k^T * scale) v within each component. q is [B, Lq, D] or [B, Lq, H, D], k and v have lengths
     Lk; `scale` is 1 / sqrt(D) by default. k and v may have fewer heads, each for a group of adjacent heads
     of q. With `causal` element i sees keys 0 to i.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith
 from ragged_dialect.arrays.core.arguments import check_ragged, checked_axis, integer, listed
+from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import dim_of, insert_ones, restored
 from ragged_dialect.arrays.index.rows import component_lengths, component_starts, window
 from ragged_dialect.arrays.ops.elementwise import astype, resolve
@@ -81,7 +81,7 @@ def _check_pair(a: Tensor, b: Tensor, dim: int) -> None:
                 equal_levels(a, b, a.layout.dims(number)[0], level)
 
 
-def concat(arrays: Sequence[Any], axis: int = 0) -> Any:
+def concat(arrays: Sequence[ArrayLike], axis: int = 0) -> ArrayLike:
     """Arrays joined along a dim: batches, component by component along a ragged dim, or dense dims. Dense arrays
     [B, n, …] join ragged ones of one level as components of one length.
 
@@ -98,7 +98,7 @@ def _stack(*arrays: Tensor, axis: int) -> Tensor:
     return _concat(*(insert_ones(contiguous(x), [dim]) for x in arrays), axis=dim)
 
 
-def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
+def stack(arrays: Sequence[ArrayLike], axis: int = 0) -> ArrayLike:
     """Arrays of one structure along a new dense dim."""
     return _stack(*listed("stack", "arrays", arrays), axis=axis)
 
@@ -131,7 +131,7 @@ def _even_bound(length: Mixed, number: int, chunks: int) -> Mixed:
     return build.add(build.mul(size, number), build.minimum(rest, number))
 
 
-def chunk(x: Any, chunks: int, axis: int = 0) -> list[Any]:
+def chunk(x: ArrayLike, chunks: int, axis: int = 0) -> list[ArrayLike]:
     """Pieces along a dim, all of one size but the last, as `torch.chunk`: at most `chunks` of dim 0 or a dense
     dim; of a ragged dim that many, each with its part of every component, which may be empty: views."""
     check_ragged("chunk", x)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING, NoReturn, SupportsIndex
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.core.storage import DTypeLike
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
 from ragged_dialect.errors import ArgumentError, TraceError
@@ -142,7 +141,7 @@ class Tensor(Value):
             self.refuse("its length", "only calls know it: pass it as an argument")
         return extent
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Tensor]:
         """The parts along dim 0, where its extent is static. TraceError where it is not: there are operations of
         all components at once."""
         if not self.axes or self.shape[0] is None:
@@ -157,7 +156,7 @@ class Tensor(Value):
             "expected a condition that is known when the function is traced, got a traced value (use rg.where)"
         )
 
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> NoReturn:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NoReturn:
         self.refuse("NumPy's array of it", "use operations, rg.partition for new structures, or do it outside")
 
     def _number(self) -> NoReturn:
@@ -174,7 +173,7 @@ class Tensor(Value):
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         self.refuse("a pickle", "return it, and store what the call gives")
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_") or name not in _of_arrays():
             raise AttributeError(f"traced values have no attribute '{name}'")
         instead = _INSTEAD.get(name, "pass it as an argument, or return the array and ask outside")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,9 +13,10 @@ from ragged_dialect import builders, dialect, locks
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.arguments import check_word
 from ragged_dialect.arrays.core.spec import DType, Spec
+from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, Origin, PlainAxis, shape_of
 from ragged_dialect.arrays.tracing.guards import Conform, Fits, Guard, structure_at
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, dense_leaf, leaf_spec
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, dense_leaf, leaf_spec
 from ragged_dialect.arrays.tracing.plan import Plan, Result, kind_of
 from ragged_dialect.arrays.tracing.python_numbers import ComputedNumbers, Exact
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -97,7 +98,7 @@ class Trace:
     `reshaped` has the storage that a reshaped one is a view of, `inserted` the tensor, and the dim, that a
     value with one more dim of extent 1 was made of."""
 
-    def __init__(self, name: str, leaves: Sequence[Any], device: str) -> None:
+    def __init__(self, name: str, leaves: Leaves, device: str) -> None:
         self.name = name
         self.device = device
         self.leaves = list(leaves)
@@ -139,7 +140,7 @@ class Trace:
 
     # Arguments -------------------------------------------------------------------------------------
 
-    def capture(self, array: Any) -> Tensor:
+    def capture(self, array: Leaf) -> Tensor:
         """The tracer of an array that the traced code holds on to: one more leaf of every call."""
         found = self._captured.get(id(array))
         if found is None:
@@ -147,7 +148,7 @@ class Trace:
             found = self._captured[id(array)] = self._argument(len(self.leaves) - 1)
         return found
 
-    def capture_dense(self, value: Any) -> Tensor:
+    def capture_dense(self, value: Dense | DenseLeaf) -> Tensor:
         """The tracer of a dense array that the traced code holds on to."""
         found = self._captured.get(id(value))
         if found is None:
@@ -163,7 +164,7 @@ class Trace:
         return Tensor(self, value, dtype, (), weak=True, constant=number)
 
     @property
-    def captured(self) -> list[Any]:
+    def captured(self) -> list[Leaf]:
         """The captured arrays, in order."""
         return self.leaves[len(self.tensors) :]
 
@@ -361,7 +362,7 @@ def running(op: str) -> Trace:
 
 
 @contextmanager
-def tracing(name: str, leaves: Sequence[Any], device: str) -> Generator[Trace]:
+def tracing(name: str, leaves: Leaves, device: str) -> Generator[Trace]:
     """A trace with everything the bindings need; what is built goes to its block, see `Trace.building`."""
     with _working(), ir.Location.unknown():
         outer, made = _running.trace, Trace(name, leaves, device)
