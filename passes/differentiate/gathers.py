@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
+from ragged_dialect.ir.walk import captures
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.adjoint import Adjoint
 from ragged_dialect.passes.differentiate.nests import Access, mapped
@@ -24,7 +25,12 @@ def of_gathered(adjoint: Adjoint) -> None:
 
 def _scattered(adjoint: Adjoint, value: ir.Value) -> None:
     like = adjoint.ctx.like(value)
-    for number, op in enumerate(adjoint.nest.body.operations):
+    nest = adjoint.nest
+    for number, op in enumerate(nest.body.operations):
+        if len(op.operation.regions) and value in captures([op.operation]):
+            raise PassFailure(
+                nest.op, f"ragged-differentiate: expected gathers outside of branches, got one in '{op.operation.name}'"
+            )
         if op.operation.name == "tensor.extract" and op.operation.operands[0] == value:
             adjoint.ctx.add(value, _of_extract(adjoint, number, like))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.generic import loop_index
-from ragged_dialect.ir import build, flow, shapes
+from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.access import (
@@ -47,26 +47,28 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     x, pad = list(op.operation.operands)[:2]
     like = ctx.like(x)
     if ctx.is_linear(x):
-        ctx.add(x, _unpadded(cotangent, like))
+        ctx.add(x, _unpadded(cotangent, like, "truncate" in op.operation.attributes))
     if ctx.is_linear(pad):
         ctx.add(pad, _outside(op.operation, cotangent, like))
 
 
-def _unpadded(cotangent: ir.Value, like: ir.Value) -> ir.Value:
-    """An element of the padded tensor for each that is in it, 0 for others: both by index."""
+def _unpadded(cotangent: ir.Value, like: ir.Value, truncates: bool) -> ir.Value:
+    """An element of the padded tensor for each that is in it, by index; 0 for others, which are truncated: they read
+    what is put behind the end of every ragged dim. A branch would have no derivative by what it reads."""
     shape = shape_of(like.type)
-    ragged = [dim for dim, letter in enumerate(shape.layout.letters) if letter in RAGGED]
-    extents = [build.value(shapes.dim(cotangent, dim)) for dim in ragged]
+    ragged = [dim for dim, letter in enumerate(shape.layout.letters) if letter in RAGGED and truncates]
+    sizes = [shapes.dim(cotangent, dim) for dim in range(shape.rank)]
+    if truncates:
+        more = [build.add(size, 1) if dim in ragged else size for dim, size in enumerate(sizes)]
+        element = cotangent.type.element_type
+        zeros = shapes.fill(build.constant(element, 0), shapes.empty(more, element))
+        cotangent = shapes.insert_slice(cotangent, zeros, [0] * shape.rank, sizes)
 
     def body(_: list[ir.Value]) -> ir.Value:
         indices = [loop_index(dim) for dim in range(shape.rank)]
-        inside: ir.Value | None = None
-        for dim, extent in zip(ragged, extents, strict=True):
-            here = build.less(indices[dim], extent)
-            inside = here if inside is None else arith.andi(inside, here)
-        assert inside is not None
-        zero = build.constant(cotangent.type.element_type, 0)
-        return flow.choose(inside, lambda: [tensor.extract(cotangent, indices)], lambda: [zero], [zero.type])[0]
+        return tensor.extract(
+            cotangent, [build.minimum(i, sizes[dim]) if dim in ragged else i for dim, i in enumerate(indices)]
+        )
 
     out = Access(like, ir.AffineMap.get_identity(shape.rank))
     return mapped([], out, ["parallel"] * shape.rank, body)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.match import combiner_of
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Tangents
 from ragged_dialect.passes.differentiate.nests import Access, Nest, computed
-from ragged_dialect.passes.differentiate.values import element_of, empty_like, zeros_like
+from ragged_dialect.passes.differentiate.values import element_of, empty_like, number_like, zeros_like
 
 _Body = Callable[[ir.Value, list[ir.Value]], ir.Value]
 _Weigh = Callable[[ir.Value, ir.Value, list[ir.Value]], ir.Value]
@@ -123,7 +123,9 @@ def chosen(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:
 
 def multiplied(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:
     """The tangent of a product: every element's times the product of the others, which is found without a division
-    by 0: from the product of those that are not 0, and the number of those that are."""
+    by 0: from the product of those that are not 0, and the number and the sum of those that are. The sum is 0, and its
+    derivative is not: it stands for the only other zero, so that second derivatives are right. Of several other zeros
+    the product, and its first derivative, are 0; further ones are not known, and come out infinite or nan."""
     it = Reduction(ctx, nest, number)
     it.refuse_start()
     i64 = build.i64()
@@ -138,15 +140,26 @@ def multiplied(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:
     def other(element: ir.Value, _: list[ir.Value]) -> ir.Value:
         return arith.select(is_zero(element), build.constant(type_, 1), element)
 
+    def zero(element: ir.Value, _: list[ir.Value]) -> ir.Value:
+        return arith.select(is_zero(element), element, zeros_like(element))
+
     zeros = it.fold([], i64, 0, "arith.addi", flag)
     product = it.fold([], type_, 1, "arith.mulf", other)
+    total = it.fold([], type_, 0, "arith.addf", zero)
 
     def weigh(tangent: ir.Value, element: ir.Value, beside: list[ir.Value]) -> ir.Value:
-        count, whole, start = beside
-        zero, safe = is_zero(element), arith.select(is_zero(element), build.constant(type_, 1), element)
-        others = arith.subi(count, arith.extui(i64, zero))
-        weight = arith.mulf(start, arith.divf(whole, safe))
-        none = build.equal(others, 0)
-        return arith.mulf(tangent, arith.select(none, weight, zeros_like(weight)))
+        count, whole, zeros_sum, unknown, start = beside
+        others = arith.subi(count, arith.extui(i64, is_zero(element)))
+        rest = arith.select(build.equal(others, 1), arith.subf(zeros_sum, zero(element, [])), unknown)
+        factor = arith.select(build.equal(others, 0), build.constant(type_, 1), rest)
+        weight = arith.mulf(start, arith.divf(whole, other(element, [])))
+        return arith.mulf(tangent, arith.mulf(factor, weight))
 
-    return it.weighted([zeros, product, it.out], weigh)
+    return it.weighted([zeros, product, total, _unknown(zeros, total), it.out], weigh)
+
+
+def _unknown(zeros: Access, total: Access) -> Access:
+    """Where there are several zeros a number that is 0, and its derivative too, but no second one is finite."""
+    several = arith.cmpi(arith.CmpIPredicate.sgt, zeros.value, number_like(zeros.value, 1))
+    safe = arith.select(several, total.value, number_like(total.value, 1))
+    return Access(math.powf(safe, number_like(safe, 1.5)), total.map)

@@ -107,7 +107,7 @@ def _holds_more(item: Sequence[object]) -> bool:
 def nested_lists(x: object) -> list[Any]:
     """Nested lists of Python numbers."""
     if isinstance(x, RaggedArray):
-        return [nested_lists(part) for part in components(x)]
+        return [nested_lists(part) for part in components(x.detach())]
     return storage.to_host(storage.take(x)).tolist()
 
 
@@ -123,7 +123,7 @@ def text(x: RaggedArray) -> str:
     lines = [f'RaggedArray([{extents}], {x.dtype}, "{x.layout}"{where})']
     for dim in x.ragged_dims:
         lines.append(f"  lengths of dim {dim}: {_short(x.lengths_of(dim))}")
-    parts = components(x, _SHOWN)
+    parts = components(x.detach(), _SHOWN)
     for number, part in enumerate(parts):
         small = isinstance(part, RaggedArray) and prod(part.buffer.shape) <= _WHOLE
         shown = f"{nested_lists(part)}" if small else _array_text(part)

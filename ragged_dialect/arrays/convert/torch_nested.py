@@ -17,7 +17,7 @@ def from_torch_nested(tensor: Dense) -> RaggedArray:
     shared; a nested tensor with lengths, as `torch.nested.narrow` makes, has windows. `values` of the result is a
     tensor.
 
-    ArgumentError for another layout or a tensor that needs gradients; LayoutError where the ragged
+    ArgumentError for another layout; LayoutError where the ragged
     dim is not the one behind the batch."""
     torch = optional("torch", _FROM)
     if not isinstance(tensor, torch.Tensor) or not tensor.is_nested:
@@ -44,5 +44,5 @@ def to_torch_nested(x: RaggedArray) -> Dense:
     if first not in ("dr", "dw") or any(letters != "d" for letters in rest):
         raise LayoutError(f'{_TO}: expected one ragged dim behind the batch, got layout "{x.layout}"')
     x = x.compacted
-    values, offsets = (storage.give(array, "torch") for array in (x.buffer.array, x.structure(0).vectors[0].copy()))
-    return torch.nested.nested_tensor_from_jagged(values, offsets)
+    offsets = storage.give(x.structure(0).vectors[0].copy(), "torch")
+    return torch.nested.nested_tensor_from_jagged(x.buffer.given("torch"), offsets)

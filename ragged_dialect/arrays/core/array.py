@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import integer
-from ragged_dialect.arrays.core.buffer import Buffer
+from ragged_dialect.arrays.core.buffer import Buffer, RecordedBuffer, TensorBuffer, buffer_of
 from ragged_dialect.arrays.core.spec import DType, Spec, spec
 from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.arrays.core.structure import Structure, row_ids_of
@@ -63,7 +63,9 @@ class RaggedArray(Value, ArrayMethods):
         `values` is an array of NumPy, CuPy or PyTorch, taken without a copy when it is contiguous.
         RuntimeCheckError where a structure does not fit; ArgumentError for a dtype or device that
         does not fit, and for values of another rank."""
-        taken = storage.contiguous(storage.take(values))
+        if storage.library(values) == "torch":
+            values = storage.in_order(values)
+        taken = storage.contiguous(storage.peek(values))
         storage.check_dtype(taken.dtype)
         if taken.ndim != len(axes):
             raise ArgumentError(f"{op}: expected values of rank {len(axes)}, got rank {taken.ndim}")
@@ -84,8 +86,8 @@ class RaggedArray(Value, ArrayMethods):
         layout = Layout(tuple("d" if axis is None else axis.letters for axis in axes))
         if layout.is_dense:
             raise LayoutError(f"{op}: expected a ragged dim, got none")
-        library = storage.library(values) or "numpy"
-        return RaggedArray.trusted(Buffer(taken), tuple(axes), spec(layout, tuple(shape), taken.dtype, where, library))
+        made = spec(layout, tuple(shape), taken.dtype, where, storage.library_of(values))
+        return RaggedArray.trusted(buffer_of(values, taken), tuple(axes), made)
 
     # Structure -------------------------------------------------------------------------------------
 
@@ -138,8 +140,53 @@ class RaggedArray(Value, ArrayMethods):
     def _given(self, vector: Array) -> Dense:
         """A copy of an index vector that only the user has: read-only, or one of each call where its library
         has no read-only arrays."""
-        own = vector if self.spec.library == "numpy" else vector.copy()
-        return storage.give(storage.frozen(own), self.spec.library)
+        library = self.spec.library.replace(storage.RECORDED, "torch")
+        own = vector if library == "numpy" else vector.copy()
+        return storage.give(storage.frozen(own), library)
+
+    # Gradients of PyTorch --------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether PyTorch records what is computed of the array."""
+        return self.spec.library == storage.RECORDED
+
+    def requires_grad_(self, requires_grad: bool = True) -> RaggedArray:
+        """The array, of which PyTorch records what is computed from now on, or no longer. ArgumentError for an array
+        that is not PyTorch's or not of floats, and where what is computed of others would be recorded no longer."""
+        if requires_grad == self.requires_grad:
+            return self
+        if self.spec.library not in ("torch", storage.RECORDED):
+            raise ArgumentError(f"requires_grad_: expected an array of PyTorch's, got one of {self.spec.library}")
+        if self.dtype.kind in "biu":
+            raise ArgumentError(f"requires_grad_: expected an array of floats, got {self.dtype}")
+        tensor = self.buffer.given(self.spec.library)
+        if not tensor.is_leaf:
+            raise ArgumentError("requires_grad_: expected an array that was not computed, got a result (use detach)")
+        tensor.requires_grad_(requires_grad)
+        self._put(tensor)
+        return self
+
+    def _put(self, tensor: Dense) -> None:
+        self.buffer = (RecordedBuffer if tensor.requires_grad else TensorBuffer)(tensor)
+        self.spec = self.spec.of_library(storage.RECORDED if tensor.requires_grad else "torch")
+        if self.layout.has_windows and hasattr(self, "_compacted"):
+            del self._compacted
+
+    def detach(self) -> RaggedArray:
+        """The same elements, of which PyTorch records nothing."""
+        if not self.requires_grad:
+            return self
+        return RaggedArray.trusted(self.buffer.detached(), self.axes, self.spec.of_library("torch"))
+
+    @property
+    def grad(self) -> RaggedArray | None:
+        """The gradient that `backward` added to `stored.values`, with the structure of the array; None before, and for
+        results."""
+        tensor = self.buffer.given(self.spec.library) if self.requires_grad else None
+        if tensor is None or not tensor.is_leaf or tensor.grad is None:
+            return None
+        return RaggedArray.of(tensor.grad, self.axes, op="grad", check=False)
 
     # Looking ---------------------------------------------------------------------------------------
 
@@ -148,13 +195,13 @@ class RaggedArray(Value, ArrayMethods):
         """The dense array of the elements that `offsets` and `starts` describe, in the library that they came
         from: of windows a copy, which is made once. Shared memory, not to be written: results of NumPy are
         read-only, PyTorch and CuPy have no such memory."""
-        return storage.give(self.compacted.buffer.array, self.spec.library)
+        return self.compacted.buffer.given(self.spec.library)
 
     @property
     def stored(self) -> Stored:
         """Values and index vectors as they are stored; the values are not copied."""
         vectors = [self._given(vector) for axis in self.axes if axis is not None for vector in axis.copies.vectors]
-        return Stored(storage.give(self.buffer.array, self.spec.library), tuple(vectors))
+        return Stored(self.buffer.given(self.spec.library), tuple(vectors))
 
     @property
     def compacted(self) -> RaggedArray:
@@ -242,9 +289,14 @@ class RaggedArray(Value, ArrayMethods):
 
 
 def _compacted(x: RaggedArray) -> RaggedArray:
-    values = x.buffer.array
+    recorded = x.requires_grad
+    values: Dense = x.buffer.given(x.spec.library) if recorded else x.buffer.array
     for number, axis in enumerate(x.axes):
         if axis is not None and axis.contiguous is not axis:
-            values = values.take(axis.compaction()[1], axis=number)
+            at = axis.compaction()[1]
+            values = (
+                values.index_select(number, storage.give(at, "torch")) if recorded else values.take(at, axis=number)
+            )
     axes = [None if axis is None else axis.contiguous for axis in x.axes]
-    return RaggedArray.of(storage.give(storage.frozen(values), x.spec.library), axes, op="compact", check=False)
+    made = values if recorded else storage.give(storage.frozen(values), x.spec.library)
+    return RaggedArray.of(made, axes, op="compact", check=False)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.core.storage import Dense
+from ragged_dialect.errors import ArgumentError
 from ragged_dialect.runtime.frames import Owner, descriptor, descriptor_array, pack_descriptor
 from ragged_dialect.runtime.signature import Array
 
@@ -30,6 +33,59 @@ class Buffer:
     def array(self) -> Array:
         """The array, of NumPy or CuPy; read-only when it is a program's."""
         return self._array
+
+    def given(self, library: str) -> Dense:
+        """The array as one of a library, with the gradients that are recorded of it."""
+        return storage.give(self.array, library)
+
+    def detached(self) -> Buffer:
+        """The same memory, of which no gradients are recorded."""
+        return self
+
+
+class TensorBuffer(Buffer):
+    """Memory of a tensor of PyTorch, which finds out where it was changed in place."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Dense) -> None:
+        super().__init__(storage.peek(tensor))
+        self.tensor = tensor
+
+    def given(self, library: str) -> Dense:
+        """The tensor, or one of the same memory."""
+        return self.tensor.detach()
+
+
+class RecordedBuffer(TensorBuffer):
+    """A tensor that requires a gradient: what would lose it is refused."""
+
+    __slots__ = ()
+
+    @property
+    def array(self) -> Array:
+        """ArgumentError."""
+        raise ArgumentError(storage.GRADIENT)
+
+    @property
+    def packed(self) -> bytes:
+        """ArgumentError."""
+        raise ArgumentError(storage.GRADIENT)
+
+    def given(self, library: str) -> Dense:
+        """The tensor."""
+        return self.tensor
+
+    def detached(self) -> Buffer:
+        """The same memory."""
+        return TensorBuffer(self.tensor.detach())
+
+
+def buffer_of(values: Dense, taken: Array) -> Buffer:
+    """The buffer of a contiguous array of any library, which was `taken`."""
+    if storage.library(values) != "torch":
+        return Buffer(taken)
+    return (RecordedBuffer if storage.is_recorded(values) else TensorBuffer)(values)
 
 
 class AllocatedBuffer(Owner, Buffer):

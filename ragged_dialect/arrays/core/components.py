@@ -84,17 +84,17 @@ class _Pieces:
 
 def _row(x: RaggedArray, at: int) -> RaggedArray | Dense:
     """A component where dim 0 is a storage axis."""
-    taken = storage.give(x.buffer.array[at], x.spec.library)
+    taken = x.buffer.given(x.spec.library)[at]
     return RaggedArray.of(taken, x.axes[1:], op="unbind", check=False)
 
 
 def _component(x: RaggedArray, low: int, high: int, levels: Structure | tuple[int | None, ...]) -> RaggedArray | Dense:
-    values = x.buffer.array if high < 0 else x.buffer.array[low:high]
+    values = x.buffer.given(x.spec.library)
+    values = values if high < 0 else values[low:high]
     axes = x.axes[1:]
     if isinstance(levels, tuple):
         values = values.reshape(*(e or 0 for e in levels), *values.shape[1:])
         axes = (*(None for _ in levels), *axes)
     else:
         axes = (levels, *axes)
-    taken = storage.give(values, x.spec.library)
-    return taken if all(axis is None for axis in axes) else RaggedArray.of(taken, axes, op="unbind", check=False)
+    return values if all(axis is None for axis in axes) else RaggedArray.of(values, axes, op="unbind", check=False)

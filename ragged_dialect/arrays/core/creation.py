@@ -9,7 +9,7 @@ import numpy as np
 from ragged_dialect.arrays.core import storage, validation
 from ragged_dialect.arrays.core.arguments import check_ragged, integer
 from ragged_dialect.arrays.core.array import RaggedArray
-from ragged_dialect.arrays.core.storage import DTypeLike
+from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike
 from ragged_dialect.arrays.core.structure import Structure, offsets_of
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 from ragged_dialect.runtime.memory import enough
@@ -35,7 +35,7 @@ def from_offsets(values: object, *offsets: object, check: bool = True) -> Ragged
     offsets that are not integers or whose dtype is too narrow."""
     if not offsets:
         raise ArgumentError("from_offsets: expected offsets of at least 1 level, got 0")
-    taken = storage.take(values)
+    taken = storage.peek(values)
     if taken.ndim == 0:
         raise ArgumentError("from_offsets: expected values of rank 1 or more, got rank 0")
     vectors = [
@@ -53,7 +53,7 @@ def from_lengths(values: object, *lengths: object, check: bool = True) -> Ragged
     """As `from_offsets`, with the lengths of the components of every level, outermost first.
 
     RuntimeCheckError for a negative length, or lengths that do not sum to what they partition."""
-    taken = storage.take(values)
+    taken = storage.peek(values)
     if not lengths:
         raise ArgumentError("from_lengths: expected lengths of at least 1 level, got 0")
     if taken.ndim == 0:
@@ -71,7 +71,7 @@ def from_starts_lengths(values: object, starts: object, lengths: object, check: 
     """A ragged array whose components are windows into values, [n, …]: gaps and overlaps are legal.
 
     RuntimeCheckError for a window that is not inside the values."""
-    taken = storage.take(values)
+    taken = storage.peek(values)
     if taken.ndim == 0:
         raise ArgumentError("from_starts_lengths: expected values of rank 1 or more, got rank 0")
     vectors = [
@@ -87,7 +87,7 @@ def from_row_ids(values: object, row_ids: object, nrows: int | None = None, chec
     by default one more than the last id.
 
     RuntimeCheckError for ids that decrease, are negative or not below `nrows`."""
-    taken = storage.take(values)
+    taken = storage.peek(values)
     ids = _vector(row_ids, "from_row_ids: row_ids", taken)
     if taken.ndim == 0 or ids.shape[0] != taken.shape[0]:
         wanted = taken.shape[0] if taken.ndim else 0
@@ -116,12 +116,12 @@ def _check_row_ids(ids: Array, count: int) -> None:
         )
 
 
-def narrow(dense: object, start: object, length: object) -> RaggedArray:
+def narrow(dense: ArrayLike, start: object, length: object) -> RaggedArray:
     """A view into a padded array, [B, L, …]: component b is `dense[b, start[b] : start[b] + length[b]]`.
     `start` and `length` may be one number for all.
 
     RuntimeCheckError for a window outside its row."""
-    taken = storage.take(dense)
+    taken = storage.peek(dense)
     if taken.ndim < 2:
         raise ArgumentError(f"narrow: expected a dense array of rank 2 or more, got rank {taken.ndim}")
     batch, extent = taken.shape[:2]
@@ -134,10 +134,9 @@ def narrow(dense: object, start: object, length: object) -> RaggedArray:
         if vector.shape[0] != batch:
             raise RuntimeCheckError(f"narrow: expected {batch} numbers for {name}, got {vector.shape[0]}")
     validation.check_windows(starts, lengths, "narrow", 1, extent)
-    flat = storage.contiguous(taken).reshape(batch * extent, *taken.shape[2:])
     structure = Structure("dw", [starts + extent * xp.arange(batch), lengths], (batch, None))
     axes = [structure, *(None for _ in range(taken.ndim - 2))]
-    made = storage.give(flat, storage.library(dense) or "numpy")
+    made = (taken if storage.library(dense) is None else dense).reshape(batch * extent, *taken.shape[2:])
     return RaggedArray.of(made, axes, op="narrow", check=False)
 
 
@@ -166,7 +165,7 @@ def like(x: RaggedArray, values: object) -> RaggedArray:
     """An array with the structure of another and values of its own, in the order of `x.values` and of the same
     extents on ragged axes. RuntimeCheckError where they do not fit."""
     _check_array("like", x, "do it outside")
-    taken = storage.take(values)
+    taken = storage.peek(values)
     known = [None if axis is None else axis.contiguous for axis in x.axes]
     axes = [*known[: taken.ndim], *(None for _ in range(taken.ndim - len(known)))]
     return RaggedArray.of(values, axes, op="like")

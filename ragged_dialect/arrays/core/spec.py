@@ -30,6 +30,10 @@ class Spec:
         """Number of logical dims."""
         return len(self.shape)
 
+    def of_library(self, library: str) -> Spec:
+        """The spec of the same array of another library."""
+        return spec(self.layout, self.shape, self.dtype, self.device, library, self.weak)
+
     def __reduce__(self) -> tuple[object, ...]:
         """Equal ones are one object in another process too."""
         return spec, (self.layout, self.shape, self.dtype, self.device, self.library, self.weak)

@@ -46,6 +46,9 @@ class GpuArray(Protocol):
     def copy(self) -> Array: ...
 
 
+RECORDED = "autograd"
+"""The library of arrays of PyTorch's tensors that require gradients, in specs."""
+
 SUPPORTED = frozenset(np.dtype(t) for t in ("bool", "i1", "i2", "i4", "i8", "f2", "f4", "f8"))
 
 
@@ -62,8 +65,8 @@ def library(array: object) -> str | None:
 
 def take(array: Any) -> Array:
     """An array of any library, or a sequence of numbers, as NumPy's or CuPy's; no copy where memory
-    can be shared. ArgumentError for a tensor that is not on a CPU or CUDA or needs gradients, for a masked array,
-    and for what is no array and no numbers."""
+    can be shared. ArgumentError for a tensor that is not on a CPU or CUDA, or requires a gradient, for a masked
+    array, and for what is no array and no numbers."""
     kind = library(array)
     if kind == "torch":
         return _from_torch(array)
@@ -89,11 +92,30 @@ def _numbers(value: object) -> np.ndarray:
     return made
 
 
+def is_recorded(array: Dense) -> bool:
+    """Whether an array is a tensor whose operations PyTorch records now."""
+    return library(array) == "torch" and array.requires_grad and sys.modules["torch"].is_grad_enabled()
+
+
+def peek(array: Any) -> Array:
+    """As `take`, of tensors that require gradients too: what is computed of it has no gradient."""
+    return take(array.detach() if library(array) == "torch" else array)
+
+
+def in_order(tensor: Dense) -> Dense:
+    """A tensor of PyTorch in C order; itself where it is so."""
+    return tensor if tensor.is_contiguous() else tensor.contiguous()
+
+
+def library_of(array: Dense) -> str:
+    """The library of what is made of an array, as specs have it."""
+    return RECORDED if is_recorded(array) else library(array) or "numpy"
+
+
 def _from_torch(tensor: Any) -> Array:
     torch = sys.modules["torch"]
-    if tensor.requires_grad and torch.is_grad_enabled():
-        text = "expected a tensor without gradients, got one that needs them (not supported yet: detach it)"
-        raise ArgumentError(text)
+    if is_recorded(tensor):
+        raise ArgumentError(GRADIENT)
     tensor = tensor.detach()
     if tensor.device.type == "cuda":
         return _cupy().from_dlpack(tensor.contiguous())
@@ -106,8 +128,14 @@ def _from_torch(tensor: Any) -> Array:
     return tensor.numpy()
 
 
+GRADIENT = "expected what requires no gradient, got a tensor that does (detach it first)"
+
+
 def give(array: Array | GpuArray, kind: str) -> Dense:
-    """NumPy's or CuPy's array as one of a library."""
+    """NumPy's or CuPy's array as one of a library. ArgumentError for arrays that require a gradient, which an array of
+    NumPy does not have."""
+    if kind == RECORDED:
+        raise ArgumentError(GRADIENT)
     if kind != "torch":
         return array
     import torch  # pyright: ignore[reportMissingImports]  # optional package

@@ -45,14 +45,14 @@ _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 def rows_times_weights(x: ArrayLike, weights: ArrayLike) -> RaggedArray | None:
     """x [B, L, …, K] times dense weights [K, N] as one product of all rows, by NumPy or CuPy; None for arguments of
     other kinds, which a program takes, or refuses."""
-    if type(x) is not RaggedArray:
+    if type(x) is not RaggedArray or x.spec.library not in ("numpy", "cupy"):
         return None
     values = x.buffer.array
     if type(weights) is not type(values) or weights.ndim != 2 or weights.dtype != values.dtype:
         return None
     known = x.spec
     fits = x.axes[-1] is None and values.shape[-1] == weights.shape[0] and not known.layout.has_windows
-    if not fits or known.dtype not in _DTYPES or known.library not in ("numpy", "cupy"):
+    if not fits or known.dtype not in _DTYPES:
         return None
     made = frozen(np.matmul(values, weights) if known.library == "numpy" else values @ weights)
     shape = (*known.shape[:-1], weights.shape[1])

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import NUMBERS, Spec
-from ragged_dialect.arrays.core.storage import ArrayLike, Dense
+from ragged_dialect.arrays.core.storage import RECORDED, ArrayLike, Dense
 from ragged_dialect.arrays.core.tree import Tree, flatten, unflatten
 from ragged_dialect.arrays.tracing.calls import cpu_code, cpu_run, device_run
 from ragged_dialect.arrays.tracing.leaves import Leaf, Leaves, leaf_spec, simple_leaf
@@ -21,8 +22,11 @@ from ragged_dialect.arrays.tracing.trace import Trace, tracing
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.locks import once
 
-Compiled = tuple[Program, Tree]
+Compiled = tuple[Any, Tree]
 """A program, and the tree of its results."""
+
+Traceable: TypeAlias = Callable[[list[Tensor]], Any]
+"""A function of tracers, which gives tracers in containers."""
 
 
 class Function:
@@ -110,7 +114,7 @@ class Traced:
 
 
 @contextmanager
-def trace_function(name: str, leaves: Leaves, body: Callable[[list[Tensor]], Tree]) -> Generator[Traced]:
+def trace_function(name: str, leaves: Leaves, body: Traceable) -> Generator[Traced]:
     """Trace a function of tracers; the bindings' context is entered as long as the trace is used."""
     where, library = _place(name, leaves)
     with tracing(name, leaves, where) as trace:
@@ -123,10 +127,9 @@ def trace_function(name: str, leaves: Leaves, body: Callable[[list[Tensor]], Tre
         yield Traced(trace, plans, tree, where)
 
 
-def build(
-    name: str, leaves: Leaves, body: Callable[[list[Tensor]], Tree], target: str | None = None
-) -> tuple[Program, Tree]:
-    """Trace a function of tracers and compile it: the program, and the tree of its results."""
+def build(name: str, leaves: Leaves, body: Traceable, target: str | None = None) -> Compiled:
+    """Trace a function of tracers and compile it, for leaves that require no gradient: the program, and the tree of its
+    results."""
     with trace_function(name, leaves, body) as traced:
         chosen = target or ("cpu" if traced.device == "cpu" else "gpu")
         if chosen == "cpu":
@@ -135,10 +138,14 @@ def build(
         return Program(plan, device_run(plan, traced.trace.module, chosen), chosen), traced.tree
 
 
-def build_stored(
-    name: str, parts: Sequence[Dense], leaves: Leaves, body: Callable[[list[Tensor]], Tree]
-) -> tuple[Program, Tree]:
-    """As `build` for the CPU, or from the cache: `parts` tell all that the trace depends on."""
+def requires_gradient(leaves: Leaves) -> bool:
+    """Whether PyTorch records what is computed of arguments."""
+    return any(leaf_spec(leaf).library == RECORDED for leaf in leaves)
+
+
+def build_stored(name: str, parts: Sequence[Dense], leaves: Leaves, body: Traceable) -> Compiled:
+    """As `build` for the CPU, of what requires no gradient, or from the cache: `parts` tell all that the trace depends
+    on."""
     from ragged_dialect.compiler.stored import stored  # start-up time
 
     def make() -> StoredOperation:
@@ -152,7 +159,7 @@ def _for_cpu(traced: Traced) -> StoredOperation:
     return StoredOperation(traced.trace.plan(traced.plans), traced.tree, cpu_code(traced.trace.module))
 
 
-def _loaded(found: StoredOperation) -> tuple[Program, Tree]:
+def _loaded(found: StoredOperation) -> Compiled:
     """A compiled operation in memory, ready to call."""
     return Program(found.plan, cpu_run(found.plan, found.program), "cpu"), found.tree
 

@@ -16,7 +16,7 @@ from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import FLOAT, INT, Spec, spec
 from ragged_dialect.arrays.core.storage import ArrayLike, Body
 from ragged_dialect.arrays.core.tree import Static, Tree, flatten, flatten_arguments, unflatten
-from ragged_dialect.arrays.tracing.function import Compiled, Function, build
+from ragged_dialect.arrays.tracing.function import Compiled, Function, build, requires_gradient
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, dense_leaf, leaf_spec, simple_leaf
 from ragged_dialect.arrays.tracing.lowered import LoweredFunction, lower
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -143,6 +143,10 @@ class JitFunction(Function):
         return body
 
     def _build(self, leaves: Leaves, tree: _Arguments) -> Compiled:
+        if requires_gradient(leaves):
+            from ragged_dialect.arrays.tracing.autograd import recorded  # start-up time
+
+            return recorded(self._symbol, leaves, self._body(tree), self._target)
         return build(self._symbol, leaves, self._body(tree), self._target)
 
     @property

@@ -18,12 +18,13 @@ from ragged_dialect.runtime.signature import Array
 
 
 class DenseLeaf:
-    """A dense array as an argument: contiguous, of NumPy or CuPy."""
+    """A dense array as an argument: contiguous, of NumPy or CuPy; and the tensor of PyTorch that it is."""
 
-    __slots__ = ("array", "shape", "spec")
+    __slots__ = ("array", "shape", "spec", "tensor")
 
-    def __init__(self, array: Array, made: Spec) -> None:
+    def __init__(self, array: Array, made: Spec, tensor: Dense = None) -> None:
         self.array = array
+        self.tensor = tensor
         self.shape: tuple[int, ...] = array.shape
         self.spec = made
 
@@ -52,9 +53,11 @@ def dense_leaf(array: Dense, dynamic: frozenset[int] | None = None) -> DenseLeaf
     """A dense array of any library as an argument. ArgumentError for a dtype that programs do not have."""
     if type(array) is np.ndarray and array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
         return DenseLeaf(array, dense_spec(array.shape, array.dtype, "cpu", "numpy", dynamic))
-    taken = storage.contiguous(storage.take(array))
-    library = storage.library(array) or "numpy"
-    return DenseLeaf(taken, dense_spec(taken.shape, taken.dtype, storage.device(taken), library, dynamic))
+    tensor: Any = storage.in_order(array) if storage.library(array) == "torch" else None
+    taken = storage.contiguous(storage.take(array) if tensor is None else storage.peek(tensor))
+    library = storage.library_of(array)
+    made = dense_spec(taken.shape, taken.dtype, storage.device(taken), library, dynamic)
+    return DenseLeaf(taken, made, tensor)
 
 
 def beside_ragged(leaf: DenseLeaf, specs: Sequence[Spec]) -> DenseLeaf:
@@ -70,7 +73,8 @@ def beside_ragged(leaf: DenseLeaf, specs: Sequence[Spec]) -> DenseLeaf:
     if not loose:
         return leaf
     known, dynamic = leaf.spec, frozenset(loose | {0})
-    return DenseLeaf(leaf.array, dense_spec(leaf.shape, known.dtype, known.device, known.library, dynamic))
+    made = dense_spec(leaf.shape, known.dtype, known.device, known.library, dynamic)
+    return DenseLeaf(leaf.array, made, leaf.tensor)
 
 
 def is_dense(value: object) -> bool:

@@ -13,7 +13,7 @@ from ragged_dialect.arrays.core.arguments import bind, check_call, signature_of
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import NUMBERS
 from ragged_dialect.arrays.core.storage import ArrayLike, Body
-from ragged_dialect.arrays.tracing.function import Compiled, Function, as_tensor, build, build_stored
+from ragged_dialect.arrays.tracing.function import Compiled, Function, as_tensor, build, build_stored, requires_gradient
 from ragged_dialect.arrays.tracing.leaves import Leaf, Leaves, beside_ragged, leaf_spec, simple_leaf
 from ragged_dialect.arrays.tracing.plan import stored_key
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -85,6 +85,10 @@ class Operation(Function):
             return self._body(*(next(given) if there else None for there in present), **parameters)
 
         specs, given = [None if a is None else leaf_spec(a) for a in arguments], [a for a in arguments if a is not None]
+        if requires_gradient(given):
+            from ragged_dialect.arrays.tracing.autograd import recorded  # start-up time
+
+            return recorded(self.name, given, body)
         parts = stored_key(specs, parameters)
         if parts is None:
             return build(self.name, given, body)

@@ -30,6 +30,7 @@ class Program:
         self._makers = tuple(_maker(plan, result) for result in plan.results)
         self._run = run
         self.target = target
+        self.results = plan.results
         self._name = plan.op
 
     def __call__(self, leaves: Leaves) -> list[ArrayLike]:

@@ -13,7 +13,7 @@ from ragged_dialect import builders, dialect, locks
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.arguments import check_word
 from ragged_dialect.arrays.core.spec import DType, Spec
-from ragged_dialect.arrays.core.storage import Dense
+from ragged_dialect.arrays.core.storage import RECORDED, Dense
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, Origin, PlainAxis, shape_of
 from ragged_dialect.arrays.tracing.guards import Conform, Fits, Guard, structure_at
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, dense_leaf, leaf_spec
@@ -21,7 +21,7 @@ from ragged_dialect.arrays.tracing.plan import Plan, Result, kind_of
 from ragged_dialect.arrays.tracing.python_numbers import ComputedNumbers, Exact
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.checks import CHECKED
-from ragged_dialect.errors import TraceError
+from ragged_dialect.errors import ArgumentError, TraceError
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import definer
@@ -87,6 +87,9 @@ def element_type(dtype: DType) -> ir.Type:
     return ir.Type.parse(dtype_name(dtype))
 
 
+HELD = "expected what requires a gradient as an argument, got an array that the traced function holds on to"
+
+
 class Trace:
     """A function under construction. `leaves` are the arguments of the call that is traced: guards
     are tried on them at once, so that an error has the place in the traced code. `tensors` are their tracers,
@@ -141,7 +144,10 @@ class Trace:
     # Arguments -------------------------------------------------------------------------------------
 
     def capture(self, array: Leaf) -> Tensor:
-        """The tracer of an array that the traced code holds on to: one more leaf of every call."""
+        """The tracer of an array that the traced code holds on to: one more leaf of every call. ArgumentError for one
+        that requires a gradient, which only arguments have."""
+        if leaf_spec(array).library == RECORDED:
+            raise ArgumentError(HELD)
         found = self._captured.get(id(array))
         if found is None:
             self.leaves.append(array)
@@ -152,6 +158,8 @@ class Trace:
         """The tracer of a dense array that the traced code holds on to."""
         found = self._captured.get(id(value))
         if found is None:
+            if getattr(value, "requires_grad", False):
+                raise ArgumentError(HELD)
             leaf = value if isinstance(value, DenseLeaf) else dense_leaf(value)
             found = self._captured[id(value)] = self.capture(leaf)
             self._alive.append(value)

@@ -137,6 +137,7 @@ def run_case(function, make):
         check(function, make(rng, lengths), rng)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", QUICK)
 def test_against_differences(name):
     run_case(*QUICK[name])
@@ -193,6 +194,23 @@ def test_product_with_zeros():
     x = rg.from_lengths(np.array([2.0, 0, 3, 0, 0, 5]), [3, 0, 3])
     gradient = rg.vjp(lambda x: x.prod(axis=1), x)[1](np.ones(3))[0]
     assert gradient.values.tolist() == [0, 6, 0, 0, 0, 0]
+
+
+def test_second_derivatives_of_products_with_zeros():
+    def loss(x):
+        product = x.prod(axis=1)
+        return (product * product + product).sum()
+
+    lengths, numbers = [3, 0, 3, 2, 3], np.array([2.0, 0, 3, 0, 0, 5, 1, 2, 0, 0, 0])
+    x, step = rg.from_lengths(numbers, lengths), np.random.default_rng(0).standard_normal(numbers.size)
+
+    def gradient(numbers):
+        parts = np.split(numbers, np.cumsum(lengths)[:-1])
+        return np.array([(2 * p.prod() + 1) * np.delete(p, k).prod() for p in parts for k in range(len(p))])
+
+    (second,) = rg.vjp(rg.grad(loss), x)[1](rg.like(x, step))
+    expected = (gradient(numbers + 1e-6 * step) - gradient(numbers - 1e-6 * step)) / 2e-6
+    np.testing.assert_allclose(second.values, expected, atol=1e-8)
 
 
 def test_windows_get_the_gradient_of_what_they_show():

@@ -1,0 +1,197 @@
+"""Programs on PyTorch's tensors that require gradients: nodes of its graph, whose backward is a program too.
+
+A call with such arguments finds its program by their specs, as any other: what it finds is a `RecordedProgram`."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.buffer import RecordedBuffer, TensorBuffer, buffer_of
+from ragged_dialect.arrays.core.spec import NUMBERS, Spec
+from ragged_dialect.arrays.core.storage import RECORDED, ArrayLike, Dense, library_of, peek
+from ragged_dialect.arrays.core.tree import flatten
+from ragged_dialect.arrays.tracing.derivatives import Recorded
+from ragged_dialect.arrays.tracing.function import (
+    Compiled,
+    Function,
+    Traceable,
+    build,
+    requires_gradient,
+    trace_function,
+)
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, leaf_spec
+from ragged_dialect.arrays.tracing.plan import Result
+from ragged_dialect.arrays.tracing.program import Program
+from ragged_dialect.arrays.tracing.tensor import Tensor
+
+
+def recorded(name: str, leaves: Leaves, body: Traceable, target: str | None = None) -> Compiled:
+    """A program of leaves of which some require gradients, and the tree of its results. PassError for an operation
+    without a derivative."""
+    leaves = [_compacted(leaf) for leaf in leaves]
+    program, tree = build(name, [_plain(leaf) for leaf in leaves], body, target)
+    return RecordedProgram(name, leaves, body, program), tree
+
+
+class RecordedProgram:
+    """A program in PyTorch's graph. Results that are views of arguments are views of the tensors; those of integers,
+    and all where gradients are off, are as without."""
+
+    def __init__(self, name: str, leaves: Leaves, body: Traceable, program: Program) -> None:
+        self._program = program
+        self.target = program.target
+        self._results = program.results
+        self._floats = [k for k, r in enumerate(self._results) if r.values >= 0 and _is_float(r)]
+        active = [k for k, leaf in enumerate(leaves) if leaf_spec(leaf).library == RECORDED]
+        self._pull = _Pull(name, len(leaves), active, self._floats, body, self.target)
+        if self._floats:
+            self._pull.check([_plain(leaf) for leaf in leaves], self._cotangents(program([_plain(x) for x in leaves])))
+
+    def _cotangents(self, results: Sequence[Dense]) -> list[ArrayLike]:
+        """Arguments of the structures and types of results."""
+        return [_maker(results[k], self._results[k].spec)(_tensor(results[k])) for k in self._floats]
+
+    def __call__(self, leaves: Leaves) -> list[ArrayLike]:
+        """The results of a call."""
+        leaves = [_compacted(leaf) for leaf in leaves]
+        results: list[ArrayLike] = []
+        if not sys.modules["torch"].is_grad_enabled():
+            return self._program([_plain(leaf) for leaf in leaves])
+        made = _node().apply(self, leaves, results, *(_tensor(x) for x in leaves if _of_torch(x)))
+        for k, tensor in zip(self._floats, made, strict=True):
+            results[k] = _with_tensor(results[k], tensor)
+        for k, result in enumerate(self._results):
+            at = -1 - result.values
+            if 0 <= at < len(leaves) and leaf_spec(leaves[at]).library == RECORDED:
+                results[k] = _with_tensor(results[k], _tensor(leaves[at]).view(results[k].buffer.shape))
+        return results
+
+    def forward(self, ctx: Any, leaves: Leaves, results: list[ArrayLike], tensors: Sequence[Dense]) -> Any:
+        """The tensors of the results; what the backward program needs is saved."""
+        results += self._program([_plain(leaf) for leaf in leaves])
+        floats = [results[k] for k in self._floats]
+        ctx.save_for_backward(*tensors)
+        ctx.program = self
+        ctx.leaves = [_maker(leaf, leaf.spec) if _of_torch(leaf) else leaf for leaf in leaves]
+        ctx.results = [_maker(results[k], self._results[k].spec) for k in self._floats]
+        return tuple(_tensor(result) for result in floats)
+
+    def backward(self, ctx: Any, cotangents: Sequence[Dense]) -> Any:
+        """A gradient for every tensor; None for those that need none."""
+        saved = iter(ctx.saved_tensors)
+        leaves = [leaf(next(saved)) if callable(leaf) else leaf for leaf in ctx.leaves]
+        given = [make(tensor.contiguous()) for make, tensor in zip(ctx.results, cotangents, strict=True)]
+        gradients = dict(zip(self._pull.active, self._pull(*leaves, *given), strict=True))
+        return [_tensor(gradients[k]) if k in gradients else None for k, x in enumerate(leaves) if _of_torch(x)]
+
+
+class _Pull(Function):
+    """Gradients by the active leaves, of all leaves and cotangents."""
+
+    def __init__(
+        self, name: str, count: int, active: Sequence[int], floats: Sequence[int], body: Traceable, target: str
+    ) -> None:
+        super().__init__(sys.maxsize, NUMBERS, named=False)
+        self._name, self._count, self.active, self._floats, self._of = name, count, active, floats, body
+        self._target = target
+
+    def _leaf(self, argument: ArrayLike, arguments: Sequence[ArrayLike]) -> Leaf:
+        return argument
+
+    def _call(
+        self,
+        arguments: tuple[ArrayLike, ...],
+        parameters: dict[str, ArrayLike],
+        key: Hashable = None,
+        leaves: Leaves = (),
+    ) -> ArrayLike:
+        name = f"{self._name}_gradient"
+        make = recorded if requires_gradient(leaves) else build
+        program, _ = self._compiled(key, lambda: make(name, leaves, self._body, self._target))
+        return program(leaves)
+
+    def _body(self, tensors: list[Tensor]) -> list[Tensor]:
+        given, cotangents = tensors[: self._count], tensors[self._count :]
+
+        def run(*arguments: Tensor) -> list[ArrayLike]:
+            results, _ = flatten(self._of(list(arguments)))
+            return [results[k] for k in self._floats]
+
+        made = Recorded(self._name, run, given, self.active)
+        return made.pulled(cotangents)
+
+    def check(self, leaves: Leaves, cotangents: Sequence[Dense]) -> None:
+        """PassError where there is no derivative: nothing is compiled."""
+        with trace_function(self._name, [*leaves, *cotangents], self._body):
+            pass
+
+
+@functools.cache
+def _node() -> Any:
+    import torch  # pyright: ignore[reportMissingImports]  # optional package
+
+    class RaggedProgram(torch.autograd.Function):  # pyright: ignore
+        """A program as a node of the graph."""
+
+        @staticmethod
+        def forward(ctx: Any, program: RecordedProgram, leaves: Any, results: Dense, *tensors: Dense) -> Any:
+            return program.forward(ctx, leaves, results, tensors)
+
+        @staticmethod
+        def backward(ctx: Any, *cotangents: Dense) -> Any:
+            return (None, None, None, *ctx.program.backward(ctx, cotangents))
+
+    return RaggedProgram
+
+
+# Leaves and results ----------------------------------------------------------------------------------
+
+
+def _is_float(result: Result) -> bool:
+    return result.spec.dtype.kind not in "biu" and not result.number
+
+
+def _of_torch(leaf: Leaf) -> bool:
+    return leaf_spec(leaf).library in ("torch", RECORDED)
+
+
+def _compacted(leaf: Leaf) -> ArrayLike:
+    """A leaf whose gradient has the shape of its values: without windows."""
+    return leaf.compacted if isinstance(leaf, RaggedArray) and leaf.requires_grad else leaf
+
+
+def _plain(leaf: Leaf) -> ArrayLike:
+    """A leaf that requires no gradient."""
+    if leaf_spec(leaf).library != RECORDED:
+        return leaf
+    if isinstance(leaf, RaggedArray):
+        return RaggedArray.trusted(leaf.buffer.detached(), leaf.axes, leaf.spec.of_library("torch"))
+    return DenseLeaf(leaf.array, leaf.spec.of_library("torch"), leaf.tensor.detach())
+
+
+def _tensor(leaf: Leaf) -> ArrayLike:
+    """The tensor of an argument or a result, or of a gradient: the same one each time, whose changes are noticed."""
+    if not isinstance(leaf, RaggedArray):
+        return leaf.tensor if isinstance(leaf, DenseLeaf) else leaf
+    if not isinstance(leaf.buffer, TensorBuffer):
+        leaf.buffer = TensorBuffer(leaf.buffer.given("torch"))
+    return leaf.buffer.tensor
+
+
+def _with_tensor(result: Dense, tensor: Dense) -> ArrayLike:
+    """A result whose values are a tensor of the graph."""
+    if not isinstance(result, RaggedArray):
+        return tensor
+    return RaggedArray.trusted(RecordedBuffer(tensor), result.axes, result.spec.of_library(RECORDED))
+
+
+def _maker(leaf: Leaf, made: Spec) -> Callable[[Any], Any]:
+    """What makes an argument like another one of a tensor. It does not keep the elements of that one."""
+    if isinstance(leaf, RaggedArray):
+        axes = leaf.axes
+        return lambda tensor: RaggedArray.trusted(buffer_of(tensor, tensor), axes, made.of_library(library_of(tensor)))
+    return lambda tensor: DenseLeaf(peek(tensor), made.of_library(library_of(tensor)), tensor)

@@ -1,0 +1,153 @@
+"""A traced function with its derivatives: what `grad` and the others, and PyTorch's gradients, are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.arrays.core.tree import Tree, flatten, unflatten
+from ragged_dialect.arrays.tracing.agreement import equal_extents
+from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, shape_of
+from ragged_dialect.arrays.tracing.elements import kind
+from ragged_dialect.arrays.tracing.function import as_tensor
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.trace import Trace, known, running
+from ragged_dialect.arrays.tracing.wrap import contiguous
+from ragged_dialect.errors import ArgumentError, PassError
+from ragged_dialect.ir import build
+from ragged_dialect.layout import Layout
+from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.passes.differentiate import program
+from ragged_dialect.passes.differentiate.views import fitted, storage_of
+
+Nested: TypeAlias = Any
+"""Tuples, lists and dicts, in one another, of arrays, numbers or tracers."""
+Function = Callable[..., Nested]
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """An array to differentiate by, and the value of the program that stands for all of its elements."""
+
+    tensor: Tensor
+    root: ir.Value
+
+    def tracer(self) -> Tensor:
+        """What the function gets."""
+        x = self.tensor
+        if x.weak:
+            return Tensor(x.trace, self.root, x.dtype, (), weak=True)
+        return x.trace.assembled(self.root, x.axes, x.dtype)
+
+
+class Recorded:
+    """A function that was traced on some arguments, with the ops that it made."""
+
+    def __init__(self, op: str, function: Function, arguments: Sequence[Nested], numbers: Sequence[int]) -> None:
+        self.op = op
+        self.trace = running(op)
+        given = [flatten(arguments[k]) for k in numbers]
+        self.trees: list[Tree] = [tree for _, tree in given]
+        self.leaves = [[self._leaf(x, k) for x in leaves] for (leaves, _), k in zip(given, numbers, strict=True)]
+
+        def run() -> Nested:
+            changed = list(arguments)
+            for k, leaves, tree in zip(numbers, self.leaves, self.trees, strict=True):
+                changed[k] = unflatten(tree, [leaf.tracer() for leaf in leaves])
+            return function(*changed)
+
+        self.ops, results = program.recorded(self.trace.block, run)
+        found, self.tree = flatten(results)
+        self.results = [as_tensor(self.trace, r) for r in found]
+
+    def _leaf(self, value: Nested, number: int) -> _Leaf:
+        x = contiguous(as_tensor(self.trace, value))
+        check_float(f"{self.op}: expected an array of floats for argument {number}", x)
+        if x.weak:
+            return _Leaf(x, arith.mulf(x.value, build.constant(x.value.type, 1)))
+        return _Leaf(x, ir.Operation.create("tensor.cast", results=[x.storage.type], operands=[x.storage]).result)
+
+    @property
+    def _roots(self) -> list[ir.Value]:
+        return [leaf.root for leaves in self.leaves for leaf in leaves]
+
+    def pulled(self, cotangents: Sequence[Tensor]) -> list[Nested]:
+        """The gradient of every argument that was asked for, as its tree."""
+        pairs = [(r, c) for r, c in zip(self.results, cotangents, strict=True) if kind(r.dtype) == "f"]
+        values = [r.value for r, _ in pairs]
+        given = [_like(self.op, r, c) for r, c in pairs]
+        trace = self.trace
+
+        def made() -> list[ir.Value]:
+            return program.vjp(self.ops, self._roots, values, given, trace.block)
+
+        found = iter(_derived(trace, self.op, made))
+        return [
+            unflatten(tree, [self._gradient(leaf.tensor, next(found)) for leaf in leaves])
+            for leaves, tree in zip(self.leaves, self.trees, strict=True)
+        ]
+
+    def _gradient(self, x: Tensor, value: ir.Value) -> Tensor:
+        if x.weak:
+            return Tensor(self.trace, value, x.dtype, (), weak=True)
+        return self.trace.assembled(value, x.axes, x.dtype)
+
+    def pushed(self, tangents: Sequence[Sequence[Nested]]) -> Nested:
+        """The tangents of the results, as their tree; those of results that are no floats are zeros."""
+        given: list[ir.Value] = []
+        for leaves, values in zip(self.leaves, tangents, strict=True):
+            for leaf, value in zip(leaves, values, strict=True):
+                tangent = as_tensor(self.trace, value)
+                value = _like(self.op, leaf.tensor, tangent)
+                given.append(storage_of(value) if leaf.tensor.axes else value)
+        values = [r.value for r in self.results]
+
+        def made() -> list[ir.Value]:
+            return program.jvp(self.ops, self._roots, given, values)
+
+        found = _derived(self.trace, self.op, made)
+        made_of = zip(self.results, found, strict=True)
+        return unflatten(self.tree, [Tensor(self.trace, v, r.dtype, r.axes, weak=r.weak) for r, v in made_of])
+
+
+def _derived(trace: Trace, op: str, make: Callable[[], list[ir.Value]]) -> list[ir.Value]:
+    """What is computed of derivatives: on structures of the program, which were checked. PassError for an operation
+    without a derivative."""
+    try:
+        ops, made = program.recorded(trace.block, make)
+    except PassFailure as failure:
+        raise PassError(f"{op}: {str(failure).removeprefix('ragged-differentiate: ')}") from None
+    for one in ops:
+        known(one)
+    return made
+
+
+def check_float(text: str, x: Tensor) -> None:
+    """ArgumentError, with a text, for what is no array of floats."""
+    if kind(x.dtype) != "f":
+        raise ArgumentError(f"{text}, got {x.described}")
+
+
+def _like(op: str, x: Tensor, given: Tensor) -> ir.Value:
+    """The value of a tangent or cotangent. ArgumentError for one of another dtype, layout or shape; lengths are asked
+    of calls."""
+    fits = given.weak == x.weak or not x.axes
+    if _levels(given) != _levels(x) or (given.dtype != x.dtype and not given.weak) or not fits:
+        raise ArgumentError(f"{op}: expected a derivative of {x.described}, got {given.described}")
+    dim = 0
+    for own, other in zip(x.axes, given.axes, strict=True):
+        if isinstance(own, NestedAxis) and isinstance(other, NestedAxis):
+            x.trace.conform(own, other)
+        elif isinstance(own, PlainAxis) and isinstance(other, PlainAxis):
+            equal_extents((x, dim), (given, dim), dim)
+        dim += len(own.letters)
+    if x.weak:
+        return given.scalar
+    return tensor.from_elements(x.value.type, [given.scalar]) if given.weak else fitted(given.value, x.value)
+
+
+def _levels(x: Tensor) -> Layout:
+    """The layout without a difference between windows and what has no gaps."""
+    return shape_of(x.axes).contiguous().layout

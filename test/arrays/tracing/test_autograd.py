@@ -1,0 +1,135 @@
+"""PyTorch's gradients of operations and jit functions: against differences, and what is refused."""
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ragged_dialect as rg
+from ragged_dialect.errors import ArgumentError, PassError
+
+torch: Any = pytest.importorskip("torch", reason="no torch (pip install torch)")
+
+LENGTHS = [2, 0, 3]
+
+
+def values(*shape: int) -> Any:
+    made = np.random.default_rng(0).standard_normal(shape)
+    return torch.tensor(made, requires_grad=True)
+
+
+def ragged(x: Any) -> rg.RaggedArray:
+    return rg.from_lengths(x, LENGTHS)
+
+
+@rg.jit
+def layer(x: Any, w: Any) -> Any:
+    return np.tanh(x @ w).sum(axis=1), x * 2.0
+
+
+def dense(results: Any) -> Any:
+    return tuple(r.values if isinstance(r, rg.RaggedArray) else r for r in results)
+
+
+QUICK: dict[str, Any] = {
+    "softmax": lambda x, w: rg.softmax(ragged(x), axis=1).values,
+    "jit": lambda x, w: dense(layer(ragged(x), w)),
+    "window": lambda x, w: (ragged(x)[:, 1:] * 2.0).values,
+}
+
+SLOW: dict[str, Any] = {
+    "product with a weight": lambda x, w: np.tanh(ragged(x) @ w).values,
+    "prod": lambda x, w: ragged(x).prod(axis=1),
+    "padded": lambda x, w: rg.to_padded(ragged(x) * w[:, 0]),
+    "truncated": lambda x, w: rg.to_padded(ragged(x) * 2.0, 0.0, 2, truncate=True),
+    "from padded": lambda x, w: np.exp(rg.from_padded((w * 2).reshape(2, 3, 1), [1, 3])).values,
+    "norm": lambda x, w: rg.layer_norm(ragged(x), w[0, :2]).values,
+    "components": lambda x, w: tuple(p * p for p in ragged(x).unbind()),
+    "some components": lambda x, w: (ragged(x)[::2] * ragged(x)[::2]).values,
+    "total": lambda x, w: (ragged(x) ** 2.0).sum(),
+    "attention": lambda x, w: rg.attention(ragged(x), ragged(x), ragged(x)).values,
+    "cumsum": lambda x, w: rg.cumsum(ragged(x) * ragged(x), axis=1).values,
+    "no component": lambda x, w: (rg.from_lengths(x[:0], [0, 0]) * w[:, 0]).sum(axis=1),
+}
+
+
+def check(function: Any) -> None:
+    given = (values(5, 2), values(2, 3))
+    assert torch.autograd.gradcheck(function, given)
+    assert torch.autograd.gradgradcheck(function, given)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_against_differences(name: str) -> None:
+    check(QUICK[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW)
+def test_more_against_differences(name: str) -> None:
+    check(SLOW[name])
+
+
+def test_softmax_by_hand() -> None:
+    x = torch.tensor([[0.0, 0], [1, 0], [0, 2], [1, 1], [3, 0]], requires_grad=True)
+    made = rg.softmax(ragged(x), axis=1)
+    assert made.requires_grad
+    made.values.backward(torch.tensor([[1.0, 0], [0, 0], [0, 1], [0, 0], [2, 0]]))
+    expected = [
+        [0.196612, 0], [-0.196612, 0], [-0.070896, 0.222695], [-0.192715, -0.162803], [0.263610, -0.059892],
+    ]  # fmt: skip
+    np.testing.assert_allclose(x.grad.numpy(), expected, atol=1e-6)
+
+
+def test_the_gradient_has_the_structure() -> None:
+    x = ragged(values(5, 2).detach()).requires_grad_()
+    (x * x).sum().backward()
+    assert x.grad is not None
+    assert x.grad.lengths.tolist() == LENGTHS
+    np.testing.assert_allclose(x.grad.values.numpy(), 2 * x.detach().values.numpy())
+    assert not x.detach().requires_grad
+    assert not x.requires_grad_(False).requires_grad
+    assert x.grad is None
+
+
+def test_what_is_off() -> None:
+    x = ragged(values(5, 2))
+    assert (x * 2.0).requires_grad
+    assert not (x > 0.0).requires_grad
+    with torch.no_grad():
+        assert not (x * 2.0).requires_grad
+    assert not (x.detach() * 2.0).requires_grad
+    assert x.tolist() == x.detach().tolist()
+    assert repr(x) == repr(x.detach())
+
+
+def test_changes_in_place_are_noticed() -> None:
+    x = ragged(values(5, 2) * 1.0)
+    y = (x * x).sum()
+    x.values.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
+def test_what_is_refused() -> None:
+    x = ragged(values(5, 2))
+    with pytest.raises(PassError, match=r"prod: expected 'ragged\.reduce_across' of kind sum, max or min, got prod"):
+        x.prod(axis=0)
+    text = "expected what requires a gradient as an argument, got an array that the traced function holds on to"
+    for held in (x, values(2)):
+        with pytest.raises(ArgumentError, match=text):
+            _holding(held)(x.detach())
+    cases = {
+        "expected what requires no gradient, got a tensor that does": lambda: pickle.dumps(x),
+        "requires_grad_: expected an array of floats, got int64": lambda: ragged(torch.arange(5)).requires_grad_(),
+        "requires_grad_: expected an array of PyTorch's, got one of numpy": lambda: ragged(np.ones(5)).requires_grad_(),
+        "requires_grad_: expected an array that was not computed": lambda: (x * 2.0).requires_grad_(False),
+    }
+    for text, run in cases.items():
+        with pytest.raises(ArgumentError, match=text):
+            run()
+
+
+def _holding(held: Any) -> Any:
+    return rg.jit(lambda y: y * held)
