@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.ir.clone import copy_attributes
@@ -52,6 +52,6 @@ def _load(access: ir.Operation, byte: ir.Type, bit: ir.Type) -> None:
     access.erase()
 
 
-def _create(name: str, result: ir.Type, *operands: ir.Value, **attributes: Any) -> ir.Value:
+def _create(name: str, result: ir.Type, *operands: ir.Value, **attributes: ir.Attribute) -> ir.Value:
     made = ir.Operation.create(name, results=[result], operands=list(operands), attributes=attributes)
     return made.result

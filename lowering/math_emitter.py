@@ -9,7 +9,6 @@ the formulas are accurate with and without the fusion.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir
 
@@ -39,11 +38,11 @@ class Emitter:
             self._constants[key] = arith.ConstantOp(kind, attribute, loc=self.loc, ip=self.ip).result
         return self._constants[key]
 
-    def float(self, op: Callable[..., ir.Value], *operands: ir.Value) -> ir.Value:
+    def float(self, op: Callable[..., ir.Value], *operands: ir.Value | ir.Type) -> ir.Value:
         """The result of a float op of the arith dialect with the contract flag."""
         return op(*operands, fastmath=self.contract, loc=self.loc, ip=self.ip)
 
-    def plain(self, op: Callable[..., ir.Value], *operands: Any) -> ir.Value:
+    def plain(self, op: Callable[..., ir.Value], *operands: ir.Value | ir.Type) -> ir.Value:
         """The result of an op without flags."""
         return op(*operands, loc=self.loc, ip=self.ip)
 

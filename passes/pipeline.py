@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, get_type_hints
+from typing import get_type_hints
 
 from ragged_dialect import plugins
 from ragged_dialect._mlir import ir, passmanager, register_carried_passes
@@ -82,7 +82,7 @@ def make_pass(cls: type[RaggedPass], options: Sequence[Option]) -> RaggedPass:
     return cls(**_values(cls.name, types, options))
 
 
-def _values(owner: str, types: Mapping[str, Any], options: Sequence[Option]) -> dict[str, int | str]:
+def _values(owner: str, types: Mapping[str, type], options: Sequence[Option]) -> dict[str, int | str]:
     """Keyword arguments from options: `y-z=2` is y_z, of the type given."""
     values: dict[str, int | str] = {}
     for option in options:

@@ -7,7 +7,6 @@ location, and returns its result. LayoutError for operands that the op's rules r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ragged_dialect import ops
 from ragged_dialect._mlir import ir
@@ -52,7 +51,9 @@ def inferred(kind: type[RaggedOp], operands: Sequence[ir.Value], /, **attributes
     return create(kind.OPERATION_NAME, [type_], operands, attributes).result
 
 
-def _make(name: str, x: ir.Value, shape: RaggedShape, operands: Sequence[ir.Value], **attributes: Any) -> ir.Value:
+def _make(
+    name: str, x: ir.Value, shape: RaggedShape, operands: Sequence[ir.Value], **attributes: int | str
+) -> ir.Value:
     return create(f"ragged.{name}", [tensor_type(shape, x.type.element_type)], operands, attributes).result
 
 
@@ -105,7 +106,7 @@ def values(x: ir.Value) -> ir.Value:
     return inferred(ops.ValuesOp, [x])
 
 
-def _vector(name: str, x: ir.Value, level: int, **attributes: Any) -> ir.Value:
+def _vector(name: str, x: ir.Value, level: int, **attributes: int | str) -> ir.Value:
     return create(f"ragged.{name}", [vector_type()], [x], {"level": level, **attributes}).result
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from ragged_dialect.compiler.cpu import Lowered, compile_for_cpu, lower_for_cpu
+from ragged_dialect.compiler.frontend import Source
 from ragged_dialect.compiler.loading import thread_count
 from ragged_dialect.compiler.options import TARGETS, Options
 from ragged_dialect.errors import CompileError, DeviceError
@@ -16,7 +16,7 @@ __all__ = ["TARGETS", "Lowered", "compile", "lower_for_cpu", "thread_count"]
 
 
 def compile(
-    source: Any,
+    source: Source,
     entry: str | None = None,
     target: str = "cpu",
     check: bool | str = True,

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any, TypeVar
 from weakref import WeakSet, WeakValueDictionary
 
@@ -35,7 +36,7 @@ class _Fork(threading.local):
 _fork = _Fork()
 
 
-def lock() -> Any:
+def lock() -> Lock:
     """A reentrant lock that is free in a forked child."""
     return adopt(threading.RLock())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TypeGuard
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.dialect import LayoutAttr
@@ -11,7 +12,7 @@ from ragged_dialect.layout import Extent, Layout, Shape
 from ragged_dialect.shape import Part, RaggedShape
 
 
-def is_tensor(type_: ir.Type) -> bool:
+def is_tensor(type_: ir.Type) -> TypeGuard[ir.RankedTensorType]:
     """Whether a type is a ranked tensor."""
     return isinstance(type_, ir.RankedTensorType)
 
@@ -37,7 +38,7 @@ def text_of(attr: ir.StringAttr) -> str:
         raise LayoutError(f"expected text in UTF-8, got {attr}") from None
 
 
-def is_ragged(type_: ir.Type) -> bool:
+def is_ragged(type_: ir.Type) -> TypeGuard[ir.RankedTensorType]:
     """Whether a type is a tensor with a ragged layout."""
     return isinstance(type_, ir.RankedTensorType) and isinstance(type_.encoding, LayoutAttr)
 
@@ -91,7 +92,7 @@ def part_type(part: Part, shape: RaggedShape, element: ir.Type) -> ir.Type:
 
 def flat_types(type_: ir.Type) -> list[ir.Type]:
     """The types a value of `type_` travels as: itself, or the 1:N form of a ragged tensor."""
-    if not is_ragged(type_) or not isinstance(type_, ir.RankedTensorType):
+    if not is_ragged(type_):
         return [type_]
     shape = shape_of(type_)
     return [part_type(part, shape, type_.element_type) for part in shape.parts()]

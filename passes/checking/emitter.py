@@ -134,7 +134,7 @@ class Emitter(Checker[ir.Value]):
         place = self.index(at)
         return self.once(("entry",), (vector, place), lambda: _entry(vector, self.behind(place)))
 
-    def behind(self, value: Any) -> Any:
+    def behind(self, value: ir.Value) -> ir.Value:
         """A value for what must not run before the checks of the op so far."""
         return builders.guard(value) if self.moves and self.taken else value
 

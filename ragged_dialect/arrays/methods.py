@@ -4,7 +4,7 @@ there. What a method does is an operation; nothing below knows of methods."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
@@ -20,7 +20,7 @@ from ragged_dialect.arrays.convert.transfer import moved
 from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.components import components
-from ragged_dialect.arrays.core.storage import dtype_of
+from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, dtype_of
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.index.dims import reshape, squeeze, transpose, unsqueeze
 from ragged_dialect.arrays.index.getitem import getitem, take
@@ -46,131 +46,137 @@ Axis = int | tuple[int, ...] | None
 class Methods(NDArrayOperatorsMixin):
     """What arrays and traced values can do, and Python's operators (below), which type checkers know from NumPy."""
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: ArrayLike, **options: ArrayLike) -> ArrayLike:
         """NumPy's ufuncs with their methods; see `numpy.ufuncs`."""
         return apply_ufunc(ufunc, method, inputs, options)
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self,
+        function: Callable[..., object],
+        types: Sequence[type],
+        args: tuple[ArrayLike, ...],
+        kwargs: Mapping[str, ArrayLike],
+    ) -> ArrayLike:
         """NumPy's functions of the same name as an operation."""
         return apply_function(function, args, kwargs)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: ArrayLike, value: ArrayLike) -> None:
         raise ArgumentError("expected no assignment to elements, got one (arrays are immutable: use rg.where)")
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: ArrayLike) -> ArrayLike:
         return getitem(self, index)
 
-    def __pow__(self, other: Any, modulo: Any = None) -> Any:
+    def __pow__(self, other: ArrayLike, modulo: ArrayLike = None) -> ArrayLike:
         if modulo is not None:
             got = type(modulo).__name__
             raise ArgumentError(f"pow: expected two arguments, got a modulus of {got} (use % after **)")
         return UFUNCS["power"](self, other)
 
-    def astype(self, dtype: Any) -> Any:
+    def astype(self, dtype: DTypeLike) -> ArrayLike:
         """The elements in another dtype."""
         return astype(self, dtype=dtype_of(dtype))
 
-    def clip(self, low: Any = None, high: Any = None) -> Any:
+    def clip(self, low: ArrayLike = None, high: ArrayLike = None) -> ArrayLike:
         """The elements moved into [low, high]."""
         return clip(self, low, high)
 
-    def round(self, decimals: int = 0) -> Any:
+    def round(self, decimals: int = 0) -> ArrayLike:
         """The nearest multiples of 10**-decimals, halves to the even one; integers stay integers."""
         return rounded(self, decimals=integer("round", "decimals", decimals))
 
-    def __round__(self, ndigits: int | None = None) -> Any:
+    def __round__(self, ndigits: int | None = None) -> ArrayLike:
         return self.round(0 if ndigits is None else ndigits)
 
-    def sum(self, axis: Axis = None, keepdims: bool = False) -> Any:
+    def sum(self, axis: Axis = None, keepdims: bool = False) -> ArrayLike:
         """Sum over dims; all of them by default. An empty component gives 0."""
         return REDUCTIONS["sum"](self, axis=axis, keepdims=keepdims)
 
-    def prod(self, axis: Axis = None, keepdims: bool = False) -> Any:
+    def prod(self, axis: Axis = None, keepdims: bool = False) -> ArrayLike:
         """Product over dims. An empty component gives 1."""
         return REDUCTIONS["prod"](self, axis=axis, keepdims=keepdims)
 
-    def max(self, axis: Axis = None, keepdims: bool = False) -> Any:
+    def max(self, axis: Axis = None, keepdims: bool = False) -> ArrayLike:
         """Largest element over dims. An empty component gives -inf, or the least integer."""
         return REDUCTIONS["max"](self, axis=axis, keepdims=keepdims)
 
-    def min(self, axis: Axis = None, keepdims: bool = False) -> Any:
+    def min(self, axis: Axis = None, keepdims: bool = False) -> ArrayLike:
         """Smallest element over dims. An empty component gives inf, or the greatest integer."""
         return REDUCTIONS["min"](self, axis=axis, keepdims=keepdims)
 
-    def mean(self, axis: Axis = None, keepdims: bool = False) -> Any:
+    def mean(self, axis: Axis = None, keepdims: bool = False) -> ArrayLike:
         """Mean over dims. An empty component gives nan."""
         return mean(self, axis=axis, keepdims=keepdims)
 
-    def var(self, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Any:
+    def var(self, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> ArrayLike:
         """Variance over dims, divided by the count less `ddof`."""
         return var(self, axis=axis, ddof=ddof, keepdims=keepdims)
 
-    def std(self, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Any:
+    def std(self, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> ArrayLike:
         """Root of the variance."""
         return std(self, axis=axis, ddof=ddof, keepdims=keepdims)
 
-    def any(self, axis: Axis = None, keepdims: bool = False) -> Any:
+    def any(self, axis: Axis = None, keepdims: bool = False) -> ArrayLike:
         """Whether an element is not 0."""
         return REDUCTIONS["any"](self, axis=axis, keepdims=keepdims)
 
-    def all(self, axis: Axis = None, keepdims: bool = False) -> Any:
+    def all(self, axis: Axis = None, keepdims: bool = False) -> ArrayLike:
         """Whether no element is 0."""
         return REDUCTIONS["all"](self, axis=axis, keepdims=keepdims)
 
-    def argmax(self, axis: Axis = None, keepdims: bool = False) -> Any:
+    def argmax(self, axis: Axis = None, keepdims: bool = False) -> ArrayLike:
         """Index of the first largest element along a dim; of several adjacent dims in the list of their
         elements. -1 for an empty component."""
         return argmax(self, axis=axis, keepdims=keepdims)
 
-    def argmin(self, axis: Axis = None, keepdims: bool = False) -> Any:
+    def argmin(self, axis: Axis = None, keepdims: bool = False) -> ArrayLike:
         """Index of the first smallest element, as `argmax`."""
         return argmin(self, axis=axis, keepdims=keepdims)
 
-    def cumsum(self, axis: int) -> Any:
+    def cumsum(self, axis: int) -> ArrayLike:
         """Sums of the elements up to each one along a dim."""
         return cumsum(self, axis=axis)
 
-    def cumprod(self, axis: int) -> Any:
+    def cumprod(self, axis: int) -> ArrayLike:
         """Products of the elements up to each one along a dim."""
         return cumprod(self, axis=axis)
 
-    def softmax(self, axis: Axis = 1) -> Any:
+    def softmax(self, axis: Axis = 1) -> ArrayLike:
         """exp over the sum of exp along dims, an empty component stays empty."""
         return softmax(self, axis=axis)
 
-    def log_softmax(self, axis: Axis = 1) -> Any:
+    def log_softmax(self, axis: Axis = 1) -> ArrayLike:
         """The logarithm of the softmax, without overflow on the way."""
         return log_softmax(self, axis=axis)
 
-    def logsumexp(self, axis: Axis = None, keepdims: bool = False) -> Any:
+    def logsumexp(self, axis: Axis = None, keepdims: bool = False) -> ArrayLike:
         """The logarithm of the sum of exp over dims. An empty component gives -inf."""
         return logsumexp(self, axis=axis, keepdims=keepdims)
 
-    def merge(self, axis: int) -> Any:
+    def merge(self, axis: int) -> ArrayLike:
         """`axis` with the dim after it; a view where the result is ragged."""
         return merge(self, axis=axis)
 
-    def partition(self, vector: Any, axis: int = 0, lengths: bool = False) -> Any:
+    def partition(self, vector: ArrayLike, axis: int = 0, lengths: bool = False) -> ArrayLike:
         """`axis` grouped into components by offsets or lengths; a view."""
         return partition(self, vector, axis=axis, lengths=lengths)
 
-    def split(self, axis: int, factor: int) -> Any:
+    def split(self, axis: int, factor: int) -> ArrayLike:
         """`axis` in an outer dim and tiles of `factor`; a view."""
         return split(self, axis=axis, factor=factor)
 
-    def select(self, index: Any, axis: int) -> Any:
+    def select(self, index: ArrayLike, axis: int) -> ArrayLike:
         """One index of a dim."""
         return select(self, index, axis=axis)
 
-    def take(self, indices: Any, axis: int = 0) -> Any:
+    def take(self, indices: ArrayLike, axis: int = 0) -> ArrayLike:
         """Indices of a dense dim by a vector of integers."""
         return take(self, indices, axis=axis)
 
-    def transpose(self, *axes: int) -> Any:
+    def transpose(self, *axes: int) -> ArrayLike:
         """Dims in another order; a copy."""
         return transpose(self, axes=axes)
 
-    def reshape(self, dims: Any, shape: Any = None, *more: Any) -> Any:
+    def reshape(self, dims: object, shape: object = None, *more: object) -> ArrayLike:
         """Adjacent dense dims `dims` with the extents `shape`, of which one may be -1; a view. Both are tuples."""
         if not isinstance(dims, tuple) or not isinstance(shape, tuple) or more:
             raise ArgumentError(
@@ -179,15 +185,17 @@ class Methods(NDArrayOperatorsMixin):
             )
         return reshape(self, dims=dims, shape=shape)
 
-    def squeeze(self, axis: Axis = None) -> Any:
+    def squeeze(self, axis: Axis = None) -> ArrayLike:
         """Without dense dims of extent 1; a view."""
         return squeeze(self, axis=axis)
 
-    def unsqueeze(self, axis: int) -> Any:
+    def unsqueeze(self, axis: int) -> ArrayLike:
         """A dim of extent 1 more; a view."""
         return unsqueeze(self, axis=axis)
 
-    def to_padded(self, pad: Any = 0, max_lengths: int | tuple[int, ...] | None = None, truncate: bool = False) -> Any:
+    def to_padded(
+        self, pad: ArrayLike = 0, max_lengths: int | tuple[int, ...] | None = None, truncate: bool = False
+    ) -> ArrayLike:
         """A dense array with `pad` behind the end of every component."""
         return to_padded(self, pad, max_lengths, truncate)
 
@@ -195,17 +203,17 @@ class Methods(NDArrayOperatorsMixin):
 class ArrayMethods:
     """What only arrays can do: be looked at, and be something else."""
 
-    def __iter__(self: Any) -> Iterator[Any]:
+    def __iter__(self: Any) -> Iterator[ArrayLike]:
         return iter(components(self))
 
-    def __contains__(self: Any, number: Any) -> bool:
+    def __contains__(self: Any, number: ArrayLike) -> bool:
         return bool((self == number).any())
 
-    def unbind(self: Any) -> list[Any]:
+    def unbind(self: Any) -> list[ArrayLike]:
         """The components of dim 0: arrays that share memory with this one."""
         return components(self)
 
-    def tolist(self: Any) -> list[Any]:
+    def tolist(self: Any) -> list[ArrayLike]:
         """Nested lists of Python numbers."""
         return nested_lists(self)
 
@@ -215,19 +223,19 @@ class ArrayMethods:
     def _repr_html_(self: Any) -> str:
         return picture(self)
 
-    def to(self: Any, device: Any) -> RaggedArray:
+    def to(self: Any, device: object) -> RaggedArray:
         """The array on `cpu`, `cuda` or `cuda:0`; itself where it is there. DeviceError without CuPy."""
         return moved(self, device)
 
-    def to_awkward(self: Any) -> Any:
+    def to_awkward(self: Any) -> ArrayLike:
         """The array as an `awkward.Array` that shares its memory; see `convert.awkward_array`."""
         return to_awkward(self)
 
-    def to_arrow(self: Any, *, large: bool = True) -> Any:
+    def to_arrow(self: Any, *, large: bool = True) -> ArrayLike:
         """The array as a `pyarrow.Array` that shares its memory; see `convert.arrow_array`."""
         return to_arrow(self, large=large)
 
-    def to_torch_nested(self: Any) -> Any:
+    def to_torch_nested(self: Any) -> ArrayLike:
         """The array as a nested tensor of layout `torch.jagged` that shares its memory; see
         `convert.torch_nested`."""
         return to_torch_nested(self)
@@ -252,18 +260,18 @@ _COMPARISONS = {
 _UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
 
 
-def _put(cls: type, name: str, method: Callable[..., Any]) -> None:
+def _put(cls: type, name: str, method: Callable[..., object]) -> None:
     method.__name__, method.__qualname__ = name, f"{cls.__name__}.{name}"
     setattr(cls, name, method)
 
 
-def _put_operator(name: str, operation: Callable[..., Any], reflected: bool) -> None:
+def _put_operator(name: str, operation: Callable[..., object], reflected: bool) -> None:
     _put(Value, f"__{name}__", lambda self, other: operation(self, other))
     if reflected:
         _put(Value, f"__r{name}__", lambda self, other: operation(other, self))
 
 
-def _put_sign(name: str, operation: Callable[..., Any]) -> None:
+def _put_sign(name: str, operation: Callable[..., object]) -> None:
     _put(Value, f"__{name}__", lambda self: operation(self))
 
 

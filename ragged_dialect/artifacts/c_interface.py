@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -57,7 +56,7 @@ def _is_reserved(name: str) -> bool:
     return name in _RESERVED or name.endswith("_t") or (name.isupper() and len(name) > 1)
 
 
-def c_type(dtype: np.dtype[Any]) -> str:
+def c_type(dtype: np.dtype) -> str:
     """The C type of an element; float16 and bfloat16 travel as their bits."""
     return _TYPES[f"{dtype.kind}{dtype.itemsize}"]
 

@@ -7,7 +7,6 @@ import io
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.artifacts.argument_names import argument_names
@@ -18,6 +17,7 @@ from ragged_dialect.artifacts.linker import c_compiler, link
 from ragged_dialect.artifacts.machine_code import HOST, halves_of, object_code
 from ragged_dialect.artifacts.packed_entry import add_packed_entry, packed_name
 from ragged_dialect.asm.module import load_module
+from ragged_dialect.compiler.frontend import Source
 from ragged_dialect.compiler.llvm_ir import llvm_ir
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import CompileError
@@ -31,7 +31,7 @@ _SET_THREADS = "ragged_set_threads"
 _LIBRARY, _HEADER = "library.so", "library.h"
 
 
-def write(source: Any, entry: str | None, output: Path, check: bool = True, cpu: str = HOST) -> list[Path]:
+def write(source: Source, entry: str | None, output: Path, check: bool = True, cpu: str = HOST) -> list[Path]:
     """Write `output`, a shared library (`libf.so`), and its C header beside it (`f.h`).
 
     `source`, `entry` and `check` are those of `ragged_dialect.compile`. `cpu` is the CPU the code is
@@ -72,7 +72,7 @@ def _build(lowered: Lowered, names: list[str | None], folder: Path, soname: str,
     link(folder, ["wrapper.c", "program.o"], _LIBRARY, soname, exported, required_libraries())
 
 
-def _symbols(module: Any) -> set[str]:
+def _symbols(module: ir.Module) -> set[str]:
     return {op.attributes["sym_name"].value for op in module.body.operations if "sym_name" in op.attributes}
 
 

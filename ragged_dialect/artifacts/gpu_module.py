@@ -5,14 +5,13 @@ from __future__ import annotations
 import builtins
 import keyword
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ragged_dialect import checks, device_model, errors
 from ragged_dialect.artifacts.amalgamation import amalgamate
 from ragged_dialect.compiler.device import device_program, wide_kernels
-from ragged_dialect.compiler.frontend import load_program
+from ragged_dialect.compiler.frontend import Source, load_program
 from ragged_dialect.compiler.options import KernelOptions
 from ragged_dialect.runtime import (
     arguments,
@@ -116,7 +115,7 @@ Every call waits for its checks."""
 
 
 def write(
-    source: Any,
+    source: Source,
     entry: str | None,
     output: Path | str,
     check: bool | str = True,
@@ -133,7 +132,7 @@ def write(
 
 
 def python_module(
-    source: Any,
+    source: Source,
     entry: str | None,
     check: bool | str = True,
     *,
@@ -210,5 +209,5 @@ def _part(part: Part) -> str:
     return f"Part({part.name!r}, {dtype}, {part.shape!r}, {part.extent}, {part.vector})"
 
 
-def _array(array: np.ndarray[Any, np.dtype[Any]]) -> str:
+def _array(array: np.ndarray) -> str:
     return f"np.frombuffer({array.tobytes()!r}, numpy_dtype({dtype_name(array.dtype)!r})).reshape({array.shape!r})"

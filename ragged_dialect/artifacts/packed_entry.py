@@ -6,8 +6,6 @@ depends on how a platform passes small integers and half floats.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.lowering.lower_memory_bools import LowerMemoryBools
 from ragged_dialect.symbols import mangle
@@ -21,7 +19,7 @@ def packed_name(name: str) -> str:
     return f"_mlir_packed_{mangle(name)}"
 
 
-def add_packed_entry(module: Any, name: str, symbol: str) -> None:
+def add_packed_entry(module: ir.Module, name: str, symbol: str) -> None:
     """Append the packed entry of a function to a module in the LLVM dialect, as `symbol`: it calls MLIR's
     C interface of the function, and stores what that returns to where the last slot points."""
     entry = ir.SymbolTable(module.operation)[f"{_CIFACE}{name}"].operation

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.asm.diagnostics import Diagnostic
 from ragged_dialect.asm.source import MEMORY, Source
 
@@ -17,7 +17,7 @@ def collect(context: Any) -> Generator[list[Diagnostic]]:
     """Collects every diagnostic of the context while it is entered, instead of printing it."""
     diagnostics: list[Diagnostic] = []
 
-    def handler(diagnostic: Any) -> bool:
+    def handler(diagnostic: ir.Diagnostic) -> bool:
         diagnostics.append(from_mlir(diagnostic))
         return True
 
@@ -30,7 +30,7 @@ def collect(context: Any) -> Generator[list[Diagnostic]]:
         context.emit_error_diagnostics = before
 
 
-def from_mlir(diagnostic: Any) -> Diagnostic:
+def from_mlir(diagnostic: ir.Diagnostic) -> Diagnostic:
     """A copy of MLIR's diagnostic (its own object must not outlive the handler)."""
     filename, line, column = file_position(diagnostic.location)
     notes = tuple(from_mlir(note) for note in diagnostic.notes)
@@ -38,7 +38,7 @@ def from_mlir(diagnostic: Any) -> Diagnostic:
     return Diagnostic(str(diagnostic.message), filename, line, column, severity, notes)
 
 
-def file_position(location: Any) -> tuple[str, int, int]:
+def file_position(location: ir.Location) -> tuple[str, int, int]:
     """File, line and column of a location: of the first file location inside it."""
     location = ir.Location.from_attr(location.attr, location.context)  # of its own class, not Location
     if isinstance(location, ir.FileLineColLoc):
@@ -50,7 +50,7 @@ def file_position(location: Any) -> tuple[str, int, int]:
     return "<unknown>", 0, 0
 
 
-def name_of(location: Any) -> str | None:
+def name_of(location: ir.Location) -> str | None:
     """The name of a named location, None for others."""
     location = ir.Location.from_attr(location.attr, location.context)  # of its own class, not Location
     return str(location.name_str) if isinstance(location, ir.NameLoc) else None
@@ -73,10 +73,10 @@ def to_user(diagnostic: Diagnostic, source: Source) -> Diagnostic:
     return replace(diagnostic, filename=source.filename, column=column, notes=notes)
 
 
-def move_locations(op: Any, source: Source) -> None:
+def move_locations(op: Op, source: Source) -> None:
     """Move the locations of ops and block arguments from the generic text to the user's."""
 
-    def move(inner: Any) -> Any:
+    def move(inner: ir.Operation) -> ir.WalkResult:
         inner.location = _moved(inner.location, source)
         for region in inner.regions:
             for block in region.blocks:
@@ -87,7 +87,7 @@ def move_locations(op: Any, source: Source) -> None:
     op.walk(move)  # a loop over blocks would import the Python module of every dialect it meets
 
 
-def _moved(location: Any, source: Source) -> Any:
+def _moved(location: ir.Location, source: Source) -> ir.Location:
     if not isinstance(location, ir.FileLineColLoc) or location.filename != MEMORY:
         return location
     line, column = location.start_line, location.start_col

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ragged_dialect import plugins
-from ragged_dialect._mlir import ir, register_carried
+from ragged_dialect._mlir import Op, ir, register_carried
 from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
 from ragged_dialect.asm.locations import collect, move_locations, to_user
 from ragged_dialect.asm.probe import is_bytecode, probe
@@ -25,7 +25,7 @@ _LAYOUT = re.compile(r'#ragged\.layout\s*<\s*"([^"]*)"\s*>')
 _UNKNOWN_OP = re.compile(r"is unknown|not found for custom op|unregistered dialect|ops of other packages")
 
 
-def parse_module(text: str | bytes, context: Any, filename: str = MEMORY) -> Any:
+def parse_module(text: str | bytes, context: ir.Context, filename: str = MEMORY) -> ir.Module:
     """The module of a text in short or generic form (they mix), or of bytecode that is known to be
     whole, verified by MLIR. Installed plug-ins are loaded where it has ops that nobody knows.
 
@@ -46,7 +46,7 @@ def _parse_module(text: str | bytes, context: ir.Context, filename: str) -> ir.M
     return module
 
 
-def load_module(text: str | bytes, context: Any, filename: str = MEMORY) -> Any:
+def load_module(text: str | bytes, context: ir.Context, filename: str = MEMORY) -> ir.Module:
     """As `parse_module`, for bytecode from anywhere, and verified also by `verify_ragged`: ragged
     types only where they may be. VerifyError for bytecode that would crash the process."""
     return _with_plugins(context, lambda: _load_safely(text, context, filename))
@@ -71,7 +71,7 @@ def _load_safely(text: str | bytes, context: ir.Context, filename: str) -> ir.Mo
     return _load(text, context, filename)
 
 
-def copy_module(module: Any) -> Any:
+def copy_module(module: ir.Module) -> ir.Module:
     """A module of the same program in the same context, verified as by `load_module`. Its bytecode is our
     own, so that no child reads it first; text would lose locations."""
     data = io.BytesIO()
@@ -79,7 +79,7 @@ def copy_module(module: Any) -> Any:
     return _load(data.getvalue(), module.context, MEMORY)
 
 
-def _load(text: str | bytes, context: Any, filename: str) -> Any:
+def _load(text: str | bytes, context: ir.Context, filename: str) -> ir.Module:
     module = _parse_module(text, context, filename)
     with collect(context) as diagnostics:
         valid = verify_ragged(module.operation)
@@ -129,7 +129,7 @@ def decode(text: str | bytes, filename: str) -> str:
         raise ParseError(Diagnostic(message, filename, line, error.start - start + 1)) from None
 
 
-def _parse(text: str | bytes, context: Any, source: Source) -> Any:
+def _parse(text: str | bytes, context: ir.Context, source: Source) -> ir.Module:
     register_carried(text, context)
     with collect(context) as diagnostics:
         try:
@@ -147,8 +147,9 @@ def _silent(source: Source) -> Diagnostic:
     return Diagnostic("expected a valid module, got one that MLIR refuses without a reason", source.filename)
 
 
-def print_module(op: Any, generic: bool = False, debuginfo: bool = False, **options: bool | int | None) -> str:
+def print_module(op: Op | ir.Module, generic: bool = False, debuginfo: bool = False, **options: Any) -> str:
     """The text of a module (or any op), the dialect's ops in short form unless `generic`; `options` are those of
     `get_asm` of the bindings."""
     text = op.operation.get_asm(print_generic_op_form=generic, enable_debug_info=debuginfo, **options)
+    assert isinstance(text, str)  # bytes are of `binary`
     return text if generic else to_short(text)

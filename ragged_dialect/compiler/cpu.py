@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.checks import Check
-from ragged_dialect.compiler.frontend import Program, load_program
+from ragged_dialect.compiler.frontend import Program, Source, load_program
 from ragged_dialect.compiler.loading import SET_THREADS, load_stored
 from ragged_dialect.compiler.machine_code import object_code
 from ragged_dialect.compiler.stored import stored
@@ -30,11 +30,11 @@ class Lowered(NamedTuple):
     the order of their numbers, what `ragged.print` prints before tensors, and where the source has
     the entry's arguments."""
 
-    module: Any
+    module: ir.Module
     signature: Signature
     checks: tuple[Check, ...]
     labels: tuple[str, ...]
-    locations: tuple[Any, ...]
+    locations: tuple[ir.Location, ...]
 
     @property
     def symbol(self) -> str:
@@ -43,7 +43,7 @@ class Lowered(NamedTuple):
 
 
 def lower_for_cpu(
-    source: Any, entry: str | None = None, check: bool = True, isa: str = "auto", half: str = "auto"
+    source: Source, entry: str | None = None, check: bool = True, isa: str = "auto", half: str = "auto"
 ) -> Lowered:
     """Lower a function of a program, given as to `compile`, for the CPU. `isa` and `half` are those of
     `pipelines.cpu_pipeline`. Raises VerifyError, CompileError or PassError."""
@@ -56,7 +56,7 @@ def lower_for_cpu(
     return Lowered(module, replace(signature, status=bool(checks)), checks, labels, locations)
 
 
-def compile_for_cpu(source: Any, entry: str | None, check: bool) -> CpuFunction:
+def compile_for_cpu(source: Source, entry: str | None, check: bool) -> CpuFunction:
     """A function of a program as a callable on NumPy arrays."""
 
     def make() -> CpuFunction:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import astuple, replace
-from typing import Any
 
-from ragged_dialect.compiler.frontend import Program, load_program
+from ragged_dialect.compiler.frontend import Program, Source, load_program
 from ragged_dialect.compiler.options import KernelOptions, Options
 from ragged_dialect.compiler.stored import stored
 from ragged_dialect.errors import CompileError
@@ -20,7 +19,7 @@ MakeDevice = Callable[[DeviceProgram, Callable[[], str]], Device]
 """Takes a program and what makes its kernels with 64-bit indices."""
 
 
-def compile_for_device(source: Any, entry: str | None, options: Options) -> DeviceFunction:
+def compile_for_device(source: Source, entry: str | None, options: Options) -> DeviceFunction:
     """A function of a program whose kernels a device runs. DeviceError where there is none."""
     arch, make_device = _DEVICES[options.target](options)
     kernels = options.kernels(arch)

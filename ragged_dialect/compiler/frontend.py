@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.module import copy_module, load_module, parse_module, print_module
@@ -23,7 +23,7 @@ class Program:
     """A program on its way to a target: a module of its own, verified, whose only public function is the entry. What
     lowers it changes the module; `text` is asked for before that."""
 
-    module: Any
+    module: ir.Module
 
     @cached_property
     def text(self) -> str:
@@ -36,7 +36,7 @@ class Program:
         return self.entry.attributes["sym_name"].value
 
     @property
-    def entry(self) -> Any:
+    def entry(self) -> ir.Operation:
         """The function that is compiled."""
         return next(f for f in functions(self.module).values() if _is_public(f))
 
@@ -57,7 +57,11 @@ class Program:
         return signature
 
 
-def load_program(source: Any, entry: str | None = None, filename: str = "<program>") -> Program:
+Source: TypeAlias = "Program | ir.Module | Path | str | bytes"
+"""What a program is made of: text or bytecode, a file of it, or a module."""
+
+
+def load_program(source: Source, entry: str | None = None, filename: str = "<program>") -> Program:
     """The program of a source (as `ragged_dialect.compile` takes it, or loaded before) and the function of a name, or
     the only public one. VerifyError for what does not verify, CompileError without such a function."""
     if isinstance(source, Program):
@@ -68,7 +72,7 @@ def load_program(source: Any, entry: str | None = None, filename: str = "<progra
     return Program(module)
 
 
-def _load(source: Any, filename: str) -> Any:
+def _load(source: object, filename: str) -> ir.Module:
     if isinstance(source, ir.Module):
         return copy_module(source)
     if isinstance(source, Path):
@@ -78,7 +82,7 @@ def _load(source: Any, filename: str) -> Any:
     return load_module(source, make_context(), filename)
 
 
-def functions(module: Any) -> dict[str, Any]:
+def functions(module: ir.Module) -> dict[str, ir.Operation]:
     """The functions of a module by name."""
     return {
         f.operation.attributes["sym_name"].value: f.operation
@@ -87,7 +91,7 @@ def functions(module: Any) -> dict[str, Any]:
     }
 
 
-def _find_entry(module: Any, name: str | None) -> Any:
+def _find_entry(module: ir.Module, name: str | None) -> ir.Operation:
     """The function of a name, or the only public one. CompileError when there is none."""
     found = functions(module)
     public = [n for n, f in found.items() if _is_public(f)]
@@ -102,7 +106,7 @@ def _find_entry(module: Any, name: str | None) -> Any:
     return found[name]
 
 
-def _keep_only(module: Any, entry: Any) -> None:
+def _keep_only(module: ir.Module, entry: ir.Operation) -> None:
     """Functions that the entry does not reach are removed; the others become private, which says that only
     the entry checks its arguments. CompileError for a call of a function without a body."""
     for function in functions(module).values():
@@ -114,7 +118,7 @@ def _keep_only(module: Any, entry: Any) -> None:
     _check_calls(module)
 
 
-def mangle_symbols(module: Any, kept: Callable[[str], bool] | None = None) -> None:
+def mangle_symbols(module: ir.Module, kept: Callable[[str], bool] | None = None) -> None:
     """Give what a program defines names that neither machine code nor what the lowering adds can have:
     `exp` or `malloc` would take the place of library functions, `llvm.x` is an intrinsic. Public
     functions stay as they are called where `kept` says that they may."""
@@ -130,23 +134,23 @@ def mangle_symbols(module: Any, kept: Callable[[str], bool] | None = None) -> No
             ir.SymbolTable.replace_all_symbol_uses(name, new, module.operation)
 
 
-def _is_public(function: Any) -> bool:
+def _is_public(function: ir.Operation) -> bool:
     return "sym_visibility" not in function.attributes
 
 
-def _is_declaration(function: Any) -> bool:
+def _is_declaration(function: ir.Operation) -> bool:
     """Whether a function, or a global, is defined elsewhere."""
     if function.name == "memref.global":
         return "initial_value" not in function.attributes
     return len(function.regions[0].blocks) == 0
 
 
-def _check_calls(module: Any) -> None:
+def _check_calls(module: ir.Module) -> None:
     """A call of a function without a body would fail in the linker, without a place."""
     declared = {name for name, function in functions(module).items() if _is_declaration(function)}
     called: list[str] = []
 
-    def visit(op: Any) -> Any:
+    def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == "func.call":
             called.append(op.attributes["callee"].value)
         return ir.WalkResult.ADVANCE

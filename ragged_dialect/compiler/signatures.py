@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import CompileError
 from ragged_dialect.runtime.signature import Group, Part, Signature, numpy_dtype
 from ragged_dialect.types import flat_types, is_ragged, is_tensor, shape_of
 
 
-def signature_of(function: Any) -> Signature:
+def signature_of(function: ir.Operation) -> Signature:
     """Arguments and results as parts. CompileError for other types than numbers and tensors of them."""
     type_ = ir.TypeAttr(function.attributes["function_type"]).value
     name = function.attributes["sym_name"].value
@@ -19,7 +17,7 @@ def signature_of(function: Any) -> Signature:
     )
 
 
-def _group(function: str, type_: Any) -> Group:
+def _group(function: str, type_: ir.Type) -> Group:
     if not is_ragged(type_):
         return Group((_part(function, "value", type_),))
     shape = shape_of(type_)
@@ -30,7 +28,7 @@ def _group(function: str, type_: Any) -> Group:
     return Group(tuple(parts), shape)
 
 
-def _part(function: str, name: str, type_: Any, kind: str = "values") -> Part:
+def _part(function: str, name: str, type_: ir.Type, kind: str = "values") -> Part:
     element = type_.element_type if is_tensor(type_) else type_
     dtype = numpy_dtype(str(element))
     if dtype is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ragged_dialect import plugins
 from ragged_dialect.compiler.versions import machine, versions
@@ -14,7 +14,7 @@ from ragged_dialect.runtime.stored_program import Stored
 S = TypeVar("S", bound=Stored)
 
 
-def stored(kind: type[S], parts: Sequence[Any], make: Callable[[], S]) -> S:
+def stored(kind: type[S], parts: Sequence[object], make: Callable[[], S]) -> S:
     """What `make` makes of `parts`, or made in another process: all that it depends on beside versions, of plug-ins
     too, and, where it has code of a machine, that machine. Threads that ask for the same get one."""
     key = cache.key([kind.__name__, *parts, *versions(), *plugins.versions(), *(machine() if kind.native else ())])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from ragged_dialect.emulator.program import Kernel, Parameter
 from ragged_dialect.errors import EmulatorError
 
-Array = np.ndarray[Any, np.dtype[Any]]
+Array = np.ndarray
 Argument = Array | int | float
 
 _FLOAT_FORMATS = {"half": "e", "float": "f", "double": "d"}

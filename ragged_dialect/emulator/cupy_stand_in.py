@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, Literal
 from weakref import WeakSet
 
 import numpy as np
+import numpy.typing as npt
 
 from ragged_dialect.emulator.written import Block, written_from
 
@@ -80,7 +81,7 @@ class _Interface:
 class Stream:
     """A queue of work."""
 
-    def __init__(self, cupy: Any, ptr: int) -> None:
+    def __init__(self, cupy: StandIn, ptr: int) -> None:
         self.cupy, self.ptr = cupy, ptr
         self.queue: list[Callable[[], None]] = []
         self.capturing = False
@@ -157,7 +158,7 @@ class Event:
 class Pointer:
     """The memory of an array."""
 
-    def __init__(self, cupy: Any, host: np.ndarray[Any, Any], device_id: int, mem: Any) -> None:
+    def __init__(self, cupy: StandIn, host: np.ndarray, device_id: int, mem: Any) -> None:
         self.cupy, self.host, self.device_id, self.mem = cupy, host, device_id, mem
 
     @property
@@ -177,7 +178,7 @@ class Pointer:
         self.cupy.cuda.current.add(lambda: target.__setitem__(slice(size), given[:size]))
         self.cupy.cuda.current.add(lambda: self._mark(size))
 
-    def _bytes(self) -> Any:
+    def _bytes(self) -> np.ndarray:
         return self.host.reshape(-1).view(np.uint8)
 
     def _mark(self, size: int) -> None:
@@ -189,7 +190,7 @@ class Pointer:
 class Array:
     """An array: `host` holds the elements, which are valid once the stream got there."""
 
-    def __init__(self, cupy: Any, host: Any, device_id: int = 0, mem: Any = None) -> None:
+    def __init__(self, cupy: StandIn, host: np.ndarray, device_id: int = 0, mem: Any = None) -> None:
         self.cupy, self.host = cupy, host
         self.data = Pointer(cupy, host, device_id, mem)
         self.shape, self.ndim, self.size = host.shape, host.ndim, host.size
@@ -207,10 +208,10 @@ class Array:
     def __getitem__(self, index: Any) -> Array:
         return self._view(self.host[(*index, ...) if isinstance(index, tuple) else index])
 
-    def _view(self, host: Any) -> Array:
+    def _view(self, host: np.ndarray) -> Array:
         return type(self)(self.cupy, host, self.data.device_id, self.data.mem)
 
-    def get(self, out: Any = None, blocking: bool = True) -> Any:
+    def get(self, out: np.ndarray | None = None, blocking: bool = True) -> np.ndarray:
         """To the host."""
         stream = self.cupy.cuda.current
         if out is None:
@@ -220,11 +221,11 @@ class Array:
             stream.synchronize()
         return out
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Any, value: npt.ArrayLike) -> None:
         source = value.host if isinstance(value, Array) else value
         self.cupy.cuda.current.add(lambda: self.store(index, source))
 
-    def store(self, index: Any, value: Any) -> None:
+    def store(self, index: Any, value: npt.ArrayLike) -> None:
         """Store, when the stream has got there."""
         self.host[index] = value
         found, item = written_from(self.data.ptr) if self.size else None, self.dtype.itemsize
@@ -240,11 +241,11 @@ class Array:
         """A copy."""
         return self._later(lambda: np.array(self.host, order=order))
 
-    def astype(self, dtype: Any) -> Array:
+    def astype(self, dtype: npt.DTypeLike) -> Array:
         """Converted."""
         return self._later(lambda: self.host.astype(dtype), dtype)
 
-    def view(self, kind: Any) -> Array:
+    def view(self, kind: type[Array]) -> Array:
         """The same memory."""
         return kind(self.cupy, self.host, self.data.device_id, self.data.mem)
 
@@ -252,7 +253,7 @@ class Array:
         """Differences of equal shapes."""
         return self._later(lambda: self.host - other.host)
 
-    def _later(self, make: Callable[[], Any], dtype: Any = None) -> Array:
+    def _later(self, make: Callable[[], Any], dtype: npt.DTypeLike | None = None) -> Array:
         made = self.cupy.empty(self.shape, dtype or self.dtype)
         self.cupy.cuda.current.add(lambda: made.store(..., make()))
         return made
@@ -261,7 +262,7 @@ class Array:
 class Device:
     """A device by its number, current in a `with`."""
 
-    def __init__(self, cupy: Any, number: int) -> None:
+    def __init__(self, cupy: StandIn, number: int) -> None:
         self.cupy, self.id = cupy, number
         self.compute_capability = cupy.capability
 
@@ -278,7 +279,7 @@ class Device:
 class Module:
     """A module of kernels."""
 
-    def __init__(self, cupy: Any) -> None:
+    def __init__(self, cupy: StandIn) -> None:
         self.cupy = cupy
 
     def load(self, ptx: bytes) -> None:
@@ -353,7 +354,7 @@ class StandIn(types.ModuleType):
         """A new stream."""
         return Stream(self, ptr)
 
-    def empty(self, shape: Any, dtype: Any) -> Array:
+    def empty(self, shape: int | Sequence[int], dtype: npt.DTypeLike) -> Array:
         """A new array full of poison."""
         size = math.prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
         if size > self.free_bytes:
@@ -364,7 +365,7 @@ class StandIn(types.ModuleType):
         self._blocks.add(memory)
         return Array(self, raw[start : start + size].view(dtype).reshape(shape), self.device, memory)
 
-    def zeros(self, shape: Any, dtype: Any) -> Array:
+    def zeros(self, shape: int | Sequence[int], dtype: npt.DTypeLike) -> Array:
         """A new array of zeros."""
         made = self.empty(shape, dtype)
         made.data.memset_async(0, made.nbytes, self.cuda.current)

@@ -187,7 +187,7 @@ def _place_shared(module: Any, packed: bool) -> tuple[Any, dict[str, int]]:
         kind = str(variable.global_value_type)
         match = re.search(r", align (\d+)", declaration)
         shared.append((variable.name, type_size(kind), int(match[1]) if match else natural_alignment(kind)))
-    memory: Any = np.empty(sum(size + 3 * _RED_ZONE for _, size, _ in shared) + _RED_ZONE, np.uint8)
+    memory: np.ndarray = np.empty(sum(size + 3 * _RED_ZONE for _, size, _ in shared) + _RED_ZONE, np.uint8)
     addresses, at = dict[str, int](), memory.ctypes.data
     at += -at % _RED_ZONE
     for name, size, alignment in shared:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class Shadow:
     """Shadow memory, kept from launch to launch: tags from earlier launches mean nothing."""
 
     def __init__(self) -> None:
-        self._memory: Any = np.zeros(0, np.uint64)
+        self._memory: np.ndarray = np.zeros(0, np.uint64)
 
     def memory(self, granules: int) -> int:
         """The address of so many granules."""

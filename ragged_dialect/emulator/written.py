@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from weakref import WeakSet
 
 import numpy as np
@@ -15,11 +14,11 @@ class Block:
 
     def __init__(self, address: int, size: int) -> None:
         self.address, self.size = address, size
-        self._map: Any = np.zeros(size + _READ_AT_ONCE, np.uint8)
+        self._map: np.ndarray = np.zeros(size + _READ_AT_ONCE, np.uint8)
         _BLOCKS.add(self)
 
     @property
-    def written(self) -> Any:
+    def written(self) -> np.ndarray:
         """The map, as an array of bytes."""
         return self._map[: self.size]
 
@@ -31,7 +30,7 @@ class Block:
 _BLOCKS: WeakSet[Block] = WeakSet()
 
 
-def written_from(address: int) -> Any:
+def written_from(address: int) -> np.ndarray | None:
     """The map from an address to the end of its block; None where nobody keeps count."""
     for block in list(_BLOCKS):
         if block.holds(address):

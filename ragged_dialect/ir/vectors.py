@@ -7,7 +7,6 @@ of tensors wherever they can, so that grids and buffers are known before the dat
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.generic import generic, loop_index
@@ -64,7 +63,9 @@ def section(vector: ir.Value, low: Mixed, size: Mixed, base: ir.Value | None = N
     return generate(size, lambda i: build.sub(shapes.load(vector, build.add(low, i)), 0 if base is None else base))
 
 
-def reduce_vector(vector: ir.Value, init: int, combine: Callable[[ir.Value, ir.Value], Any], fold: str) -> ir.Value:
+def reduce_vector(
+    vector: ir.Value, init: int, combine: Callable[[ir.Value, ir.Value], ir.Value], fold: str
+) -> ir.Value:
     """Fold a vector into one index; `fold` names the combiner as `flow.FOLD` does."""
 
     def body(i: ir.Value, state: list[ir.Value]) -> list[ir.Value]:

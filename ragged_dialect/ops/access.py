@@ -1,7 +1,5 @@
 """Ops between a ragged tensor and its parts: values, index vectors, facts of the structure."""
 
-from typing import Any
-
 from ragged_dialect._mlir import attach_effects, ir
 from ragged_dialect.checking.checker import Checker, Q
 from ragged_dialect.checking.structures import check_assembled
@@ -23,7 +21,7 @@ from ragged_dialect.traits import (
 from ragged_dialect.types import is_ragged, layout_of, text_of, vector_type
 
 
-def check_parts(op: Any, shape: RaggedShape, element: ir.Type, operands: list[ir.Value]) -> None:
+def check_parts(op: RaggedOp, shape: RaggedShape, element: ir.Type, operands: list[ir.Value]) -> None:
     """Operands against the 1:N form of a shape: values, vectors, extents."""
     parts = shape.parts()
     if len(operands) != len(parts):
@@ -91,7 +89,7 @@ class ValuesOp(RaggedOp, name="values", traits=[Pure]):
     checks = unchecked
 
 
-def _check_level(op: Any, letters: str) -> None:
+def _check_level(op: RaggedOp, letters: str) -> None:
     shape = _check_ragged(op.x)
     level = int_attr(op, "level")
     letter = shape.layout.letter(level)

@@ -181,7 +181,7 @@ def _check_dims(shape: RaggedShape, dims: list[int]) -> None:
         )
 
 
-def int_array(op: Any, name: str) -> list[int]:
+def int_array(op: ir.Operation | ir.OpView, name: str) -> list[int]:
     """Value of a dense i64 array attribute."""
     attr = op.operation.attributes[name]
     if not isinstance(attr, ir.DenseI64ArrayAttr):

@@ -20,16 +20,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, count
-from typing import Any
+from typing import Any, TypeAlias
 
-Group = list[Any]
-Node = Any
+Node: TypeAlias = Any
+"""A group, or an integer at the leaves: how deep the lists are, the letters say."""
+Group: TypeAlias = list[Node]
 
 
-class Window(list[Any]):
+class Window(list[Node]):
     """A component of a window level: a list that knows where it starts, also when it is empty."""
 
-    def __init__(self, items: Iterable[Any], start: int) -> None:
+    def __init__(self, items: Iterable[Node], start: int) -> None:
         super().__init__(items)
         self.start = start
 
@@ -175,7 +176,7 @@ def groups_at(node: Group, depth: int) -> list[Group]:
     return [node] if depth == 0 else [g for child in node for g in groups_at(child, depth - 1)]
 
 
-def map_at(node: Node, depth: int, change: Callable[[int, Any], Node], numbers: Iterable[int]) -> Node:
+def map_at(node: Node, depth: int, change: Callable[[int, Node], Node], numbers: Iterable[int]) -> Node:
     """The tree with `change(number, node)` for every node at a depth."""
     counter = iter(numbers)
 
@@ -188,7 +189,7 @@ def map_at(node: Node, depth: int, change: Callable[[int, Any], Node], numbers: 
     return walk(node, depth)
 
 
-def flatten(node: Node, depth: int) -> list[Any]:
+def flatten(node: Node, depth: int) -> Group:
     """The leaves `depth` levels below a node, in order."""
     return [node] if depth == 0 else [leaf for child in node for leaf in flatten(child, depth - 1)]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ragged_dialect.reference.axis import Axis, Group, Window, chunks
 
@@ -14,7 +13,7 @@ def build(letters: str, extents: Sequence[int | None], vectors: Sequence[Sequenc
     body = len(letters.rstrip("t"))
     per_level = _vectors_by_place(letters, vectors)
     counts, known = _group_counts(letters[:body], extents, per_level, size)
-    items: list[Any] = list(range(size))
+    items: Group = list(range(size))
     forests: list[Group] = []
     for place in reversed(range(body)):
         below = list(range(len(items))) if letters[place] == "w" and place < body - 1 else items

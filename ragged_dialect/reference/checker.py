@@ -16,24 +16,24 @@ from ragged_dialect.reference.conformity import require_pairs
 from ragged_dialect.reference.validity import require
 from ragged_dialect.reference.value import RaggedValue
 
-Datum: TypeAlias = Any
-"""A scalar, an array, a list of lengths, or a `RaggedValue`."""
+Quantity: TypeAlias = Any
+"""A `Datum`, a list of lengths or an integer: which, the rule that asks knows."""
 
 
-class DataChecker(Checker[Datum]):
+class DataChecker(Checker[Quantity]):
     """The checks of one execution of an op, named `name`, whose operands hold `data`. RuntimeCheckError for the first
     that fails."""
 
-    def __init__(self, name: str, data: Mapping[ir.Value, Datum], iterations: dict[ir.Operation, Iteration]) -> None:
+    def __init__(self, name: str, data: Mapping[ir.Value, Quantity], iterations: dict[ir.Operation, Iteration]) -> None:
         super().__init__()
         self._name = name
         self._data = data
         self._of_ops = iterations
 
-    def _read(self, x: Datum) -> Datum:
+    def _read(self, x: Quantity) -> Quantity:
         return self._data[x] if isinstance(x, ir.Value) else x
 
-    def _value(self, x: Datum) -> RaggedValue:
+    def _value(self, x: Quantity) -> RaggedValue:
         return RaggedValue.of(self._read(x))
 
     def iteration(self, op: ir.Operation) -> Iteration:
@@ -45,18 +45,18 @@ class DataChecker(Checker[Datum]):
     def named(self, name: str) -> None:
         self._name = name
 
-    def number(self, value: Datum) -> int:
+    def number(self, value: Quantity) -> int:
         return int(self._read(value))
 
-    def extent(self, x: Datum, dim: int) -> int:
+    def extent(self, x: Quantity, dim: int) -> int:
         return self._value(x).extent(dim)
 
-    def lengths(self, x: Datum, dim: int) -> list[int]:
+    def lengths(self, x: Quantity, dim: int) -> list[int]:
         return making.lengths(self._value(x), dim)
 
-    def part(self, kind: str, x: Datum, dim: int) -> Datum:
+    def part(self, kind: str, x: Quantity, dim: int) -> Quantity:
         value = self._value(x)
-        read: dict[str, Callable[[], Datum]] = {
+        read: dict[str, Callable[[], Quantity]] = {
             "offsets": lambda: making.offsets(value, dim),
             "starts": lambda: making.starts(value, dim),
             "lengths": lambda: making.stored_lengths(value, dim),
@@ -64,27 +64,27 @@ class DataChecker(Checker[Datum]):
         }
         return read[kind]()
 
-    def sum(self, x: Datum, level: int) -> int:
+    def sum(self, x: Quantity, level: int) -> int:
         return sum(self.lengths(x, level))
 
-    def longest(self, x: Datum, level: int) -> int:
+    def longest(self, x: Quantity, level: int) -> int:
         return making.longest(self._value(x), level)
 
-    def entry(self, vector: Datum, at: Datum) -> int:
+    def entry(self, vector: Quantity, at: Quantity) -> int:
         return int(self._read(vector)[at])
 
-    def last(self, vector: Datum) -> int:
+    def last(self, vector: Quantity) -> int:
         entries = self._read(vector)
         return int(entries[-1]) if len(entries) else 0
 
-    def steps(self, offsets: Datum) -> list[int]:
+    def steps(self, offsets: Quantity) -> list[int]:
         return [b - a for a, b in pairwise(np.asarray(self._read(offsets)).tolist())]
 
-    def binary(self, op: Callable[..., Any], a: Datum, b: Datum) -> Datum:
+    def binary(self, op: Callable[[ir.Value, ir.Value], ir.Value], a: Quantity, b: Quantity) -> Quantity:
         raise AssertionError("every scalar is an integer here")
 
-    def valid(self, kind: str, level: int, *operands: Datum, factor: int | None = None) -> None:
+    def valid(self, kind: str, level: int, *operands: Quantity, factor: int | None = None) -> None:
         require(kind, self._name, level, [self._read(x) for x in operands], factor or 0)
 
-    def conform(self, a: Datum, b: Datum, pairs: Sequence[tuple[int, int]]) -> None:
+    def conform(self, a: Quantity, b: Quantity, pairs: Sequence[tuple[int, int]]) -> None:
         require_pairs(self._name, self._value(a), self._value(b), pairs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from ragged_dialect.reference.validity import require
 from ragged_dialect.reference.value import RaggedValue
@@ -28,7 +27,7 @@ def component_lengths(x: RaggedValue, dims: Sequence[int]) -> list[int]:
 def require_pairs(op: str, a: RaggedValue, b: RaggedValue, pairs: Sequence[tuple[int, int]]) -> None:
     """`ragged.assert_conform`: the last pair of dims, under the others as its parents."""
     x, y = pairs[-1]
-    operands: list[Any] = [component_lengths(a, [i for i, _ in pairs]), _spread_lengths(a, b, pairs)]
+    operands: list[list[int] | int] = [component_lengths(a, [i for i, _ in pairs]), _spread_lengths(a, b, pairs)]
     if _is_extent(a, x) and _is_extent(b, y):
         operands = [a.extent(x), b.extent(y)]
     require("conform", op, x, operands)

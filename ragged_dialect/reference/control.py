@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.reference.program import Env, Program, Run, Values, handler
 
 
 @handler("func.call")
-def _call(program: Program, op: Any) -> Run:
+def _call(program: Program, op: ir.Operation) -> Run:
     name = op.attributes["callee"].value
     return lambda env, operands: program.call(name, operands)
 
 
 @handler("scf.if")
-def _if(program: Program, op: Any) -> Run:
+def _if(program: Program, op: ir.Operation) -> Run:
     branches = [program.decode_block(r.blocks[0]) if len(r.blocks) else None for r in op.regions]
 
     def run(env: Env, operands: Values) -> Values:
@@ -27,7 +26,7 @@ def _if(program: Program, op: Any) -> Run:
 
 
 @handler("scf.for")
-def _for(program: Program, op: Any) -> Run:
+def _for(program: Program, op: ir.Operation) -> Run:
     block = program.decode_block(op.regions[0].blocks[0])
 
     def run(env: Env, operands: Values) -> Values:
@@ -41,7 +40,7 @@ def _for(program: Program, op: Any) -> Run:
 
 
 @handler("scf.while")
-def _while(program: Program, op: Any) -> Run:
+def _while(program: Program, op: ir.Operation) -> Run:
     before, after = (program.decode_block(r.blocks[0]) for r in op.regions)
 
     def run(env: Env, operands: Values) -> Values:
@@ -55,6 +54,6 @@ def _while(program: Program, op: Any) -> Run:
 
 
 @handler("scf.execute_region")
-def _execute_region(program: Program, op: Any) -> Run:
+def _execute_region(program: Program, op: ir.Operation) -> Run:
     block = program.decode_block(op.regions[0].blocks[0])
     return lambda env, operands: program.run(block, env, [])

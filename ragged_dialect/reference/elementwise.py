@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -12,16 +11,16 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.reference.functions import FUNCTIONS
 from ragged_dialect.reference.program import Program, Run, dtype_of_type, handler, pure, result_dtype
-from ragged_dialect.reference.scalars import BINARY, CASTS, FLOAT_PREDICATES, INTEGER_PREDICATES, select, unsigned
-from ragged_dialect.reference.value import RaggedValue
+from ragged_dialect.reference.scalars import BINARY, CASTS, FLOAT_PREDICATES, INTEGER_PREDICATES, Data, select, unsigned
+from ragged_dialect.reference.value import Datum, RaggedValue
 from ragged_dialect.types import is_tensor
 
 
-def _lifted(program: Program, op: Any, function: Callable[..., Any]) -> Run:
+def _lifted(program: Program, op: ir.Operation, function: Callable[..., Data]) -> Run:
     """A function of scalars and arrays on ragged tensors too: on their elements in logical order;
     the result has storage of its own."""
 
-    def run(*operands: Any) -> Any:
+    def run(*operands: Datum) -> Datum:
         ragged = [x for x in operands if isinstance(x, RaggedValue)]
         if not ragged:
             return function(*operands)
@@ -31,7 +30,7 @@ def _lifted(program: Program, op: Any, function: Callable[..., Any]) -> Run:
 
 
 @handler("arith.*")
-def _arith(program: Program, op: Any) -> Run:
+def _arith(program: Program, op: ir.Operation) -> Run:
     name = op.name.removeprefix("arith.")
     if name in BINARY:
         return _lifted(program, op, BINARY[name])
@@ -42,33 +41,33 @@ def _arith(program: Program, op: Any) -> Run:
 
 
 @handler("arith.negf")
-def _negf(program: Program, op: Any) -> Run:
+def _negf(program: Program, op: ir.Operation) -> Run:
     return _lifted(program, op, lambda x: -np.asarray(x))
 
 
 @handler("arith.cmpi")
-def _cmpi(program: Program, op: Any) -> Run:
+def _cmpi(program: Program, op: ir.Operation) -> Run:
     return _lifted(program, op, INTEGER_PREDICATES[op.attributes["predicate"].value])
 
 
 @handler("arith.cmpf")
-def _cmpf(program: Program, op: Any) -> Run:
+def _cmpf(program: Program, op: ir.Operation) -> Run:
     compare = FLOAT_PREDICATES[op.attributes["predicate"].value]
     return _lifted(program, op, lambda a, b: compare(np.asarray(a), np.asarray(b)))
 
 
 @handler("arith.select")
-def _select(program: Program, op: Any) -> Run:
+def _select(program: Program, op: ir.Operation) -> Run:
     if not is_tensor(op.operands[0].type):
         return pure(lambda condition, a, b: a if condition else b)
     return _lifted(program, op, select)
 
 
 @handler("arith.addui_extended", "arith.mulsi_extended", "arith.mului_extended")
-def _extended(program: Program, op: Any) -> Run:
+def _extended(program: Program, op: ir.Operation) -> Run:
     """Low part, and the carry or the high part: computed in Python's integers."""
 
-    def parts(a: Any, b: Any) -> tuple[Any, Any]:
+    def parts(a: Data, b: Data) -> tuple[Data, Data]:
         dtype = np.asarray(a).dtype
         bits = 8 * dtype.itemsize
         view = np.asarray if "mulsi" in op.name else unsigned
@@ -82,17 +81,18 @@ def _extended(program: Program, op: Any) -> Run:
 
 
 @handler("arith.constant")
-def _constant(program: Program, op: Any) -> Run:
+def _constant(program: Program, op: ir.Operation) -> Run:
     value = constant(op.attributes["value"], op.results[0].type)
     return lambda env, operands: [value]
 
 
-def constant(attr: Any, type_: Any) -> Any:
+def constant(attr: ir.Attribute, type_: ir.Type) -> Data:
     """The value of a constant attribute."""
     if not is_tensor(type_):
-        dtype = dtype_of_type(type_)
-        return np.asarray(attr.value).astype(dtype)[()]
+        assert isinstance(attr, (ir.IntegerAttr, ir.FloatAttr))
+        return np.asarray(attr.value).astype(dtype_of_type(type_))[()]
     dtype = dtype_of_type(type_.element_type)
+    assert isinstance(attr, ir.DenseElementsAttr)
     if attr.is_splat and len(attr):
         splat = attr.get_splat_value()
         return np.full(type_.shape, splat.value, dtype)
@@ -101,7 +101,7 @@ def constant(attr: Any, type_: Any) -> Any:
     return np.array(attr).astype(dtype).reshape(type_.shape)
 
 
-def _numbers(attr: Any) -> list[float]:
+def _numbers(attr: ir.Attribute) -> list[float]:
     """Elements of a bf16 attribute, which the bindings do not read, from its text."""
     body = str(attr).split(":", 1)[0].removeprefix("dense<")
     return [
@@ -111,7 +111,7 @@ def _numbers(attr: Any) -> list[float]:
 
 
 @handler("math.*")
-def _math(program: Program, op: Any) -> Run:
+def _math(program: Program, op: ir.Operation) -> Run:
     name = op.name.removeprefix("math.")
     if name not in FUNCTIONS:
         raise RaggedError(f"expected an op that the interpreter knows, got '{op.name}'")
@@ -119,7 +119,7 @@ def _math(program: Program, op: Any) -> Run:
 
 
 @handler("math.sincos")
-def _sincos(program: Program, op: Any) -> Run:
+def _sincos(program: Program, op: ir.Operation) -> Run:
     sine, cosine = (_lifted(program, op, FUNCTIONS[name]) for name in ("sin", "cos"))
     return lambda env, operands: [*sine(env, operands), *cosine(env, operands)]
 
@@ -150,7 +150,7 @@ _INDEX_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt"
 
 
 @handler("index.*")
-def _index(program: Program, op: Any) -> Run:
+def _index(program: Program, op: ir.Operation) -> Run:
     name = op.name.removeprefix("index.")
     if name == "constant":
         value = np.int64(op.attributes["value"].value)

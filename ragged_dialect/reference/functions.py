@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -62,7 +61,7 @@ def _is_normal(x: Data) -> Data:
     return np.isfinite(x) & (np.abs(x) >= np.finfo(np.float64).tiny)
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
+FUNCTIONS: dict[str, Callable[..., Data]] = {
     "exp": _float(np.exp),
     "exp2": _float(np.exp2),
     "expm1": _float(np.expm1),

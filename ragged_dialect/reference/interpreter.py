@@ -15,8 +15,9 @@ from ragged_dialect.dialect import context
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.reference import control, elementwise, loops, ragged_ops, tensors
 from ragged_dialect.reference.checker import DataChecker
-from ragged_dialect.reference.program import Program, dtype_of_type
-from ragged_dialect.reference.value import RaggedValue
+from ragged_dialect.reference.program import Program, Values, dtype_of_type
+from ragged_dialect.reference.scalars import Data
+from ragged_dialect.reference.value import Datum, RaggedValue
 from ragged_dialect.types import is_ragged, is_tensor, part_type, shape_of
 from ragged_dialect.verify import facts_of
 
@@ -24,18 +25,17 @@ DECODERS = (control, elementwise, loops, ragged_ops, tensors)
 """The modules whose import registers what decodes the ops."""
 
 
-def run(module: Any, entry: str, args: Sequence[Any], check: bool = True) -> list[Any]:
+def run(module: ir.Module | str | bytes, entry: str, args: Sequence[Data], check: bool = True) -> list[Any]:
     """Run function `entry` of a module (or its text) on values, one per argument.
 
     Tensors are NumPy arrays of the type's dtype, scalars Python numbers, ragged values tuples of
     the parts of their 1:N form; the same for the results. With `check`, data that an op refuses
     raises RuntimeCheckError with the text of the run-time check. Arguments are not written.
     """
-    if isinstance(module, (str, bytes)):
-        module = parse_module(module, context())
-    with ir.Location.unknown(module.context), np.errstate(all="ignore"):
+    given = parse_module(module, context()) if isinstance(module, (str, bytes)) else module
+    with ir.Location.unknown(given.context), np.errstate(all="ignore"):
         extensions.modules("reference")
-        program = Program(module, check)
+        program = Program(given, check)
         function = program.function(entry)
         type_ = function.attributes["function_type"].value
         if len(args) != len(type_.inputs):
@@ -47,7 +47,7 @@ def run(module: Any, entry: str, args: Sequence[Any], check: bool = True) -> lis
         return [flat(t, value) for t, value in zip(type_.results, results, strict=True)]
 
 
-def _check_facts(function: Any, values: Sequence[Any]) -> None:
+def _check_facts(function: ir.Operation, values: Values) -> None:
     """The facts that function arguments carry, which hold for every ragged level."""
     if "arg_attrs" not in function.attributes:
         return
@@ -60,7 +60,7 @@ def _checks(number: int) -> DataChecker:
     return DataChecker(f"argument {number}", {}, {})
 
 
-def argument(type_: Any, value: Any, number: int, check: bool) -> Any:
+def argument(type_: ir.Type, value: Data, number: int, check: bool) -> Datum:
     """A Python value as a value of the interpreter."""
     if not is_ragged(type_):
         return _plain(type_, value)
@@ -77,7 +77,7 @@ def argument(type_: Any, value: Any, number: int, check: bool) -> Any:
     return RaggedValue.from_parts(shape, parts)
 
 
-def _plain(type_: Any, value: Any) -> Any:
+def _plain(type_: ir.Type, value: Data) -> Data:
     if not is_tensor(type_):
         return np.asarray(value).astype(dtype_of_type(type_))[()]
     array, dtype = np.asarray(value), dtype_of_type(type_.element_type)
@@ -89,7 +89,7 @@ def _plain(type_: Any, value: Any) -> Any:
     return array
 
 
-def flat(type_: Any, value: Any) -> Any:
+def flat(type_: ir.Type, value: Datum) -> Any:
     """A value of the interpreter as a Python value."""
     if isinstance(value, RaggedValue):
         return value.to_parts()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.generic import indexing_maps
-from ragged_dialect.reference.value import RaggedValue
+from ragged_dialect.reference.value import Datum, RaggedValue
 
 Expr = Callable[[Sequence[int]], int]
 
@@ -36,13 +35,15 @@ class Indexing:
         return [expr(loops) for expr in self.exprs]
 
 
-def _expression(expr: Any) -> Expr:
+def _expression(expr: ir.AffineExpr) -> Expr:
     if isinstance(expr, ir.AffineDimExpr):
         at = expr.position
         return lambda loops: loops[at]
     if isinstance(expr, ir.AffineConstantExpr):
         number = expr.value
         return lambda loops: number
+    if not isinstance(expr, ir.AffineBinaryExpr):
+        raise RaggedError(f"expected an affine expression of loops, got {expr}")
     a, b = _expression(expr.lhs), _expression(expr.rhs)
     for kind, function in _AFFINE.items():
         if isinstance(expr, getattr(ir, kind)):
@@ -59,7 +60,7 @@ _AFFINE: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def accesses_of(op: Any) -> tuple[int, list[Indexing]]:
+def accesses_of(op: ir.Operation) -> tuple[int, list[Indexing]]:
     """Number of loops of an op, and how they index its operands."""
     maps = indexing_maps(op)
     if not maps:
@@ -77,7 +78,7 @@ def accesses_of(op: Any) -> tuple[int, list[Indexing]]:
 class Loops:
     """The loops of one execution: who indexes them, in which order they nest, how long they are."""
 
-    def __init__(self, count: int, accesses: Sequence[Indexing], operands: Sequence[Any]) -> None:
+    def __init__(self, count: int, accesses: Sequence[Indexing], operands: Sequence[Datum]) -> None:
         self.count = count
         self.accesses = accesses
         self.values = [RaggedValue.of(x) if isinstance(x, (RaggedValue, np.ndarray)) else None for x in operands]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.errors import RaggedError
+from ragged_dialect.reference.axis import Node
 from ragged_dialect.reference.iteration import Indexing, Loops, accesses_of
 from ragged_dialect.reference.program import LOOP_INDEX, Env, Program, Run, Values, handler
 from ragged_dialect.reference.scalars import BINARY, is_float
-from ragged_dialect.reference.value import RaggedValue
+from ragged_dialect.reference.value import Datum, RaggedValue
 
 _WIDE_COMBINERS = ("addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf")
 
@@ -19,10 +20,10 @@ _WIDE_COMBINERS = ("addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf")
 class Elements:
     """An operand as its elements: read and written by index."""
 
-    def __init__(self, operand: Any, access: Indexing) -> None:
+    def __init__(self, operand: Datum, access: Indexing) -> None:
         self._access = access
-        self._scalar = None if isinstance(operand, (RaggedValue, np.ndarray)) else operand
-        self.value = None if self._scalar is not None else RaggedValue.of(operand)
+        self._scalar = operand
+        self.value = RaggedValue.of(operand) if isinstance(operand, (RaggedValue, np.ndarray)) else None
         if self.value is not None:
             self._trees = [axis.expand() for axis in self.value.axes]
             self._dims = [self.value.shape.layout.dims(k) for k in range(len(self._trees))]
@@ -30,25 +31,25 @@ class Elements:
     def _position(self, index: Sequence[int]) -> tuple[int, ...]:
         position: list[int] = []
         for tree, dims in zip(self._trees, self._dims, strict=True):
-            node: Any = tree
+            node: Node = tree
             for dim in dims:
                 node = node[index[dim]]
             position.append(node)
         return tuple(position)
 
-    def read(self, loops: Sequence[int]) -> Any:
+    def read(self, loops: Sequence[int]) -> Datum:
         """The element of a loop index."""
         if self.value is None:
             return self._scalar
         return self.value.values[self._position(self._access.index(loops))]
 
-    def write(self, loops: Sequence[int], element: Any) -> None:
+    def write(self, loops: Sequence[int], element: Datum) -> None:
         """Set the element of a loop index."""
         assert self.value is not None
         self.value.values[self._position(self._access.index(loops))] = element
 
 
-def _wide_steps(op: Any, outs: int) -> tuple[dict[int, Run], set[int]]:
+def _wide_steps(op: ir.Operation, outs: int) -> tuple[dict[int, Run], set[int]]:
     """The combiners of a region that keep a float accumulator of 16 bits in f32, by the number of
     their op, and the numbers of those outs."""
     block = op.regions[0].blocks[0]
@@ -73,12 +74,12 @@ def _wide_steps(op: Any, outs: int) -> tuple[dict[int, Run], set[int]]:
     return steps, wide
 
 
-def _in_f32(combine: Callable[..., Any]) -> Run:
+def _in_f32(combine: Callable[..., Datum]) -> Run:
     return lambda env, operands: [combine(*(np.asarray(x).astype(np.float32) for x in operands))]
 
 
 @handler("linalg.*")
-def _linalg(program: Program, op: Any) -> Run:
+def _linalg(program: Program, op: ir.Operation) -> Run:
     if not len(op.regions) or not op.results:
         raise RaggedError(f"expected a linalg op with a region on tensors, got '{op.name}'")
     count, accesses = accesses_of(op)
@@ -104,7 +105,7 @@ def _linalg(program: Program, op: Any) -> Run:
     return run
 
 
-def _own(out: RaggedValue | np.ndarray[Any, Any], wide: bool) -> Any:
+def _own(out: RaggedValue | np.ndarray, wide: bool) -> RaggedValue | np.ndarray:
     """A copy of an out on storage of its own, in f32 for an accumulator that is kept wide."""
     if isinstance(out, RaggedValue):
         copied = out.fresh()
@@ -112,20 +113,22 @@ def _own(out: RaggedValue | np.ndarray[Any, Any], wide: bool) -> Any:
     return out.astype(np.float32) if wide else out.copy()
 
 
-def _narrow(made: Any, given: Any) -> Any:
-    if not isinstance(given, RaggedValue):
+def _narrow(made: Datum, given: Datum) -> Datum:
+    if not isinstance(given, RaggedValue) or not isinstance(made, RaggedValue):
+        assert not isinstance(made, RaggedValue)
+        assert not isinstance(given, RaggedValue)
         return made.astype(given.dtype)
     return RaggedValue(made.shape, made.values.astype(given.values.dtype), made.axes)
 
 
 @handler("linalg.index")
-def _loop_index(program: Program, op: Any) -> Run:
+def _loop_index(program: Program, op: ir.Operation) -> Run:
     dim = op.attributes["dim"].value
     return lambda env, operands: [np.int64(env[LOOP_INDEX][dim])]
 
 
 @handler("linalg.softmax")
-def _softmax(program: Program, op: Any) -> Run:
+def _softmax(program: Program, op: ir.Operation) -> Run:
     """exp(x - max) / sum along one dim, in float64; a dim without elements has no result."""
     dim = op.attributes["dimension"].value
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any
 
 import numpy as np
 
-from ragged_dialect.reference.axis import Axis, groups_at, prefix_sums
+from ragged_dialect.reference.axis import Axis, Group, Node, groups_at, prefix_sums
 from ragged_dialect.reference.building import build
 from ragged_dialect.reference.scalars import COMBINERS, NEUTRAL
 from ragged_dialect.reference.value import Array, RaggedValue
@@ -19,7 +18,7 @@ Value = RaggedValue | Array
 Length = Callable[[Sequence[int]], int]
 
 
-def poison(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+def poison(shape: Sequence[int], dtype: np.dtype) -> Array:
     """Storage of an uninitialised tensor: values that show when a result depends on them."""
     array = np.empty(tuple(shape), dtype)
     array[...] = np.nan if dtype.kind not in "iub" else (dtype.kind == "b" or np.iinfo(dtype).min + 3)
@@ -31,7 +30,7 @@ def grown(letters: str, lengths: Sequence[Length]) -> Axis:
     storage of its own."""
     numbers = count()
 
-    def grow(path: tuple[int, ...]) -> Any:
+    def grow(path: tuple[int, ...]) -> Node:
         if len(path) == len(letters):
             return next(numbers)
         return [grow((*path, i)) for i in range(lengths[len(path)](path))]
@@ -48,7 +47,7 @@ def empty(
     sources: Sequence[Source | None],
     extents: Sequence[int],
     result: RaggedShape,
-    dtype: np.dtype[Any],
+    dtype: np.dtype,
 ) -> Value:
     """`ragged.empty`: each level as long as the level it comes from. `extents` are those of the
     dense dims of the result's own, in order."""
@@ -113,7 +112,7 @@ def _tile_parents(
     return above
 
 
-def to_padded(x: RaggedValue, pad: Any, maxima: Sequence[int]) -> Array:
+def to_padded(x: RaggedValue, pad: np.generic, maxima: Sequence[int]) -> Array:
     """`ragged.to_padded`: a dense array of `pad` with the elements put at their logical indices;
     those outside (truncation) are left out."""
     given = iter(maxima)
@@ -178,7 +177,7 @@ def row_ids(x: RaggedValue, dim: int) -> list[int]:
     return [q for q, n in enumerate(counts) for _ in range(n)]
 
 
-def logical_groups(x: RaggedValue, dim: int) -> list[list[Any]]:
+def logical_groups(x: RaggedValue, dim: int) -> list[Group]:
     """The components of a level, one per index tuple of the levels above: below windows each as
     often as the windows hold it."""
     axis, place = x.locate(dim)

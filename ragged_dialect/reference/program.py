@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
@@ -15,14 +15,15 @@ from ragged_dialect.iteration import Iteration
 from ragged_dialect.ops.rules import rule_of
 from ragged_dialect.reference.checker import DataChecker
 from ragged_dialect.reference.validity import require
-from ragged_dialect.reference.value import RaggedValue
+from ragged_dialect.reference.value import Datum, RaggedValue
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_tensor, shape_of
 
-Values = list[Any]
-Env = dict[Any, Any]
-Run = Callable[[Env, Values], Sequence[Any]]
-Decoder = Callable[["Program", Any], Run]
+Values: TypeAlias = list[Any]
+"""Of class `Datum`: which, the types of an op say."""
+Env: TypeAlias = dict[int | str, Any]
+Run: TypeAlias = Callable[[Env, Values], Sequence[Datum]]
+Decoder: TypeAlias = "Callable[[Program, ir.Operation], Run]"
 
 HANDLERS: dict[str, Decoder] = {}
 """What decodes an op, by its name."""
@@ -47,7 +48,7 @@ def handler(*names: str) -> Callable[[Decoder], Decoder]:
     return register
 
 
-def dtype_of_type(type_: Any) -> np.dtype[Any]:
+def dtype_of_type(type_: ir.Type) -> np.dtype:
     """The NumPy type of an element type. RaggedError for one the dialect does not compute with."""
     if isinstance(type_, ir.IndexType):
         return np.dtype(np.int64)
@@ -58,7 +59,7 @@ def dtype_of_type(type_: Any) -> np.dtype[Any]:
     raise RaggedError(f"expected an element type among i1, i8 to i64, index, f16, bf16, f32, f64, got {type_}")
 
 
-def attribute(op: Any, name: str) -> Any:
+def attribute(op: ir.Operation, name: str) -> ir.Attribute | None:
     """An attribute that may be absent."""
     return op.attributes[name] if name in op.attributes else None
 
@@ -86,11 +87,11 @@ class Block:
 class Program:
     """The functions of a module, decoded on first use. `check`: the checks of every op run before it."""
 
-    def __init__(self, module: Any, check: bool) -> None:
+    def __init__(self, module: ir.Module, check: bool) -> None:
         self.check = check
         self._module = module
         self._iterations: dict[ir.Operation, Iteration] = {}
-        self._slots: dict[Any, int] = {}
+        self._slots: dict[ir.Value, int] = {}
         self._blocks: dict[str, Block] = {}
         self.functions = {
             op.operation.attributes["sym_name"].value: op.operation
@@ -98,7 +99,7 @@ class Program:
             if op.operation.name == "func.func"
         }
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> ir.Operation:
         """The op of a function."""
         if name not in self.functions:
             raise RaggedError(f"expected a function among {', '.join(self.functions) or 'none'}, got '{name}'")
@@ -113,14 +114,14 @@ class Program:
             self._blocks[name] = self.decode_block(regions[0].blocks[0])
         return self.run(self._blocks[name], {}, arguments)
 
-    def decode_block(self, block: Any, overrides: dict[int, Run] | None = None) -> Block:
+    def decode_block(self, block: ir.Block, overrides: dict[int, Run] | None = None) -> Block:
         """Decode a block; `overrides` replaces what runs its n-th op."""
         ops = [op.operation for op in block.operations]
         arguments = tuple(map(self._slot, block.arguments))
         steps = tuple(self._decode(op, (overrides or {}).get(n)) for n, op in enumerate(ops[:-1]))
         return Block(arguments, steps, tuple(map(self._slot, ops[-1].operands)))
 
-    def run(self, block: Block, env: Env, arguments: Sequence[Any]) -> Values:
+    def run(self, block: Block, env: Env, arguments: Sequence[Datum]) -> Values:
         """Run a block; the operands of its terminator."""
         env.update(zip(block.arguments, arguments, strict=True))
         for step in block.steps:
@@ -129,7 +130,7 @@ class Program:
                 env[slot] = self._typed(step.name, value, shape)
         return [env[slot] for slot in block.yielded]
 
-    def _typed(self, op: str, value: Any, shape: RaggedShape | None) -> Any:
+    def _typed(self, op: str, value: Datum, shape: RaggedShape | None) -> Datum:
         """A result with the shape of its type: which extents are static decides the 1:N form."""
         if shape is None:
             return value
@@ -147,16 +148,16 @@ class Program:
             return run
         names = list(op.operands)
 
-        def checked(env: Env, operands: Values) -> Sequence[Any]:
+        def checked(env: Env, operands: Values) -> Sequence[Datum]:
             rule(DataChecker(op.name, dict(zip(names, operands, strict=True)), self._iterations), op)
             return run(env, operands)
 
         return checked
 
-    def _slot(self, value: Any) -> int:
+    def _slot(self, value: ir.Value) -> int:
         return self._slots.setdefault(value, len(self._slots))
 
-    def _decode(self, op: Any, override: Run | None) -> Step:
+    def _decode(self, op: ir.Operation, override: Run | None) -> Step:
         family = op.name.split(".", 1)[0]
         decoder = HANDLERS.get(op.name) or HANDLERS.get(f"{family}.*")
         if override is None and decoder is None:
@@ -168,12 +169,12 @@ class Program:
         return Step(op.name, run, tuple(map(self._slot, op.operands)), tuple(map(self._slot, op.results)), shapes)
 
 
-def pure(run: Callable[..., Any]) -> Run:
+def pure(run: Callable[..., Datum]) -> Run:
     """What runs an op with one result that is a function of its operands."""
     return lambda env, operands: [run(*operands)]
 
 
-def result_dtype(op: Any) -> np.dtype[Any]:
+def result_dtype(op: ir.Operation) -> np.dtype:
     """Element type of an op's first result."""
     type_ = op.results[0].type
     return dtype_of_type(type_.element_type if is_tensor(type_) else type_)

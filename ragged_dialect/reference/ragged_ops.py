@@ -11,126 +11,127 @@ from ragged_dialect.errors import RaggedError
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.ops.attention import AttentionOp
 from ragged_dialect.ops.checks import int_array
+from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.reference import attention, making, structure
 from ragged_dialect.reference.conformity import require_pairs
-from ragged_dialect.reference.program import Env, Program, Run, Values, attribute, handler, pure, result_dtype
+from ragged_dialect.reference.program import Env, Program, Run, Values, handler, pure, result_dtype
 from ragged_dialect.reference.validity import require
-from ragged_dialect.reference.value import RaggedValue
+from ragged_dialect.reference.value import Datum, RaggedValue
 from ragged_dialect.traits import has_unit, int_attr, optional_int, string_attr
 from ragged_dialect.types import is_tensor, shape_of
 
 
-def _vector(numbers: list[int]) -> Any:
+def _vector(numbers: list[int]) -> np.ndarray:
     return np.array(numbers, np.int64)
 
 
 @handler("ragged.partition")
-def _partition(program: Program, op: Any) -> Run:
+def _partition(program: Program, op: ir.Operation) -> Run:
     dim, lengths = int_attr(op, "dim"), has_unit(op, "lengths")
     return pure(lambda x, vector: structure.partition(x, vector, dim, lengths))
 
 
 @handler("ragged.merge")
-def _merge(program: Program, op: Any) -> Run:
+def _merge(program: Program, op: ir.Operation) -> Run:
     dim = int_attr(op, "dim")
     return pure(lambda x: structure.merge(x, dim))
 
 
 @handler("ragged.split")
-def _split(program: Program, op: Any) -> Run:
+def _split(program: Program, op: ir.Operation) -> Run:
     dim, factor = int_attr(op, "dim"), int_attr(op, "factor")
     return pure(lambda x: structure.split(x, dim, factor))
 
 
 @handler("ragged.select")
-def _select(program: Program, op: Any) -> Run:
+def _select(program: Program, op: ir.Operation) -> Run:
     dim = int_attr(op, "dim")
     return pure(lambda x, index: structure.select(x, int(index), dim))
 
 
 @handler("ragged.slice")
-def _slice(program: Program, op: Any) -> Run:
+def _slice(program: Program, op: ir.Operation) -> Run:
     dim = int_attr(op, "dim")
     return pure(lambda x, lo, hi: structure.slice_(x, lo, hi, dim))
 
 
 @handler("ragged.concat")
-def _concat(program: Program, op: Any) -> Run:
+def _concat(program: Program, op: ir.Operation) -> Run:
     dim = int_attr(op, "dim")
     return pure(lambda *xs: structure.concat(xs, dim))
 
 
 @handler("ragged.compact")
-def _compact(program: Program, op: Any) -> Run:
+def _compact(program: Program, op: ir.Operation) -> Run:
     return pure(structure.compact)
 
 
 @handler("ragged.assemble")
-def _assemble(program: Program, op: Any) -> Run:
+def _assemble(program: Program, op: ir.Operation) -> Run:
     shape = shape_of(op.results[0].type)
     return pure(lambda *parts: RaggedValue.from_parts(shape, parts))
 
 
 @handler("ragged.values")
-def _values(program: Program, op: Any) -> Run:
+def _values(program: Program, op: ir.Operation) -> Run:
     return pure(lambda x: x.values)
 
 
 @handler("ragged.offsets")
-def _offsets(program: Program, op: Any) -> Run:
+def _offsets(program: Program, op: ir.Operation) -> Run:
     level = int_attr(op, "level")
     return pure(lambda x: _vector(making.offsets(x, level)))
 
 
 @handler("ragged.starts")
-def _starts(program: Program, op: Any) -> Run:
+def _starts(program: Program, op: ir.Operation) -> Run:
     level = int_attr(op, "level")
     return pure(lambda x: _vector(making.starts(x, level)))
 
 
 @handler("ragged.lengths")
-def _lengths(program: Program, op: Any) -> Run:
+def _lengths(program: Program, op: ir.Operation) -> Run:
     level = int_attr(op, "level")
     lengths = making.stored_lengths if has_unit(op, "stored") else making.lengths
     return pure(lambda x: _vector(lengths(x, level)))
 
 
 @handler("ragged.row_ids")
-def _row_ids(program: Program, op: Any) -> Run:
+def _row_ids(program: Program, op: ir.Operation) -> Run:
     level = int_attr(op, "level")
     return pure(lambda x: _vector(making.row_ids(x, level)))
 
 
 @handler("ragged.total")
-def _total(program: Program, op: Any) -> Run:
+def _total(program: Program, op: ir.Operation) -> Run:
     level = int_attr(op, "level")
     return pure(lambda x: np.int64(sum(making.lengths(x, level))))
 
 
 @handler("ragged.max_length")
-def _max_length(program: Program, op: Any) -> Run:
+def _max_length(program: Program, op: ir.Operation) -> Run:
     level = int_attr(op, "level")
     return pure(lambda x: np.int64(max(making.lengths(x, level), default=0)))
 
 
 @handler("ragged.print")
-def _print(program: Program, op: Any) -> Run:
-    label = attribute(op, "label")
+def _print(program: Program, op: ir.Operation) -> Run:
+    label = string_attr(op, "label") if "label" in op.attributes else None
 
-    def run(env: Any, operands: Any) -> list[Any]:
-        print("" if label is None else f"{label.value}: ", making.nested_text(operands[0]), sep="")
+    def run(env: Env, operands: Values) -> Values:
+        print("" if label is None else f"{label}: ", making.nested_text(operands[0]), sep="")
         return []
 
     return run
 
 
 @handler("ragged.empty")
-def _empty(program: Program, op: Any) -> Run:
-    sources = op.opview.sources()
+def _empty(program: Program, op: ir.Operation) -> Run:
+    sources = view_of(op, EmptyOp).sources()
     result, dtype = shape_of(op.results[0].type), result_dtype(op)
     count = sum(is_tensor(v.type) for v in op.operands)
 
-    def run(*operands: Any) -> Any:
+    def run(*operands: Any) -> Datum:
         likes = [RaggedValue.of(x) for x in operands[:count]]
         given = iter(int(n) for n in operands[count:])
         own = [
@@ -144,29 +145,29 @@ def _empty(program: Program, op: Any) -> Run:
 
 
 @handler("ragged.to_padded")
-def _to_padded(program: Program, op: Any) -> Run:
+def _to_padded(program: Program, op: ir.Operation) -> Run:
     return pure(lambda x, pad, *maxima: making.to_padded(x, pad, [int(n) for n in maxima]))
 
 
 @handler("ragged.from_padded")
-def _from_padded(program: Program, op: Any) -> Run:
+def _from_padded(program: Program, op: ir.Operation) -> Run:
     shape = shape_of(op.results[0].type)
     return pure(lambda dense, *vectors: making.from_padded(dense, vectors, shape))
 
 
 @handler("ragged.reduce_across")
-def _reduce_across(program: Program, op: Any) -> Run:
+def _reduce_across(program: Program, op: ir.Operation) -> Run:
     dim, kind = int_attr(op, "dim"), string_attr(op, "kind")
     return pure(lambda x, extent: making.reduce_across(x, int(extent), dim, kind))
 
 
 @handler("ragged.assume", "ragged.guard")
-def _same(program: Program, op: Any) -> Run:
+def _same(program: Program, op: ir.Operation) -> Run:
     return pure(lambda x: x)
 
 
 @handler("ragged.annotate")
-def _annotate(program: Program, op: Any) -> Run:
+def _annotate(program: Program, op: ir.Operation) -> Run:
     before, after = op.operands[0].type, op.results[0].type
     if shape_of(before).layout != shape_of(after).layout:
         raise RaggedError(f"expected an annotate of one layout (run ragged-infer-layouts), got {before} to {after}")
@@ -174,11 +175,11 @@ def _annotate(program: Program, op: Any) -> Run:
 
 
 @handler("ragged.assert_valid")
-def _assert_valid(program: Program, op: Any) -> Run:
+def _assert_valid(program: Program, op: ir.Operation) -> Run:
     kind, where, level = string_attr(op, "kind"), string_attr(op, "op"), int_attr(op, "level")
     factor = optional_int(op, "factor")
 
-    def run(env: Any, operands: Any) -> list[Any]:
+    def run(env: Env, operands: Values) -> Values:
         require(kind, where, level, operands, factor or 0)
         return []
 
@@ -186,11 +187,11 @@ def _assert_valid(program: Program, op: Any) -> Run:
 
 
 @handler("ragged.assert_conform")
-def _assert_conform(program: Program, op: Any) -> Run:
+def _assert_conform(program: Program, op: ir.Operation) -> Run:
     pairs = list(zip(int_array(op, "lhs"), int_array(op, "rhs"), strict=True))
     where = string_attr(op, "op")
 
-    def run(env: Any, operands: Any) -> list[Any]:
+    def run(env: Env, operands: Values) -> Values:
         a, b = map(RaggedValue.of, operands)
         require_pairs(where, a, b, pairs)
         return []

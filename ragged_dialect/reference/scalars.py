@@ -7,28 +7,29 @@ their sign. Every function takes arrays or scalars of the operands' types.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeAlias
 
 import ml_dtypes
 import numpy as np
 
 from ragged_dialect.errors import RaggedError
 
-Data = Any  # a NumPy scalar or array
+Data: TypeAlias = np.ndarray
+"""A scalar is taken for an array of rank 0, whose interface it has."""
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
-def dtype_of(x: Data) -> np.dtype[Any]:
+def dtype_of(x: Data) -> np.dtype:
     """The dtype of a scalar or array."""
     return np.asarray(x).dtype
 
 
-def is_float(dtype: np.dtype[Any]) -> bool:
+def is_float(dtype: np.dtype) -> bool:
     """Whether a dtype is one of the float types (bfloat16 is of kind V or f in NumPy's terms)."""
     return dtype.kind not in "iub"
 
 
-def width(dtype: np.dtype[Any]) -> int:
+def width(dtype: np.dtype) -> int:
     """Bits of an integer type."""
     return 1 if dtype.kind == "b" else 8 * dtype.itemsize
 
@@ -45,7 +46,7 @@ def unsigned(x: Data) -> Data:
     return x.astype(np.uint8) if x.dtype.kind == "b" else x.view(f"u{x.dtype.itemsize}")
 
 
-def to_integer(x: Data, dtype: np.dtype[Any]) -> Data:
+def to_integer(x: Data, dtype: np.dtype) -> Data:
     """The low bits of an integer in a type."""
     x = np.asarray(x)
     if dtype.kind == "b":
@@ -115,7 +116,7 @@ def _shift(function: Callable[[Data, Data], Data]) -> Callable[..., Data]:
     return run
 
 
-def _float_min_max(pick: Callable[..., Data], nan_wins: bool) -> Callable[..., Data]:
+def _float_min_max(pick: Callable[[Data, Data], tuple[Data, Data]], nan_wins: bool) -> Callable[..., Data]:
     """maximumf and minimumf: NaN wins, -0 < +0; maxnumf and minnumf: NaN loses."""
 
     def run(a: Data, b: Data) -> Data:
@@ -228,7 +229,7 @@ FLOAT_PREDICATES: tuple[Callable[[Data, Data], Data], ...] = (
 uno, true."""
 
 
-def _float_to_integer(x: Data, dtype: np.dtype[Any], view: str) -> Data:
+def _float_to_integer(x: Data, dtype: np.dtype, view: str) -> Data:
     truncated = np.trunc(np.asarray(x).astype(np.float64))
     if dtype.kind == "b":
         return truncated != 0
@@ -239,7 +240,7 @@ def _float_to_integer(x: Data, dtype: np.dtype[Any], view: str) -> Data:
     return truncated.astype(kind).view(dtype)
 
 
-CASTS: dict[str, Callable[[Data, np.dtype[Any]], Data]] = {
+CASTS: dict[str, Callable[[Data, np.dtype], Data]] = {
     "extsi": lambda x, t: signed(x).astype(t),
     "extui": lambda x, t: unsigned(x).astype(f"u{t.itemsize}").view(t),
     "trunci": to_integer,
@@ -265,19 +266,19 @@ COMBINERS: dict[str, Callable[[Data, Data], Data]] = {
 """The kinds of `ragged.reduce_across`."""
 
 
-def _lowest(dtype: np.dtype[Any]) -> Any:
+def _lowest(dtype: np.dtype) -> float:
     if is_float(dtype):
         return -np.inf
     return dtype.kind == "b" or np.iinfo(dtype).min
 
 
-def _highest(dtype: np.dtype[Any]) -> Any:
+def _highest(dtype: np.dtype) -> float:
     if is_float(dtype):
         return np.inf
     return dtype.kind != "b" and np.iinfo(dtype).max
 
 
-NEUTRAL: dict[str, Callable[[np.dtype[Any]], Any]] = {
+NEUTRAL: dict[str, Callable[[np.dtype], float]] = {
     "sum": lambda t: 0,
     "prod": lambda t: 1,
     "max": _lowest,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -169,7 +168,7 @@ def _numbered(old: Axis, size: int) -> Axis:
     return Axis(old.letters[:-1], forests, size, old.extents[:-1]).trimmed()
 
 
-def slice_(x: Value, lo: Any, hi: Any, dim: int) -> Value:
+def slice_(x: Value, lo: np.integer | np.ndarray, hi: np.integer | np.ndarray, dim: int) -> Value:
     """`ragged.slice`: the range [lo, hi) of every group of `dim`; one pair, or one per group."""
     x = RaggedValue.of(x)
     axis, place = x.locate(dim)

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import Any
+from typing import SupportsInt
 
 import numpy as np
 
-from ragged_dialect._mlir import DYNAMIC
+from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.reference.axis import Axis
-from ragged_dialect.reference.making import poison
+from ragged_dialect.reference.making import Value, poison
 from ragged_dialect.reference.program import Env, Program, Run, Values, handler, pure, result_dtype
 from ragged_dialect.reference.validity import require
-from ragged_dialect.reference.value import RaggedValue
+from ragged_dialect.reference.value import Datum, RaggedValue
 from ragged_dialect.types import shape_of
 
 
 @handler("tensor.dim")
-def _dim(program: Program, op: Any) -> Run:
+def _dim(program: Program, op: ir.Operation) -> Run:
     return pure(lambda x, dim: np.int64(RaggedValue.of(x).extent(int(dim))))
 
 
 @handler("tensor.rank")
-def _rank(program: Program, op: Any) -> Run:
+def _rank(program: Program, op: ir.Operation) -> Run:
     return pure(lambda x: np.int64(RaggedValue.of(x).shape.rank))
 
 
 @handler("tensor.extract")
-def _extract(program: Program, op: Any) -> Run:
-    def run(x: Any, *index: Any) -> Any:
+def _extract(program: Program, op: ir.Operation) -> Run:
+    def run(x: Value, *index: SupportsInt) -> Datum:
         value, at = RaggedValue.of(x), [int(i) for i in index]
         for dim, i in enumerate(at):
             length = value.length(dim, at)
@@ -44,8 +44,8 @@ def _extract(program: Program, op: Any) -> Run:
 
 
 @handler("tensor.insert")
-def _insert(program: Program, op: Any) -> Run:
-    def run(scalar: Any, x: Any, *index: Any) -> Any:
+def _insert(program: Program, op: ir.Operation) -> Run:
+    def run(scalar: np.generic, x: np.ndarray, *index: SupportsInt) -> Datum:
         out = x.copy()
         out[tuple(int(i) for i in index)] = scalar
         return out
@@ -54,31 +54,31 @@ def _insert(program: Program, op: Any) -> Run:
 
 
 @handler("tensor.empty")
-def _empty(program: Program, op: Any) -> Run:
+def _empty(program: Program, op: ir.Operation) -> Run:
     shape, dtype = list(op.results[0].type.shape), result_dtype(op)
     return pure(lambda *sizes: poison(_mixed(shape, sizes), dtype))
 
 
-def _mixed(static: Sequence[int], dynamic: Sequence[Any]) -> list[int]:
+def _mixed(static: Sequence[int], dynamic: Sequence[SupportsInt]) -> list[int]:
     """Static integers, and the dynamic ones where they stand."""
     left = iter(dynamic)
     return [int(next(left)) if s == DYNAMIC else int(s) for s in static]
 
 
 @handler("tensor.splat")
-def _splat(program: Program, op: Any) -> Run:
+def _splat(program: Program, op: ir.Operation) -> Run:
     shape, dtype = list(op.results[0].type.shape), result_dtype(op)
     return pure(lambda x, *sizes: np.full(_mixed(shape, sizes), x, dtype))
 
 
 @handler("tensor.from_elements")
-def _from_elements(program: Program, op: Any) -> Run:
+def _from_elements(program: Program, op: ir.Operation) -> Run:
     shape, dtype = list(op.results[0].type.shape), result_dtype(op)
     return pure(lambda *elements: np.array(elements, dtype).reshape(shape))
 
 
 @handler("tensor.generate")
-def _generate(program: Program, op: Any) -> Run:
+def _generate(program: Program, op: ir.Operation) -> Run:
     shape, dtype = list(op.results[0].type.shape), result_dtype(op)
     block = program.decode_block(op.regions[0].blocks[0])
 
@@ -92,20 +92,19 @@ def _generate(program: Program, op: Any) -> Run:
 
 
 @handler("tensor.cast", "tensor.bitcast")
-def _cast(program: Program, op: Any) -> Run:
+def _cast(program: Program, op: ir.Operation) -> Run:
     return pure(lambda x: x.view(result_dtype(op)) if op.name == "tensor.bitcast" else x)
 
 
 class _Slice:
-    """Offsets, sizes and strides of a slice op; `first` is its number of operands before them."""
+    """Offsets, sizes and strides of a slice op."""
 
-    def __init__(self, op: Any, first: int) -> None:
-        self._first = first
+    def __init__(self, op: ir.Operation) -> None:
         self._static = [list(op.attributes[f"static_{name}"]) for name in ("offsets", "sizes", "strides")]
 
-    def ranges(self, operands: Sequence[Any]) -> list[tuple[int, int, int]]:
+    def ranges(self, sizes: Sequence[SupportsInt]) -> list[tuple[int, int, int]]:
         """Per dim offset, size, stride."""
-        left = list(operands[self._first :])
+        left = list(sizes)
         groups: list[list[int]] = []
         for static in self._static:
             count = sum(s == DYNAMIC for s in static)
@@ -119,14 +118,14 @@ def _slices(ranges: Sequence[tuple[int, int, int]]) -> tuple[slice, ...]:
 
 
 @handler("tensor.extract_slice")
-def _extract_slice(program: Program, op: Any) -> Run:
-    spec = _Slice(op, 1)
+def _extract_slice(program: Program, op: ir.Operation) -> Run:
+    spec = _Slice(op)
     result = shape_of(op.results[0].type)
 
-    def run(x: Any, *rest: Any) -> Any:
+    def run(x: Value, *rest: SupportsInt) -> Datum:
         value = RaggedValue.of(x)
         layout = value.shape.layout
-        ranges = [given if layout.is_plain(dim) else None for dim, given in enumerate(spec.ranges([x, *rest]))]
+        ranges = [given if layout.is_plain(dim) else None for dim, given in enumerate(spec.ranges(rest))]
         own = [ranges[layout.dims(axis)[0]] or (0, n, 1) for axis, n in enumerate(value.values.shape)]
         taken = value.values[_slices(own)]
         axes = [Axis.plain(taken.shape[k]) if old.letters == "d" else old for k, old in enumerate(value.axes)]
@@ -151,12 +150,12 @@ def _dropped(axes: Sequence[Axis], count: int, wanted: Sequence[int | None]) -> 
 
 
 @handler("tensor.insert_slice")
-def _insert_slice(program: Program, op: Any) -> Run:
-    spec = _Slice(op, 2)
+def _insert_slice(program: Program, op: ir.Operation) -> Run:
+    spec = _Slice(op)
 
-    def run(source: Any, into: Any, *rest: Any) -> Any:
+    def run(source: np.ndarray, into: np.ndarray, *rest: SupportsInt) -> Datum:
         out = into.copy()
-        ranges = spec.ranges([source, into, *rest])
+        ranges = spec.ranges(rest)
         where = _slices(ranges)
         out[where] = source.reshape([n for _, n, _ in ranges])
         return out
@@ -165,10 +164,10 @@ def _insert_slice(program: Program, op: Any) -> Run:
 
 
 @handler("tensor.expand_shape", "tensor.collapse_shape")
-def _reassociate(program: Program, op: Any) -> Run:
+def _reassociate(program: Program, op: ir.Operation) -> Run:
     groups = [[attr.value for attr in group] for group in op.attributes["reassociation"]]
 
-    def run(x: Any, *sizes: Any) -> Any:
+    def run(x: Value, *sizes: SupportsInt) -> Datum:
         value = RaggedValue.of(x)
         layout = value.shape.layout
         if op.name == "tensor.expand_shape":
@@ -198,18 +197,18 @@ def _collapsed(value: RaggedValue, groups: Sequence[Sequence[int]]) -> list[Axis
 
 
 @handler("tensor.reshape")
-def _reshape(program: Program, op: Any) -> Run:
+def _reshape(program: Program, op: ir.Operation) -> Run:
     return pure(lambda x, shape: x.reshape([int(n) for n in shape]))
 
 
 @handler("tensor.concat")
-def _concat(program: Program, op: Any) -> Run:
+def _concat(program: Program, op: ir.Operation) -> Run:
     dim = op.attributes["dim"].value
     return pure(lambda *xs: np.concatenate(xs, dim))
 
 
 @handler("tensor.pad")
-def _pad(program: Program, op: Any) -> Run:
+def _pad(program: Program, op: ir.Operation) -> Run:
     low, high = (list(op.attributes[f"static_{side}"]) for side in ("low", "high"))
     block = program.decode_block(op.regions[0].blocks[0])
     first = sum(s == DYNAMIC for s in low)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ragged_dialect.checks import Check
 
@@ -20,7 +21,7 @@ class Failure(NamedTuple):
     b: int
 
 
-def require(kind: str, op: str, level: int, operands: Sequence[Any], factor: int = 0) -> None:
+def require(kind: str, op: str, level: int, operands: Sequence[npt.ArrayLike], factor: int = 0) -> None:
     """Run a check on its operands; RuntimeCheckError with the text of the first failure."""
     raise_first(Check(kind, op, level), failures(kind, operands, factor))
 
@@ -32,7 +33,7 @@ def raise_first(check: Check, found: Iterator[Failure]) -> None:
         raise check.error(*failure)
 
 
-def failures(kind: str, operands: Sequence[Any], factor: int = 0) -> Iterator[Failure]:
+def failures(kind: str, operands: Sequence[npt.ArrayLike], factor: int = 0) -> Iterator[Failure]:
     """The failures of a check, components in order within a case."""
     data = [np.asarray(x).tolist() for x in operands]
     if kind in _UNARY:
@@ -56,14 +57,14 @@ def _offsets(offsets: list[int], extent: int, count: int | None = None) -> Itera
         yield Failure(4, len(offsets) - 2, offsets[-1], extent)
 
 
-def _per_row(rows: list[list[int]], lengths: Any, count: int | None) -> tuple[int, list[int]]:
+def _per_row(rows: list[list[int]], lengths: list[int] | int, count: int | None) -> tuple[int, list[int]]:
     """How many rows there have to be, and the length each of them covers."""
     if isinstance(lengths, list):
         return len(lengths), lengths
     return (len(rows) if count is None else count), [lengths] * len(rows)
 
 
-def _rows(rows: list[list[int]], lengths: Any, count: int | None = None) -> Iterator[Failure]:
+def _rows(rows: list[list[int]], lengths: list[int] | int, count: int | None = None) -> Iterator[Failure]:
     if rows and not rows[0]:
         yield Failure(0, -1, 0, 0)
         return
@@ -90,7 +91,7 @@ def _lengths(lengths: list[int], extent: int, count: int | None = None) -> Itera
         yield Failure(2, -1, extent, sum(lengths))
 
 
-def _row_lengths(rows: list[list[int]], lengths: Any, count: int | None = None) -> Iterator[Failure]:
+def _row_lengths(rows: list[list[int]], lengths: list[int] | int, count: int | None = None) -> Iterator[Failure]:
     wanted, covered = _per_row(rows, lengths, count)
     if len(rows) != wanted:
         yield Failure(0, -1, wanted, len(rows))
@@ -119,23 +120,23 @@ def _windows(starts: list[int], lengths: list[int], extent: int, count: int | No
         yield Failure(5, -1, 0, 0)
 
 
-def _each(*operands: Any) -> Iterator[tuple[int, tuple[int, ...]]]:
+def _each(*operands: list[int] | int) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Components of operands of which some are scalars; component -1 when all are."""
     if not any(isinstance(x, list) for x in operands):
-        yield -1, operands
+        yield -1, tuple(x for x in operands if isinstance(x, int))
         return
     size = min(len(x) for x in operands if isinstance(x, list))
     for i in range(size):
         yield i, tuple(x[i] if isinstance(x, list) else x for x in operands)
 
 
-def _index(index: Any, bound: Any) -> Iterator[Failure]:
+def _index(index: list[int] | int, bound: list[int] | int) -> Iterator[Failure]:
     for i, (value, limit) in _each(index, bound):
         if not 0 <= value < limit:
             yield Failure(0, i, value, limit)
 
 
-def _range(lo: Any, hi: Any, bound: Any) -> Iterator[Failure]:
+def _range(lo: list[int] | int, hi: list[int] | int, bound: list[int] | int) -> Iterator[Failure]:
     if isinstance(bound, list):
         for given in (lo, hi):
             if isinstance(given, list) and len(given) != len(bound):
@@ -154,7 +155,7 @@ def _equal(extent: int, expected: int) -> Iterator[Failure]:
         yield Failure(0, -1, extent, expected)
 
 
-def _covers(extent: int, lengths: Any) -> Iterator[Failure]:
+def _covers(extent: int, lengths: list[int] | int) -> Iterator[Failure]:
     for i, (length,) in _each(lengths):
         if extent < length:
             yield Failure(0, i, extent, length)
@@ -168,27 +169,29 @@ def _fits(*factors: int) -> Iterator[Failure]:
         done *= factor
 
 
-def _divides(extent: Any, factor: int) -> Iterator[Failure]:
+def _divides(extent: list[int] | int, factor: int) -> Iterator[Failure]:
     for i, (n,) in _each(extent):
         if n % factor:
             yield Failure(0, i, n, factor)
 
 
-def _at_least(extent: Any, factor: int) -> Iterator[Failure]:
+def _at_least(extent: list[int] | int, factor: int) -> Iterator[Failure]:
     for i, (n,) in _each(extent):
         if n < factor:
             yield Failure(0, i, n, factor)
 
 
-def _at_most(extent: Any, factor: int) -> Iterator[Failure]:
+def _at_most(extent: list[int] | int, factor: int) -> Iterator[Failure]:
     for i, (n,) in _each(extent):
         if n > factor:
             yield Failure(0, i, n, factor)
 
 
-def _conform(a: list[int] | int, b: Any) -> Iterator[Failure]:
+def _conform(a: list[int] | int, b: list[int] | int) -> Iterator[Failure]:
     """Two lists of lengths, component by component, or two extents."""
-    if not isinstance(a, list):
+    if isinstance(a, int) or isinstance(b, int):
+        assert isinstance(a, int)
+        assert isinstance(b, int)
         yield from (Failure(0, -1, a, b) for _ in range(a != b))
         return
     yield from (Failure(0, -1, len(a), len(b)) for _ in range(len(a) != len(b)))

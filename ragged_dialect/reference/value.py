@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.layout import Layout
-from ragged_dialect.reference.axis import Axis
+from ragged_dialect.reference.axis import Axis, Node
 from ragged_dialect.reference.building import build
 from ragged_dialect.shape import RaggedShape
 
-Array = np.ndarray[Any, np.dtype[Any]]
+Array: TypeAlias = np.ndarray
+Datum: TypeAlias = "np.generic | Array | RaggedValue"
+"""A scalar, a dense tensor or a ragged one."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class RaggedValue:
     axes: tuple[Axis, ...]
 
     @staticmethod
-    def from_parts(shape: RaggedShape, parts: Sequence[Any]) -> RaggedValue:
+    def from_parts(shape: RaggedShape, parts: Sequence[Array]) -> RaggedValue:
         """A value from its 1:N form (`RaggedShape.parts`), which is taken to be valid."""
         wanted = shape.parts()
         if len(parts) != len(wanted):
@@ -47,7 +49,7 @@ class RaggedValue:
         return RaggedValue(shape, values, tuple(axes))
 
     @staticmethod
-    def of(value: RaggedValue | Array) -> RaggedValue:
+    def of(value: Datum) -> RaggedValue:
         """The value itself, or a dense array as a value of plain axes."""
         if isinstance(value, RaggedValue):
             return value
@@ -63,10 +65,10 @@ class RaggedValue:
             return values
         return RaggedValue(RaggedShape(layout, tuple(e for a in axes for e in a.extents)), values, tuple(axes))
 
-    def to_parts(self) -> tuple[Any, ...]:
+    def to_parts(self) -> tuple[Array | int, ...]:
         """The 1:N form: arrays, and extents as ints. Windows give their starts as held."""
         vectors = iter(np.array(v, np.int64) for axis in self.axes for v in axis.vectors())
-        parts: list[Any] = []
+        parts: list[Array | int] = []
         for part in self.shape.parts():
             if part.kind == "values":
                 parts.append(self.values)
@@ -76,13 +78,13 @@ class RaggedValue:
                 parts.append(next(vectors))
         return tuple(parts)
 
-    def to_nested(self) -> Any:
+    def to_nested(self) -> Node:
         """The elements as nested lists, one level per logical dim."""
         if not self.axes:
             return self.values.item()
         trees = [axis.expand() for axis in self.axes]
 
-        def walk(axis: int, place: int, node: Any, index: tuple[int, ...]) -> Any:
+        def walk(axis: int, place: int, node: Node, index: tuple[int, ...]) -> Node:
             if place < len(self.axes[axis].letters):
                 return [walk(axis, place + 1, child, index) for child in node]
             index = (*index, node)
@@ -122,7 +124,7 @@ class RaggedValue:
     def indices(self) -> Iterator[tuple[int, ...]]:
         """All logical indices, in order."""
 
-        def walk(node: Any, depth: int) -> Iterator[tuple[int, ...]]:
+        def walk(node: Node, depth: int) -> Iterator[tuple[int, ...]]:
             if depth == 0:
                 yield ()
                 return

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ragged_dialect.errors import ArgumentError
-from ragged_dialect.runtime.signature import Group, Part, Signature, scalar_format
+from ragged_dialect.runtime.signature import Argument, Array, Group, Part, Signature, scalar_format
 
-Array = np.ndarray[Any, np.dtype[Any]]
-Converter = Callable[[Any], Any]
+Converter: TypeAlias = "Callable[[object], Argument]"
 
 MASKED = "expected an array without a mask, got a masked one (use its filled or compressed)"
 
@@ -29,7 +28,7 @@ def numpy_arrays(part: Part, alignment: int = 1) -> Converter:
     dtype. MisfitError for a wrong dtype, rank or static extent."""
     dtype, rank, static = part.dtype, len(part.shape or ()), static_extents(part)
 
-    def convert(value: Any) -> Array:
+    def convert(value: object) -> Array:
         if not isinstance(value, np.ndarray):
             raise MisfitError(f"expected a NumPy array, got {type(value).__name__}")
         if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
@@ -54,12 +53,12 @@ def static_extents(part: Part) -> list[tuple[int, int]]:
     return [(axis, extent) for axis, extent in enumerate(part.shape or ()) if extent is not None]
 
 
-def wrong_rank(part: Part, value: Any) -> MisfitError:
+def wrong_rank(part: Part, value: Array) -> MisfitError:
     """The error for an array of another rank."""
     return MisfitError(f"expected rank {len(part.shape or ())}, got rank {value.ndim}")
 
 
-def wrong_extent(axis: int, extent: int, value: Any) -> MisfitError:
+def wrong_extent(axis: int, extent: int, value: Array) -> MisfitError:
     """The error for an array with another extent on an axis."""
     return MisfitError(f"expected extent {extent} on axis {axis}, got {value.shape[axis]}")
 
@@ -73,7 +72,7 @@ class Flattener:
         self._signature = signature
         self._converters = [[_converter(part, arrays) for part in group.parts] for group in signature.arguments]
 
-    def __call__(self, arguments: Sequence[Any]) -> list[Any]:
+    def __call__(self, arguments: Sequence[Argument]) -> list[Any]:
         """ArgumentError for a wrong count, dtype, rank or static extent."""
         groups = self._signature.arguments
         if len(arguments) != len(groups):
@@ -100,7 +99,7 @@ class Flattener:
         raise AssertionError("unreachable")
 
 
-def _parts(group: Group, argument: Any) -> Sequence[Any]:
+def _parts(group: Group, argument: object) -> Sequence[object]:
     names = ", ".join(part.name for part in group.parts)
     if not isinstance(argument, (tuple, list)):
         raise MisfitError(f"expected a tuple ({names}), got {type(argument).__name__}")
@@ -127,12 +126,12 @@ def _widened(part: Part, value: Array) -> Array:
     raise MisfitError(f"expected dtype {part.dtype}, got {value.dtype}")
 
 
-def _number(value: Any) -> Any:
+def _number(value: object) -> Any:
     """A 0-d array as its element."""
     return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
 
 
-def _bool(value: Any) -> bool:
+def _bool(value: object) -> bool:
     value = _number(value)
     if not isinstance(value, (bool, np.bool_)):
         raise MisfitError(f"expected True or False, got {type(value).__name__}")
@@ -142,7 +141,7 @@ def _bool(value: Any) -> bool:
 def _integer_converter(part: Part) -> Converter:
     low, high = int(np.iinfo(part.dtype).min), int(np.iinfo(part.dtype).max)
 
-    def convert(value: Any) -> int:
+    def convert(value: object) -> int:
         value = _number(value)
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
             raise MisfitError(f"expected a number of type {part.dtype}, got {type(value).__name__}")
@@ -155,11 +154,11 @@ def _integer_converter(part: Part) -> Converter:
     return convert
 
 
-def _float_converter(dtype: np.dtype[Any]) -> Converter:
+def _float_converter(dtype: np.dtype) -> Converter:
     """Numbers out of the dtype's range are infinite, as a conversion in the program would make them."""
     pack = struct.Struct("=" + scalar_format(dtype)).pack if dtype.kind == "f" else None
 
-    def convert(value: Any) -> float:
+    def convert(value: Argument) -> float:
         value = _number(value)
         if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating, dtype.type)):
             raise MisfitError(f"expected a number of type {dtype}, got {type(value).__name__}")
@@ -174,6 +173,6 @@ def _float_converter(dtype: np.dtype[Any]) -> Converter:
     return convert
 
 
-def by_position(function: str, named: Mapping[str, Any]) -> ArgumentError:
+def by_position(function: str, named: Mapping[str, object]) -> ArgumentError:
     """The error of arguments that a compiled function gets by name: IR has no names for them."""
     return ArgumentError(f"{function}: expected arguments by position, got one named '{next(iter(named))}'")

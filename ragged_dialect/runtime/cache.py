@@ -14,7 +14,6 @@ import tempfile
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ragged_dialect.errors import CompileError
 from ragged_dialect.runtime.trusted_files import Untrusted, check_folder, make_folder, read_file
@@ -43,7 +42,7 @@ def folder() -> Path | None:
     return Path(base) / "ragged-dialect" if os.path.isabs(base) else None
 
 
-def key(parts: Sequence[Any]) -> str:
+def key(parts: Sequence[object]) -> str:
     """Name of the entry for all that a program depends on."""
     return hashlib.sha256(json.dumps([_FORMAT, *parts]).encode()).hexdigest()
 

@@ -40,7 +40,7 @@ class PackedFunction:
         """The same function by another name."""
         return PackedFunction(name, self._layout, self._checks, self._run, self._keep)
 
-    def __call__(self, packed: bytes) -> tuple[Any, ...]:
+    def __call__(self, packed: bytes) -> tuple[int, ...]:
         """The fields of the results. RuntimeCheckError for data that a check of the program refuses, which
         is an IndexError too for an index. AllocationError where there is no memory."""
         try:

@@ -15,7 +15,8 @@ from ragged_dialect.runtime.arguments import Array, Converter, numpy_arrays
 from ragged_dialect.runtime.host_program import HostProgram
 from ragged_dialect.runtime.narrow import Late, launch_of
 from ragged_dialect.runtime.printing import printer
-from ragged_dialect.runtime.signature import Part
+from ragged_dialect.runtime.program import Run
+from ragged_dialect.runtime.signature import Argument, Part
 from ragged_dialect.runtime.status import new_status, raise_failed
 
 _POISON = 0xFF
@@ -31,7 +32,7 @@ class EmulatedDevice:
     target = "emulator"
     errors: tuple[type[Exception], ...] = (MemoryError,)
 
-    def __init__(self, emulator: Any, name: str, program: HostProgram, wide: Callable[[], Any]) -> None:
+    def __init__(self, emulator: Any, name: str, program: HostProgram, wide: Callable[[], object]) -> None:
         self._name = name
         self._emulator = emulator
         self._wide = Late(wide)
@@ -49,12 +50,12 @@ class EmulatedDevice:
         """NumPy arrays; one that is not aligned as kernels expect is copied."""
         return numpy_arrays(part, DEVICE.access_bytes)
 
-    def call(self, run: Callable[..., tuple[Any, ...]], flat: Sequence[Any]) -> tuple[Any, ...]:
+    def call(self, run: Run, flat: Sequence[Argument]) -> tuple[Argument, ...]:
         """Run. RuntimeCheckError when a check failed. One call at a time: there is one emulator."""
         with self._lock:
             return self._call(run, flat)
 
-    def _call(self, run: Callable[..., tuple[Any, ...]], flat: Sequence[Any]) -> tuple[Any, ...]:
+    def _call(self, run: Run, flat: Sequence[Argument]) -> tuple[Argument, ...]:
         if not self._checks:
             return run(*flat)
         self._status = new_status()
@@ -85,13 +86,13 @@ class EmulatedDevice:
         launch = emulator.launch
         converters = [_plain(kind) for kind in kinds.split()]
 
-        def call(x: int, y: int, z: int, *arguments: Any) -> None:
+        def call(x: int, y: int, z: int, *arguments: Argument) -> None:
             values = [c(a) for c, a in zip(converters, arguments, strict=True)]
             launch(name, (x, y, z), block, values, status=self._status)
 
         return call
 
-    def empty(self, shape: tuple[int, ...], dtype: Any) -> Array:
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> Array:
         """A new buffer full of poison. MemoryError for one that is too large."""
         try:
             buffer = np.empty(shape, dtype)
@@ -100,7 +101,7 @@ class EmulatedDevice:
         buffer.reshape(-1).view(np.uint8)[...] = _POISON
         return buffer
 
-    def load(self, buffer: Array, index: tuple[int, ...]) -> Any:
+    def load(self, buffer: Array, index: tuple[int, ...]) -> np.generic:
         """One element. RuntimeCheckError when a check failed before: what follows it did not run, and
         the element means nothing. EmulatorError out of bounds."""
         self._raise_failed()
@@ -108,7 +109,7 @@ class EmulatedDevice:
             raise EmulatorError(f"{self._name}: expected an index in a buffer of shape {buffer.shape}, got {index}")
         return buffer[index]
 
-    def store(self, buffer: Array, index: tuple[int, ...], value: Any) -> None:
+    def store(self, buffer: Array, index: tuple[int, ...], value: complex) -> None:
         """Set one element."""
         buffer[index] = value
 

@@ -17,10 +17,8 @@ import numpy as np
 
 from ragged_dialect.errors import AllocationError
 from ragged_dialect.runtime import memory
-from ragged_dialect.runtime.signature import Part, Signature, scalar_format
+from ragged_dialect.runtime.signature import Argument, Array, Part, Signature, scalar_format
 from ragged_dialect.runtime.status import STATUS_ENTRIES
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 _WORD = 8
 
@@ -70,9 +68,9 @@ class FrameLayout:
             words[slot] = base + (pointer * _WORD if indirect else at)
         return Frame(memoryview(words).cast("B"), base)
 
-    def pack(self, flat: Sequence[Any]) -> bytes:
+    def pack(self, flat: Sequence[Argument]) -> bytes:
         """The arguments of a call; arrays must stay alive until it returns."""
-        fields: list[Any] = []
+        fields: list[float | bytes] = []
         for part, value in zip(self._arguments, flat, strict=True):
             if part.shape is not None:
                 fields += _descriptor(value)
@@ -80,10 +78,10 @@ class FrameLayout:
                 fields.append(value if part.dtype.kind != "V" else np.array(value, part.dtype).tobytes())
         return self._packed.pack(*fields)
 
-    def results(self, fields: Sequence[Any]) -> list[Any]:
+    def results(self, fields: Sequence[int]) -> list[Argument]:
         """The flat results of a call: numbers, and arrays that own what it allocated for them. MemoryError with
         none of them."""
-        results: list[Any] = []
+        results: list[Argument] = []
         owned = set[int]()
         try:
             for part, given in self._by_part(fields):
@@ -93,14 +91,14 @@ class FrameLayout:
             raise
         return results
 
-    def free(self, fields: Sequence[Any], owned: set[int]) -> None:
+    def free(self, fields: Sequence[int], owned: set[int]) -> None:
         """Free what a call allocated for results and no array owns."""
         for part, (allocated, *_) in self._by_part(fields):
             if part.shape is not None and allocated not in owned:
                 owned.add(allocated)
                 memory.hooks.free(allocated)
 
-    def _by_part(self, fields: Sequence[Any]) -> Iterator[tuple[Part, Sequence[Any]]]:
+    def _by_part(self, fields: Sequence[int]) -> Iterator[tuple[Part, Sequence[int]]]:
         """The results with their fields."""
         at = 0
         for part in self._results:
@@ -138,7 +136,7 @@ def _descriptor(array: Array) -> list[int]:
     return [address, address, 0, *shape, *strides]
 
 
-def _address(array: Any) -> int:
+def _address(array: Argument) -> int:
     """`array.ctypes.data` takes several times as long, but works for every array."""
     try:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))
@@ -183,7 +181,7 @@ class Allocation(Owner):
         self.fields = fields
 
 
-def descriptor_array(owner: Any, fields: Sequence[int], dtype: np.dtype[Any], writeable: bool = False) -> Array:
+def descriptor_array(owner: object, fields: Sequence[int], dtype: np.dtype, writeable: bool = False) -> Array:
     """The array of a descriptor's fields; `owner` lives as long as it does."""
     shape = tuple(fields[3 : 3 + (len(fields) - 3) // 2])
     size = dtype.itemsize
@@ -206,7 +204,7 @@ def _too_big(shape: Sequence[int], error: ValueError) -> AllocationError:
     return AllocationError(f"expected a result that NumPy can hold, got one of shape {tuple(shape)} ({error})")
 
 
-def _scalar(part: Part, value: Any) -> Any:
+def _scalar(part: Part, value: Argument) -> Argument:
     return value if part.dtype.kind != "V" else float(np.frombuffer(value, part.dtype)[0])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from ragged_dialect.runtime.gpu_status import CheckedStreams, StreamKey, is_capt
 from ragged_dialect.runtime.host_program import HostProgram
 from ragged_dialect.runtime.narrow import Late, launch_of
 from ragged_dialect.runtime.printing import printer
-from ragged_dialect.runtime.signature import Part
+from ragged_dialect.runtime.program import Run
+from ragged_dialect.runtime.signature import Argument, Part
 
 _MOST_BLOCKS = (2**31 - 1, 2**16 - 1, 2**16 - 1)
 
@@ -32,7 +34,7 @@ class CupyDevice:
     target = "gpu"
 
     def __init__(
-        self, cupy: Any, name: str, ptx: str, program: HostProgram, sync: bool, wide: Callable[[], str]
+        self, cupy: ModuleType, name: str, ptx: str, program: HostProgram, sync: bool, wide: Callable[[], str]
     ) -> None:
         self._cupy = cupy
         self._name = name
@@ -54,7 +56,7 @@ class CupyDevice:
         """What one of `errors` means."""
         return explained(self._cupy, self._name, error)
 
-    def call(self, run: Callable[..., tuple[Any, ...]], flat: Sequence[Any]) -> tuple[Any, ...]:
+    def call(self, run: Run, flat: Sequence[Argument]) -> tuple[Argument, ...]:
         """Queue a call. RuntimeCheckError when an earlier one on the stream is known to have failed,
         DeviceError on another device."""
         key, stream = self._place()
@@ -93,28 +95,31 @@ class CupyDevice:
         fitting = self._launch(self._module, narrow, block, kinds)
         return launch_of(kinds, fitting, lambda: self._launch(self._wide.get(), name, block, kinds))
 
-    def _load_wide(self) -> Any:
+    def _load_wide(self) -> ModuleType:
         """Loading a module may end a capture."""
         if is_capturing(*self._place()):
             raise DeviceError(f"{self._name}: expected a call with buffers as large before one is captured, got none")
         return load_module(self._cupy, self._name, self._wide_ptx())
 
-    def _launch(self, module: Any, name: str, block: tuple[int, int, int], kinds: str) -> Callable[..., None]:
+    def _launch(
+        self, module: ModuleType | None, name: str, block: tuple[int, int, int], kinds: str
+    ) -> Callable[..., None]:
+        assert module is not None
         function = module.get_function(name)
         brief = [k for k, kind in enumerate(kinds.split()) if kind == "bf16"]
 
-        def launch(x: int, y: int, z: int, *arguments: Any) -> None:
+        def launch(x: int, y: int, z: int, *arguments: Argument) -> None:
             if x > _MOST_BLOCKS[0] or y > _MOST_BLOCKS[1] or z > _MOST_BLOCKS[2]:
                 raise DeviceError(f"{self._name}: expected a grid of at most {_MOST_BLOCKS} blocks, got {(x, y, z)}")
             function((x, y, z), block, arguments)
 
-        def launch_bits(x: int, y: int, z: int, *arguments: Any) -> None:
+        def launch_bits(x: int, y: int, z: int, *arguments: Argument) -> None:
             """CuPy passes no bfloat16 by value, but its bits."""
             launch(x, y, z, *[a.view(np.uint16) if k in brief else a for k, a in enumerate(arguments)])
 
         return launch_bits if brief else launch
 
-    def load(self, buffer: Any, index: tuple[int, ...]) -> Any:
+    def load(self, buffer: Argument, index: tuple[int, ...]) -> np.generic:
         """One element, after everything queued. RuntimeCheckError when a check failed before: what
         follows it did not run, and the element means nothing. DeviceError out of bounds."""
         if self._streams is not None:
@@ -123,32 +128,32 @@ class CupyDevice:
             raise DeviceError(f"{self._name}: expected an index in a buffer of shape {buffer.shape}, got {index}")
         return buffer[index].get()[()]
 
-    def store(self, buffer: Any, index: tuple[int, ...], value: Any) -> None:
+    def store(self, buffer: Argument, index: tuple[int, ...], value: complex) -> None:
         """Set one element."""
         buffer[index] = value
 
-    def copy(self, target: Any, source: Any) -> None:
+    def copy(self, target: Argument, source: Argument) -> None:
         """Copy the elements of a buffer to another; either may be a part of a larger one."""
         if target.flags.c_contiguous and source.flags.c_contiguous:
             target.data.copy_from_device_async(source.data, source.nbytes)
         else:
             target[...] = source
 
-    def clone(self, buffer: Any) -> Any:
+    def clone(self, buffer: Argument) -> Argument:
         """A copy of a buffer."""
         made = self.empty(buffer.shape, buffer.dtype)
         self.copy(made, buffer)
         return made
 
-    def constant(self, name: str) -> Any:
+    def constant(self, name: str) -> Argument:
         """The buffer of a constant, which is not written."""
         return self._constants[name]
 
-    def constants(self) -> Iterable[Any]:
+    def constants(self) -> Iterable[Argument]:
         """The buffers of all constants."""
         return self._constants.values()
 
-    def memory(self, buffer: Any) -> object:
+    def memory(self, buffer: Argument) -> object:
         """CuPy's object for the allocation of a buffer."""
         return buffer.data.mem
 
@@ -159,14 +164,14 @@ class HostedDevice(CupyDevice):
 
     target = "ptx-emulator"
 
-    def call(self, run: Callable[..., tuple[Any, ...]], flat: Sequence[Any]) -> tuple[Any, ...]:
+    def call(self, run: Run, flat: Sequence[Argument]) -> tuple[Argument, ...]:
         """Run. RuntimeCheckError when a check failed."""
         return tuple(value.get() if hasattr(value, "get") else value for value in super().call(run, flat))
 
-    def memory(self, buffer: Any) -> object:
+    def memory(self, buffer: Argument) -> object:
         """Results are copies."""
         return buffer
 
-    def clone(self, buffer: Any) -> Any:
+    def clone(self, buffer: Argument) -> Argument:
         """A copy of a buffer of the device, or of a result."""
         return buffer.copy() if isinstance(buffer, np.ndarray) else super().clone(buffer)

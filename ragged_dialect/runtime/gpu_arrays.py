@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ _FIRST_WITH_BFLOAT16 = 14
 class DeviceArrays:
     """Makes the converters of array arguments for the device that is current."""
 
-    def __init__(self, cupy: Any) -> None:
+    def __init__(self, cupy: ModuleType) -> None:
         self._cupy = cupy
         self.device = int(cupy.cuda.runtime.getDevice())
         self._unowned = cupy.cuda.memory.UnownedMemory

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterable
+from types import ModuleType
 from typing import Any
 
 from ragged_dialect.errors import DeviceError, DeviceMemoryError
@@ -13,7 +14,7 @@ _PTX_TOO_NEW = 222
 """CUDA_ERROR_UNSUPPORTED_PTX_VERSION."""
 
 
-def require_cupy() -> Any:
+def require_cupy() -> ModuleType:
     """The module cupy. DeviceError where it is missing, or finds no GPU."""
     try:
         cupy = importlib.import_module("cupy")
@@ -30,7 +31,7 @@ def require_cupy() -> Any:
     return cupy
 
 
-def device_arch(cupy: Any, known: Iterable[str]) -> str:
+def device_arch(cupy: ModuleType, known: Iterable[str]) -> str:
     """The newest architecture among `known` whose code the current device runs. DeviceError for a
     device older than all."""
     capability = int(cupy.cuda.Device().compute_capability)
@@ -41,7 +42,7 @@ def device_arch(cupy: Any, known: Iterable[str]) -> str:
     return max(able, key=lambda arch: int(arch[3:]))
 
 
-def load_module(cupy: Any, name: str, ptx: str) -> Any:
+def load_module(cupy: ModuleType, name: str, ptx: str) -> Any:
     """The module of PTX on the current device. DeviceError when device or driver cannot run it."""
     arch = _found(r"^\.target (\w+)", ptx)
     capability = int(cupy.cuda.Device().compute_capability)
@@ -87,7 +88,7 @@ def _dotted(version: int) -> str:
     return f"{version // 1000}.{version % 1000 // 10}"
 
 
-def device_errors(cupy: Any) -> tuple[type[Exception], ...]:
+def device_errors(cupy: ModuleType) -> tuple[type[Exception], ...]:
     """The exceptions of CuPy that `explained` knows."""
     return (
         cupy.cuda.memory.OutOfMemoryError,
@@ -96,7 +97,7 @@ def device_errors(cupy: Any) -> tuple[type[Exception], ...]:
     )
 
 
-def explained(cupy: Any, name: str, error: Exception) -> DeviceError:
+def explained(cupy: ModuleType, name: str, error: Exception) -> DeviceError:
     """What an exception of CuPy means, and what to do."""
     if isinstance(error, cupy.cuda.memory.OutOfMemoryError):
         advice = "free arrays, or call cupy.get_default_memory_pool().free_all_blocks()"

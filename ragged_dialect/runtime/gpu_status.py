@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ class StreamStatus:
     memory is queued behind every call, so that reading it later needs no wait.
     """
 
-    def __init__(self, cupy: Any, checks: Sequence[Check], stream: Any) -> None:
+    def __init__(self, cupy: ModuleType, checks: Sequence[Check], stream: Any) -> None:
         record = new_status()
         self.buffer = cupy.zeros(record.shape, record.dtype)
         self._checks = checks
@@ -80,7 +81,7 @@ _pending: dict[StreamKey, dict[int, StreamStatus]] = {}
 class CheckedStreams:
     """The statuses of one function, by stream."""
 
-    def __init__(self, cupy: Any, name: str, checks: Sequence[Check], sync: bool) -> None:
+    def __init__(self, cupy: ModuleType, name: str, checks: Sequence[Check], sync: bool) -> None:
         self._cupy = cupy
         self._name = name
         self._checks = checks

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -78,12 +77,12 @@ def trailing_zeros(x: int, width: int) -> int:
     return (x & -x).bit_length() - 1 if x else width
 
 
-def to_int(x: Any) -> int:
+def to_int(x: float) -> int:
     """A float towards zero; 0 for what no integer stands for."""
     return int(x) if math.isfinite(x) else 0
 
 
-def fma(a: Any, b: Any, c: Any) -> float:
+def fma(a: float, b: float, c: float) -> float:
     """a * b + c with one rounding to double precision."""
     if math.isfinite(a) and math.isfinite(b) and math.isfinite(c) and ((a and b) or c):
         exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
@@ -94,7 +93,7 @@ def fma(a: Any, b: Any, c: Any) -> float:
     return float(a) * float(b) + float(c)
 
 
-def round_away(x: Any) -> Any:
+def round_away(x: float) -> float:
     """To the nearest integer, halves away from zero."""
     whole = np.floor(np.abs(x))
     return np.copysign(whole + (np.abs(x) - whole >= type(x)(0.5)), x)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ class HostProgram:
     """
 
     source: str
-    constants: dict[str, np.ndarray[Any, np.dtype[Any]]]
+    constants: dict[str, np.ndarray]
     checks: tuple[Check, ...]
     labels: tuple[str, ...]
     reads_back: tuple[str, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,7 +25,7 @@ class Hooks:
         self.free = _c.free
         self.chosen = False
 
-    def choose(self, allocate: Any, free: Any) -> None:
+    def choose(self, allocate: Callable[..., int], free: Callable[..., None]) -> None:
         """Put others in their place, before the first program runs."""
         assert not self.chosen
         self.allocate, self.free, self.chosen = allocate, free, True

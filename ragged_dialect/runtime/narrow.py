@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
+
+from ragged_dialect.runtime.signature import Argument
 
 LIMIT = 2**30
 """Elements of a buffer, and indices, that 32 bits hold with room for the end of a tile."""
@@ -46,7 +48,7 @@ def by_extent(kinds: str, wide: Launch, narrow: Launch) -> Launch:
     buffers = [k for k, kind in enumerate(names) if kind == "p"]
     indices = [k for k, kind in enumerate(names) if kind == "index"]
 
-    def launch(x: int, y: int, z: int, *arguments: Any) -> None:
+    def launch(x: int, y: int, z: int, *arguments: Argument) -> None:
         small = x < LIMIT
         for k in buffers:  # no generators: this runs at every launch
             small = small and arguments[k].size < LIMIT

@@ -7,7 +7,7 @@ import os
 import stat
 from os import PathLike
 from tokenize import TokenError
-from typing import IO, Any, BinaryIO
+from typing import IO, BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
@@ -19,7 +19,7 @@ _DAMAGES = (ValueError, SyntaxError, TypeError, KeyError, OverflowError, MemoryE
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
-def read_npy(file: IO[bytes], size: int) -> np.ndarray[Any, np.dtype[Any]]:
+def read_npy(file: IO[bytes], size: int) -> np.ndarray:
     """The array that a file of `size` bytes has from here on. ArgumentError where it has none, one of Python
     objects, or one of more bytes than are left."""
     start = file.tell()

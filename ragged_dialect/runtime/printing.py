@@ -7,7 +7,6 @@ import ctypes
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
 
 
 class _Printer(threading.local):
@@ -16,7 +15,7 @@ class _Printer(threading.local):
     def __init__(self, labels: Sequence[str]) -> None:
         self.labels = list(labels)
         self.label = ""
-        self.stack: list[list[Any]] = []
+        self.stack: list[list[object]] = []
 
     def begin(self, label: int) -> None:
         self.label = self.labels[label]
@@ -29,7 +28,7 @@ class _Printer(threading.local):
         done = self.stack.pop()
         self.stack[-1].append(done)
 
-    def add(self, x: Any) -> None:
+    def add(self, x: object) -> None:
         self.stack[-1].append(x)
 
     def end(self) -> None:
@@ -55,9 +54,9 @@ def printer(labels: Sequence[str]) -> dict[str, Callable[..., None]]:
 _ARGUMENTS = {"begin": ctypes.c_int64, "bool": ctypes.c_int64, "int": ctypes.c_int64, "float": ctypes.c_double}
 
 
-def print_callbacks(labels: Sequence[str]) -> dict[str, Any]:
+def print_callbacks(labels: Sequence[str]) -> dict[str, Callable[..., None]]:
     """The printing functions for machine code, by symbol; they must stay alive."""
-    callbacks: dict[str, Any] = {}
+    callbacks: dict[str, Callable[..., None]] = {}
     for name, function in printer(labels).items():
         argument = [_ARGUMENTS[name]] if name in _ARGUMENTS else []
         callbacks[f"_mlir_ciface_ragged_print_{name}"] = ctypes.CFUNCTYPE(None, *argument)(function)

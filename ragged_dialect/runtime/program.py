@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from ragged_dialect.errors import DeviceError
 from ragged_dialect.runtime.arguments import Converter, Flattener, by_position
-from ragged_dialect.runtime.signature import Part, Signature
+from ragged_dialect.runtime.signature import Argument, Array, Part, Signature
 
-Run = Callable[..., tuple[Any, ...]]
+Run: TypeAlias = Callable[..., tuple[Argument, ...]]
 
 
 class Device(Protocol):
@@ -27,19 +27,19 @@ class Device(Protocol):
         """The converter of arguments that are arrays."""
         ...
 
-    def clone(self, buffer: Any) -> Any:
+    def clone(self, buffer: Array) -> Array:
         """A copy of a buffer."""
         ...
 
-    def memory(self, buffer: Any) -> object:
+    def memory(self, buffer: Array) -> object:
         """What a buffer shares with its views, and with nothing else."""
         ...
 
-    def constants(self) -> Iterable[Any]:
+    def constants(self) -> Iterable[Array]:
         """The buffers that belong to the program."""
         ...
 
-    def call(self, run: Run, flat: Sequence[Any]) -> tuple[Any, ...]:
+    def call(self, run: Run, flat: Sequence[Argument]) -> tuple[Argument, ...]:
         """Run on flat arguments, with a status behind them where the program has checks."""
         ...
 
@@ -74,11 +74,11 @@ class DeviceFunction:
             raise self._device.explained(error) from None
         return self.signature.grouped(results)
 
-    def _own(self, results: Sequence[Any], flat: Sequence[Any]) -> list[Any]:
+    def _own(self, results: Sequence[Argument], flat: Sequence[Argument]) -> list[Argument]:
         """A program may return an argument, a constant, or one buffer several times, or views of them."""
         memory = self._device.memory
         taken = {id(memory(value)) for value in flat if hasattr(value, "shape")} | self._constants
-        owned: list[Any] = []
+        owned: list[Argument] = []
         for value in results:
             if hasattr(value, "shape"):
                 if id(memory(value)) in taken:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -12,8 +12,14 @@ if TYPE_CHECKING:
     from ragged_dialect.layout import Shape
     from ragged_dialect.shape import RaggedShape
 
+Array: TypeAlias = np.ndarray
+"""NumPy's array; on a GPU CuPy's, which has its interface."""
 
-def _bfloat16() -> np.dtype[Any]:
+Argument: TypeAlias = Any
+"""An array of a library, or a number of Python's or NumPy's: which, a part and a target say."""
+
+
+def _bfloat16() -> np.dtype:
     import ml_dtypes
 
     return np.dtype(ml_dtypes.bfloat16)
@@ -25,7 +31,7 @@ _DTYPES = {
 }  # fmt: skip
 
 
-def numpy_dtype(name: str) -> np.dtype[Any] | None:
+def numpy_dtype(name: str) -> np.dtype | None:
     """The NumPy dtype of an MLIR element type by name, None without one."""
     if name == "bf16":
         return _bfloat16()
@@ -33,7 +39,7 @@ def numpy_dtype(name: str) -> np.dtype[Any] | None:
     return None if found is None else np.dtype(found)
 
 
-def dtype_name(dtype: np.dtype[Any]) -> str:
+def dtype_name(dtype: np.dtype) -> str:
     """The MLIR element type of a NumPy dtype that `numpy_dtype` gives."""
     return next((name for name, known in _DTYPES.items() if np.dtype(known) == dtype), "bf16")
 
@@ -41,7 +47,7 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 _FORMATS = {"b": "?", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "f2": "e", "f4": "f", "f8": "d", "V2": "2s"}
 
 
-def scalar_format(dtype: np.dtype[Any]) -> str:
+def scalar_format(dtype: np.dtype) -> str:
     """How `struct` spells an element type; bfloat16 is two bytes to it."""
     return _FORMATS.get(dtype.kind) or _FORMATS[f"{dtype.kind}{dtype.itemsize}"]
 
@@ -52,7 +58,7 @@ class Part:
     extent of a ragged value, `vector` one of its index vectors."""
 
     name: str
-    dtype: np.dtype[Any]
+    dtype: np.dtype
     shape: Shape | None
     extent: bool = False
     vector: bool = False
@@ -81,11 +87,11 @@ class Signature:
     results: tuple[Group, ...]
     status: bool
 
-    def grouped(self, parts: Sequence[Any]) -> Any:
+    def grouped(self, parts: Sequence[Argument]) -> Argument | tuple[Argument, ...] | None:
         """The flat results of a call as the user gets them: None, one result, or a tuple of them; the
         parts of a ragged one in a tuple of their own."""
         at = 0
-        results: list[Any] = []
+        results: list[Argument] = []
         for group in self.results:
             piece = parts[at : at + len(group.parts)]
             at += len(group.parts)

@@ -7,7 +7,7 @@ word. The lowering counts in STATUS_ENTRIES, memory is that of `new_status`, and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,12 +28,12 @@ class Status(NamedTuple):
 STATUS_ENTRIES = len(Status._fields)
 
 
-def new_status() -> np.ndarray[Any, np.dtype[np.int64]]:
+def new_status() -> np.ndarray:
     """Memory of a record that tells of no failure."""
     return np.zeros(STATUS_ENTRIES, np.int64)
 
 
-def is_status(value: Any) -> bool:
+def is_status(value: object) -> bool:
     """Whether an argument of a kernel has the form of a record."""
     return isinstance(value, np.ndarray) and value.dtype == np.int64 and value.shape == (STATUS_ENTRIES,)
 

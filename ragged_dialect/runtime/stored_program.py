@@ -181,16 +181,16 @@ def _group(data: _List) -> Group:
     return Group(tuple(parts), shape)
 
 
-def _dtype(name: str) -> np.dtype[Any]:
+def _dtype(name: str) -> np.dtype:
     found = numpy_dtype(name)
     assert found is not None
     return found
 
 
-def _array_data(array: np.ndarray[Any, np.dtype[Any]]) -> _List:
+def _array_data(array: np.ndarray) -> _List:
     return [dtype_name(array.dtype), array.shape, base64.b64encode(array.tobytes()).decode()]
 
 
-def _array(data: _List) -> np.ndarray[Any, np.dtype[Any]]:
+def _array(data: _List) -> np.ndarray:
     dtype, shape, content = data
     return np.frombuffer(base64.b64decode(content), _dtype(dtype)).reshape(shape).copy()

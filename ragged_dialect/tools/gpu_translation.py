@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+
+from ragged_dialect._mlir import ir
 
 
 @dataclass(frozen=True)
@@ -18,12 +19,12 @@ class GpuOptions:
     check: bool
 
 
-def has_kernels(module: Any) -> bool:
+def has_kernels(module: ir.Module) -> bool:
     """Whether a module's parallel parts are kernels already."""
     return any(op.operation.name == "gpu.module" for op in module.body.operations)
 
 
-def translate(module: Any, options: GpuOptions) -> str:
+def translate(module: ir.Module, options: GpuOptions) -> str:
     """The kernels of a module; the ragged program it may be instead is lowered to them first. Raises
     PassError for what cannot be lowered, CompileError as `ragged_dialect.ptx.emit` does."""
     from ragged_dialect.asm.module import print_module

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.runtime.npy import open_regular, read_npy
-from ragged_dialect.runtime.signature import Group, Part, Signature
+from ragged_dialect.runtime.signature import Argument, Group, Part, Signature
 
 _ZIP = b"PK\x03\x04"
 
 
-def read_arguments(signature: Signature, inputs: Sequence[str]) -> list[Any]:
+def read_arguments(signature: Signature, inputs: Sequence[str]) -> list[Argument]:
     """One value per argument, a tuple of consecutive inputs for a ragged one. ArgumentError for a
     wrong number of inputs and for an input that is not what its place asks for."""
     wanted = sum(len(group.parts) for group in signature.arguments)
@@ -24,7 +23,7 @@ def read_arguments(signature: Signature, inputs: Sequence[str]) -> list[Any]:
         listed = f" ({places})" if places else ""
         raise ArgumentError(f"{signature.name}: expected {wanted} inputs{listed}, got {len(inputs)}")
     given = iter(inputs)
-    arguments: list[Any] = []
+    arguments: list[Argument] = []
     for group in signature.arguments:
         values = tuple(_read(part, next(given)) for part in group.parts)
         arguments.append(values if group.ragged else values[0])
@@ -36,11 +35,11 @@ def _names(number: int, group: Group) -> str:
     return f"argument {number}: {names}" if group.ragged else f"argument {number}"
 
 
-def _read(part: Part, text: str) -> Any:
+def _read(part: Part, text: str) -> Argument:
     return _load(part, text) if part.shape is not None else _number(part, text)
 
 
-def _number(part: Part, text: str) -> Any:
+def _number(part: Part, text: str) -> Argument:
     kind = part.dtype.kind
     if kind == "b":
         if text.lower() in ("true", "false"):
@@ -52,7 +51,7 @@ def _number(part: Part, text: str) -> Any:
         raise ArgumentError(f"expected a number of type {part.dtype}, got '{text}'") from None
 
 
-def _load(part: Part, path: str) -> Any:
+def _load(part: Part, path: str) -> Argument:
     with open_regular(path) as file:
         if file.read(len(_ZIP)) == _ZIP:
             raise ArgumentError(f"{path}: expected an .npy file with one array, got an .npz file")

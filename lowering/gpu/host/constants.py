@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.errors import CompileError
 from ragged_dialect.runtime.signature import numpy_dtype
 
-Array = np.ndarray[Any, np.dtype[Any]]
+Array = np.ndarray
 
 _HEX_BLOB = re.compile(r'dense<"0x([0-9A-Fa-f]*)">')
 _RESOURCE = re.compile(r': "0x[0-9A-Fa-f]{8}([0-9A-Fa-f]*)"')
@@ -45,7 +44,7 @@ def _resource(op: ir.Operation) -> bytes | None:
     return None if blob is None else bytes.fromhex(blob[1])
 
 
-def _elements(attribute: Any, element: np.dtype[Any]) -> Array:
+def _elements(attribute: ir.DenseElementsAttr, element: np.dtype) -> Array:
     values = ir.DenseElementsAttr(attribute)
     if values.is_splat:
         return np.full(len(values), values.get_splat_value().value, element)
@@ -53,7 +52,7 @@ def _elements(attribute: Any, element: np.dtype[Any]) -> Array:
     return np.array(values, element) if element.kind != "V" else _from_text(str(attribute), element)
 
 
-def _from_text(text: str, element: np.dtype[Any]) -> Array:
+def _from_text(text: str, element: np.dtype) -> Array:
     blob = _HEX_BLOB.match(text)
     if blob is not None:
         return np.frombuffer(bytes.fromhex(blob[1]), element).copy()
@@ -62,6 +61,6 @@ def _from_text(text: str, element: np.dtype[Any]) -> Array:
     return np.array(bits, np.uint16).view(element)
 
 
-def _bits(number: str, element: np.dtype[Any]) -> int:
+def _bits(number: str, element: np.dtype) -> int:
     """The bits of a printed number; those that have no decimal text are printed as bits."""
     return int(number, 16) if number.startswith("0x") else int(np.array(float(number), element).view(np.uint16))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect._mlir import Op, ir
 from ragged_dialect.lowering.buffers import require_buffers
+from ragged_dialect.passes.base import PassFailure
 
 
 def host_functions(module: ir.Operation) -> list[ir.Operation]:
@@ -11,6 +12,14 @@ def host_functions(module: ir.Operation) -> list[ir.Operation]:
     require_buffers(module)
     functions = [op.operation for op in module.regions[0].blocks[0].operations if op.operation.name == "func.func"]
     return [function for function in functions if len(function.regions[0].blocks) > 0]
+
+
+def blocks_to_tile(module: ir.Operation, tile: int) -> list[ir.Block]:
+    """The blocks that the host runs in all functions of a bufferized module, for ops in tiles of so many elements.
+    PassFailure for none."""
+    if tile < 1:
+        raise PassFailure(module, f"expected a tile of at least 1 element, got {tile}")
+    return [block for function in host_functions(module) for block in host_blocks(function)]
 
 
 def host_blocks(op: Op) -> list[ir.Block]:

@@ -16,8 +16,8 @@ from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.kernel.combiner import Combiner, combiner_of
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.passes.flat_runs import Cut, place
-from ragged_dialect.lowering.gpu.passes.host_code import host_blocks, host_functions
-from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.lowering.gpu.passes.host_code import blocks_to_tile
+from ragged_dialect.passes.base import RaggedPass
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,11 @@ class SplitLongReductions(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Split the reductions in the host code of every function of a module."""
-        if self.tile < 1:
-            raise PassFailure(op, f"expected a tile of at least 1 element, got {self.tile}")
-        for function in host_functions(op):
-            for block in host_blocks(function):
-                for generic in [o.operation for o in block.operations if o.operation.name == "linalg.generic"]:
-                    loop = _split_loop(generic)
-                    if loop is not None:
-                        _split(generic, loop, self.tile)
+        for block in blocks_to_tile(op, self.tile):
+            for generic in [o.operation for o in block.operations if o.operation.name == "linalg.generic"]:
+                loop = _split_loop(generic)
+                if loop is not None:
+                    _split(generic, loop, self.tile)
 
 
 def _split_loop(op: ir.Operation) -> int | None:

@@ -9,8 +9,8 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.lowering.buffers import VIEWS
 from ragged_dialect.lowering.gpu.passes.flat_runs import Cut, joins, tile
-from ragged_dialect.lowering.gpu.passes.host_code import host_blocks, host_functions
-from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.lowering.gpu.passes.host_code import blocks_to_tile
+from ragged_dialect.passes.base import RaggedPass
 
 _CROSSED = VIEWS | {"memref.alloc", "memref.dim"}
 
@@ -36,12 +36,9 @@ class TileFlatOps(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Tile the host code of every function of a module."""
-        if self.tile < 1:
-            raise PassFailure(op, f"expected a tile of at least 1 element, got {self.tile}")
-        for function in host_functions(op):
-            for block in host_blocks(function):
-                for run in _runs(block):
-                    tile(run, self.tile)
+        for block in blocks_to_tile(op, self.tile):
+            for run in _runs(block):
+                tile(run, self.tile)
 
 
 def _runs(block: ir.Block) -> list[list[Cut]]:

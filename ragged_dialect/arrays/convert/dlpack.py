@@ -16,7 +16,7 @@ _CPU, _CUDA = 1, 2
 _OP = "from_dlpack"
 
 
-def from_dlpack(values: Any, *offsets: Any) -> RaggedArray:
+def from_dlpack(values: object, *offsets: object) -> RaggedArray:
     """As `rg.from_offsets`, of arrays that export `__dlpack__`, such as JAX's; memory is shared. The way
     back needs no function: `values` and `offsets` of an array export it themselves.
 

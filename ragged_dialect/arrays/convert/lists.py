@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 
@@ -12,11 +12,13 @@ from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.components import components
 from ragged_dialect.arrays.core.creation import from_lengths
+from ragged_dialect.arrays.core.storage import Dense, DTypeLike
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.runtime.memory import enough
+from ragged_dialect.runtime.signature import Array
 
 
-def ragged(components: Iterable[Any], dtype: Any = None) -> RaggedArray:
+def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> RaggedArray:
     """A ragged array of nested lists whose innermost items are arrays, or lists of numbers.
 
     `rg.ragged([a, b])` of arrays [n, …] has one ragged dim; a list of lists of arrays has two. Lists of
@@ -26,6 +28,7 @@ def ragged(components: Iterable[Any], dtype: Any = None) -> RaggedArray:
     items = _listed(components, 0)
     if not _is_list(items) and not getattr(items, "ndim", 0):
         raise ArgumentError(f"ragged: expected nested lists of arrays, got {type(items).__name__}")
+    items = cast("Sequence[object]", items)
     counts: list[list[int]] = [[] for _ in range(_depth(items))]
     found = _collect(items, 0, counts)
     if not found:
@@ -52,7 +55,7 @@ _DEEPEST = 64
 """Lists inside one another, as NumPy's dims; what yields itself has no end."""
 
 
-def _listed(items: Any, depth: int) -> Any:
+def _listed(items: object, depth: int) -> object:
     """Ragged arrays, ranges, generators and other iterables as lists."""
     if storage.library(items) is not None or isinstance(items, (str, bytes)) or not isinstance(items, Iterable):
         return items
@@ -62,26 +65,26 @@ def _listed(items: Any, depth: int) -> Any:
         raise ArgumentError(f"ragged: expected lists, got {type(items).__name__} (use from_offsets(x.data, x.indptr))")
     if isinstance(items, RaggedArray):
         return [_listed(item, depth + 1) for item in components(items)]
-    own = cast(Sequence[Any], items) if isinstance(items, (list, tuple)) else list(cast(Iterable[Any], items))
+    own = cast("Sequence[object]", items if isinstance(items, (list, tuple)) else list(items))
     return own if all(type(item) in _NUMBERS for item in own) else [_listed(item, depth + 1) for item in own]
 
 
-def _library(components: Any) -> str:
+def _library(components: object) -> str:
     while isinstance(components, (list, tuple)):
         components = next((c for c in components if not isinstance(c, (list, tuple)) or c), 0)
     return storage.library(components) or "numpy"
 
 
-def _depth(items: Any) -> int:
+def _depth(items: Sequence[object]) -> int:
     """How many lists are around an array, or a list of numbers."""
     return 1 + max((_depth(item) for item in items if _is_list(item) and _holds_more(item)), default=0)
 
 
-def _collect(items: Any, depth: int, counts: list[list[int]]) -> list[Any]:
+def _collect(items: Sequence[object], depth: int, counts: list[list[int]]) -> list[Array | None]:
     """Arrays in order, None for an empty list of numbers, whose shape and dtype are those of the others;
     `counts[k]` gets the length of every list of depth k."""
     counts[depth].append(len(items))
-    found: list[Any] = []
+    found: list[Array | None] = []
     for item in items:
         if depth + 1 == len(counts):
             found.append(None if _is_list(item) and not item else storage.take(item))
@@ -92,16 +95,16 @@ def _collect(items: Any, depth: int, counts: list[list[int]]) -> list[Any]:
     return found
 
 
-def _is_list(item: Any) -> bool:
+def _is_list(item: object) -> TypeGuard[Sequence[object]]:
     return isinstance(item, (list, tuple))
 
 
-def _holds_more(item: Any) -> bool:
+def _holds_more(item: Sequence[object]) -> bool:
     """Whether a list holds arrays or lists, not numbers. An empty list is an empty vector."""
     return any(isinstance(i, (list, tuple)) or (storage.library(i) is not None and storage.take(i).ndim) for i in item)
 
 
-def nested_lists(x: Any) -> list[Any]:
+def nested_lists(x: object) -> list[Any]:
     """Nested lists of Python numbers."""
     if isinstance(x, RaggedArray):
         return [nested_lists(part) for part in components(x.detach())]
@@ -130,11 +133,11 @@ def text(x: RaggedArray) -> str:
     return "\n".join(lines)
 
 
-def _short(vector: Any) -> str:
+def _short(vector: Array) -> str:
     return np.array2string(storage.to_host(storage.take(vector)), threshold=12, edgeitems=4, separator=", ")
 
 
-def _array_text(part: Any) -> str:
+def _array_text(part: RaggedArray | Dense) -> str:
     if isinstance(part, RaggedArray):
         return text(part).splitlines()[0]
     shown = np.array2string(storage.to_host(storage.take(part)), threshold=8, edgeitems=2, separator=", ", precision=4)

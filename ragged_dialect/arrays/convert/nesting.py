@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.structure import Structure, offsets_of
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED
+from ragged_dialect.runtime.signature import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Regular:
 class Offsets:
     """Lists one after the other: `vector` has their starts and the total at the end, int64."""
 
-    vector: Any
+    vector: Array
 
     @property
     def count(self) -> int:
@@ -42,8 +42,8 @@ class Offsets:
 class Windows:
     """Lists anywhere in their content: starts and lengths, int64. Only what comes in has them."""
 
-    starts: Any
-    lengths: Any
+    starts: Array
+    lengths: Array
 
     @property
     def count(self) -> int:
@@ -54,7 +54,7 @@ class Windows:
 Level = Regular | Offsets | Windows
 
 
-def trimmed(offsets: Any, content: Any) -> tuple[Offsets, Any]:
+def trimmed(offsets: Array, content: Array) -> tuple[Offsets, Array]:
     """Offsets of any integer dtype that start anywhere, and the part of their content that they span."""
     if offsets.shape[0] == 0:
         return Offsets(np.zeros(1, np.int64)), content[:0]
@@ -63,7 +63,7 @@ def trimmed(offsets: Any, content: Any) -> tuple[Offsets, Any]:
     return Offsets(vector - first if first else vector), content[first:last]
 
 
-def windows(starts: Any, lengths: Any) -> Offsets | Windows:
+def windows(starts: Array, lengths: Array) -> Offsets | Windows:
     """Lists of these starts and lengths: by offsets where they lie one after the other from 0 on.
     What an empty list has for a start is nobody's business."""
     xp = storage.namespace(starts)
@@ -77,7 +77,7 @@ def windows(starts: Any, lengths: Any) -> Offsets | Windows:
 # From lists ----------------------------------------------------------------------------------------
 
 
-def from_levels(op: str, values: Any, count: int, levels: Sequence[Level]) -> RaggedArray:
+def from_levels(op: str, values: Array, count: int, levels: Sequence[Level]) -> RaggedArray:
     """An array of `count` lists, of the kinds of lists below them, outermost first, and flat values.
     Dense dims behind the last ragged one are plain axes. The structure is checked.
 
@@ -94,7 +94,7 @@ def from_levels(op: str, values: Any, count: int, levels: Sequence[Level]) -> Ra
 
 def structure(count: int, levels: Sequence[Level]) -> Structure:
     """The structure of an axis of `count` lists with levels below."""
-    letters, vectors = "d", list[Any]()
+    letters, vectors = "d", list[Array]()
     extents: list[int | None] = [count]
     for level in levels:
         extents.append(level.size if isinstance(level, Regular) else None)
@@ -125,7 +125,7 @@ def to_levels(x: RaggedArray, op: str) -> list[Regular | Offsets]:
     return found[1:]
 
 
-def flat_values(x: RaggedArray) -> Any:
+def flat_values(x: RaggedArray) -> Array:
     """The values, those of windows in order, as a vector of NumPy or CuPy."""
     return x.compacted.buffer.array.reshape(-1)
 
@@ -161,7 +161,7 @@ def _axis_levels(axis: Structure, outer: int, counts: Sequence[int]) -> list[Reg
     return found
 
 
-def _repeated(starts: Any, outer: int, count: int) -> Offsets:
+def _repeated(starts: Array, outer: int, count: int) -> Offsets:
     xp = storage.namespace(starts)
     shifted = (xp.arange(outer)[:, None] * count + starts).reshape(-1)
     return Offsets(xp.concatenate([shifted, xp.full(1, outer * count, "int64")]))

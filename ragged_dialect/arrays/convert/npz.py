@@ -16,6 +16,7 @@ from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 from ragged_dialect.runtime.npy import open_regular, read_npy
+from ragged_dialect.runtime.signature import Array
 from ragged_dialect.runtime.whole_files import replacing
 
 File = str | PathLike[str] | BinaryIO
@@ -64,7 +65,7 @@ def load_npz(file: File, *, max_bytes: int | None = None) -> RaggedArray:
     return from_parts(parts, "load_npz")
 
 
-def _check_file(op: str, file: Any, method: str) -> None:
+def _check_file(op: str, file: object, method: str) -> None:
     if not isinstance(file, (str, PathLike)) and not hasattr(file, method):
         raise ArgumentError(f"{op}: expected a path or an opened file, got {type(file).__name__}")
 
@@ -83,7 +84,7 @@ def _physical_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _part(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
+def _part(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Array:
     with archive.open(info) as part:
         array = read_npy(part, info.file_size)
         while part.read(1 << 16):  # the checksum is compared at the end

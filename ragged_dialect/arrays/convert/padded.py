@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import arith
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.arguments import check_untiled
 from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import restored
 from ragged_dialect.arrays.index.levels import structured
 from ragged_dialect.arrays.index.rows import kept_rows, take_rows
@@ -44,14 +43,16 @@ def _to_padded(x: Tensor, pad: Tensor, *maxima: Tensor, truncate: bool) -> Tenso
     return structured(x, builders.to_padded(x.value, filler, limits, truncate))
 
 
-def _filler(pad: Tensor, dtype: DType) -> Any:
+def _filler(pad: Tensor, dtype: DType) -> ir.Value:
     """The number that stands for no element. RuntimeCheckError for one that the dtype does not hold."""
     if pad.weak:
         pad.trace.number_fits(pad, dtype)
     return convert(pad.scalar, pad.dtype, dtype)
 
 
-def to_padded(x: Any, pad: Any = 0, max_lengths: int | tuple[int, ...] | None = None, truncate: bool = False) -> Any:
+def to_padded(
+    x: ArrayLike, pad: ArrayLike = 0, max_lengths: int | tuple[int, ...] | None = None, truncate: bool = False
+) -> ArrayLike:
     """A dense array with `pad` behind the end of every component. The extents are `max_lengths`, one per
     ragged dim, or the longest lengths.
 
@@ -78,12 +79,12 @@ def _from_padded(dense: Tensor, lengths: Tensor | None, pad: Tensor | None, mask
     return structured(dense, made if lengths is not None else known(made))
 
 
-def _trimmed(dense: Tensor, pad: Tensor | None) -> Any:
+def _trimmed(dense: Tensor, pad: Tensor | None) -> ArrayLike:
     """Per row the number of elements up to the last one that is not all `pad`."""
     assert pad is not None
     filler = _filler(pad, dense.dtype)
 
-    def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
+    def combine(given: list[ir.Value], accumulated: list[ir.Value]) -> list[ir.Value]:
         here = arith.addi(build.to_i64(loop_index(1)), elements.constant(INT64, 1))
         different = compare("ne", given[0], filler)
         if elements.kind(dense.dtype) == "f":  # nan pads nan
@@ -113,7 +114,9 @@ def _by_mask(dense: Tensor, mask: Tensor) -> Tensor:
     return take_rows(rows, 0, at, NestedAxis("dr", [offsets], [None, None]))
 
 
-def from_padded(dense: Any, lengths: Any = None, *, pad_value: Any = None, mask: Any = None) -> Any:
+def from_padded(
+    dense: ArrayLike, lengths: ArrayLike = None, *, pad_value: ArrayLike = None, mask: ArrayLike = None
+) -> ArrayLike:
     """A ragged array of the rows of a padded one, [B, L, …]: the first `lengths[b]` elements of row b; without
     the trailing elements that are all `pad_value`; or those where `mask`, [B, L], is true. A copy.
 
@@ -125,12 +128,12 @@ def from_padded(dense: Any, lengths: Any = None, *, pad_value: Any = None, mask:
     return _from_padded(_loose(dense), lengths, _number(pad_value), _loose(mask))
 
 
-def _number(x: Any) -> Any:
+def _number(x: ArrayLike) -> ArrayLike:
     """A scalar of NumPy as Python's, which has to fit."""
     return x.item() if isinstance(x, np.generic) and x.dtype.kind in "bif" else x
 
 
-def _loose(x: Any) -> Any:
+def _loose(x: ArrayLike) -> ArrayLike:
     """A padded extent changes with every batch: it is no part of the key."""
     return dense_leaf(x, frozenset({0, 1})) if is_dense(x) else x
 

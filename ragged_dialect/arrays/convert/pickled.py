@@ -13,6 +13,7 @@ from ragged_dialect.arrays.convert.stored import FORMAT, from_parts, to_parts
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.errors import RuntimeCheckError
+from ragged_dialect.runtime.signature import Array
 
 _OP = "unpickle"
 
@@ -56,7 +57,7 @@ def restore(
     return from_parts(parts, _OP, library)
 
 
-def _array(memory: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+def _array(memory: Any, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     made = np.ndarray(shape, dtype, memory)
     if made.nbytes != memoryview(memory).nbytes:
         raise ValueError(f"expected {made.nbytes} bytes, got {memoryview(memory).nbytes}")

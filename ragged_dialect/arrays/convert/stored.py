@@ -4,7 +4,6 @@ comes from outside may be damaged, and a wrong offset would read foreign memory.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -15,8 +14,7 @@ from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.errors import ArgumentError, RaggedError, RuntimeCheckError
 from ragged_dialect.layout import Layout
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from ragged_dialect.runtime.signature import Array
 
 FORMAT = "ragged-dialect array"
 VERSION = 1
@@ -40,7 +38,7 @@ def to_parts(x: RaggedArray, op: str) -> dict[str, Array]:
     return made | {f"vector{k}": storage.to_host(vector) for k, vector in enumerate(vectors)}
 
 
-def from_parts(parts: Mapping[str, Any], op: str, library: str = "numpy") -> RaggedArray:
+def from_parts(parts: Mapping[str, Array], op: str, library: str = "numpy") -> RaggedArray:
     """The array that named arrays say. RuntimeCheckError where they are not what `to_parts` makes, or
     of a version that this one does not read."""
     try:
@@ -54,7 +52,7 @@ def from_parts(parts: Mapping[str, Any], op: str, library: str = "numpy") -> Rag
 class _Parts:
     """Named arrays, each looked at before it is used."""
 
-    def __init__(self, parts: Mapping[str, Any], op: str) -> None:
+    def __init__(self, parts: Mapping[str, Array], op: str) -> None:
         self._parts = parts
         self._op = op
 

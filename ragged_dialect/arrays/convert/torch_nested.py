@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect.arrays.convert.optional import optional
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.creation import from_offsets, from_starts_lengths
+from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.errors import ArgumentError, LayoutError
 
 _FROM, _TO = "from_torch_nested", "to_torch_nested"
 
 
-def from_torch_nested(tensor: Any) -> RaggedArray:
+def from_torch_nested(tensor: Dense) -> RaggedArray:
     """A ragged array, [B, ~, …], of a nested tensor of layout `torch.jagged`. Contiguous values are
     shared; a nested tensor with lengths, as `torch.nested.narrow` makes, has windows. `values` of the result is a
     tensor.
@@ -34,7 +33,7 @@ def from_torch_nested(tensor: Any) -> RaggedArray:
     return from_starts_lengths(values, offsets[:-1], lengths)
 
 
-def to_torch_nested(x: RaggedArray) -> Any:
+def to_torch_nested(x: RaggedArray) -> Dense:
     """The array, [B, ~, …], as a nested tensor of layout `torch.jagged`, which shares its values. What
     writes into that tensor writes into the array, which nobody expects: clone it to change it. Offsets, and the
     values of windows, are copied.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.array import RaggedArray
@@ -11,17 +10,18 @@ from ragged_dialect.arrays.core.buffer import Buffer
 from ragged_dialect.arrays.core.spec import spec
 from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.runtime.signature import Array
 
 DEVICE = re.compile(r"(cpu|cuda)(?::(\d+))?\Z")
 """What names a device: its kind, and the number of a GPU."""
 
 
-def spelled(given: Any) -> str:
+def spelled(given: object) -> str:
     """The text of what names a device or a dtype; of a list, which may hold itself, only its type."""
     return type(given).__name__ if isinstance(given, (list, tuple, dict, set)) else str(given)
 
 
-def moved(x: RaggedArray, device: Any) -> RaggedArray:
+def moved(x: RaggedArray, device: object) -> RaggedArray:
     """The array with values and structure on `cpu`, `cuda` or `cuda:0`, a text or a `torch.device`; itself
     where it is there. ArgumentError for another device, DeviceError without CuPy."""
     found = DEVICE.match(spelled(device))
@@ -31,7 +31,7 @@ def moved(x: RaggedArray, device: Any) -> RaggedArray:
     if x.device.split(":")[0] == kind and (number is None or x.device in (kind, f"{kind}:{number}")):
         return x
 
-    def place(array: Any) -> Any:
+    def place(array: Array) -> Array:
         return storage.to_host(array) if kind == "cpu" else storage.to_gpu(array, int(number or 0))
 
     values = place(x.buffer.array)

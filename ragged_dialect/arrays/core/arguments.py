@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from types import NoneType, UnionType
-from typing import Any, cast, get_args
+from typing import Any, SupportsIndex, cast, get_args
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ragged_dialect.errors import ArgumentError, AxisError, LayoutError, Runtime
 from ragged_dialect.layout import Layout
 
 
-def integer(op: str, name: str, value: Any) -> int:
+def integer(op: str, name: str, value: SupportsIndex) -> int:
     """A Python integer of what is one. ArgumentError for what is none, and for one of more than 64 bits."""
     try:
         found = operator.index(value)
@@ -30,7 +30,7 @@ def integer(op: str, name: str, value: Any) -> int:
     return found
 
 
-def check_word(op: str, number: Any) -> None:
+def check_word(op: str, number: object) -> None:
     """RuntimeCheckError for an integer that 64 bits do not hold."""
     if isinstance(number, int) and not -(2**63) <= number < 2**63:
         raise RuntimeCheckError(f"{op}: expected a number in [-2**63, 2**63), got {_shown(number)} (use a float)")
@@ -40,7 +40,7 @@ def _shown(number: int) -> str:
     return str(number) if abs(number) < 2**128 else f"one of {number.bit_length()} bits"
 
 
-def checked_axis(op: str, axis: Any, rank: int) -> int:
+def checked_axis(op: str, axis: SupportsIndex, rank: int) -> int:
     """A dim, counted from the end when negative. AxisError out of range, ArgumentError for no integer."""
     at = integer(op, "axis", axis)
     if not -rank <= at < rank:
@@ -48,14 +48,14 @@ def checked_axis(op: str, axis: Any, rank: int) -> int:
     return at % rank
 
 
-def listed(op: str, what: str, value: Any) -> Sequence[Any]:
+def listed(op: str, what: str, value: object) -> Sequence[Any]:
     """A list or tuple. ArgumentError for another object."""
     if not isinstance(value, (list, tuple)):
         raise ArgumentError(f"{op}: expected a list of {what}, got {type(value).__name__}")
     return cast("Sequence[Any]", value)
 
 
-def check_ragged(op: str, x: Any) -> None:
+def check_ragged(op: str, x: object) -> None:
     """ArgumentError for what is no ragged array, nor a traced value."""
     if not isinstance(x, Value):
         raise ArgumentError(f"{op}: expected a ragged array, got {type(x).__name__}")
@@ -67,13 +67,13 @@ def check_untiled(op: str, layout: Layout) -> None:
         raise LayoutError(f'{op}: expected a layout without tiles, got "{layout}" (merge it first)')
 
 
-def signature_of(body: Callable[..., Any]) -> inspect.Signature:
+def signature_of(body: Callable[..., object]) -> inspect.Signature:
     """The parameters of a function, with annotations that `check_call` understands."""
     return inspect.signature(body, eval_str=True)
 
 
 def bind(
-    op: str, signature: inspect.Signature, given: Sequence[Any], parameters: Mapping[str, Any]
+    op: str, signature: inspect.Signature, given: Sequence[object], parameters: Mapping[str, object]
 ) -> inspect.BoundArguments:
     """Arguments by the parameters of a function. ArgumentError for those that it does not have."""
     try:
@@ -83,7 +83,9 @@ def bind(
         raise ArgumentError(f"{op}: expected arguments ({names}), got others: {error}") from None
 
 
-def check_call(op: str, signature: inspect.Signature, given: Sequence[Any], parameters: Mapping[str, Any]) -> None:
+def check_call(
+    op: str, signature: inspect.Signature, given: Sequence[object], parameters: Mapping[str, object]
+) -> None:
     """ArgumentError unless a function takes such arguments: as many, under these names, of what it is annotated
     with. Arrays are only asked for where there is None: what else is no array is found when it is taken."""
     bound = bind(op, signature, given, parameters)
@@ -99,7 +101,7 @@ def check_call(op: str, signature: inspect.Signature, given: Sequence[Any], para
                 raise ArgumentError(f"{op}: {text}")
 
 
-def _is_a(value: Any, kind: Any) -> bool:
+def _is_a(value: object, kind: Any) -> bool:
     if isinstance(kind, UnionType):
         return any(_is_a(value, one) for one in get_args(kind))
     return _KINDS.get(kind, _ARRAY)[1](value)
@@ -111,10 +113,10 @@ def _named(kind: Any) -> str:
     return f"{', '.join(names)} or {last}" if names else last
 
 
-def _works(function: Callable[[Any], Any]) -> Callable[[Any], bool]:
+def _works(function: Callable[[Any], object]) -> Callable[[object], bool]:
     """Whether a function takes a value."""
 
-    def works(value: Any) -> bool:
+    def works(value: object) -> bool:
         try:
             function(value)
         except (TypeError, OverflowError, RuntimeCheckError):
@@ -124,7 +126,7 @@ def _works(function: Callable[[Any], Any]) -> Callable[[Any], bool]:
     return works
 
 
-def _word(value: Any) -> None:
+def _word(value: SupportsIndex) -> None:
     hash(value)  # an array of rank 0 is an index and has no hash
     check_word("", operator.index(value))
 

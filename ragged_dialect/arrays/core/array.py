@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.core.buffer import Buffer, RecordedBuffer, TensorBuffer, buffer_of
 from ragged_dialect.arrays.core.spec import DType, Spec, spec
+from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.arrays.core.structure import Structure, row_ids_of
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.layout import RAGGED, Layout, Shape
 from ragged_dialect.runtime.memory import enough
+from ragged_dialect.runtime.signature import Array
 
 if TYPE_CHECKING:
     from ragged_dialect.arrays.methods import ArrayMethods
@@ -25,8 +27,8 @@ class Stored(NamedTuple):
     """What an array is made of: values, and index vectors in the order of the layout's letters, offsets or
     starts and lengths. Of windows the values may be more than there are elements, in another order."""
 
-    values: Any
-    vectors: tuple[Any, ...]
+    values: Dense
+    vectors: tuple[Dense, ...]
 
 
 class RaggedArray(Value, ArrayMethods):
@@ -42,7 +44,7 @@ class RaggedArray(Value, ArrayMethods):
     buffer: Buffer
     axes: tuple[Structure | None, ...]
     spec: Spec
-    first: Any
+    first: Structure | None
 
     @staticmethod
     def trusted(buffer: Buffer, axes: tuple[Structure | None, ...], made: Spec) -> RaggedArray:
@@ -55,7 +57,7 @@ class RaggedArray(Value, ArrayMethods):
         return array
 
     @staticmethod
-    def of(values: Any, axes: Sequence[Structure | None], *, op: str, check: bool = True) -> RaggedArray:
+    def of(values: object, axes: Sequence[Structure | None], *, op: str, check: bool = True) -> RaggedArray:
         """An array of values and one structure per storage axis, None for plain ones.
 
         `values` is an array of NumPy, CuPy or PyTorch, taken without a copy when it is contiguous.
@@ -135,7 +137,7 @@ class RaggedArray(Value, ArrayMethods):
             raise LayoutError(f'{what}: expected a ragged dim, got dim {dim} of layout "{self.layout}"')
         return axis.contiguous, level
 
-    def _given(self, vector: Any) -> Any:
+    def _given(self, vector: Array) -> Dense:
         """A copy of an index vector that only the user has: read-only, or one of each call where its library
         has no read-only arrays."""
         library = self.spec.library.replace(storage.RECORDED, "torch")
@@ -165,7 +167,7 @@ class RaggedArray(Value, ArrayMethods):
         self._put(tensor)
         return self
 
-    def _put(self, tensor: Any) -> None:
+    def _put(self, tensor: Dense) -> None:
         self.buffer = (RecordedBuffer if tensor.requires_grad else TensorBuffer)(tensor)
         self.spec = self.spec.of_library(storage.RECORDED if tensor.requires_grad else "torch")
         if self.layout.has_windows and hasattr(self, "_compacted"):
@@ -189,7 +191,7 @@ class RaggedArray(Value, ArrayMethods):
     # Looking ---------------------------------------------------------------------------------------
 
     @property
-    def values(self) -> Any:
+    def values(self) -> Dense:
         """The dense array of the elements that `offsets` and `starts` describe, in the library that they came
         from: of windows a copy, which is made once. Shared memory, not to be written: results of NumPy are
         read-only, PyTorch and CuPy have no such memory."""
@@ -214,41 +216,41 @@ class RaggedArray(Value, ArrayMethods):
             return self._compacted
 
     @property
-    def offsets(self) -> Any:
+    def offsets(self) -> Dense:
         """Offsets of the first ragged dim in `values`: int64, one more than there are components."""
         return self.offsets_of()
 
-    def offsets_of(self, dim: int | None = None) -> Any:
+    def offsets_of(self, dim: int | None = None) -> Dense:
         """Offsets of a ragged dim."""
         axis, level = self._level(dim, "offsets")
         return self._given(axis.copies.vectors[axis.places[level]])
 
     @property
-    def lengths(self) -> Any:
+    def lengths(self) -> Dense:
         """Lengths of the components of the first ragged dim, int64."""
         return self.lengths_of()
 
-    def lengths_of(self, dim: int | None = None) -> Any:
+    def lengths_of(self, dim: int | None = None) -> Dense:
         """Lengths of the components of a ragged dim."""
         axis, level = self._level(dim, "lengths")
         return self._given(axis.lengths(level))
 
     @property
-    def starts(self) -> Any:
+    def starts(self) -> Dense:
         """Where the components of the first ragged dim start in `values`, int64."""
         return self.starts_of()
 
-    def starts_of(self, dim: int | None = None) -> Any:
+    def starts_of(self, dim: int | None = None) -> Dense:
         """Where the components of a ragged dim start."""
         axis, level = self._level(dim, "starts")
         return self._given(axis.copies.starts(level))
 
     @property
-    def row_ids(self) -> Any:
+    def row_ids(self) -> Dense:
         """The component of every element of the first ragged dim, int64."""
         return self.row_ids_of()
 
-    def row_ids_of(self, dim: int | None = None) -> Any:
+    def row_ids_of(self, dim: int | None = None) -> Dense:
         """The component of every element of a ragged dim."""
         axis, level = self._level(dim, "row_ids")
         with enough("row_ids"):
@@ -282,13 +284,13 @@ class RaggedArray(Value, ArrayMethods):
     def __bool__(self) -> bool:
         raise ArgumentError("expected one truth value, got a ragged array (use any() or all())")
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> NoReturn:
         raise ArgumentError("expected a dense array, got a ragged one (use to_padded, values or tolist)")
 
 
 def _compacted(x: RaggedArray) -> RaggedArray:
     recorded = x.requires_grad
-    values = x.buffer.given(x.spec.library) if recorded else x.buffer.array
+    values: Dense = x.buffer.given(x.spec.library) if recorded else x.buffer.array
     for number, axis in enumerate(x.axes):
         if axis is not None and axis.contiguous is not axis:
             at = axis.compaction()[1]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.runtime.frames import Owner, descriptor, descriptor_array, pack_descriptor
+from ragged_dialect.runtime.signature import Array
 
 
 class Buffer:
@@ -15,7 +15,7 @@ class Buffer:
 
     __slots__ = ("_array", "_packed", "dtype", "shape")
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Array) -> None:
         self._array = array
         self._packed: bytes | None = None
         self.shape: tuple[int, ...] = array.shape
@@ -30,11 +30,11 @@ class Buffer:
         return found
 
     @property
-    def array(self) -> Any:
+    def array(self) -> Array:
         """The array, of NumPy or CuPy; read-only when it is a program's."""
         return self._array
 
-    def given(self, library: str) -> Any:
+    def given(self, library: str) -> Dense:
         """The array as one of a library, with the gradients that are recorded of it."""
         return storage.give(self.array, library)
 
@@ -48,11 +48,11 @@ class TensorBuffer(Buffer):
 
     __slots__ = ("tensor",)
 
-    def __init__(self, tensor: Any) -> None:
+    def __init__(self, tensor: Dense) -> None:
         super().__init__(storage.peek(tensor))
         self.tensor = tensor
 
-    def given(self, library: str) -> Any:
+    def given(self, library: str) -> Dense:
         """The tensor, or one of the same memory."""
         return self.tensor.detach()
 
@@ -63,7 +63,7 @@ class RecordedBuffer(TensorBuffer):
     __slots__ = ()
 
     @property
-    def array(self) -> Any:
+    def array(self) -> Array:
         """ArgumentError."""
         raise ArgumentError(storage.GRADIENT)
 
@@ -72,7 +72,7 @@ class RecordedBuffer(TensorBuffer):
         """ArgumentError."""
         raise ArgumentError(storage.GRADIENT)
 
-    def given(self, library: str) -> Any:
+    def given(self, library: str) -> Dense:
         """The tensor."""
         return self.tensor
 
@@ -81,7 +81,7 @@ class RecordedBuffer(TensorBuffer):
         return TensorBuffer(self.tensor.detach())
 
 
-def buffer_of(values: Any, taken: Any) -> Buffer:
+def buffer_of(values: Dense, taken: Array) -> Buffer:
     """The buffer of a contiguous array of any library, which was `taken`."""
     if storage.library(values) != "torch":
         return Buffer(taken)
@@ -110,6 +110,6 @@ class AllocatedBuffer(Owner, Buffer):
         return found
 
     @property
-    def array(self) -> Any:
+    def array(self) -> Array:
         """The array, read-only."""
         return descriptor_array(self, self.fields, self.dtype)

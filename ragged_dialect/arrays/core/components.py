@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED
+from ragged_dialect.runtime.signature import Array
 
 
-def components(x: RaggedArray, count: int | None = None) -> list[Any]:
+def components(x: RaggedArray, count: int | None = None) -> list[RaggedArray | Dense]:
     """The components along dim 0, the first `count`; arrays without a ragged dim are dense ones.
     LayoutError for a layout with tiles, whose components have holes."""
     if x.layout.has_tiles:
@@ -53,7 +53,7 @@ class _Pieces:
     def _below(self, level: int, letters: str, low: int, high: int, extents: tuple[int | None, ...]) -> Piece:
         """Levels from `level` on for parent positions [low, high)."""
         axis = self.axis
-        vectors: list[Any] = []
+        vectors: list[Array] = []
         while level < len(axis.letters):
             letter = axis.letters[level]
             if letter == "d":
@@ -74,7 +74,7 @@ class _Pieces:
             level += 1
         return low, high, Structure(letters, vectors, extents) if any(c in RAGGED for c in letters) else extents
 
-    def _window(self, level: int, letters: str, vectors: list[Any], extents: tuple[int | None, ...]) -> Piece:
+    def _window(self, level: int, letters: str, vectors: list[Array], extents: tuple[int | None, ...]) -> Piece:
         """A window keeps all of the storage, and the levels below it as they are."""
         axis = self.axis
         end = axis.places[level] + 2
@@ -82,18 +82,18 @@ class _Pieces:
         return 0, -1, made
 
 
-def _row(x: RaggedArray, at: int) -> Any:
+def _row(x: RaggedArray, at: int) -> RaggedArray | Dense:
     """A component where dim 0 is a storage axis."""
     taken = x.buffer.given(x.spec.library)[at]
     return RaggedArray.of(taken, x.axes[1:], op="unbind", check=False)
 
 
-def _component(x: RaggedArray, low: int, high: int, levels: Structure | tuple[int | None, ...]) -> Any:
+def _component(x: RaggedArray, low: int, high: int, levels: Structure | tuple[int | None, ...]) -> RaggedArray | Dense:
     values = x.buffer.given(x.spec.library)
     values = values if high < 0 else values[low:high]
     axes = x.axes[1:]
     if isinstance(levels, tuple):
-        values = values.reshape(*levels, *values.shape[1:])
+        values = values.reshape(*(e or 0 for e in levels), *values.shape[1:])
         axes = (*(None for _ in levels), *axes)
     else:
         axes = (levels, *axes)

@@ -9,12 +9,14 @@ import numpy as np
 from ragged_dialect.arrays.core import storage, validation
 from ragged_dialect.arrays.core.arguments import check_ragged, integer
 from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike
 from ragged_dialect.arrays.core.structure import Structure, offsets_of
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 from ragged_dialect.runtime.memory import enough
+from ragged_dialect.runtime.signature import Array
 
 
-def _vector(vector: Any, name: str, like: Any, reach: int | None = None) -> Any:
+def _vector(vector: object, name: str, like: Array, reach: int | None = None) -> Array:
     """An index vector on the device of the values. A plain sequence of numbers goes to it."""
     known = storage.library(vector) is not None
     taken = storage.take(vector)
@@ -25,7 +27,7 @@ def _vector(vector: Any, name: str, like: Any, reach: int | None = None) -> Any:
     return validation.index_vector(taken, name, reach)
 
 
-def from_offsets(values: Any, *offsets: Any, check: bool = True) -> RaggedArray:
+def from_offsets(values: object, *offsets: object, check: bool = True) -> RaggedArray:
     """A ragged array of values, [total, …], and the offsets of every ragged dim, outermost first:
     exclusive prefix sums with the total at the end. The values are not copied.
 
@@ -47,7 +49,7 @@ def from_offsets(values: Any, *offsets: Any, check: bool = True) -> RaggedArray:
     return RaggedArray.of(values, axes, op="from_offsets", check=check)
 
 
-def from_lengths(values: Any, *lengths: Any, check: bool = True) -> RaggedArray:
+def from_lengths(values: object, *lengths: object, check: bool = True) -> RaggedArray:
     """As `from_offsets`, with the lengths of the components of every level, outermost first.
 
     RuntimeCheckError for a negative length, or lengths that do not sum to what they partition."""
@@ -65,7 +67,7 @@ def from_lengths(values: Any, *lengths: Any, check: bool = True) -> RaggedArray:
     return RaggedArray.of(values, axes, op="from_lengths", check=False)
 
 
-def from_starts_lengths(values: Any, starts: Any, lengths: Any, check: bool = True) -> RaggedArray:
+def from_starts_lengths(values: object, starts: object, lengths: object, check: bool = True) -> RaggedArray:
     """A ragged array whose components are windows into values, [n, …]: gaps and overlaps are legal.
 
     RuntimeCheckError for a window that is not inside the values."""
@@ -80,7 +82,7 @@ def from_starts_lengths(values: Any, starts: Any, lengths: Any, check: bool = Tr
     return RaggedArray.of(values, axes, op="from_starts_lengths", check=check)
 
 
-def from_row_ids(values: Any, row_ids: Any, nrows: int | None = None, check: bool = True) -> RaggedArray:
+def from_row_ids(values: object, row_ids: object, nrows: int | None = None, check: bool = True) -> RaggedArray:
     """A ragged array of values, [n, …], and the component of each, not decreasing. `nrows` components,
     by default one more than the last id.
 
@@ -101,7 +103,7 @@ def from_row_ids(values: Any, row_ids: Any, nrows: int | None = None, check: boo
     return RaggedArray.of(values, axes, op="from_row_ids", check=False)
 
 
-def _check_row_ids(ids: Any, count: int) -> None:
+def _check_row_ids(ids: Array, count: int) -> None:
     outside = (ids < 0) | (ids >= count)
     if bool(outside.any()):
         at = int(outside.argmax())
@@ -114,7 +116,7 @@ def _check_row_ids(ids: Any, count: int) -> None:
         )
 
 
-def narrow(dense: Any, start: Any, length: Any) -> RaggedArray:
+def narrow(dense: ArrayLike, start: object, length: object) -> RaggedArray:
     """A view into a padded array, [B, L, …]: component b is `dense[b, start[b] : start[b] + length[b]]`.
     `start` and `length` may be one number for all.
 
@@ -145,7 +147,7 @@ def _check_array(op: str, x: Any, instead: str) -> None:
         x.refuse(op, instead)
 
 
-def empty_like(x: RaggedArray, dtype: Any = None) -> RaggedArray:
+def empty_like(x: RaggedArray, dtype: DTypeLike | None = None) -> RaggedArray:
     """An array with the structure of another, whose values are not set."""
     _check_array("empty_like", x, "use np.zeros_like(x)")
     wanted = x.dtype if dtype is None else storage.dtype_of(dtype)
@@ -154,12 +156,12 @@ def empty_like(x: RaggedArray, dtype: Any = None) -> RaggedArray:
     return RaggedArray.of(storage.give(values, x.spec.library), x.axes, op="empty_like", check=False)
 
 
-def assume_valid(values: Any, *offsets: Any) -> RaggedArray:
+def assume_valid(values: object, *offsets: object) -> RaggedArray:
     """As `from_offsets`, without a check of the offsets: wrong ones are undefined behaviour."""
     return from_offsets(values, *offsets, check=False)
 
 
-def like(x: RaggedArray, values: Any) -> RaggedArray:
+def like(x: RaggedArray, values: object) -> RaggedArray:
     """An array with the structure of another and values of its own, in the order of `x.values` and of the same
     extents on ragged axes. RuntimeCheckError where they do not fit."""
     _check_array("like", x, "do it outside")

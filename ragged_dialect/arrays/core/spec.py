@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 
 from ragged_dialect.layout import Layout, Shape
 
-DType = np.dtype[Any]
+DType = np.dtype
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,16 +8,43 @@ from __future__ import annotations
 
 import reprlib
 import sys
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
+from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.errors import ArgumentError, DeviceError, RaggedError, RuntimeCheckError
 from ragged_dialect.runtime.arguments import MASKED
 from ragged_dialect.runtime.memory import enough
+from ragged_dialect.runtime.signature import Array
 
-DType = np.dtype[Any]
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+else:
+    DTypeLike = Any  # start-up time
+
+Dense: TypeAlias = Any
+"""A dense array of the library that a user takes: NumPy's, CuPy's or PyTorch's."""
+
+
+ArrayLike: TypeAlias = Any
+"""What operations take and give: a `Value`, a `Dense` array, or a number; they refuse other arguments. No union:
+CuPy's and PyTorch's classes are not known here."""
+
+Body: TypeAlias = Callable[..., Any]
+"""A function of `ArrayLike`."""
+
+
+class GpuArray(Protocol):
+    """CuPy's array, as far as it is not NumPy's."""
+
+    @property
+    def device(self) -> Any: ...
+    def get(self) -> np.ndarray: ...
+    def copy(self) -> Array: ...
+
 
 RECORDED = "autograd"
 """The library of arrays of PyTorch's tensors that require gradients, in specs."""
@@ -25,7 +52,7 @@ RECORDED = "autograd"
 SUPPORTED = frozenset(np.dtype(t) for t in ("bool", "i1", "i2", "i4", "i8", "f2", "f4", "f8"))
 
 
-def library(array: Any) -> str | None:
+def library(array: object) -> str | None:
     """`numpy`, `cupy` or `torch`; None for what is no array."""
     if isinstance(array, (np.ndarray, np.generic)):
         return "numpy"
@@ -36,7 +63,7 @@ def library(array: Any) -> str | None:
     return "torch" if torch is not None and isinstance(array, torch.Tensor) else None
 
 
-def take(array: Any) -> Any:
+def take(array: Any) -> Array:
     """An array of any library, or a sequence of numbers, as NumPy's or CuPy's; no copy where memory
     can be shared. ArgumentError for a tensor that is not on a CPU or CUDA, or requires a gradient, for a masked
     array, and for what is no array and no numbers."""
@@ -50,7 +77,7 @@ def take(array: Any) -> Any:
     return _numbers(array)
 
 
-def _numbers(value: Any) -> np.ndarray[Any, DType]:
+def _numbers(value: object) -> np.ndarray:
     """NumPy's array of what is no array. ArgumentError for what is no number or nested lists of them."""
     reason = ""
     try:
@@ -65,27 +92,27 @@ def _numbers(value: Any) -> np.ndarray[Any, DType]:
     return made
 
 
-def is_recorded(array: Any) -> bool:
+def is_recorded(array: Dense) -> bool:
     """Whether an array is a tensor whose operations PyTorch records now."""
     return library(array) == "torch" and array.requires_grad and sys.modules["torch"].is_grad_enabled()
 
 
-def peek(array: Any) -> Any:
+def peek(array: Any) -> Array:
     """As `take`, of tensors that require gradients too: what is computed of it has no gradient."""
     return take(array.detach() if library(array) == "torch" else array)
 
 
-def in_order(tensor: Any) -> Any:
+def in_order(tensor: Dense) -> Dense:
     """A tensor of PyTorch in C order; itself where it is so."""
     return tensor if tensor.is_contiguous() else tensor.contiguous()
 
 
-def library_of(array: Any) -> str:
+def library_of(array: Dense) -> str:
     """The library of what is made of an array, as specs have it."""
     return RECORDED if is_recorded(array) else library(array) or "numpy"
 
 
-def _from_torch(tensor: Any) -> Any:
+def _from_torch(tensor: Any) -> Array:
     torch = sys.modules["torch"]
     if is_recorded(tensor):
         raise ArgumentError(GRADIENT)
@@ -104,7 +131,7 @@ def _from_torch(tensor: Any) -> Any:
 GRADIENT = "expected what requires no gradient, got a tensor that does (detach it first)"
 
 
-def give(array: Any, kind: str) -> Any:
+def give(array: Array | GpuArray, kind: str) -> Dense:
     """NumPy's or CuPy's array as one of a library. ArgumentError for arrays that require a gradient, which an array of
     NumPy does not have."""
     if kind == RECORDED:
@@ -120,7 +147,7 @@ def give(array: Any, kind: str) -> Any:
     return torch.from_numpy(_writable(array))
 
 
-def owned(vector: Any) -> Any:
+def owned(vector: Array | GpuArray) -> Array:
     """An index vector in memory that nobody else can write: itself where it is of bytes, which never change,
     else a copy."""
     if not isinstance(vector, np.ndarray):
@@ -131,7 +158,7 @@ def owned(vector: Any) -> Any:
     return vector if type(base) is bytes else np.ndarray(vector.shape, vector.dtype, vector.tobytes())
 
 
-def frozen(array: Any) -> Any:
+def frozen(array: Any) -> Array:
     """The array, read-only where its library has read-only arrays."""
     if isinstance(array, np.ndarray):
         array.flags.writeable = False
@@ -143,13 +170,13 @@ class _Memory:
 
     __slots__ = ("__array_interface__", "owner")
 
-    def __init__(self, array: np.ndarray[Any, DType]) -> None:
+    def __init__(self, array: np.ndarray) -> None:
         self.owner = array
         address, _ = array.__array_interface__["data"]
         self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
 
 
-def _writable(array: np.ndarray[Any, DType]) -> np.ndarray[Any, DType]:
+def _writable(array: np.ndarray) -> np.ndarray:
     return array if array.flags.writeable else np.asarray(_Memory(array))
 
 
@@ -168,7 +195,7 @@ def check_dtype(dtype: DType) -> None:
         raise ArgumentError(f"expected a dtype of {known}, got {dtype}{instead}")
 
 
-def dtype_of(dtype: Any) -> DType:
+def dtype_of(dtype: DTypeLike) -> DType:
     """NumPy's dtype of what names one. ArgumentError for what does not, and for dtypes that programs do not have."""
     try:
         found = np.dtype(dtype)
@@ -178,7 +205,7 @@ def dtype_of(dtype: Any) -> DType:
     return found
 
 
-def converted(op: str, array: Any, dtype: DType) -> Any:
+def converted(op: str, array: Array, dtype: DType) -> Array:
     """Numbers that come in, in a dtype. RuntimeCheckError for one that an integer dtype does not hold, where `astype`
     of an array wraps, ArgumentError for complex ones."""
     if array.dtype.kind == "c":
@@ -192,7 +219,7 @@ def converted(op: str, array: Any, dtype: DType) -> Any:
         return array.astype(dtype)
 
 
-def contiguous(array: Any) -> Any:
+def contiguous(array: Array | GpuArray) -> Array:
     """The array in C order, aligned, in native byte order; itself where it is so."""
     if not isinstance(array, np.ndarray):
         return namespace(array).ascontiguousarray(array)
@@ -205,12 +232,12 @@ def contiguous(array: Any) -> Any:
         return np.array(array, order="C")
 
 
-def namespace(array: Any) -> ModuleType:
+def namespace(array: Array | GpuArray) -> ModuleType:
     """The module with the functions for an array: numpy or cupy."""
     return np if isinstance(array, (np.ndarray, np.generic)) else _cupy()
 
 
-def device(array: Any) -> str:
+def device(array: Array | GpuArray) -> str:
     """`cpu`, or `cuda:0` for NumPy's or CuPy's array."""
     return "cpu" if isinstance(array, np.ndarray) else f"cuda:{array.device.id}"
 
@@ -220,12 +247,12 @@ def integer_limit(dtype: DType) -> int:
     return int(np.iinfo(dtype).max)
 
 
-def to_host(array: Any) -> np.ndarray[Any, DType]:
+def to_host(array: Array | GpuArray) -> np.ndarray:
     """The array in the memory of the CPU."""
     return array if isinstance(array, np.ndarray) else array.get()
 
 
-def to_gpu(array: Any, number: int) -> Any:
+def to_gpu(array: Array | GpuArray, number: int) -> Array:
     """The array in the memory of a GPU. DeviceError without CuPy."""
     cupy = _cupy()
     with cupy.cuda.Device(number):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ragged_dialect.arrays.core import validation
 from ragged_dialect.arrays.core.storage import frozen, namespace, owned
 from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.lazy import cached_property
 from ragged_dialect.runtime.frames import descriptor, number
+from ragged_dialect.runtime.signature import Array
 from ragged_dialect.shape import RaggedShape
 
 
@@ -19,17 +19,17 @@ class Structure:
     users look at `copies`, since a vector that changes would lead programs to foreign memory. `validate` is
     called once, where it is made."""
 
-    def __init__(self, letters: str, vectors: Sequence[Any], extents: Sequence[int | None]) -> None:
+    def __init__(self, letters: str, vectors: Sequence[Array], extents: Sequence[int | None]) -> None:
         self._set(letters, tuple(map(owned, vectors)), tuple(extents))
 
     @staticmethod
-    def trusted(letters: str, vectors: Sequence[Any], extents: Sequence[int | None]) -> Structure:
+    def trusted(letters: str, vectors: Sequence[Array], extents: Sequence[int | None]) -> Structure:
         """A structure of vectors that nobody else has."""
         made = Structure.__new__(Structure)
         made._set(letters, tuple(vectors), tuple(extents))
         return made
 
-    def _set(self, letters: str, vectors: tuple[Any, ...], extents: tuple[int | None, ...]) -> None:
+    def _set(self, letters: str, vectors: tuple[Array, ...], extents: tuple[int | None, ...]) -> None:
         self.letters = letters
         self.vectors = vectors
         self.extents = extents
@@ -42,7 +42,7 @@ class Structure:
         return Structure.trusted(self.letters, [frozen(v.copy()) for v in self.vectors], self.extents)
 
     @staticmethod
-    def of_offsets(*offsets: Any) -> Structure:
+    def of_offsets(*offsets: Array) -> Structure:
         """`dr`, `drr`, …: one vector of offsets per ragged level, outermost first."""
         count = offsets[0].shape[0] - 1
         return Structure("d" + "r" * len(offsets), offsets, (count, *(None for _ in offsets)))
@@ -73,16 +73,16 @@ class Structure:
         return b"".join([*map(descriptor, self.vectors), *numbers])
 
     @cached_property
-    def parts(self) -> tuple[Any, ...]:
+    def parts(self) -> tuple[Array | int | None, ...]:
         """Vectors and extents as arguments of a program on a device."""
         return (*self.vectors, *(self.extents[level] for level in self.extent_parts))
 
-    def lengths(self, level: int) -> Any:
+    def lengths(self, level: int) -> Array:
         """Stored lengths of a ragged level, one per component."""
         vector = self.vectors[self.places[level]]
         return self.vectors[self.places[level] + 1] if self.letters[level] == "w" else vector[1:] - vector[:-1]
 
-    def starts(self, level: int) -> Any:
+    def starts(self, level: int) -> Array:
         """Starts of the components of a ragged level."""
         vector = self.vectors[self.places[level]]
         return vector if self.letters[level] == "w" else vector[:-1]
@@ -149,10 +149,10 @@ class Structure:
         lengths = self.lengths(len(self.letters) - 1)
         return Structure.trusted(f"{self.letters[:-1]}r", [*self.vectors[:-2], offsets_of(lengths)], self.extents)
 
-    def compaction(self) -> tuple[Structure, Any]:
+    def compaction(self) -> tuple[Structure, Array]:
         """The same lengths with windows made contiguous, and the positions of its elements in the storage."""
         arange = namespace(self.vectors[0]).arange
-        at, vectors = arange(self.extents[0]), list[Any]()
+        at, vectors = arange(self.extents[0]), list[Array]()
         for level, letter in enumerate(self.letters[1:], 1):
             if letter == "d":
                 extent = self.extents[level] or 0
@@ -201,7 +201,7 @@ class Structure:
         return None
 
 
-def _compare_lengths(a: Any, b: Any) -> str | None:
+def _compare_lengths(a: Array, b: Array) -> str | None:
     if a is b:
         return None
     if a.shape != b.shape:
@@ -213,7 +213,7 @@ def _compare_lengths(a: Any, b: Any) -> str | None:
     return f", component {at}: expected length {int(a[at])}, got {int(b[at])}"
 
 
-def offsets_of(lengths: Any) -> Any:
+def offsets_of(lengths: Array) -> Array:
     """Offsets of lengths: exclusive prefix sums, the total at the end."""
     xp = namespace(lengths)
     made = xp.zeros(lengths.shape[0] + 1, "int64")
@@ -221,7 +221,7 @@ def offsets_of(lengths: Any) -> Any:
     return made
 
 
-def row_ids_of(offsets: Any) -> Any:
+def row_ids_of(offsets: Array) -> Array:
     """The component of every element."""
     xp = namespace(offsets)
     if xp.__name__ == "numpy":

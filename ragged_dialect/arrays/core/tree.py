@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from ragged_dialect.errors import ArgumentError
 
-Tree = Any
+Tree: TypeAlias = "Node | Static | None"
+"""None is a leaf."""
+
+Leaf: TypeAlias = Any
+"""Whatever is no container."""
 
 _DEEPEST = 100
 """Containers inside one another; one that is inside itself has no end."""
@@ -21,7 +25,7 @@ class Node:
     """A container: its type, keys (of a dict) and children; None as a child is a leaf."""
 
     kind: type
-    keys: tuple[Any, ...]
+    keys: tuple[Hashable, ...]
     children: tuple[Tree, ...]
 
 
@@ -30,30 +34,30 @@ class Static:
     """A child that is no leaf, and is there as it is. 1, 1.0 and True are equal, and make different programs: `key`
     tells them apart."""
 
-    value: Any = field(compare=False)
-    key: Any
+    value: object = field(compare=False)
+    key: Hashable
 
     @staticmethod
-    def of(value: Any) -> Static:
+    def of(value: object) -> Static:
         """A child of a value. TypeError for one that has no hash."""
         key = _exact(value)
         hash(key)
         return Static(value, key)
 
 
-def _exact(value: Any) -> Any:
+def _exact(value: object) -> Hashable:
     if isinstance(value, tuple):
         return (type(value), *map(_exact, cast("tuple[Any, ...]", value)))
     return (type(value), value.hex() if isinstance(value, float) else value)
 
 
-def flatten(value: Any) -> tuple[list[Any], Tree]:
+def flatten(value: object) -> tuple[list[Any], Tree]:
     """Leaves in order, and the tree, which is None for a leaf alone."""
-    leaves: list[Any] = []
+    leaves: list[Leaf] = []
     return leaves, _flatten(value, leaves)
 
 
-def _flatten(value: Any, leaves: list[Any], depth: int = 0) -> Tree:
+def _flatten(value: object, leaves: list[Leaf], depth: int = 0) -> Tree:
     if depth > _DEEPEST:
         raise ArgumentError(f"expected containers at most {_DEEPEST} deep, got deeper ones")
     if isinstance(value, dict):
@@ -66,10 +70,10 @@ def _flatten(value: Any, leaves: list[Any], depth: int = 0) -> Tree:
     return None
 
 
-def flatten_arguments(value: Any, place: str) -> tuple[list[Any], Tree]:
+def flatten_arguments(value: object, place: str) -> tuple[list[Any], Tree]:
     """As `flatten`, for arguments: booleans, dtypes and types are static. ArgumentError, with the place,
     for what is no array, number or container."""
-    leaves: list[Any] = []
+    leaves: list[Leaf] = []
     tree = _flatten(value, leaves)
     for leaf in leaves:
         if isinstance(leaf, (set, frozenset)) or callable(leaf):

@@ -5,15 +5,14 @@ The texts are those of the run-time checks (`ragged_dialect.checks`).
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect.arrays.core.storage import integer_limit, namespace
 from ragged_dialect.checks import CHECK_KINDS, Check
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 from ragged_dialect.runtime.memory import explained
+from ragged_dialect.runtime.signature import Array
 
 
-def index_vector(vector: Any, name: str, reach: int | None = None) -> Any:
+def index_vector(vector: Array, name: str, reach: int | None = None) -> Array:
     """A vector of indices as contiguous int64. `reach` is the largest number it has to hold.
     ArgumentError for another rank, for numbers that are no integers and for a dtype too narrow."""
     if vector.ndim != 1:
@@ -36,12 +35,12 @@ def _fail(kind: str, op: str, level: int, case: str, component: int, a: int, b: 
     return Check(kind, op, level).error(at, component, a, b)
 
 
-def _first(mask: Any) -> int | None:
+def _first(mask: Array) -> int | None:
     """Where a vector of booleans is first true."""
     return int(mask.argmax()) if mask.size and bool(mask.any()) else None
 
 
-def check_offsets(offsets: Any, op: str, level: int, extent: int, count: int | None = None) -> None:
+def check_offsets(offsets: Array, op: str, level: int, extent: int, count: int | None = None) -> None:
     """Offsets start at 0, never decrease and end at the extent; `count` components where it is known.
     RuntimeCheckError names the first component that is wrong."""
     size = offsets.shape[0]
@@ -60,14 +59,14 @@ def check_offsets(offsets: Any, op: str, level: int, extent: int, count: int | N
         raise _fail("offsets", op, level, text, size - 2, int(offsets[-1]), extent)
 
 
-def total(lengths: Any) -> int:
+def total(lengths: Array) -> int:
     """The sum of lengths of at least 0, as a number of Python, which does not wrap."""
     if not lengths.size or int(lengths.max()) * lengths.size < 2**63:
         return int(lengths.sum())
     return (int((lengths >> 32).sum()) << 32) + int((lengths & 0xFFFFFFFF).sum())
 
 
-def check_lengths(lengths: Any, op: str, level: int, extent: int) -> None:
+def check_lengths(lengths: Array, op: str, level: int, extent: int) -> None:
     """Lengths are at least 0 and sum to the extent."""
     at = _first(lengths < 0)
     if at is not None:
@@ -83,7 +82,7 @@ def check_divides(extent: int, factor: int, op: str, level: int) -> None:
         raise _fail("divides", op, level, "expected a multiple of {b}, got {a}", -1, extent, factor)
 
 
-def check_windows(starts: Any, lengths: Any, op: str, level: int, extent: int, count: int | None = None) -> None:
+def check_windows(starts: Array, lengths: Array, op: str, level: int, extent: int, count: int | None = None) -> None:
     """Windows of lengths of at least 0 lie inside the extent; `count` components where it is known."""
     if count is not None and starts.shape[0] != count:
         raise _fail("windows", op, level, "expected {a} starts and lengths, got {b}", -1, count, starts.shape[0])

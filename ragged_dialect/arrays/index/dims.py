@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import SupportsIndex
 
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.arrays.core.arguments import checked_axis
@@ -15,13 +15,15 @@ from ragged_dialect.arrays.tracing.trace import element_type
 from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
 from ragged_dialect.errors import AxisError, LayoutError
 from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.clone import Attributes
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.types import dense_type
 
 AxisArgument = int | tuple[int, ...] | None
 
 
-def dim_of(x: Tensor, axis: Any) -> int:
+def dim_of(x: Tensor, axis: SupportsIndex) -> int:
     """A dim of a tensor; see `checked_axis`."""
     return checked_axis(x.trace.op, axis, x.ndim)
 
@@ -46,7 +48,7 @@ def restored(x: Tensor, groups: Sequence[Sequence[int]], axes: Sequence[Axis], e
     reassociation = ir.ArrayAttr.get(
         [ir.ArrayAttr.get([ir.IntegerAttr.get(build.i64(), k) for k in group]) for group in groups]
     )
-    attributes: dict[str, Any] = {"reassociation": reassociation}
+    attributes: Attributes = {"reassociation": reassociation}
     operands = [x.storage]
     if expand:
         sizes = _expanded_sizes(x, groups, list(wanted.shape))
@@ -59,14 +61,14 @@ def restored(x: Tensor, groups: Sequence[Sequence[int]], axes: Sequence[Axis], e
     return x.trace.assembled(made, axes, x.dtype)
 
 
-def _expanded_sizes(x: Tensor, groups: Sequence[Sequence[int]], static: list[int]) -> list[Any]:
-    sizes: list[Any] = [None if s == DYNAMIC else s for s in static]
+def _expanded_sizes(x: Tensor, groups: Sequence[Sequence[int]], static: list[int]) -> list[Mixed]:
+    sizes: list[Mixed] = list(static)
     for source, group in enumerate(groups):
         known = 1
         for k in group:
-            known *= sizes[k] if sizes[k] is not None else 1
+            known *= static[k] if static[k] != DYNAMIC else 1
         for k in group:
-            if sizes[k] is None:
+            if static[k] == DYNAMIC:
                 whole = shapes.dim(x.storage, source)
                 sizes[k] = build.divide(build.value(whole), known) if known > 1 else build.value(whole)
     return sizes

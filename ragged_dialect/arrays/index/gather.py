@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect import builders
-from ragged_dialect._mlir import tensor
+from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.arrays.index.reorder import pick_each, rearranged, relaid
 from ragged_dialect.arrays.index.rows import (
     component_lengths,
@@ -26,7 +24,7 @@ from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.layout import RAGGED
 
 
-def stepped(x: Tensor, dim: int, start: Any, stop: Any, step: int) -> Tensor:
+def stepped(x: Tensor, dim: int, start: ir.Value | None, stop: ir.Value | None, step: int) -> Tensor:
     """Every `step`-th element, or inner list, of every component of a ragged dim, as Python slices."""
     x = contiguous(x)
     lengths = component_lengths(x, dim)
@@ -38,7 +36,7 @@ def stepped(x: Tensor, dim: int, start: Any, stop: Any, step: int) -> Tensor:
     made = relaid(x, dim, offsets)
     ids, starts = row_ids(x, made), component_starts(x, dim)
 
-    def position(k: Any) -> Any:
+    def position(k: ir.Value) -> ir.Value:
         q = shapes.load(ids, k)
         within = build.sub(k, shapes.load(offsets, q))
         return build.add(build.add(shapes.load(starts, q), shapes.load(first, q)), build.mul(within, step))
@@ -108,7 +106,7 @@ def _gather_matrix(x: Tensor, index: Tensor) -> Tensor:
         )
     batch_extent((index, 0), (x, 0), 0)
 
-    def at(b: Any, k: Any) -> Any:
+    def at(b: ir.Value, k: ir.Value) -> ir.Value:
         return build.to_index(tensor.extract(index.storage, [b, k]))
 
     return pick_each(x, 1, at, index.extent(1), index.shape[1])

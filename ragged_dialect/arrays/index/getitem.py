@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect import builders
+from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import check_untiled, integer
 from ragged_dialect.arrays.core.array import RaggedArray
@@ -42,7 +43,7 @@ from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.layout import RAGGED
 
 
-def getitem(x: Any, index: Any) -> Any:
+def getitem(x: Any, index: object) -> Any:
     """`x[index]`. IndexError for too many indices or one out of range."""
     items = _expanded(x.ndim, index if isinstance(index, tuple) else (index,))
     pattern: list[Any] = []
@@ -74,7 +75,7 @@ def _slice_pattern(item: slice, leaves: list[Any]) -> Any:
     return ("slice", item.start is not None, item.stop is not None, step)
 
 
-def _expanded(rank: int, items: tuple[Any, ...]) -> list[Any]:
+def _expanded(rank: int, items: tuple[object, ...]) -> list[object]:
     """The items with `...` replaced by whole slices."""
     used = sum(_dims_used(item) for item in items)
     if used > rank:
@@ -87,7 +88,7 @@ def _expanded(rank: int, items: tuple[Any, ...]) -> list[Any]:
     return [*items[: at[0]], *[slice(None)] * (rank - used), *items[at[0] + 1 :]]
 
 
-def _dims_used(item: Any) -> int:
+def _dims_used(item: object) -> int:
     if item is None or item is Ellipsis:
         return 0
     if isinstance(item, (RaggedArray, Tensor)):
@@ -118,12 +119,12 @@ def _getitem(x: Tensor, *leaves: Tensor, pattern: tuple[Any, ...]) -> Tensor:
     return x
 
 
-def _index(number: Tensor) -> Any:
+def _index(number: Tensor) -> ir.Value:
     """A number as an MLIR value of type index."""
     return build.to_index(convert(number.scalar, number.dtype, INT64))
 
 
-def pick(x: Tensor, dim: int, index: Any) -> Tensor:
+def pick(x: Tensor, dim: int, index: ir.Value) -> Tensor:
     """One index of a dim, from the end when negative."""
     if x.layout.letter(dim) in RAGGED:
         return _pick_rows(x, dim, index)
@@ -131,7 +132,7 @@ def pick(x: Tensor, dim: int, index: Any) -> Tensor:
     return structured(x, builders.select(x.value, at, dim))
 
 
-def _pick_rows(x: Tensor, dim: int, index: Any) -> Tensor:
+def _pick_rows(x: Tensor, dim: int, index: ir.Value) -> Tensor:
     """One row of every component: the first of windows that begin there."""
     lengths, starts = component_lengths(x, dim), component_starts(x, dim)
     count = shapes.dim(lengths, 0)
@@ -143,7 +144,7 @@ def _pick_rows(x: Tensor, dim: int, index: Any) -> Tensor:
     return structured(shown, known(builders.select(shown.value, build.value(0), dim)))
 
 
-def slice_dim(x: Tensor, dim: int, start: Any, stop: Any, step: int) -> Tensor:
+def slice_dim(x: Tensor, dim: int, start: ir.Value | None, stop: ir.Value | None, step: int) -> Tensor:
     """A Python slice of a dim: a view where a ragged dim or a batch is cut by step 1."""
     if start is None and stop is None and step == 1:
         return x
@@ -158,7 +159,7 @@ def slice_dim(x: Tensor, dim: int, start: Any, stop: Any, step: int) -> Tensor:
     return structured(x, known(builders.slice(x.value, low, build.maximum(low, high), dim)))
 
 
-def _slice_rows(x: Tensor, dim: int, start: Any, stop: Any) -> Tensor:
+def _slice_rows(x: Tensor, dim: int, start: ir.Value | None, stop: ir.Value | None) -> Tensor:
     lengths, starts = component_lengths(x, dim), component_starts(x, dim)
     count = shapes.dim(lengths, 0)
     low = vectors.generate(count, lambda q: build.value(slice_bounds(shapes.load(lengths, q), start, stop, 1)[0]))
@@ -167,7 +168,7 @@ def _slice_rows(x: Tensor, dim: int, start: Any, stop: Any) -> Tensor:
     return window(x, dim, first, size)
 
 
-def take_at(x: Tensor, dim: int, at: Any) -> Tensor:
+def take_at(x: Tensor, dim: int, at: ir.Value) -> Tensor:
     """Indices of a dense dim by a vector that is in range. LayoutError for the tiles of a split."""
     number, level = x.place(dim)
     if isinstance(x.axes[number], PlainAxis):
@@ -198,7 +199,7 @@ def _by_array(x: Tensor, dim: int, index: Tensor) -> tuple[Tensor, int]:
     )
 
 
-def _checked(x: Tensor, dim: int, index: Tensor) -> Any:
+def _checked(x: Tensor, dim: int, index: Tensor) -> ir.Value:
     """A vector of indices of a dense dim, counted from the end where negative; checked when it runs."""
     extent = build.value(x.extent(dim))
     given = shapes.as_vector(index.storage)

@@ -7,16 +7,17 @@ the list of lists: every reduction, softmax and scan of that dim does what is as
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import arith, tensor
+from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.index.rows import take_rows
 from ragged_dialect.arrays.tracing.axes import NestedAxis
 from ragged_dialect.arrays.tracing.elements import INT64
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.ir import build, flow, shapes, vectors
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.types import vector_type
 
@@ -26,8 +27,8 @@ class _Move:
     """A storage axis in another order: the source of every position, and where each source goes."""
 
     number: int
-    order: Any
-    slots: Any
+    order: ir.Value
+    slots: ir.Value
 
 
 @dataclass(frozen=True)
@@ -103,15 +104,15 @@ class _Levels:
         self.extents = {k: build.value(x.extent(first + k)) for k, c in enumerate(axis.letters) if c == "d"}
         ragged = [k for k, c in enumerate(axis.letters) if c == "r"]
         self.offsets = dict(zip(ragged, axis.vectors, strict=True))
-        self._rows: dict[int, Any] = {}
+        self._rows: dict[int, ir.Value] = {}
 
-    def count(self, level: int) -> Any:
+    def count(self, level: int) -> Mixed:
         """How many positions a level has."""
         if self.letters[level] == "r":
             return vectors.last(self.offsets[level])
         return self.extents[0] if level == 0 else build.mul(self.count(level - 1), self.extents[level])
 
-    def rows(self, level: int) -> Any:
+    def rows(self, level: int) -> ir.Value:
         """The parent of every position of a ragged level."""
         if level not in self._rows:
             own = self.trace.prefix(self.axis, level + 1)
@@ -124,9 +125,9 @@ class _Levels:
             if self.letters[above] == "r":
                 self.rows(above)
 
-    def indices(self, level: int, position: Any) -> list[Any]:
+    def indices(self, level: int, position: ir.Value) -> list[Mixed]:
         """The indices, one per level, of a position."""
-        found: list[Any] = []
+        found: list[Mixed] = []
         for at in range(level, 0, -1):
             if self.letters[at] == "r":
                 row = shapes.load(self.rows(at), position)
@@ -137,7 +138,7 @@ class _Levels:
                 position = arith.divui(position, self.extents[at])
         return [position, *reversed(found)]
 
-    def lengths(self, level: int) -> Any:
+    def lengths(self, level: int) -> ir.Value:
         """The lengths of a ragged level, by parent position."""
         return vectors.differences(self.offsets[level])
 
@@ -148,18 +149,18 @@ class _Kept:
     def __init__(self) -> None:
         self.letters = ""
         self.levels: list[int] = []
-        self.vectors: list[Any] = []
-        self.extents: list[Any] = []
-        self.count: Any = None
+        self.vectors: list[ir.Value] = []
+        self.extents: list[Mixed | None] = []
+        self.count: Mixed = 1
 
-    def add_dense(self, level: int, extent: Any) -> None:
+    def add_dense(self, level: int, extent: Mixed) -> None:
         """A dense level."""
         self.letters += "d"
         self.levels.append(level)
         self.extents.append(extent)
-        self.count = extent if self.count is None else build.mul(self.count, extent)
+        self.count = build.mul(self.count, extent)
 
-    def add_ragged(self, level: int, offsets: Any) -> None:
+    def add_ragged(self, level: int, offsets: ir.Value) -> None:
         """A ragged level."""
         self.letters += "r"
         self.levels.append(level)
@@ -167,17 +168,17 @@ class _Kept:
         self.vectors.append(offsets)
         self.count = vectors.last(offsets)
 
-    def position(self, indices: list[Any]) -> Any:
+    def position(self, indices: list[Mixed]) -> Mixed:
         """Where the element with these indices of the source's levels is."""
-        at: Any = 0
+        at: Mixed = 0
         own = iter(self.vectors)
-        for letter, level, extent in zip(self.letters, self.levels, self.extents, strict=True):
-            at = shapes.load(next(own), at) if letter == "r" else build.mul(at, extent)
+        for level, extent in zip(self.levels, self.extents, strict=True):
+            at = shapes.load(next(own), at) if extent is None else build.mul(at, extent)
             at = build.add(at, indices[level])
         return build.value(at)
 
 
-def _regrouped(levels: _Levels, gone: frozenset[int]) -> tuple[NestedAxis, Any, Any]:
+def _regrouped(levels: _Levels, gone: frozenset[int]) -> tuple[NestedAxis, ir.Value, ir.Value]:
     """The axis of grouped elements, the source of every one of them, and where each source goes."""
     kept = _kept(levels, gone)
     last = len(levels.letters) - 1
@@ -208,22 +209,22 @@ def _kept(levels: _Levels, gone: frozenset[int]) -> _Kept:
     return kept
 
 
-def _longest(levels: _Levels, level: int, kept: _Kept) -> Any:
+def _longest(levels: _Levels, level: int, kept: _Kept) -> ir.Value:
     lengths, parents = levels.lengths(level), levels.count(level - 1)
     keys = _keys(levels, level - 1, kept)
     return _folded(keys, parents, kept.count, lambda old, at: build.maximum(old, shapes.load(lengths, at)))
 
 
-def _keys(levels: _Levels, level: int, kept: _Kept) -> Any:
+def _keys(levels: _Levels, level: int, kept: _Kept) -> ir.Value:
     """For every position of a level the one of its kept indices."""
     levels.prepare(level)
     return vectors.generate(levels.count(level), lambda at: kept.position(levels.indices(level, at)))
 
 
-def _folded(keys: Any, total: Any, count: Any, fold: Any) -> Any:
+def _folded(keys: ir.Value, total: Mixed, count: Mixed, fold: Callable[[ir.Value, ir.Value], ir.Value]) -> ir.Value:
     """A vector of `count` numbers, from 0 on; position i changes number `keys[i]`."""
 
-    def body(at: Any, state: list[Any]) -> list[Any]:
+    def body(at: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
         key = shapes.load(keys, at)
         made = fold(shapes.load(state[0], key), at)
         return [tensor.insert(build.to_i64(made), state[0], [key])]
@@ -233,10 +234,10 @@ def _folded(keys: Any, total: Any, count: Any, fold: Any) -> Any:
     return flow.for_loop(total, [init], body)[0]
 
 
-def _sorted(keys: Any, total: Any, offsets: Any) -> tuple[Any, Any]:
+def _sorted(keys: ir.Value, total: Mixed, offsets: ir.Value) -> tuple[ir.Value, ir.Value]:
     """Positions in the order of their keys, and where each one is in it; equal keys stay in order."""
 
-    def body(at: Any, state: list[Any]) -> list[Any]:
+    def body(at: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
         ends, order, slots = state
         key = shapes.load(keys, at)
         slot = shapes.load(ends, key)

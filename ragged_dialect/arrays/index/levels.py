@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ragged_dialect import builders
+from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.index.dims import dim_of
 from ragged_dialect.arrays.tracing.elements import convert
 from ragged_dialect.arrays.tracing.operation import operation
@@ -16,7 +15,7 @@ from ragged_dialect.errors import ArgumentError
 from ragged_dialect.ir import build
 
 
-def structured(x: Tensor, value: Any, *, view: bool = False) -> Tensor:
+def structured(x: Tensor, value: ir.Value, *, view: bool = False) -> Tensor:
     """The tracer of what a structure op made of `x`. Of a view, which only regroups the levels of storage
     axes, the storage is that of `x`."""
     made = builders.values(value) if value.type.encoding is not None else value

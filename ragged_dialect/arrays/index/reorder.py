@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeAlias
 
 from ragged_dialect import builders, generic
 from ragged_dialect._mlir import arith, ir, tensor
@@ -23,21 +23,22 @@ from ragged_dialect.arrays.tracing.trace import element_type
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.types import dense_type
 
-Index = Callable[[Any, Any], Any]
+Index: TypeAlias = "Callable[[ir.Value, ir.Value], ir.Value]"
 """Index k of component p."""
 
 
-def relaid(x: Tensor, dim: int, offsets: Any) -> NestedAxis:
+def relaid(x: Tensor, dim: int, offsets: ir.Value) -> NestedAxis:
     """The levels of an axis without windows down to a ragged dim, which gets other offsets."""
     number, level, axis = ragged_level(x, dim)
     above = [*axis.vectors[: axis.letters[:level].count("r")], offsets]
     return NestedAxis(axis.letters[: level + 1], above, explicit_extents(x, number)[: level + 1])
 
 
-def rearranged(x: Tensor, dim: int, at: Any, head: NestedAxis) -> Tensor:
+def rearranged(x: Tensor, dim: int, at: ir.Value, head: NestedAxis) -> Tensor:
     """Positions `at` of a ragged dim of a tensor without windows, under levels of their own."""
     number, level, axis = ragged_level(x, dim)
     if level == len(axis.letters) - 1:
@@ -45,17 +46,17 @@ def rearranged(x: Tensor, dim: int, at: Any, head: NestedAxis) -> Tensor:
     return _above_windows(x, dim, at, head)
 
 
-def take_dense(x: Tensor, dim: int, at: Any) -> Tensor:
+def take_dense(x: Tensor, dim: int, at: ir.Value) -> Tensor:
     """Indices `at` of a dense dim of a nested axis; the levels below become windows."""
     x = contiguous(x)
     number, level = x.place(dim)
     axis, extent, count = x.axes[number], build.value(x.extent(dim)), shapes.dim(at, 0)
     assert isinstance(axis, NestedAxis)
-    parents: Any = 1
+    parents: Mixed = 1
     for size in (size for _, size in _axes_above(x, number, level)):
         parents = build.mul(parents, size)
 
-    def position(i: Any) -> Any:
+    def position(i: ir.Value) -> ir.Value:
         parent = arith.divui(i, build.value(count))
         return build.add(build.mul(parent, extent), shapes.load(at, arith.remui(i, build.value(count))))
 
@@ -63,7 +64,7 @@ def take_dense(x: Tensor, dim: int, at: Any) -> Tensor:
     return _above_windows(x, dim, rows, _dense_head(x, number, level, build.value(count)))
 
 
-def _dense_head(x: Tensor, number: int, level: int, count: Any) -> NestedAxis:
+def _dense_head(x: Tensor, number: int, level: int, count: Mixed) -> NestedAxis:
     """The levels above one, and a dense one of extent `count`."""
     axis, first = x.axes[number], x.layout.dims(number)[0]
     assert isinstance(axis, NestedAxis)
@@ -72,14 +73,14 @@ def _dense_head(x: Tensor, number: int, level: int, count: Any) -> NestedAxis:
     return NestedAxis(f"{axis.letters[:level]}d", kept, [*above, count])
 
 
-def _above_windows(x: Tensor, dim: int, at: Any, head: NestedAxis) -> Tensor:
+def _above_windows(x: Tensor, dim: int, at: ir.Value, head: NestedAxis) -> Tensor:
     check_untiled(x.trace.op, x.layout)
     number, level = x.place(dim)
     axis = x.axes[number]
     assert isinstance(axis, NestedAxis)
     lower = next(k for k in range(level + 1, len(axis.letters)) if axis.letters[k] in RAGGED)
     first = x.layout.dims(number)[0]
-    inner: Any = 1
+    inner: Mixed = 1
     for between in range(level + 1, lower):
         inner = build.mul(inner, x.extent(first + between))
     if lower > level + 1:
@@ -94,16 +95,16 @@ def _above_windows(x: Tensor, dim: int, at: Any, head: NestedAxis) -> Tensor:
     return with_axis(x, number, NestedAxis(letters, [*head.vectors, *windows, *rest], extents))
 
 
-def _expanded(at: Any, inner: Any) -> Any:
+def _expanded(at: ir.Value, inner: ir.Value) -> ir.Value:
     """The positions of all elements of dense rows at positions `at`."""
 
-    def position(i: Any) -> Any:
+    def position(i: ir.Value) -> Mixed:
         return build.add(build.mul(shapes.load(at, arith.divui(i, inner)), inner), arith.remui(i, inner))
 
     return vectors.generate(build.mul(shapes.dim(at, 0), inner), position)
 
 
-def pick_each(x: Tensor, dim: int, index: Index, count: Any, extent: int | None) -> Tensor:
+def pick_each(x: Tensor, dim: int, index: Index, count: Mixed, extent: int | None) -> Tensor:
     """As many elements of every component of a ragged dim, which becomes dense; indices count from the end where
     they are negative. IndexError, when it runs, for one that a component does not have."""
     number, level, axis = ragged_level(x, dim)
@@ -111,7 +112,7 @@ def pick_each(x: Tensor, dim: int, index: Index, count: Any, extent: int | None)
     parents, count = shapes.dim(lengths, 0), build.value(count)
     total = build.mul(parents, count)
 
-    def parent(i: Any) -> Any:
+    def parent(i: ir.Value) -> ir.Value:
         return arith.divui(i, count)
 
     at = vectors.generate(
@@ -125,7 +126,7 @@ def pick_each(x: Tensor, dim: int, index: Index, count: Any, extent: int | None)
     return _above_windows(x, dim, rows, _dense_head(x, number, level, count))
 
 
-def _matrices(x: Tensor, dim: int, rows: Any, count: Any, extent: int | None) -> Tensor:
+def _matrices(x: Tensor, dim: int, rows: ir.Value, count: Mixed, extent: int | None) -> Tensor:
     """Storage rows `rows`, `count` for every component of an innermost ragged dim: a copy."""
     number, level = x.place(dim)
     heads = _axes_above(x, number, level)
@@ -138,9 +139,9 @@ def _matrices(x: Tensor, dim: int, rows: Any, count: Any, extent: int | None) ->
     init = shapes.cast(shapes.empty(mixed, element), dense_type(static, element))
     source = x.storage
 
-    def body(_: list[Any]) -> list[Any]:
+    def body(_: list[ir.Value]) -> list[ir.Value]:
         indices = [loop_index(k) for k in range(len(sizes))]
-        at: Any = 0
+        at: Mixed = 0
         for k in range(number, last + 1):
             at = build.add(build.mul(at, sizes[k]), indices[k])
         indices[number : last + 1] = [shapes.load(rows, at)]
@@ -151,12 +152,12 @@ def _matrices(x: Tensor, dim: int, rows: Any, count: Any, extent: int | None) ->
     return x.trace.assembled(op.result, axes, x.dtype)
 
 
-def _axes_above(x: Tensor, number: int, level: int) -> list[tuple[Axis, Any]]:
+def _axes_above(x: Tensor, number: int, level: int) -> list[tuple[Axis, Mixed]]:
     """The levels above one as axes of their own, with their storage extents."""
     axis, first = x.axes[number], x.layout.dims(number)[0]
     assert isinstance(axis, NestedAxis)
     ragged = [k for k in range(level) if axis.letters[k] in RAGGED]
-    found: list[tuple[Axis, Any]] = []
+    found: list[tuple[Axis, Mixed]] = []
     if ragged:
         own = x.trace.prefix(axis, ragged[-1] + 1)
         found.append((own, vectors.last(own.vectors[-1])))

@@ -5,8 +5,6 @@ Vectors are MLIR values `tensor<?xi64>`; positions are those of a storage axis.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect import builders, generic
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, shape_of
@@ -16,11 +14,12 @@ from ragged_dialect.arrays.tracing.trace import element_type
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.types import dense_type
 
 
-def with_axis(x: Tensor, number: int, axis: Axis, storage: Any = None) -> Tensor:
+def with_axis(x: Tensor, number: int, axis: Axis, storage: ir.Value | None = None) -> Tensor:
     """The tensor with another axis, and perhaps other values."""
     axes = [*x.axes[:number], axis, *x.axes[number + 1 :]]
     return x.trace.assembled(x.storage if storage is None else storage, axes, x.dtype)
@@ -35,7 +34,7 @@ def ragged_level(x: Tensor, dim: int) -> tuple[int, int, NestedAxis]:
     return number, level, axis
 
 
-def window(x: Tensor, dim: int, starts: Any, lengths: Any) -> Tensor:
+def window(x: Tensor, dim: int, starts: ir.Value, lengths: ir.Value) -> Tensor:
     """A ragged dim with other starts and lengths, one per component: a view."""
     number, level, axis = ragged_level(x, dim)
     count = sum({"r": 1, "w": 2}.get(c, 0) for c in axis.letters[:level])
@@ -47,7 +46,7 @@ def window(x: Tensor, dim: int, starts: Any, lengths: Any) -> Tensor:
     return with_axis(x, number, made)
 
 
-def explicit_extents(x: Tensor, number: int) -> list[Any]:
+def explicit_extents(x: Tensor, number: int) -> list[Mixed | None]:
     """Extents of an axis, with values for all dense levels but the one that a vector's size gives."""
     axis = x.axes[number]
     assert isinstance(axis, NestedAxis)
@@ -59,33 +58,33 @@ def explicit_extents(x: Tensor, number: int) -> list[Any]:
     ]
 
 
-def component_starts(x: Tensor, dim: int) -> Any:
+def component_starts(x: Tensor, dim: int) -> ir.Value:
     """Where the components of a ragged dim start, by parent position."""
     return builders.starts(x.value, dim)
 
 
-def component_lengths(x: Tensor, dim: int) -> Any:
+def component_lengths(x: Tensor, dim: int) -> ir.Value:
     """Lengths of the components of a ragged dim, by parent position."""
     return builders.lengths(x.value, dim, stored=True)
 
 
-def wrapped(index: Any, extent: Any) -> Any:
+def wrapped(index: ir.Value, extent: Mixed) -> ir.Value:
     """An index that counts from the end when it is negative."""
     negative = compare("lt", index, build.value(0))
     return select(negative, build.add(index, extent), index)
 
 
-def clamped(bound: Any, extent: Any) -> Any:
+def clamped(bound: ir.Value, extent: Mixed) -> ir.Value:
     """A bound of a slice as Python reads it: from the end when negative, moved into [0, extent]."""
     return build.minimum(build.maximum(wrapped(bound, extent), 0), extent)
 
 
-def take_components(x: Tensor, at: Any) -> Tensor:
+def take_components(x: Tensor, at: ir.Value) -> Tensor:
     """The components of the first dim at positions `at`, of a nested axis: windows, a view."""
     axis = x.axes[0]
     assert isinstance(axis, NestedAxis)
     level = next(k for k, c in enumerate(axis.letters) if c in RAGGED)
-    inner: Any = 1
+    inner: Mixed = 1
     for dim in range(1, level):
         inner = build.mul(inner, x.extent(dim))
     count = shapes.dim(at, 0)
@@ -107,7 +106,7 @@ def take_components(x: Tensor, at: Any) -> Tensor:
     return made
 
 
-def take_rows(x: Tensor, number: int, at: Any, axis: Axis) -> Tensor:
+def take_rows(x: Tensor, number: int, at: ir.Value, axis: Axis) -> Tensor:
     """Storage rows along an axis at positions `at`, under an axis of their own: a copy."""
     sizes = x.storage_sizes()
     sizes[number] = shapes.dim(at, 0)
@@ -121,7 +120,7 @@ def take_rows(x: Tensor, number: int, at: Any, axis: Axis) -> Tensor:
         dense_type(static, element),
     )
 
-    def body(_: list[Any]) -> list[Any]:
+    def body(_: list[ir.Value]) -> list[ir.Value]:
         indices = [loop_index(k) for k in range(rank)]
         indices[number] = shapes.load(at, indices[number])
         return [tensor.extract(source, indices)]
@@ -130,12 +129,12 @@ def take_rows(x: Tensor, number: int, at: Any, axis: Axis) -> Tensor:
     return x.trace.assembled(op.result, axes, x.dtype)
 
 
-def row_ids(x: Tensor, axis: NestedAxis) -> Any:
+def row_ids(x: Tensor, axis: NestedAxis) -> ir.Value:
     """The component of every element of an axis without windows, by position."""
     return builders.row_ids(x.trace.nothing_of(axis), len(axis.letters) - 1)
 
 
-def slice_bounds(extent: Any, start: Any, stop: Any, step: int) -> tuple[Any, Any]:
+def slice_bounds(extent: Mixed, start: ir.Value | None, stop: ir.Value | None, step: int) -> tuple[Mixed, Mixed]:
     """First index and size of a Python slice of an extent; None for a bound left out."""
     if step > 0:
         low = 0 if start is None else clamped(start, extent)
@@ -149,7 +148,7 @@ def slice_bounds(extent: Any, start: Any, stop: Any, step: int) -> tuple[Any, An
     return low, build.ceildiv(span, -step)
 
 
-def kept_rows(mask: Tensor) -> tuple[Any, Any]:
+def kept_rows(mask: Tensor) -> tuple[ir.Value, ir.Value]:
     """Of a vector of booleans: how many are true before each position (one entry more), and the
     positions of those that are: the rows of a list that has one element for each that is true."""
     storage = mask.storage

@@ -6,13 +6,12 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import bind, checked_axis, listed
-from ragged_dialect.arrays.core.storage import dtype_of
+from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, dtype_of
 from ragged_dialect.arrays.numpy.ufuncs import REDUCTIONS, allowed, is_left_out, reduce
 from ragged_dialect.arrays.ops.join import concat, pieces
 from ragged_dialect.arrays.ops.join import stack as stacked
@@ -21,47 +20,49 @@ from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.layout import RAGGED
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {}
+FUNCTIONS: dict[str, Body] = {}
 """By NumPy's names; arguments as NumPy's."""
 
 
-def _function(body: Callable[..., Any]) -> Callable[..., Any]:
+def _function(body: Body) -> Body:
     FUNCTIONS[body.__name__] = body
     return body
 
 
 @_function
-def einsum(subscripts: str, *operands: Any) -> Any:
+def einsum(subscripts: str, *operands: ArrayLike) -> ArrayLike:
     """Sums of products."""
     return OPERATIONS["einsum"](*operands, subscripts=subscripts)
 
 
 @_function
-def concatenate(arrays: Sequence[Any], axis: int = 0) -> Any:
+def concatenate(arrays: Sequence[ArrayLike], axis: int = 0) -> ArrayLike:
     """Arrays joined along a dim."""
     return concat(listed("np.concatenate", "arrays", arrays), axis=axis)
 
 
 @_function
-def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
+def stack(arrays: Sequence[ArrayLike], axis: int = 0) -> ArrayLike:
     """Arrays of one structure along a new dim."""
     return stacked(listed("np.stack", "arrays", arrays), axis=axis)
 
 
 @_function
-def where(condition: Any, x: Any, y: Any) -> Any:
+def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> ArrayLike:
     """`x` where the condition holds, else `y`."""
     return OPERATIONS["where"](condition, x, y)
 
 
 @_function
-def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+def clip(
+    a: ArrayLike, a_min: ArrayLike = None, a_max: ArrayLike = None, *, min: ArrayLike = None, max: ArrayLike = None
+) -> ArrayLike:
     """The elements moved into bounds, which have two names each."""
     return OPERATIONS["clip"](a, min if a_min is None else a_min, max if a_max is None else a_max)
 
 
 @_function
-def round(a: Any, decimals: int = 0) -> Any:
+def round(a: ArrayLike, decimals: int = 0) -> ArrayLike:
     """The nearest multiples of 10**-decimals."""
     return a.round(decimals)
 
@@ -70,38 +71,38 @@ FUNCTIONS["around"] = round  # an older name
 
 
 @_function
-def take(a: Any, indices: Any, axis: int) -> Any:
+def take(a: ArrayLike, indices: ArrayLike, axis: int) -> ArrayLike:
     """Indices of a dim; NumPy's default, all elements as one vector, is none of ragged arrays."""
     return OPERATIONS["take"](a, indices, axis=axis)
 
 
 @_function
-def astype(x: Any, dtype: Any) -> Any:
+def astype(x: ArrayLike, dtype: DTypeLike) -> ArrayLike:
     """The elements in another dtype."""
     return OPERATIONS["astype"](x, dtype=dtype_of(dtype))
 
 
 @_function
-def squeeze(a: Any, axis: Any = None) -> Any:
+def squeeze(a: ArrayLike, axis: ArrayLike = None) -> ArrayLike:
     """Without dims of extent 1."""
     return OPERATIONS["squeeze"](a, axis=axis)
 
 
 @_function
-def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> ArrayLike:
     """Dims in another order, by default the reverse one, which a ragged dim does not have."""
     order = tuple(range(a.ndim))[::-1] if axes is None else tuple(axes) if isinstance(axes, list) else axes
     return OPERATIONS["transpose"](a, axes=order)
 
 
 @_function
-def expand_dims(a: Any, axis: int) -> Any:
+def expand_dims(a: ArrayLike, axis: int) -> ArrayLike:
     """A dim of extent 1."""
     return OPERATIONS["unsqueeze"](a, axis=axis)
 
 
 @_function
-def full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
+def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None) -> ArrayLike:
     """The structure with one number everywhere."""
     wanted = a.dtype if dtype is None else dtype_of(dtype)
     given = storage.converted("np.full_like", storage.take(fill_value), wanted)
@@ -109,37 +110,37 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
 
 
 @_function
-def zeros_like(a: Any, dtype: Any = None) -> Any:
+def zeros_like(a: ArrayLike, dtype: DTypeLike | None = None) -> ArrayLike:
     """The structure with zeros."""
     return full_like(a, 0, dtype)
 
 
 @_function
-def ones_like(a: Any, dtype: Any = None) -> Any:
+def ones_like(a: ArrayLike, dtype: DTypeLike | None = None) -> ArrayLike:
     """The structure with ones."""
     return full_like(a, 1, dtype)
 
 
 @_function
-def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def count_nonzero(a: ArrayLike, axis: ArrayLike = None, keepdims: bool = False) -> ArrayLike:
     """How many elements are not 0."""
     return OPERATIONS["sum"](OPERATIONS["not_equal"](a, 0), axis=axis, keepdims=keepdims)
 
 
 @_function
-def ndim(a: Any) -> int:
+def ndim(a: ArrayLike) -> int:
     """Number of dims."""
     return a.ndim
 
 
 @_function
-def shape(a: Any) -> Any:
+def shape(a: ArrayLike) -> ArrayLike:
     """Extents, None for ragged dims."""
     return a.shape
 
 
 @_function
-def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> ArrayLike:
     """Which elements of operands that broadcast are equal within a tolerance."""
     b = OPERATIONS["multiply"](b, 1.0)  # differences of integers, and the size of the least one, may not be integers
     difference = OPERATIONS["absolute"](OPERATIONS["subtract"](a, b))
@@ -151,14 +152,14 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
 
 
 @_function
-def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> ArrayLike:
     """Whether all elements are."""
     found = isclose(a, b, rtol, atol, equal_nan).all()
     return found if isinstance(found, Tensor) else bool(found)
 
 
 @_function
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[ArrayLike]:
     """Parts along a dim: so many, of sizes that differ by 1 at most, or cut at indices; of every component along
     a ragged dim."""
     dim = checked_axis("np.array_split", axis, ary.ndim)
@@ -182,7 +183,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 
 @_function
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[ArrayLike]:
     """As `array_split`; a number of sections has to divide a dense extent."""
     extent = ary.shape[checked_axis("np.split", axis, ary.ndim)]
     if isinstance(indices_or_sections, int) and (extent is None or extent % max(1, indices_or_sections)):
@@ -198,7 +199,9 @@ _ALIASES = {"amax": "max", "amin": "min", "concat": "concatenate"}
 _REDUCING = frozenset("sum prod max min mean var std any all argmax argmin cumsum cumprod".split())
 
 
-def apply_function(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def apply_function(
+    function: Callable[..., object], args: tuple[ArrayLike, ...], kwargs: Mapping[str, ArrayLike]
+) -> ArrayLike:
     """NumPy's function of the name of an operation. ArgumentError for others, and for arguments that the operation
     does not have."""
     own, name = f"np.{function.__name__}", _ALIASES.get(function.__name__, function.__name__)
@@ -215,7 +218,9 @@ def apply_function(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, An
     return run(*args, **given)
 
 
-def _by_name(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _by_name(
+    function: Callable[..., object], args: tuple[ArrayLike, ...], kwargs: Mapping[str, ArrayLike]
+) -> tuple[tuple[ArrayLike, ...], dict[str, ArrayLike]]:
     """The arguments of NumPy's function by their names, less those that are left out or are what NumPy takes anyway;
     by position where there may be any number."""
     parameters = _signature(function).parameters
@@ -229,7 +234,7 @@ def _by_name(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
 
 
 @cache
-def _signature(function: Any) -> inspect.Signature:
+def _signature(function: Callable[..., object]) -> inspect.Signature:
     try:
         return inspect.signature(function)
     except ValueError:  # some versions of NumPy do not know those of functions in C

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
-from ragged_dialect.arrays.core.storage import dtype_of, take
+from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, dtype_of, take
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.errors import ArgumentError
@@ -17,14 +17,16 @@ REDUCTIONS = {
 }  # fmt: skip
 """Names of what ufuncs reduce to."""
 
-_NEUTRAL: dict[str, Callable[[Any], Any]] = {
+_NEUTRAL: dict[str, Callable[[DType], float]] = {
     "add": lambda dtype: 0, "multiply": lambda dtype: 1, "logical_or": lambda dtype: False,
     "logical_and": lambda dtype: True, "maximum": lambda dtype: _extreme(dtype, -1),
     "minimum": lambda dtype: _extreme(dtype, 1),
 }  # fmt: skip
 
 
-def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def apply_ufunc(
+    ufunc: np.ufunc, method: str, inputs: tuple[ArrayLike, ...], options: dict[str, ArrayLike]
+) -> ArrayLike:
     """A ufunc, or a method of it. ArgumentError for methods and options that immutable arrays of rows of several
     lengths cannot have."""
     name = ufunc.__name__
@@ -37,7 +39,7 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
     return _METHODS[method](name, *inputs, **allowed(f"np.{name}", given, OPTIONS[method]))
 
 
-def is_left_out(value: Any) -> bool:
+def is_left_out(value: object) -> bool:
     return value is None or type(value).__name__ == "_NoValueType"
 
 
@@ -53,7 +55,7 @@ OPTIONS = {
 }
 
 
-def allowed(name: str, options: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
+def allowed(name: str, options: Mapping[str, ArrayLike], known: tuple[str, ...]) -> dict[str, ArrayLike]:
     if "out" in options:
         raise ArgumentError(f"{name}: expected no out, got one (ragged arrays are immutable: use the result)")
     for key in options:
@@ -62,7 +64,7 @@ def allowed(name: str, options: Mapping[str, Any], known: tuple[str, ...]) -> di
     return dict(options)
 
 
-def _call(name: str, *inputs: Any, dtype: Any = None, where: Any = True) -> Any:
+def _call(name: str, *inputs: ArrayLike, dtype: DTypeLike | None = None, where: ArrayLike = True) -> ArrayLike:
     """A ufunc of elements, which are converted before it, as NumPy's; 0 where a mask does not hold."""
     found = OPERATIONS[name](*(inputs if dtype is None else _converted(name, inputs, dtype_of(dtype))))
     results = found if isinstance(found, tuple) else (found,)
@@ -71,10 +73,10 @@ def _call(name: str, *inputs: Any, dtype: Any = None, where: Any = True) -> Any:
     return results if isinstance(found, tuple) else results[0]
 
 
-def _converted(name: str, inputs: Sequence[Any], dtype: Any) -> list[Any]:
+def _converted(name: str, inputs: Sequence[ArrayLike], dtype: DType) -> list[ArrayLike]:
     """Operands in the dtypes of the loop whose results are of a dtype; numbers give way."""
     ufunc = getattr(np, name)
-    given: list[Any] = [x if isinstance(x, (*_NUMBERS, Value)) else take(x) for x in inputs]
+    given: list[ArrayLike] = [x if isinstance(x, (*_NUMBERS, Value)) else take(x) for x in inputs]
     types = [type(x) if isinstance(x, _NUMBERS) else x.dtype for x in given]
     try:
         signature = (*[None] * ufunc.nin, *[dtype] * ufunc.nout)
@@ -92,13 +94,13 @@ _NUMBERS = (bool, int, float)
 
 def reduce(
     name: str,
-    x: Any,
-    axis: Any = 0,
-    dtype: Any = None,
+    x: ArrayLike,
+    axis: ArrayLike = 0,
+    dtype: DTypeLike | None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
+    initial: ArrayLike = None,
+    where: ArrayLike = True,
+) -> ArrayLike:
     """A ufunc's reduction, of the elements where a mask holds."""
     if name not in REDUCTIONS:
         known = ", ".join(REDUCTIONS)
@@ -111,22 +113,22 @@ def reduce(
     return made if dtype is None else OPERATIONS["astype"](made, dtype=dtype_of(dtype))
 
 
-def _accumulate(name: str, x: Any, axis: int = 0, dtype: Any = None) -> Any:
+def _accumulate(name: str, x: ArrayLike, axis: int = 0, dtype: DTypeLike | None = None) -> ArrayLike:
     made = OPERATIONS["accumulate"](x if dtype is None else x.astype(dtype), ufunc=name, axis=axis)
     return made if dtype is None else made.astype(dtype)
 
 
-_METHODS: dict[str, Callable[..., Any]] = {"__call__": _call, "reduce": reduce, "accumulate": _accumulate}
+_METHODS: dict[str, Body] = {"__call__": _call, "reduce": reduce, "accumulate": _accumulate}
 
 
-def _mask(name: str, where: Any) -> Any:
+def _mask(name: str, where: ArrayLike) -> ArrayLike:
     made = np.asarray(where) if isinstance(where, (bool, list)) else where
     if np.dtype(getattr(made, "dtype", object)) != np.bool_:
         raise ArgumentError(f"np.{name}: expected a mask of booleans for where, got {getattr(made, 'dtype', made)}")
     return made
 
 
-def _extreme(dtype: Any, sign: int) -> Any:
+def _extreme(dtype: DType, sign: int) -> ArrayLike:
     if dtype.kind == "b":
         return sign > 0
     return (np.iinfo(dtype).max if sign > 0 else np.iinfo(dtype).min) if dtype.kind == "i" else sign * np.inf

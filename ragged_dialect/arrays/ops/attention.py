@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import arith
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import reshape, squeeze, unsqueeze
 from ragged_dialect.arrays.ops.contract import contract
 from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, resolve
@@ -120,17 +120,17 @@ def _with_mask(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, causal: bool, scal
 
 
 def attention(
-    q: Any,
-    k: Any,
-    v: Any,
+    q: ArrayLike,
+    k: ArrayLike,
+    v: ArrayLike,
     *,
     causal: bool | str = False,
-    mask: Any = None,
+    mask: ArrayLike = None,
     scale: float | None = None,
     window: Window | None = None,
     softcap: float | None = None,
     return_lse: bool = False,
-) -> Any:
+) -> ArrayLike:
     """softmax(q k^T * scale) v within each component. q is [B, Lq, D] or [B, Lq, H, D], k and v have lengths
     Lk; `scale` is 1 / sqrt(D) by default. k and v may have fewer heads, each for a group of adjacent heads
     of q.
@@ -163,7 +163,7 @@ def _groups(q: Tensor, k: Tensor) -> int:
     return own // fewer
 
 
-def _is_before() -> Any:
+def _is_before() -> ir.Value:
     """Whether a key is not behind its query."""
     return elements.compare("le", loop_index(2), loop_index(1))
 
@@ -175,15 +175,15 @@ def _masked_weights(scores: Tensor, mask: Tensor, groups: int, causal: bool) -> 
     mask, loops = _aligned(scores, mask, groups)
     boolean, dtype = elements.kind(mask.dtype) == "b", scores.dtype
 
-    def is_seen(shown: Any) -> Any:
+    def is_seen(shown: ir.Value) -> ir.Value:
         seen = shown if boolean else elements.compare("ne", shown, elements.infinity(mask.dtype, -1))
         return arith.andi(seen, _is_before()) if causal else seen
 
-    def masked(given: list[Any]) -> Any:
+    def masked(given: list[ir.Value]) -> ir.Value:
         score = given[0] if boolean else arith.addf(given[0], elements.convert(given[1], mask.dtype, dtype))
         return elements.select(is_seen(given[1]), score, elements.infinity(dtype, -1))
 
-    def kept(given: list[Any]) -> Any:
+    def kept(given: list[ir.Value]) -> ir.Value:
         return elements.select(is_seen(given[1]), given[0], elements.constant(dtype, 0))
 
     weights = softmax(mapped(scores, [(mask, loops)], scores.dtype, masked), axis=2)

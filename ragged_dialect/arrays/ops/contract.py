@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial, reduce
-from typing import Any
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.ops.elementwise import astype, resolve
 from ragged_dialect.arrays.ops.reduce import source
 from ragged_dialect.arrays.ops.statistics import wide
-from ragged_dialect.arrays.ops.ufunc_bodies import BODIES, Loop
+from ragged_dialect.arrays.ops.ufunc_bodies import Loop, element
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.agreement import batch_extent, covers, equal_batches, equal_extents
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, batch_axis
@@ -42,10 +42,10 @@ def contract(trace: Trace, operands: Sequence[Tensor], names: Sequence[str], res
     pairs = [(x, [loops.index(c) for c in own]) for x, own in zip(operands, names, strict=True)]
     reduced = frozenset(k for k, c in enumerate(loops) if c not in result)
 
-    def body(given: list[Any]) -> list[Any]:
+    def body(given: list[ir.Value]) -> list[ir.Value]:
         *factors, total = given
         factors = [elements.convert(f, x.dtype, inner) for f, x in zip(factors, operands, strict=True)]
-        return [BODIES["add"](loop, total, reduce(partial(BODIES["multiply"], loop), factors))]
+        return [element("add", loop, total, reduce(partial(element, "multiply", loop), factors))]
 
     out = (init, inner, axes, [loops.index(c) for c in result])
     (made,) = compute(trace, pairs, [out], len(loops), reduced, body)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import check_dtype, dtype_of
 from ragged_dialect.arrays.ops import ufunc_bits, ufunc_bodies, ufunc_division, ufunc_floats
@@ -24,7 +25,7 @@ from ragged_dialect.errors import ArgumentError
 BODIES = {**ufunc_bodies.BODIES, **ufunc_division.BODIES, **ufunc_floats.BODIES, **ufunc_bits.BODIES}
 """The body of every ufunc by its NumPy name."""
 
-Scalars = Callable[[list[Any]], Sequence[Any]]
+Scalars: TypeAlias = "Callable[[list[ir.Value]], Sequence[ir.Value]]"
 
 
 def map_elements(
@@ -44,9 +45,9 @@ def map_elements(
             trace.number_fits(x, dtype)
     tensors = [contiguous(x) for x in operands if x.axes or not x.weak]
 
-    def scalars(given: list[Any]) -> Sequence[Any]:
+    def scalars(given: list[ir.Value]) -> Sequence[ir.Value]:
         rest = iter(given)
-        converted: list[Any] = []
+        converted: list[ir.Value] = []
         for x, dtype in zip(operands, inputs, strict=True):
             if x.constant is not None:
                 converted.append(elements.constant(dtype, x.constant))
@@ -76,18 +77,18 @@ def resolve(name: str, operands: Sequence[Tensor], count: int = 1) -> tuple[list
     return list(found[: len(operands)]), list(found[len(operands) :])
 
 
-def _python_type(x: Tensor, short: DType | None) -> Any:
+def _python_type(x: Tensor, short: DType | None) -> type | np.dtype:
     """The type of a number as NumPy resolves it. Beside bfloat16 a float has this type: NumPy, which does not know
     it, would make it a float32."""
     return {"b": x.dtype, "i": int, "f": short or float}[x.dtype.kind]
 
 
 def _make(name: str, results: int) -> Operation:
-    def body(*operands: Tensor) -> Any:
+    def body(*operands: Tensor) -> Tensor | tuple[Tensor, ...]:
         inputs, outputs = resolve(name, operands, results)
         loop = Loop(inputs[0], outputs[0])
 
-        def scalars(given: list[Any]) -> Sequence[Any]:
+        def scalars(given: list[ir.Value]) -> Sequence[ir.Value]:
             made = BODIES[name](loop, *given)
             return made if isinstance(made, list) else [made]
 
@@ -109,18 +110,18 @@ def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
     _, (dtype,) = resolve("add", [a, b]) if a.dtype.kind != "b" or b.dtype.kind != "b" else (None, [a.dtype])
     inputs = [elements.BOOL, dtype, dtype]
 
-    def select(given: list[Any]) -> list[Any]:
+    def select(given: list[ir.Value]) -> list[ir.Value]:
         return [elements.select(*given)]
 
     return map_elements(condition.trace, [condition, a, b], inputs, [dtype], select, lambda c, x, y: [x if c else y])[0]
 
 
 @operation("astype")
-def astype(x: Tensor, *, dtype: Any) -> Tensor:
+def astype(x: Tensor, *, dtype: DType) -> Tensor:
     """The elements in another dtype; floats lose their fraction as integers."""
     wanted = dtype_of(dtype)
 
-    def body(given: list[Any]) -> list[Any]:
+    def body(given: list[ir.Value]) -> list[ir.Value]:
         return [elements.convert(given[0], x.dtype, wanted)]
 
     return map_elements(x.trace, [x], [x.dtype], [wanted], body, lambda v: [np.asarray(v).astype(wanted)[()]])[0]

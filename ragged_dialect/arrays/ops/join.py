@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith
 from ragged_dialect.arrays.core.arguments import check_ragged, checked_axis, integer, listed
+from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import dim_of, insert_ones, restored
 from ragged_dialect.arrays.index.rows import component_lengths, component_starts, window
 from ragged_dialect.arrays.ops.elementwise import astype, resolve
@@ -18,6 +18,7 @@ from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
 
 
@@ -80,7 +81,7 @@ def _check_pair(a: Tensor, b: Tensor, dim: int) -> None:
                 equal_levels(a, b, a.layout.dims(number)[0], level)
 
 
-def concat(arrays: Sequence[Any], axis: int = 0) -> Any:
+def concat(arrays: Sequence[ArrayLike], axis: int = 0) -> ArrayLike:
     """Arrays joined along a dim: batches, component by component along a ragged dim, or dense dims. Dense arrays
     [B, n, …] join ragged ones of one level as components of one length.
 
@@ -97,7 +98,7 @@ def _stack(*arrays: Tensor, axis: int) -> Tensor:
     return _concat(*(insert_ones(contiguous(x), [dim]) for x in arrays), axis=dim)
 
 
-def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
+def stack(arrays: Sequence[ArrayLike], axis: int = 0) -> ArrayLike:
     """Arrays of one structure along a new dense dim."""
     return _stack(*listed("stack", "arrays", arrays), axis=axis)
 
@@ -119,18 +120,18 @@ def pieces(x: Tensor, *, chunks: int, axis: int, even: bool = False) -> tuple[Te
     return tuple(made)
 
 
-def _bound(length: Any, number: int, chunks: int) -> Any:
+def _bound(length: Mixed, number: int, chunks: int) -> Mixed:
     """Where piece `number` begins when all are ceil(length / chunks) long but the last ones."""
     return build.minimum(build.mul(build.ceildiv(length, chunks), number), length)
 
 
-def _even_bound(length: Any, number: int, chunks: int) -> Any:
+def _even_bound(length: Mixed, number: int, chunks: int) -> Mixed:
     """Where it begins when sizes differ by 1 at most, longer ones first."""
     size, rest = arith.divui(length, build.value(chunks)), arith.remui(length, build.value(chunks))
     return build.add(build.mul(size, number), build.minimum(rest, number))
 
 
-def chunk(x: Any, chunks: int, axis: int = 0) -> list[Any]:
+def chunk(x: ArrayLike, chunks: int, axis: int = 0) -> list[ArrayLike]:
     """Pieces along a dim, all of one size but the last, as `torch.chunk`: at most `chunks` of dim 0 or a dense
     dim; of a ragged dim that many, each with its part of every component, which may be empty: views."""
     check_ragged("chunk", x)

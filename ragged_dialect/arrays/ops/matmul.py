@@ -3,13 +3,12 @@ library whose arrays they are."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.buffer import Buffer
 from ragged_dialect.arrays.core.spec import spec
+from ragged_dialect.arrays.core.storage import ArrayLike, frozen
 from ragged_dialect.arrays.ops.contract import contract
 from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -32,7 +31,7 @@ def _einsum(*operands: Tensor, subscripts: str) -> Tensor:
     return contract(operands[0].trace, operands, names, result)
 
 
-def einsum(subscripts: str, *operands: Any) -> Any:
+def einsum(subscripts: str, *operands: ArrayLike) -> ArrayLike:
     """Sums of products as `np.einsum`, one letter per dim: `einsum("blk,bln->bkn", x, y)` of ragged x and y
     is X^T Y per component. No letter twice in an operand, no ellipsis.
 
@@ -43,7 +42,7 @@ def einsum(subscripts: str, *operands: Any) -> Any:
 _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-def rows_times_weights(x: Any, weights: Any) -> RaggedArray | None:
+def rows_times_weights(x: ArrayLike, weights: ArrayLike) -> RaggedArray | None:
     """x [B, L, …, K] times dense weights [K, N] as one product of all rows, by NumPy or CuPy; None for arguments of
     other kinds, which a program takes, or refuses."""
     if type(x) is not RaggedArray or x.spec.library not in ("numpy", "cupy"):
@@ -55,9 +54,7 @@ def rows_times_weights(x: Any, weights: Any) -> RaggedArray | None:
     fits = x.axes[-1] is None and values.shape[-1] == weights.shape[0] and not known.layout.has_windows
     if not fits or known.dtype not in _DTYPES:
         return None
-    made = np.matmul(values, weights) if isinstance(values, np.ndarray) else values @ weights
-    if isinstance(made, np.ndarray):
-        made.flags.writeable = False
+    made = frozen(np.matmul(values, weights) if known.library == "numpy" else values @ weights)
     shape = (*known.shape[:-1], weights.shape[1])
     result = spec(known.layout, shape, known.dtype, known.device, known.library)
     return RaggedArray.trusted(Buffer(made), x.axes, result)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.spec import DType
@@ -24,7 +24,9 @@ def _floating(x: Tensor) -> Tensor:
     return x if dtype == x.dtype else astype(x, dtype=dtype)
 
 
-def _with_reduced(x: Tensor, dims: frozenset[int], reduced: list[Tensor], dtype: DType, body: Any) -> Tensor:
+def _with_reduced(
+    x: Tensor, dims: frozenset[int], reduced: list[Tensor], dtype: DType, body: Callable[[list[ir.Value]], ir.Value]
+) -> Tensor:
     """Elements of `x` with those of results of its reduction, at their kept dims."""
     left = kept(x, dims).dims
     return mapped(x, [(r, left) for r in reduced], dtype, body)
@@ -34,10 +36,10 @@ def _maximum_and_sum(x: Tensor, dims: frozenset[int]) -> tuple[Tensor, Tensor]:
     """The largest element, and the sum of exp(x - largest)."""
     inner = wide(x.dtype)
 
-    def largest(given: list[Any], accumulated: list[Any]) -> list[Any]:
+    def largest(given: list[ir.Value], accumulated: list[ir.Value]) -> list[ir.Value]:
         return [elements.create("arith.maximumf", accumulated[0], elements.convert(given[0], x.dtype, inner))]
 
-    def total(given: list[Any], accumulated: list[Any]) -> list[Any]:
+    def total(given: list[ir.Value], accumulated: list[ir.Value]) -> list[ir.Value]:
         shifted = elements.create("arith.subf", elements.convert(given[0], x.dtype, inner), given[1])
         return [elements.create("arith.addf", accumulated[0], elements.create("math.exp", shifted))]
 
@@ -59,7 +61,7 @@ def _softmax(x: Tensor, dims: frozenset[int]) -> Tensor:
         return _named_softmax(x, next(iter(dims)))
     high, sums = _maximum_and_sum(x, dims)
 
-    def body(given: list[Any]) -> Any:
+    def body(given: list[ir.Value]) -> ir.Value:
         shifted = elements.create("arith.subf", elements.convert(given[0], x.dtype, high.dtype), given[1])
         found = elements.create("arith.divf", elements.create("math.exp", shifted), given[2])
         return elements.convert(found, high.dtype, x.dtype)
@@ -98,7 +100,7 @@ def log_softmax(x: Tensor, *, axis: AxisArgument = 1) -> Tensor:
     grouping = grouped(x, dims_of(x, axis))
     high, sums = _maximum_and_sum(grouping.value, grouping.dims)
 
-    def body(given: list[Any]) -> Any:
+    def body(given: list[ir.Value]) -> ir.Value:
         shifted = elements.create("arith.subf", elements.convert(given[0], x.dtype, high.dtype), given[1])
         found = elements.create("arith.subf", shifted, elements.create("math.log", given[2]))
         return elements.convert(found, high.dtype, x.dtype)
@@ -116,7 +118,7 @@ def layer_norm(
     middle, number = mean_of(grouping.value, grouping.dims)
     spread_ = UFUNCS["divide"](squares_about(grouping.value, grouping.dims, middle), number)
 
-    def body(given: list[Any]) -> Any:
+    def body(given: list[ir.Value]) -> ir.Value:
         centred = elements.create("arith.subf", elements.convert(given[0], x.dtype, middle.dtype), given[1])
         root = elements.create(
             "math.sqrt", elements.create("arith.addf", given[2], elements.constant(middle.dtype, eps))
@@ -134,14 +136,14 @@ def rms_norm(x: Tensor, weight: Tensor | None = None, *, axis: AxisArgument = -1
     grouping = grouped(x, dims_of(x, axis))
     inner = wide(x.dtype)
 
-    def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
+    def combine(given: list[ir.Value], accumulated: list[ir.Value]) -> list[ir.Value]:
         wide_ = elements.convert(given[0], x.dtype, inner)
         return [elements.create("arith.addf", accumulated[0], elements.create("arith.mulf", wide_, wide_))]
 
     (sums,) = reduce(grouping.value, grouping.dims, [(inner, elements.constant(inner, 0))], combine)
     middle = UFUNCS["divide"](sums, count(grouping.value, grouping.dims, inner))
 
-    def body(given: list[Any]) -> Any:
+    def body(given: list[ir.Value]) -> ir.Value:
         root = elements.create("math.sqrt", elements.create("arith.addf", given[1], elements.constant(inner, eps)))
         found = elements.create("arith.divf", elements.convert(given[0], x.dtype, inner), root)
         return elements.convert(found, inner, x.dtype)

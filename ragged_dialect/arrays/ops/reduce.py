@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from ragged_dialect import builders
+from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.arguments import check_untiled
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.index.dims import insert_ones
@@ -22,7 +23,7 @@ from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
 from ragged_dialect.ir import shapes
 from ragged_dialect.layout import RAGGED
 
-Combine = Callable[[list[Any], list[Any]], Sequence[Any]]
+Combine: TypeAlias = "Callable[[list[ir.Value], list[ir.Value]], Sequence[ir.Value]]"
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def _kept_levels(x: Tensor, axis: NestedAxis, left: list[int]) -> list[Axis]:
 def reduce(
     x: Tensor,
     dims: frozenset[int],
-    inits: Sequence[tuple[DType, Any]],
+    inits: Sequence[tuple[DType, ir.Value]],
     combine: Combine,
     other: Sequence[Tensor] = (),
     beside: Sequence[tuple[Tensor, Sequence[int]]] = (),
@@ -71,7 +72,7 @@ def reduce(
     tensors over the kept dims, and of `beside`, tensors over some dims) and the accumulators, which start
     at `inits`."""
     left = kept(x, dims)
-    outs: list[tuple[Any, DType, Sequence[Axis], Sequence[int]]] = []
+    outs: list[tuple[ir.Value, DType, Sequence[Axis], Sequence[int]]] = []
     for dtype, init in inits:
         made = shapes.fill(init, empty(x.trace, left.axes, left.levels(x), dtype))
         outs.append((made, dtype, left.axes, left.dims))

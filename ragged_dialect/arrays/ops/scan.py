@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import arith, tensor
+from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.index.dims import dim_of
 from ragged_dialect.arrays.index.group import grouped
-from ragged_dialect.arrays.ops.elementwise import BODIES, astype
+from ragged_dialect.arrays.ops.elementwise import astype
 from ragged_dialect.arrays.ops.reduce import source
 from ragged_dialect.arrays.ops.statistics import accumulator, wide
-from ragged_dialect.arrays.ops.ufunc_bodies import Loop
+from ragged_dialect.arrays.ops.ufunc_bodies import Loop, element
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.elements import BOOL, compare, select
 from ragged_dialect.arrays.tracing.loops import compute, empty, loops_of
@@ -63,7 +62,7 @@ def _scanned(x: Tensor, dim: int, ufunc: str) -> Tensor:
     extent = builders.max_length(x.value, dim) if x.layout.letter(dim) in RAGGED else build.value(x.extent(dim))
     steps = arith.subi(build.constant(build.i64(), 64), elements.create("math.ctlz", build.to_i64(extent)))
 
-    def step(number: Any, state: list[Any]) -> list[Any]:
+    def step(number: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
         distance = arith.shli(build.value(1), number)
         return [_pass(start, state[0], dim, distance, ufunc)]
 
@@ -72,17 +71,17 @@ def _scanned(x: Tensor, dim: int, ufunc: str) -> Tensor:
     return made if inner == out else astype(made, dtype=out)
 
 
-def _pass(like: Tensor, value: Any, dim: int, distance: Any, ufunc: str) -> Any:
+def _pass(like: Tensor, value: ir.Value, dim: int, distance: ir.Value, ufunc: str) -> ir.Value:
     """Every element with the one `distance` before it."""
     rank = like.ndim
     current = Tensor(like.trace, value, like.dtype, like.axes)
     out = empty(like.trace, like.axes, loops_of(like).levels, like.dtype)
 
-    def body(given: list[Any]) -> list[Any]:
+    def body(given: list[ir.Value]) -> list[ir.Value]:
         indices = [loop_index(k) for k in range(rank)]
         there = compare("ge", indices[dim], distance)
-        indices[dim] = select(there, build.sub(indices[dim], distance), indices[dim])
-        both = BODIES[ufunc](Loop(like.dtype, like.dtype), tensor.extract(value, indices), given[0])
+        indices[dim] = select(there, arith.subi(indices[dim], distance), indices[dim])
+        both = element(ufunc, Loop(like.dtype, like.dtype), tensor.extract(value, indices), given[0])
         return [select(there, both, given[0])]
 
     outs = [(out, like.dtype, like.axes, tuple(range(rank)))]

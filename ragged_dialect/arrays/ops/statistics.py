@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from ragged_dialect._mlir import arith
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.index.dims import AxisArgument, dims_of
 from ragged_dialect.arrays.index.group import grouped
 from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype
 from ragged_dialect.arrays.ops.reduce import finish, is_across, reduce, reduce_across, source
-from ragged_dialect.arrays.ops.ufunc_bodies import BODIES, Loop
+from ragged_dialect.arrays.ops.ufunc_bodies import Loop, element
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.elements import BOOL, INT64, SINGLE, constant, convert
 from ragged_dialect.arrays.tracing.operation import Operation, operation
@@ -30,7 +29,7 @@ def wide(dtype: DType) -> DType:
     return SINGLE if elements.kind(dtype) == "f" and dtype.itemsize == 2 else dtype
 
 
-def _reduction(name: str, ufunc: str, result: Callable[[DType], DType], init: Callable[[DType], Any]) -> Operation:
+def _reduction(name: str, ufunc: str, result: Callable[[DType], DType], init: Callable[[DType], ir.Value]) -> Operation:
     def body(x: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
         x = source(x)
         dims, out = dims_of(x, axis), result(x.dtype)
@@ -39,8 +38,8 @@ def _reduction(name: str, ufunc: str, result: Callable[[DType], DType], init: Ca
         found, inner = grouped(x, dims), wide(out)
         loop = Loop(inner, inner)
 
-        def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
-            return [BODIES[ufunc](loop, accumulated[0], convert(given[0], x.dtype, inner))]
+        def combine(given: list[ir.Value], accumulated: list[ir.Value]) -> list[ir.Value]:
+            return [element(ufunc, loop, accumulated[0], convert(given[0], x.dtype, inner))]
 
         (made,) = reduce(found.value, found.dims, [(inner, init(inner))], combine)
         return finish(x, made if inner == out else astype(made, dtype=out), dims, keepdims)
@@ -77,7 +76,7 @@ def float_dtype(dtype: DType) -> DType:
 def count(x: Tensor, dims: frozenset[int], dtype: DType) -> Tensor:
     """How many elements are reduced for each result, as a float."""
 
-    def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
+    def combine(given: list[ir.Value], accumulated: list[ir.Value]) -> list[ir.Value]:
         return [arith.addi(accumulated[0], constant(INT64, 1))]
 
     (made,) = reduce(x, dims, [(INT64, constant(INT64, 0))], combine)
@@ -88,7 +87,7 @@ def mean_of(x: Tensor, dims: frozenset[int]) -> tuple[Tensor, Tensor]:
     """Mean, kept in a wide dtype, and count."""
     inner = wide(float_dtype(x.dtype))
 
-    def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
+    def combine(given: list[ir.Value], accumulated: list[ir.Value]) -> list[ir.Value]:
         return [arith.addf(accumulated[0], convert(given[0], x.dtype, inner))]
 
     (total,) = reduce(x, dims, [(inner, constant(inner, 0))], combine)
@@ -115,7 +114,7 @@ def squares_about(x: Tensor, dims: frozenset[int], centre: Tensor) -> Tensor:
     """Sums of the squared distances from a centre over the kept dims."""
     inner = centre.dtype
 
-    def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
+    def combine(given: list[ir.Value], accumulated: list[ir.Value]) -> list[ir.Value]:
         distance = arith.subf(convert(given[0], x.dtype, inner), given[1])
         return [arith.addf(accumulated[0], arith.mulf(distance, distance))]
 

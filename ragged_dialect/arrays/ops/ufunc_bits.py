@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ragged_dialect._mlir import arith
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.ops.ufunc_bodies import Body, Loop, absolute, in_single, register
 from ragged_dialect.arrays.tracing.elements import compare, constant, convert, create, infinity, select
@@ -21,11 +19,11 @@ _EUCLID = {1: 12, 2: 24, 4: 47, 8: 93}
 
 
 @register(BODIES, "gcd")
-def gcd(loop: Loop, a: Any, b: Any) -> Any:
+def gcd(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """The greatest common divisor; 0 of two zeros."""
     zero = loop.number(0)
 
-    def step(_: Any, state: list[Any]) -> list[Any]:
+    def step(_: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
         high, low = state
         done = compare("eq", low, zero)
         return [select(done, high, low), select(done, zero, arith.remsi(high, low))]
@@ -35,7 +33,7 @@ def gcd(loop: Loop, a: Any, b: Any) -> Any:
 
 
 @register(BODIES, "lcm")
-def lcm(loop: Loop, a: Any, b: Any) -> Any:
+def lcm(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """The least common multiple; 0 where one is 0, its last bits where it is too large. The size of the least integer
     is an unsigned number."""
     part = arith.divui(absolute(loop, a), gcd(loop, a, b))
@@ -46,12 +44,12 @@ def _bits(dtype: DType) -> DType:
     return np.dtype(f"i{dtype.itemsize}")
 
 
-def _as_bits(loop: Loop, x: Any) -> Any:
+def _as_bits(loop: Loop, x: ir.Value) -> ir.Value:
     return arith.bitcast(element_type(_bits(loop.dtype)), x)
 
 
 @register(BODIES, "nextafter")
-def nextafter(loop: Loop, a: Any, b: Any) -> Any:
+def nextafter(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """The next float after a towards b."""
     zero, bits = loop.number(0), _bits(loop.dtype)
     up = compare("gt", b, a)
@@ -66,7 +64,7 @@ def nextafter(loop: Loop, a: Any, b: Any) -> Any:
 
 
 @register(BODIES, "spacing")
-def spacing(loop: Loop, x: Any) -> Any:
+def spacing(loop: Loop, x: ir.Value) -> ir.Value:
     """The distance to the next float away from 0, with the sign of x; of a float16 to the next above, as NumPy's. nan
     for infinities."""
     up = infinity(loop.dtype, 1)
@@ -79,7 +77,7 @@ def spacing(loop: Loop, x: Any) -> Any:
 
 @register(BODIES, "frexp")
 @in_single
-def frexp(loop: Loop, x: Any) -> list[Any]:
+def frexp(loop: Loop, x: ir.Value) -> list[ir.Value]:
     """Mantissa in [0.5, 1) and exponent (int32): x is the mantissa times 2 to the exponent."""
     mantissa_bits = int(np.finfo(loop.dtype).nmant)
     bits = _bits(loop.dtype)
@@ -100,19 +98,19 @@ def frexp(loop: Loop, x: Any) -> list[Any]:
     return [select(plain, mantissa, x), select(plain, narrow, constant(np.dtype(np.int32), 0))]
 
 
-def _last_bit(loop: Loop) -> Any:
+def _last_bit(loop: Loop) -> ir.Value:
     return loop.number(8 * loop.dtype.itemsize - 1)
 
 
 @register(BODIES, "left_shift")
-def left_shift(loop: Loop, a: Any, b: Any) -> Any:
+def left_shift(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """a times 2 to the b; 0 where all bits are shifted out."""
     inside = arith.andi(compare("ge", b, loop.number(0)), compare("le", b, _last_bit(loop)))
     return select(inside, arith.shli(a, select(inside, b, loop.number(0))), loop.number(0))
 
 
 @register(BODIES, "right_shift")
-def right_shift(loop: Loop, a: Any, b: Any) -> Any:
+def right_shift(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """a by 2 to the b, rounded down; the sign where all bits are shifted out."""
     inside = arith.andi(compare("ge", b, loop.number(0)), compare("le", b, _last_bit(loop)))
     return arith.shrsi(a, select(inside, b, _last_bit(loop)))

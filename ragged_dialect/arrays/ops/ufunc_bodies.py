@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class Loop(NamedTuple):
     dtype: DType
     result: DType
 
-    def number(self, value: Any) -> Any:
+    def number(self, value: float) -> ir.Value:
         """A constant of the input's dtype."""
         return constant(self.dtype, value)
 
@@ -47,17 +47,26 @@ class Loop(NamedTuple):
         return kind(self.dtype) == "b"
 
 
-Body = Callable[..., Any]
+Body: TypeAlias = "Callable[..., ir.Value | list[ir.Value]]"
 """Takes the loop and the elements, and gives one or a list."""
+
+Typed = TypeVar("Typed", bound=Callable[..., "ir.Value | list[ir.Value]"])
 
 BODIES: dict[str, Body] = {}
 """Bodies by the ufunc's name."""
 
 
-def register(table: dict[str, Body], *names: str) -> Callable[[Body], Body]:
+def element(name: str, loop: Loop, *x: ir.Value) -> ir.Value:
+    """What a ufunc of one result makes of elements."""
+    made = BODIES[name](loop, *x)
+    assert not isinstance(made, list)
+    return made
+
+
+def register(table: dict[str, Body], *names: str) -> Callable[[Typed], Typed]:
     """Put a body into a table, under the names of ufuncs."""
 
-    def put(body: Body) -> Body:
+    def put(body: Typed) -> Typed:
         for name in names:
             table[name] = body
         return body
@@ -65,11 +74,15 @@ def register(table: dict[str, Body], *names: str) -> Callable[[Body], Body]:
     return put
 
 
+@overload
+def in_single(body: Callable[..., ir.Value]) -> Callable[..., ir.Value]: ...
+@overload
+def in_single(body: Callable[..., list[ir.Value]]) -> Callable[..., list[ir.Value]]: ...
 def in_single(body: Body) -> Body:
     """A body whose short floats are computed in float32 and rounded once, as NumPy does. Exponents are integers."""
 
     @wraps(body)
-    def made(loop: Loop, *x: Any) -> Any:
+    def made(loop: Loop, *x: ir.Value) -> ir.Value | list[ir.Value]:
         if not loop.is_float or loop.dtype.itemsize > 2:
             return body(loop, *x)
         found = body(Loop(SINGLE, SINGLE), *_floats_converted(x, loop.dtype, SINGLE))
@@ -79,7 +92,7 @@ def in_single(body: Body) -> Body:
     return made
 
 
-def _floats_converted(values: Iterable[Any], source: DType, target: DType) -> list[Any]:
+def _floats_converted(values: Iterable[ir.Value], source: DType, target: DType) -> list[ir.Value]:
     return [v if isinstance(v.type, ir.IntegerType) else convert(v, source, target) for v in values]
 
 
@@ -106,7 +119,7 @@ for _name in ("floor", "ceil", "trunc"):
 
 
 def _by_kind(name: str, floats: str, integers: str, booleans: str) -> None:
-    def body(loop: Loop, *x: Any) -> Any:
+    def body(loop: Loop, *x: ir.Value) -> ir.Value:
         return create(floats if loop.is_float else booleans if loop.is_bool else integers, *x)
 
     BODIES[name] = body
@@ -131,49 +144,49 @@ for _name, _predicate in {
 
 
 @register(BODIES, "logical_and")
-def logical_and(loop: Loop, a: Any, b: Any) -> Any:
+def logical_and(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """Both are not 0."""
     return arith.andi(convert(a, loop.dtype, BOOL), convert(b, loop.dtype, BOOL))
 
 
 @register(BODIES, "logical_or")
-def logical_or(loop: Loop, a: Any, b: Any) -> Any:
+def logical_or(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """One is not 0."""
     return arith.ori(convert(a, loop.dtype, BOOL), convert(b, loop.dtype, BOOL))
 
 
 @register(BODIES, "logical_xor")
-def logical_xor(loop: Loop, a: Any, b: Any) -> Any:
+def logical_xor(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """One is 0, the other is not."""
     return arith.xori(convert(a, loop.dtype, BOOL), convert(b, loop.dtype, BOOL))
 
 
 @register(BODIES, "logical_not")
-def logical_not(loop: Loop, x: Any) -> Any:
+def logical_not(loop: Loop, x: ir.Value) -> ir.Value:
     """x is 0."""
     return negated(convert(x, loop.dtype, BOOL))
 
 
 @register(BODIES, "invert")
-def invert(loop: Loop, x: Any) -> Any:
+def invert(loop: Loop, x: ir.Value) -> ir.Value:
     """All bits flipped."""
     return arith.xori(x, loop.number(1 if loop.is_bool else -1))
 
 
 @register(BODIES, "positive", "conjugate")
-def positive(loop: Loop, x: Any) -> Any:
+def positive(loop: Loop, x: ir.Value) -> ir.Value:
     """x."""
     return x
 
 
 @register(BODIES, "negative")
-def negative(loop: Loop, x: Any) -> Any:
+def negative(loop: Loop, x: ir.Value) -> ir.Value:
     """-x."""
     return arith.negf(x) if loop.is_float else arith.subi(loop.number(0), x)
 
 
 @register(BODIES, "absolute")
-def absolute(loop: Loop, x: Any) -> Any:
+def absolute(loop: Loop, x: ir.Value) -> ir.Value:
     """|x|; the least integer stays what it is."""
     if loop.is_bool:
         return x
@@ -181,13 +194,13 @@ def absolute(loop: Loop, x: Any) -> Any:
 
 
 @register(BODIES, "square")
-def square(loop: Loop, x: Any) -> Any:
+def square(loop: Loop, x: ir.Value) -> ir.Value:
     """x²."""
-    return BODIES["multiply"](loop, x, x)
+    return element("multiply", loop, x, x)
 
 
 @register(BODIES, "sign")
-def sign(loop: Loop, x: Any) -> Any:
+def sign(loop: Loop, x: ir.Value) -> ir.Value:
     """-1, 0, 1, or nan."""
     zero = loop.number(0)
     found = select(compare("gt", x, zero), loop.number(1), select(compare("lt", x, zero), loop.number(-1), zero))
@@ -195,25 +208,25 @@ def sign(loop: Loop, x: Any) -> Any:
 
 
 @register(BODIES, "isnan")
-def isnan(loop: Loop, x: Any) -> Any:
+def isnan(loop: Loop, x: ir.Value) -> ir.Value:
     """x is not a number."""
     return compare("ne", x, x) if loop.is_float else constant(BOOL, 0)
 
 
 @register(BODIES, "isinf")
-def isinf(loop: Loop, x: Any) -> Any:
+def isinf(loop: Loop, x: ir.Value) -> ir.Value:
     """|x| is infinite."""
     return compare("eq", create("math.absf", x), infinity(loop.dtype, 1)) if loop.is_float else constant(BOOL, 0)
 
 
 @register(BODIES, "isfinite")
-def isfinite(loop: Loop, x: Any) -> Any:
+def isfinite(loop: Loop, x: ir.Value) -> ir.Value:
     """x is a number and finite."""
     return compare("lt", create("math.absf", x), infinity(loop.dtype, 1)) if loop.is_float else constant(BOOL, 1)
 
 
 @register(BODIES, "signbit")
-def signbit(loop: Loop, x: Any) -> Any:
+def signbit(loop: Loop, x: ir.Value) -> ir.Value:
     """The sign bit is set, also that of -0.0 and nan."""
     bits = np.dtype(f"i{loop.dtype.itemsize}")
     return compare("lt", arith.bitcast(element_type(bits), x), constant(bits, 0))

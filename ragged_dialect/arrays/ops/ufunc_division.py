@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ragged_dialect._mlir import arith
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.ops.ufunc_bodies import Body, Loop, in_single, register
 from ragged_dialect.arrays.tracing.elements import compare, create, infinity, select
 
@@ -13,18 +11,18 @@ BODIES: dict[str, Body] = {}
 
 
 @register(BODIES, "reciprocal")
-def reciprocal(loop: Loop, x: Any) -> Any:
+def reciprocal(loop: Loop, x: ir.Value) -> ir.Value:
     """1 / x; of integers without the remainder."""
     return arith.divf(loop.number(1), x) if loop.is_float else arith.divsi(loop.number(1), x)
 
 
 @register(BODIES, "fmod")
-def fmod(loop: Loop, a: Any, b: Any) -> Any:
+def fmod(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """The remainder with the sign of a; 0 for integers by 0."""
     return arith.remf(a, b) if loop.is_float else arith.remsi(a, b)
 
 
-def _divmod_floats(loop: Loop, a: Any, b: Any) -> tuple[Any, Any]:
+def _divmod_floats(loop: Loop, a: ir.Value, b: ir.Value) -> tuple[ir.Value, ir.Value]:
     """floor(a / b) and the remainder with the sign of b: the steps of NumPy's divmod."""
     zero, one = loop.number(0), loop.number(1)
     rest = arith.remf(a, b)
@@ -44,7 +42,7 @@ def _divmod_floats(loop: Loop, a: Any, b: Any) -> tuple[Any, Any]:
 
 @register(BODIES, "remainder")
 @in_single
-def remainder(loop: Loop, a: Any, b: Any) -> Any:
+def remainder(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """The remainder with the sign of b; 0 for integers by 0, nan for floats."""
     if loop.is_float:
         return _divmod_floats(loop, a, b)[1]
@@ -57,7 +55,7 @@ def remainder(loop: Loop, a: Any, b: Any) -> Any:
 
 @register(BODIES, "floor_divide")
 @in_single
-def floor_divide(loop: Loop, a: Any, b: Any) -> Any:
+def floor_divide(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """The largest integer not above a / b; 0 for integers by 0."""
     if loop.is_float:
         return _divmod_floats(loop, a, b)[0]
@@ -70,13 +68,13 @@ def floor_divide(loop: Loop, a: Any, b: Any) -> Any:
 
 @register(BODIES, "divmod")
 @in_single
-def divmod_(loop: Loop, a: Any, b: Any) -> list[Any]:
+def divmod_(loop: Loop, a: ir.Value, b: ir.Value) -> list[ir.Value]:
     """floor_divide and remainder."""
     return list(_divmod_floats(loop, a, b)) if loop.is_float else [floor_divide(loop, a, b), remainder(loop, a, b)]
 
 
 @register(BODIES, "modf")
-def modf(loop: Loop, x: Any) -> list[Any]:
+def modf(loop: Loop, x: ir.Value) -> list[ir.Value]:
     """The fraction and the integer, both with the sign of x."""
     whole = create("math.trunc", x)
     infinite = compare("eq", create("math.absf", x), infinity(loop.dtype, 1))

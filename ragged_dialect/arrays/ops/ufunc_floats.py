@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from ragged_dialect._mlir import arith
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.ops.ufunc_bodies import Body, Loop, in_single, register
 from ragged_dialect.arrays.tracing.elements import compare, constant, convert, create, infinity, select
 from ragged_dialect.arrays.tracing.trace import element_type
@@ -17,14 +16,14 @@ BODIES: dict[str, Body] = {}
 
 
 @register(BODIES, "power")
-def power(loop: Loop, a: Any, b: Any) -> Any:
+def power(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """a to the b; integers to a negative power give what 1 / a would, without the remainder."""
     return create("math.powf", a, b) if loop.is_float else create("math.ipowi", a, b)
 
 
 @register(BODIES, "ldexp")
 @in_single
-def ldexp(loop: Loop, x: Any, exponent: Any) -> Any:
+def ldexp(loop: Loop, x: ir.Value, exponent: ir.Value) -> ir.Value:
     """x times 2 to the exponent, rounded once: in three steps by powers that are normal numbers. One that is followed
     by another leaves room for the mantissa, so that what it rounds becomes 0 anyway."""
     info, bits = np.finfo(loop.dtype), np.dtype(f"i{loop.dtype.itemsize}")
@@ -41,7 +40,7 @@ def ldexp(loop: Loop, x: Any, exponent: Any) -> Any:
 
 
 @register(BODIES, "heaviside")
-def heaviside(loop: Loop, x: Any, at_zero: Any) -> Any:
+def heaviside(loop: Loop, x: ir.Value, at_zero: ir.Value) -> ir.Value:
     """0 below 0, 1 above, `at_zero` at 0."""
     zero = loop.number(0)
     found = select(compare("eq", x, zero), at_zero, select(compare("lt", x, zero), zero, loop.number(1)))
@@ -50,7 +49,7 @@ def heaviside(loop: Loop, x: Any, at_zero: Any) -> Any:
 
 @register(BODIES, "hypot")
 @in_single
-def hypot(loop: Loop, a: Any, b: Any) -> Any:
+def hypot(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """The root of a² + b², without overflow on the way."""
     a, b = create("math.absf", a), create("math.absf", b)
     high, low = arith.maximumf(a, b), arith.minimumf(a, b)
@@ -61,7 +60,7 @@ def hypot(loop: Loop, a: Any, b: Any) -> Any:
     return select(infinite, infinity(loop.dtype, 1), found)
 
 
-def _add_exponentials(loop: Loop, a: Any, b: Any, exp: str, scale: float) -> Any:
+def _add_exponentials(loop: Loop, a: ir.Value, b: ir.Value, exp: str, scale: float) -> ir.Value:
     high = arith.maximumf(a, b)
     below = arith.negf(create("math.absf", arith.subf(a, b)))
     added = create("math.log1p", create(exp, below))
@@ -71,25 +70,25 @@ def _add_exponentials(loop: Loop, a: Any, b: Any, exp: str, scale: float) -> Any
 
 @register(BODIES, "logaddexp")
 @in_single
-def logaddexp(loop: Loop, a: Any, b: Any) -> Any:
+def logaddexp(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """log(exp(a) + exp(b))."""
     return _add_exponentials(loop, a, b, "math.exp", 1)
 
 
 @register(BODIES, "logaddexp2")
 @in_single
-def logaddexp2(loop: Loop, a: Any, b: Any) -> Any:
+def logaddexp2(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     """log2(2**a + 2**b)."""
     return _add_exponentials(loop, a, b, "math.exp2", 1 / math.log(2))
 
 
 @register(BODIES, "deg2rad", "radians")
-def radians(loop: Loop, x: Any) -> Any:
+def radians(loop: Loop, x: ir.Value) -> ir.Value:
     """Degrees to radians."""
     return arith.mulf(x, loop.number(math.pi / 180))
 
 
 @register(BODIES, "rad2deg", "degrees")
-def degrees(loop: Loop, x: Any) -> Any:
+def degrees(loop: Loop, x: ir.Value) -> ir.Value:
     """Radians to degrees."""
     return arith.mulf(x, loop.number(180 / math.pi))

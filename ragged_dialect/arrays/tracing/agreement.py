@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect import builders
+from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.tracing.axes import NestedAxis, Origin, PlainAxis
 from ragged_dialect.arrays.tracing.guards import Covers, EqualExtents
 from ragged_dialect.arrays.tracing.tensor import Tensor, TensorLevel
@@ -31,7 +30,7 @@ def _origin(level: TensorLevel) -> Origin | None:
     return None if origin is None or origin.derived else Origin(origin.leaf, origin.dim + at)
 
 
-def _value(level: TensorLevel) -> Any:
+def _value(level: TensorLevel) -> ir.Value:
     x, dim = level
     return build.value(x.extent(dim))
 

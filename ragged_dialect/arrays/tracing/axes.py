@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import Layout
 from ragged_dialect.shape import RaggedShape
 
@@ -37,10 +38,15 @@ class NestedAxis:
     Two axes with one object conform; so do axes that a guard has made equal."""
 
     letters: str
-    vectors: list[Any]
-    extents: list[Any]
+    vectors: list[ir.Value]
+    extents: list[Mixed | None]
     origin: Origin | None = None
     same: NestedAxis | None = field(default=None, repr=False)
+
+    @property
+    def tiles(self) -> list[int | None]:
+        """The extents of tiles, None for other levels."""
+        return [e if c == "t" and isinstance(e, int) else None for c, e in zip(self.letters, self.extents, strict=True)]
 
     @property
     def root(self) -> NestedAxis:
@@ -66,7 +72,7 @@ def shape_of(axes: Sequence[Axis]) -> RaggedShape:
         if isinstance(axis, PlainAxis):
             extents.append(axis.extent)
         else:
-            extents += [e if c == "t" else None for c, e in zip(axis.letters, axis.extents, strict=True)]
+            extents += axis.tiles
     return RaggedShape(layout_of(axes), tuple(extents))
 
 

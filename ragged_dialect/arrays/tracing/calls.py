@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -14,17 +14,17 @@ from ragged_dialect.arrays.core.buffer import AllocatedBuffer, Buffer
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.tracing.axes import Origin
 from ragged_dialect.arrays.tracing.guards import structure_at, structure_finder
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf
-from ragged_dialect.arrays.tracing.plan import Plan
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves
+from ragged_dialect.arrays.tracing.plan import Parts, Plan
 from ragged_dialect.runtime.frames import descriptor, descriptor_array
+from ragged_dialect.runtime.signature import Argument
 from ragged_dialect.runtime.stored_program import CpuProgram
 
 if TYPE_CHECKING:
     from ragged_dialect._mlir import ir
 
-Leaves = Sequence[Any]
 Pack = Callable[[Leaves], bytes]
-Run = Callable[[Leaves], list[Any]]
+Run: TypeAlias = Callable[[Leaves], Parts]
 
 _NUMBERS: dict[type, str] = {bool: "=?7x", int: "=q", float: "=d"}
 
@@ -58,10 +58,10 @@ def cpu_code(module: ir.Module) -> CpuProgram:
     return cpu_program(Program(module), check=False)
 
 
-def _parts(fields: tuple[Any, ...], places: Sequence[tuple[int, int, int, DType]]) -> list[Any]:
+def _parts(fields: tuple[int, ...], places: Sequence[tuple[int, int, int, DType]]) -> Parts:
     """A program may return one allocation several times: each result has memory of its own."""
     owners: dict[int, AllocatedBuffer] = {}
-    parts: list[Any] = []
+    parts: Parts = []
     for at, end, rank, dtype in places:
         if rank < 0:
             parts.append(fields[at])
@@ -108,8 +108,8 @@ def device_run(plan: Plan, module: ir.Module, target: str) -> Run:
 
     function = compile(Program(module), target=target, check=False)
 
-    def run(leaves: Leaves) -> list[Any]:
-        flat: list[Any] = []
+    def run(leaves: Leaves) -> Parts:
+        flat: Parts = []
         for item in plan.wanted:
             if isinstance(item, Origin):
                 flat += structure_at(leaves, item).parts
@@ -123,7 +123,7 @@ def device_run(plan: Plan, module: ir.Module, target: str) -> Run:
     return run
 
 
-def _array_of(leaf: Any) -> Any:
+def _array_of(leaf: Leaf) -> Argument:
     if isinstance(leaf, RaggedArray):
         return leaf.buffer.array
     return leaf.array if isinstance(leaf, DenseLeaf) else leaf

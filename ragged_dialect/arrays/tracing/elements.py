@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ragged_dialect._mlir import arith, ir
@@ -19,18 +17,18 @@ def kind(dtype: DType) -> str:
     return {"b": "b", "i": "i", "f": "f", "V": "f"}[dtype.kind]
 
 
-def constant(dtype: DType, number: Any) -> Any:
+def constant(dtype: DType, number: float) -> ir.Value:
     """A scalar constant."""
     return build.constant(element_type(dtype), number)
 
 
-def create(name: str, *operands: Any, result: Any = None) -> Any:
+def create(name: str, *operands: ir.Value, result: ir.Type | None = None) -> ir.Value:
     """An op of one result, by default of the type of the first operand."""
     made = ir.Operation.create(name, results=[operands[0].type if result is None else result], operands=list(operands))
     return made.result
 
 
-def compare(predicate: str, a: Any, b: Any) -> Any:
+def compare(predicate: str, a: ir.Value, b: ir.Value) -> ir.Value:
     """A comparison: `lt`, `le`, `gt`, `ge`, `eq`, `ne`; of floats ordered, but for `ne`."""
     if isinstance(a.type, (ir.IntegerType, ir.IndexType)):
         signed = predicate if predicate in ("eq", "ne") else f"s{predicate}"
@@ -47,17 +45,17 @@ _FLOAT = {
 }
 
 
-def select(condition: Any, a: Any, b: Any) -> Any:
+def select(condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
     """`a` where the condition holds, else `b`."""
     return arith.select(condition, a, b)
 
 
-def negated(condition: Any) -> Any:
+def negated(condition: ir.Value) -> ir.Value:
     """The opposite of a boolean."""
     return arith.xori(condition, constant(BOOL, 1))
 
 
-def convert(x: Any, source: DType, target: DType) -> Any:
+def convert(x: ir.Value, source: DType, target: DType) -> ir.Value:
     """A scalar in another dtype, as NumPy converts."""
     if source == target:
         return x
@@ -76,13 +74,13 @@ def convert(x: Any, source: DType, target: DType) -> Any:
     return (arith.extsi if target.itemsize > source.itemsize else arith.trunci)(type_, x)
 
 
-def _float_to_float(x: Any, source: DType, target: DType) -> Any:
+def _float_to_float(x: ir.Value, source: DType, target: DType) -> ir.Value:
     if source.itemsize == target.itemsize:  # float16 and bfloat16
         return convert(convert(x, source, SINGLE), SINGLE, target)
     return (arith.extf if target.itemsize > source.itemsize else arith.truncf)(element_type(target), x)
 
 
-def infinity(dtype: DType, sign: int) -> Any:
+def infinity(dtype: DType, sign: int) -> ir.Value:
     """The least or greatest number of a dtype: infinite for floats."""
     if kind(dtype) == "f":
         return constant(dtype, sign * float("inf"))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import NUMBERS, Spec
-from ragged_dialect.arrays.core.storage import RECORDED
+from ragged_dialect.arrays.core.storage import RECORDED, ArrayLike, Dense
 from ragged_dialect.arrays.core.tree import Tree, flatten, unflatten
 from ragged_dialect.arrays.tracing.calls import cpu_code, cpu_run, device_run
-from ragged_dialect.arrays.tracing.leaves import leaf_spec, simple_leaf
+from ragged_dialect.arrays.tracing.leaves import Leaf, Leaves, leaf_spec, simple_leaf
 from ragged_dialect.arrays.tracing.plan import Result, StoredOperation
 from ragged_dialect.arrays.tracing.program import Program
 from ragged_dialect.arrays.tracing.results import Returned, plan_result
@@ -24,6 +24,9 @@ from ragged_dialect.locks import once
 
 Compiled = tuple[Any, Tree]
 """A program, and the tree of its results."""
+
+Traceable: TypeAlias = Callable[[list[Tensor]], Any]
+"""A function of tracers, which gives tracers in containers."""
 
 
 class Function:
@@ -36,16 +39,16 @@ class Function:
         self._most = most
         self._numbers = numbers
         self._named = named
-        self._programs: dict[Any, Compiled] = {}
+        self._programs: dict[Hashable, Compiled] = {}
         self.compilations = 0
 
-    def __call__(self, *arguments: Any, **parameters: Any) -> Any:
+    def __call__(self, *arguments: ArrayLike, **parameters: ArrayLike) -> ArrayLike:
         """The results on arrays; within traced code the tracers of the results. Errors of guards are raised before
         anything is computed."""
         if len(arguments) > self._most or (parameters and not self._named):
             return self._call(arguments, parameters)
-        specs: list[Any] = []
-        leaves: Any = arguments
+        specs: list[Hashable] = []
+        leaves: Leaves = arguments
         present = True
         for at, argument in enumerate(arguments):
             kind = type(argument)
@@ -73,17 +76,21 @@ class Function:
         results = program(leaves if present else [leaf for leaf in leaves if leaf is not None])
         return results[0] if tree is None else unflatten(tree, results)
 
-    def _leaf(self, argument: Any, arguments: Sequence[Any]) -> Any:
+    def _leaf(self, argument: ArrayLike, arguments: Sequence[ArrayLike]) -> Leaf:
         """An argument as a leaf of programs; None where a call with it is left to `_call`."""
         raise NotImplementedError
 
     def _call(
-        self, arguments: tuple[Any, ...], parameters: dict[str, Any], key: Any = None, leaves: Sequence[Any] = ()
-    ) -> Any:
+        self,
+        arguments: tuple[ArrayLike, ...],
+        parameters: dict[str, ArrayLike],
+        key: Hashable = None,
+        leaves: Leaves = (),
+    ) -> ArrayLike:
         """A call of another kind, or one that has a key, and leaves, and no program yet."""
         raise NotImplementedError
 
-    def _compiled(self, key: Any, build: Callable[[], Compiled]) -> Compiled:
+    def _compiled(self, key: Hashable, build: Callable[[], Compiled]) -> Compiled:
         """The program of a key, made by one of the threads that ask for it."""
 
         def make() -> Compiled:
@@ -107,7 +114,7 @@ class Traced:
 
 
 @contextmanager
-def trace_function(name: str, leaves: Sequence[Any], body: Callable[[list[Tensor]], Any]) -> Generator[Traced]:
+def trace_function(name: str, leaves: Leaves, body: Traceable) -> Generator[Traced]:
     """Trace a function of tracers; the bindings' context is entered as long as the trace is used."""
     where, library = _place(name, leaves)
     with tracing(name, leaves, where) as trace:
@@ -120,7 +127,7 @@ def trace_function(name: str, leaves: Sequence[Any], body: Callable[[list[Tensor
         yield Traced(trace, plans, tree, where)
 
 
-def build(name: str, leaves: Sequence[Any], body: Callable[[list[Tensor]], Any], target: str | None = None) -> Compiled:
+def build(name: str, leaves: Leaves, body: Traceable, target: str | None = None) -> Compiled:
     """Trace a function of tracers and compile it, for leaves that require no gradient: the program, and the tree of its
     results."""
     with trace_function(name, leaves, body) as traced:
@@ -131,14 +138,12 @@ def build(name: str, leaves: Sequence[Any], body: Callable[[list[Tensor]], Any],
         return Program(plan, device_run(plan, traced.trace.module, chosen), chosen), traced.tree
 
 
-def requires_gradient(leaves: Sequence[Any]) -> bool:
+def requires_gradient(leaves: Leaves) -> bool:
     """Whether PyTorch records what is computed of arguments."""
     return any(leaf_spec(leaf).library == RECORDED for leaf in leaves)
 
 
-def build_stored(
-    name: str, parts: Sequence[Any], leaves: Sequence[Any], body: Callable[[list[Tensor]], Any]
-) -> Compiled:
+def build_stored(name: str, parts: Sequence[Dense], leaves: Leaves, body: Traceable) -> Compiled:
     """As `build` for the CPU, of what requires no gradient, or from the cache: `parts` tell all that the trace depends
     on."""
     from ragged_dialect.compiler.stored import stored  # start-up time
@@ -159,7 +164,7 @@ def _loaded(found: StoredOperation) -> Compiled:
     return Program(found.plan, cpu_run(found.plan, found.program), "cpu"), found.tree
 
 
-def _place(name: str, leaves: Sequence[Any]) -> tuple[str, str]:
+def _place(name: str, leaves: Leaves) -> tuple[str, str]:
     """The device of the arguments, and the library of the results: the first that is not NumPy."""
     specs = [leaf_spec(leaf) for leaf in leaves]
     devices = sorted({s.device for s in specs if not s.weak})
@@ -169,7 +174,7 @@ def _place(name: str, leaves: Sequence[Any]) -> tuple[str, str]:
     return (devices[0] if devices else "cpu"), library
 
 
-def as_tensor(trace: Trace, value: Any) -> Tensor:
+def as_tensor(trace: Trace, value: ArrayLike) -> Tensor:
     """A tracer of a tracer, an array or a number that traced code uses."""
     if isinstance(value, Tensor):
         value.trace.check_running()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.arrays.tracing.axes import Origin
+from ragged_dialect.arrays.tracing.leaves import Leaves
 from ragged_dialect.errors import RuntimeCheckError
-
-Leaves = Sequence[Any]
 
 
 class Guard(Protocol):
@@ -135,7 +134,7 @@ class Fits:
         """RuntimeCheckError with the number and the range."""
         self.check(leaves[self.leaf])
 
-    def check(self, number: Any) -> None:
+    def check(self, number: float) -> None:
         """RuntimeCheckError unless a number does."""
         if not self.low <= number <= self.high:
             raise RuntimeCheckError(f"{self.op}: expected a number in [{self.low}, {self.high}], got {number}")

@@ -6,7 +6,7 @@ import functools
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast, overload
 
 import numpy as np
@@ -14,9 +14,10 @@ import numpy as np
 from ragged_dialect.arrays.core.arguments import bind, checked_axis
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import FLOAT, INT, Spec, spec
+from ragged_dialect.arrays.core.storage import ArrayLike, Body
 from ragged_dialect.arrays.core.tree import Static, Tree, flatten, flatten_arguments, unflatten
 from ragged_dialect.arrays.tracing.function import Compiled, Function, build, requires_gradient
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, dense_leaf, leaf_spec, simple_leaf
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, dense_leaf, leaf_spec, simple_leaf
 from ragged_dialect.arrays.tracing.lowered import LoweredFunction, lower
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError
@@ -31,9 +32,7 @@ class JitFunction(Function):
     axes (of a dense array all but the first), and the static arguments. Lengths, the number of
     components and numbers are no part of it."""
 
-    def __init__(
-        self, function: Callable[..., Any], static: Sequence[str], dynamic_dims: Dims | None, target: str | None
-    ) -> None:
+    def __init__(self, function: Body, static: Sequence[str], dynamic_dims: Dims | None, target: str | None) -> None:
         if not callable(function):
             raise ArgumentError(f"jit: expected a function, got {type(function).__name__}")
         functools.update_wrapper(self, function, updated=())
@@ -52,16 +51,20 @@ class JitFunction(Function):
         kinds = {p.kind for p in self._signature.parameters.values()}
         return kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: object = None) -> Callable[..., Any]:
         """As a method: the object is the first argument, which has to be static."""
         return self if instance is None else types.MethodType(self, instance)
 
-    def _leaf(self, argument: Any, arguments: Sequence[Any]) -> Any:
+    def _leaf(self, argument: ArrayLike, arguments: Sequence[ArrayLike]) -> Leaf:
         return dense_leaf(argument) if type(argument) is np.ndarray else None
 
     def _call(
-        self, arguments: tuple[Any, ...], parameters: dict[str, Any], key: Any = None, leaves: Sequence[Any] = ()
-    ) -> Any:
+        self,
+        arguments: tuple[ArrayLike, ...],
+        parameters: dict[str, ArrayLike],
+        key: Hashable = None,
+        leaves: Leaves = (),
+    ) -> ArrayLike:
         """A call by parameter, of containers, with static arguments, or of traced code."""
         tensors = [leaf for leaf in flatten((arguments, parameters))[0] if isinstance(leaf, Tensor)]
         if tensors:
@@ -73,11 +76,13 @@ class JitFunction(Function):
         results = program(leaves)
         return results[0] if result is None else unflatten(result, results)
 
-    def _flatten(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> tuple[list[Any], _Arguments]:
+    def _flatten(
+        self, arguments: Sequence[ArrayLike], options: Mapping[str, ArrayLike]
+    ) -> tuple[list[Leaf], _Arguments]:
         """Leaves, and the tree of the bound arguments: a tuple of them in the order of the parameters."""
         bound = bind(self._name, self._signature, arguments, options)
         bound.apply_defaults()
-        leaves: list[Any] = []
+        leaves: list[Leaf] = []
         children: list[Tree] = []
         for name, value in bound.arguments.items():
             if name in self._static:
@@ -90,7 +95,7 @@ class JitFunction(Function):
             self._check_dims(self._dynamic, leaves)
         return leaves, _Arguments(tuple(bound.arguments), tuple(children))
 
-    def _fixed(self, name: str, value: Any) -> Static:
+    def _fixed(self, name: str, value: object) -> Static:
         try:
             return Static.of(value)
         except TypeError:
@@ -106,7 +111,7 @@ class JitFunction(Function):
     def _name(self) -> str:
         return getattr(self._function, "__name__", "function")
 
-    def _widened(self, name: str, leaf: Any) -> Any:
+    def _widened(self, name: str, leaf: Leaf) -> Leaf:
         dims = self._dynamic.get(name, ()) if isinstance(self._dynamic, Mapping) else self._dynamic
         made = simple_leaf(self._name, leaf)
         if not dims or not isinstance(made, (RaggedArray, DenseLeaf)):
@@ -122,7 +127,7 @@ class JitFunction(Function):
         wide = spec(known.layout, shape, known.dtype, known.device, known.library)
         return RaggedArray.trusted(made.buffer, made.axes, wide)
 
-    def _check_dims(self, dims: Sequence[int], leaves: Sequence[Any]) -> None:
+    def _check_dims(self, dims: Sequence[int], leaves: Leaves) -> None:
         """AxisError for a dim of all arguments that none has."""
         rank = max((len(leaf_spec(leaf).shape) for leaf in leaves), default=0)
         for dim in dims:
@@ -137,7 +142,7 @@ class JitFunction(Function):
 
         return body
 
-    def _build(self, leaves: Sequence[Any], tree: _Arguments) -> Compiled:
+    def _build(self, leaves: Leaves, tree: _Arguments) -> Compiled:
         if requires_gradient(leaves):
             from ragged_dialect.arrays.tracing.autograd import recorded  # start-up time
 
@@ -148,7 +153,7 @@ class JitFunction(Function):
     def _symbol(self) -> str:
         return self._name if self._name.isidentifier() else "function"
 
-    def lower(self, *arguments: Any, **options: Any) -> LoweredFunction:
+    def lower(self, *arguments: ArrayLike, **options: ArrayLike) -> LoweredFunction:
         """The program for such arguments as IR at every stage, LLVM IR and PTX; nothing runs."""
         leaves, tree = self._flatten(arguments, options)
         return lower(self._symbol, leaves, self._body(tree))
@@ -164,7 +169,7 @@ class _Arguments(NamedTuple):
     names: tuple[str, ...]
     children: tuple[Tree, ...]
 
-    def key(self, specs: Sequence[Spec], plain: bool) -> Any:
+    def key(self, specs: Sequence[Spec], plain: bool) -> Hashable:
         """The key of a call: that of positional arguments alone, where all are arrays, numbers or None."""
         if not plain or not all(child is None or _is_none(child) for child in self.children):
             return tuple(specs), self
@@ -178,7 +183,7 @@ def _is_none(child: Tree) -> bool:
 
 @overload
 def jit(
-    function: Callable[..., Any],
+    function: Body,
     /,
     *,
     static: Iterable[str] = (),
@@ -210,7 +215,7 @@ def jit(
     return JitFunction(function, names, dynamic_dims, target)
 
 
-def _parameters(function: Callable[..., Any]) -> inspect.Signature:
+def _parameters(function: Body) -> inspect.Signature:
     """The parameters of a function; a ufunc's are its operands."""
     if isinstance(function, np.ufunc):
         kind = inspect.Parameter.POSITIONAL_ONLY
@@ -233,7 +238,7 @@ def _checked_dims(dims: Any, signature: inspect.Signature) -> Dims:
     return dims if isinstance(dims, Mapping) else tuple(dims)
 
 
-def _static_names(static: Any) -> tuple[str, ...]:
+def _static_names(static: object) -> tuple[str, ...]:
     if not isinstance(static, (tuple, list, set, frozenset)):
         raise ArgumentError(f"jit: expected a tuple of names for static, got {type(static).__name__}")
     names = tuple(cast("Iterable[Any]", static))

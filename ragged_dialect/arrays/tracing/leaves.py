@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import NUMBERS, DType, Spec, spec
+from ragged_dialect.arrays.core.storage import ArrayLike, Dense
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.layout import RAGGED, Layout
+from ragged_dialect.runtime.signature import Array
 
 
 class DenseLeaf:
@@ -20,11 +22,18 @@ class DenseLeaf:
 
     __slots__ = ("array", "shape", "spec", "tensor")
 
-    def __init__(self, array: Any, made: Spec, tensor: Any = None) -> None:
+    def __init__(self, array: Array, made: Spec, tensor: Dense = None) -> None:
         self.array = array
         self.tensor = tensor
         self.shape: tuple[int, ...] = array.shape
         self.spec = made
+
+
+Leaf: TypeAlias = Any
+"""A `RaggedArray`, a `DenseLeaf` or a number of Python: which, its spec says."""
+
+Leaves: TypeAlias = Sequence[Leaf]
+"""The arguments of a program."""
 
 
 @lru_cache(maxsize=4096)
@@ -40,7 +49,7 @@ def dense_spec(
     return spec(Layout.dense(len(shape)), static, dtype, device, library)
 
 
-def dense_leaf(array: Any, dynamic: frozenset[int] | None = None) -> DenseLeaf:
+def dense_leaf(array: Dense, dynamic: frozenset[int] | None = None) -> DenseLeaf:
     """A dense array of any library as an argument. ArgumentError for a dtype that programs do not have."""
     if type(array) is np.ndarray and array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
         return DenseLeaf(array, dense_spec(array.shape, array.dtype, "cpu", "numpy", dynamic))
@@ -68,18 +77,18 @@ def beside_ragged(leaf: DenseLeaf, specs: Sequence[Spec]) -> DenseLeaf:
     return DenseLeaf(leaf.array, made, leaf.tensor)
 
 
-def is_dense(value: Any) -> bool:
+def is_dense(value: object) -> bool:
     """Whether a value is a dense array of some library."""
     return storage.library(value) is not None
 
 
-def leaf_spec(leaf: Any) -> Spec:
+def leaf_spec(leaf: Leaf) -> Spec:
     """The spec of an argument: a RaggedArray, a DenseLeaf or a Python number."""
     found = NUMBERS.get(type(leaf))
     return found if found is not None else leaf.spec
 
 
-def simple_leaf(name: str, value: Any) -> Any:
+def simple_leaf(name: str, value: ArrayLike) -> Leaf:
     """An argument as a leaf of programs. ArgumentError for what is no array and no number."""
     if type(value) is np.ndarray:
         return dense_leaf(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 from ragged_dialect import builders, generic
 from ragged_dialect._mlir import ir
@@ -16,7 +16,7 @@ from ragged_dialect.ir import build, shapes
 from ragged_dialect.sources import Source
 from ragged_dialect.types import tensor_type
 
-Body = Callable[[list[Any]], Sequence[Any]]
+Body: TypeAlias = "Callable[[list[ir.Value]], Sequence[ir.Value]]"
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,16 @@ def loops_of(x: Tensor) -> Loops:
     return Loops(x.axes, tuple((x, dim) for dim in range(x.ndim)))
 
 
-def empty(trace: Trace, axes: Sequence[Axis], levels: Sequence[TensorLevel], dtype: DType) -> Any:
+def empty(trace: Trace, axes: Sequence[Axis], levels: Sequence[TensorLevel], dtype: DType) -> ir.Value:
     """An uninitialised value of axes, whose extents and structure are those of levels of tensors."""
     shape = shape_of(axes)
     if shape.layout.is_dense:
         sizes = [e if e is not None else x.extent(dim) for e, (x, dim) in zip(shape.shape, levels, strict=True)]
         made = shapes.empty(sizes, element_type(dtype))
         return shapes.cast(made, tensor_type(shape, element_type(dtype)))
-    likes: list[Any] = []
+    likes: list[ir.Value] = []
     sources: list[Source | None] = []
-    extents: list[Any] = []
+    extents: list[ir.Value] = []
     for dim, (x, level) in enumerate(levels):
         if shape.layout.is_plain(dim):
             sources.append(None)
@@ -60,7 +60,7 @@ def empty(trace: Trace, axes: Sequence[Axis], levels: Sequence[TensorLevel], dty
     return builders.empty(likes, tensor_type(shape, element_type(dtype)), sources, extents)
 
 
-def affine(rank: int, dims: Sequence[int | None]) -> Any:
+def affine(rank: int, dims: Sequence[int | None]) -> ir.AffineMap:
     """The map of an operand: a loop per dim, None for index 0."""
     exprs = [ir.AffineConstantExpr.get(0) if d is None else ir.AffineDimExpr.get(d) for d in dims]
     return ir.AffineMap.get(rank, 0, exprs)
@@ -69,7 +69,7 @@ def affine(rank: int, dims: Sequence[int | None]) -> Any:
 def compute(
     trace: Trace,
     operands: Sequence[tuple[Tensor, Sequence[int | None]]],
-    outs: Sequence[tuple[Any, DType, Sequence[Axis], Sequence[int]]],
+    outs: Sequence[tuple[ir.Value, DType, Sequence[Axis], Sequence[int]]],
     rank: int,
     reduced: frozenset[int],
     body: Body,
@@ -84,7 +84,10 @@ def compute(
 
 
 def mapped(
-    x: Tensor, others: Sequence[tuple[Tensor, Sequence[int | None]]], dtype: DType, body: Callable[[list[Any]], Any]
+    x: Tensor,
+    others: Sequence[tuple[Tensor, Sequence[int | None]]],
+    dtype: DType,
+    body: Callable[[list[ir.Value]], ir.Value],
 ) -> Tensor:
     """An element for each of `x`, made of it and of those of others that have loops of it."""
     out = empty(x.trace, x.axes, loops_of(x).levels, dtype)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from ragged_dialect.arrays.tracing.function import trace_function
-from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.function import Traceable, trace_function
+from ragged_dialect.arrays.tracing.leaves import Leaves
 from ragged_dialect.asm.module import print_module
 from ragged_dialect.lazy import cached_property
 
@@ -49,7 +47,7 @@ class LoweredFunction:
         return self.source
 
 
-def lower(name: str, leaves: Sequence[Any], body: Callable[[list[Tensor]], Any]) -> LoweredFunction:
+def lower(name: str, leaves: Leaves, body: Traceable) -> LoweredFunction:
     """Trace a function without compiling it."""
     with trace_function(name, leaves, body) as traced:
         return LoweredFunction(print_module(traced.trace.module))

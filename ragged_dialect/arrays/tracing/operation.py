@@ -5,15 +5,16 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.arguments import bind, check_call, signature_of
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import NUMBERS
+from ragged_dialect.arrays.core.storage import ArrayLike, Body
 from ragged_dialect.arrays.tracing.function import Compiled, Function, as_tensor, build, build_stored, requires_gradient
-from ragged_dialect.arrays.tracing.leaves import beside_ragged, leaf_spec, simple_leaf
+from ragged_dialect.arrays.tracing.leaves import Leaf, Leaves, beside_ragged, leaf_spec, simple_leaf
 from ragged_dialect.arrays.tracing.plan import stored_key
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace
@@ -25,7 +26,7 @@ class Operation(Function):
     None; its keyword arguments, the parameters, are hashable and belong to the key. Callers may give both
     either way, as to a method. The arguments of an `elementwise` one broadcast."""
 
-    def __init__(self, name: str, body: Callable[..., Any], elementwise: bool = False) -> None:
+    def __init__(self, name: str, body: Body, elementwise: bool = False) -> None:
         functools.update_wrapper(self, body, updated=())
         self.name = name
         self._body = body
@@ -34,8 +35,12 @@ class Operation(Function):
         super().__init__(len(self._arrays) or sys.maxsize, NUMBERS, named=True)
 
     def _call(
-        self, arguments: tuple[Any, ...], parameters: dict[str, Any], key: Any = None, leaves: Sequence[Any] = ()
-    ) -> Any:
+        self,
+        arguments: tuple[ArrayLike, ...],
+        parameters: dict[str, ArrayLike],
+        key: Hashable = None,
+        leaves: Leaves = (),
+    ) -> ArrayLike:
         """Traced code, the other way to give arguments, or a program to compile."""
         tracer = next((a for a in arguments if type(a) is Tensor), None)
         if tracer is not None:
@@ -46,7 +51,9 @@ class Operation(Function):
             self._compiled(key, lambda: self._build(leaves, parameters))
         return self(*bound, **rest)
 
-    def _bound(self, arguments: Sequence[Any], parameters: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _bound(
+        self, arguments: Sequence[ArrayLike], parameters: Mapping[str, ArrayLike]
+    ) -> tuple[tuple[ArrayLike, ...], dict[str, ArrayLike]]:
         """Arguments and parameters as the body takes them. ArgumentError for those that it does not have."""
         bound = bind(self.name, self.__signature__, arguments, parameters)
         if not self._arrays:
@@ -60,7 +67,7 @@ class Operation(Function):
     def _signature(self) -> inspect.Signature:
         return signature_of(self._body)
 
-    def _leaf(self, argument: Any, arguments: Sequence[Any]) -> Any:
+    def _leaf(self, argument: ArrayLike, arguments: Sequence[ArrayLike]) -> Leaf:
         if any(type(a) is Tensor for a in arguments):
             return None
         made = simple_leaf(self.name, argument)
@@ -68,7 +75,7 @@ class Operation(Function):
             return beside_ragged(made, [a.spec for a in arguments if type(a) is RaggedArray])
         return made
 
-    def _build(self, arguments: Sequence[Any], parameters: Mapping[str, Any]) -> Compiled:
+    def _build(self, arguments: Sequence[ArrayLike], parameters: Mapping[str, ArrayLike]) -> Compiled:
         present = [a is not None for a in arguments]
 
         def body(tensors: list[Tensor]) -> Any:
@@ -87,7 +94,7 @@ class Operation(Function):
             return build(self.name, given, body)
         return build_stored(self.name, [self._body.__module__, *parts], given, body)
 
-    def inline(self, trace: Trace, arguments: Sequence[Any], parameters: Mapping[str, Any]) -> Any:
+    def inline(self, trace: Trace, arguments: Sequence[ArrayLike], parameters: Mapping[str, ArrayLike]) -> ArrayLike:
         """The operation as a part of the function that is being traced."""
         trace.check_running()
         arguments, parameters = self._bound(arguments, parameters)
@@ -107,11 +114,11 @@ class Operation(Function):
 class _Direct(Operation):
     """An operation with results that need no program: those of `direct`, which gives None for the other arguments."""
 
-    def __init__(self, name: str, body: Callable[..., Any], direct: Callable[..., Any]) -> None:
+    def __init__(self, name: str, body: Body, direct: Body) -> None:
         super().__init__(name, body)
         self._direct = direct
 
-    def __call__(self, *arguments: Any, **parameters: Any) -> Any:
+    def __call__(self, *arguments: ArrayLike, **parameters: ArrayLike) -> ArrayLike:
         """The results, by a program or without."""
         made = self._direct(*arguments, **parameters) if len(arguments) == self._most else None
         return super().__call__(*arguments, **parameters) if made is None else made
@@ -135,11 +142,11 @@ OPERATIONS: dict[str, Operation] = {}
 
 
 def operation(
-    name: str, *, elementwise: bool = False, direct: Callable[..., Any] | None = None
+    name: str, *, elementwise: bool = False, direct: Body | None = None
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Make a function on tracers an operation on arrays, under a name that NumPy's protocols find it by."""
 
-    def make(body: Callable[..., Any]) -> Operation:
+    def make(body: Body) -> Operation:
         made = Operation(name, body, elementwise) if direct is None else _Direct(name, body, direct)
         OPERATIONS[name] = made
         return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.arrays.core.tree import Tree
 from ragged_dialect.arrays.tracing.axes import Origin
 from ragged_dialect.arrays.tracing.guards import Guard
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf
 from ragged_dialect.runtime.stored_program import CpuProgram
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 Kind = tuple[bool, ...] | type
 """What an argument is: of a ragged array which axes of its storage are nested, else its class."""
+
+Parts: TypeAlias = list[Any]
+"""The results of a program: a `Buffer` or a number each, which, the plan says."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class NewStructure:
     vectors: tuple[int, ...]
     extents: tuple[int | tuple[int] | None, ...]
 
-    def make(self, parts: list[Any]) -> Structure:
+    def make(self, parts: Parts) -> Structure:
         """The structure of a call."""
         vectors = [parts[at].array for at in self.vectors]
         extents: list[int | None] = []
@@ -76,7 +79,7 @@ class Plan:
     results: tuple[Result, ...]
 
 
-def kind_of(leaf: Any) -> Kind:
+def kind_of(leaf: Leaf) -> Kind:
     """The kind of an argument."""
     return tuple(axis is not None for axis in leaf.axes) if isinstance(leaf, RaggedArray) else type(leaf)
 

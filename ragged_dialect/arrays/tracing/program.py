@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeAlias
 
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.buffer import AllocatedBuffer, Buffer
 from ragged_dialect.arrays.core.spec import Spec, spec
-from ragged_dialect.arrays.core.storage import give
+from ragged_dialect.arrays.core.storage import ArrayLike, Dense, give
 from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.arrays.tracing.axes import Origin
-from ragged_dialect.arrays.tracing.calls import Leaves, Run
+from ragged_dialect.arrays.tracing.calls import Leaves, Parts, Run
 from ragged_dialect.arrays.tracing.guards import structure_at
+from ragged_dialect.arrays.tracing.leaves import Leaf
 from ragged_dialect.arrays.tracing.plan import NewStructure, Plan, Result
 from ragged_dialect.runtime.memory import explained
 
-New = dict[Any, Structure]
-Make = Callable[[Leaves, list[Any], New], Any]
+New: TypeAlias = dict[NewStructure, Structure]
+Make: TypeAlias = Callable[[Leaves, Parts, New], ArrayLike]
 
 
 class Program:
@@ -32,7 +33,7 @@ class Program:
         self.results = plan.results
         self._name = plan.op
 
-    def __call__(self, leaves: Leaves) -> list[Any]:
+    def __call__(self, leaves: Leaves) -> list[ArrayLike]:
         """The results of a call, in order. AllocationError where there is no memory."""
         if self._captured:
             leaves = (*leaves, *self._captured)
@@ -40,7 +41,7 @@ class Program:
             for guard in self._guards:
                 guard(leaves)
             parts = self._run(leaves)
-            made: dict[Any, Structure] = {}
+            made: New = {}
             return [make(leaves, parts, made) for make in self._makers]
         except MemoryError as error:
             raise explained(self._name, error) from None
@@ -58,12 +59,12 @@ def _maker(plan: Plan, result: Result) -> Make:
     return lambda leaves, parts, new: _dense(parts[at], library)
 
 
-def _scalar(part: Buffer, library: str) -> Any:
+def _scalar(part: Buffer, library: str) -> Dense:
     array = part.array
     return give(array, library) if library == "torch" else array[()]
 
 
-def _dense(part: Buffer, library: str) -> Any:
+def _dense(part: Buffer, library: str) -> Dense:
     array = part.array
     if isinstance(part, AllocatedBuffer):
         array.flags.writeable = True
@@ -77,7 +78,7 @@ def _ragged_maker(plan: Plan, result: Result) -> Make:
     if same is not None and at >= 0 and not result.loose:
         return lambda leaves, parts, new: RaggedArray.trusted(parts[at], leaves[same].axes, made)
 
-    def make(leaves: Leaves, parts: list[Any], new: New) -> RaggedArray:
+    def make(leaves: Leaves, parts: Parts, new: New) -> RaggedArray:
         buffer = parts[at] if at >= 0 else _viewed(leaves[-1 - at], result.reshape)
         axes = tuple([None if axis is None else _structure(axis, leaves, parts, new) for axis in result.axes])
         return RaggedArray.trusted(buffer, axes, _with_extents(result, buffer) if result.loose else made)
@@ -107,7 +108,7 @@ def _with_extents(result: Result, buffer: Buffer) -> Spec:
     return spec(known.layout, tuple(shape), known.dtype, known.device, known.library)
 
 
-def _viewed(leaf: Any, shape: tuple[int, ...] | None) -> Buffer:
+def _viewed(leaf: Leaf, shape: tuple[int, ...] | None) -> Buffer:
     """The buffer of an argument, in another shape."""
     buffer = leaf.buffer if isinstance(leaf, RaggedArray) else Buffer(leaf.array)
     if shape is None:
@@ -117,7 +118,7 @@ def _viewed(leaf: Any, shape: tuple[int, ...] | None) -> Buffer:
     return Buffer(buffer.array.reshape(shape))
 
 
-def _structure(axis: Origin | NewStructure, leaves: Leaves, parts: list[Any], new: New) -> Structure:
+def _structure(axis: Origin | NewStructure, leaves: Leaves, parts: Parts, new: New) -> Structure:
     """Results with one structure have one object."""
     if isinstance(axis, Origin):
         return structure_at(leaves, axis)

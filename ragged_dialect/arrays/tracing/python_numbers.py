@@ -5,20 +5,24 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.tracing.guards import Fits, Leaves
+from ragged_dialect.arrays.tracing.tensor import Tensor
 
-Exact = Callable[..., Sequence[Any]]
+Exact: TypeAlias = Callable[..., Sequence[float | np.generic | np.ndarray]]
 """What Python makes of numbers: one or several."""
+
+Reader: TypeAlias = Callable[[Leaves, list[float]], float]
+"""How a number is read in a call."""
 
 _WORD = 64
 
 
-def _power(a: Any, b: Any) -> Any:
+def _power(a: float, b: float) -> float:
     return a ** min(b, _WORD) if isinstance(a, int) and abs(a) > 1 else a**b  # more bits do not fit either
 
 
@@ -33,7 +37,7 @@ _PYTHON: dict[str, Callable[..., Any]] = {
 def exact(ufunc: str) -> Exact:
     """A ufunc of Python's numbers."""
 
-    def run(*numbers: Any) -> Sequence[Any]:
+    def run(*numbers: float) -> Sequence[float | np.generic | np.ndarray]:
         python = None if any(type(n) is bool for n in numbers) else _PYTHON.get(ufunc)
         found = getattr(np, ufunc)(*numbers) if python is None else python(*numbers)
         return found if isinstance(found, tuple) else (found,)
@@ -47,16 +51,16 @@ class _Step:
 
     op: str
     run: Exact
-    operands: tuple[Callable[[Leaves, list[Any]], Any], ...]
+    operands: tuple[Reader, ...]
     result: int
     bounds: tuple[int, int] | None
 
-    def __call__(self, leaves: Leaves, done: list[Any]) -> Any:
+    def __call__(self, leaves: Leaves, done: list[float]) -> float:
         try:
             found = self.run(*(operand(leaves, done) for operand in self.operands))[self.result]
         except (ArithmeticError, TypeError, ValueError):  # a division by 0 of integers is 0 in a program
             found = 0
-        number = found.item() if isinstance(found, np.generic) else found
+        number = found.item() if isinstance(found, (np.generic, np.ndarray)) else found
         if self.bounds is not None:
             Fits(self.op, -1, *self.bounds).check(number)
         return number
@@ -67,11 +71,11 @@ class ComputedNumbers:
 
     def __init__(self) -> None:
         self._steps: list[_Step] = []
-        self._now: list[Any] = []
+        self._now: list[float] = []
 
     def __call__(self, leaves: Leaves) -> None:
         """RuntimeCheckError with the number and the range."""
-        done: list[Any] = []
+        done: list[float] = []
         with np.errstate(all="ignore"):
             for step in self._steps:
                 done.append(step(leaves, done))
@@ -85,7 +89,7 @@ class ComputedNumbers:
         """Whether one of them may not fit."""
         return any(step.bounds is not None for step in self._steps)
 
-    def add(self, op: str, run: Exact, operands: Sequence[Any], result: int, dtype: DType, leaves: Leaves) -> int:
+    def add(self, op: str, run: Exact, operands: Sequence[Tensor], result: int, dtype: DType, leaves: Leaves) -> int:
         """A number computed of tracers of numbers: its place. Tried on the leaves of the call that is traced."""
         bounds = (-(2**63), 2**63 - 1) if dtype.kind == "i" else None
         step = _Step(op, run, tuple(_reader(x) for x in operands), result, bounds)
@@ -103,10 +107,12 @@ class ComputedNumbers:
             step.op, step.bounds = fits.op, (fits.low, fits.high)
 
 
-def _reader(x: Any) -> Callable[[Leaves, list[Any]], Any]:
+def _reader(x: Tensor) -> Reader:
     """How a number is read in a call: a constant, an argument, or one computed before."""
-    if x.constant is not None:
-        return lambda leaves, done: x.constant
-    if x.leaf is not None:
-        return lambda leaves, done: leaves[x.leaf]
-    return lambda leaves, done: done[x.computed]
+    constant, leaf, computed = x.constant, x.leaf, x.computed
+    if constant is not None:
+        return lambda leaves, done: constant
+    if leaf is not None:
+        return lambda leaves, done: leaves[leaf]
+    assert computed is not None
+    return lambda leaves, done: done[computed]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.spec import spec
 from ragged_dialect.arrays.tracing.axes import NestedAxis, Origin, PlainAxis, layout_of, shape_of
 from ragged_dialect.arrays.tracing.plan import NewStructure, Result
@@ -17,16 +16,16 @@ class Returned:
     again for what a caller may write, since the results of a program share no memory."""
 
     def __init__(self) -> None:
-        self.values: list[Any] = []
-        self._shared: dict[Any, int] = {}
+        self.values: list[ir.Value] = []
+        self._shared: dict[ir.Value, int] = {}
 
-    def add(self, value: Any) -> int:
+    def add(self, value: ir.Value) -> int:
         """Number of a value among the results."""
         if value not in self._shared:
             self._shared[value] = self.add_own(value)
         return self._shared[value]
 
-    def add_own(self, value: Any) -> int:
+    def add_own(self, value: ir.Value) -> int:
         """Number of a value that is in no other result."""
         self.values.append(value)
         return len(self.values) - 1
@@ -42,7 +41,7 @@ def plan_result(trace: Trace, tensor: Tensor, returned: Returned, device: str, l
             axes.append(None)
             continue
         root = axis.root
-        shape += [e if c == "t" else None for c, e in zip(axis.letters, axis.extents, strict=True)]
+        shape += axis.tiles
         axes.append(root.origin or _new_structure(tensor, number, root, returned))
     made = spec(layout_of(tensor.axes), tuple(shape), tensor.dtype, device, library)
     values = _shared(trace, tensor)
@@ -80,7 +79,7 @@ def _new_structure(tensor: Tensor, number: int, axis: NestedAxis, returned: Retu
     extents: list[int | tuple[int] | None] = []
     for level, letter in enumerate(axis.letters):
         if letter != "d":
-            extents.append(axis.extents[level])
+            extents.append(axis.tiles[level])
         elif level == 0 and axis.letters[1] in "rw":
             extents.append((-1,))
         else:

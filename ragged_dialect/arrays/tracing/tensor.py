@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
+from typing import TYPE_CHECKING, NoReturn, SupportsIndex
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import tensor
+from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import DType
+from ragged_dialect.arrays.core.storage import DTypeLike
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
 from ragged_dialect.errors import ArgumentError, TraceError
 from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED, Layout, Shape
 
 if TYPE_CHECKING:
@@ -28,15 +30,15 @@ class Tensor(Value):
     def __init__(
         self,
         trace: Trace,
-        value: Any,
+        value: ir.Value,
         dtype: DType,
         axes: tuple[Axis, ...],
         *,
         weak: bool = False,
         leaf: int | None = None,
-        constant: Any = None,
+        constant: bool | int | float | None = None,
         computed: int | None = None,
-        storage: Any = None,
+        storage: ir.Value | None = None,
     ) -> None:
         self.trace = trace
         self._value = value
@@ -49,7 +51,7 @@ class Tensor(Value):
         self._storage = storage
 
     @property
-    def value(self) -> Any:
+    def value(self) -> ir.Value:
         """The MLIR value. TraceError outside of the function that it is in."""
         self.trace.check_running()
         return self._value
@@ -83,14 +85,14 @@ class Tensor(Value):
         return tuple(found)
 
     @property
-    def scalar(self) -> Any:
+    def scalar(self) -> ir.Value:
         """The MLIR scalar of a number or of a tensor of rank 0. ArgumentError for another tensor."""
         if self.axes:
             raise ArgumentError(f"{self.trace.op}: expected a number, got {self.described}")
         return self.value if self.weak else tensor.extract(self.value, [])
 
     @property
-    def storage(self) -> Any:
+    def storage(self) -> ir.Value:
         """The dense MLIR tensor that holds the values."""
         self.trace.check_running()
         if self._storage is None:
@@ -101,7 +103,7 @@ class Tensor(Value):
         """Axis of a dim, and its level there."""
         return self.layout.locate(dim)
 
-    def extent(self, dim: int) -> Any:
+    def extent(self, dim: int) -> Mixed:
         """Extent of a dense dim: an int, or an MLIR value of type index."""
         number, level = self.place(dim)
         axis = self.axes[number]
@@ -110,7 +112,7 @@ class Tensor(Value):
         found = axis.extents[level]
         return found if found is not None else tensor.dim(self.value, build.value(dim))
 
-    def storage_sizes(self) -> list[Any]:
+    def storage_sizes(self) -> list[Mixed]:
         """Extents of the storage axes."""
         return [shapes.dim(self.storage, number) for number in range(len(self.axes))]
 
@@ -139,14 +141,14 @@ class Tensor(Value):
             self.refuse("its length", "only calls know it: pass it as an argument")
         return extent
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Tensor]:
         """The parts along dim 0, where its extent is static. TraceError where it is not: there are operations of
         all components at once."""
         if not self.axes or self.shape[0] is None:
             self.refuse("an iteration", "only calls know its extent: compute with all of it, or pass parts in a list")
         return (self[at] for at in range(len(self)))
 
-    def __contains__(self, number: Any) -> bool:
+    def __contains__(self, number: object) -> bool:
         self.refuse("a membership", "use (x == number).any()")
 
     def __bool__(self) -> bool:
@@ -154,10 +156,10 @@ class Tensor(Value):
             "expected a condition that is known when the function is traced, got a traced value (use rg.where)"
         )
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NoReturn:
         self.refuse("NumPy's array of it", "use operations, rg.partition for new structures, or do it outside")
 
-    def _number(self) -> Any:
+    def _number(self) -> NoReturn:
         self.refuse("a number of Python", "compute with it as it is, or pass it in an argument named in static")
 
     __float__ = __int__ = __index__ = __complex__ = _number
@@ -165,13 +167,13 @@ class Tensor(Value):
     def __copy__(self) -> Tensor:
         return self
 
-    def __deepcopy__(self, memo: Any) -> Tensor:
+    def __deepcopy__(self, memo: dict[int, object]) -> Tensor:
         return self
 
-    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         self.refuse("a pickle", "return it, and store what the call gives")
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_") or name not in _of_arrays():
             raise AttributeError(f"traced values have no attribute '{name}'")
         instead = _INSTEAD.get(name, "pass it as an argument, or return the array and ask outside")

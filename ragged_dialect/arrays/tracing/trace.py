@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,16 +13,18 @@ from ragged_dialect import builders, dialect, locks
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.arguments import check_word
 from ragged_dialect.arrays.core.spec import DType, Spec
-from ragged_dialect.arrays.core.storage import RECORDED
+from ragged_dialect.arrays.core.storage import RECORDED, Dense
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, Origin, PlainAxis, shape_of
 from ragged_dialect.arrays.tracing.guards import Conform, Fits, Guard, structure_at
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, dense_leaf, leaf_spec
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, dense_leaf, leaf_spec
 from ragged_dialect.arrays.tracing.plan import Plan, Result, kind_of
 from ragged_dialect.arrays.tracing.python_numbers import ComputedNumbers, Exact
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.checks import CHECKED
 from ragged_dialect.errors import ArgumentError, TraceError
 from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import definer
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lazy import cached_property
 from ragged_dialect.passes.ragged_insert_checks import RaggedInsertChecks
@@ -41,7 +43,7 @@ class _Workplace:
         self.lock = locks.lock()
 
     @cached_property
-    def context(self) -> Any:
+    def context(self) -> ir.Context:
         """The context, made at the first use."""
         return dialect.context()
 
@@ -77,7 +79,10 @@ def _working() -> Generator[None]:
             place.lock.release()
 
 
-def element_type(dtype: DType) -> Any:
+Made = TypeVar("Made", ir.Value, ir.Operation)
+
+
+def element_type(dtype: DType) -> ir.Type:
     """The MLIR element type of a dtype."""
     return ir.Type.parse(dtype_name(dtype))
 
@@ -96,7 +101,7 @@ class Trace:
     `reshaped` has the storage that a reshaped one is a view of, `inserted` the tensor, and the dim, that a
     value with one more dim of extent 1 was made of."""
 
-    def __init__(self, name: str, leaves: Sequence[Any], device: str) -> None:
+    def __init__(self, name: str, leaves: Leaves, device: str) -> None:
         self.name = name
         self.device = device
         self.leaves = list(leaves)
@@ -108,9 +113,9 @@ class Trace:
         self._structures: dict[Origin, NestedAxis] = {}
         self.tensors: list[Tensor] = []
         self._captured: dict[int, Tensor] = {}
-        self._alive: list[Any] = []
-        self.reshaped: dict[Any, Any] = {}
-        self.inserted: dict[Any, tuple[Tensor, int]] = {}
+        self._alive: list[object] = []
+        self.reshaped: dict[ir.Value, ir.Value] = {}
+        self.inserted: dict[ir.Value, tuple[Tensor, int]] = {}
         self._prefixes: dict[tuple[NestedAxis, int], NestedAxis] = {}
         self.module = ir.Module.create()
         with ir.InsertionPoint(self.module.body):
@@ -138,7 +143,7 @@ class Trace:
 
     # Arguments -------------------------------------------------------------------------------------
 
-    def capture(self, array: Any) -> Tensor:
+    def capture(self, array: Leaf) -> Tensor:
         """The tracer of an array that the traced code holds on to: one more leaf of every call. ArgumentError for one
         that requires a gradient, which only arguments have."""
         if leaf_spec(array).library == RECORDED:
@@ -149,7 +154,7 @@ class Trace:
             found = self._captured[id(array)] = self._argument(len(self.leaves) - 1)
         return found
 
-    def capture_dense(self, value: Any) -> Tensor:
+    def capture_dense(self, value: Dense | DenseLeaf) -> Tensor:
         """The tracer of a dense array that the traced code holds on to."""
         found = self._captured.get(id(value))
         if found is None:
@@ -160,14 +165,14 @@ class Trace:
             self._alive.append(value)
         return found
 
-    def constant(self, number: Any, dtype: DType) -> Tensor:
+    def constant(self, number: bool | int | float, dtype: DType) -> Tensor:
         """A number that the traced code has. RuntimeCheckError for an integer of more than 64 bits."""
         check_word(self.op, number)
         value = build.constant(element_type(dtype), number)
         return Tensor(self, value, dtype, (), weak=True, constant=number)
 
     @property
-    def captured(self) -> list[Any]:
+    def captured(self) -> list[Leaf]:
         """The captured arrays, in order."""
         return self.leaves[len(self.tensors) :]
 
@@ -198,8 +203,10 @@ class Trace:
         if found is None:
             structure = structure_at(self.leaves, origin)
             self.wanted.append(origin)
-            vectors = [self.block.add_argument(vector_type(), ir.Location.unknown()) for _ in structure.vectors]
-            extents: list[Any] = [
+            vectors: list[ir.Value] = [
+                self.block.add_argument(vector_type(), ir.Location.unknown()) for _ in structure.vectors
+            ]
+            extents: list[Mixed | None] = [
                 e if c == "t" else None for c, e in zip(structure.letters, structure.extents, strict=True)
             ]
             for level in structure.extent_parts:
@@ -207,32 +214,32 @@ class Trace:
             found = self._structures[origin] = NestedAxis(structure.letters, vectors, extents, origin)
         return found
 
-    def _add(self, type_: Any, leaf: int) -> Any:
+    def _add(self, type_: ir.Type, leaf: int) -> ir.Value:
         self.wanted.append(leaf)
         return self.block.add_argument(type_, ir.Location.unknown())
 
     # Values ----------------------------------------------------------------------------------------
 
-    def assembled(self, storage: Any, axes: Sequence[Axis], dtype: DType) -> Tensor:
+    def assembled(self, storage: ir.Value, axes: Sequence[Axis], dtype: DType) -> Tensor:
         """A tracer of values and structure, which fit: arguments were checked when they were made, and operations
         compute structures that do. What a user gives as an index vector goes into an op of the dialect."""
         shape = shape_of(axes)
         if shape.layout.is_dense:
             return Tensor(self, storage, dtype, tuple(axes), storage=storage)
         parts = [shapes.cast(storage, storage_type(shape, storage.type.element_type))]
-        extents: list[Any] = []
+        extents: list[Mixed] = []
         dim = 0
         for axis in axes:
             if isinstance(axis, NestedAxis):
                 parts += axis.vectors
-                extents += [e for at, e in enumerate(axis.extents) if shape.has_extent_part(dim + at)]
+                extents += [e for at, e in enumerate(axis.extents) if e is not None and shape.has_extent_part(dim + at)]
             dim += len(axis.letters)
         value = known(builders.assemble([*parts, *map(build.value, extents)], shape.layout, shape.shape))
         return Tensor(self, value, dtype, tuple(axes), storage=storage)
 
     # Guards ----------------------------------------------------------------------------------------
 
-    def guard(self, guard: Guard, check: Any = None) -> None:
+    def guard(self, guard: Guard, check: ir.Operation | None = None) -> None:
         """Ask something of the arguments before a call, which is cheaper than in the program: `check`, the assert of
         the program that says the same, is known to hold then."""
         if check is not None:
@@ -254,7 +261,7 @@ class Trace:
         elif x.computed is not None:
             self.computed.narrow(x.computed, fits)
 
-    def number(self, value: Any, dtype: DType, operands: Sequence[Tensor], run: Exact, result: int) -> Tensor:
+    def number(self, value: ir.Value, dtype: DType, operands: Sequence[Tensor], run: Exact, result: int) -> Tensor:
         """A number that is computed of others, and what Python makes of them."""
         at = self.computed.add(self.op, run, operands, result, dtype, self.leaves)
         return Tensor(self, value, dtype, (), weak=True, computed=at)
@@ -302,19 +309,19 @@ class Trace:
             pairs = [(k, k) for k in range(level + 1)]
             builders.assert_conform(views[0], views[1], pairs, self.op)
 
-    def nothing_of(self, axis: NestedAxis) -> Any:
+    def nothing_of(self, axis: NestedAxis) -> ir.Value:
         """A ragged value with the structure of an axis and no values that anybody reads."""
         last = axis.vectors[-1]  # offsets; the storage below a window is none that a check looks at
         size = 0 if "w" in axis.letters else shapes.load(last, build.sub(shapes.dim(last, 0), 1))
         return self.assembled(shapes.empty([size], ir.IntegerType.get_signless(1)), [axis], np.dtype(np.bool_)).value
 
-    def building(self) -> Any:
+    def building(self) -> ir.InsertionPoint:
         """The insertion point of the function, as a context manager."""
         return ir.InsertionPoint(self.block)
 
     # The end ---------------------------------------------------------------------------------------
 
-    def finish(self, results: Sequence[Any]) -> None:
+    def finish(self, results: Sequence[ir.Value]) -> None:
         """Return values from the function, unify the vectors of axes that a guard made equal, and insert the
         dialect's checks. What calls are known to fulfil (see `known`) needs none, so that the pass that proves checks
         leaves those which depend on data."""
@@ -338,9 +345,9 @@ class Trace:
         return Plan(self.name, self.op, tuple(self.guards), kinds, captured, tuple(self.wanted), tuple(results))
 
 
-def known(made: Any) -> Any:
+def known(made: Made) -> Made:
     """Mark the op that made a value, or an assert: calls fulfil what the dialect would check there."""
-    op: Any = made.owner if isinstance(made, ir.Value) else made
+    op = definer(made) if isinstance(made, ir.Value) else made
     op.attributes[CHECKED] = ir.UnitAttr.get()
     return made
 
@@ -363,7 +370,7 @@ def running(op: str) -> Trace:
 
 
 @contextmanager
-def tracing(name: str, leaves: Sequence[Any], device: str) -> Generator[Trace]:
+def tracing(name: str, leaves: Leaves, device: str) -> Generator[Trace]:
     """A trace with everything the bindings need; what is built goes to its block, see `Trace.building`."""
     with _working(), ir.Location.unknown():
         outer, made = _running.trace, Trace(name, leaves, device)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import tensor
+from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, Origin, PlainAxis
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace
 from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.types import shape_of
 
 
 def of_value(
-    trace: Trace, value: Any, dtype: DType, known: Mapping[int, Axis] | None = None, storage: Any = None
+    trace: Trace,
+    value: ir.Value,
+    dtype: DType,
+    known: Mapping[int, Axis] | None = None,
+    storage: ir.Value | None = None,
 ) -> Tensor:
     """The tracer of an MLIR value; axes that are `known`, by number, are taken over, the others read
     off the value."""
@@ -32,9 +36,9 @@ def of_value(
     return Tensor(trace, value, dtype, tuple(axes), storage=storage)
 
 
-def _read(value: Any, letters: str, first: int, shape: tuple[int | None, ...]) -> NestedAxis:
-    vectors: list[Any] = []
-    extents: list[Any] = []
+def _read(value: ir.Value, letters: str, first: int, shape: tuple[int | None, ...]) -> NestedAxis:
+    vectors: list[ir.Value] = []
+    extents: list[Mixed | None] = []
     for level, letter in enumerate(letters):
         dim = first + level
         if letter == "r":

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 import ragged_dialect as rg
 from ragged_dialect.arrays.core import storage, validation
 from ragged_dialect.arrays.core.arguments import integer, listed
+from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 
@@ -17,7 +17,7 @@ MAX_LEVELS = 5
 """Jagged dims that FBGEMM's operators are made for."""
 
 
-def check_offsets_list(op: str, offsets: Any) -> Sequence[Any]:
+def check_offsets_list(op: str, offsets: Dense) -> Sequence[Dense]:
     """The list of offsets. ArgumentError for what is no list of 1 to 5 vectors."""
     listed(op, "offsets", offsets)
     if not 1 <= len(offsets) <= MAX_LEVELS:
@@ -25,14 +25,14 @@ def check_offsets_list(op: str, offsets: Any) -> Sequence[Any]:
     return offsets
 
 
-def jagged(op: str, values: Any, offsets: Any) -> rg.RaggedArray:
+def jagged(op: str, values: Dense, offsets: Dense) -> rg.RaggedArray:
     """The ragged array of values and a list of offsets, whose last ends with the values."""
     return rg.from_offsets(values, *check_offsets_list(op, offsets))
 
 
 def jagged_to_padded_dense(
-    values: Any, offsets: Sequence[Any], max_lengths: Sequence[int], padding_value: float = 0
-) -> Any:
+    values: Dense, offsets: Sequence[Dense], max_lengths: Sequence[int], padding_value: float = 0
+) -> Dense:
     """A dense array [B, *max_lengths, ...] of values [total, ...] and offsets of 1 to 5 levels.
 
     What a component has beyond its maximum is cut off, what it lacks is `padding_value`. Values after
@@ -48,32 +48,32 @@ def jagged_to_padded_dense(
     return rg.to_padded(x, padding_value, tuple(maxima), truncate=True)
 
 
-def _up_to_the_end(values: Any, offsets: Any) -> Any:
+def _up_to_the_end(values: Dense, offsets: Dense) -> Dense:
     last = storage.take(offsets)
     values = values if storage.library(values) else storage.take(values)
     return values if last.ndim != 1 or not last.size else values[: max(0, int(last[-1]))]
 
 
-def jagged_2d_to_dense(values: Any, offsets: Any, max_sequence_length: int) -> Any:
+def jagged_2d_to_dense(values: Dense, offsets: Dense, max_sequence_length: int) -> Dense:
     """A dense array [B, max_sequence_length, D] of values [total, D], with zeros behind components;
     longer ones are cut off. ArgumentError for values of another rank."""
     _check_rank("jagged_2d_to_dense", values, 2)
     return jagged_to_padded_dense(values, [offsets], [max_sequence_length])
 
 
-def jagged_1d_to_dense(values: Any, offsets: Any, max_sequence_length: int, padding_value: float) -> Any:
+def jagged_1d_to_dense(values: Dense, offsets: Dense, max_sequence_length: int, padding_value: float) -> Dense:
     """A dense array [B, max_sequence_length] of values [total], with `padding_value` behind components;
     longer ones are cut off. ArgumentError for values of another rank."""
     _check_rank("jagged_1d_to_dense", values, 1)
     return jagged_to_padded_dense(values, [offsets], [max_sequence_length], padding_value)
 
 
-def _check_rank(op: str, values: Any, rank: int) -> None:
+def _check_rank(op: str, values: Dense, rank: int) -> None:
     if storage.take(values).ndim != rank:
         raise ArgumentError(f"{op}: expected values of rank {rank}, got rank {storage.take(values).ndim}")
 
 
-def dense_to_jagged(dense: Any, x_offsets: Sequence[Any], total_L: int | None = None) -> tuple[Any, list[Any]]:
+def dense_to_jagged(dense: Dense, x_offsets: Sequence[Dense], total_L: int | None = None) -> tuple[Dense, list[Dense]]:
     """Values [total, ...] of a dense array [B, L1, ..., Lk, ...] at the places of k levels of offsets, and
     the offsets. Where the dense array is too short, values are 0.
 
@@ -90,7 +90,7 @@ def dense_to_jagged(dense: Any, x_offsets: Sequence[Any], total_L: int | None = 
     return rows, list(x_offsets)
 
 
-def _structure(op: str, offsets: Any) -> Structure:
+def _structure(op: str, offsets: Dense) -> Structure:
     """The structure of offsets, checked."""
     vectors = [
         validation.index_vector(storage.take(v), f"{op}: offsets {level}")
@@ -101,7 +101,7 @@ def _structure(op: str, offsets: Any) -> Structure:
     return made
 
 
-def _reaching(dense: Any, extent: int) -> Any:
+def _reaching(dense: Dense, extent: int) -> Dense:
     """The dense array itself, or with zeros up to an extent of dim 1."""
     taken = dense if storage.library(dense) else np.asarray(dense)
     if taken.ndim < 2 or taken.shape[1] >= extent:

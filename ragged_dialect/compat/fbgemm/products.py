@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 import ragged_dialect as rg
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import integer
+from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.compat.fbgemm.converting import dense_to_jagged
 from ragged_dialect.errors import ArgumentError
 
 
-def batched_dense_vec_jagged_2d_mul(v: Any, a_values: Any, a_offsets: Any) -> Any:
+def batched_dense_vec_jagged_2d_mul(v: Dense, a_values: Dense, a_offsets: Dense) -> Dense:
     """Products of vectors v [B * H, N] with the matrices [length, D] of each component and head of a
     jagged tensor [B, length, H * D]: [B * H, D]. Rows of a component beyond N are left out; an empty
     component gives 0.
@@ -33,7 +32,7 @@ def batched_dense_vec_jagged_2d_mul(v: Any, a_values: Any, a_offsets: Any) -> An
     return product.reshape(count, product.shape[2])
 
 
-def jagged_dense_bmm(x_values: Any, x_offsets: Any, y: Any, max_L: int) -> tuple[Any, Any]:
+def jagged_dense_bmm(x_values: Dense, x_offsets: Dense, y: Dense, max_L: int) -> tuple[Dense, Dense]:
     """Products of the components of x, [length, K], with y [B, K, N]: values [total, N], and the offsets.
     Rows of a component beyond `max_L` are 0. RuntimeCheckError where y has another batch or K."""
     x = rg.from_offsets(x_values, x_offsets)
@@ -41,14 +40,14 @@ def jagged_dense_bmm(x_values: Any, x_offsets: Any, y: Any, max_L: int) -> tuple
     return _whole(product, x, x_offsets), x_offsets
 
 
-def jagged_jagged_bmm(x_values: Any, y_values: Any, x_offsets: Any, max_L: int) -> Any:
+def jagged_jagged_bmm(x_values: Dense, y_values: Dense, x_offsets: Dense, max_L: int) -> Dense:
     """x^T y of every component, of values [total, M] and [total, N]: [B, M, N]. Rows of a component beyond
     `max_L` are left out; an empty component gives 0. RuntimeCheckError for values of another total."""
     x, y = (_cut("jagged_jagged_bmm", rg.from_offsets(v, x_offsets), max_L) for v in (x_values, y_values))
     return rg.transposed_matmul(x, y)
 
 
-def jagged_softmax(values: Any, x_offsets: Any, max_L: int) -> tuple[Any, Any]:
+def jagged_softmax(values: Dense, x_offsets: Dense, max_L: int) -> tuple[Dense, Dense]:
     """The softmax over each component of values [total, D], column by column, and the offsets. Rows of a
     component beyond `max_L` do not take part, and are 0 (FBGEMM leaves them unset)."""
     x = rg.from_offsets(values, x_offsets)
@@ -63,6 +62,6 @@ def _cut(op: str, x: rg.RaggedArray, limit: int) -> rg.RaggedArray:
     return x if x.max_length <= limit else x[:, :limit]
 
 
-def _whole(cut: rg.RaggedArray, x: rg.RaggedArray, offsets: Any) -> Any:
+def _whole(cut: rg.RaggedArray, x: rg.RaggedArray, offsets: Dense) -> Dense:
     """Values over the structure of x of an array over its first rows, with zeros for the others."""
     return cut.values if cut.total == x.total else dense_to_jagged(rg.to_padded(cut), [offsets])[0]

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import ragged_dialect as rg
 from ragged_dialect.arrays.core import storage, validation
 from ragged_dialect.arrays.core.arguments import integer
+from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.errors import ArgumentError, RangeError, RuntimeCheckError
 
 
-def given_like(vector: Any, given: Any) -> Any:
+def given_like(vector: Dense, given: Dense) -> Dense:
     """An index vector in the library and dtype of one that came in."""
     taken = storage.take(given)
     return storage.give(vector.astype(taken.dtype, copy=False), storage.library(given) or "numpy")
 
 
-def jagged_slice(x_values: Any, x_lengths: Any, start: Any, slice_length: int) -> tuple[Any, Any]:
+def jagged_slice(x_values: Dense, x_lengths: Dense, start: Dense, slice_length: int) -> tuple[Dense, Dense]:
     """At most `slice_length` elements of every component from `start[b]` on: values and lengths.
 
     RangeError for a start that is negative or behind the end of its component."""
@@ -38,7 +37,9 @@ def jagged_slice(x_values: Any, x_lengths: Any, start: Any, slice_length: int) -
     return made.values, given_like(sizes, x_lengths)
 
 
-def jagged_index_select(values: Any, lengths: Any, indices: Any, num_dense_output_rows: int | None = None) -> list[Any]:
+def jagged_index_select(
+    values: Dense, lengths: Dense, indices: Dense, num_dense_output_rows: int | None = None
+) -> list[Dense]:
     """The components at `indices`, in that order and perhaps more than once: values and lengths. Negative
     ones count from the end.
 

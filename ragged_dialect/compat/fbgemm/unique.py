@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import ragged_dialect as rg
 from ragged_dialect.arrays.core import storage, validation
+from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.arrays.core.structure import offsets_of
 from ragged_dialect.compat.fbgemm.selecting import given_like
 from ragged_dialect.errors import ArgumentError, RangeError
@@ -14,8 +13,8 @@ OP = "jagged_unique_indices"
 
 
 def jagged_unique_indices(
-    hash_size_cumsum: Any, hash_size_offsets: Any, offsets: Any, indices: Any
-) -> tuple[Any, Any, Any, Any]:
+    hash_size_cumsum: Dense, hash_size_offsets: Dense, offsets: Dense, indices: Dense
+) -> tuple[Dense, Dense, Dense, Dense]:
     """Lengths and offsets of the distinct indices, these indices, and for every index where it went.
 
     `indices` are those of T features of B samples, feature by feature, with T * B + 1 `offsets`. Feature t
@@ -51,7 +50,7 @@ def jagged_unique_indices(
     )
 
 
-def _check_range(linear: Any, low: Any, high: Any) -> None:
+def _check_range(linear: Dense, low: Dense, high: Dense) -> None:
     outside = (linear < low) | (linear >= high)
     if bool(outside.any()):
         at = int(outside.argmax())
@@ -59,7 +58,7 @@ def _check_range(linear: Any, low: Any, high: Any) -> None:
         raise RangeError(f"{OP}: indices[{at}]: {text}")
 
 
-def _spread(counts: Any, slots: Any) -> Any:
+def _spread(counts: Dense, slots: Dense) -> Dense:
     """Per slot of every group its share of the group's count: shares differ by at most one."""
     xp = storage.namespace(counts)
     whole, rest = counts // slots.clip(1), counts % slots.clip(1)

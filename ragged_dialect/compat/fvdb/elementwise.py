@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ragged_dialect.arrays.core import storage
@@ -50,7 +52,7 @@ class Elementwise(NDArrayOperatorsMixin):
         self.array = array if array.dtype == self.array.dtype else array.astype(self.array.dtype)
         return self
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **options: Any) -> Any:
         """NumPy's ufuncs, and Python's operators through them. A dense operand with as many rows as there are
         elements has one for each; others broadcast. RuntimeCheckError where structures differ."""
         if method != "__call__":
@@ -75,13 +77,19 @@ class Elementwise(NDArrayOperatorsMixin):
         return value
 
     @classmethod
-    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        cls,
+        function: Callable[..., object],
+        types: Sequence[type],
+        args: Sequence[object] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
         """PyTorch's functions of single rows; see `torch_functions`."""
         owner, target, found = torch_functions.applied(cls, function, args, kwargs or {})
         made = like(owner.array, found)
         return owner._of(made) if target is None else target._become(made)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> NoReturn:
         raise ArgumentError("expected a dense array, got a jagged tensor (use jdata or unbind)")
 
     def abs(self: T) -> T:

@@ -12,6 +12,7 @@ from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import listed
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.creation import from_offsets, from_row_ids, like
+from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.compat.fvdb import making, reducing, shaping
 from ragged_dialect.compat.fvdb.elementwise import Elementwise
 from ragged_dialect.errors import ArgumentError
@@ -33,64 +34,66 @@ class JaggedTensor(Elementwise):
     # Constructors ----------------------------------------------------------------------------------
 
     @classmethod
-    def from_tensor(cls, data: Any) -> JaggedTensor:
+    def from_tensor(cls, data: Dense) -> JaggedTensor:
         """Of one tensor, which is not copied."""
         return cls(impl=making.of_tensor(data))
 
     @classmethod
-    def from_list_of_tensors(cls, tensors: Sequence[Any]) -> JaggedTensor:
+    def from_list_of_tensors(cls, tensors: Sequence[Dense]) -> JaggedTensor:
         """Of tensors [n, …] with equal dims but the first. ArgumentError for others, and for no tensor."""
         return cls(impl=making.ragged(listed("JaggedTensor", "tensors", tensors)))
 
     @classmethod
-    def from_list_of_lists_of_tensors(cls, tensors: Sequence[Sequence[Any]]) -> JaggedTensor:
+    def from_list_of_lists_of_tensors(cls, tensors: Sequence[Sequence[Dense]]) -> JaggedTensor:
         """Of lists of tensors; a list may be empty, but not all of them."""
         return cls(impl=making.of_lists(tensors))
 
     @classmethod
-    def from_data_and_indices(cls, data: Any, indices: Any, num_tensors: int) -> JaggedTensor:
+    def from_data_and_indices(cls, data: Dense, indices: Dense, num_tensors: int) -> JaggedTensor:
         """Of elements [total, …] and the tensor of each, not decreasing, in [0, num_tensors)."""
         return cls(impl=from_row_ids(data, indices, num_tensors))
 
     @classmethod
-    def from_data_and_offsets(cls, data: Any, offsets: Any) -> JaggedTensor:
+    def from_data_and_offsets(cls, data: Dense, offsets: Dense) -> JaggedTensor:
         """Of elements [total, …] and offsets, [num_tensors + 1]: tensor i is data[offsets[i] : offsets[i + 1]]."""
         return cls(impl=from_offsets(data, offsets))
 
     @classmethod
-    def from_data_indices_and_list_ids(cls, data: Any, indices: Any, list_ids: Any, num_tensors: int) -> JaggedTensor:
+    def from_data_indices_and_list_ids(
+        cls, data: Dense, indices: Dense, list_ids: Dense, num_tensors: int
+    ) -> JaggedTensor:
         """As `from_data_and_indices`, in lists: `list_ids` has the list and the place there of every tensor,
         [num_tensors, 2], or the list of every element, [total]."""
         return cls(impl=making.grouped(from_row_ids(data, indices, num_tensors), list_ids))
 
     @classmethod
-    def from_data_offsets_and_list_ids(cls, data: Any, offsets: Any, list_ids: Any) -> JaggedTensor:
+    def from_data_offsets_and_list_ids(cls, data: Dense, offsets: Dense, list_ids: Dense) -> JaggedTensor:
         """As `from_data_and_offsets`, in lists; `list_ids` as of `from_data_indices_and_list_ids`."""
         return cls(impl=making.grouped(from_offsets(data, offsets), list_ids))
 
     # Data and structure ----------------------------------------------------------------------------
 
     @property
-    def jdata(self) -> Any:
+    def jdata(self) -> Dense:
         """The elements of all tensors one after the other, [total, …]; shared memory, not to be written."""
         return self.array.values
 
     @jdata.setter
-    def jdata(self, data: Any) -> None:
+    def jdata(self, data: Dense) -> None:
         self.array = like(self.array, data)
 
     @property
-    def joffsets(self) -> Any:
+    def joffsets(self) -> Dense:
         """Where the tensors start and end in `jdata`: int64, [num_tensors + 1]."""
         return self.array.offsets_of(self.ldim)
 
     @property
-    def jidx(self) -> Any:
+    def jidx(self) -> Dense:
         """The tensor of every element: int64, [total]."""
         return self.array.row_ids_of(self.ldim)
 
     @property
-    def jlidx(self) -> Any:
+    def jlidx(self) -> Dense:
         """The list of every tensor, and its place there: int64, [num_tensors, 2]; [0, 1] for a mere list."""
         structure = self.array.structure(0)
         xp = storage.namespace(structure.vectors[0])
@@ -168,7 +171,7 @@ class JaggedTensor(Elementwise):
         """Another tensor with a copy of the data; the structure, which never changes, is shared."""
         return self.jagged_like(storage.give(self.array.buffer.array.copy(), self.array.spec.library))
 
-    def jagged_like(self, data: Any) -> JaggedTensor:
+    def jagged_like(self, data: Dense) -> JaggedTensor:
         """A tensor of this structure with other data, [total, …]. RuntimeCheckError for another total."""
         return self._of(like(self.array, data))
 
@@ -193,7 +196,7 @@ class JaggedTensor(Elementwise):
             return self._of(shaping.indexed(self.array, int(index)))
         raise ArgumentError(f"expected an int, a slice, ... or a JaggedTensor as index, got {type(index).__name__}")
 
-    def unbind(self) -> list[Any]:
+    def unbind(self) -> list[Dense]:
         """The tensors, in lists where there are lists; they share memory with this one."""
         parts = self.array.unbind()
         return parts if self.ldim == 1 else [part.unbind() for part in parts]
@@ -216,7 +219,7 @@ class JaggedTensor(Elementwise):
         """Without dims of extent 1 of `jdata`, all of them or dim `dim`; dim 0, which is jagged, stays."""
         return self._of(shaping.squeezed(self.array, dim))
 
-    def rmask(self, mask: Any) -> JaggedTensor:
+    def rmask(self, mask: Dense) -> JaggedTensor:
         """The elements where a mask of booleans, [total], is true; tensors stay, also when nothing is left."""
         taken = storage.take(mask)
         if taken.ndim != 1 or taken.dtype.kind != "b":

@@ -12,6 +12,7 @@ from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import check_ragged, listed
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.creation import from_lengths, from_offsets, from_row_ids
+from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.arrays.index.levels import compact
 from ragged_dialect.errors import ArgumentError, LayoutError, RuntimeCheckError
 
@@ -41,7 +42,7 @@ def of_tensors(tensors: Any) -> RaggedArray:
     return of_lists(tensors) if any(nested) else ragged(list(tensors))
 
 
-def of_tensor(data: Any) -> RaggedArray:
+def of_tensor(data: Dense) -> RaggedArray:
     """Of one tensor."""
     taken = storage.take(data)
     if taken.ndim == 0:
@@ -49,14 +50,14 @@ def of_tensor(data: Any) -> RaggedArray:
     return from_offsets(data, [0, taken.shape[0]])
 
 
-def of_lists(tensors: Sequence[Sequence[Any]]) -> RaggedArray:
+def of_lists(tensors: Sequence[Sequence[Dense]]) -> RaggedArray:
     """Of lists of tensors; a list may be empty."""
     op = "JaggedTensor"
     flat = ragged([t for row in listed(op, "lists", tensors) for t in listed(op, "tensors", row)])
     return from_lengths(flat.values, [len(row) for row in tensors], flat.lengths)
 
 
-def grouped(flat: RaggedArray, list_ids: Any) -> RaggedArray:
+def grouped(flat: RaggedArray, list_ids: Dense) -> RaggedArray:
     """A list of tensors in lists, by fvdb's list ids: [num_tensors, 2] with the list of every tensor and its
     place there, [total] with the list of every element, or [0, 1] for no lists.
 
@@ -70,7 +71,7 @@ def grouped(flat: RaggedArray, list_ids: Any) -> RaggedArray:
     return from_offsets(flat.values, vector, storage.take(flat.offsets))
 
 
-def _by_tensor(ids: Any, count: int) -> RaggedArray:
+def _by_tensor(ids: Dense, count: int) -> RaggedArray:
     if ids.shape != (count, 2):
         raise ArgumentError(f"list_ids: expected shape [{count}, 2], got {list(ids.shape)}")
     lists = _lists(ids[:, 1], ids[:, 0])
@@ -82,7 +83,7 @@ def _by_tensor(ids: Any, count: int) -> RaggedArray:
     return lists
 
 
-def _by_element(ids: Any, flat: RaggedArray) -> RaggedArray:
+def _by_element(ids: Dense, flat: RaggedArray) -> RaggedArray:
     offsets, lengths, rows = (storage.to_host(storage.take(v)) for v in (flat.offsets, flat.lengths, flat.row_ids))
     if ids.shape != rows.shape:
         raise ArgumentError(f"list_ids: expected shape [{len(flat)}, 2] or [{len(rows)}], got {list(ids.shape)}")
@@ -97,7 +98,7 @@ def _by_element(ids: Any, flat: RaggedArray) -> RaggedArray:
     return _lists(first, first)
 
 
-def _lists(values: Any, ids: Any) -> RaggedArray:
+def _lists(values: Dense, ids: Dense) -> RaggedArray:
     return from_row_ids(values, ids, int(ids.max()) + 1 if ids.size else 0)
 
 

@@ -11,7 +11,7 @@ from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.errors import ArgumentError
 
 
-def is_device(given: Any) -> bool:
+def is_device(given: object) -> bool:
     """Whether a text, a torch.device or a dtype names a device."""
     return DEVICE.match(spelled(given)) is not None
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.creation import from_lengths
+from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.arrays.index.dims import unsqueeze
 from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.compat.fvdb.shaping import data_axis
@@ -22,7 +21,7 @@ def reduced(array: RaggedArray, name: str, dim: int, keepdim: bool) -> RaggedArr
     return unsqueeze(found, axis=axis) if keepdim else found
 
 
-def _rows(array: RaggedArray, found: Any) -> RaggedArray:
+def _rows(array: RaggedArray, found: RaggedArray | Dense) -> RaggedArray:
     """One row per tensor, under the lists of the array."""
     values = found.values if isinstance(found, RaggedArray) else found
     structure = array.structure(0)

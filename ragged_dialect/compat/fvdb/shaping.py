@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 from ragged_dialect.arrays.core.arguments import integer, listed
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.creation import from_lengths, from_offsets
+from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.arrays.index.dims import squeeze
 from ragged_dialect.arrays.index.gather import gather
 from ragged_dialect.arrays.index.levels import compact, merge
@@ -26,7 +27,7 @@ def flattened(array: RaggedArray, dim: int) -> RaggedArray:
     return merge(array, axis=dim % array.nlevels)
 
 
-def regrouped(values: Any, lshape: Sequence[int] | Sequence[Sequence[int]]) -> RaggedArray:
+def regrouped(values: Dense, lshape: Sequence[int] | Sequence[Sequence[int]]) -> RaggedArray:
     """Values under other lengths: of tensors, or of the tensors of every list. RuntimeCheckError where they do
     not sum to the number of elements."""
     if not any(isinstance(row, (list, tuple)) for row in listed("jreshape", "lengths", lshape)):

@@ -4,7 +4,7 @@ Others would mix tensors (a softmax, a sum or a sort along dim 0) or change how 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragged_dialect.arrays.core import storage
@@ -28,7 +28,7 @@ _IN_PLACE = {"abs_": "abs", "relu_": "relu"}
 
 
 def applied(
-    cls: type[Elementwise], function: Any, args: Sequence[Any], named: Mapping[str, Any]
+    cls: type[Elementwise], function: Callable[..., object], args: Sequence[object], named: Mapping[str, object]
 ) -> tuple[Elementwise, Elementwise | None, Any]:
     """A function on the data: the tensor that has the structure of the result, the one that takes it where there is
     one, and the data. ArgumentError for a function that is not on the list or sees several rows; RuntimeCheckError
@@ -52,7 +52,7 @@ def applied(
         raise ArgumentError(f"torch.{name}: expected a jagged tensor for out, got {type(out).__name__}")
     target = owners[0] if name != given or options.get("inplace") else out
 
-    def data(value: Any) -> Any:
+    def data(value: object) -> Any:
         if not isinstance(value, cls):
             return value
         values = value.array.values
@@ -64,7 +64,7 @@ def applied(
     return owners[0], target, found
 
 
-def _check_rows(name: str, operands: Sequence[Any], cls: type[Elementwise], rank: int) -> None:
+def _check_rows(name: str, operands: Sequence[object], cls: type[Elementwise], rank: int) -> None:
     """Operands broadcast from the last dim: one of another rank would have its elements, or what is in front of
     them, along the rows."""
     for operand in operands:
@@ -77,7 +77,7 @@ def _check_rows(name: str, operands: Sequence[Any], cls: type[Elementwise], rank
             raise ArgumentError(f"torch.{name}: expected operands of {wanted}, got rank {found}")
 
 
-def _check_dims(name: str, args: Sequence[Any], named: Mapping[str, Any], rank: int) -> None:
+def _check_dims(name: str, args: Sequence[object], named: Mapping[str, object], rank: int) -> None:
     place = REDUCTIONS[name]
     dims = args[place] if len(args) > place else named.get("dim", named.get("axis"))
     dims = dims if isinstance(dims, (tuple, list)) else (dims,)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from ragged_dialect.arrays.core import validation
 from ragged_dialect.arrays.core.arguments import integer, listed
 from ragged_dialect.errors import ArgumentError, LayoutError, RangeError
 
-Table = np.ndarray[Any, np.dtype[np.int64]]
+Table: TypeAlias = "npt.NDArray[np.int64]"
 """Extents: of rank 0 for a regular domain, of the components with an axis per batch for a ragged one."""
 
 ParallelType = Enum("ParallelType", "Serial TIDx TIDy TIDz BIDx BIDy BIDz DIDx DIDy DIDz Stream Unroll Vectorize")
@@ -70,7 +71,7 @@ class IterDomain:
         return self.parallel_type, self.iter_type, self.start, self.is_rfactor_domain
 
     @staticmethod
-    def partition(domain: IterDomain, offsets: Any) -> tuple[IterDomain, RaggedIterDomain]:
+    def partition(domain: IterDomain, offsets: npt.ArrayLike) -> tuple[IterDomain, RaggedIterDomain]:
         """Non-uniform parts of a domain: the batch of the parts, and a ragged domain of their extents.
 
         Offsets [K + 1] partition a regular domain. Offsets [M, K + 1] partition each of the M components of a ragged
@@ -211,18 +212,18 @@ def ragged_of(table: Table, batches: Sequence[IterDomain | None], like: IterDoma
     return RaggedIterDomain([ragged_of(row, batches[1:], like) for row in table], batches)
 
 
-def _regular(extent: Any, like: IterDomain) -> IterDomain:
+def _regular(extent: np.integer | np.ndarray, like: IterDomain) -> IterDomain:
     return IterDomain(0, int(extent), like.parallel_type, like.iter_type, like.is_rfactor_domain)
 
 
-def _rows(offsets: Any) -> np.ndarray[Any, Any]:
+def _rows(offsets: npt.ArrayLike) -> np.ndarray:
     try:
         return np.asarray(offsets)
     except ValueError as error:
         raise LayoutError("partition: expected rows of offsets of one length, got several lengths") from error
 
 
-def check_domains(op: str, *domains: Any) -> None:
+def check_domains(op: str, *domains: object) -> None:
     """ArgumentError for what is no iteration domain."""
     for domain in domains:
         if not isinstance(domain, IterDomain):

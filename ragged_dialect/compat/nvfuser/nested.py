@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragged_dialect.arrays.core.arguments import check_ragged, integer
 from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.arrays.index.dims import transpose
 from ragged_dialect.arrays.index.levels import merge, partition
 from ragged_dialect.errors import LayoutError
 
 
-def as_nested(data: Any, offsets_or_extents: Any, ragged_dim: int = 0, *, extents: bool = False) -> RaggedArray:
+def as_nested(data: Dense, offsets_or_extents: Dense, ragged_dim: int = 0, *, extents: bool = False) -> RaggedArray:
     """Dim `ragged_dim` of data in components: a batch dim and a ragged one in its place. The
     values keep their order.
 
@@ -21,7 +20,7 @@ def as_nested(data: Any, offsets_or_extents: Any, ragged_dim: int = 0, *, extent
     return partition(data, offsets_or_extents, axis=ragged_dim, lengths=extents)
 
 
-def as_flattened(nested: RaggedArray, batch_dim: int = 0, ragged_dim: int = 1) -> Any:
+def as_flattened(nested: RaggedArray, batch_dim: int = 0, ragged_dim: int = 1) -> Dense:
     """The components of a ragged dim along one of its batch dims joined: the inverse of `as_nested` where the batch
     dim is the one before the ragged dim. Along a batch dim further out, component k of the result joins the components
     k, which moves data.

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import integer, listed
 from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.compat.nvfuser.domains import (
     IterDomain,
@@ -41,7 +43,7 @@ class TensorDomain:
             self.domains.append(domain)
 
     @staticmethod
-    def of(array: Any) -> TensorDomain:
+    def of(array: RaggedArray | Dense) -> TensorDomain:
         """The domains of an array. LayoutError for levels whose numbers of components vary."""
         if not isinstance(array, RaggedArray):
             return TensorDomain([IterDomain(0, extent) for extent in storage.take(array).shape])
@@ -64,7 +66,7 @@ class TensorDomain:
             raise AxisError(f"expected dim in [{-len(self)}, {len(self)}), got {dim}")
         return self.domains[dim]
 
-    def partition(self, dim: int, offsets: Any) -> TensorDomain:
+    def partition(self, dim: int, offsets: npt.ArrayLike) -> TensorDomain:
         """A dim as a batch and a ragged dim; see `IterDomain.partition`. Rows of offsets of a regular dim are for the
         indices of the dim before it."""
         self._refuse_batch("partition", dim)

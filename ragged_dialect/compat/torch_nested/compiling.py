@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import ragged_dialect as rg
+from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.compat.torch_nested.nested_tensor import NestedTensor
 
 
 class _Parts(NamedTuple):
     """A nested tensor as `rg.jit` takes it. The place of the ragged dim is text: it belongs to the key."""
 
-    array: Any
+    array: Dense
     ragged_dim: str
 
 
@@ -39,7 +40,7 @@ class CompiledFunction:
     """A function of nested tensors that is compiled once per layout, dtypes and dense extents; other lengths
     use the same program. `compilations` counts programs."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., object]) -> None:
         functools.update_wrapper(self, function)
 
         def traced(arguments: Any, options: Any) -> Any:
@@ -57,7 +58,7 @@ class CompiledFunction:
         return _together(self._program(_apart(arguments), _apart(options)))
 
 
-def compile(model: Callable[..., Any], *, fullgraph: bool = True, dynamic: bool = True) -> CompiledFunction:
+def compile(model: Callable[..., object], *, fullgraph: bool = True, dynamic: bool = True) -> CompiledFunction:
     """`torch.compile` for functions of nested tensors. There is always one graph, whose lengths are dynamic:
     the options are taken, and change nothing."""
     return CompiledFunction(model)

@@ -6,14 +6,15 @@ ragged dim at `ragged_dim`, as the transpose of one that has it second.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import SupportsIndex
 
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import integer
+from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.errors import AxisError, LayoutError
 
 
-def dim_of(op: str, dim: Any, rank: int) -> int:
+def dim_of(op: str, dim: SupportsIndex, rank: int) -> int:
     """A dim, counted from the end when negative. AxisError out of range, ArgumentError for no integer."""
     at = integer(op, "dim", dim)
     if not -rank <= at < rank:
@@ -37,7 +38,7 @@ def slot(op: str, dim: int, rank: int, ragged_dim: int) -> tuple[int, int]:
     return (found + 1, ragged_dim + 1) if found <= ragged_dim else (found, ragged_dim)
 
 
-def moved(array: Any, source: int, target: int) -> Any:
+def moved(array: Dense, source: int, target: int) -> Dense:
     """A dense array of any library with an axis at another place: a view."""
     if source == target:
         return array

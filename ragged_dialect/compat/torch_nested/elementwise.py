@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.arrays.ops.elementwise import UFUNCS
 from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.compat.torch_nested.dims import axis_of, dim_of, moved
@@ -37,8 +38,8 @@ class Elementwise(NDArrayOperatorsMixin):
 
     __slots__ = ("array", "ragged_dim")
 
-    def __init__(self, array: Any, ragged_dim: int = 1) -> None:
-        self.array: Any = array
+    def __init__(self, array: Dense, ragged_dim: int = 1) -> None:
+        self.array: Dense = array
         self.ragged_dim = ragged_dim
 
     @property
@@ -59,29 +60,35 @@ class Elementwise(NDArrayOperatorsMixin):
         return lambda *others: apply(found, (self, *others))
 
     @classmethod
-    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        cls,
+        function: Callable[..., object],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
         """torch's functions of nested tensors. ArgumentError for others."""
         from ragged_dialect.compat.torch_nested.functions import torch_function
 
         return torch_function(function.__name__, args, kwargs or {})
 
-    def sum(self, dim: int | tuple[int, ...] | None = None, keepdim: bool = False) -> Any:
+    def sum(self, dim: int | tuple[int, ...] | None = None, keepdim: bool = False) -> Dense:
         """Sum over dims; all of them by default. Dense where the ragged dim is among them."""
         return self._reduced("sum", dim, keepdim)
 
-    def mean(self, dim: int | tuple[int, ...] | None = None, keepdim: bool = False) -> Any:
+    def mean(self, dim: int | tuple[int, ...] | None = None, keepdim: bool = False) -> Dense:
         """Mean over dims; all of them by default. Of an empty component nan."""
         return self._reduced("mean", dim, keepdim)
 
-    def amax(self, dim: int | tuple[int, ...] | None = None, keepdim: bool = False) -> Any:
+    def amax(self, dim: int | tuple[int, ...] | None = None, keepdim: bool = False) -> Dense:
         """Largest element over dims. Of an empty component -inf, or the least integer."""
         return self._reduced("max", dim, keepdim)
 
-    def amin(self, dim: int | tuple[int, ...] | None = None, keepdim: bool = False) -> Any:
+    def amin(self, dim: int | tuple[int, ...] | None = None, keepdim: bool = False) -> Dense:
         """Smallest element over dims. Of an empty component inf, or the greatest integer."""
         return self._reduced("min", dim, keepdim)
 
-    def _reduced(self, name: str, dim: int | tuple[int, ...] | None, keepdim: bool) -> Any:
+    def _reduced(self, name: str, dim: int | tuple[int, ...] | None, keepdim: bool) -> Dense:
         if dim is None:
             return OPERATIONS[name](self.array, axis=None, keepdims=keepdim)
         dims = [dim_of(name, d, self.ndim) for d in (dim if isinstance(dim, tuple) else (dim,))]
@@ -92,14 +99,14 @@ class Elementwise(NDArrayOperatorsMixin):
             return moved(found, 1, self.ragged_dim) if keepdim else found
         return moved(found, int(keepdim), place) if 0 in axes else self._of(found, place)
 
-    def softmax(self, dim: int) -> Any:
+    def softmax(self, dim: int) -> Elementwise:
         """exp(x) over the sum of it along a dim. LayoutError for the batch, whose tensors do not mix."""
         found = dim_of("softmax", dim, self.ndim)
         if found == 0:
             raise LayoutError("softmax: expected a dim behind the batch, got dim 0")
         return self._of(OPERATIONS["softmax"](self.array, axis=axis_of(found, self.ragged_dim)))
 
-    def equal(self, other: Any) -> bool:
+    def equal(self, other: object) -> bool:
         """Whether another nested tensor has the same lengths and elements."""
         if not isinstance(other, Elementwise):
             raise ArgumentError(f"equal: expected nested tensors, got {type(other).__name__}")
@@ -111,11 +118,11 @@ class Elementwise(NDArrayOperatorsMixin):
     def __bool__(self) -> bool:
         raise ArgumentError("expected one truth value, got a nested tensor (use equal, or any and all of values)")
 
-    def _of(self: T, array: Any, ragged_dim: int | None = None) -> T:
+    def _of(self: T, array: Dense, ragged_dim: int | None = None) -> T:
         return self.__class__(array, self.ragged_dim if ragged_dim is None else ragged_dim)
 
 
-def apply(name: str, operands: tuple[Any, ...]) -> Any:
+def apply(name: str, operands: Sequence[Any]) -> Any:
     """A function of elements, or a product of matrices, by NumPy's name. Dense operands broadcast.
 
     LayoutError where the ragged dims are not at one place, RuntimeCheckError where their lengths differ."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import ragged_dialect as rg
 from ragged_dialect.arrays.core.arguments import bind
+from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.compat.torch_nested.dims import axis_of, dim_of, slot
 from ragged_dialect.compat.torch_nested.elementwise import Elementwise, apply, ufunc_name
 from ragged_dialect.compat.torch_nested.nested_tensor import NestedTensor
@@ -29,7 +30,7 @@ def stack(tensors: Sequence[NestedTensor], dim: int = 0) -> NestedTensor:
     return NestedTensor(rg.stack([x.array for x in tensors], axis=axis), ragged_dim)
 
 
-def _first(op: str, tensors: Sequence[Any]) -> NestedTensor:
+def _first(op: str, tensors: Sequence[Dense]) -> NestedTensor:
     for x in tensors:
         if not isinstance(x, NestedTensor):
             raise ArgumentError(f"{op}: expected nested tensors, got {type(x).__name__}")
@@ -45,7 +46,7 @@ def scaled_dot_product_attention(
     query: NestedTensor,
     key: NestedTensor,
     value: NestedTensor,
-    attn_mask: Any = None,
+    attn_mask: object = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,
@@ -83,7 +84,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def torch_function(name: str, args: Any, kwargs: Any) -> Any:
+def torch_function(name: str, args: Sequence[Any], kwargs: Any) -> Any:
     """What a function of torch does with nested tensors. ArgumentError for those that they do not have, and for
     options that these do not have."""
     options = {key: value for key, value in kwargs.items() if value is not None and key != "_stacklevel"}

@@ -9,6 +9,7 @@ import numpy as np
 
 import ragged_dialect as rg
 from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.compat.fvdb.placing import numpy_dtype
 from ragged_dialect.compat.torch_nested.dims import dim_of, moved
@@ -17,11 +18,11 @@ from ragged_dialect.errors import ArgumentError, LayoutError
 
 
 def nested_tensor(
-    tensor_list: Any,
+    tensor_list: Sequence[Dense],
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: object = None,
+    layout: object = None,
+    device: object = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> NestedTensor:
@@ -44,7 +45,7 @@ def nested_tensor(
     return NestedTensor(array if device is None else array.to(device), dim + 1)
 
 
-def _ragged_dim(op: str, parts: Sequence[Any]) -> int:
+def _ragged_dim(op: str, parts: Sequence[Dense]) -> int:
     """The dim along which tensors differ; the first where they do not."""
     ranks = sorted({part.ndim for part in parts})
     if len(ranks) > 1:
@@ -56,7 +57,9 @@ def _ragged_dim(op: str, parts: Sequence[Any]) -> int:
     return found[0] if found else 0
 
 
-def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any = None) -> NestedTensor:
+def as_nested_tensor(
+    ts: Sequence[Dense], dtype: object = None, device: object = None, layout: object = None
+) -> NestedTensor:
     """A nested tensor of copies of a list of tensors; of a dense tensor, as a batch of equal components, a
     view; a nested tensor itself, but for its dtype and device.
 
@@ -70,7 +73,7 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
     return made if device is None else NestedTensor(made.contiguous().array.to(device), made.ragged_dim)
 
 
-def _batch(tensor: Any) -> rg.RaggedArray:
+def _batch(tensor: Dense) -> rg.RaggedArray:
     dense = tensor if storage.library(tensor) else np.asarray(tensor)
     if dense.ndim < 2:
         raise ArgumentError(f"as_nested_tensor: expected a tensor of rank 2 or more, got rank {dense.ndim}")
@@ -80,7 +83,7 @@ def _batch(tensor: Any) -> rg.RaggedArray:
 
 
 def nested_tensor_from_jagged(
-    values: Any, offsets: Any = None, lengths: Any = None, jagged_dim: int | None = None
+    values: Dense, offsets: Dense = None, lengths: Dense = None, jagged_dim: int | None = None
 ) -> NestedTensor:
     """A nested tensor of packed values and offsets (B + 1), or lengths (B), or both: then components start at
     offsets and have lengths, with holes between. The packed dim of values is `jagged_dim - 1`, by
@@ -107,7 +110,7 @@ def nested_tensor_from_jagged(
     return NestedTensor(rg.from_starts_lengths(values, offsets[:-1], lengths), place)
 
 
-def narrow(tensor: Any, dim: int, start: Any = 0, length: Any = None, layout: Any = None) -> NestedTensor:
+def narrow(tensor: Dense, dim: int, start: Dense = 0, length: Dense = None, layout: object = None) -> NestedTensor:
     """A view of a padded tensor [B, L, ...]: component b has `length[b]` rows from `start[b]` on. Both may be
     one number for all.
 
@@ -120,7 +123,7 @@ def narrow(tensor: Any, dim: int, start: Any = 0, length: Any = None, layout: An
     return NestedTensor(rg.narrow(tensor, start, length))
 
 
-def masked_select(tensor: Any, mask: Any) -> NestedTensor:
+def masked_select(tensor: Dense, mask: Dense) -> NestedTensor:
     """The elements of a matrix where a mask, which broadcasts to it, is true: a component per row.
     ArgumentError for a tensor that is no matrix, and a mask that does not fit."""
     taken, chosen = storage.take(tensor), storage.take(mask)
@@ -134,7 +137,7 @@ def masked_select(tensor: Any, mask: Any) -> NestedTensor:
     return NestedTensor(rg.from_padded(tensor, mask=whole))
 
 
-def to_padded_tensor(input: Any, padding: float, output_size: Any = None, out: Any = None) -> Any:
+def to_padded_tensor(input: Any, padding: float, output_size: Sequence[int] | None = None, out: Dense = None) -> Dense:
     """A dense array with `padding` behind the components, whose ragged dim has the longest length, or that
     of `output_size`; also written to `out`.
 
@@ -150,6 +153,6 @@ def to_padded_tensor(input: Any, padding: float, output_size: Any = None, out: A
     return out
 
 
-def _check_layout(op: str, layout: Any) -> None:
+def _check_layout(op: str, layout: object) -> None:
     if layout is not None and str(layout).removeprefix("torch.") != "jagged":
         raise LayoutError(f"{op}: expected the jagged layout, got {layout}")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
+
+import numpy.typing as npt
 
 import ragged_dialect as rg
 from ragged_dialect.arrays.core import storage
+from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.compat.torch_nested.dims import axis_of, dim_of, moved, slot
 from ragged_dialect.compat.torch_nested.elementwise import Elementwise
 from ragged_dialect.errors import ArgumentError, LayoutError
@@ -64,11 +67,11 @@ class NestedTensor(Elementwise):
     def _is_of_torch(self) -> bool:
         return isinstance(self.array, rg.RaggedArray) and self.array.spec.library == "torch"
 
-    def values(self) -> Any:
+    def values(self) -> Dense:
         """The packed components, which share memory with the tensor; of one with holes all of its storage."""
         return moved(self.array.stored.values, 0, self.ragged_dim - 1)
 
-    def offsets(self) -> Any:
+    def offsets(self) -> Dense:
         """B + 1 offsets of the components in `values`. With holes: where each starts, and where the last
         one ends."""
         if not self.array.layout.has_windows:
@@ -80,11 +83,11 @@ class NestedTensor(Elementwise):
         made[-1:] = (starts + structure.lengths(1))[-1:].sum()
         return storage.give(made, self.array.spec.library)
 
-    def lengths(self) -> Any:
+    def lengths(self) -> Dense:
         """Lengths of the components of a tensor with holes; None for another, whose offsets say it."""
         return self.array.lengths if self.array.layout.has_windows else None
 
-    def unbind(self, dim: int = 0) -> tuple[Any, ...]:
+    def unbind(self, dim: int = 0) -> tuple[Dense, ...]:
         """The components: views. LayoutError for another dim than the batch."""
         if dim_of("unbind", dim, self.ndim) != 0:
             raise LayoutError(f"unbind: expected dim 0, got {dim}")
@@ -97,7 +100,7 @@ class NestedTensor(Elementwise):
     def __len__(self) -> int:
         return len(self.array)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Dense]:
         return iter(self.unbind())
 
     def __getitem__(self, index: Any) -> Any:
@@ -112,7 +115,7 @@ class NestedTensor(Elementwise):
         first, *rest = repr(self.array).splitlines()
         return "\n".join([f"NestedTensor({first}, ragged_dim={self.ragged_dim})", *rest])
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> NoReturn:
         raise ArgumentError("expected a dense array, got a nested tensor (use to_padded_tensor, values or unbind)")
 
     # Shapes ----------------------------------------------------------------------------------------
@@ -125,7 +128,7 @@ class NestedTensor(Elementwise):
         """The tensor without holes: a copy of what is in them; itself without."""
         return NestedTensor(rg.compact(self.array), self.ragged_dim) if self.array.layout.has_windows else self
 
-    def to_padded_tensor(self, padding: float, output_size: Sequence[int] | None = None) -> Any:
+    def to_padded_tensor(self, padding: float, output_size: Sequence[int] | None = None) -> Dense:
         """A dense array with `padding` behind the components, whose ragged dim has the longest length, or that
         of `output_size`.
 
