@@ -40,7 +40,7 @@ def folds(x: Any) -> list[Any]:
 
 
 def expected(x: Any) -> list[Any]:
-    parts = [each(x, lambda p, f=f: f(p, 0)) for f in (np.max, np.min, np.sum, np.argmax, np.argmin)]
+    parts: list[Any] = [each(x, lambda p, f=f: f(p, 0)) for f in (np.max, np.min, np.sum, np.argmax, np.argmin)]
     parts.append([np.not_equal(p, p).sum(0) for p in np.split(x, np.cumsum(LENGTHS)[:-1])])
     if x.ndim > 1:
         squares = np.max(x * x + x.max(1, keepdims=True), 1)

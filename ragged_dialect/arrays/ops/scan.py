@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import arith, tensor
+from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.index.dims import dim_of
 from ragged_dialect.arrays.index.group import grouped
@@ -23,6 +23,7 @@ from ragged_dialect.arrays.tracing.trace import known
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.match import definer
 from ragged_dialect.layout import RAGGED
 
 SCANS: dict[str, Callable[[DType], DType]] = {
@@ -35,7 +36,7 @@ SCANS: dict[str, Callable[[DType], DType]] = {
 @operation("accumulate")
 def accumulate(x: Tensor, *, ufunc: str, axis: int) -> Tensor:
     """A ufunc of the elements up to each one along a dim, in a number of passes that is the logarithm of the
-    longest component: every pass combines with what is twice as far away. ArgumentError for a ufunc that
+    longest component: every pass combines with what is twice as far away (on a CPU in one pass). ArgumentError for a ufunc that
     has no order of its own."""
     if ufunc not in SCANS:
         raise ArgumentError(f"np.{ufunc}.accumulate: expected one of {', '.join(SCANS)}, got {ufunc}")
@@ -68,6 +69,7 @@ def _scanned(x: Tensor, dim: int, ufunc: str) -> Tensor:
         return [_pass(start, state[0], dim, distance, ufunc)]
 
     value = flow.for_loop(build.to_index(steps), [start.value], step)[0]
+    definer(value).attributes[flow.RUNNING] = ir.UnitAttr.get()
     made = Tensor(x.trace, value, inner, x.axes)
     return made if inner == out else astype(made, dtype=out)
 
