@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ragged_dialect._mlir import arith
+from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.index.dims import AxisArgument, dims_of
 from ragged_dialect.arrays.index.group import grouped
 from ragged_dialect.arrays.index.levels import merge
@@ -44,10 +42,10 @@ def _arg(name: str, ufunc: str, sign: int) -> Operation:
         beside = [found.indices(dim)] if found.moves else []
         at, loop = next(iter(found.dims)), Loop(x.dtype, x.dtype)
 
-        def better(given: list[Any], best: list[Any]) -> list[Any]:
+        def better(given: list[ir.Value], best: list[ir.Value]) -> list[ir.Value]:
             return [BODIES[ufunc](loop, given[0], best[0])]
 
-        def first(given: list[Any], lowest: list[Any]) -> list[Any]:
+        def first(given: list[ir.Value], lowest: list[ir.Value]) -> list[ir.Value]:
             here = given[2] if beside else arith.index_cast(element_type(INT64), loop_index(at))
             return [arith.minui(lowest[0], select(_is(x, *given[:2]), here, constant(INT64, -1)))]
 
@@ -60,7 +58,7 @@ def _arg(name: str, ufunc: str, sign: int) -> Operation:
     return operation(name)(body)
 
 
-def _is(x: Tensor, given: Any, best: Any) -> Any:
+def _is(x: Tensor, given: ir.Value, best: ir.Value) -> ir.Value:
     """Whether an element is the best one, which is nan where any is."""
     found = compare("eq", given, best)
     return arith.ori(found, compare("ne", given, given)) if elements.kind(x.dtype) == "f" else found

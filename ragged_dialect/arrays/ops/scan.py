@@ -36,8 +36,8 @@ SCANS: dict[str, Callable[[DType], DType]] = {
 @operation("accumulate")
 def accumulate(x: Tensor, *, ufunc: str, axis: int) -> Tensor:
     """A ufunc of the elements up to each one along a dim, in a number of passes that is the logarithm of the
-    longest component: every pass combines with what is twice as far away (on a CPU in one pass). ArgumentError for a ufunc that
-    has no order of its own."""
+    longest component: every pass combines with what is twice as far away. On a CPU there is one pass. ArgumentError
+    for a ufunc that has no order of its own."""
     if ufunc not in SCANS:
         raise ArgumentError(f"np.{ufunc}.accumulate: expected one of {', '.join(SCANS)}, got {ufunc}")
     x = source(x)
