@@ -8,7 +8,7 @@ from ragged_dialect._mlir import arith, ir, memref, scf, vector
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import ValueMap, clone, copy_attributes
 from ragged_dialect.ir.match import constant_int
-from ragged_dialect.lowering.vector.body import Accumulator, Body, width
+from ragged_dialect.lowering.vector.body import Accumulator, Body, Run, width
 from ragged_dialect.lowering.vector.machine import Registers
 
 _SHORTEST = 8
@@ -18,6 +18,8 @@ _SHORTEST = 8
 def vectorize(body: Body, registers: Registers) -> bool:
     """Replace a loop by one of vectors, with a mask at its end, or with the loop itself after it; whether it is long
     enough for that."""
+    if body.run is not None:
+        return _pack(body, body.run, registers)
     low, high = body.loop.operands[0], body.loop.operands[1]
     first, last = constant_int(low), constant_int(high)
     count = None if first is None or last is None else last - first
@@ -111,6 +113,8 @@ class _Step:
         elif op.name == "memref.store":
             self._store(op)
         else:
+            if op.results[0] in self.body.shifted:
+                clone(op, self.same)
             type_ = _lanes(self.lanes, op.results[0].type)
             operands = [self.vector(x) for x in op.operands]
             made = ir.Operation.create(op.name, results=[type_], operands=operands, attributes=copy_attributes(op))
@@ -132,6 +136,42 @@ class _Step:
             vector.store(self.vector(value), buffer, places)
         else:
             vector.maskedstore(buffer, places, self.mask, self.vector(value))
+
+
+# Runs ---------------------------------------------------------------------------------------------
+
+
+def _pack(body: Body, run: Run, registers: Registers) -> bool:
+    """Fill runs of at most one element each by stores of the lanes that have one, side by side, with no branch for
+    each; a vector that has longer ones is left to the loop as it was, as is what is left after whole vectors."""
+    lanes = registers.bytes // 8
+    if width(run.value.type) not in registers.packed:
+        return False
+    with ir.InsertionPoint(body.loop), body.loop.location:
+        end = _full(body.loop.operands[0], body.loop.operands[1], lanes)
+        made = scf.ForOp(body.loop.operands[0], end, build.value(lanes))
+        with ir.InsertionPoint(made.body):
+            at = made.induction_variable
+            step = _Step(body, lanes, at, None)
+            step.run([], [])
+            one = _splat(build.value(1), lanes)
+            lengths, values = step.vector(run.length), step.vector(run.value)
+            short = arith.cmpi(arith.CmpIPredicate.ule, lengths, one)
+            bit = ir.IntegerType.get_signless(1)
+            several = scf.IfOp(vector.reduction(bit, ir.Attribute.parse("#vector.kind<and>"), short), has_else=True)
+            with ir.InsertionPoint(several.then_block):
+                start = vector.extract(step.vector(run.start), [], [0])
+                some = arith.cmpi(arith.CmpIPredicate.eq, lengths, one)
+                vector.compressstore(run.buffer, [start], some, values)
+                scf.yield_([])
+            with ir.InsertionPoint(several.else_block):
+                rest = body.loop.clone().operation
+                rest.operands[0], rest.operands[1] = at, build.add(at, lanes)
+                scf.yield_([])
+            rest.move_before(list(several.else_block.operations)[-1].operation)
+            scf.yield_([])
+    body.loop.operands[0] = end
+    return True
 
 
 # Folds --------------------------------------------------------------------------------------------
