@@ -98,11 +98,8 @@ def body_of(loop: ir.Operation) -> Body:
     _find_stored(body)
     _classify(body)
     _require_apart(body)
-    if (
-        not body.accumulators
-        and body.run is None
-        and all(op.name.startswith("memref.") or op.results[0] in body.uniform for op in body.ops)
-    ):
+    computes = any(not op.name.startswith("memref.") and op.results[0] not in body.uniform for op in body.ops)
+    if not (computes or body.accumulators or body.run):
         raise Unfit("a copy")
     return body
 
