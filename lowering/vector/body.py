@@ -8,6 +8,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import bit_width, constant_int, defining_op, made_by
 from ragged_dialect.lowering.buffers import is_allocation, root
 from ragged_dialect.lowering.combiners import Combiner, find_combiner
+from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 from ragged_dialect.lowering.outline_ragged_loops import KERNEL
 
 _ROUNDED = frozenset({"arith.addf", "arith.mulf"})
@@ -93,6 +94,8 @@ def body_of(loop: ir.Operation) -> Body:
     of."""
     if constant_int(loop.operands[2]) != 1:
         raise Unfit("its step")
+    if LOOP in loop.attributes and str(loop.attributes[LOOP]) == str(ir.Attribute.parse(NOT_UNROLLED)):
+        raise Unfit("it runs rarely")
     body = Body(loop, _run_of(loop))
     _find_carried(body)
     _find_stored(body)

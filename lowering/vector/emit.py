@@ -143,35 +143,40 @@ class _Step:
 
 def _pack(body: Body, run: Run, registers: Registers) -> bool:
     """Fill runs of at most one element each by stores of the lanes that have one, side by side, with no branch for
-    each; a vector that has longer ones is left to the loop as it was, as is what is left after whole vectors."""
-    lanes = registers.bytes // 8
+    each; what is masked has no element. A vector that has longer ones is left to the loop as it was."""
     if width(run.value.type) not in registers.packed:
         return False
-    with ir.InsertionPoint(body.loop), body.loop.location:
-        end = _full(body.loop.operands[0], body.loop.operands[1], lanes)
-        made = scf.ForOp(body.loop.operands[0], end, build.value(lanes))
+    lanes, loop = registers.bytes // 8, body.loop
+    low, high = loop.operands[0], loop.operands[1]
+    with ir.InsertionPoint(loop), loop.location:
+        made = scf.ForOp(low, high, build.value(lanes))
         with ir.InsertionPoint(made.body):
             at = made.induction_variable
-            step = _Step(body, lanes, at, None)
+            step = _Step(body, lanes, at, _first_lanes(arith.subi(high, at), lanes))
             step.run([], [])
-            one = _splat(build.value(1), lanes)
-            lengths, values = step.vector(run.length), step.vector(run.value)
-            short = arith.cmpi(arith.CmpIPredicate.ule, lengths, one)
-            bit = ir.IntegerType.get_signless(1)
-            several = scf.IfOp(vector.reduction(bit, ir.Attribute.parse("#vector.kind<and>"), short), has_else=True)
-            with ir.InsertionPoint(several.then_block):
-                start = vector.extract(step.vector(run.start), [], [0])
-                some = arith.cmpi(arith.CmpIPredicate.eq, lengths, one)
-                vector.compressstore(run.buffer, [start], some, values)
-                scf.yield_([])
-            with ir.InsertionPoint(several.else_block):
-                rest = body.loop.clone().operation
-                rest.operands[0], rest.operands[1] = at, build.add(at, lanes)
-                scf.yield_([])
-            rest.move_before(list(several.else_block.operations)[-1].operation)
+            choice = scf.IfOp(_are_short(step.vector(run.length), lanes), has_else=True)
+            with ir.InsertionPoint(choice.then_block):
+                _store_packed(run, step, lanes)
+            with ir.InsertionPoint(choice.else_block):
+                end = arith.minsi(arith.addi(at, build.value(lanes)), high)
+                last = scf.YieldOp([])
             scf.yield_([])
-    body.loop.operands[0] = end
+    loop.move_before(last.operation)
+    loop.operands[0], loop.operands[1] = at, end
     return True
+
+
+def _are_short(lengths: ir.Value, lanes: int) -> ir.Value:
+    """Whether no length is above 1; one below 0 is large as an unsigned number."""
+    short = arith.cmpi(arith.CmpIPredicate.ule, lengths, _splat(build.value(1), lanes))
+    return vector.reduction(short.type.element_type, ir.Attribute.parse("#vector.kind<and>"), short)
+
+
+def _store_packed(run: Run, step: _Step, lanes: int) -> None:
+    some = arith.cmpi(arith.CmpIPredicate.eq, step.vector(run.length), _splat(build.value(1), lanes))
+    start = vector.extract(step.vector(run.start), [], [0])
+    vector.compressstore(run.buffer, [start], some, step.vector(run.value))
+    scf.yield_([])
 
 
 # Folds --------------------------------------------------------------------------------------------
