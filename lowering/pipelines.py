@@ -29,7 +29,7 @@ def _ragged(attention: str) -> Stage:
 
 _SCF = Stage(
     "scf",
-    "convert-ragged-to-scf,canonicalize,cse,convert-ragged-checks-to-scf,protect-ragged-arguments,canonicalize,cse",
+    "sequence-ragged-scans,convert-ragged-to-scf,canonicalize,cse,convert-ragged-checks-to-scf,protect-ragged-arguments,canonicalize,cse",
 )
 _LINALG = "convert-ragged-selects-to-scf,func.func(convert-elementwise-to-linalg),define-integer-divisions"
 _DENSE = Stage("dense", f"{_LINALG},canonicalize,cse")

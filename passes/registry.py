@@ -163,6 +163,7 @@ _PACKAGES = {
         "expand-ragged-math",
         "protect-ragged-arguments",
         "replace-empty-reshapes",
+        "sequence-ragged-scans",
         "thread-ragged-kernels",
         "lower-memory-bools",
         "unshare-ragged-empties",

@@ -126,3 +126,42 @@ func.func @scalar(%x: memref<?xf32>, %z: memref<?x8xf32>, %n: index, %first: f32
   }
   return %m, %y : f32, memref<?xf32>
 }
+
+// -----
+
+// Runs of at most one element are stored side by side.
+
+// CHECK-LABEL: func.func @runs
+// CHECK-SAME: (%[[OFFSETS:.*]]: memref<?xi64>, %[[N:.*]]: index, %{{.*}}: index)
+// CHECK: scf.for %[[I:.*]] = %c0 to %{{.*}} step %c8
+// CHECK: %[[START:.*]] = vector.maskedload %[[OFFSETS]][%[[I]]]
+// CHECK: %[[NEXT:.*]] = arith.addi %[[I]], %c1
+// CHECK: vector.maskedload %[[OFFSETS]][%[[NEXT]]]
+// CHECK: %[[SHORT:.*]] = arith.cmpi ule
+// CHECK: %[[ALL:.*]] = vector.reduction <and>, %[[SHORT]]
+// CHECK: scf.if %[[ALL]]
+// CHECK: vector.compressstore
+// CHECK: else
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK-NOT: scf.for
+// CHECK: return
+func.func @runs(%offsets: memref<?xi64>, %n: index, %m: index) -> memref<?xi64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %ids = memref.alloc(%m) : memref<?xi64>
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %offsets[%i] : memref<?xi64>
+    %start = arith.index_cast %a : i64 to index
+    %next = arith.addi %i, %c1 : index
+    %b = memref.load %offsets[%next] : memref<?xi64>
+    %end = arith.index_cast %b : i64 to index
+    %length = arith.subi %end, %start : index
+    %run = memref.subview %ids[%start] [%length] [1] : memref<?xi64> to memref<?xi64, strided<[1], offset: ?>>
+    %id = arith.index_cast %i : index to i64
+    scf.for %j = %c0 to %length step %c1 {
+      memref.store %id, %run[%j] : memref<?xi64, strided<[1], offset: ?>>
+    }
+  }
+  return %ids : memref<?xi64>
+}

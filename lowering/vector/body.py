@@ -8,6 +8,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import bit_width, constant_int, defining_op, made_by
 from ragged_dialect.lowering.buffers import is_allocation, root
 from ragged_dialect.lowering.combiners import Combiner, find_combiner
+from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
 from ragged_dialect.lowering.outline_ragged_loops import KERNEL
 
 _ROUNDED = frozenset({"arith.addf", "arith.mulf"})
@@ -35,12 +36,31 @@ class Accumulator:
         return self.combiner.element
 
 
-@dataclass
-class Body:
-    """The ops of a loop, in order: those that are the same for every iteration, those that become vectors, and what
-    they fold."""
+@dataclass(frozen=True)
+class Run:
+    """What a loop writes in runs, each of which follows the one before: the loop over a run, which puts one value
+    everywhere, the view of the run, the value, and where the run starts and how long it is."""
 
     loop: ir.Operation
+    view: ir.Operation
+    value: ir.Value
+    start: ir.Value
+    length: ir.Value
+
+    @property
+    def buffer(self) -> ir.Value:
+        """What the runs are parts of."""
+        return self.view.operands[0]
+
+
+@dataclass
+class Body:
+    """The ops of a loop, in order: those that are the same for every iteration, those that become vectors, what
+    they fold, and the runs that they write. `shifted` has indices that are a number further than that of the loop."""
+
+    loop: ir.Operation
+    run: Run | None = None
+    shifted: set[ir.Value] = field(default_factory=set[ir.Value])
     uniform: set[ir.Value] = field(default_factory=set[ir.Value])
     accumulators: list[Accumulator] = field(default_factory=list[Accumulator])
     bytes: set[int] = field(default_factory=set[int])
@@ -59,6 +79,7 @@ class Body:
     def ops(self) -> list[ir.Operation]:
         """The ops but for the terminator and those of accumulators."""
         own = {op for one in self.accumulators for op in (*one.combiner.ops, one.load, one.store)}
+        own |= set() if self.run is None else {self.run.loop, self.run.view}
         return [op.operation for op in list(self.block.operations)[:-1] if op.operation not in own]
 
     def is_inside(self, value: ir.Value) -> bool:
@@ -68,16 +89,20 @@ class Body:
 
 
 def body_of(loop: ir.Operation) -> Body:
-    """What a loop does. Unfit for one that has other loops or branches in it, that does not run along memory, whose
-    iterations depend on each other otherwise than by folds, or that LLVM makes a copy or a fill of."""
+    """What a loop does. Unfit for one that has loops or branches in it but for one that fills runs, that does not run
+    along memory, whose iterations depend on each other otherwise than by folds, or that LLVM makes a copy or a fill
+    of."""
     if constant_int(loop.operands[2]) != 1:
         raise Unfit("its step")
-    body = Body(loop)
+    if LOOP in loop.attributes and str(loop.attributes[LOOP]) == str(ir.Attribute.parse(NOT_UNROLLED)):
+        raise Unfit("it runs rarely")
+    body = Body(loop, _run_of(loop))
     _find_carried(body)
     _find_stored(body)
     _classify(body)
     _require_apart(body)
-    if not body.accumulators and all(op.name.startswith("memref.") or op.results[0] in body.uniform for op in body.ops):
+    computes = any(not op.name.startswith("memref.") and op.results[0] not in body.uniform for op in body.ops)
+    if not (computes or body.accumulators or body.run):
         raise Unfit("a copy")
     return body
 
@@ -122,6 +147,43 @@ def _combiner(accumulator: ir.Value, result: ir.Value) -> Combiner | None:
     return found if "fastmath" in flags and "reassoc" in str(flags["fastmath"]) else None
 
 
+# Runs ---------------------------------------------------------------------------------------------
+
+
+def _run_of(loop: ir.Operation) -> Run | None:
+    """The runs that a loop fills: of a view of entries offsets[i] to offsets[i + 1], for its index i."""
+    inner = [op.operation for op in loop.regions[0].blocks[0].operations if op.operation.name == "scf.for"]
+    if not inner:
+        return None
+    ops = [op.operation for op in inner[0].regions[0].blocks[0].operations]
+    view = made_by(ops[0].operands[1], "memref.subview") if ops[0].name == "memref.store" else None
+    if len(inner) != 1 or len(ops) != 2 or view is None or len(ops[0].operands) != 3 or loop.results:
+        raise Unfit("a loop in it")
+    (buffer, start, length), value = view.operands, ops[0].operands[0]
+    index = ops[0].operands[2] == inner[0].regions[0].blocks[0].arguments[0]
+    whole = constant_int(inner[0].operands[0]) == 0 and inner[0].operands[1] == length
+    plain = list(view.attributes["static_strides"]) == [1] and buffer.type.get_strides_and_offset()[0] == [1]
+    inside = value.owner == inner[0].regions[0].blocks[0]
+    if not (index and whole and plain) or inside or not _are_offsets(loop, start, length):
+        raise Unfit("a loop in it")
+    return Run(inner[0], view, value, start, length)
+
+
+def _are_offsets(loop: ir.Operation, start: ir.Value, length: ir.Value) -> bool:
+    """Whether a length is from a start, an entry of a vector at the index of a loop, to the next entry."""
+    minus = made_by(length, "arith.subi")
+    if minus is None or minus.operands[1] != start:
+        return False
+    casts = [made_by(x, "arith.index_cast") for x in (start, minus.operands[0])]
+    loads = [None if cast is None else made_by(cast.operands[0], "memref.load") for cast in casts]
+    if loads[0] is None or loads[1] is None or loads[0].operands[0] != loads[1].operands[0]:
+        return False
+    index = loop.regions[0].blocks[0].arguments[0]
+    further = made_by(loads[1].operands[1], "arith.addi")
+    one = further is not None and further.operands[0] == index and constant_int(further.operands[1]) == 1
+    return one and loads[0].operands[1] == index
+
+
 # Elements -----------------------------------------------------------------------------------------
 
 
@@ -137,6 +199,8 @@ def _classify(body: Body) -> None:
             raise Unfit(op.name)
         else:
             _add_type(body, op.results[0].type, computed=True)
+            if op.name == "arith.addi" and inside == [body.index]:
+                body.shifted.add(op.results[0])
             if all(x in body.uniform for x in inside):
                 body.uniform.add(op.results[0])
 
@@ -148,7 +212,7 @@ def _classify_access(body: Body, op: ir.Operation, stores: bool) -> None:
         body.uniform.add(op.results[0])
         return
     strides, _ = buffer.type.get_strides_and_offset()
-    if varying != [body.index] or indices[-1] != body.index or strides[-1] != 1:
+    if len(varying) != 1 or indices[-1] not in {body.index, *body.shifted} or strides[-1] != 1:
         raise Unfit("an access across memory")
     if body.is_inside(buffer):
         raise Unfit("a buffer of its own")
@@ -180,6 +244,8 @@ def _require_apart(body: Body) -> None:
             late = op.name == "memref.load" and not _is_before(body, op, store)
             if op != store and (late or op.name == "memref.store" or not same) and not _are_apart(op, store):
                 raise Unfit("memory that may be one")
+    if body.run is not None and (written or folded or not all(_apart(op.operands[0], body.run.buffer) for op in found)):
+        raise Unfit("memory that may be one")
     for number, fold in enumerate(folded):
         if not all(_are_apart(op, fold) for op in [*found, *folded[:number]]):
             raise Unfit("memory that may be one")
@@ -192,8 +258,12 @@ def _is_before(body: Body, first: ir.Operation, second: ir.Operation) -> bool:
 
 def _are_apart(a: ir.Operation, b: ir.Operation) -> bool:
     """Whether two accesses are to different buffers."""
-    one, other = (root(op.operands[op.name == "memref.store"]) for op in (a, b))
-    return one != other and all(_is_own(x) for x in (one, other))
+    return _apart(*(op.operands[op.name == "memref.store"] for op in (a, b)))
+
+
+def _apart(a: ir.Value, b: ir.Value) -> bool:
+    one, other = root(a), root(b)
+    return one != other and _is_own(one) and _is_own(other)
 
 
 def _is_own(buffer: ir.Value) -> bool:

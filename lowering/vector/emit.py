@@ -8,7 +8,7 @@ from ragged_dialect._mlir import arith, ir, memref, scf, vector
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import ValueMap, clone, copy_attributes
 from ragged_dialect.ir.match import constant_int
-from ragged_dialect.lowering.vector.body import Accumulator, Body, width
+from ragged_dialect.lowering.vector.body import Accumulator, Body, Run, width
 from ragged_dialect.lowering.vector.machine import Registers
 
 _SHORTEST = 8
@@ -18,6 +18,8 @@ _SHORTEST = 8
 def vectorize(body: Body, registers: Registers) -> bool:
     """Replace a loop by one of vectors, with a mask at its end, or with the loop itself after it; whether it is long
     enough for that."""
+    if body.run is not None:
+        return _pack(body, body.run, registers)
     low, high = body.loop.operands[0], body.loop.operands[1]
     first, last = constant_int(low), constant_int(high)
     count = None if first is None or last is None else last - first
@@ -111,6 +113,8 @@ class _Step:
         elif op.name == "memref.store":
             self._store(op)
         else:
+            if op.results[0] in self.body.shifted:
+                clone(op, self.same)
             type_ = _lanes(self.lanes, op.results[0].type)
             operands = [self.vector(x) for x in op.operands]
             made = ir.Operation.create(op.name, results=[type_], operands=operands, attributes=copy_attributes(op))
@@ -132,6 +136,47 @@ class _Step:
             vector.store(self.vector(value), buffer, places)
         else:
             vector.maskedstore(buffer, places, self.mask, self.vector(value))
+
+
+# Runs ---------------------------------------------------------------------------------------------
+
+
+def _pack(body: Body, run: Run, registers: Registers) -> bool:
+    """Fill runs of at most one element each by stores of the lanes that have one, side by side, with no branch for
+    each; what is masked has no element. A vector that has longer ones is left to the loop as it was."""
+    if width(run.value.type) not in registers.packed:
+        return False
+    lanes, loop = registers.bytes // 8, body.loop
+    low, high = loop.operands[0], loop.operands[1]
+    with ir.InsertionPoint(loop), loop.location:
+        made = scf.ForOp(low, high, build.value(lanes))
+        with ir.InsertionPoint(made.body):
+            at = made.induction_variable
+            step = _Step(body, lanes, at, _first_lanes(arith.subi(high, at), lanes))
+            step.run([], [])
+            choice = scf.IfOp(_are_short(step.vector(run.length), lanes), has_else=True)
+            with ir.InsertionPoint(choice.then_block):
+                _store_packed(run, step, lanes)
+            with ir.InsertionPoint(choice.else_block):
+                end = arith.minsi(arith.addi(at, build.value(lanes)), high)
+                last = scf.YieldOp([])
+            scf.yield_([])
+    loop.move_before(last.operation)
+    loop.operands[0], loop.operands[1] = at, end
+    return True
+
+
+def _are_short(lengths: ir.Value, lanes: int) -> ir.Value:
+    """Whether no length is above 1; one below 0 is large as an unsigned number."""
+    short = arith.cmpi(arith.CmpIPredicate.ule, lengths, _splat(build.value(1), lanes))
+    return vector.reduction(short.type.element_type, ir.Attribute.parse("#vector.kind<and>"), short)
+
+
+def _store_packed(run: Run, step: _Step, lanes: int) -> None:
+    some = arith.cmpi(arith.CmpIPredicate.eq, step.vector(run.length), _splat(build.value(1), lanes))
+    start = vector.extract(step.vector(run.start), [], [0])
+    vector.compressstore(run.buffer, [start], some, step.vector(run.value))
+    scf.yield_([])
 
 
 # Folds --------------------------------------------------------------------------------------------

@@ -12,11 +12,12 @@ _LIGHT = 8
 
 @dataclass(frozen=True)
 class Registers:
-    """Vector registers: their bytes, and of which widths in bytes elements can be masked in memory. Where an
-    element cannot, code for a mask is a branch per lane."""
+    """Vector registers: their bytes, of which widths in bytes elements can be masked in memory, and of which those of
+    a mask can be stored side by side. Where elements cannot, code for that is a branch per lane."""
 
     bytes: int
     masked: tuple[int, ...]
+    packed: tuple[int, ...] = ()
 
     def lanes(self, widest: int, ops: int) -> int:
         """Elements to do at a time, of which the widest type has some bytes. A sum has a latency of four cycles
@@ -28,7 +29,7 @@ REGISTERS = {
     "none": None,
     "sse": Registers(16, ()),
     "avx2": Registers(32, (4, 8)),
-    "avx512": Registers(64, (1, 2, 4, 8)),
+    "avx512": Registers(64, (1, 2, 4, 8), (4, 8)),
 }
 """By the names that `expand-ragged-math` has for them."""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.walk import find_ops, ops_in
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.math_library import VECTOR_ISAS
 from ragged_dialect.lowering.vector.body import Unfit, body_of
 from ragged_dialect.lowering.vector.emit import vectorize
@@ -30,6 +30,9 @@ class VectorizeRaggedLoops(RaggedPass):
     %s = halves of %v added, as a tree
     ```
 
+    A loop around one that puts a value into a run of each iteration (row ids, positions of what a mask keeps) stores
+    the lanes whose runs have an element side by side, where none has more and the processor can.
+
     Sums are kept in registers, and how they are grouped depends on the number of iterations only. Rows are
     rarely a multiple of a vector: their end is masked where the processor masks accesses of all the widths,
     and is left to the loop as it was elsewhere. `isa` is that of expand-ragged-math. Loops with other loops in
@@ -42,12 +45,12 @@ class VectorizeRaggedLoops(RaggedPass):
     report: bool = False
 
     def run(self, op: ir.Operation) -> None:
-        """Rewrite the innermost loops of every function."""
+        """Rewrite the loops of every function, inner ones first."""
         if self.isa != "auto" and self.isa not in VECTOR_ISAS:
             raise PassFailure(op, f"expected isa to be auto or one of {', '.join(VECTOR_ISAS)}, got {self.isa}")
         found = registers(self.isa)
-        for loop in find_ops(op, "scf.for"):
-            if found is None or any(inner.name == "scf.for" for inner in ops_in(loop)[1:]):
+        for loop in reversed(find_ops(op, "scf.for")):
+            if found is None:
                 continue
             try:
                 reason = None if vectorize(body_of(loop), found) else "its length"

@@ -17,6 +17,11 @@ FEW = "ragged.few"
 
 """Attribute beside FOLD: many threads have few iterations each, not worth having several of in flight."""
 
+RUNNING = "ragged.running"
+
+"""Attribute of an `scf.for` whose carried tensor becomes running folds along a dim: pass k combines every element with
+the one 2**k before it, and the last one reaches over the longest component."""
+
 
 def for_loop(
     count: Mixed,

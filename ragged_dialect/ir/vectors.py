@@ -24,12 +24,16 @@ def generate(size: Mixed, body: Callable[[ir.Value], Mixed]) -> ir.Value:
 
 def scan(lengths: ir.Value) -> ir.Value:
     """Offsets of lengths: exclusive prefix sums with the total at the end."""
-    count = shapes.dim(lengths, 0)
+    return running(shapes.dim(lengths, 0), lambda i: tensor.extract(lengths, [i]))
+
+
+def running(count: Mixed, length: Callable[[ir.Value], ir.Value]) -> ir.Value:
+    """Offsets of a number of lengths, `length(i)` an i64."""
     init = shapes.cast(shapes.empty([build.value(build.add(count, 1))], build.i64()), vector_type())
     init = tensor.insert(build.constant(build.i64(), 0), init, [build.value(0)])
 
     def body(i: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
-        total = arith.addi(carried[0], tensor.extract(lengths, [i]))
+        total = arith.addi(carried[0], length(i))
         return [total, tensor.insert(total, carried[1], [build.add(i, 1)])]
 
     return flow.for_loop(count, [build.constant(build.i64(), 0), init], body, "scan")[1]

@@ -40,7 +40,7 @@ def folds(x: Any) -> list[Any]:
 
 
 def expected(x: Any) -> list[Any]:
-    parts = [each(x, lambda p, f=f: f(p, 0)) for f in (np.max, np.min, np.sum, np.argmax, np.argmin)]
+    parts: list[Any] = [each(x, lambda p, f=f: f(p, 0)) for f in (np.max, np.min, np.sum, np.argmax, np.argmin)]
     parts.append([np.not_equal(p, p).sum(0) for p in np.split(x, np.cumsum(LENGTHS)[:-1])])
     if x.ndim > 1:
         squares = np.max(x * x + x.max(1, keepdims=True), 1)
@@ -94,3 +94,29 @@ def test_threads_give_equal_bits(monkeypatch: pytest.MonkeyPatch) -> None:
         normal, soft, total = rg.jit(lambda x: (rg.layer_norm(x), rg.softmax(x, axis=1), x.sum((1, 2))))(x)
         found.append([y.tobytes() for y in (normal.values, soft.values, np.asarray(total))])
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("level", ["host", "SSE2"])
+@pytest.mark.parametrize("kept", ["none", "all", "some", "few"])
+@pytest.mark.sampled(3)
+def test_masks(level: str, kept: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a mask keeps is stored side by side, whole vectors of it and what is left over."""
+    data = np.random.default_rng(0).standard_normal(sum(LENGTHS))
+    keep = {"none": data > 9, "all": data < 9, "some": data > 0, "few": data > 1.5}[kept]
+    x, chosen = rg.from_lengths(data, LENGTHS), rg.from_lengths(keep, LENGTHS)
+    mask(level, monkeypatch)
+    got = rg.jit(lambda x, chosen: x[chosen])(x, chosen)
+    np.testing.assert_array_equal(got.values, data[keep])
+    np.testing.assert_array_equal(got.lengths, [part.sum() for part in np.split(keep, np.cumsum(LENGTHS)[:-1])])
+
+
+@pytest.mark.parametrize("level", ["host", "SSE2"])
+def test_row_ids_of_runs(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vectors of short runs beside such with long ones."""
+    lengths = [*[0, 1, 1, 0] * 5, *LENGTHS, *[1] * 17, 2, *[0] * 9]
+    x = rg.from_lengths(np.arange(float(sum(lengths))), lengths)
+    mask(level, monkeypatch)
+    index = rg.from_lengths(np.zeros(sum(lengths), np.int64), lengths)
+    got = rg.jit(lambda x, index: x[index])(x, index)
+    starts = np.cumsum([0, *lengths])[:-1]
+    np.testing.assert_array_equal(got.values, np.repeat(starts, lengths).astype(float))

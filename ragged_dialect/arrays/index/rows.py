@@ -152,9 +152,6 @@ def kept_rows(mask: Tensor) -> tuple[ir.Value, ir.Value]:
     """Of a vector of booleans: how many are true before each position (one entry more), and the
     positions of those that are: the rows of a list that has one element for each that is true."""
     storage = mask.storage
-    flags = vectors.generate(
-        shapes.dim(storage, 0), lambda i: arith.index_castui(ir.IndexType.get(), tensor.extract(storage, [i]))
-    )
-    before = vectors.scan(flags)
+    before = vectors.running(shapes.dim(storage, 0), lambda i: arith.extui(build.i64(), tensor.extract(storage, [i])))
     kept = NestedAxis("dr", [before], [None, None])
     return before, builders.row_ids(mask.trace.nothing_of(kept), 1)

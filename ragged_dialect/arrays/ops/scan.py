@@ -22,6 +22,7 @@ from ragged_dialect.arrays.tracing.trace import known
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.match import definer
 from ragged_dialect.layout import RAGGED
 
 SCANS: dict[str, Callable[[DType], DType]] = {
@@ -34,8 +35,8 @@ SCANS: dict[str, Callable[[DType], DType]] = {
 @operation("accumulate")
 def accumulate(x: Tensor, *, ufunc: str, axis: int) -> Tensor:
     """A ufunc of the elements up to each one along a dim, in a number of passes that is the logarithm of the
-    longest component: every pass combines with what is twice as far away. ArgumentError for a ufunc that
-    has no order of its own."""
+    longest component: every pass combines with what is twice as far away. On a CPU there is one pass. ArgumentError
+    for a ufunc that has no order of its own."""
     if ufunc not in SCANS:
         raise ArgumentError(f"np.{ufunc}.accumulate: expected one of {', '.join(SCANS)}, got {ufunc}")
     x = source(x)
@@ -67,6 +68,7 @@ def _scanned(x: Tensor, dim: int, ufunc: str) -> Tensor:
         return [_pass(start, state[0], dim, distance, ufunc)]
 
     value = flow.for_loop(build.to_index(steps), [start.value], step)[0]
+    definer(value).attributes[flow.RUNNING] = ir.UnitAttr.get()
     made = Tensor(x.trace, value, inner, x.axes)
     return made if inner == out else astype(made, dtype=out)
 
