@@ -165,7 +165,7 @@ class RaggedArray(Value, ArrayMethods):
         self._put(tensor)
         return self
 
-    def _put(self, tensor: Any) -> None:
+    def _put(self, tensor: storage.TorchTensor) -> None:
         self.buffer = (RecordedBuffer if tensor.requires_grad else TensorBuffer)(tensor)
         self.spec = self.spec.of_library(storage.RECORDED if tensor.requires_grad else "torch")
         if self.layout.has_windows and hasattr(self, "_compacted"):

@@ -48,11 +48,11 @@ class TensorBuffer(Buffer):
 
     __slots__ = ("tensor",)
 
-    def __init__(self, tensor: Any) -> None:
+    def __init__(self, tensor: storage.TorchTensor) -> None:
         super().__init__(storage.peek(tensor))
         self.tensor = tensor
 
-    def given(self, library: str) -> Any:
+    def given(self, library: str) -> storage.TorchTensor:
         """The tensor, or one of the same memory."""
         return self.tensor.detach()
 
@@ -72,7 +72,7 @@ class RecordedBuffer(TensorBuffer):
         """ArgumentError."""
         raise ArgumentError(storage.GRADIENT)
 
-    def given(self, library: str) -> Any:
+    def given(self, library: str) -> storage.TorchTensor:
         """The tensor."""
         return self.tensor
 

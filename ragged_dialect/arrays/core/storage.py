@@ -9,7 +9,7 @@ from __future__ import annotations
 import reprlib
 import sys
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from ragged_dialect.runtime.arguments import MASKED
 from ragged_dialect.runtime.memory import enough
 
 DType = np.dtype[Any]
+
+TorchTensor: TypeAlias = Any
+"""A tensor of PyTorch, which need not be there, and neither are its types."""
 
 RECORDED = "autograd"
 """The library of arrays of PyTorch's tensors that require gradients, in specs."""
@@ -65,7 +68,7 @@ def _numbers(value: Any) -> np.ndarray[Any, DType]:
     return made
 
 
-def is_recorded(array: Any) -> bool:
+def is_recorded(array: TorchTensor) -> bool:
     """Whether an array is a tensor whose operations PyTorch records now."""
     return library(array) == "torch" and array.requires_grad and sys.modules["torch"].is_grad_enabled()
 
@@ -75,12 +78,12 @@ def peek(array: Any) -> Any:
     return take(array.detach() if library(array) == "torch" else array)
 
 
-def in_order(tensor: Any) -> Any:
+def in_order(tensor: TorchTensor) -> TorchTensor:
     """A tensor of PyTorch in C order; itself where it is so."""
     return tensor if tensor.is_contiguous() else tensor.contiguous()
 
 
-def library_of(array: Any) -> str:
+def library_of(array: object) -> str:
     """The library of what is made of an array, as specs have it."""
     return RECORDED if is_recorded(array) else library(array) or "numpy"
 

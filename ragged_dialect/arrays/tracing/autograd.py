@@ -7,24 +7,27 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.buffer import RecordedBuffer, TensorBuffer, buffer_of
 from ragged_dialect.arrays.core.spec import NUMBERS, Spec
-from ragged_dialect.arrays.core.storage import RECORDED, library_of, peek
+from ragged_dialect.arrays.core.storage import RECORDED, TorchTensor, library_of, peek
 from ragged_dialect.arrays.core.tree import flatten
 from ragged_dialect.arrays.tracing.derivatives import Recorded
-from ragged_dialect.arrays.tracing.function import Compiled, Function, build, requires_gradient, trace_function
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, leaf_spec
-from ragged_dialect.arrays.tracing.plan import Result
+from ragged_dialect.arrays.tracing.function import Body, Compiled, Function, build, requires_gradient, trace_function
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, leaf_spec
+from ragged_dialect.arrays.tracing.plan import Result as PlannedResult
 from ragged_dialect.arrays.tracing.program import Program
 from ragged_dialect.arrays.tracing.tensor import Tensor
 
-Body = Callable[[list[Tensor]], Any]
+Result: TypeAlias = Any
+"""A ragged array, or an array or number."""
+Context: TypeAlias = Any
+"""PyTorch's, of a call in its graph."""
 
 
-def recorded(name: str, leaves: Sequence[Any], body: Body, target: str | None = None) -> Compiled:
+def recorded(name: str, leaves: Sequence[Leaf], body: Body, target: str | None = None) -> Compiled:
     """A program of leaves of which some require gradients, and the tree of its results. PassError for an operation
     without a derivative."""
     leaves = [_compacted(leaf) for leaf in leaves]
@@ -36,7 +39,7 @@ class RecordedProgram:
     """A program in PyTorch's graph. Results that are views of arguments are views of the tensors; those of integers,
     and all where gradients are off, are as without."""
 
-    def __init__(self, name: str, leaves: Sequence[Any], body: Body, program: Program) -> None:
+    def __init__(self, name: str, leaves: Sequence[Leaf], body: Body, program: Program) -> None:
         self._program = program
         self.target = program.target
         self._results = program.results
@@ -46,14 +49,14 @@ class RecordedProgram:
         if self._floats:
             self._pull.check([_plain(leaf) for leaf in leaves], self._cotangents(program([_plain(x) for x in leaves])))
 
-    def _cotangents(self, results: Sequence[Any]) -> list[Any]:
+    def _cotangents(self, results: Sequence[Result]) -> list[Result]:
         """Arguments of the structures and types of results."""
         return [_maker(results[k], self._results[k].spec)(_tensor(results[k])) for k in self._floats]
 
-    def __call__(self, leaves: Sequence[Any]) -> list[Any]:
+    def __call__(self, leaves: Sequence[Leaf]) -> list[Result]:
         """The results of a call."""
         leaves = [_compacted(leaf) for leaf in leaves]
-        results: list[Any] = []
+        results: list[Result] = []
         if not sys.modules["torch"].is_grad_enabled():
             return self._program([_plain(leaf) for leaf in leaves])
         made = _node().apply(self, leaves, results, *(_tensor(x) for x in leaves if _of_torch(x)))
@@ -65,7 +68,9 @@ class RecordedProgram:
                 results[k] = _with_tensor(results[k], _tensor(leaves[at]).view(results[k].buffer.shape))
         return results
 
-    def forward(self, ctx: Any, leaves: Sequence[Any], results: list[Any], tensors: Sequence[Any]) -> Any:
+    def forward(
+        self, ctx: Context, leaves: Sequence[Leaf], results: list[Result], tensors: Sequence[TorchTensor]
+    ) -> Result:
         """The tensors of the results; what the backward program needs is saved."""
         results += self._program([_plain(leaf) for leaf in leaves])
         floats = [results[k] for k in self._floats]
@@ -75,7 +80,7 @@ class RecordedProgram:
         ctx.results = [_maker(results[k], self._results[k].spec) for k in self._floats]
         return tuple(_tensor(result) for result in floats)
 
-    def backward(self, ctx: Any, cotangents: Sequence[Any]) -> Any:
+    def backward(self, ctx: Context, cotangents: Sequence[TorchTensor]) -> Result:
         """A gradient for every tensor; None for those that need none."""
         saved = iter(ctx.saved_tensors)
         leaves = [leaf(next(saved)) if callable(leaf) else leaf for leaf in ctx.leaves]
@@ -94,12 +99,16 @@ class _Pull(Function):
         self._name, self._count, self.active, self._floats, self._of = name, count, active, floats, body
         self._target = target
 
-    def _leaf(self, argument: Any, arguments: Sequence[Any]) -> Any:
+    def _leaf(self, argument: Leaf, arguments: Sequence[Leaf]) -> Result:
         return argument
 
     def _call(
-        self, arguments: tuple[Any, ...], parameters: dict[str, Any], key: Any = None, leaves: Sequence[Any] = ()
-    ) -> Any:
+        self,
+        arguments: tuple[Leaf, ...],
+        parameters: dict[str, object],
+        key: object = None,
+        leaves: Sequence[Leaf] = (),
+    ) -> Result:
         name = f"{self._name}_gradient"
         make = recorded if requires_gradient(leaves) else build
         program, _ = self._compiled(key, lambda: make(name, leaves, self._body, self._target))
@@ -108,32 +117,34 @@ class _Pull(Function):
     def _body(self, tensors: list[Tensor]) -> list[Tensor]:
         given, cotangents = tensors[: self._count], tensors[self._count :]
 
-        def run(*arguments: Tensor) -> list[Any]:
+        def run(*arguments: Tensor) -> list[Result]:
             results, _ = flatten(self._of(list(arguments)))
             return [results[k] for k in self._floats]
 
         made = Recorded(self._name, run, given, self.active)
         return made.pulled(cotangents)
 
-    def check(self, leaves: Sequence[Any], cotangents: Sequence[Any]) -> None:
+    def check(self, leaves: Sequence[Leaf], cotangents: Sequence[TorchTensor]) -> None:
         """PassError where there is no derivative: nothing is compiled."""
         with trace_function(self._name, [*leaves, *cotangents], self._body):
             pass
 
 
 @functools.cache
-def _node() -> Any:
+def _node() -> Result:
     import torch  # pyright: ignore[reportMissingImports]  # optional package
 
     class RaggedProgram(torch.autograd.Function):  # pyright: ignore
         """A program as a node of the graph."""
 
         @staticmethod
-        def forward(ctx: Any, program: RecordedProgram, leaves: Any, results: Any, *tensors: Any) -> Any:
+        def forward(
+            ctx: Context, program: RecordedProgram, leaves: Sequence[Leaf], results: list[Result], *tensors: TorchTensor
+        ) -> Result:
             return program.forward(ctx, leaves, results, tensors)
 
         @staticmethod
-        def backward(ctx: Any, *cotangents: Any) -> Any:
+        def backward(ctx: Context, *cotangents: TorchTensor) -> Result:
             return (None, None, None, *ctx.program.backward(ctx, cotangents))
 
     return RaggedProgram
@@ -142,20 +153,20 @@ def _node() -> Any:
 # Leaves and results ----------------------------------------------------------------------------------
 
 
-def _is_float(result: Result) -> bool:
+def _is_float(result: PlannedResult) -> bool:
     return result.spec.dtype.kind not in "biu" and not result.number
 
 
-def _of_torch(leaf: Any) -> bool:
+def _of_torch(leaf: Leaf) -> bool:
     return leaf_spec(leaf).library in ("torch", RECORDED)
 
 
-def _compacted(leaf: Any) -> Any:
+def _compacted(leaf: Leaf) -> Result:
     """A leaf whose gradient has the shape of its values: without windows."""
     return leaf.compacted if isinstance(leaf, RaggedArray) and leaf.requires_grad else leaf
 
 
-def _plain(leaf: Any) -> Any:
+def _plain(leaf: Leaf) -> Result:
     """A leaf that requires no gradient."""
     if leaf_spec(leaf).library != RECORDED:
         return leaf
@@ -164,7 +175,7 @@ def _plain(leaf: Any) -> Any:
     return DenseLeaf(leaf.array, leaf.spec.of_library("torch"), leaf.tensor.detach())
 
 
-def _tensor(leaf: Any) -> Any:
+def _tensor(leaf: Leaf) -> Result:
     """The tensor of an argument or a result, or of a gradient: the same one each time, whose changes are noticed."""
     if not isinstance(leaf, RaggedArray):
         return leaf.tensor if isinstance(leaf, DenseLeaf) else leaf
@@ -173,14 +184,14 @@ def _tensor(leaf: Any) -> Any:
     return leaf.buffer.tensor
 
 
-def _with_tensor(result: Any, tensor: Any) -> Any:
+def _with_tensor(result: Result, tensor: TorchTensor) -> Result:
     """A result whose values are a tensor of the graph."""
     if not isinstance(result, RaggedArray):
         return tensor
     return RaggedArray.trusted(RecordedBuffer(tensor), result.axes, result.spec.of_library(RECORDED))
 
 
-def _maker(leaf: Any, made: Spec) -> Callable[[Any], Any]:
+def _maker(leaf: Leaf, made: Spec) -> Callable[[TorchTensor], Leaf]:
     """What makes an argument like another one of a tensor. It does not keep the elements of that one."""
     if isinstance(leaf, RaggedArray):
         axes = leaf.axes

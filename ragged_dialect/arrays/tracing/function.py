@@ -13,7 +13,7 @@ from ragged_dialect.arrays.core.spec import NUMBERS, Spec
 from ragged_dialect.arrays.core.storage import RECORDED
 from ragged_dialect.arrays.core.tree import Tree, flatten, unflatten
 from ragged_dialect.arrays.tracing.calls import cpu_code, cpu_run, device_run
-from ragged_dialect.arrays.tracing.leaves import leaf_spec, simple_leaf
+from ragged_dialect.arrays.tracing.leaves import Leaf, leaf_spec, simple_leaf
 from ragged_dialect.arrays.tracing.plan import Result, StoredOperation
 from ragged_dialect.arrays.tracing.program import Program
 from ragged_dialect.arrays.tracing.results import Returned, plan_result
@@ -22,6 +22,8 @@ from ragged_dialect.arrays.tracing.trace import Trace, tracing
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.locks import once
 
+Body = Callable[[list[Tensor]], Any]
+"""What is traced: tracers in, arrays, tracers and containers of them out."""
 Compiled = tuple[Any, Tree]
 """A program, and the tree of its results."""
 
@@ -78,7 +80,7 @@ class Function:
         raise NotImplementedError
 
     def _call(
-        self, arguments: tuple[Any, ...], parameters: dict[str, Any], key: Any = None, leaves: Sequence[Any] = ()
+        self, arguments: tuple[Any, ...], parameters: dict[str, Any], key: Any = None, leaves: Sequence[Leaf] = ()
     ) -> Any:
         """A call of another kind, or one that has a key, and leaves, and no program yet."""
         raise NotImplementedError
@@ -107,7 +109,7 @@ class Traced:
 
 
 @contextmanager
-def trace_function(name: str, leaves: Sequence[Any], body: Callable[[list[Tensor]], Any]) -> Generator[Traced]:
+def trace_function(name: str, leaves: Sequence[Leaf], body: Body) -> Generator[Traced]:
     """Trace a function of tracers; the bindings' context is entered as long as the trace is used."""
     where, library = _place(name, leaves)
     with tracing(name, leaves, where) as trace:
@@ -120,7 +122,7 @@ def trace_function(name: str, leaves: Sequence[Any], body: Callable[[list[Tensor
         yield Traced(trace, plans, tree, where)
 
 
-def build(name: str, leaves: Sequence[Any], body: Callable[[list[Tensor]], Any], target: str | None = None) -> Compiled:
+def build(name: str, leaves: Sequence[Leaf], body: Body, target: str | None = None) -> Compiled:
     """Trace a function of tracers and compile it, for leaves that require no gradient: the program, and the tree of its
     results."""
     with trace_function(name, leaves, body) as traced:
@@ -131,14 +133,12 @@ def build(name: str, leaves: Sequence[Any], body: Callable[[list[Tensor]], Any],
         return Program(plan, device_run(plan, traced.trace.module, chosen), chosen), traced.tree
 
 
-def requires_gradient(leaves: Sequence[Any]) -> bool:
+def requires_gradient(leaves: Sequence[Leaf]) -> bool:
     """Whether PyTorch records what is computed of arguments."""
     return any(leaf_spec(leaf).library == RECORDED for leaf in leaves)
 
 
-def build_stored(
-    name: str, parts: Sequence[Any], leaves: Sequence[Any], body: Callable[[list[Tensor]], Any]
-) -> Compiled:
+def build_stored(name: str, parts: Sequence[Any], leaves: Sequence[Leaf], body: Body) -> Compiled:
     """As `build` for the CPU, of what requires no gradient, or from the cache: `parts` tell all that the trace depends
     on."""
     from ragged_dialect.compiler.stored import stored  # start-up time
@@ -159,7 +159,7 @@ def _loaded(found: StoredOperation) -> Compiled:
     return Program(found.plan, cpu_run(found.plan, found.program), "cpu"), found.tree
 
 
-def _place(name: str, leaves: Sequence[Any]) -> tuple[str, str]:
+def _place(name: str, leaves: Sequence[Leaf]) -> tuple[str, str]:
     """The device of the arguments, and the library of the results: the first that is not NumPy."""
     specs = [leaf_spec(leaf) for leaf in leaves]
     devices = sorted({s.device for s in specs if not s.weak})

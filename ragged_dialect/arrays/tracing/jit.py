@@ -15,8 +15,8 @@ from ragged_dialect.arrays.core.arguments import bind, checked_axis
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import FLOAT, INT, Spec, spec
 from ragged_dialect.arrays.core.tree import Static, Tree, flatten, flatten_arguments, unflatten
-from ragged_dialect.arrays.tracing.function import Compiled, Function, build, requires_gradient
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, dense_leaf, leaf_spec, simple_leaf
+from ragged_dialect.arrays.tracing.function import Body, Compiled, Function, build, requires_gradient
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, dense_leaf, leaf_spec, simple_leaf
 from ragged_dialect.arrays.tracing.lowered import LoweredFunction, lower
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError
@@ -60,7 +60,7 @@ class JitFunction(Function):
         return dense_leaf(argument) if type(argument) is np.ndarray else None
 
     def _call(
-        self, arguments: tuple[Any, ...], parameters: dict[str, Any], key: Any = None, leaves: Sequence[Any] = ()
+        self, arguments: tuple[Any, ...], parameters: dict[str, Any], key: Any = None, leaves: Sequence[Leaf] = ()
     ) -> Any:
         """A call by parameter, of containers, with static arguments, or of traced code."""
         tensors = [leaf for leaf in flatten((arguments, parameters))[0] if isinstance(leaf, Tensor)]
@@ -122,13 +122,13 @@ class JitFunction(Function):
         wide = spec(known.layout, shape, known.dtype, known.device, known.library)
         return RaggedArray.trusted(made.buffer, made.axes, wide)
 
-    def _check_dims(self, dims: Sequence[int], leaves: Sequence[Any]) -> None:
+    def _check_dims(self, dims: Sequence[int], leaves: Sequence[Leaf]) -> None:
         """AxisError for a dim of all arguments that none has."""
         rank = max((len(leaf_spec(leaf).shape) for leaf in leaves), default=0)
         for dim in dims:
             checked_axis(f"{self._name}: dynamic_dims", dim, rank)
 
-    def _body(self, tree: _Arguments) -> Callable[[list[Tensor]], Any]:
+    def _body(self, tree: _Arguments) -> Body:
         def body(tensors: list[Tensor]) -> Any:
             given = iter(tensors)
             values = {n: unflatten(c, given) for n, c in zip(tree.names, tree.children, strict=True)}
@@ -137,7 +137,7 @@ class JitFunction(Function):
 
         return body
 
-    def _build(self, leaves: Sequence[Any], tree: _Arguments) -> Compiled:
+    def _build(self, leaves: Sequence[Leaf], tree: _Arguments) -> Compiled:
         if requires_gradient(leaves):
             from ragged_dialect.arrays.tracing.autograd import recorded  # start-up time
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,11 +20,15 @@ class DenseLeaf:
 
     __slots__ = ("array", "shape", "spec", "tensor")
 
-    def __init__(self, array: Any, made: Spec, tensor: Any = None) -> None:
+    def __init__(self, array: Any, made: Spec, tensor: storage.TorchTensor = None) -> None:
         self.array = array
         self.tensor = tensor
         self.shape: tuple[int, ...] = array.shape
         self.spec = made
+
+
+Leaf: TypeAlias = Any
+"""An argument of a program: a RaggedArray, a DenseLeaf or a Python number."""
 
 
 @lru_cache(maxsize=4096)
@@ -44,7 +48,7 @@ def dense_leaf(array: Any, dynamic: frozenset[int] | None = None) -> DenseLeaf:
     """A dense array of any library as an argument. ArgumentError for a dtype that programs do not have."""
     if type(array) is np.ndarray and array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
         return DenseLeaf(array, dense_spec(array.shape, array.dtype, "cpu", "numpy", dynamic))
-    tensor: Any = storage.in_order(array) if storage.library(array) == "torch" else None
+    tensor: storage.TorchTensor = storage.in_order(array) if storage.library(array) == "torch" else None
     taken = storage.contiguous(storage.take(array) if tensor is None else storage.peek(tensor))
     library = storage.library_of(array)
     made = dense_spec(taken.shape, taken.dtype, storage.device(taken), library, dynamic)
@@ -73,13 +77,13 @@ def is_dense(value: Any) -> bool:
     return storage.library(value) is not None
 
 
-def leaf_spec(leaf: Any) -> Spec:
+def leaf_spec(leaf: Leaf) -> Spec:
     """The spec of an argument: a RaggedArray, a DenseLeaf or a Python number."""
     found = NUMBERS.get(type(leaf))
     return found if found is not None else leaf.spec
 
 
-def simple_leaf(name: str, value: Any) -> Any:
+def simple_leaf(name: str, value: Any) -> Leaf:
     """An argument as a leaf of programs. ArgumentError for what is no array and no number."""
     if type(value) is np.ndarray:
         return dense_leaf(value)

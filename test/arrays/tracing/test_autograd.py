@@ -124,7 +124,9 @@ def test_what_is_refused() -> None:
         "expected what requires no gradient, got a tensor that does": lambda: pickle.dumps(x),
         "requires_grad_: expected an array of floats, got int64": lambda: ragged(torch.arange(5)).requires_grad_(),
         "requires_grad_: expected an array of PyTorch's, got one of numpy": lambda: ragged(np.ones(5)).requires_grad_(),
-        "requires_grad_: expected an array that was not computed": lambda: (x * 2.0).requires_grad_(False),
+        "requires_grad_: expected an array that was not computed, got a result \\(use detach\\)": lambda: (
+            x * 2.0
+        ).requires_grad_(False),
     }
     for text, run in cases.items():
         with pytest.raises(ArgumentError, match=text):
