@@ -27,7 +27,8 @@ def ragged(components: Iterable[Any], dtype: Any = None) -> RaggedArray:
     if not _is_list(items) and not getattr(items, "ndim", 0):
         raise ArgumentError(f"ragged: expected nested lists of arrays, got {type(items).__name__}")
     counts: list[list[int]] = [[] for _ in range(_depth(items))]
-    found = _collect(items, 0, counts)
+    given = _collect(items, 0, counts)
+    found = [None if leaf is None else storage.peek(leaf) for leaf in given]
     if not found:
         raise ArgumentError("ragged: expected at least one array, got none (use from_offsets)")
     first = next((leaf for leaf in found if leaf is not None), np.zeros(0))
@@ -41,7 +42,10 @@ def ragged(components: Iterable[Any], dtype: Any = None) -> RaggedArray:
         values = xp.concatenate(leaves)
     lengths = [np.asarray(c, np.int64) for c in counts[1:]] + [np.asarray([leaf.shape[0] for leaf in leaves], np.int64)]
     values = values if dtype is None else storage.converted("ragged", values, storage.dtype_of(dtype))
-    made = storage.give(values, _library(items))
+    if any(map(storage.is_recorded, given)):
+        made = storage.joined([leaf for leaf in given if leaf is not None], values)
+    else:
+        made = storage.give(values, _library(items))
     return from_lengths(made, *(xp.asarray(v) for v in lengths))
 
 
@@ -84,7 +88,7 @@ def _collect(items: Any, depth: int, counts: list[list[int]]) -> list[Any]:
     found: list[Any] = []
     for item in items:
         if depth + 1 == len(counts):
-            found.append(None if _is_list(item) and not item else storage.take(item))
+            found.append(None if _is_list(item) and not item else item)
         elif _is_list(item) and (not item or _holds_more(item)):
             found += _collect(item, depth + 1, counts)
         else:
@@ -98,7 +102,7 @@ def _is_list(item: Any) -> bool:
 
 def _holds_more(item: Any) -> bool:
     """Whether a list holds arrays or lists, not numbers. An empty list is an empty vector."""
-    return any(isinstance(i, (list, tuple)) or (storage.library(i) is not None and storage.take(i).ndim) for i in item)
+    return any(isinstance(i, (list, tuple)) or (storage.library(i) is not None and storage.peek(i).ndim) for i in item)
 
 
 def nested_lists(x: Any) -> list[Any]:

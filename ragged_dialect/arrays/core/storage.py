@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import reprlib
 import sys
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -81,6 +82,13 @@ def peek(array: Any) -> Any:
 def in_order(tensor: TorchTensor) -> TorchTensor:
     """A tensor of PyTorch in C order; itself where it is so."""
     return tensor if tensor.is_contiguous() else tensor.contiguous()
+
+
+def joined(arrays: Sequence[TorchTensor], like: Any) -> TorchTensor:
+    """One tensor of tensors, and of other arrays of numbers, with the gradients of all, in the dtype of an array."""
+    torch = sys.modules["torch"]
+    dtype = give(like[:0], "torch").dtype
+    return torch.cat([(a if library(a) == "torch" else torch.as_tensor(a)).to(dtype) for a in arrays])
 
 
 def library_of(array: object) -> str:
