@@ -1,13 +1,39 @@
-"""The known reductions: combining two scalars, neutral elements."""
+"""The known reductions: combining two scalars, neutral elements, and what combines in IR."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
-from ragged_dialect.ir.match import bit_width
+from ragged_dialect.ir.clone import copy_attributes
+from ragged_dialect.ir.match import bit_width, defining_op
 
 _FLOAT = {"sum": "addf", "prod": "mulf", "max": "maximumf", "min": "minimumf"}
 _INTEGER = {"sum": "addi", "prod": "muli", "max": "maxsi", "min": "minsi"}
+
+NEUTRAL: dict[str, float | str] = {
+    "arith.addf": -0.0,
+    "arith.mulf": 1.0,
+    "arith.maximumf": float("-inf"),
+    "arith.maxnumf": float("nan"),
+    "arith.minimumf": float("inf"),
+    "arith.minnumf": float("nan"),
+    "arith.addi": 0,
+    "arith.muli": 1,
+    "arith.maxsi": "lowest",
+    "arith.minsi": "highest",
+    "arith.maxui": 0,
+    "arith.minui": "ones",
+    "arith.andi": "ones",
+    "arith.ori": 0,
+    "arith.xori": 0,
+}
+"""Ops that combine two scalars in any grouping, with what changes nothing: see `neutral_constant`."""
+
+_GREATER, _LESS = (2, 3, 9, 10), (4, 5, 11, 12)
+_UNORDERED = 8
+"""Predicates of `arith.cmpf` from here on hold for NaN."""
 
 
 def is_float(type_: ir.Type) -> bool:
@@ -32,3 +58,94 @@ def neutral(kind: str, type_: ir.Type) -> ir.Value:
         return build.constant(type_, {"sum": 0, "prod": 1, "max": 0, "min": 1}[kind])
     low = -(1 << (bit_width(type_) - 1))
     return build.constant(type_, {"sum": 0, "prod": 1, "max": low, "min": -low - 1}[kind])
+
+
+@dataclass(frozen=True)
+class Combiner:
+    """acc = f(x, acc): the ops of f, x and acc in them, the result, and the neutral element."""
+
+    ops: tuple[ir.Operation, ...]
+    element: ir.Value
+    accumulator: ir.Value
+    result: ir.Value
+    neutral: float | str
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether it adds floats."""
+        return self.ops[0].name == "arith.addf"
+
+    @property
+    def takes_pairs(self) -> bool:
+        """Whether elements may be combined with each other first. A maximum by comparison may not: it
+        leaves NaN out as the element only."""
+        return len(self.ops) == 1
+
+    def apply(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        """f(a, b) at the insertion point, of scalars or of vectors."""
+        known = {self.element: a, self.accumulator: b}
+        for op in self.ops:
+            type_ = op.results[0].type
+            if isinstance(a.type, ir.VectorType):
+                type_ = ir.VectorType.get(a.type.shape, type_)
+            operands = [known[x] for x in op.operands]
+            made = ir.Operation.create(op.name, results=[type_], operands=operands, attributes=copy_attributes(op))
+            known[op.results[0]] = made.result
+        return known[self.result]
+
+    def identity(self) -> ir.Value:
+        """The neutral element as a constant."""
+        return neutral_constant(self.result.type, self.neutral)
+
+
+def neutral_constant(type_: ir.Type, neutral: float | str) -> ir.Value:
+    """A neutral element: a number, or the lowest, highest or all-ones value of an integer type."""
+    if not isinstance(neutral, str):
+        return build.constant(type_, neutral)
+    width = 64 if isinstance(type_, ir.IndexType) else bit_width(type_)
+    low = -(1 << (width - 1))
+    return build.constant(type_, {"lowest": low, "highest": -low - 1, "ones": -1}[neutral])
+
+
+def find_combiner(accumulator: ir.Value, result: ir.Value) -> Combiner | None:
+    """What makes a result, which has one use, of an accumulator that nothing else reads, in its block; None where
+    that is no combiner."""
+    op = defining_op(result)
+    if op is None:
+        return None
+    found = _single(op, accumulator, result) or _selected(op, accumulator, result)
+    return found if found is not None and _is_alone(found) else None
+
+
+def _is_alone(combiner: Combiner) -> bool:
+    seen = [combiner.accumulator, *(op.results[0] for op in combiner.ops[:-1])]
+    users = [use.owner.operation for value in seen for use in value.uses]
+    return all(user in combiner.ops for user in users) and len(list(combiner.result.uses)) == 1
+
+
+def _single(op: ir.Operation, accumulator: ir.Value, result: ir.Value) -> Combiner | None:
+    if op.name not in NEUTRAL or accumulator not in list(op.operands):
+        return None
+    a, b = op.operands
+    if a == b:
+        return None
+    return Combiner((op,), b if a == accumulator else a, accumulator, result, NEUTRAL[op.name])
+
+
+def _selected(op: ir.Operation, accumulator: ir.Value, result: ir.Value) -> Combiner | None:
+    """`select(cmpf(x > acc), x, acc)`, the maximum that leaves NaN out, and its mirror images. Those
+    that take NaN in are no combiners: they forget it, and what was before it, with the next element."""
+    if op.name != "arith.select":
+        return None
+    compare = defining_op(op.operands[0])
+    chosen = list(op.operands)[1:]
+    if compare is None or compare.name != "arith.cmpf" or compare.block != op.block or accumulator not in chosen:
+        return None
+    if set(compare.operands) != set(chosen) or chosen[0] == chosen[1]:
+        return None
+    predicate = compare.attributes["predicate"].value
+    if predicate not in _GREATER + _LESS or chosen[predicate < _UNORDERED] != accumulator:
+        return None
+    maximum = (predicate in _GREATER) == (compare.operands[0] == chosen[0])
+    element = chosen[0] if chosen[1] == accumulator else chosen[1]
+    return Combiner((compare, op), element, accumulator, result, float("-inf") if maximum else float("inf"))

@@ -39,7 +39,7 @@ def _llvm(half: str) -> Stage:
     short = "bf16,f16" if half == "soft" or (half == "auto" and not has_halves()) else "bf16"
     return Stage(
         "llvm",
-        "guard-ragged-allocs,convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-math-to-funcs,"
+        "guard-ragged-allocs,convert-scf-to-cf,convert-vector-to-llvm,expand-strided-metadata,lower-affine,convert-math-to-funcs,"
         "convert-math-to-llvm,convert-math-to-libm,"
         f"arith-emulate-unsupported-floats{{source-types={short} target-type=f32}},expand-ragged-floats{{half={half}}},"
         "arith-expand{include-bf16=true},convert-arith-to-llvm,"
@@ -57,7 +57,7 @@ def _loops(isa: str) -> Stage:
         "func.func(linalg-generalize-named-ops),collapse-ragged-loops,order-ragged-loops,"
         "func.func(llvm-request-c-wrappers),outline-ragged-loops,"
         f"hoist-ragged-allocas,func.func(convert-linalg-to-loops),cascade-ragged-sums,expand-ragged-math{{isa={isa}}},"
-        "canonicalize,cse,func.func(loop-invariant-code-motion)",
+        f"canonicalize,cse,func.func(loop-invariant-code-motion),vectorize-ragged-loops{{isa={isa}}}",
     )
 
 

@@ -178,6 +178,7 @@ _PACKAGES = {
         "lower-memory-bools",
         "unshare-ragged-empties",
     ),
+    "ragged_dialect.lowering.vector": ("vectorize-ragged-loops",),
     "ragged_dialect.lowering.gpu.passes": (
         "convert-forall-to-gpu",
         "fission-ragged-foralls",

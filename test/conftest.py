@@ -50,16 +50,31 @@ def _has_gpu() -> bool:
         return False
 
 
-def _one_in(count: int, item: pytest.Item) -> bool:
-    """Whether a test is among those that the quick run takes: the same ones everywhere."""
-    return zlib.crc32(item.name.encode()) % count == 0
+def _number(item: pytest.Item) -> int:
+    """A number that a test has everywhere, as good as random."""
+    return zlib.crc32(item.name.encode())
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The quick run takes one case in `n` of every test that is marked `sampled(n)`, and at least one."""
+    if config.getoption("--slow"):
+        return
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for family in cases.values():
+        for place, item in enumerate(sorted(family, key=_number)):
+            marker = item.get_closest_marker("sampled")
+            if marker and place % (share := marker.args[0]):
+                item.add_marker(pytest.mark.skip(reason=f"one case in {share} runs (all with --slow)"))
 
 
 def _left_out(item: pytest.Item) -> str | None:
     """Why a test that wants a GPU does not run on the stand-in."""
     if _has_gpu() or item.config.getoption("--slow"):
         return None
-    chosen = item.path.match("gpu/test_device.py") or _one_in(SHARE_ON_STAND_IN, item)
+    chosen = item.path.match("gpu/test_device.py") or _number(item) % SHARE_ON_STAND_IN == 0
     return None if chosen else f"no GPU, and one test in {SHARE_ON_STAND_IN} runs on PTX text (all with --slow)"
 
 
@@ -68,9 +83,6 @@ def _skip_reason(item: pytest.Item) -> str | None:
         return "slow (run with --slow)"
     if item.get_closest_marker("ptx") and find_tool("ptxas") is None:
         return "no ptxas"
-    sampled = item.get_closest_marker("sampled")
-    if sampled and not item.config.getoption("--slow") and not _one_in(sampled.args[0], item):
-        return f"one case in {sampled.args[0]} runs (all with --slow)"
     return _left_out(item) if item.get_closest_marker("gpu") else None
 
 

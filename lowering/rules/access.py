@@ -62,8 +62,7 @@ def lower_lengths(ctx: Lowering, op: ir.Operation) -> None:
 def lower_row_ids(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.row_ids: the component of every element, components counted in logical order."""
     parts = ctx.parts(op.operands[0])
-    lengths = _element_counts(parts, _level(op))
-    offsets = vectors.scan(lengths)
+    offsets = _element_offsets(parts, _level(op))
     known = _known_total(parts, _level(op))
     size = vectors.last(offsets) if known is None else build.value(known)
 
@@ -71,17 +70,19 @@ def lower_row_ids(ctx: Lowering, op: ir.Operation) -> None:
         start = shapes.load(offsets, q)
         return [(start, build.sub(shapes.load(offsets, build.add(q, 1)), start))]
 
-    ids = shapes.cast(shapes.empty([size], build.i64()), lengths.type)
-    count = shapes.dim(lengths, 0)
+    ids = shapes.cast(shapes.empty([size], build.i64()), offsets.type)
+    count = build.sub(shapes.dim(offsets, 0), 1)
     _replace(op, fill_runs(ctx, count, ids, place, lambda q, run: shapes.fill(build.to_i64(q), run)))
 
 
-def _element_counts(parts: Parts, dim: int) -> ir.Value:
-    """Lengths of a ragged level in elements, by logical component."""
+def _element_offsets(parts: Parts, dim: int) -> ir.Value:
+    """Offsets of the elements of a ragged level, by logical component."""
     axis, at = parts.layout.locate(dim)
-    if "w" not in parts.layout.axes[axis][:at]:
-        return walks.element_lengths(parts, dim)
-    return walks.per_tuple(parts, axis, at, lambda fixed: parts.component(dim, parts.position(axis, fixed))[1])
+    letters = parts.layout.axes[axis]
+    if "w" in letters[:at]:
+        count = lambda fixed: parts.component(dim, parts.position(axis, fixed))[1]  # noqa: E731
+        return vectors.scan(walks.per_tuple(parts, axis, at, count))
+    return parts.vectors["offsets", dim] if letters[at] == "r" else vectors.scan(walks.element_lengths(parts, dim))
 
 
 def lower_total(ctx: Lowering, op: ir.Operation) -> None:

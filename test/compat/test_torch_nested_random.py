@@ -163,6 +163,7 @@ def _attended(q: Array, k: Array, v: Array, causal: bool) -> Array:
     return weights / weights.sum(-1, keepdims=True) @ v
 
 
+@pytest.mark.sampled(2)
 @STRUCTURED
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention(lengths: Lengths, causal: bool) -> None:

@@ -43,6 +43,7 @@ def defined(op: str, a: int, b: int, bits: int) -> bool:
     return True
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("type_", ["i1", "i8", "i32", "i64"])
 @pytest.mark.parametrize("op", BINARY)
 def test_integer_ops(op: str, type_: str) -> None:
@@ -57,6 +58,7 @@ def test_integer_ops(op: str, type_: str) -> None:
                 assert type(got) is (bool if type_ == "i1" else int)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("type_", ["i1", "i8", "i64"])
 @pytest.mark.parametrize("predicate", PREDICATES)
 def test_comparisons(predicate: str, type_: str) -> None:

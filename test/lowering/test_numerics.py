@@ -163,14 +163,14 @@ def check_any(draws: Any, target: str) -> None:
 
 
 @given(st.data())
-@settings(max_examples=settings.default.max_examples * 2 // 5)  # a program compiles for a second
+@settings(max_examples=settings.default.max_examples // 5)  # a program compiles for a second
 def test_programs_compute_what_the_interpreter_computes(draws: Any) -> None:
     check_any(draws, "cpu")
 
 
 @pytest.mark.parametrize("target", TARGETS[1:])
 @given(st.data())
-@settings(max_examples=12)
+@settings(max_examples=6)
 def test_kernels_compute_what_the_interpreter_computes(target: str, draws: Any) -> None:
     check_any(draws, target)
 
@@ -187,7 +187,7 @@ def test_every_element_type_on_one_layout(element: str, target: str, request: py
 
 
 OLDER = [
-    pytest.param(element, level, marks=() if level == OLDEST and element in ("f16", "bf16") else pytest.mark.slow)
+    pytest.param(element, level, marks=() if level == OLDEST and element == "f16" else pytest.mark.slow)
     for element in sorted(DTYPES)
     for level in MASKS
     if level != "host"

@@ -285,6 +285,7 @@ def compiled(compile: Compile) -> Compile:
     return functools.cache(compile)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("text", "args", "message"), CASES, ids=[case[2] for case in CASES])
 def test_compiled_programs_refuse_it_too(text: str, args: tuple[Any, ...], message: str, compiled: Compile) -> None:
     with pytest.raises(RuntimeCheckError) as error:

@@ -147,6 +147,7 @@ def test_no_architecture_spills(path: Path, arch: str) -> None:
             assert report.warnings == (), report.name
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "dtype", "arch"), cases(list(WIDE)))
 def test_wide_accesses(name: str, dtype: str, arch: str) -> None:
     """Somewhere in the kernels of the schedule, which of a tile that is whole may be no loop."""
@@ -177,6 +178,7 @@ FEW_FEATURES = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "dtype", "width", "bits"), FEW_FEATURES)
 def test_rows_that_16_bytes_do_not_divide(name: str, dtype: str, width: int, bits: int) -> None:
     """Accesses are as wide as divides a row."""

@@ -188,7 +188,7 @@ HOISTED = {
     "conformity": _loop(
         _MADE,
         "%x = arith.addi %y, %z : TYPE",
-        [np.zeros(2**24, np.int32), np.array([0, 1, 2**24]), np.zeros(1, np.int32), np.array([0, 1, 1]), 0],
+        [np.zeros(2**20, np.int32), np.array([0, 1, 2**20]), np.zeros(1, np.int32), np.array([0, 1, 1]), 0],
     ),
     "index": _loop(
         _MADE,

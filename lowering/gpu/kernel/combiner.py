@@ -3,76 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
-from ragged_dialect.ir.clone import clone
-from ragged_dialect.ir.match import bit_width, defining_op
+from ragged_dialect.ir.match import defining_op
+from ragged_dialect.lowering.combiners import Combiner, find_combiner
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
-
-_NEUTRAL: dict[str, float | str] = {
-    "arith.addf": -0.0,
-    "arith.mulf": 1.0,
-    "arith.maximumf": float("-inf"),
-    "arith.maxnumf": float("nan"),
-    "arith.minimumf": float("inf"),
-    "arith.minnumf": float("nan"),
-    "arith.addi": 0,
-    "arith.muli": 1,
-    "arith.maxsi": "lowest",
-    "arith.minsi": "highest",
-    "arith.maxui": 0,
-    "arith.minui": "ones",
-    "arith.andi": "ones",
-    "arith.ori": 0,
-    "arith.xori": 0,
-}
-_GREATER, _LESS = (2, 3, 9, 10), (4, 5, 11, 12)
-_UNORDERED = 8
-"""Predicates of `arith.cmpf` from here on hold for NaN."""
-
-
-@dataclass(frozen=True)
-class Combiner:
-    """acc = f(x, acc): the ops of f, x and acc in them, the result, and the neutral element."""
-
-    ops: tuple[ir.Operation, ...]
-    element: ir.Value
-    accumulator: ir.Value
-    result: ir.Value
-    neutral: float | str
-
-    @property
-    def is_sum(self) -> bool:
-        """Whether it adds floats."""
-        return self.ops[0].name == "arith.addf"
-
-    @property
-    def takes_pairs(self) -> bool:
-        """Whether elements may be combined with each other first. A maximum by comparison may not: it
-        leaves NaN out as the element only."""
-        return len(self.ops) == 1
-
-    def apply(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """f(a, b) at the insertion point."""
-        mapping = {self.element: a, self.accumulator: b}
-        for op in self.ops:
-            clone(op, mapping)
-        return mapping[self.result]
-
-    def identity(self) -> ir.Value:
-        """The neutral element as a constant."""
-        return neutral_constant(self.result.type, self.neutral)
-
-
-def neutral_constant(type_: ir.Type, neutral: float | str) -> ir.Value:
-    """A neutral element: a number, or the lowest, highest or all-ones value of an integer type."""
-    if not isinstance(neutral, str):
-        return build.constant(type_, neutral)
-    width = 64 if isinstance(type_, ir.IndexType) else bit_width(type_)
-    low = -(1 << (width - 1))
-    return build.constant(type_, {"lowest": low, "highest": -low - 1, "ones": -1}[neutral])
 
 
 def fold_values(
@@ -103,53 +39,7 @@ def combiner_of(generic: GenericOp, out: int) -> Combiner | None:
     accumulator = generic.block.arguments[generic.n_inputs + out]
     result = generic.yielded[out]
     op = defining_op(result)
-    if op is None or op.block != generic.block:
-        return None
-    found = _single(op, accumulator, result) or _selected(op, accumulator, result)
-    return found if found is not None and _only_used_by(accumulator, found) and _only_yielded(found) else None
-
-
-def _single(op: ir.Operation, accumulator: ir.Value, result: ir.Value) -> Combiner | None:
-    if op.name not in _NEUTRAL or accumulator not in list(op.operands):
-        return None
-    a, b = op.operands
-    if a == b:
-        return None
-    return Combiner((op,), b if a == accumulator else a, accumulator, result, _NEUTRAL[op.name])
-
-
-def _selected(op: ir.Operation, accumulator: ir.Value, result: ir.Value) -> Combiner | None:
-    """`select(cmpf(x > acc), x, acc)`, the maximum that leaves NaN out, and its mirror images. Those
-    that take NaN in are no combiners: they forget it, and what was before it, with the next element."""
-    if op.name != "arith.select":
-        return None
-    compare = defining_op(op.operands[0])
-    chosen = list(op.operands)[1:]
-    if compare is None or compare.name != "arith.cmpf" or compare.block != op.block or accumulator not in chosen:
-        return None
-    if set(compare.operands) != set(chosen) or chosen[0] == chosen[1]:
-        return None
-    predicate = compare.attributes["predicate"].value
-    if predicate not in _GREATER + _LESS or chosen[predicate < _UNORDERED] != accumulator:
-        return None
-    maximum = (predicate in _GREATER) == (compare.operands[0] == chosen[0])
-    element = chosen[0] if chosen[1] == accumulator else chosen[1]
-    return Combiner((compare, op), element, accumulator, result, float("-inf") if maximum else float("inf"))
-
-
-def _only_used_by(accumulator: ir.Value, combiner: Combiner) -> bool:
-    return all(any(use.owner.operation == op for op in combiner.ops) for use in accumulator.uses)
-
-
-def _only_yielded(combiner: Combiner) -> bool:
-    """Whether nothing but the combiner and the terminator use what it computes."""
-    inner = [op.results[0] for op in combiner.ops]
-    for value in inner:
-        for use in value.uses:
-            user = use.owner.operation
-            if user.name != "linalg.yield" and not any(user == op for op in combiner.ops):
-                return False
-    return len(list(combiner.result.uses)) == 1
+    return find_combiner(accumulator, result) if op is not None and op.block == generic.block else None
 
 
 def folds(name: str) -> tuple[Callable[[ir.Value, ir.Value], ir.Value], float | str]:

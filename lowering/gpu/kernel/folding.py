@@ -7,8 +7,9 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.lowering.combiners import neutral_constant
 from ragged_dialect.lowering.gpu.kernel.barriers import Access
-from ragged_dialect.lowering.gpu.kernel.combiner import folds, neutral_constant
+from ragged_dialect.lowering.gpu.kernel.combiner import folds
 from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
 
 

@@ -13,9 +13,10 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import made_by
 from ragged_dialect.ir.walk import captures, find_ops, is_outside
 from ragged_dialect.lowering.buffers import extent, root
+from ragged_dialect.lowering.combiners import neutral_constant
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.attributes import WIDE
-from ragged_dialect.lowering.gpu.kernel.combiner import folds, neutral_constant
+from ragged_dialect.lowering.gpu.kernel.combiner import folds
 from ragged_dialect.lowering.gpu.kernel.status import status_of
 from ragged_dialect.lowering.gpu.kernel.thread_loops import below
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions

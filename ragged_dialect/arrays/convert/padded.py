@@ -103,7 +103,7 @@ def _by_mask(dense: Tensor, mask: Tensor) -> Tensor:
         raise ArgumentError("from_padded: expected a mask of booleans of rank 2, got another array")
     for dim in range(2):
         equal_extents((dense, dim), (mask, dim), dim)
-    flat = restored(mask, [[0, 1]], [PlainAxis(None)], expand=False).storage
+    flat = restored(mask, [[0, 1]], [PlainAxis(None)], expand=False)
     before, at = kept_rows(flat)
     extent = build.value(dense.extent(1))
     size = build.add(build.value(dense.extent(0)), 1)

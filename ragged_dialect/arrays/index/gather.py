@@ -69,7 +69,7 @@ def boolean_mask(x: Tensor, mask: Tensor) -> Tensor:
     axis, theirs = _leading(x, mask)
     x.trace.conform(axis, theirs)
     level = len(theirs.letters) - 1
-    before, at = kept_rows(mask.storage)
+    before, at = kept_rows(mask)
     offsets = vectors.gather(before, axis.vectors[axis.letters[:level].count("r")])
     return rearranged(x, level, at, relaid(x, level, offsets))
 

@@ -215,7 +215,7 @@ def _by_mask(x: Tensor, dim: int, mask: Tensor) -> tuple[Tensor, int]:
             equal_extents((x, dim), (mask, 0), dim)
         else:
             batch_extent((mask, 0), (x, dim), dim)
-        return take_at(x, dim, kept_rows(mask.storage)[1]), 1
+        return take_at(x, dim, kept_rows(mask)[1]), 1
     raise LayoutError(
         f"{x.trace.op}: expected a vector on a dense dim, or a ragged mask on dim 0, "
         f'got dim {dim} of layout "{x.layout}"'

@@ -15,7 +15,7 @@ from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import loop_index
-from ragged_dialect.ir import build, flow, shapes, vectors
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.types import dense_type
 
@@ -149,24 +149,13 @@ def slice_bounds(extent: Any, start: Any, stop: Any, step: int) -> tuple[Any, An
     return low, build.ceildiv(span, -step)
 
 
-def kept_rows(mask: Any) -> tuple[Any, Any]:
+def kept_rows(mask: Tensor) -> tuple[Any, Any]:
     """Of a vector of booleans: how many are true before each position (one entry more), and the
-    positions of those that are."""
-    size = shapes.dim(mask, 0)
-    flags = vectors.generate(size, lambda i: arith.index_castui(ir.IndexType.get(), tensor.extract(mask, [i])))
+    positions of those that are: the rows of a list that has one element for each that is true."""
+    storage = mask.storage
+    flags = vectors.generate(
+        shapes.dim(storage, 0), lambda i: arith.index_castui(ir.IndexType.get(), tensor.extract(storage, [i]))
+    )
     before = vectors.scan(flags)
-    return before, vectors.generate(vectors.last(before), lambda k: _first_above(before, size, k))
-
-
-def _first_above(before: Any, size: Any, k: Any) -> Any:
-    """The position i with before[i] <= k < before[i + 1], by bisection."""
-
-    def step(_: Any, state: list[Any]) -> list[Any]:
-        low, high = state
-        middle = arith.divui(build.add(low, high), build.value(2))
-        above = compare("gt", shapes.load(before, build.add(middle, 1)), k)
-        open_ = compare("lt", low, high)
-        moved = select(above, low, build.add(middle, 1))
-        return [select(open_, moved, low), select(arith.andi(open_, above), middle, high)]
-
-    return flow.for_loop(64, [build.value(0), build.sub(build.value(size), 1)], step)[0]
+    kept = NestedAxis("dr", [before], [None, None])
+    return before, builders.row_ids(mask.trace.nothing_of(kept), 1)

@@ -8,7 +8,9 @@ from ragged_dialect._mlir import arith
 from ragged_dialect.arrays.index.dims import AxisArgument, dims_of
 from ragged_dialect.arrays.index.group import grouped
 from ragged_dialect.arrays.index.levels import merge
+from ragged_dialect.arrays.ops.elementwise import BODIES
 from ragged_dialect.arrays.ops.reduce import finish, reduce, source
+from ragged_dialect.arrays.ops.ufunc_bodies import Loop
 from ragged_dialect.arrays.tracing import elements
 from ragged_dialect.arrays.tracing.elements import INT64, compare, constant, select
 from ragged_dialect.arrays.tracing.operation import Operation, operation
@@ -33,21 +35,24 @@ def joined(x: Tensor, dims: frozenset[int]) -> tuple[Tensor, int]:
     return x, run[0]
 
 
-def _arg(name: str, predicate: str, sign: int) -> Operation:
+def _arg(name: str, ufunc: str, sign: int) -> Operation:
     def body(x: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
         whole = source(x)
         dims = dims_of(whole, axis)
         x, dim = joined(whole, dims) if dims else (whole, 0)
         found = grouped(x, frozenset({dim}))
         beside = [found.indices(dim)] if found.moves else []
-        at = next(iter(found.dims))
-        inits = [(x.dtype, elements.infinity(x.dtype, sign)), (INT64, constant(INT64, -1))]
+        at, loop = next(iter(found.dims)), Loop(x.dtype, x.dtype)
 
-        def combine(given: list[Any], accumulated: list[Any]) -> list[Any]:
-            here = given[1] if beside else arith.index_cast(element_type(INT64), loop_index(at))
-            return _better(x, predicate, given[0], here, accumulated)
+        def better(given: list[Any], best: list[Any]) -> list[Any]:
+            return [BODIES[ufunc](loop, given[0], best[0])]
 
-        made = reduce(found.value, found.dims, inits, combine, beside=beside)[1]
+        def first(given: list[Any], lowest: list[Any]) -> list[Any]:
+            here = given[2] if beside else arith.index_cast(element_type(INT64), loop_index(at))
+            return [arith.minui(lowest[0], select(_is(x, *given[:2]), here, constant(INT64, -1)))]
+
+        best = reduce(found.value, found.dims, [(x.dtype, elements.infinity(x.dtype, sign))], better)
+        made = reduce(found.value, found.dims, [(INT64, constant(INT64, -1))], first, best, beside)[0]
         return finish(whole, made, dims, keepdims)
 
     body.__name__ = name
@@ -55,15 +60,13 @@ def _arg(name: str, predicate: str, sign: int) -> Operation:
     return operation(name)(body)
 
 
-def _better(x: Tensor, predicate: str, given: Any, here: Any, accumulated: list[Any]) -> list[Any]:
-    best, at = accumulated
-    none = compare("lt", at, constant(INT64, 0))
-    better = arith.ori(compare(predicate, given, best), none)
-    if elements.kind(x.dtype) == "f":  # the first nan wins
-        better = arith.ori(better, arith.andi(compare("ne", given, given), compare("eq", best, best)))
-        better = arith.andi(better, arith.ori(compare("eq", best, best), none))
-    return [select(better, given, best), select(better, here, at)]
+def _is(x: Tensor, given: Any, best: Any) -> Any:
+    """Whether an element is the best one, which is nan where any is."""
+    found = compare("eq", given, best)
+    return arith.ori(found, compare("ne", given, given)) if elements.kind(x.dtype) == "f" else found
 
 
-argmax = _arg("argmax", "gt", -1)
-argmin = _arg("argmin", "lt", 1)
+argmax = _arg("argmax", "maximum", -1)
+argmin = _arg("argmin", "minimum", 1)
+"""Two passes that fold, in any order, while the elements are in a cache: the best one, and the lowest index of one
+that is it, unsigned, so that -1 stands for none. One pass that has both does not run on vectors."""

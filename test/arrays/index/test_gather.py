@@ -24,7 +24,7 @@ def lists(levels: int, seed: int, features: tuple[int, ...] = (), least: int = 0
     return rg.from_lengths(rng.standard_normal((count, *features)), *lengths)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("piece", SLICES)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_steps_of_lists_of_lists(piece: slice, seed: int) -> None:
@@ -56,6 +56,7 @@ def kept(rows: list[Any], mask: list[Any]) -> list[Any]:
     return [kept(row, own) if own else [] for row, own in zip(rows, mask, strict=True)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_indices_of_rows(seed: int) -> None:
     x = lists(3, seed)

@@ -90,6 +90,7 @@ def test_ragged_indices_pick_from_every_component() -> None:
     assert_components(rg.gather(x, index), expected)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lengths", NESTED)
 @pytest.mark.parametrize("piece", [S(1, None), S(None, None, -1), S(None, 1), S(-1, None)])
 def test_two_levels(lengths: Any, piece: slice) -> None:

@@ -27,6 +27,7 @@ def test_cumsum(axis: int, dtype: str) -> None:
     assert_components(got, expected)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["add", "multiply", "maximum", "minimum", "logical_and", "logical_or"])
 @pytest.mark.parametrize("dtype", ["f4", "i2", "?"])
 def test_accumulate(name: str, dtype: str) -> None:
@@ -151,6 +152,7 @@ def pieces(part: Any, count: int) -> list[Any]:
     return [part[k * size : (k + 1) * size] for k in range(count)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lengths", STRUCTURES)
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_pieces_of_every_component(lengths: tuple[int, ...], count: int) -> None:

@@ -104,6 +104,7 @@ def softmax(numbers: Any) -> Any:
     return e / e.sum()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("layout", "axis"), [("dr|d", (0,)), ("drr", (1,)), ("drr|d", (0, 3)), ("ddr|d", (1,))])
 def test_softmax_and_norms(layout: str, axis: tuple[int, ...]) -> None:
     for seed in SEEDS:
@@ -121,6 +122,7 @@ def test_cumsum(layout: str, axis: int) -> None:
         assert_mapped(x.cumsum(axis), x, {axis}, np.cumsum)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("layout", "axis"), [("dr|d", 0), ("drr", 0), ("drr|d", 1), ("drr|d", 2), ("ddr|d", 1)])
 def test_arg_reductions_along_one_dim(layout: str, axis: int) -> None:
     for seed in SEEDS:

@@ -34,6 +34,7 @@ def test_ragged_dim(name: str, lengths: tuple[int, ...]) -> None:
     np.testing.assert_allclose(got, np.array(expected).reshape(-1, 4), 1e-5)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_dim(name: str) -> None:
     x = array(LENGTHS)
@@ -116,6 +117,7 @@ def softmax(part: Any, axis: Any) -> Any:
     return e / e.sum(axis, keepdims=True) if part.size else e
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("axis", [1, 2, (1, 2)])
 def test_softmax(axis: Any) -> None:
     x = array(LENGTHS)

@@ -28,6 +28,7 @@ def values(dtype: np.dtype[Any], seed: int) -> np.ndarray[Any, np.dtype[Any]]:
     return (rng.random(12) < 0.5) if dtype.kind == "b" else rng.integers(-6, 7, 12).astype(dtype)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", sorted(UFUNCS))
 def test_ufunc(name: str) -> None:
     ufunc = getattr(np, name)

@@ -246,6 +246,7 @@ EMULATED: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("function", "arguments"), EMULATED)
 def test_kernels_of_the_gpu_give_the_same(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     got, expected = rg.jit(target="emulator")(function)(*arguments), rg.jit(function)(*arguments)

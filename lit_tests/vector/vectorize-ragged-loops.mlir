@@ -1,0 +1,128 @@
+// RUN: ragged-opt %s --split-input-file --vectorize-ragged-loops="isa=avx512 report=true" --canonicalize --cse | FileCheck %s
+
+// The end of a row is masked, and lanes are added as a tree.
+
+// CHECK-LABEL: func.func @sum
+// CHECK-SAME: (%[[X:.*]]: memref<?xf32> {llvm.noalias}, %[[OUT:.*]]: memref<1xf32> {llvm.noalias}, %[[N:.*]]: index)
+// CHECK: %[[LANES:.*]] = scf.for %[[I:.*]] = %c0 to %[[N]] step %c64 iter_args(%[[ACC:.*]] = %{{.*}}) -> (vector<64xf32>)
+// CHECK: %[[LEFT:.*]] = arith.subi %[[N]], %[[I]]
+// CHECK: arith.minsi %[[LEFT]], %c64
+// CHECK: %[[MASK:.*]] = vector.create_mask
+// CHECK: %[[V:.*]] = vector.maskedload %[[X]][%[[I]]], %[[MASK]]
+// CHECK: %[[S:.*]] = arith.addf %[[ACC]], %[[V]] fastmath<reassoc> : vector<64xf32>
+// CHECK: arith.select %[[MASK]], %[[S]], %[[ACC]]
+// CHECK: arith.addf %{{.*}} : vector<32xf32>
+// CHECK: arith.addf %{{.*}} : vector<1xf32>
+// CHECK: memref.store %{{.*}}, %[[OUT]]
+// CHECK-NEXT: return
+func.func @sum(%x: memref<?xf32>, %out: memref<1xf32>, %n: index) attributes {ragged.kernel, arg_attrs = [{llvm.noalias}, {llvm.noalias}, {}]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %b = memref.load %out[%c0] : memref<1xf32>
+    %s = arith.addf %b, %a fastmath<reassoc> : f32
+    memref.store %s, %out[%c0] : memref<1xf32>
+  }
+  return
+}
+
+// -----
+
+// A row of a multiple of a vector has no mask; what is the same for all elements stays a scalar; a count is a product.
+
+// CHECK-LABEL: func.func @row
+// CHECK-NOT: create_mask
+// CHECK: %[[M:.*]] = memref.load %{{.*}}[%c0] : memref<1xf32>
+// CHECK: %[[R:.*]] = math.sqrt %[[M]] : f32
+// CHECK: %[[B:.*]] = vector.broadcast %[[R]] : f32 to vector<64xf32>
+// CHECK: %[[D:.*]] = arith.divf %{{.*}}, %[[B]] : vector<64xf32>
+// CHECK: vector.store %[[D]]
+// CHECK: arith.addi %{{.*}}, %c64
+// CHECK: return
+func.func @row(%x: memref<64xf32>, %m: memref<1xf32>, %k: index) -> (index, memref<64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %y = memref.alloc() : memref<64xf32>
+  %count = scf.for %i = %c0 to %c64 step %c1 iter_args(%c = %k) -> (index) {
+    %b = memref.load %m[%c0] : memref<1xf32>
+    %r = math.sqrt %b : f32
+    %a = memref.load %x[%i] : memref<64xf32>
+    %d = arith.divf %a, %r : f32
+    memref.store %d, %y[%i] : memref<64xf32>
+    %next = arith.addi %c, %c1 : index
+    scf.yield %next : index
+  }
+  return %count, %y : index, memref<64xf32>
+}
+
+// -----
+
+// A maximum by comparison folds too.
+
+// CHECK-LABEL: func.func @greatest
+// CHECK: arith.cmpf ogt, %{{.*}} : vector<64xf32>
+// CHECK: arith.cmpf ogt, %{{.*}} : vector<32xf32>
+// CHECK: arith.cmpf ogt, %{{.*}} : f32
+func.func @greatest(%x: memref<?xf32>, %n: index, %first: f32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = scf.for %i = %c0 to %n step %c1 iter_args(%b = %first) -> (f32) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %p = arith.cmpf ogt, %a, %b : f32
+    %s = arith.select %p, %a, %b : f32
+    scf.yield %s : f32
+  }
+  return %m : f32
+}
+
+// -----
+
+// Sums in order, copies, columns, and memory that other iterations may read stay as they are.
+
+// CHECK-LABEL: func.func @scalar
+// CHECK-NOT: vector
+// CHECK: ragged.scalar = "what it carries"
+// CHECK: ragged.scalar = "a copy"
+// CHECK: ragged.scalar = "an access across memory"
+// CHECK: ragged.scalar = "memory that may be one"
+// CHECK: ragged.scalar = "its length"
+// CHECK: ragged.scalar = "math.exp"
+func.func @scalar(%x: memref<?xf32>, %z: memref<?x8xf32>, %n: index, %first: f32) -> (f32, memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %y = memref.alloc(%n) : memref<?xf32>
+  %w = memref.subview %y[1] [%n] [1] : memref<?xf32> to memref<?xf32, strided<[1], offset: 1>>
+  %m = scf.for %i = %c0 to %n step %c1 iter_args(%b = %first) -> (f32) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %s = arith.addf %a, %b : f32
+    scf.yield %s : f32
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<?xf32>
+    memref.store %a, %y[%i] : memref<?xf32>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %z[%i, %c0] : memref<?x8xf32>
+    %s = arith.addf %a, %a : f32
+    memref.store %s, %y[%i] : memref<?xf32>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %y[%i] : memref<?xf32>
+    %s = arith.addf %a, %a : f32
+    memref.store %s, %w[%i] : memref<?xf32, strided<[1], offset: 1>>
+  }
+  scf.for %i = %c0 to %c4 step %c1 {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %s = arith.addf %a, %a : f32
+    memref.store %s, %y[%i] : memref<?xf32>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %s = math.exp %a : f32
+    memref.store %s, %y[%i] : memref<?xf32>
+  }
+  return %m, %y : f32, memref<?xf32>
+}

@@ -1,0 +1,209 @@
+"""Bodies of loops that can run on vectors along memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import bit_width, constant_int, defining_op, made_by
+from ragged_dialect.lowering.buffers import is_allocation, root
+from ragged_dialect.lowering.combiners import Combiner, find_combiner
+from ragged_dialect.lowering.outline_ragged_loops import KERNEL
+
+_ROUNDED = frozenset({"arith.addf", "arith.mulf"})
+_MATH = frozenset(f"math.{name}" for name in ("absf", "absi", "ceil", "copysign", "floor", "fma", "sqrt", "trunc"))
+"""What processors have for vectors."""
+
+
+class Unfit(Exception):
+    """Why a loop cannot run on vectors."""
+
+
+@dataclass(frozen=True)
+class Accumulator:
+    """What a loop folds: how, and where what it has so far is: a value that the loop carries, by number, or a place
+    in memory, by its load and its store."""
+
+    combiner: Combiner
+    number: int | None
+    load: ir.Operation | None = None
+    store: ir.Operation | None = None
+
+    @property
+    def element(self) -> ir.Value:
+        """What is folded."""
+        return self.combiner.element
+
+
+@dataclass
+class Body:
+    """The ops of a loop, in order: those that are the same for every iteration, those that become vectors, and what
+    they fold."""
+
+    loop: ir.Operation
+    uniform: set[ir.Value] = field(default_factory=set[ir.Value])
+    accumulators: list[Accumulator] = field(default_factory=list[Accumulator])
+    bytes: set[int] = field(default_factory=set[int])
+
+    @property
+    def block(self) -> ir.Block:
+        """The block of the loop."""
+        return self.loop.regions[0].blocks[0]
+
+    @property
+    def index(self) -> ir.Value:
+        """The index of the loop."""
+        return self.block.arguments[0]
+
+    @property
+    def ops(self) -> list[ir.Operation]:
+        """The ops but for the terminator and those of accumulators."""
+        own = {op for one in self.accumulators for op in (*one.combiner.ops, one.load, one.store)}
+        return [op.operation for op in list(self.block.operations)[:-1] if op.operation not in own]
+
+    def is_inside(self, value: ir.Value) -> bool:
+        """Whether the loop makes a value."""
+        op = defining_op(value)
+        return value.owner == self.block if op is None else op.block == self.block
+
+
+def body_of(loop: ir.Operation) -> Body:
+    """What a loop does. Unfit for one that has other loops or branches in it, that does not run along memory, whose
+    iterations depend on each other otherwise than by folds, or that LLVM makes a copy or a fill of."""
+    if constant_int(loop.operands[2]) != 1:
+        raise Unfit("its step")
+    body = Body(loop)
+    _find_carried(body)
+    _find_stored(body)
+    _classify(body)
+    _require_apart(body)
+    if not body.accumulators and all(op.name.startswith("memref.") or op.results[0] in body.uniform for op in body.ops):
+        raise Unfit("a copy")
+    return body
+
+
+def width(type_: ir.Type) -> int:
+    """Bytes of an element."""
+    return 8 if isinstance(type_, ir.IndexType) else max(bit_width(type_) // 8, 1)
+
+
+# Folds --------------------------------------------------------------------------------------------
+
+
+def _find_carried(body: Body) -> None:
+    *_, last = body.block.operations
+    for number, (argument, yielded) in enumerate(zip(list(body.block.arguments)[1:], last.operands, strict=True)):
+        combiner = _combiner(argument, yielded)
+        if combiner is None:
+            raise Unfit("what it carries")
+        body.accumulators.append(Accumulator(combiner, number))
+
+
+def _find_stored(body: Body) -> None:
+    """Loads of places that are the same in every iteration, folded into and stored again."""
+    loads = [op.operation for op in body.block.operations if op.operation.name == "memref.load"]
+    for op in body.block.operations:
+        store = op.operation
+        if store.name != "memref.store" or any(body.is_inside(x) for x in list(store.operands)[1:]):
+            continue
+        before = [load for load in loads if list(load.operands) == list(store.operands)[1:]]
+        combiner = _combiner(before[0].results[0], store.operands[0]) if len(before) == 1 else None
+        if combiner is None:
+            raise Unfit("a store to one place")
+        body.accumulators.append(Accumulator(combiner, None, before[0], store))
+
+
+def _combiner(accumulator: ir.Value, result: ir.Value) -> Combiner | None:
+    """How a result is folded, where the order of that is free."""
+    found = find_combiner(accumulator, result)
+    if found is None or found.ops[0].name not in _ROUNDED:
+        return found
+    flags = found.ops[0].attributes
+    return found if "fastmath" in flags and "reassoc" in str(flags["fastmath"]) else None
+
+
+# Elements -----------------------------------------------------------------------------------------
+
+
+def _classify(body: Body) -> None:
+    """Find what is uniform. Unfit for an op that has no vector form."""
+    for one in body.accumulators:
+        _add_type(body, one.element.type)
+    for op in body.ops:
+        inside = [x for x in op.operands if body.is_inside(x)]
+        if op.name in ("memref.load", "memref.store"):
+            _classify_access(body, op, op.name == "memref.store")
+        elif not (op.name.startswith("arith.") or op.name in _MATH) or len(op.results) != 1:
+            raise Unfit(op.name)
+        else:
+            _add_type(body, op.results[0].type, computed=True)
+            if all(x in body.uniform for x in inside):
+                body.uniform.add(op.results[0])
+
+
+def _classify_access(body: Body, op: ir.Operation, stores: bool) -> None:
+    buffer, indices = op.operands[stores], list(op.operands)[1 + stores :]
+    varying = [x for x in indices if body.is_inside(x) and x not in body.uniform]
+    if not varying and not stores:
+        body.uniform.add(op.results[0])
+        return
+    strides, _ = buffer.type.get_strides_and_offset()
+    if varying != [body.index] or indices[-1] != body.index or strides[-1] != 1:
+        raise Unfit("an access across memory")
+    if body.is_inside(buffer):
+        raise Unfit("a buffer of its own")
+    _add_type(body, buffer.type.element_type)
+    body.bytes.add(width(buffer.type.element_type))
+
+
+def _add_type(body: Body, type_: ir.Type, computed: bool = False) -> None:
+    if isinstance(type_, (ir.F16Type, ir.BF16Type)):
+        raise Unfit("short floats")
+    if not isinstance(type_, (ir.IntegerType, ir.FloatType, ir.IndexType)):
+        raise Unfit(str(type_))
+    if not computed and isinstance(type_, ir.IntegerType) and type_.width == 1:
+        raise Unfit("booleans in memory")
+
+
+# Memory -------------------------------------------------------------------------------------------
+
+
+def _require_apart(body: Body) -> None:
+    """Unfit unless what an iteration writes is what no other iteration reads or writes."""
+    found = [op for op in body.ops if op.name in ("memref.load", "memref.store")]
+    written = [op for op in found if op.name == "memref.store"]
+    folded = [one.store for one in body.accumulators if one.store is not None]
+    for store in written:
+        place = list(store.operands)[1:]
+        for op in found:
+            same = list(op.operands)[op.name == "memref.store" :] == place
+            late = op.name == "memref.load" and not _is_before(body, op, store)
+            if op != store and (late or op.name == "memref.store" or not same) and not _are_apart(op, store):
+                raise Unfit("memory that may be one")
+    for number, fold in enumerate(folded):
+        if not all(_are_apart(op, fold) for op in [*found, *folded[:number]]):
+            raise Unfit("memory that may be one")
+
+
+def _is_before(body: Body, first: ir.Operation, second: ir.Operation) -> bool:
+    order = [op.operation for op in body.block.operations]
+    return order.index(first) < order.index(second)
+
+
+def _are_apart(a: ir.Operation, b: ir.Operation) -> bool:
+    """Whether two accesses are to different buffers."""
+    one, other = (root(op.operands[op.name == "memref.store"]) for op in (a, b))
+    return one != other and all(_is_own(x) for x in (one, other))
+
+
+def _is_own(buffer: ir.Value) -> bool:
+    """Whether a buffer shares memory with no other one that is its own: an allocation, or an argument that says so."""
+    if not isinstance(buffer.owner, ir.Block):
+        return is_allocation(buffer) or made_by(buffer, "memref.alloca") is not None
+    function = buffer.owner.owner.operation
+    if function.name != "func.func":
+        return False
+    if KERNEL not in function.attributes:
+        return True  # arguments of programs are never written
+    number = list(buffer.owner.arguments).index(ir.BlockArgument(buffer))
+    return "arg_attrs" in function.attributes and "llvm.noalias" in function.attributes["arg_attrs"][number]

@@ -1,0 +1,198 @@
+"""Loops of vectors from loops of scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ragged_dialect._mlir import arith, ir, memref, scf, vector
+from ragged_dialect.ir import build
+from ragged_dialect.ir.clone import ValueMap, clone, copy_attributes
+from ragged_dialect.ir.match import constant_int
+from ragged_dialect.lowering.vector.body import Accumulator, Body, width
+from ragged_dialect.lowering.vector.machine import Registers
+
+_SHORTEST = 8
+"""Iterations of loops whose count is static below which LLVM unrolls them."""
+
+
+def vectorize(body: Body, registers: Registers) -> bool:
+    """Replace a loop by one of vectors, with a mask at its end, or with the loop itself after it; whether it is long
+    enough for that."""
+    low, high = body.loop.operands[0], body.loop.operands[1]
+    first, last = constant_int(low), constant_int(high)
+    count = None if first is None or last is None else last - first
+    kept = [width(one.element.type) for one in body.accumulators if not _is_count(body, one)]
+    widest = max([*kept, *body.bytes], default=8)
+    lanes = registers.lanes(widest, len(body.ops))
+    masked = body.bytes <= set(registers.masked)
+    if count is not None:
+        if count < _SHORTEST:
+            return False
+        lanes = min(lanes, 1 << ((count - 1).bit_length() if masked else count.bit_length() - 1))
+    with ir.InsertionPoint(body.loop), body.loop.location:
+        _emit(body, lanes, masked, whole=count is not None and count % lanes == 0)
+    return True
+
+
+def _emit(body: Body, lanes: int, masked: bool, whole: bool) -> None:
+    low, high = body.loop.operands[0], body.loop.operands[1]
+    tail = not (masked or whole)
+    end = _full(low, high, lanes) if tail else high
+    folded = [one for one in body.accumulators if not _is_count(body, one)]
+    zeros = [_splat(one.combiner.identity(), lanes) for one in folded]
+    made = scf.ForOp(low, end, build.value(lanes), zeros)
+    with ir.InsertionPoint(made.body):
+        at = made.induction_variable
+        mask = None if tail or whole else _first_lanes(arith.subi(high, at), lanes)
+        step = _Step(body, lanes, at, mask)
+        scf.yield_(step.run(folded, list(made.inner_iter_args)))
+    parts = dict(zip(folded, made.results, strict=True))
+    totals = [
+        _total(one, _folded(one, parts[one], lanes) if one in parts else _counted(one, low, end))
+        for one in body.accumulators
+    ]
+    for one, total in zip(body.accumulators, totals, strict=True):
+        _keep(body, one, total, tail)
+    if tail:
+        body.loop.operands[0] = end
+    else:
+        body.loop.erase()
+
+
+def _full(low: ir.Value, high: ir.Value, lanes: int) -> ir.Value:
+    """Where the last whole vector ends."""
+    count = build.maximum(arith.subi(high, low), 0)
+    return arith.addi(low, arith.andi(count, build.value(-lanes)))
+
+
+def _first_lanes(left: ir.Value, lanes: int) -> ir.Value:
+    """A mask of the lanes that there are iterations for."""
+    bits = _lanes(lanes, ir.IntegerType.get_signless(1))
+    return vector.create_mask(bits, [build.minimum(left, lanes)])
+
+
+class _Step:
+    """The ops of one iteration on vectors. `known` has vectors by the values they are of, `same` has scalars for
+    what is uniform."""
+
+    def __init__(self, body: Body, lanes: int, at: ir.Value, mask: ir.Value | None) -> None:
+        self.body, self.lanes, self.at, self.mask = body, lanes, at, mask
+        self.known: dict[ir.Value, ir.Value] = {}
+        self.same: ValueMap = {body.index: at}
+
+    def run(self, folded: list[Accumulator], carried: list[ir.Value]) -> list[ir.Value]:
+        """Make the ops; what is carried on."""
+        for op in self.body.ops:
+            self._emit(op)
+        return [self._fold(one, total) for one, total in zip(folded, carried, strict=True)]
+
+    def _fold(self, one: Accumulator, total: ir.Value) -> ir.Value:
+        made = one.combiner.apply(self.vector(one.element), total)
+        return made if self.mask is None else arith.select(self.mask, made, total)
+
+    def vector(self, value: ir.Value) -> ir.Value:
+        """A value as a vector."""
+        if value not in self.known:
+            self.known[value] = self._index() if value == self.body.index else self._spread(value)
+        return self.known[value]
+
+    def _index(self) -> ir.Value:
+        steps = vector.step(_lanes(self.lanes, build.index_type()))
+        return arith.addi(_splat(self.at, self.lanes), steps)
+
+    def _spread(self, value: ir.Value) -> ir.Value:
+        return _splat(self.same.get(value, value), self.lanes)
+
+    def _emit(self, op: ir.Operation) -> None:
+        if op.results and op.results[0] in self.body.uniform:
+            clone(op, self.same)
+        elif op.name == "memref.load":
+            self.known[op.results[0]] = self._load(op)
+        elif op.name == "memref.store":
+            self._store(op)
+        else:
+            type_ = _lanes(self.lanes, op.results[0].type)
+            operands = [self.vector(x) for x in op.operands]
+            made = ir.Operation.create(op.name, results=[type_], operands=operands, attributes=copy_attributes(op))
+            self.known[op.results[0]] = made.result
+
+    def _load(self, op: ir.Operation) -> ir.Value:
+        buffer, *indices = op.operands
+        places = [self.same.get(x, x) for x in indices]
+        type_ = _lanes(self.lanes, op.results[0].type)
+        if self.mask is None:
+            return vector.load(type_, buffer, places)
+        zero = _splat(build.constant(op.results[0].type, 0), self.lanes)
+        return vector.maskedload(type_, buffer, places, self.mask, zero)
+
+    def _store(self, op: ir.Operation) -> None:
+        value, buffer, *indices = op.operands
+        places = [self.same.get(x, x) for x in indices]
+        if self.mask is None:
+            vector.store(self.vector(value), buffer, places)
+        else:
+            vector.maskedstore(buffer, places, self.mask, self.vector(value))
+
+
+# Folds --------------------------------------------------------------------------------------------
+
+
+def _is_count(body: Body, one: Accumulator) -> bool:
+    """Whether the same integer is added in every iteration, from outside of the loop."""
+    return one.combiner.ops[0].name == "arith.addi" and not body.is_inside(one.element)
+
+
+def _counted(one: Accumulator, low: ir.Value, high: ir.Value) -> ir.Value:
+    """What a number of iterations add."""
+    count = build.maximum(arith.subi(high, low), 0)
+    type_ = one.element.type
+    if not isinstance(type_, ir.IndexType):
+        count = arith.index_cast(type_, count)
+    return arith.muli(one.element, count)
+
+
+def _folded(one: Accumulator, lanes: ir.Value, count: int) -> ir.Value:
+    """The lanes of a vector folded as a tree: halves with each other."""
+    while count > 1:
+        count //= 2
+        first, second = (_slice(lanes, start, count) for start in (0, count))
+        lanes = one.combiner.apply(second, first)
+    return vector.extract(lanes, [], [0])
+
+
+def _slice(value: ir.Value, start: int, size: int) -> ir.Value:
+    i64 = build.i64()
+    numbers = {"offsets": start, "sizes": size, "strides": 1}
+    attributes = {name: ir.ArrayAttr.get([ir.IntegerAttr.get(i64, k)]) for name, k in numbers.items()}
+    type_ = _lanes(size, value.type.element_type)
+    made = ir.Operation.create("vector.extract_strided_slice", results=[type_], operands=[value], attributes=attributes)
+    return made.result
+
+
+def _total(one: Accumulator, folded: ir.Value) -> Callable[[ir.Value], ir.Value]:
+    return lambda before: one.combiner.apply(folded, before)
+
+
+def _keep(body: Body, one: Accumulator, total: Callable[[ir.Value], ir.Value], tail: bool) -> None:
+    """Put what a loop folded where it belongs, or where what is left of the loop goes on from."""
+    if one.store is not None:
+        place = list(one.store.operands)[1:]
+        memref.store(total(memref.load(place[0], place[1:])), place[0], place[1:])
+        return
+    assert one.number is not None
+    result = total(body.loop.operands[3 + one.number])
+    if tail:
+        body.loop.operands[3 + one.number] = result
+    else:
+        body.loop.results[one.number].replace_all_uses_with(result)
+
+
+# Types --------------------------------------------------------------------------------------------
+
+
+def _lanes(count: int, element: ir.Type) -> ir.Type:
+    return ir.VectorType.get([count], element)
+
+
+def _splat(value: ir.Value, count: int) -> ir.Value:
+    return vector.broadcast(_lanes(count, value.type), value)

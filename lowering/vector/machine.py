@@ -1,0 +1,40 @@
+"""What the vector registers of a processor hold: the one place that widths come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ragged_dialect.lowering.host_cpu import host_has
+
+_LIGHT = 8
+"""Ops of a body up to which it waits for memory, or for its own sums, rather than for arithmetic."""
+
+
+@dataclass(frozen=True)
+class Registers:
+    """Vector registers: their bytes, and of which widths in bytes elements can be masked in memory. Where an
+    element cannot, code for a mask is a branch per lane."""
+
+    bytes: int
+    masked: tuple[int, ...]
+
+    def lanes(self, widest: int, ops: int) -> int:
+        """Elements to do at a time, of which the widest type has some bytes. A sum has a latency of four cycles
+        and a load of more: a light body has four registers in flight. A heavy one keeps its registers busy."""
+        return max(self.bytes // widest, 2) * (4 if ops <= _LIGHT else 2)
+
+
+REGISTERS = {
+    "none": None,
+    "sse": Registers(16, ()),
+    "avx2": Registers(32, (4, 8)),
+    "avx512": Registers(64, (1, 2, 4, 8)),
+}
+"""By the names that `expand-ragged-math` has for them."""
+
+
+def registers(isa: str) -> Registers | None:
+    """The registers of an instruction set, or with `auto` of this machine; None for no vectors."""
+    if isa != "auto":
+        return REGISTERS[isa]
+    return REGISTERS["avx512" if host_has("avx512dq") else "avx2" if host_has("avx2") else "sse"]

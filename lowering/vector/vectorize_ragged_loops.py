@@ -1,0 +1,57 @@
+"""`vectorize-ragged-loops`: loops along memory run on vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.ir.walk import find_ops, ops_in
+from ragged_dialect.lowering.math_library import VECTOR_ISAS
+from ragged_dialect.lowering.vector.body import Unfit, body_of
+from ragged_dialect.lowering.vector.emit import vectorize
+from ragged_dialect.lowering.vector.machine import registers
+from ragged_dialect.passes.base import PassFailure, RaggedPass
+
+SCALAR = "ragged.scalar"
+"""Attribute of a loop that stays one of scalars: why."""
+
+
+@dataclass(frozen=True)
+class VectorizeRaggedLoops(RaggedPass):
+    """Let innermost loops that run along memory, and compute or fold what is there, run on vectors.
+
+    ```mlir
+    scf.for %i = %c0 to %n step %c1 { %a = memref.load %x[%r, %i] … %s = arith.addf %t, %a fastmath<reassoc> … }
+    // becomes
+    %v = scf.for %i = %c0 to %n step %c64 iter_args(%t = %zeros) -> (vector<64xf32>) {
+      %mask = vector.create_mask min(%n - %i, 64) … %a = vector.maskedload %x[%r, %i], %mask, %zeros …
+    }
+    %s = halves of %v added, as a tree
+    ```
+
+    Sums are kept in registers, and how they are grouped depends on the number of iterations only. Rows are
+    rarely a multiple of a vector: their end is masked where the processor masks accesses of all the widths,
+    and is left to the loop as it was elsewhere. `isa` is that of expand-ragged-math. Loops with other loops in
+    them, that LLVM makes copies or fills of, or whose iterations are not independent stay as they are; with
+    `report` each has an attribute that says why. Preconditions: linalg ops are loops; before convert-vector-to-llvm.
+    """
+
+    name: ClassVar[str] = "vectorize-ragged-loops"
+    isa: str = "auto"
+    report: bool = False
+
+    def run(self, op: ir.Operation) -> None:
+        """Rewrite the innermost loops of every function."""
+        if self.isa != "auto" and self.isa not in VECTOR_ISAS:
+            raise PassFailure(op, f"expected isa to be auto or one of {', '.join(VECTOR_ISAS)}, got {self.isa}")
+        found = registers(self.isa)
+        for loop in find_ops(op, "scf.for"):
+            if found is None or any(inner.name == "scf.for" for inner in ops_in(loop)[1:]):
+                continue
+            try:
+                reason = None if vectorize(body_of(loop), found) else "its length"
+            except Unfit as unfit:
+                reason = str(unfit)
+            if reason is not None and self.report:
+                loop.attributes[SCALAR] = ir.StringAttr.get(reason)

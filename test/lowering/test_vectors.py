@@ -1,0 +1,96 @@
+"""Loops of vectors: rows of any width, components of any length, on every kind of processor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support.cpu_features import mask
+
+import ragged_dialect as rg
+
+LENGTHS = [0, 1, 33, 3, 0, 64, 65, 7, 130]
+WIDTHS = (None, 1, 3, 7, 33, 64, 65)
+DTYPES = ("float32", "float64", "int64", "int16", "float16", "bool")
+
+
+def values(width: int | None, dtype: str) -> Any:
+    """Numbers, nan and several equal ones among them, from -0.0 on."""
+    shape = (sum(LENGTHS),) if width is None else (sum(LENGTHS), width)
+    made = np.random.default_rng(0).integers(-9, 9, shape).astype(np.float64)
+    if np.dtype(dtype).kind == "f":
+        made.reshape(-1)[::97] = np.nan
+        made.reshape(-1)[3::97] = -0.0
+    return made.astype(dtype)
+
+
+def each(x: Any, f: Any) -> list[Any]:
+    """A function of every component that is not empty."""
+    return [f(part) for part in np.split(x, np.cumsum(LENGTHS)[:-1]) if len(part)]
+
+
+def folds(x: Any) -> list[Any]:
+    """Folds over components, and along rows where there are any."""
+    some = x[np.flatnonzero(LENGTHS)]
+    found = [some.max(1), some.min(1), some.sum(1), some.argmax(1), some.argmin(1), (x != x).sum(1)]
+    if x.ndim > 2:
+        found += [x.max(2), x.argmin(2), x.sum(2), some.argmax((1, 2)), (x * x + x.max(2, keepdims=True)).max(2)]
+    return found
+
+
+def expected(x: Any) -> list[Any]:
+    parts = [each(x, lambda p, f=f: f(p, 0)) for f in (np.max, np.min, np.sum, np.argmax, np.argmin)]
+    parts.append([np.not_equal(p, p).sum(0) for p in np.split(x, np.cumsum(LENGTHS)[:-1])])
+    if x.ndim > 1:
+        squares = np.max(x * x + x.max(1, keepdims=True), 1)
+        parts += [x.max(1), x.argmin(1), x.sum(1), each(x, np.argmax), squares]
+    return [np.stack(part) if isinstance(part, list) else part for part in parts]
+
+
+def levels_apart(f: Any, level: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A function compiled anew for a kind of processor."""
+    mask(level, monkeypatch)
+    return rg.jit(lambda x: f(x))
+
+
+@pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.sampled(19)
+def test_folds(level: str, dtype: str, width: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = values(width, dtype)
+    f = levels_apart(folds, level, monkeypatch)
+    for number, (got, want) in enumerate(zip(f(rg.from_lengths(x, LENGTHS)), expected(x), strict=True)):
+        found = got.values if isinstance(got, rg.RaggedArray) else np.asarray(got)
+        np.testing.assert_array_equal(found, want, err_msg=f"number {number}")
+
+
+def rows(x: Any) -> Any:
+    return rg.softmax(x, axis=2), rg.layer_norm(x)
+
+
+@pytest.mark.parametrize("level", ["host", "no AVX-512", "SSE2"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("width", WIDTHS[1:])
+@pytest.mark.sampled(11)
+def test_rows(level: str, dtype: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folds and what is made of them again."""
+    x = np.nan_to_num(values(width, dtype))
+    soft, normal = levels_apart(rows, level, monkeypatch)(rg.from_lengths(x, LENGTHS))
+    weights = np.exp(x - x.max(1, keepdims=True))
+    np.testing.assert_allclose(soft.values, weights / weights.sum(1, keepdims=True), 1e-5)
+    apart = x - x.mean(1, keepdims=True)
+    want = apart / np.sqrt((apart * apart).mean(1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(normal.values, want, 1e-4, 1e-4)
+
+
+def test_threads_give_equal_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = np.random.default_rng(0).standard_normal((60_000, 7)).astype("float32")
+    x = rg.from_lengths(data, [50_000, 0, 9_900, 100])
+    found: list[list[bytes]] = []
+    for threads in (1, 2, 3):
+        monkeypatch.setenv("RAGGED_NUM_THREADS", str(threads))
+        normal, soft, total = rg.jit(lambda x: (rg.layer_norm(x), rg.softmax(x, axis=1), x.sum((1, 2))))(x)
+        found.append([y.tobytes() for y in (normal.values, soft.values, np.asarray(total))])
+    assert found[0] == found[1] == found[2]
