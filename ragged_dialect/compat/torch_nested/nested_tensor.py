@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 import ragged_dialect as rg
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.compat.torch_nested.dims import axis_of, dim_of, moved, slot
@@ -47,6 +49,14 @@ class NestedTensor(Elementwise):
         """The gradient that `backward` added; None before, and for results."""
         found = self.array.grad
         return None if found is None else NestedTensor(found, self.ragged_dim)
+
+    def backward(self, gradient: NestedTensor) -> None:
+        """Add the gradients of what the tensor was computed of, given its own. ArgumentError where nothing is
+        recorded; RuntimeCheckError for a gradient of another structure."""
+        if not self.requires_grad:
+            raise ArgumentError("backward: expected a tensor that requires a gradient, got one that does not")
+        conforming = gradient.array + np.zeros_like(self.array.detach())
+        self.array.stored.values.backward(conforming.stored.values)
 
     # Looking ---------------------------------------------------------------------------------------
 
