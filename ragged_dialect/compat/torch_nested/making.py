@@ -38,7 +38,7 @@ def nested_tensor(
     return made.requires_grad_() if requires_grad else made
 
 
-def _packed(op: str, tensor_list: Any, dtype: Any, device: Any) -> NestedTensor:
+def _packed(op: str, tensor_list: object, dtype: object, device: object) -> NestedTensor:
     """A nested tensor of tensors, with their gradients."""
     if not isinstance(tensor_list, (list, tuple)):
         raise ArgumentError(f"{op}: expected a list of tensors, got {type(tensor_list).__name__}")
