@@ -27,11 +27,12 @@ from ragged_dialect.ops.base import MixedOp  # noqa: E402
 from ragged_dialect.passes.pipeline import parse_pipeline  # noqa: E402
 from ragged_dialect.passes.running import run_pipeline  # noqa: E402
 
-_FAMILIES = ("structure", "access", "making", "checks")
+_FAMILIES = ("structure", "access", "making", "attention", "checks")
 _LOWERED = "ragged-infer-layouts,convert-ragged-to-scf,canonicalize,cse"
 _KINDS = {
     "RankedTensorType": "tensor", "IndexType": "index", "IntegerAttr": "integer", "StringAttr": "string",
     "DenseI64ArrayAttr": "array of i64", "DenseI32ArrayAttr": "array of i32", "UnitAttr": "unit", "Attribute": "any",
+    "FloatAttr": "float",
 }  # fmt: skip
 
 

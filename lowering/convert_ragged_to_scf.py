@@ -13,7 +13,7 @@ from ragged_dialect.iteration import is_compute, is_elementwise, touches_ragged
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.prepare import prepare
 from ragged_dialect.lowering.round_steps import round_in_steps
-from ragged_dialect.lowering.rules import access, checks, compute, control, making, structure
+from ragged_dialect.lowering.rules import access, attention, checks, compute, control, making, structure
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.divisibility import Divisors
 from ragged_dialect.passes.rewriting import walk
@@ -23,6 +23,7 @@ RULES: dict[str, Callable[[Lowering, ir.Operation], None]] = {
     **structure.RULES,
     **access.RULES,
     **making.RULES,
+    **attention.RULES,
     **checks.RULES,
 }
 

@@ -10,7 +10,8 @@ from ragged_dialect._mlir import DYNAMIC, arith, ir, llvm, scf
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.memory_runtime import FAIL, TOO_LARGE, declare
+from ragged_dialect.lowering.memory_runtime import FAIL, TOO_LARGE
+from ragged_dialect.lowering.program_runtime import declare
 from ragged_dialect.passes.base import RaggedPass
 
 _SLACK = 4096

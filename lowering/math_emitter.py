@@ -1,6 +1,7 @@
 """Numbers that write arith ops: formulas over them read like formulas.
 
-`Emitter(op)` inserts before `op`; `Number` is a scalar float, `Bits` a scalar integer. Every float
+`Emitter(op)` inserts before `op`, or at the insertion point without one; `Number` is a float, `Bits` an integer, each a
+scalar or a vector of them. Every float
 op carries `fastmath<contract>`, which lets LLVM form fused multiply-adds and changes nothing else;
 the formulas are accurate with and without the fusion.
 """
@@ -20,19 +21,22 @@ _SIGNED = {"==": arith.CmpIPredicate.eq, "<": arith.CmpIPredicate.slt, ">": arit
 class Emitter:
     """Where ops are inserted, and the constants made so far."""
 
-    def __init__(self, op: ir.Operation) -> None:
-        self.ip = ir.InsertionPoint(op)
-        self.loc = op.location
+    def __init__(self, op: ir.Operation | None = None) -> None:
+        self.ip = ir.InsertionPoint.current if op is None else ir.InsertionPoint(op)
+        self.loc = ir.Location.current if op is None else op.location
         self.contract = ir.Attribute.parse("#arith.fastmath<contract>")
         self.f32, self.f64 = ir.F32Type.get(), ir.F64Type.get()
         self._constants: dict[tuple[ir.Type, str], ir.Value] = {}
 
     def constant(self, kind: ir.Type, value: float | int) -> ir.Value:
-        """`value` as a constant of the scalar type `kind`; one op per type and value."""
+        """`value` as a constant of the type `kind`, in every lane of a vector; one op per type and value."""
         key = (kind, repr(value))
         if key not in self._constants:
             make = ir.IntegerAttr if isinstance(value, int) else ir.FloatAttr
-            self._constants[key] = arith.ConstantOp(kind, make.get(kind, value), loc=self.loc, ip=self.ip).result
+            attribute = make.get(element_of(kind), value)
+            if isinstance(kind, ir.VectorType):
+                attribute = ir.DenseElementsAttr.get_splat(kind, attribute)
+            self._constants[key] = arith.ConstantOp(kind, attribute, loc=self.loc, ip=self.ip).result
         return self._constants[key]
 
     def float(self, op: Callable[..., ir.Value], *operands: ir.Value) -> ir.Value:
@@ -57,11 +61,25 @@ class Emitter:
         return Number(self, self.plain(arith.select, condition, known.same(yes), known.same(no)))
 
 
+def element_of(kind: ir.Type) -> ir.Type:
+    """The type of a lane of a vector; that of a scalar itself."""
+    return kind.element_type if isinstance(kind, ir.VectorType) else kind
+
+
+def _with_element(kind: ir.Type, element: ir.Type) -> ir.Type:
+    return ir.VectorType.get(kind.shape, element) if isinstance(kind, ir.VectorType) else element
+
+
 class Number:
-    """A scalar float value; Python floats become constants of its type."""
+    """A float value; Python floats become constants of its type."""
 
     def __init__(self, emitter: Emitter, value: ir.Value) -> None:
         self.emitter, self.value = emitter, value
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is of f64."""
+        return element_of(self.value.type) == self.emitter.f64
 
     def same(self, other: Number | float) -> ir.Value:
         """`other` as a value of this number's type."""
@@ -117,8 +135,9 @@ class Number:
 
     def bits(self) -> Bits:
         """The encoding, as an integer of the same width."""
-        width = ir.IntegerType.get_signless(64 if self.value.type == self.emitter.f64 else 32)
-        return Bits(self.emitter, self.emitter.plain(arith.bitcast, width, self.value))
+        kind = self.value.type
+        width = ir.IntegerType.get_signless(64 if self.is_long else 32)
+        return Bits(self.emitter, self.emitter.plain(arith.bitcast, _with_element(kind, width), self.value))
 
     def magnitude(self) -> Number:
         """The absolute value, by clearing the sign bit."""
@@ -127,14 +146,14 @@ class Number:
 
 
 class Bits:
-    """A scalar integer value; Python ints become constants of its type."""
+    """An integer value; Python ints become constants of its type."""
 
     def __init__(self, emitter: Emitter, value: ir.Value) -> None:
         self.emitter, self.value = emitter, value
 
     @property
     def width(self) -> int:
-        return int(self.value.type.width)
+        return int(ir.IntegerType(element_of(self.value.type)).width)
 
     def _binary(self, op: Callable[..., ir.Value], left: Bits | int, right: Bits | int) -> Bits:
         values = (x.value if isinstance(x, Bits) else self.emitter.constant(self.value.type, x) for x in (left, right))
@@ -177,7 +196,7 @@ class Bits:
 
     def as_float(self) -> Number:
         """The float with this encoding."""
-        kind = self.emitter.f64 if self.width == 64 else self.emitter.f32
+        kind = _with_element(self.value.type, self.emitter.f64 if self.width == 64 else self.emitter.f32)
         return Number(self.emitter, self.emitter.plain(arith.bitcast, kind, self.value))
 
 

@@ -21,6 +21,8 @@ _LN2_LOW = math.log(2) - _LN2_HIGH
 
 EXP = (0.49999997, 0.16666546, 0.041667435, 0.008366273, 0.0013870716)
 EXP2 = (0.6931472, 0.24022648, 0.055503596, 0.009618503, 0.0013390998, 0.00015327832)
+# Taylor's terms are enough for f64: the argument is at most a half.
+EXP2_LONG = tuple(math.log(2) ** k / math.factorial(k) for k in range(1, 14))
 TANH = (-0.3333328, 0.13331406, -0.053736515, 0.020628167, -0.005692296)
 _TANH_SMALL = 0.625
 
@@ -77,6 +79,16 @@ def exp2(x: Number) -> Number:
         return _scaled(r * r.polynomial(EXP2) + 1.0, t)
 
     return _or_zero(x, -150.5, power)
+
+
+def exp2_at_most_one(x: Number) -> Number:
+    """`2**x` for x <= 0, of f32 or f64, not below the smallest normal number: no clamps but one and a single scale."""
+    mantissa, bias, terms = (52, 1023, EXP2_LONG) if x.is_long else (23, 127, EXP2)
+    rounding = 1.5 * 2**mantissa + bias
+    x = x.at_least(1.0 - bias)
+    t = x + rounding
+    r = x - (t - rounding)
+    return (r * r.polynomial(terms) + 1.0) * (t.bits() << mantissa).as_float()
 
 
 def expm1(x: Number) -> Number:

@@ -12,8 +12,6 @@ What a call returns stays plain memory of `malloc`: whoever has the result frees
 
 from __future__ import annotations
 
-from ragged_dialect._mlir import ir
-
 ALLOCATE, FREE = "_mlir_memref_to_llvm_alloc", "_mlir_memref_to_llvm_free"
 """What MLIR calls the hooks: `(i64 size) -> ptr`, which never is NULL, and `(ptr)`."""
 
@@ -42,35 +40,6 @@ _JUMP_WORDS = 128
 # first room
 _CONTEXT = f"!llvm.struct<(array<{_JUMP_WORDS} x i64>, ptr, i64, i64, i64, array<{_HELD} x ptr>)>"
 
-DECLARATIONS = f"""
-llvm.func @{ALLOCATE}(i64) -> (!llvm.ptr {{llvm.noalias}}) attributes {{passthrough = ["nounwind"]}}
-llvm.func @{FREE}(!llvm.ptr) attributes {{passthrough = ["nounwind"]}}
-llvm.func @{FAIL}(i64) attributes {{passthrough = ["cold", "noreturn", "nounwind"]}}
-llvm.func @{CALL}(!llvm.ptr, !llvm.ptr) -> i64
-"""
-DECLARED = (ALLOCATE, FREE, FAIL, CALL)
-
-
-def declare(module: ir.Operation) -> None:
-    """Declare what programs call of the runtime in a module that has not done so."""
-    known = ir.SymbolTable(module.operation)
-    made = ir.Module.parse(DECLARATIONS)
-    for declaration in list(made.body.operations):
-        if declaration.operation.attributes["sym_name"].value not in known:
-            module.regions[0].blocks[0].append(declaration.operation.detach_from_parent())
-
-
-def add_runtime(module: ir.Module) -> None:
-    """Define what programs call of the runtime in a lowered module, in place of its declarations."""
-    with module.context, ir.Location.unknown():
-        made = ir.Module.parse(RUNTIME + _LIBRARY)
-        table = ir.SymbolTable(module.operation)
-        for definition in list(made.body.operations):
-            name = definition.operation.attributes.get("sym_name")
-            if name is not None and name.value in table:
-                table[name.value].operation.erase()
-            module.body.append(definition.operation.detach_from_parent())
-
 
 def _field(name: str, number: int) -> str:
     return f"%{name} = llvm.getelementptr %context[0, {number}] : (!llvm.ptr) -> !llvm.ptr, {_CONTEXT}"
@@ -81,7 +50,7 @@ _FIELDS = "\n  ".join(_field(name, number) for number, name in enumerate(_NAMES)
 
 
 # The key is stored in 64 bits, whatever the platform's `pthread_key_t` is.
-RUNTIME = f"""
+MEMORY_RUNTIME = f"""
 llvm.func @malloc(i64) -> (!llvm.ptr {{llvm.noalias}})
 llvm.func @free(!llvm.ptr)
 llvm.func @_setjmp(!llvm.ptr) -> i32 attributes {{passthrough = ["returns_twice", "nounwind"]}}
@@ -251,14 +220,6 @@ llvm.func @{RUN}(%frame: !llvm.ptr) -> i64 {{
 }}
 """
 
-_LIBRARY = f"""
-llvm.func @pthread_key_delete(i64) -> i32
-llvm.func internal @ragged_close() {{
-  %keyp = llvm.mlir.addressof @ragged_key : !llvm.ptr
-  %key = llvm.load %keyp : !llvm.ptr -> i64
-  %code = llvm.call @pthread_key_delete(%key) : (i64) -> i32
-  llvm.return
-}}
+LIBRARY_MEMORY = f"""
 llvm.mlir.global_ctors ctors = [@{OPEN}], priorities = [0 : i32], data = [#llvm.zero]
-llvm.mlir.global_dtors dtors = [@ragged_close], priorities = [0 : i32], data = [#llvm.zero]
 """

@@ -14,11 +14,19 @@ from ragged_dialect.lowering.stage import Stage
 
 _LAYOUTS = Stage("layouts", "ragged-infer-layouts")
 _CHECK = Stage("checks", "ragged-insert-checks")
-_RAGGED = Stage(
-    "ragged",
-    "define-integer-divisions,"  # of scalars; those of tensors once they are loops
-    "ragged-canonicalize,ragged-check-conform,ragged-simplify-splits,ragged-fuse,ragged-canonicalize",
-)
+HEAD_DIMS = 480
+"""Head dims up to which attention has a kernel on the CPU: what it keeps of a block of queries is on the stack."""
+
+
+def _ragged(attention: str) -> Stage:
+    return Stage(
+        "ragged",
+        "define-integer-divisions,"  # of scalars; those of tensors once they are loops
+        f"ragged-decompose-attention{{{attention}}},"
+        "ragged-canonicalize,ragged-check-conform,ragged-simplify-splits,ragged-fuse,ragged-canonicalize",
+    )
+
+
 _SCF = Stage(
     "scf",
     "convert-ragged-to-scf,canonicalize,cse,convert-ragged-checks-to-scf,protect-ragged-arguments,canonicalize,cse",
@@ -64,7 +72,16 @@ def _loops(isa: str) -> Stage:
 def cpu_pipeline(check: bool = True, isa: str = "auto", half: str = "auto") -> tuple[Stage, ...]:
     """Ragged IR to the LLVM dialect (`ragged-to-llvm-pipeline`); `check` inserts run-time checks,
     `isa` is that of `expand-ragged-math`, `half` that of `expand-ragged-floats`."""
-    return (_LAYOUTS, *((_CHECK,) if check else ()), _RAGGED, _SCF, _DENSE, _BUFFER, _loops(isa), _llvm(half))
+    return (
+        _LAYOUTS,
+        *((_CHECK,) if check else ()),
+        _ragged(f"head-dims={HEAD_DIMS}"),
+        _SCF,
+        _DENSE,
+        _BUFFER,
+        _loops(isa),
+        _llvm(half),
+    )
 
 
 # On a GPU a check that fails stops later kernels by itself, and temporaries of a component's size stay
@@ -97,4 +114,15 @@ def gpu_pipeline(check: bool = True, schedule: str = "auto") -> tuple[Stage, ...
     `check` inserts run-time checks, `schedule` is that of `ragged-map-parallel`. Expects one public
     function."""
     checks = (_CHECK,) if check else ()
-    return (_LAYOUTS, *checks, _RAGGED, _GPU_SCF, _GPU_DENSE, _BUFFER, _GPU_LOOPS, _DEVICE, _map(schedule), _GPU)
+    return (
+        _LAYOUTS,
+        *checks,
+        _ragged("keys-last=false"),
+        _GPU_SCF,
+        _GPU_DENSE,
+        _BUFFER,
+        _GPU_LOOPS,
+        _DEVICE,
+        _map(schedule),
+        _GPU,
+    )

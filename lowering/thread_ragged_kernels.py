@@ -1,7 +1,6 @@
-"""`thread-ragged-kernels`: calls of kernels go through a fork-join over POSIX threads.
+"""`thread-ragged-kernels`: calls of kernels go to the threads of the process.
 
-Runs on the LLVM dialect. The fork-join itself is a few functions of LLVM dialect text, so that JIT
-and shared libraries need no runtime library. Iterations are handed out in chunks; which thread
+Runs on the LLVM dialect. The threads are those of `thread_pool.py`. Iterations are handed out in tiles; which thread
 runs one does not change its result.
 """
 
@@ -14,141 +13,38 @@ from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.ir.match import enclosing
 from ragged_dialect.ir.walk import find_ops, free_symbol
 from ragged_dialect.lowering.loop_annotations import BRANCHES, settle
-from ragged_dialect.lowering.memory_runtime import CALL, DECLARATIONS, DECLARED, FAIL, declare
 from ragged_dialect.lowering.outline_ragged_loops import KERNEL
+from ragged_dialect.lowering.program_runtime import SHARE_DECLARATION, declare
+from ragged_dialect.lowering.thread_pool import SHARE
 from ragged_dialect.passes.base import RaggedPass
 
-THRESHOLD = 65536
-"""Elements of work below which a loop runs on the calling thread: starting threads takes as long
-as touching about so many."""
+THRESHOLD = 131072
+"""Elements of work below which a loop runs on the calling thread alone: measured, a helper that sleeps is of use from
+about so many."""
 
-MAX_THREADS = 256
-
-# kernel, captures, count, chunk, next iteration, size that a worker had no memory for
-_JOB = "!llvm.struct<(ptr, ptr, i64, i64, i64, i64)>"
-
-# Every worker runs in a context of its own, that of the calling thread too: a failure in one must not
-# leave the loop before the others are done with its job.
 _RUNTIME = f"""
 llvm.mlir.global internal @ragged_threads(1 : i64) : i64
-llvm.func @pthread_create(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
-llvm.func @pthread_join(i64, !llvm.ptr) -> i32
 llvm.func @ragged_set_threads(%n: i64) {{
   %p = llvm.mlir.addressof @ragged_threads : !llvm.ptr
   llvm.store %n, %p : i64, !llvm.ptr
   llvm.return
-}}
-llvm.func internal @ragged_work(%job: !llvm.ptr) {{
-  %fp = llvm.getelementptr %job[0, 0] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
-  %cp = llvm.getelementptr %job[0, 1] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
-  %np = llvm.getelementptr %job[0, 2] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
-  %kp = llvm.getelementptr %job[0, 3] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
-  %ap = llvm.getelementptr %job[0, 4] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
-  %f = llvm.load %fp : !llvm.ptr -> !llvm.ptr
-  %c = llvm.load %cp : !llvm.ptr -> !llvm.ptr
-  %n = llvm.load %np : !llvm.ptr -> i64
-  %k = llvm.load %kp : !llvm.ptr -> i64
-  llvm.br ^take
-^take:
-  %lo = llvm.atomicrmw add %ap, %k monotonic : !llvm.ptr, i64
-  %more = llvm.icmp "slt" %lo, %n : i64
-  llvm.cond_br %more, ^run, ^done
-^run:
-  %end = llvm.add %lo, %k : i64
-  %hi = llvm.intr.smin(%end, %n) : (i64, i64) -> i64
-  llvm.call %f(%c, %lo, %hi) : !llvm.ptr, (!llvm.ptr, i64, i64) -> ()
-  llvm.br ^take
-^done:
-  llvm.return
-}}
-llvm.func internal @ragged_worker(%job: !llvm.ptr) -> !llvm.ptr {{
-  %work = llvm.mlir.addressof @ragged_work : !llvm.ptr
-  %null = llvm.mlir.zero : !llvm.ptr
-  %zero = llvm.mlir.constant(0 : i64) : i64
-  %size = llvm.call @{CALL}(%work, %job) : (!llvm.ptr, !llvm.ptr) -> i64
-  %good = llvm.icmp "eq" %size, %zero : i64
-  llvm.cond_br %good, ^out, ^failed
-^failed:
-  %np = llvm.getelementptr %job[0, 2] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
-  %ap = llvm.getelementptr %job[0, 4] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
-  %sp = llvm.getelementptr %job[0, 5] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
-  %n = llvm.load %np : !llvm.ptr -> i64
-  %stopped = llvm.atomicrmw xchg %ap, %n monotonic : !llvm.ptr, i64
-  %noted = llvm.atomicrmw xchg %sp, %size monotonic : !llvm.ptr, i64
-  llvm.br ^out
-^out:
-  llvm.return %null : !llvm.ptr
 }}
 llvm.func internal @ragged_parallel_for(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64) {{
   %zero = llvm.mlir.constant(0 : i64) : i64
   %one = llvm.mlir.constant(1 : i64) : i64
   %tp = llvm.mlir.addressof @ragged_threads : !llvm.ptr
   %wanted = llvm.load %tp : !llvm.ptr -> i64
-  %few = llvm.intr.smin(%wanted, %n) : (i64, i64) -> i64
-  %most = llvm.mlir.constant({MAX_THREADS} : i64) : i64
-  %threads = llvm.intr.smin(%few, %most) : (i64, i64) -> i64
+  %threads = llvm.intr.smin(%wanted, %n) : (i64, i64) -> i64
   %enough = llvm.mlir.constant({THRESHOLD} : i64) : i64
   %small = llvm.icmp "slt" %work, %enough : i64
   %single = llvm.icmp "sle" %threads, %one : i64
   %serial = llvm.or %small, %single : i1
-  llvm.cond_br %serial, ^serial, ^fork
+  llvm.cond_br %serial, ^serial, ^share
 ^serial:
   llvm.call %f(%c, %zero, %n) : !llvm.ptr, (!llvm.ptr, i64, i64) -> ()
   llvm.return
-^fork:
-  %job = llvm.alloca %one x {_JOB} : (i64) -> !llvm.ptr
-  %ids = llvm.alloca %most x i64 : (i64) -> !llvm.ptr
-  %eight = llvm.mlir.constant(8 : i64) : i64
-  %pieces = llvm.mul %threads, %eight : i64
-  %piece = llvm.sdiv %n, %pieces : i64
-  %chunk = llvm.intr.smax(%piece, %one) : (i64, i64) -> i64
-  %fp = llvm.getelementptr %job[0, 0] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
-  %cp = llvm.getelementptr %job[0, 1] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
-  %np = llvm.getelementptr %job[0, 2] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
-  %kp = llvm.getelementptr %job[0, 3] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
-  %ap = llvm.getelementptr %job[0, 4] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
-  llvm.store %f, %fp : !llvm.ptr, !llvm.ptr
-  llvm.store %c, %cp : !llvm.ptr, !llvm.ptr
-  llvm.store %n, %np : i64, !llvm.ptr
-  llvm.store %chunk, %kp : i64, !llvm.ptr
-  %sp = llvm.getelementptr %job[0, 5] : (!llvm.ptr) -> !llvm.ptr, {_JOB}
-  llvm.store %zero, %ap : i64, !llvm.ptr
-  llvm.store %zero, %sp : i64, !llvm.ptr
-  %worker = llvm.mlir.addressof @ragged_worker : !llvm.ptr
-  %null = llvm.mlir.zero : !llvm.ptr
-  llvm.br ^create(%one, %zero : i64, i64)
-^create(%i: i64, %started: i64):
-  %more = llvm.icmp "slt" %i, %threads : i64
-  llvm.cond_br %more, ^start, ^work
-^start:
-  %slot = llvm.getelementptr %ids[%started] : (!llvm.ptr, i64) -> !llvm.ptr, i64
-  %code = llvm.call @pthread_create(%slot, %null, %worker, %job) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
-  %good = llvm.mlir.constant(0 : i32) : i32
-  %made = llvm.icmp "eq" %code, %good : i32
-  %grown = llvm.zext %made : i1 to i64
-  %count = llvm.add %started, %grown : i64
-  %next = llvm.add %i, %one : i64
-  llvm.br ^create(%next, %count : i64, i64)
-^work:
-  %mine = llvm.call @ragged_worker(%job) : (!llvm.ptr) -> !llvm.ptr
-  llvm.br ^join(%zero : i64)
-^join(%j: i64):
-  %left = llvm.icmp "slt" %j, %started : i64
-  llvm.cond_br %left, ^wait, ^out
-^wait:
-  %at = llvm.getelementptr %ids[%j] : (!llvm.ptr, i64) -> !llvm.ptr, i64
-  %id = llvm.load %at : !llvm.ptr -> i64
-  %joined = llvm.call @pthread_join(%id, %null) : (i64, !llvm.ptr) -> i32
-  %after = llvm.add %j, %one : i64
-  llvm.br ^join(%after : i64)
-^out:
-  %size = llvm.load %sp : !llvm.ptr -> i64
-  %fine = llvm.icmp "eq" %size, %zero : i64
-  llvm.cond_br %fine, ^return, ^failed
-^failed:
-  llvm.call @{FAIL}(%size) : (i64) -> ()
-  llvm.unreachable
-^return:
+^share:
+  llvm.call @{SHARE}(%f, %c, %n, %work, %threads) : (!llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
   llvm.return
 }}
 """
@@ -186,9 +82,9 @@ class ThreadRaggedKernels(RaggedPass):
         tasks = {name: free_symbol(op, f"{name}_task") for name in kernels}
         texts = [_RUNTIME, *(_task(tasks[name], name, kernel) for name, kernel in kernels.items())]
         declared = "\n".join(_declaration(name, kernel) for name, kernel in kernels.items())
-        made = ir.Module.parse(DECLARATIONS + declared + "\n".join(texts))
+        made = ir.Module.parse(SHARE_DECLARATION + declared + "\n".join(texts))
         declare(op)
-        for name in (*kernels, *DECLARED):
+        for name in (*kernels, SHARE):
             ir.SymbolTable(made.operation)[name].operation.erase()
         for inner in list(made.body.operations):
             inner.operation.detach_from_parent()

@@ -68,6 +68,8 @@ class Divisors:
     def _result(self, value: ir.OpResult) -> Known:
         op = value.owner.operation
         if op.name in OPS:
+            if value.result_number:
+                return unknown(value)  # classes answer for the first result
             return view_of(op, RaggedOp).divisors(self)
         same = _same_structure(op, value)
         return unknown(value) if same is None else self.of(same)

@@ -155,6 +155,7 @@ _PACKAGES = {
         "ragged-simplify-splits",
         "ragged-fuse",
         "ragged-differentiate",
+        "ragged-decompose-attention",
     ),
     "ragged_dialect.lowering": (
         "cascade-ragged-sums",

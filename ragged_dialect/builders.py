@@ -14,6 +14,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.clone import Attributes
 from ragged_dialect.layout import RAGGED, Extent, Layout
+from ragged_dialect.ops.attention import result_shapes, wide
 from ragged_dialect.ops.base import RaggedOp, infer_shape
 from ragged_dialect.segments import MIXED_OPS, segments
 from ragged_dialect.shape import RaggedShape
@@ -181,6 +182,23 @@ def from_padded(dense: ir.Value, vectors: Sequence[ir.Value], layout: str | Layo
 def reduce_across(x: ir.Value, max_: ir.Value, dim: int, kind: str) -> ir.Value:
     """`ragged.reduce_across`: reduce over the components that have an element."""
     return _infer(ops.ReduceAcrossOp, [x, max_], dim=dim, kind=kind)
+
+
+def attention(
+    q: ir.Value, k: ir.Value, v: ir.Value, scale: float, keys: str = "all", softcap: float | None = None
+) -> tuple[ir.Value, ir.Value]:
+    """`ragged.attention`: the output, and the log of each row's sum of exponentials."""
+    element = q.type.element_type
+    shapes = result_shapes(*(shape_of(x.type) for x in (q, k, v)))
+    types = [tensor_type(s, e) for s, e in zip(shapes, (element, wide(element)), strict=True)]
+    f64 = ir.F64Type.get()
+    attributes: Attributes = {
+        "scale": ir.FloatAttr.get(f64, scale),
+        "keys": None if keys == "all" else keys,
+        "softcap": None if softcap is None else ir.FloatAttr.get(f64, softcap),
+    }
+    made = create("ragged.attention", types, [q, k, v], attributes)
+    return made.results[0], made.results[1]
 
 
 def assume(

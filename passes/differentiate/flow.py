@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir.match import defining_op
@@ -11,6 +12,15 @@ from ragged_dialect.iteration import is_elementwise
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.tables import CONSTANT, Rule, Rules, has_derivative, linearizes, transposes
 from ragged_dialect.types import is_tensor
+
+Made = TypeVar("Made")
+
+
+def recorded(block: ir.Block, make: Callable[[], Made]) -> tuple[list[ir.Operation], Made]:
+    """What `make` gives, and the ops of a block that it makes, at one place."""
+    before = {op.operation for op in block.operations}
+    made = make()
+    return [op.operation for op in block.operations if op.operation not in before], made
 
 
 def reads(op: ir.Operation) -> list[ir.Value]:

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import definer
-from ragged_dialect.passes.differentiate import control, linalg, making, scalars, structure, tensors
-from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
+from ragged_dialect.passes.differentiate import attention, control, linalg, making, scalars, structure, tensors
+from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents, recorded
 from ragged_dialect.passes.differentiate.tables import has_derivative
 from ragged_dialect.passes.differentiate.values import zeros_like
 
-RULES = (control, linalg, making, scalars, structure, tensors)
+RULES = (attention, control, linalg, making, scalars, structure, tensors)
 """The modules whose import fills the tables."""
-
-Made = TypeVar("Made")
-
-
-def recorded(block: ir.Block, make: Callable[[], Made]) -> tuple[list[ir.Operation], Made]:
-    """What `make` gives, and the ops of a block that it makes, at one place."""
-    before = {op.operation for op in block.operations}
-    made = make()
-    return [op.operation for op in block.operations if op.operation not in before], made
 
 
 def jvp(

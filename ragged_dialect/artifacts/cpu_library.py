@@ -23,7 +23,8 @@ from ragged_dialect.dialect import context
 from ragged_dialect.errors import CompileError
 from ragged_dialect.execution import Lowered, lower_for_cpu
 from ragged_dialect.lowering.math_library import required_libraries
-from ragged_dialect.lowering.memory_runtime import CALL, add_runtime
+from ragged_dialect.lowering.memory_runtime import CALL
+from ragged_dialect.lowering.program_runtime import add_runtime
 from ragged_dialect.runtime.whole_files import replace_all
 
 _SET_THREADS = "ragged_set_threads"

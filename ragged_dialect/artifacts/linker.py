@@ -25,7 +25,8 @@ def link(
     """Compile and link C sources and objects to a shared library that exports the given functions
     only; both are files of `folder`. CompileError with what the compiler says when it fails."""
     (folder / "exported.map").write_text(f"{{ global: {' '.join(f'{name};' for name in exported)} local: *; }};\n")
-    flags = ("-z", "defs", "-z", "noexecstack", f"-soname={soname}", "--version-script=exported.map")
+    # never unloaded: threads wait in its code for the next parallel loop
+    flags = ("-z", "defs", "-z", "noexecstack", "-z", "nodelete", f"-soname={soname}", "--version-script=exported.map")
     command = [
         *(c_compiler(), "-shared", "-fPIC", "-O2", "-std=gnu99", "-pthread"),
         *chain.from_iterable(("-Xlinker", flag) for flag in flags),

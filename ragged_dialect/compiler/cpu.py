@@ -15,7 +15,7 @@ from ragged_dialect.compiler.stored import stored
 from ragged_dialect.locks import once
 from ragged_dialect.lowering import pipelines
 from ragged_dialect.lowering.math_library import VECTOR
-from ragged_dialect.lowering.memory_runtime import DECLARED
+from ragged_dialect.lowering.program_runtime import DECLARED
 from ragged_dialect.lowering.records import checks_of, labels_of
 from ragged_dialect.lowering.validity import require_valid
 from ragged_dialect.runtime.cpu import CpuFunction

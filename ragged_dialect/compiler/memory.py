@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 
 from ragged_dialect.compiler.stored import stored
 from ragged_dialect.lowering.memory_pool import GIVE, MEMORY_POOL, POOL, SHRINK, TAKE
-from ragged_dialect.lowering.memory_runtime import DECLARED, OPEN, RUN, RUNTIME
+from ragged_dialect.lowering.memory_runtime import OPEN, RUN
+from ragged_dialect.lowering.program_runtime import DECLARED, RUNTIME
 from ragged_dialect.runtime import memory
 from ragged_dialect.runtime.machine_code import MachineCode, address_of
 from ragged_dialect.runtime.stored_program import StoredCode

@@ -12,6 +12,7 @@ from ragged_dialect.ops.access import (
     ValuesOp,
     attach_print_effects,
 )
+from ragged_dialect.ops.attention import AttentionOp
 from ragged_dialect.ops.base import RaggedOp
 from ragged_dialect.ops.checks import (
     AnnotateOp,
@@ -38,6 +39,7 @@ __all__ = [
     "AssertConformOp",
     "AssertValidOp",
     "AssumeOp",
+    "AttentionOp",
     "CompactOp",
     "ConcatOp",
     "EmptyOp",

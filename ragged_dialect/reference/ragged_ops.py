@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from ragged_dialect._mlir import ir
 from ragged_dialect.errors import RaggedError
+from ragged_dialect.ir.match import view_of
+from ragged_dialect.ops.attention import AttentionOp
 from ragged_dialect.ops.checks import int_array
-from ragged_dialect.reference import making, structure
+from ragged_dialect.reference import attention, making, structure
 from ragged_dialect.reference.conformity import require_pairs
-from ragged_dialect.reference.program import Program, Run, attribute, handler, pure, result_dtype
+from ragged_dialect.reference.program import Env, Program, Run, Values, attribute, handler, pure, result_dtype
 from ragged_dialect.reference.validity import require
 from ragged_dialect.reference.value import RaggedValue
 from ragged_dialect.traits import has_unit, int_attr, optional_int, string_attr
@@ -191,5 +194,17 @@ def _assert_conform(program: Program, op: Any) -> Run:
         a, b = map(RaggedValue.of, operands)
         require_pairs(where, a, b, pairs)
         return []
+
+    return run
+
+
+@handler("ragged.attention")
+def _attention(program: Program, op: ir.Operation) -> Run:
+    known = view_of(op, AttentionOp)
+    scale, visible, cap = known.scale.value, known.visible, known.cap
+
+    def run(env: Env, operands: Values) -> Values:
+        q, k, v = operands
+        return list(attention.attention(q, k, v, scale, visible, cap))
 
     return run

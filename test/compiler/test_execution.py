@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.check_cases import OPS
+from support.check_cases import OPS, named
 from support.structures import text_of
 from support.targets import Compile
 from support.twice import GOOD, TWICE, X
@@ -271,7 +271,7 @@ def test_checks_that_hold(kind: str, operands: list[Any], factor: int, asserts: 
 def test_ops_check_their_operands(case: Any, compile: Compile) -> None:
     op, types, result, args, message = case
     with pytest.raises(RuntimeCheckError) as error:
-        compile(text_of(types, [f"%0 = {op}"], [("%0", result)]))(*args)
+        compile(text_of(types, [f"{named(op)} = {op}"], [("%0", result)]))(*args)
     assert str(error.value) == message
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,33 +49,6 @@ def test_right_with_threads(monkeypatch: pytest.MonkeyPatch) -> None:
         if stop > start:
             exponents = np.exp(VALUES[start:stop].astype(np.float64) - VALUES[start:stop].max(0))
             np.testing.assert_allclose(got[start:stop], exponents / exponents.sum(0), rtol=1e-5)
-
-
-def _most_threads(function: CpuFunction, seconds: float) -> int:
-    """The most threads of this process seen while a function runs, until it is more than now."""
-    started, most, done = len(os.listdir("/proc/self/task")), 0, threading.Event()
-    values = np.tile(VALUES, (8, 1))
-    offsets = np.concatenate([OFFSETS[:-1] + k * OFFSETS[-1] for k in range(8)] + [8 * OFFSETS[-1:]])
-
-    def call() -> None:
-        while not done.is_set():
-            function((values, offsets))
-
-    caller = threading.Thread(target=call)
-    caller.start()
-    end = time.monotonic() + seconds
-    while time.monotonic() < end and most <= started + 1:
-        most = max(most, len(os.listdir("/proc/self/task")))
-    done.set()
-    caller.join()
-    return most - started
-
-
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc")
-def test_threads_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One call runs on its own thread, and with three on two more."""
-    assert _most_threads(compiled("softmax", 1, monkeypatch), 0.3) == 1
-    assert _most_threads(compiled("softmax", 3, monkeypatch), 20) > 1
 
 
 def test_calls_from_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:

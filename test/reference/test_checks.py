@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.check_cases import F32, GOOD, KINDS, OPS, VECTOR, vector
+from support.check_cases import F32, GOOD, KINDS, OPS, VECTOR, named, vector
 from support.structures import text_of
 
 from ragged_dialect.checks import CHECK_KINDS
@@ -37,7 +37,7 @@ def test_ops_check_their_operands(case: Any) -> None:
     """The place and the text; without checks valid programs only are run."""
     op, types, result, args, message = case
     with pytest.raises(RuntimeCheckError) as error:
-        run(text_of(types, [f"%0 = {op}"], [("%0", result)]), "f", args)
+        run(text_of(types, [f"{named(op)} = {op}"], [("%0", result)]), "f", args)
     assert str(error.value) == message
 
 

@@ -64,12 +64,19 @@ X = f"tensor<?x?xf32, {J}>"
 XX = 'tensor<?x?x?xf32, #ragged.layout<"drr">>'
 VECTOR = "tensor<?xi64>"
 F32 = np.float32
+HEADS, SUMS = 'tensor<?x?x1x2xf32, #ragged.layout<"dr|d|d">>', 'tensor<?x?x1xf32, #ragged.layout<"dr|d">>'
+ROWS = (np.zeros((5, 1, 2), F32), np.array([0, 3, 3, 5]))
 GOOD = (np.arange(5, dtype=F32), np.array([0, 3, 3, 5]))
 
 
 def vector(*numbers: int) -> Any:
     """An index vector."""
     return np.array(numbers, np.int64)
+
+
+def named(op: str) -> str:
+    """The names of an op's results, of which the first is `%0`."""
+    return "%0, %1" if op.startswith("ragged.attention") else "%0"
 
 
 OPS = [
@@ -170,6 +177,13 @@ OPS = [
         "tensor<?xf32>",
         [GOOD, 2],
         "ragged.reduce_across: level 1, component 0: expected extent >= length 3, got 2",
+    ),
+    (
+        f"ragged.attention %a0, %a1, %a2 {{scale = 1.0}} : ({HEADS}, {HEADS}, {HEADS}) -> ({HEADS}, {SUMS})",
+        [HEADS, HEADS, HEADS],
+        HEADS,
+        [ROWS, ROWS, (np.zeros((4, 1, 2), F32), np.array([0, 2, 2, 4]))],
+        "ragged.attention: level 1, component 0: expected length 3, got 2",
     ),
     (
         f"ragged.assume %a0 {{level = 1, divisible_by = 2}} : ({X}) -> {X}",

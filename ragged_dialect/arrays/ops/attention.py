@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ragged_dialect import builders
 from ragged_dialect._mlir import arith
 from ragged_dialect.arrays.core import storage
-from ragged_dialect.arrays.index.dims import reshape
+from ragged_dialect.arrays.index.dims import reshape, squeeze, unsqueeze
 from ragged_dialect.arrays.ops.contract import contract
-from ragged_dialect.arrays.ops.elementwise import UFUNCS
+from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, resolve
 from ragged_dialect.arrays.ops.normalise import softmax
+from ragged_dialect.arrays.ops.statistics import float_dtype, wide
 from ragged_dialect.arrays.tracing import elements
-from ragged_dialect.arrays.tracing.agreement import batch_extent, covers, equal_extents
+from ragged_dialect.arrays.tracing.agreement import batch_extent, covers, equal_batches, equal_extents
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, shape_of
 from ragged_dialect.arrays.tracing.leaves import dense_leaf, is_dense
 from ragged_dialect.arrays.tracing.loops import mapped
@@ -23,63 +25,132 @@ from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import shapes
 from ragged_dialect.layout import RAGGED
+from ragged_dialect.ops.attention import Keys
 from ragged_dialect.types import dense_type
 
 Loops = list[int | None]
 
 
+Window = tuple[int, int]
+
+
 @operation("attention")
 def _attention(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *, causal: bool = False, scale: float | None = None
-) -> Tensor:
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None,
+    *,
+    causal: bool | str = False,
+    scale: float | None = None,
+    window: Window | None = None,
+    softcap: float | None = None,
+    return_lse: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
     """See `attention`."""
     if q.ndim not in (3, 4) or k.ndim != q.ndim or v.ndim != q.ndim:
         raise ArgumentError(f"attention: expected arrays of rank 3 or 4, got ranks {q.ndim}, {k.ndim} and {v.ndim}")
-    trace = q.trace
     extent = q.shape[-1]
     if scale is None and extent is None:
         raise ArgumentError("attention: expected a scale for a dynamic feature dim, got none")
-    factor = scale if scale is not None else 1 / math.sqrt(extent or 1)
+    factor = float(scale if scale is not None else 1 / math.sqrt(extent or 1))
     keys, values = k.nested(0), v.nested(0)
     if keys is not None and values is not None:
-        trace.conform(keys, values)
-    groups = _groups(q, k)
+        q.trace.conform(keys, values)
+    if mask is None:
+        visible = _visible(causal, window)
+        made, lse = _by_op(q, k, v, factor, str(visible), softcap)
+        return (made, lse) if return_lse else made
+    if causal == "bottom-right" or window is not None or softcap is not None or return_lse:
+        raise ArgumentError("attention: expected no mask beside bottom-right, window, softcap or return_lse, got one")
+    return _with_mask(q, k, v, mask, bool(causal), factor)
+
+
+def _visible(causal: bool | str, window: Window | None) -> Keys:
+    """The keys that an element sees. ArgumentError."""
+    if causal not in (False, True, "top-left", "bottom-right"):
+        raise ArgumentError(f"attention: expected causal among False, True, top-left, bottom-right, got {causal!r}")
+    if window is not None and not (len(window) == 2 and all(type(n) is int and n >= -1 for n in window)):
+        raise ArgumentError(f"attention: expected a window of two integers of at least -1, got {window!r}")
+    left, right = (None if n == -1 else n for n in window or (-1, -1))
+    return Keys(left, 0 if causal else right, causal == "bottom-right")
+
+
+def _by_op(q: Tensor, k: Tensor, v: Tensor, scale: float, keys: str, softcap: float | None) -> tuple[Tensor, Tensor]:
+    """Attention as an op, which has heads."""
+    _check_layouts(q, k, v)
+    dtype = float_dtype(resolve("multiply", [q, k])[1][0])
+    q, k, v = (x if x.dtype == dtype else astype(x, dtype=dtype) for x in (contiguous(q), k, v))
+    if q.ndim == 3:
+        q, k, v = (unsqueeze(x, axis=2) for x in (q, k, v))
+        made, lse = _by_op(q, k, v, scale, keys, softcap)
+        return squeeze(made, axis=2), squeeze(lse, axis=2)
+    _groups(q, k)
+    equal_batches(q, k)
+    equal_batches(q, v)
+    for a, b, dim in ((q, k, 3), (k, v, 2)):
+        equal_extents((a, dim), (b, dim), dim)
+    if None in (q.shape[2], k.shape[2]):
+        equal_extents((q, 2), (k, 2), 2)
+    o, lse = builders.attention(q.value, k.value, v.value, scale, keys, softcap)
+    axes = (q.axes[0], q.axes[1], v.axes[2])
+    return Tensor(q.trace, o, dtype, axes), Tensor(q.trace, lse, wide(dtype), axes[:2])
+
+
+def _check_layouts(q: Tensor, k: Tensor, v: Tensor) -> None:
+    """LayoutError for elements that are not ragged, or heads that are."""
+    for name, x in (("q", q), ("k", k), ("v", v)):
+        first, *rest = x.layout.axes
+        if first not in ("dr", "dw") or set(rest) != {"d"}:
+            wanted = "|".join(("dr", *"d" * (x.ndim - 2)))
+            raise LayoutError(f'attention: expected {name} of layout "{wanted}", got "{x.layout}"')
+
+
+def _with_mask(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, causal: bool, scale: float) -> Tensor:
+    """Attention with a mask: products and a softmax."""
+    trace, groups = q.trace, _groups(q, k)
     heads, group = "h" if q.ndim == 4 else "", "g" if groups > 1 else ""
     if group:
         q = reshape(q, dims=(2,), shape=(-1, groups))
-    dims = _scores(trace.device, heads + group, mask is not None or groups > 1)
-    scores = contract(trace, [q, k], [f"bi{heads}{group}d", f"bj{heads}d"], dims)
-    scores = UFUNCS["multiply"](scores, float(factor))
-    if mask is not None:
-        weights = _masked_weights(scores, mask, groups, causal)
-    else:
-        keys = dims.index("j")
-        weights = softmax(_causal(scores, keys) if causal else scores, axis=keys)
+    dims = f"bij{heads}{group}"
+    scores = UFUNCS["multiply"](contract(trace, [q, k], [f"bi{heads}{group}d", f"bj{heads}d"], dims), scale)
+    weights = _masked_weights(scores, mask, groups, causal)
     made = contract(trace, [weights, v], [dims, f"bj{heads}e"], f"bi{heads}{group}e")
     return reshape(made, dims=(2, 3), shape=(-1,)) if group else made
 
 
-def attention(q: Any, k: Any, v: Any, *, causal: bool = False, mask: Any = None, scale: float | None = None) -> Any:
+def attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    *,
+    causal: bool | str = False,
+    mask: Any = None,
+    scale: float | None = None,
+    window: Window | None = None,
+    softcap: float | None = None,
+    return_lse: bool = False,
+) -> Any:
     """softmax(q k^T * scale) v within each component. q is [B, Lq, D] or [B, Lq, H, D], k and v have lengths
     Lk; `scale` is 1 / sqrt(D) by default. k and v may have fewer heads, each for a group of adjacent heads
-    of q. With `causal` element i sees keys 0 to i.
+    of q.
+
+    With `causal` (`"top-left"`) element i sees keys 0 to i, with `"bottom-right"` keys 0 to i + Lk - Lq, so that the
+    last sees all. `window=(l, r)` leaves keys i - l to i + r, counted likewise; -1 is no bound. `softcap` c makes a
+    score s c * tanh(s / c). With `return_lse` the log of each row's sum of exponentials comes too, of [B, Lq] or
+    [B, Lq, H], -inf where there is no key to see, and float32 for shorter floats.
 
     `mask` says which keys an element sees, or, of floats, what is added to the scores: a ragged [B, Lq, Lk]
     or [B, Lq, Lk, H], or a dense one that broadcasts to [B, H, Lq, Lk] and reaches the longest components.
     Where there is no key to see the result is 0.
 
-    LayoutError for heads of q that are no multiple of those of k and v, and for masks of other layouts;
-    RuntimeCheckError for lengths and extents that differ."""
+    ArgumentError for a mask beside `"bottom-right"`, `window`, `softcap` or `return_lse`; LayoutError for heads of q
+    that are no multiple of those of k and v, and for masks of other layouts; RuntimeCheckError for lengths and extents
+    that differ."""
     if is_dense(mask):
         rank = storage.take(mask).ndim  # the extents that reach the longest components change with every batch
         mask = dense_leaf(mask, frozenset({rank - 1, rank - 2, *((0,) if rank == 4 else ())}))
-    return _attention(q, k, v, mask, causal=causal, scale=scale)
-
-
-def _scores(device: str, heads: str, shared: bool) -> str:
-    """The dims of the scores. On the CPU keys are innermost, so that vectors go along them; on a GPU heads, which have
-    threads of their own then, and where masks or groups of heads have them so."""
-    return f"bi{heads}j" if device == "cpu" and not shared else f"bij{heads}"
+    return _attention(q, k, v, mask, causal=causal, scale=scale, window=window, softcap=softcap, return_lse=return_lse)
 
 
 def _groups(q: Tensor, k: Tensor) -> int:
@@ -92,16 +163,9 @@ def _groups(q: Tensor, k: Tensor) -> int:
     return own // fewer
 
 
-def _causal(scores: Tensor, keys: int) -> Tensor:
-    """-inf above the diagonal."""
-    return mapped(
-        scores, [], scores.dtype, lambda e: elements.select(_is_before(keys), e[0], elements.infinity(scores.dtype, -1))
-    )
-
-
-def _is_before(keys: int) -> Any:
-    """Whether a key is not behind its query, given the dim of keys."""
-    return elements.compare("le", loop_index(keys), loop_index(1))
+def _is_before() -> Any:
+    """Whether a key is not behind its query."""
+    return elements.compare("le", loop_index(2), loop_index(1))
 
 
 def _masked_weights(scores: Tensor, mask: Tensor, groups: int, causal: bool) -> Tensor:
@@ -113,7 +177,7 @@ def _masked_weights(scores: Tensor, mask: Tensor, groups: int, causal: bool) -> 
 
     def is_seen(shown: Any) -> Any:
         seen = shown if boolean else elements.compare("ne", shown, elements.infinity(mask.dtype, -1))
-        return arith.andi(seen, _is_before(2)) if causal else seen
+        return arith.andi(seen, _is_before()) if causal else seen
 
     def masked(given: list[Any]) -> Any:
         score = given[0] if boolean else arith.addf(given[0], elements.convert(given[1], mask.dtype, dtype))

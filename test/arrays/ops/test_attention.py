@@ -79,6 +79,24 @@ def test_ragged_masks(kind: str, causal: bool) -> None:
     assert_components(traced(q, k, v, mask), expected)
 
 
+@pytest.mark.parametrize("heads", [(), (2,)])
+def test_windows_caps_and_log_sums(heads: tuple[int, ...]) -> None:
+    q, k, v = array(LENGTHS, (*heads, 4)), array(OTHER, (*heads, 4), seed=1), array(OTHER, (*heads, 3), seed=2)
+    o, lse = rg.attention(q, k, v, causal="bottom-right", window=(1, -1), softcap=2.0, return_lse=True)
+    assert o.shape[2:] == (*heads, 3)
+    assert lse.shape[2:] == heads
+    for a, b, c, made, sums in zip(*map(components, (q, k, v, o, lse)), strict=True):
+        shift = len(b) - len(a)
+        for i in range(len(a)):
+            j = slice(max(0, i + shift - 1), max(0, i + shift + 1))
+            x, y, z = (a[i, None], b[j], c[j]) if not heads else (a[i, None, 0], b[j, 0], c[j, 0])
+            scores = 2 * np.tanh(x @ y.T / 4)[0]
+            found, total = (made[i], sums[i]) if not heads else (made[i, 0], sums[i, 0])
+            powers = np.exp(scores)
+            np.testing.assert_allclose(np.exp(total), powers.sum(), rtol=1e-5)
+            np.testing.assert_allclose(found, powers @ z / max(powers.sum(), 1e-30), rtol=1e-4, atol=1e-6)
+
+
 def test_no_key_is_seen() -> None:
     q, k = array((2, 1)), array((3, 2), seed=1)
     assert not rg.attention(q, k, k, mask=np.zeros((2, 3), np.bool_)).values.any()
@@ -153,6 +171,14 @@ REFUSED: list[Refusal] = [
      "attention: expected heads of q that are a multiple of 2, got 3"),
     (lambda x: rg.jit(lambda a: rg.attention(a, a, a), dynamic_dims=(2,))(x), TypeError,
      "attention: expected a scale for a dynamic feature dim, got none"),
+    (lambda x: rg.attention(x, x, x, causal="left"), TypeError,
+     "attention: expected causal among False, True, top-left, bottom-right, got 'left'"),
+    (lambda x: rg.attention(x, x, x, window=(1, -2)), TypeError,
+     "attention: expected a window of two integers of at least -1, got (1, -2)"),
+    (lambda x: rg.attention(x, x, x, mask=np.ones((5, 5), np.bool_), return_lse=True), TypeError,
+     "attention: expected no mask beside bottom-right, window, softcap or return_lse, got one"),
+    (lambda x: rg.attention(x, x.to_padded(0), x), rg.LayoutError,
+     'attention: expected k of layout "dr|d", got "d|d|d"'),
     (lambda x: rg.attention(x, x, x, mask=np.ones((5, 4), np.bool_)), rg.RuntimeCheckError,
      "attention: level 2, component 3: expected extent >= length 5, got 4"),
     (lambda x: rg.attention(x, x, x, mask=np.ones((3, 5, 5), np.bool_)), rg.RuntimeCheckError,

@@ -1,0 +1,114 @@
+"""Inputs of `operations.py`: a base point, axes along which one thing varies, and points that others measure at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from common import Array, lognormal_lengths
+
+
+@dataclass(frozen=True)
+class Point:
+    """What an input looks like. `features` is None for lists of numbers."""
+
+    name: str = "base"
+    components: int = 1024
+    mean: float = 64
+    sigma: float = 0.7
+    features: int | None = 64
+    dtype: str = "float32"
+    huge: bool = False
+    """One component has half of all rows."""
+
+    def lengths(self) -> Array:
+        """Lengths of the components, none of them empty (NumPy's `reduceat` has no answer for those); the same for the
+        same point."""
+        if self.sigma == 0:
+            lengths = np.full(self.components, int(self.mean), np.int64)
+        else:
+            lengths = np.maximum(lognormal_lengths(self.components, self.mean, self.sigma), 1)
+        if self.huge:
+            lengths = np.maximum(lengths // 2, 1)
+            lengths[self.components // 3] += int(self.components * self.mean / 2)
+        return lengths
+
+
+BASE = Point()
+
+
+def axes() -> Iterator[Point]:
+    """One thing varies at a time."""
+    yield BASE
+    for sigma in (0.0, 2.0):
+        yield replace(BASE, name=f"sigma {sigma:g}", sigma=sigma)
+    yield replace(BASE, name="one huge component", huge=True)
+    for count, mean in ((2, 32768), (64, 1024), (16384, 4), (1_000_000, 4)):
+        features = 4 if count == 1_000_000 else 64
+        yield replace(BASE, name=f"{count} components", components=count, mean=mean, features=features)
+    for features in (None, 1, 8, 512):
+        yield replace(BASE, name=f"{features or 'no'} features", features=features)
+    for dtype in ("float16", "float64", "int32", "int64"):
+        yield replace(BASE, name=dtype, dtype=dtype)
+
+
+CROSS = (
+    Point("FBGEMM, D 128", 128, 64, 0.7, 128, "float16"),
+    Point("FBGEMM, D 512", 128, 64, 0.7, 512, "float16"),
+    Point("lists of mean 5", 400_000, 5, 0.7, None, "float64"),
+    Point("100,000 lists", 100_000, 63, 0.7, None, "float32"),
+    Point("tritonbench, 35 by 3", 35, 50, 0.7, 3),
+    Point("tritonbench, 99 by 35", 99, 500, 0.7, 35),
+    Point("tritonbench, 1024 by 99", 1024, 150, 0.7, 99),
+)
+"""Points at which others measure, and lists of numbers."""
+
+
+class Case:
+    """The arrays of a point, made once."""
+
+    def __init__(self, point: Point) -> None:
+        self.point = point
+        self.lengths = point.lengths()
+        self.offsets = np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
+        self.rows = int(self.offsets[-1])
+
+    def _random(self, *shape: int) -> Array:
+        generator = np.random.default_rng(1)
+        if self.point.dtype.startswith("int"):
+            return generator.integers(-100, 100, shape).astype(self.point.dtype)
+        return generator.standard_normal(shape, np.float32).astype(self.point.dtype)
+
+    @cached_property
+    def values(self) -> Array:
+        """Rows of all components, with features or without."""
+        features = self.point.features
+        return self._random(self.rows) if features is None else self._random(self.rows, features)
+
+    @cached_property
+    def mask(self) -> Array:
+        """Whether a row is kept: about half."""
+        return np.random.default_rng(2).random(self.rows) < 0.5
+
+    @cached_property
+    def picked(self) -> Array:
+        """Components in another order, about as many as there are."""
+        return np.random.default_rng(3).integers(0, self.lengths.size, self.lengths.size)
+
+    @cached_property
+    def row_ids(self) -> Array:
+        """The component of every row."""
+        return np.repeat(np.arange(self.lengths.size), self.lengths)
+
+    @cached_property
+    def weights(self) -> Array:
+        """A matrix of features by features."""
+        assert self.point.features is not None
+        return self._random(self.point.features, self.point.features)
+
+    @property
+    def longest(self) -> int:
+        """The longest component's length."""
+        return int(self.lengths.max(initial=0))

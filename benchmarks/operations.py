@@ -1,0 +1,176 @@
+"""Operations of arrays beside peers, in one run: `python benchmarks/operations.py [--points base] [--csv FILE]`.
+
+Every operation at a base point, along axes and at points that others measure at (`cases.py`), against each peer that
+is installed (`pip install ragged-dialect[peers,bench]`), interleaved, on one thread and on all. A peer's result is
+compared with ours first; one that differs in values or in dtype is named and not timed. `copy` is the time of a copy
+of as many bytes as the operation has to read and write once: what memory allows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cases import BASE, CROSS, Case, Point, axes
+from common import Array, interleave, load
+
+POINTS: dict[str, Callable[[], Iterable[Point]]] = {"base": lambda: [BASE], "axes": axes, "cross": lambda: CROSS}
+THREADS = ("RAGGED_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS",
+           "POLARS_MAX_THREADS", "TF_NUM_INTRAOP_THREADS")  # fmt: skip
+"""Variables that libraries read once, when they are loaded: every number of threads is a process of its own."""
+SLOW = 2.0
+"""Seconds of a call after which a candidate is timed once."""
+TOLERANCE = {"float16": 2e-2, "float32": 1e-4, "float64": 1e-9}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A candidate's times for an operation at a point, in milliseconds."""
+
+    operation: str
+    point: str
+    threads: int
+    candidate: str
+    version: str
+    least: float
+    median: float
+    copy: float
+
+
+def _plain(result: Any) -> Array:
+    """A result as packed values."""
+    return np.asarray(getattr(result, "values", result))
+
+
+def _differs(ours: Array, theirs: Array) -> str:
+    """What keeps two results from being the same, or nothing."""
+    if ours.dtype != theirs.dtype and not (ours.dtype.kind in "iu" and theirs.dtype.kind in "iu"):
+        return f"{theirs.dtype} for {ours.dtype}"
+    if ours.size != theirs.size:
+        return f"{theirs.size} values for {ours.size}"
+    limit = TOLERANCE.get(str(ours.dtype), 0)
+    scale = float(np.abs(ours.astype(np.float64)).max(initial=1))
+    error = np.abs(ours.astype(np.float64).ravel() - theirs.astype(np.float64).ravel()).max(initial=0)
+    return "" if error <= limit * scale else f"values that differ by {error / scale:.1e}"
+
+
+def _candidates(operation: str, case: Case, ours: Callable[[], Any], peers: Any) -> dict[str, Callable[[], Any]]:
+    """Us, and the peers that give the same."""
+    found, expected = {"ours": ours}, _plain(ours())
+    for name, (_, operations) in peers.items():
+        try:
+            call = operations[operation](case)
+            problem = _differs(expected, np.asarray(call()))
+        except (KeyError, NotImplementedError):  # what it has not, or not for such values
+            continue
+        except Exception as error:
+            problem = f"{type(error).__name__}: {str(error).splitlines()[0][:80] if str(error) else ''}"
+        if problem:
+            print(f"# {operation}, {case.point.name}: {name} left out: {problem}", file=sys.stderr)
+        else:
+            found[name] = call
+    return found
+
+
+def rows_of(point: Point, threads: int, only: list[str], repetitions: int) -> Iterator[Row]:
+    """Times of all operations at a point."""
+    import peers  # here, as libraries read how many threads they may have when they are loaded
+    from peers import ours
+
+    case, loaded = Case(point), peers.load()
+    for operation, prepare in ours.OPERATIONS.items():
+        if only and operation not in only:
+            continue
+        try:
+            call = prepare(case)
+        except NotImplementedError:
+            continue
+        candidates = _candidates(operation, case, call, loaded)
+        moved = case.values.nbytes + _plain(call()).nbytes
+        source, target = np.ones(max(moved // 2, 1), np.uint8), np.empty(max(moved // 2, 1), np.uint8)
+        candidates["copy"] = lambda target=target, source=source: np.copyto(target, source)
+        slow = any(times.median > SLOW for times in interleave(candidates, 1).values())
+        times = interleave(candidates, 1 if slow else repetitions)
+        copied = times.pop("copy").least
+        for name, found in times.items():
+            version = "" if name == "ours" else loaded[name][0]
+            milliseconds = [1e3 * value for value in (found.least, found.median, copied)]
+            yield Row(operation, point.name, threads, name, version, *milliseconds)
+
+
+def _measure(options: argparse.Namespace) -> None:
+    """In a process with its number of threads: a line of CSV per candidate, on standard output."""
+    writer = csv.writer(sys.stdout)
+    for name in options.points:
+        for point in POINTS[name]():
+            for row in rows_of(point, options.child, options.only, options.repetitions):
+                writer.writerow([getattr(row, field.name) for field in fields(Row)])
+                sys.stdout.flush()
+
+
+def _collect(options: argparse.Namespace) -> list[Row]:
+    found: list[Row] = []
+    for threads in options.threads:
+        environment = os.environ | dict.fromkeys(THREADS, str(threads))
+        environment["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen={'true' if threads > 1 else 'false'}"
+        command = [sys.executable, __file__, *sys.argv[1:], "--child", str(threads)]
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+        for cells in csv.reader(done.stdout.splitlines()):
+            operation, point, count, candidate, version, *times = cells
+            found.append(Row(operation, point, int(count), candidate, version, *map(float, times)))
+    return found
+
+
+def table(rows: list[Row]) -> str:
+    """Markdown: ours, the best peer, how many times faster we are, and the copy."""
+    lines = [
+        "| operation | point | threads | ours, ms | best peer, ms | | ratio | copy, ms |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    ratios: list[float] = []
+    for row in (row for row in rows if row.candidate == "ours"):
+        key = (row.operation, row.point, row.threads)
+        peers = [r for r in rows if (r.operation, r.point, r.threads) == key and r.candidate != "ours"]
+        best = min(peers, key=lambda r: r.least, default=None)
+        ratios += [best.least / row.least] if best else []
+        told = f"{best.least:.3g} | {best.candidate} | {best.least / row.least:.2f}" if best else "| | "
+        lines.append(f"| {' | '.join(map(str, key))} | {row.least:.3g} | {told} | {row.copy:.3g} |")
+    mean = float(np.exp(np.mean(np.log(ratios)))) if ratios else float("nan")
+    ahead = sum(ratio < 1 for ratio in ratios)
+    last = f"Geometric mean of the ratios: {mean:.2f}; a peer is ahead in {ahead} of {len(ratios)}."
+    return "\n".join([*lines, "", last])
+
+
+def main() -> None:
+    """Measure in processes of their own, then print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--points", nargs="+", choices=list(POINTS), default=list(POINTS))
+    parser.add_argument("--only", nargs="+", default=[], metavar="OPERATION", help="these operations alone")
+    parser.add_argument("--threads", nargs="+", type=int, default=sorted({1, len(os.sched_getaffinity(0))}))
+    parser.add_argument("--repetitions", type=int, default=15)
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write all times there, for compare.py")
+    parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child is not None:
+        return _measure(options)
+    print(f"{load()}; minimum of {options.repetitions} interleaved calls\n")
+    rows = _collect(options)
+    if options.csv:
+        with options.csv.open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow([field.name for field in fields(Row)])
+            writer.writerows([getattr(row, field.name) for field in fields(Row)] for row in rows)
+    print(table(rows))
+    return None
+
+
+if __name__ == "__main__":
+    main()

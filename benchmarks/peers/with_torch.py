@@ -1,0 +1,69 @@
+"""PyTorch on packed rows: operations on segments, products, norms, and one call per component for attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from cases import Case
+
+VERSION = torch.__version__
+
+
+def _values(case: Case) -> Any:
+    return torch.from_numpy(case.values)
+
+
+def _reduced(reduce: str) -> Callable[[Case], Callable[[], Any]]:
+    def prepare(case: Case) -> Callable[[], Any]:
+        x, lengths = _values(case), torch.from_numpy(case.lengths)
+        return lambda: torch.segment_reduce(x, reduce, lengths=lengths, unsafe=True).numpy()
+
+    return prepare
+
+
+def _layer_norm(case: Case) -> Callable[[], Any]:
+    x = _values(case)
+    return lambda: torch.nn.functional.layer_norm(x, x.shape[-1:]).numpy()
+
+
+def _to_padded(case: Case) -> Callable[[], Any]:
+    parts = torch.from_numpy(case.values).split(case.lengths.tolist())
+    return lambda: torch.nn.utils.rnn.pad_sequence(parts, batch_first=True).numpy()
+
+
+def _product(case: Case) -> Callable[[], Any]:
+    x, weights = _values(case), torch.from_numpy(case.weights)
+    return lambda: (x @ weights).numpy()
+
+
+def _affine(case: Case) -> Callable[[], Any]:
+    x = _values(case)
+    return lambda: (x * 2 + 1).numpy()
+
+
+def attention(case: Case) -> Callable[[], Any]:
+    """A call of `scaled_dot_product_attention` per component, 4 heads."""
+    assert case.point.features is not None
+    heads = 4
+    x = _values(case).reshape(case.rows, heads, -1)
+    parts = [p.transpose(0, 1)[None] for p in x.split(case.lengths.tolist())]
+
+    def call() -> Any:
+        out = [torch.nn.functional.scaled_dot_product_attention(p, p, p)[0].transpose(0, 1) for p in parts]
+        return torch.cat(out).reshape(case.rows, -1).numpy()
+
+    return call
+
+
+OPERATIONS = {
+    "sum": _reduced("sum"),
+    "max": _reduced("max"),
+    "mean": _reduced("mean"),
+    "layer_norm": _layer_norm,
+    "to_padded": _to_padded,
+    "x @ w": _product,
+    "x * 2 + 1": _affine,
+    "attention": attention,
+}

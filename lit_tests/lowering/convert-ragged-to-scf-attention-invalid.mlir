@@ -1,0 +1,9 @@
+// RUN: ragged-opt %s --pass-pipeline="builtin.module(convert-ragged-to-scf)" --split-input-file --verify-diagnostics
+
+// The kernel is made for its head dims.
+!q = tensor<3x?x1x?xf32, #ragged.layout<"dr|d|d">>
+func.func @dynamic(%q: !q) -> !q {
+  // expected-error@+1 {{'ragged.attention' op expected static head dims (run ragged-decompose-attention)}}
+  %o, %lse = ragged.attention %q, %q, %q {scale = 1.0} : (!q, !q, !q) -> (!q, tensor<3x?x1xf32, #ragged.layout<"dr|d">>)
+  return %o : !q
+}

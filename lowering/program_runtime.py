@@ -1,0 +1,43 @@
+"""What programs on the CPU call: the hooks of their memory and the pool of threads, one module of LLVM dialect text.
+
+A process links it once, and programs know it by address; a C library has a copy of its own.
+"""
+
+from __future__ import annotations
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.lowering.memory_runtime import ALLOCATE, CALL, FAIL, FREE, LIBRARY_MEMORY, MEMORY_RUNTIME
+from ragged_dialect.lowering.thread_pool import SHARE, THREAD_POOL
+
+SHARE_DECLARATION = f"llvm.func @{SHARE}(!llvm.ptr, !llvm.ptr, i64, i64, i64)\n"
+_DECLARATIONS = f"""
+llvm.func @{ALLOCATE}(i64) -> (!llvm.ptr {{llvm.noalias}}) attributes {{passthrough = ["nounwind"]}}
+llvm.func @{FREE}(!llvm.ptr) attributes {{passthrough = ["nounwind"]}}
+llvm.func @{FAIL}(i64) attributes {{passthrough = ["cold", "noreturn", "nounwind"]}}
+llvm.func @{CALL}(!llvm.ptr, !llvm.ptr) -> i64
+{SHARE_DECLARATION}
+"""
+DECLARED = (ALLOCATE, FREE, FAIL, CALL, SHARE)
+
+RUNTIME = MEMORY_RUNTIME + THREAD_POOL
+
+
+def declare(module: ir.Operation) -> None:
+    """Declare what programs call of the runtime in a module that has not done so."""
+    known = ir.SymbolTable(module.operation)
+    made = ir.Module.parse(_DECLARATIONS)
+    for declaration in list(made.body.operations):
+        if declaration.operation.attributes["sym_name"].value not in known:
+            module.regions[0].blocks[0].append(declaration.operation.detach_from_parent())
+
+
+def add_runtime(module: ir.Module) -> None:
+    """Define what programs call of the runtime in a lowered module, in place of its declarations."""
+    with module.context, ir.Location.unknown():
+        made = ir.Module.parse(RUNTIME + LIBRARY_MEMORY)
+        table = ir.SymbolTable(module.operation)
+        for definition in list(made.body.operations):
+            name = definition.operation.attributes.get("sym_name")
+            if name is not None and name.value in table:
+                table[name.value].operation.erase()
+            module.body.append(definition.operation.detach_from_parent())

@@ -1,0 +1,230 @@
+"""`ragged-decompose-attention`: attention as products and a softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import DYNAMIC, arith, ir, math, tensor
+from ragged_dialect.generic import generic, loop_index
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.match import view_of
+from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.layout import Layout
+from ragged_dialect.ops.attention import AttentionOp, groups, wide
+from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.sources import Source
+from ragged_dialect.types import dense_type, shape_of, tensor_type
+
+Body = Callable[[list[ir.Value]], ir.Value]
+
+
+@dataclass(frozen=True)
+class RaggedDecomposeAttention(RaggedPass):
+    """Replace `ragged.attention` by the ops that say what it means.
+
+    ```mlir
+    %o, %lse = ragged.attention %q, %k, %v {scale = 1.0} : …
+    // becomes
+    %s = linalg.generic ins(%q, %k) outs(%zero) …      // sums of products: [batch, queries, heads, keys]
+    %w = linalg.softmax dimension(3) ins(%s) …
+    %o = linalg.generic ins(%w, %v) outs(%zero) …
+    ```
+
+    The scores are in memory. Options: `head-dims`, ops stay whose head dims are static and at most this (with a softcap
+    none of f64);
+    `keys-last`, whether the scores have keys in their last dim, as vectors want, or heads, as threads of a GPU do.
+    """
+
+    name: ClassVar[str] = "ragged-decompose-attention"
+    head_dims: int = 0
+    keys_last: bool = True
+
+    def run(self, op: ir.Operation) -> None:
+        """Replace the ops of a module."""
+        for found in find_ops(op, "ragged.attention"):
+            if not self._stays(found):
+                decompose_attention(found, self.keys_last)
+
+    def _stays(self, op: ir.Operation) -> bool:
+        dims = [op.operands[0].type.shape[3], op.operands[2].type.shape[3]]
+        long_tanh = view_of(op, AttentionOp).cap is not None and isinstance(
+            op.operands[0].type.element_type, ir.F64Type
+        )  # a function of a library, of one number
+        return DYNAMIC not in dims and max(dims) <= self.head_dims and not long_tanh
+
+
+def decompose_attention(op: ir.Operation, keys_last: bool = True) -> None:
+    """Replace one op."""
+    with ir.InsertionPoint(op), op.location:
+        made = decomposed(op, [len(list(r.uses)) > 0 for r in op.results], keys_last)
+    for result, value in zip(op.results, made, strict=True):
+        if value is not None:
+            result.replace_all_uses_with(value)
+    op.erase()
+
+
+def decomposed(op: ir.Operation, wanted: Sequence[bool], keys_last: bool = True) -> list[ir.Value | None]:
+    """The results of an op that are wanted, of other ops at the insertion point."""
+    made = _Attention(op, keys_last)
+    return [make() if want else None for make, want in zip((made.output, made.log_sum), wanted, strict=True)]
+
+
+class _Attention:
+    """Dims by letters: b batch, i queries, j keys, h heads of keys, g heads of queries for each, d and e head dims."""
+
+    def __init__(self, op: ir.Operation, keys_last: bool) -> None:
+        self.op = op
+        attention = view_of(op, AttentionOp)
+        self.visible, self.cap = attention.visible, attention.cap
+        self.element = op.operands[0].type.element_type
+        self.wide = wide(self.element)
+        q, k, v = op.operands
+        self.groups = groups(shape_of(q.type), shape_of(k.type))
+        self.heads = "hg" if self.groups > 1 else "h"
+        self.lengths = [builders.lengths(x, 1) for x in (k, q)] if self.visible.end else []
+        q, self.k, self.v = (self._widened(x) for x in (q, k, v))
+        self.q = self._split(q) if self.groups > 1 else q
+        self.order = f"bi{self.heads}j" if keys_last else f"bij{self.heads}"
+        self.scores = self._scores()
+
+    # What is made -------------------------------------------------------------------------------------
+
+    def output(self) -> ir.Value:
+        """The weighted sums of values."""
+        at = self.order.index("j")
+        empty = self._empty(self.order)
+        number = ir.IntegerAttr.get(build.i64(), at)
+        weights = ir.Operation.create(
+            "linalg.softmax", results=[empty.type], operands=[self.scores, empty], attributes={"dimension": number}
+        ).result
+        weights = self._masked(weights, 0.0)  # of no key at all they are no numbers
+        made = self._sum([(weights, self.order), (self.v, "bjhe")], f"bi{self.heads}e", _product)
+        if self.groups > 1:
+            made = self._joined(made)
+        if self.wide != self.element:
+            made = arith.truncf(tensor_type(shape_of(made.type), self.element), made)
+        return shapes.cast(made, self.op.results[0].type)
+
+    def log_sum(self) -> ir.Value:
+        """The log of the sum of exponentials."""
+        rows, low = f"bi{self.heads}", build.constant(self.wide, float("-inf"))
+
+        def larger(a: list[ir.Value]) -> ir.Value:
+            return arith.maximumf(a[0], a[1])
+
+        def finite(top: ir.Value) -> ir.Value:
+            none = arith.cmpf(arith.CmpFPredicate.OEQ, top, build.constant(self.wide, float("-inf")))
+            return arith.select(none, build.constant(self.wide, 0.0), top)
+
+        top = self._fold([(self.scores, self.order)], rows, low, larger)
+        top = self._map([(top, rows)], rows, lambda a: finite(a[0]))
+        ins = [(self.scores, self.order), (top, rows)]
+        total = self._sum(ins, rows, lambda a: arith.addf(a[2], math.exp(arith.subf(a[0], a[1]))))
+        made = self._map([(top, rows), (total, rows)], rows, lambda a: arith.addf(a[0], math.log(a[1])))
+        return shapes.cast(self._joined(made) if self.groups > 1 else made, self.op.results[1].type)
+
+    def _scores(self) -> ir.Value:
+        factor = build.constant(self.wide, ir.FloatAttr(self.op.attributes["scale"]).value)
+        queries = f"bi{self.heads}d"
+        scaled = self._map([(self.q, queries)], queries, lambda a: arith.mulf(a[0], factor))
+        made = self._sum([(scaled, queries), (self.k, "bjhd")], self.order, _product)
+        if self.cap is not None:
+            cap = build.constant(self.wide, self.cap)
+            made = self._map(
+                [(made, self.order)], self.order, lambda a: arith.mulf(cap, math.tanh(arith.divf(a[0], cap)))
+            )
+        return self._masked(made, float("-inf"))
+
+    def _masked(self, scores: ir.Value, other: float) -> ir.Value:
+        """`other` where a query does not see a key."""
+        if self.visible.is_all:
+            return scores
+        keys, left, right = self.order.index("j"), self.visible.left, self.visible.right
+
+        def body(a: list[ir.Value]) -> ir.Value:
+            key, query = loop_index(keys), loop_index(1)
+            if self.lengths:
+                query = build.add(query, build.sub(build.to_index(a[1]), build.to_index(a[2])))
+            seen = [] if right is None else [build.at_most(key, build.add(query, right))]
+            seen += [] if left is None else [build.at_least(key, build.sub(query, left))]
+            both = seen[0] if len(seen) == 1 else arith.andi(*seen)
+            return arith.select(both, a[0], build.constant(self.wide, other))
+
+        return self._map([(scores, self.order), *((x, "b") for x in self.lengths)], self.order, body)
+
+    # How ----------------------------------------------------------------------------------------------
+
+    def _sum(self, ins: Sequence[tuple[ir.Value, str]], result: str, body: Body) -> ir.Value:
+        return self._fold(ins, result, build.constant(self.wide, 0.0), body)
+
+    def _fold(self, ins: Sequence[tuple[ir.Value, str]], result: str, init: ir.Value, body: Body) -> ir.Value:
+        return _generic(ins, (shapes.fill(init, self._empty(result)), result), body)
+
+    def _map(self, ins: Sequence[tuple[ir.Value, str]], result: str, body: Body) -> ir.Value:
+        return _generic(ins, (self._empty(result), result), body)
+
+    def _empty(self, dims: str) -> ir.Value:
+        """An uninitialised tensor of such dims."""
+        places = {c: Source(0, at) for at, c in enumerate(f"bi{self.heads}d")} | {"j": Source(1, 1), "e": Source(2, 3)}
+        likes = [self.q, self.k, self.v]
+        nested = dims.index("j") + 1 if "j" in dims else 2
+        sources = [places[c] if at < nested else None for at, c in enumerate(dims)]
+        extents = [likes[places[c].like].type.shape[places[c].level] for c in dims]
+        letters = "".join("r" if c in "ij" else "d" for c in dims)
+        layout = Layout.parse("|".join((letters[:nested], *letters[nested:])))
+        shape = tuple(None if c in "ij" or n == DYNAMIC else n for c, n in zip(dims, extents, strict=True))
+        own = [
+            build.value(shapes.dim(likes[places[c].like], places[c].level))
+            for at, c in enumerate(dims)
+            if at >= nested and shape[at] is None
+        ]
+        used = likes[: 2 if "j" in dims else 1]
+        return builders.empty(used, tensor_type(RaggedShape(layout, shape), self.wide), sources, own)
+
+    def _widened(self, x: ir.Value) -> ir.Value:
+        if self.wide == self.element:
+            return x
+        return arith.extf(tensor_type(shape_of(x.type), self.wide), x)
+
+    def _split(self, q: ir.Value) -> ir.Value:
+        """The heads of queries in groups: a view."""
+        return self._reshaped(q, [[0], [1, 2], [3]], lambda s: (s[0] // self.groups, self.groups, s[1]))
+
+    def _joined(self, x: ir.Value) -> ir.Value:
+        """The groups of heads as heads again."""
+        groups = [[0], [1, 2], *([k] for k in range(3, len(x.type.shape) - 1))]
+        return self._reshaped(x, groups, lambda s: (s[0] * s[1], *s[2:]))
+
+    @staticmethod
+    def _reshaped(x: ir.Value, reassociation: list[list[int]], new: Callable[[list[int]], tuple[int, ...]]) -> ir.Value:
+        """The dense dims after the first two as others."""
+        values, shape = builders.values(x), shape_of(x.type)
+        static = [DYNAMIC if n == DYNAMIC else n for n in new(list(values.type.shape)[1:])]
+        wanted = [values.type.shape[0], *static]
+        type_ = dense_type(tuple(None if n == DYNAMIC else n for n in wanted), values.type.element_type)
+        if len(wanted) > len(values.type.shape):
+            last = len(values.type.shape) - 1
+            sizes = {0: shapes.dim(values, 0), len(wanted) - 1: shapes.dim(values, last)}
+            dynamic = [build.value(sizes[k]) for k, n in enumerate(wanted) if n == DYNAMIC]
+            made = tensor.expand_shape(type_, values, reassociation, dynamic, wanted)
+        else:
+            made = tensor.collapse_shape(type_, values, reassociation)
+        dims = (shape.shape[0], None, *(None if n == DYNAMIC else n for n in static))
+        return builders.assemble([made, builders.offsets(x, 1)], "|".join(("dr", *"d" * len(static))), dims)
+
+
+def _product(a: list[ir.Value]) -> ir.Value:
+    return arith.addf(a[2], arith.mulf(a[0], a[1]))
+
+
+def _generic(ins: Sequence[tuple[ir.Value, str]], out: tuple[ir.Value, str], body: Body) -> ir.Value:
+    loops = "".join(dict.fromkeys(out[1] + "".join(dims for _, dims in ins)))
+    maps = [
+        ir.AffineMap.get(len(loops), 0, [ir.AffineDimExpr.get(loops.index(c)) for c in dims]) for _, dims in (*ins, out)
+    ]
+    kinds = ["parallel" if c in out[1] else "reduction" for c in loops]
+    return generic([x for x, _ in ins], [out[0]], maps, kinds, lambda a: [body(a)]).result

@@ -1,0 +1,161 @@
+"""Attention within components, as one op: masks, skipped keys and statistics could not be found again in loop nests."""
+
+import re
+from typing import NamedTuple
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.checking.checker import Checker, Q
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.layout import Extent, Layout
+from ragged_dialect.ops.base import Divides, Operand, Pure, RaggedOp, Result, Tensor
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.traits import check_type, string_attr, tensor_shape, verifier
+
+FloatAttr = ir.FloatAttr
+
+_QUERIES, _KEYS = ("dr",), ("dr", "dw")
+_WINDOW = re.compile(r"window(_end)?<(-?\d+), ?(-?\d+)>")
+
+
+class Keys(NamedTuple):
+    """The keys that query i sees: i + shift - left to i + shift + right, None for no bound. `shift` is 0, or, with
+    `end`, what makes the last query see the last key: the number of keys less that of queries."""
+
+    left: int | None = None
+    right: int | None = None
+    end: bool = False
+
+    @staticmethod
+    def parse(text: str) -> "Keys":
+        """`all`, `causal`, `causal_end`, `window<l, r>` or `window_end<l, r>`, where -1 is no bound. LayoutError."""
+        if text in ("all", "causal", "causal_end"):
+            return Keys(None, None if text == "all" else 0, text == "causal_end")
+        found = _WINDOW.fullmatch(text)
+        if found is None or min(int(found[2]), int(found[3])) < -1:
+            raise LayoutError(
+                f"expected keys among all, causal, causal_end, window<l, r>, window_end<l, r>, got '{text}'"
+            )
+        left, right = (None if int(n) == -1 else int(n) for n in found.groups()[1:])
+        return Keys(left, right, found[1] is not None)
+
+    def __str__(self) -> str:
+        end = "_end" if self.end else ""
+        if self.left is None and self.right in (None, 0):
+            return "all" if self.right is None else f"causal{end}"
+        left, right = (-1 if n is None else n for n in (self.left, self.right))
+        return f"window{end}<{left}, {right}>"
+
+    @property
+    def is_all(self) -> bool:
+        """Whether every query sees every key."""
+        return self.left is None and self.right is None
+
+
+def result_shapes(q: RaggedShape, k: RaggedShape, v: RaggedShape) -> tuple[RaggedShape, RaggedShape]:
+    """The shapes of the results for those of the operands. LayoutError where the op refuses them."""
+    for name, shape, firsts in (("q", q, _QUERIES), ("k", k, _KEYS), ("v", v, _KEYS)):
+        if shape.layout.axes[1:] != ("d", "d") or shape.layout.axes[0] not in firsts:
+            wanted = " or ".join(f'"{first}|d|d"' for first in firsts)
+            raise LayoutError(f'expected {name} of layout {wanted}, got "{shape.layout}"')
+    _agree("batch extents", q.shape[0], k.shape[0])
+    _agree("batch extents", k.shape[0], v.shape[0])
+    _agree("head dims of q and k", q.shape[3], k.shape[3])
+    _agree("heads of k and v", k.shape[2], v.shape[2])
+    groups(q, k)
+    layout = Layout.parse("dr|d|d")
+    head = q.shape[:3]
+    return RaggedShape(layout, (*head, v.shape[3])), RaggedShape(Layout.parse("dr|d"), head)
+
+
+def groups(q: RaggedShape, k: RaggedShape) -> int:
+    """Heads of q for each head of k; 1 where one of them is dynamic. LayoutError for heads that do not divide."""
+    own, fewer = q.shape[2], k.shape[2]
+    if own is None or fewer is None or own == fewer:
+        return 1
+    if fewer == 0 or own % fewer:
+        raise LayoutError(f"expected heads of q that are a multiple of {fewer}, got {own}")
+    return own // fewer
+
+
+def _agree(what: str, a: Extent, b: Extent) -> None:
+    if a is not None and b is not None and a != b:
+        raise LayoutError(f"expected equal {what}, got {a} and {b}")
+
+
+class AttentionOp(RaggedOp, name="attention", traits=[Pure]):
+    """softmax(scale * q k^T) v within each component, and the log of each row's sum of exponentials.
+
+    q is [batch, queries, heads, head dim]; k and v have lengths of their own, and may have fewer heads, each for a
+    group of adjacent heads of q. `keys` bounds the keys that query i sees: `all`; `causal`, keys 0 to i; `causal_end`,
+    so that the last query sees the last key; `window<l, r>`, keys i - l to i + r, and `window_end<l, r>`, counted from
+    the ends (-1: no bound). `softcap` c makes a score s c * tanh(s / c). Where no key is seen `o` is 0 and `lse` is
+    -inf. Short floats are computed in f32, which is then the type of `lse`.
+
+    ```mlir
+    %o, %lse = ragged.attention %q, %k, %v {scale = 2.500000e-01, keys = "causal"}
+         : (tensor<3x?x4x16xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x2x16xf32, #ragged.layout<"dr|d|d">>,
+            tensor<3x?x2x16xf32, #ragged.layout<"dr|d|d">>)
+         -> (tensor<3x?x4x16xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x4xf32, #ragged.layout<"dr|d">>)
+    ```
+    """
+
+    o: Result[Tensor]
+    lse: Result[Tensor]
+    q: Operand[Tensor]
+    k: Operand[Tensor]
+    v: Operand[Tensor]
+    scale: FloatAttr
+    optional = ("keys", "softcap")
+
+    @property
+    def visible(self) -> Keys:
+        """The keys that queries see."""
+        return Keys.parse(string_attr(self, "keys") if "keys" in self.operation.attributes else "all")
+
+    @property
+    def cap(self) -> float | None:
+        """What the scores stay below, None where there is no such bound."""
+        if "softcap" not in self.operation.attributes:
+            return None
+        found = self.operation.attributes["softcap"]
+        if not isinstance(found, FloatAttr) or not found.value > 0:
+            raise LayoutError(f"expected a float above 0 for 'softcap', got {found}")
+        return found.value
+
+    @verifier
+    def verify_invariants(self) -> None:
+        operands = list(self.operation.operands)
+        shapes = result_shapes(*(tensor_shape(operands[k]) for k in range(3)))
+        element = operands[0].type.element_type
+        if not isinstance(element, ir.FloatType):
+            raise LayoutError(f"expected operands of floats, got {element}")
+        for name, value in zip("kv", operands[1:], strict=True):
+            if value.type.element_type != element:
+                raise LayoutError(f"expected {name} of {element}, got {value.type.element_type}")
+        _ = self.visible, self.cap
+        for result, shape, kind in zip(self.operation.results, shapes, (element, wide(element)), strict=True):
+            check_type(result.type, shape, kind, "result")
+
+    def checks(self, ask: Checker[Q]) -> None:
+        q, k, v = self.q, self.k, self.v
+        own, other, values = map(tensor_shape, (q, k, v))
+        ask.equal(0, ask.extent(k, 0), ask.extent(q, 0))
+        ask.equal(0, ask.extent(v, 0), ask.extent(q, 0))
+        ask.conform(k, v, [(0, 0), (1, 1)])
+        if None in (own.shape[3], other.shape[3]):
+            ask.equal(3, ask.extent(k, 3), ask.extent(q, 3))
+        if None in (other.shape[2], values.shape[2]):
+            ask.equal(2, ask.extent(v, 2), ask.extent(k, 2))
+        if None in (own.shape[2], other.shape[2]):
+            ask.equal(2, ask.extent(k, 2), ask.extent(q, 2))
+
+    def divisors(self, known: Divides) -> tuple[int, ...]:
+        return (*known.of(self.q)[:3], known.of(self.v)[3])
+
+    def level_above(self, level: int) -> int | None:
+        return level if level < 3 else None
+
+
+def wide(element: ir.Type) -> ir.Type:
+    """The type that short floats are computed in."""
+    return ir.F32Type.get() if isinstance(element, (ir.F16Type, ir.BF16Type)) else element
