@@ -151,3 +151,24 @@ func.func @some(%x: tensor<3x?x?xf32, #lists>, %p: tensor<9x9xf32>) -> tensor<3x
   } -> tensor<3x?x?xf32, #lists>
   return %y : tensor<3x?x?xf32, #lists>
 }
+
+// -----
+
+// What a branch of a body gathers has no place yet.
+func.func @branch(%x: tensor<?xf32>, %c: tensor<4xi1>, %n: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = arith.constant 0.0 : f32
+  // expected-error@+1 {{ragged-differentiate: expected gathers outside of branches, got one in 'scf.if'}}
+  %s = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+    ins(%c : tensor<4xi1>) outs(%n : tensor<4xf32>) {
+  ^bb0(%in: i1, %out: f32):
+    %i = linalg.index 0 : index
+    %e = scf.if %in -> f32 {
+      %v = tensor.extract %x[%i] : tensor<?xf32>
+      scf.yield %v : f32
+    } else {
+      scf.yield %zero : f32
+    }
+    linalg.yield %e : f32
+  } -> tensor<4xf32>
+  return %s : tensor<4xf32>
+}

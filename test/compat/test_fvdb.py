@@ -459,7 +459,7 @@ ERRORS: list[tuple[Any, type[RaggedError], str]] = [
     (
         lambda: tensor().requires_grad_(True),
         ArgumentError,
-        r"requires_grad_: expected False \(gradients are not tracked\), got True",
+        "requires_grad_: expected an array of PyTorch's, got one of numpy",
     ),
 ]
 

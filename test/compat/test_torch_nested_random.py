@@ -267,8 +267,13 @@ CASES: dict[str, tuple[type[RaggedError], str, Callable[[], Any]]] = {
     "nothing": (ArgumentError, "expected at least one array, got none", lambda: nested.nested_tensor([])),
     "gradients": (
         ArgumentError,
-        "nested_tensor: expected requires_grad=False, got True",
+        "requires_grad_: expected an array of PyTorch's, got one of numpy",
         lambda: nested.nested_tensor([ROWS], requires_grad=True),
+    ),
+    "backward": (
+        ArgumentError,
+        "backward: expected a tensor that requires a gradient, got one that does not",
+        lambda: nested.nested_tensor([ROWS]).backward(nested.nested_tensor([ROWS])),
     ),
     "pinned": (
         ArgumentError,

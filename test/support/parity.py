@@ -13,7 +13,7 @@ the document, each with a check that runs it:
     def _jidx() -> None:
         assert jagged().jidx.tolist() == [0, 0, 0, 1, 1, 2]
 
-    TABLE.not_applicable("requires_grad", why="gradients come later")
+    TABLE.not_applicable("is_meta", why="there are no meta tensors")
 
 One check may stand for several names. A check asserts what the row says: of `works` what the document
 says, of `differs` what is done instead. Checks use NumPy arrays only, so that the page is the same

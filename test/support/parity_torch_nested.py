@@ -46,16 +46,15 @@ def _dtype() -> None:
     assert nested.as_nested_tensor(made(), dtype="float32", device="cpu").dtype == np.float32
 
 
-@TABLE.differs("requires_grad", why="refused: gradients come later")
+@TABLE.differs("requires_grad", "backward", "grad", why="as there for PyTorch's tensors; others are refused")
 def _requires_grad() -> None:
     assert not made().requires_grad
     refused(ArgumentError, lambda: nested.nested_tensor([A], requires_grad=True))
+    refused(ArgumentError, lambda: made().backward(made()))
+    assert made().grad is None
 
 
-TABLE.not_applicable("backward", "grad", why="gradients come later")
-
-
-@TABLE.works("as_nested_tensor", note="without gradients")
+@TABLE.works("as_nested_tensor")
 def _as_nested_tensor() -> None:
     same(nested.as_nested_tensor([A, B]), A, B)
     batch = np.ones((2, 3, 4))

@@ -30,7 +30,8 @@ def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> Ragg
         raise ArgumentError(f"ragged: expected nested lists of arrays, got {type(items).__name__}")
     items = cast("Sequence[object]", items)
     counts: list[list[int]] = [[] for _ in range(_depth(items))]
-    found = _collect(items, 0, counts)
+    given = _collect(items, 0, counts)
+    found = [None if leaf is None else storage.peek(leaf) for leaf in given]
     if not found:
         raise ArgumentError("ragged: expected at least one array, got none (use from_offsets)")
     first = next((leaf for leaf in found if leaf is not None), np.zeros(0))
@@ -44,7 +45,10 @@ def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> Ragg
         values = xp.concatenate(leaves)
     lengths = [np.asarray(c, np.int64) for c in counts[1:]] + [np.asarray([leaf.shape[0] for leaf in leaves], np.int64)]
     values = values if dtype is None else storage.converted("ragged", values, storage.dtype_of(dtype))
-    made = storage.give(values, _library(items))
+    if any(map(storage.is_recorded, given)):
+        made = storage.joined([leaf for leaf in given if leaf is not None], values)
+    else:
+        made = storage.give(values, _library(items))
     return from_lengths(made, *(xp.asarray(v) for v in lengths))
 
 
@@ -80,14 +84,14 @@ def _depth(items: Sequence[object]) -> int:
     return 1 + max((_depth(item) for item in items if _is_list(item) and _holds_more(item)), default=0)
 
 
-def _collect(items: Sequence[object], depth: int, counts: list[list[int]]) -> list[Array | None]:
+def _collect(items: Sequence[object], depth: int, counts: list[list[int]]) -> list[storage.ArrayLike]:
     """Arrays in order, None for an empty list of numbers, whose shape and dtype are those of the others;
     `counts[k]` gets the length of every list of depth k."""
     counts[depth].append(len(items))
-    found: list[Array | None] = []
+    found: list[storage.ArrayLike] = []
     for item in items:
         if depth + 1 == len(counts):
-            found.append(None if _is_list(item) and not item else storage.take(item))
+            found.append(None if _is_list(item) and not item else item)
         elif _is_list(item) and (not item or _holds_more(item)):
             found += _collect(item, depth + 1, counts)
         else:
@@ -101,7 +105,7 @@ def _is_list(item: object) -> TypeGuard[Sequence[object]]:
 
 def _holds_more(item: Sequence[object]) -> bool:
     """Whether a list holds arrays or lists, not numbers. An empty list is an empty vector."""
-    return any(isinstance(i, (list, tuple)) or (storage.library(i) is not None and storage.take(i).ndim) for i in item)
+    return any(isinstance(i, (list, tuple)) or (storage.library(i) is not None and storage.peek(i).ndim) for i in item)
 
 
 def nested_lists(x: object) -> list[Any]:

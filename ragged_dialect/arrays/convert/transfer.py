@@ -36,7 +36,7 @@ def moved(x: RaggedArray, device: object) -> RaggedArray:
 
     values = place(x.buffer.array)
     axes = [None if a is None else Structure(a.letters, [place(v) for v in a.vectors], a.extents) for a in x.axes]
-    library = x.spec.library if x.spec.library == "torch" else "numpy" if kind == "cpu" else "cupy"
+    library = "torch" if x.spec.plain_library == "torch" else "numpy" if kind == "cpu" else "cupy"
     known = x.spec
     made = spec(known.layout, known.shape, known.dtype, storage.device(values), library)
     return RaggedArray.trusted(Buffer(values), tuple(axes), made)

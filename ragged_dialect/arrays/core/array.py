@@ -140,7 +140,7 @@ class RaggedArray(Value, ArrayMethods):
     def _given(self, vector: Array) -> Dense:
         """A copy of an index vector that only the user has: read-only, or one of each call where its library
         has no read-only arrays."""
-        library = self.spec.library.replace(storage.RECORDED, "torch")
+        library = self.spec.plain_library
         own = vector if library == "numpy" else vector.copy()
         return storage.give(storage.frozen(own), library)
 

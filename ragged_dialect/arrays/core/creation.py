@@ -151,7 +151,7 @@ def empty_like(x: RaggedArray, dtype: DTypeLike | None = None) -> RaggedArray:
     """An array with the structure of another, whose values are not set."""
     _check_array("empty_like", x, "use np.zeros_like(x)")
     wanted = x.dtype if dtype is None else storage.dtype_of(dtype)
-    x = x.compacted
+    x = x.detach().compacted
     values = storage.namespace(x.buffer.array).empty(x.buffer.shape, wanted)
     return RaggedArray.of(storage.give(values, x.spec.library), x.axes, op="empty_like", check=False)
 

@@ -30,6 +30,11 @@ class Spec:
         """Number of logical dims."""
         return len(self.shape)
 
+    @property
+    def plain_library(self) -> str:
+        """The library of arrays of which no gradients are recorded, as index vectors are."""
+        return "torch" if self.library == "autograd" else self.library
+
     def of_library(self, library: str) -> Spec:
         """The spec of the same array of another library."""
         return spec(self.layout, self.shape, self.dtype, self.device, library, self.weak)

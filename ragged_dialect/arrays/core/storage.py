@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import reprlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -105,6 +105,13 @@ def peek(array: Any) -> Array:
 def in_order(tensor: Dense) -> Dense:
     """A tensor of PyTorch in C order; itself where it is so."""
     return tensor if tensor.is_contiguous() else tensor.contiguous()
+
+
+def joined(arrays: Sequence[Dense], like: Dense) -> Dense:
+    """One tensor of tensors, and of other arrays of numbers, with the gradients of all, in the dtype of an array."""
+    torch = sys.modules["torch"]
+    dtype = give(like[:0], "torch").dtype
+    return torch.cat([(a if library(a) == "torch" else torch.as_tensor(a)).to(dtype) for a in arrays])
 
 
 def library_of(array: Dense) -> str:

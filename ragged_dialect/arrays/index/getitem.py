@@ -93,7 +93,7 @@ def _dims_used(item: object) -> int:
         return 0
     if isinstance(item, (RaggedArray, Tensor)):
         return max(item.ndim, 1)
-    return storage.take(item).ndim if is_dense(item) and storage.take(item).dtype.kind == "b" else 1
+    return storage.peek(item).ndim if is_dense(item) and storage.peek(item).dtype.kind == "b" else 1
 
 
 @operation("getitem")

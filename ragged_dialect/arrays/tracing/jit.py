@@ -133,7 +133,7 @@ class JitFunction(Function):
         for dim in dims:
             checked_axis(f"{self._name}: dynamic_dims", dim, rank)
 
-    def _body(self, tree: _Arguments) -> Callable[[list[Tensor]], Any]:
+    def _body(self, tree: _Arguments) -> Body:
         def body(tensors: list[Tensor]) -> Any:
             given = iter(tensors)
             values = {n: unflatten(c, given) for n, c in zip(tree.names, tree.children, strict=True)}

@@ -53,7 +53,7 @@ def dense_leaf(array: Dense, dynamic: frozenset[int] | None = None) -> DenseLeaf
     """A dense array of any library as an argument. ArgumentError for a dtype that programs do not have."""
     if type(array) is np.ndarray and array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
         return DenseLeaf(array, dense_spec(array.shape, array.dtype, "cpu", "numpy", dynamic))
-    tensor: Any = storage.in_order(array) if storage.library(array) == "torch" else None
+    tensor: storage.Dense = storage.in_order(array) if storage.library(array) == "torch" else None
     taken = storage.contiguous(storage.take(array) if tensor is None else storage.peek(tensor))
     library = storage.library_of(array)
     made = dense_spec(taken.shape, taken.dtype, storage.device(taken), library, dynamic)

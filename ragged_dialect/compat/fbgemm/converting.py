@@ -69,8 +69,8 @@ def jagged_1d_to_dense(values: Dense, offsets: Dense, max_sequence_length: int, 
 
 
 def _check_rank(op: str, values: Dense, rank: int) -> None:
-    if storage.take(values).ndim != rank:
-        raise ArgumentError(f"{op}: expected values of rank {rank}, got rank {storage.take(values).ndim}")
+    if storage.peek(values).ndim != rank:
+        raise ArgumentError(f"{op}: expected values of rank {rank}, got rank {storage.peek(values).ndim}")
 
 
 def dense_to_jagged(dense: Dense, x_offsets: Sequence[Dense], total_L: int | None = None) -> tuple[Dense, list[Dense]]:

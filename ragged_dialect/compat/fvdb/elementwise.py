@@ -69,7 +69,7 @@ class Elementwise(NDArrayOperatorsMixin):
         if isinstance(value, Elementwise):
             return value.array
         if storage.library(value) is not None:
-            shape = storage.take(value).shape
+            shape = storage.peek(value).shape
             if len(shape) == len(self.array.buffer.shape) and shape[0] == self.array.buffer.shape[0]:
                 return like(self.array, value)
             if len(shape) == len(self.array.buffer.shape) and shape[0] == 1:
@@ -147,7 +147,7 @@ class Elementwise(NDArrayOperatorsMixin):
 
     def type_as(self: T, other: Any) -> T:
         """The elements in the dtype of another tensor."""
-        return self.type(other.array.dtype if isinstance(other, Elementwise) else storage.take(other).dtype)
+        return self.type(other.array.dtype if isinstance(other, Elementwise) else storage.peek(other).dtype)
 
     def double(self: T) -> T:
         """The elements as float64."""

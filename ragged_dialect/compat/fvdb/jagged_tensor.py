@@ -98,10 +98,10 @@ class JaggedTensor(Elementwise):
         structure = self.array.structure(0)
         xp = storage.namespace(structure.vectors[0])
         if self.ldim == 1:
-            return storage.give(xp.empty((0, 1), "int64"), self.array.spec.library)
+            return storage.give(xp.empty((0, 1), "int64"), self.array.spec.plain_library)
         lists = storage.take(self.array.row_ids_of(1))
         places = xp.arange(lists.shape[0]) - structure.starts(1)[lists]
-        return storage.give(xp.stack([lists, places], axis=1), self.array.spec.library)
+        return storage.give(xp.stack([lists, places], axis=1), self.array.spec.plain_library)
 
     @property
     def num_tensors(self) -> int:
@@ -140,7 +140,7 @@ class JaggedTensor(Elementwise):
     @property
     def device(self) -> Any:
         """A torch.device for torch tensors, else `cpu` or `cuda:0`."""
-        return self.jdata.device if self.array.spec.library == "torch" else self.array.device
+        return self.jdata.device if self.array.spec.plain_library == "torch" else self.array.device
 
     @property
     def is_cpu(self) -> bool:
@@ -154,22 +154,29 @@ class JaggedTensor(Elementwise):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether gradients are tracked: they are not."""
-        return False
+        """Whether PyTorch records what is computed of the tensor."""
+        return self.array.requires_grad
 
     def requires_grad_(self, requires_grad: bool) -> JaggedTensor:
-        """The tensor. ArgumentError for True: gradients are not tracked."""
-        if requires_grad:
-            raise ArgumentError("requires_grad_: expected False (gradients are not tracked), got True")
+        """The tensor, of which PyTorch records what is computed from now on, or no longer. ArgumentError for integers,
+        for results, and for what is not PyTorch's."""
+        self.array.requires_grad_(requires_grad)
         return self
 
+    @property
+    def grad(self) -> JaggedTensor | None:
+        """The gradient that `backward` added, as a jagged tensor; None before, and for results."""
+        found = self.array.grad
+        return None if found is None else self._of(found)
+
     def detach(self) -> JaggedTensor:
-        """Another tensor of the same data."""
-        return self._of(self.array)
+        """Another tensor of the same data, of which PyTorch records nothing."""
+        return self._of(self.array.detach())
 
     def clone(self) -> JaggedTensor:
         """Another tensor with a copy of the data; the structure, which never changes, is shared."""
-        return self.jagged_like(storage.give(self.array.buffer.array.copy(), self.array.spec.library))
+        data = self.jdata
+        return self.jagged_like(data.clone() if hasattr(data, "clone") else data.copy())
 
     def jagged_like(self, data: Dense) -> JaggedTensor:
         """A tensor of this structure with other data, [total, …]. RuntimeCheckError for another total."""

@@ -44,7 +44,7 @@ def of_tensors(tensors: Any) -> RaggedArray:
 
 def of_tensor(data: Dense) -> RaggedArray:
     """Of one tensor."""
-    taken = storage.take(data)
+    taken = storage.peek(data)
     if taken.ndim == 0:
         raise ArgumentError("JaggedTensor: expected a tensor of rank 1 or more, got rank 0")
     return from_offsets(data, [0, taken.shape[0]])
@@ -67,7 +67,7 @@ def grouped(flat: RaggedArray, list_ids: Dense) -> RaggedArray:
     if ids.shape == (0, 1):  # a mere list, as `jlidx` says it
         return flat
     lists = _by_tensor(ids, len(flat)) if ids.ndim == 2 else _by_element(ids, flat)
-    vector = storage.namespace(flat.buffer.array).asarray(lists.offsets)
+    vector = storage.namespace(flat.structure(0).vectors[0]).asarray(lists.offsets)
     return from_offsets(flat.values, vector, storage.take(flat.offsets))
 
 

@@ -71,7 +71,7 @@ def _check_rows(name: str, operands: Sequence[object], cls: type[Elementwise], r
         jagged = isinstance(operand, cls)
         if not jagged and storage.library(operand) is None:
             continue
-        found = len(operand.rshape if jagged else storage.take(operand).shape)
+        found = len(operand.rshape if jagged else storage.peek(operand).shape)
         if found > rank or (jagged and found != rank):
             wanted = f"rank {rank}" if jagged else f"rank {rank} at most"
             raise ArgumentError(f"torch.{name}: expected operands of {wanted}, got rank {found}")

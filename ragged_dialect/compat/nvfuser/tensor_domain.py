@@ -46,7 +46,7 @@ class TensorDomain:
     def of(array: RaggedArray | Dense) -> TensorDomain:
         """The domains of an array. LayoutError for levels whose numbers of components vary."""
         if not isinstance(array, RaggedArray):
-            return TensorDomain([IterDomain(0, extent) for extent in storage.take(array).shape])
+            return TensorDomain([IterDomain(0, extent) for extent in storage.peek(array).shape])
         found: list[IterDomain] = []
         for axis, extent in zip(array.axes, array.buffer.shape, strict=True):
             found += [IterDomain(0, extent)] if axis is None else _of_structure(axis, extent)

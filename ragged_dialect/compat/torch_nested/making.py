@@ -27,20 +27,25 @@ def nested_tensor(
     pin_memory: bool = False,
 ) -> NestedTensor:
     """A nested tensor of copies of tensors, or of what makes one, that differ along one dim. `dtype` is the
-    first one's by default.
+    first one's by default. Gradients of the tensors are not recorded (see `as_nested_tensor`).
 
-    ArgumentError for tensors of several ranks or that differ along several dims, for no tensor at all,
-    and for gradients and pinned memory."""
+    ArgumentError for tensors of several ranks or that differ along several dims, for no tensor at all, for pinned
+    memory, and for `requires_grad` of integers or what is no tensor of PyTorch."""
     op = "nested_tensor"
     _check_layout(op, layout)
-    for given, name in ((requires_grad, "requires_grad"), (pin_memory, "pin_memory")):
-        if given:
-            raise ArgumentError(f"{op}: expected {name}=False, got True")
+    if pin_memory:
+        raise ArgumentError(f"{op}: expected pin_memory=False, got True")
+    made = _packed(op, tensor_list, dtype, device).detach()
+    return made.requires_grad_() if requires_grad else made
+
+
+def _packed(op: str, tensor_list: object, dtype: object, device: object) -> NestedTensor:
+    """A nested tensor of tensors, with their gradients."""
     if not isinstance(tensor_list, (list, tuple)):
         raise ArgumentError(f"{op}: expected a list of tensors, got {type(tensor_list).__name__}")
     parts = [t if storage.library(t) else np.asarray(t) for t in tensor_list]
     dim = _ragged_dim(op, parts)
-    wanted = dtype if dtype is not None or not parts else storage.take(parts[0]).dtype
+    wanted = dtype if dtype is not None or not parts else storage.peek(parts[0]).dtype
     array = rg.ragged([moved(part, dim, 0) for part in parts], None if wanted is None else numpy_dtype(wanted))
     return NestedTensor(array if device is None else array.to(device), dim + 1)
 
@@ -66,7 +71,7 @@ def as_nested_tensor(
     ArgumentError for a tensor of rank below 2, and as `nested_tensor`."""
     _check_layout("as_nested_tensor", layout)
     if isinstance(ts, (list, tuple)):
-        return nested_tensor(ts, dtype=dtype, device=device)
+        return _packed("nested_tensor", ts, dtype, device)
     made = ts if isinstance(ts, NestedTensor) else NestedTensor(_batch(ts))
     if dtype is not None and numpy_dtype(dtype) != made.array.dtype:
         made = NestedTensor(made.array.astype(numpy_dtype(dtype)), made.ragged_dim)
@@ -78,7 +83,7 @@ def _batch(tensor: Dense) -> rg.RaggedArray:
     if dense.ndim < 2:
         raise ArgumentError(f"as_nested_tensor: expected a tensor of rank 2 or more, got rank {dense.ndim}")
     batch, extent, *rest = dense.shape
-    xp = storage.namespace(storage.take(dense))
+    xp = storage.namespace(storage.peek(dense))
     return rg.from_lengths(dense.reshape((batch * extent, *rest)), xp.full(batch, extent, "int64"))
 
 
@@ -126,7 +131,7 @@ def narrow(tensor: Dense, dim: int, start: Dense = 0, length: Dense = None, layo
 def masked_select(tensor: Dense, mask: Dense) -> NestedTensor:
     """The elements of a matrix where a mask, which broadcasts to it, is true: a component per row.
     ArgumentError for a tensor that is no matrix, and a mask that does not fit."""
-    taken, chosen = storage.take(tensor), storage.take(mask)
+    taken, chosen = storage.peek(tensor), storage.take(mask)
     if taken.ndim != 2:
         raise ArgumentError(f"masked_select: expected a tensor of rank 2, got rank {taken.ndim}")
     try:

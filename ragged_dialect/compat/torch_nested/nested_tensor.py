@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
+import numpy as np
 import numpy.typing as npt
 
 import ragged_dialect as rg
@@ -28,7 +29,36 @@ class NestedTensor(Elementwise):
 
     is_nested = True
     layout = jagged
-    requires_grad = False
+    # Gradients -------------------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether PyTorch records what is computed of the tensor; within a compiled function it does not."""
+        return isinstance(self.array, rg.RaggedArray) and self.array.requires_grad
+
+    def requires_grad_(self, requires_grad: bool = True) -> NestedTensor:
+        """The tensor, of which PyTorch records what is computed from now on, or no longer. ArgumentError for integers,
+        for results, and for what is not PyTorch's."""
+        self.array.requires_grad_(requires_grad)
+        return self
+
+    def detach(self) -> NestedTensor:
+        """The same elements, of which PyTorch records nothing."""
+        return NestedTensor(self.array.detach(), self.ragged_dim)
+
+    @property
+    def grad(self) -> NestedTensor | None:
+        """The gradient that `backward` added; None before, and for results."""
+        found = self.array.grad
+        return None if found is None else NestedTensor(found, self.ragged_dim)
+
+    def backward(self, gradient: NestedTensor) -> None:
+        """Add the gradients of what the tensor was computed of, given its own. ArgumentError where nothing is
+        recorded; RuntimeCheckError for a gradient of another structure."""
+        if not self.requires_grad:
+            raise ArgumentError("backward: expected a tensor that requires a gradient, got one that does not")
+        conforming = gradient.array + np.zeros_like(self.array.detach())
+        self.array.stored.values.backward(conforming.stored.values)
 
     # Looking ---------------------------------------------------------------------------------------
 
@@ -65,7 +95,7 @@ class NestedTensor(Elementwise):
 
     @property
     def _is_of_torch(self) -> bool:
-        return isinstance(self.array, rg.RaggedArray) and self.array.spec.library == "torch"
+        return isinstance(self.array, rg.RaggedArray) and self.array.spec.plain_library == "torch"
 
     def values(self) -> Dense:
         """The packed components, which share memory with the tensor; of one with holes all of its storage."""
@@ -81,7 +111,7 @@ class NestedTensor(Elementwise):
         made = storage.namespace(starts).zeros(starts.shape[0] + 1, "int64")
         made[:-1] = starts
         made[-1:] = (starts + structure.lengths(1))[-1:].sum()
-        return storage.give(made, self.array.spec.library)
+        return storage.give(made, self.array.spec.plain_library)
 
     def lengths(self) -> Dense:
         """Lengths of the components of a tensor with holes; None for another, whose offsets say it."""
