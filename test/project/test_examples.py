@@ -159,6 +159,16 @@ def test_lowering_stages(capsys: pytest.CaptureFixture[str]) -> None:
         assert text in parts[name], name
 
 
+def test_training_as_with_padding() -> None:
+    """The losses of ragged and padded models, of documents of which some are empty."""
+    torch: Any = pytest.importorskip("torch", reason="no torch (pip install torch)")
+    lengths = [3, 0, 5, 1, 0, 2]
+    words = torch.tensor(np.random.default_rng(0).standard_normal((sum(lengths), 4)), dtype=torch.float32)
+    results = example("train_classifier").compare(words, lengths, torch.tensor([0, 1, 1, 0, 0, 1]), 5)
+    np.testing.assert_allclose(*(run.losses for run in results), atol=1e-5)
+    assert results[0].losses[-1] < results[0].losses[0]
+
+
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.py")), ids=lambda file: file.name)
 def test_every_example_has_a_test(file: Path) -> None:
     assert f'example("{file.stem}")' in Path(__file__).read_text()

@@ -1,6 +1,5 @@
 """PyTorch's gradients of operations and jit functions: against differences, and what is refused."""
 
-import importlib.util
 import os
 import pickle
 import subprocess
@@ -154,20 +153,6 @@ def test_what_is_refused() -> None:
 
 def _holding(held: Any) -> Any:
     return rg.jit(lambda y: y * held)
-
-
-def test_training_as_with_padding() -> None:
-    """The losses of the example, of documents of which some are empty."""
-    spec = importlib.util.spec_from_file_location("train_classifier", ROOT / "examples" / "train_classifier.py")
-    assert spec is not None
-    assert spec.loader is not None
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
-    lengths = [3, 0, 5, 1, 0, 2]
-    words = torch.tensor(np.random.default_rng(0).standard_normal((sum(lengths), 4)), dtype=torch.float32)
-    results = example.compare(words, lengths, torch.tensor([0, 1, 1, 0, 0, 1]), 5)
-    np.testing.assert_allclose(*(run.losses for run in results), atol=1e-5)
-    assert results[0].losses[-1] < results[0].losses[0]
 
 
 @pytest.mark.slow
