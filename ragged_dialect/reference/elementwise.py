@@ -89,10 +89,11 @@ def _constant(program: Program, op: ir.Operation) -> Run:
 def constant(attr: ir.Attribute, type_: ir.Type) -> Data:
     """The value of a constant attribute."""
     if not is_tensor(type_):
-        assert isinstance(attr, (ir.IntegerAttr, ir.FloatAttr))
+        assert isinstance(attr, (ir.BoolAttr, ir.IntegerAttr, ir.FloatAttr))
         return np.asarray(attr.value).astype(dtype_of_type(type_))[()]
     dtype = dtype_of_type(type_.element_type)
-    assert isinstance(attr, ir.DenseElementsAttr)
+    if not isinstance(attr, ir.DenseElementsAttr):  # a resource, sparse elements
+        raise RaggedError(f"expected a constant with its elements, got '{str(attr)[:60]}'")
     if attr.is_splat and len(attr):
         splat = attr.get_splat_value()
         return np.full(type_.shape, splat.value, dtype)

@@ -95,6 +95,7 @@ def test_padded(levels: int, seed: int, width: tuple[int, ...]) -> None:
         _close(got, padded_loop(parts, maxima, 2.5, width))
 
 
+@pytest.mark.sampled(3)
 @SHORT
 @pytest.mark.parametrize(("levels", "seed"), STRUCTURES)
 def test_dense_to_jagged(levels: int, seed: int, missing: int) -> None:
@@ -114,6 +115,7 @@ def test_offsets_of_both_widths(dtype: Any) -> None:
 # Elementwise ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @SHORT
 @pytest.mark.parametrize(("levels", "seed"), STRUCTURES[:-1])
 def test_elementwise(levels: int, seed: int, missing: int) -> None:
@@ -131,6 +133,7 @@ def test_elementwise(levels: int, seed: int, missing: int) -> None:
 # Products ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("limit", [0, 2, 9])
 @pytest.mark.parametrize("lengths", SINGLE)
 def test_products(lengths: tuple[int, ...], limit: int) -> None:
@@ -146,6 +149,7 @@ def test_products(lengths: tuple[int, ...], limit: int) -> None:
     _close(fbgemm.jagged_jagged_bmm(values, other, offsets, limit), np.reshape(squares, (len(lengths), 4, 3)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("limit", [0, 2, 9])
 @pytest.mark.parametrize("lengths", SINGLE)
 def test_vectors_of_heads(lengths: tuple[int, ...], limit: int) -> None:

@@ -262,11 +262,13 @@ PASSING = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("kind", "operands", "factor"), PASSING)
 def test_checks_that_hold(kind: str, operands: list[Any], factor: int, asserts: Callable[..., Any]) -> None:
     assert asserts(kind, operands, factor)(*_arrays(operands)) is None
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", OPS, ids=[c[-1].split(":")[0] for c in OPS])
 def test_ops_check_their_operands(case: Any, compile: Compile) -> None:
     op, types, result, args, message = case
@@ -328,6 +330,7 @@ PRINTED = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("type_", "argument", "text"), PRINTED)
 @pytest.mark.parametrize("label", ["", "the x"])
 def test_print(

@@ -126,6 +126,7 @@ def test_softmax(lengths: Sequence[int], dtype: str, tolerance: float) -> None:
         np.testing.assert_allclose(np.asarray(y).astype(np.float64), expected, rtol=20 * tolerance, atol=tolerance)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lengths", LENGTHS)
 def test_center(lengths: Sequence[int]) -> None:
     """What follows a reduction may follow something that follows it."""

@@ -43,7 +43,7 @@ def defined(op: str, a: int, b: int, bits: int) -> bool:
     return True
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("type_", ["i1", "i8", "i32", "i64"])
 @pytest.mark.parametrize("op", BINARY)
 def test_integer_ops(op: str, type_: str) -> None:
@@ -137,6 +137,7 @@ UNARY = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("op", UNARY)
 def test_math(op: str) -> None:
     """Of the type, and as exact as it can be: the CPU's functions are allowed a few units."""

@@ -464,7 +464,7 @@ def _kernels(name: str) -> str:
     return kernels_to_llvm(module)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.ptx
 @pytest.mark.parametrize(
     ("name", "arch"),

@@ -129,6 +129,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("dtype", "features"), CASES)
 def test_a_row_per_component(dtype: str, features: Any) -> None:
     text = bias_text(dtype, features)

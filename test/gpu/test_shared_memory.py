@@ -158,6 +158,7 @@ def of_rows(outs: int, kind: str, wide: str) -> str:
     }}"""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("outs", "kind", "wide"), [(2, "f16", "f32"), (7, "f16", "f32"), (24, "f32", "f64")])
 def test_accumulators_of_components(outs: int, kind: str, wide: str) -> None:
     text = of_rows(outs, kind, wide)

@@ -79,7 +79,7 @@ def assert_near(found: Any, given: list[tuple[Any, Any]], element: str, *rest: A
     np.testing.assert_allclose(lse, sums, atol=narrow, rtol=narrow)
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("keys", VISIBLE)
 @pytest.mark.parametrize("element", DTYPES)
 def test_keys(element: str, keys: str) -> None:

@@ -150,6 +150,7 @@ def worst_ulps(kind: str, got: Array, expected: Array) -> float:
     return math.inf if wrong.any() else float(np.where(finite, error, 0).max())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", POLYNOMIALS)
 def test_f32_polynomials(kernels: Kernels, singles: Array, name: str) -> None:
     limit = 2.0 if name in ("expm1", "sin", "cos", "tanh", "erf") else 1.1

@@ -79,6 +79,7 @@ CASES: dict[str, tuple[str, list[Any]]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", CASES)
 def test_views(case: str, compile: Compile) -> None:
     text, arguments = CASES[case]

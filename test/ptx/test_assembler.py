@@ -80,6 +80,7 @@ def refusal(name: str, arch: str, tmp_path: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.ptx
 @pytest.mark.parametrize("name", MODULES)
 def test_every_op_assembles(name: str, tmp_path: Path) -> None:

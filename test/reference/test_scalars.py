@@ -249,3 +249,13 @@ def test_arguments_are_checked() -> None:
         with pytest.raises(RaggedError) as error:
             run(text, entry, args)
         assert str(error.value) == message
+
+
+def test_constants_that_are_elsewhere() -> None:
+    text = """func.func @f() -> tensor<1xf32> {
+  %0 = arith.constant dense_resource<w> : tensor<1xf32>
+  return %0 : tensor<1xf32>
+}
+{-# dialect_resources: { builtin: { w: "0x040000000000803F" } } #-}"""
+    with pytest.raises(RaggedError, match="expected a constant with its elements, got 'dense_resource<w>"):
+        run(text, "f", [])

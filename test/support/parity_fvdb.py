@@ -310,9 +310,10 @@ def _ldim() -> None:
     assert (two().ldim, two().num_tensors, two().rshape) == (2, 3, (7, 3))
 
 
-@TABLE.differs("requires_grad", "requires_grad_", why="as there for PyTorch's tensors; others are refused")
+@TABLE.differs("requires_grad", "requires_grad_", "grad", why="as there for PyTorch's tensors; others are refused")
 def _requires_grad() -> None:
     assert not one().requires_grad
+    assert one().grad is None
     assert one().requires_grad_(False).lshape == [2, 3, 1]
     refused(ArgumentError, lambda: one().requires_grad_(True))
 

@@ -104,12 +104,12 @@ def check_call(
 def _is_a(value: object, kind: Any) -> bool:
     if isinstance(kind, UnionType):
         return any(_is_a(value, one) for one in get_args(kind))
-    return _KINDS.get(kind, _ARRAY)[1](value)
+    return KINDS.get(kind, _ARRAY)[1](value)
 
 
 def _named(kind: Any) -> str:
     kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
-    *names, last = [_KINDS.get(one, _ARRAY)[0] for one in kinds]
+    *names, last = [KINDS.get(one, _ARRAY)[0] for one in kinds]
     return f"{', '.join(names)} or {last}" if names else last
 
 
@@ -134,13 +134,14 @@ def _word(value: SupportsIndex) -> None:
 _is_integer = _works(_word)
 _is_float = _works(float)
 _ARRAY: tuple[str, Callable[[Any], bool]] = ("an array or a number", lambda value: value is not None)
-_KINDS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
+KINDS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
     Any: ("what can be hashed", _works(hash)),
     NoneType: ("None", lambda value: value is None),
     bool: ("a boolean", lambda value: isinstance(value, (bool, np.bool_))),
     int: ("an integer", _is_integer),
     float: ("a number", lambda value: isinstance(value, Real) and _is_float(value)),
     str: ("text", lambda value: isinstance(value, str)),
+    tuple[Any, ...]: ("a tuple of what can be hashed", lambda value: isinstance(value, tuple) and _works(hash)(value)),
     tuple[int, ...]: ("a tuple of integers", lambda value: isinstance(value, tuple) and all(map(_is_integer, value))),
 }
 """What annotations ask for, in words and as a question; other classes are those of arrays."""

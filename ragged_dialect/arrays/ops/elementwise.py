@@ -10,7 +10,7 @@ import numpy as np
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.spec import DType
-from ragged_dialect.arrays.core.storage import check_dtype, dtype_of
+from ragged_dialect.arrays.core.storage import DTypeLike, check_dtype, dtype_of
 from ragged_dialect.arrays.ops import ufunc_bits, ufunc_bodies, ufunc_division, ufunc_floats
 from ragged_dialect.arrays.ops.broadcast import elementwise
 from ragged_dialect.arrays.ops.ufunc_bodies import Loop
@@ -117,7 +117,7 @@ def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
 
 
 @operation("astype")
-def astype(x: Tensor, *, dtype: DType) -> Tensor:
+def astype(x: Tensor, *, dtype: DTypeLike) -> Tensor:
     """The elements in another dtype; floats lose their fraction as integers."""
     wanted = dtype_of(dtype)
 

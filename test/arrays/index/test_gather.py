@@ -24,7 +24,7 @@ def lists(levels: int, seed: int, features: tuple[int, ...] = (), least: int = 0
     return rg.from_lengths(rng.standard_normal((count, *features)), *lengths)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("piece", SLICES)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_steps_of_lists_of_lists(piece: slice, seed: int) -> None:

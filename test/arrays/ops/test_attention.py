@@ -67,6 +67,7 @@ def values(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> Any:
     return seen if kind == "bool" else np.where(seen, rng.standard_normal(shape), -np.inf).astype(np.float32)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["bool", "float"])
 @pytest.mark.parametrize("causal", [False, True])
 def test_ragged_masks(kind: str, causal: bool) -> None:
@@ -126,7 +127,7 @@ def test_ragged_masks_of_heads(heads: int, kind: str) -> None:
 SHAPES = [(5, 4), (1, 4), (5, 1), (6, 5, 4), (1, 7, 9), (4, 6, 5, 4), (1, 6, 5, 4), (4, 1, 1, 4), (1, 1, 6, 4)]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("heads", [6, 2])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_dense_masks(shape: tuple[int, ...], heads: int) -> None:

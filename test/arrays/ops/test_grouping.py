@@ -68,7 +68,7 @@ CASES: list[tuple[str, tuple[int, ...]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("layout", "axis"), CASES)
 def test_sum(layout: str, axis: tuple[int, ...]) -> None:
     for seed in SEEDS:
@@ -86,6 +86,7 @@ def test_sum(layout: str, axis: tuple[int, ...]) -> None:
         ("logsumexp", lambda v: np.log(np.exp(v).sum()), -np.inf),
     ],
 )  # fmt: skip
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("layout", "axis"), [("drr|d", (0, 3)), ("dr|d", (0,))])
 def test_every_reduction(name: str, function: Callable[[Any], Any], empty: float, layout: str, axis: Any) -> None:
     for seed in SEEDS:

@@ -34,7 +34,7 @@ def test_ragged_dim(name: str, lengths: tuple[int, ...]) -> None:
     np.testing.assert_allclose(got, np.array(expected).reshape(-1, 4), 1e-5)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_dim(name: str) -> None:
     x = array(LENGTHS)
@@ -48,6 +48,7 @@ def test_every_dim(name: str) -> None:
     assert getattr(x, name)(1).dtype == getattr(x.values, name)(0).dtype
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["?", "i1", "i4", "f2", "f8"])
 @pytest.mark.parametrize("name", ["sum", "prod", "max", "mean"])
 def test_dtypes(name: str, dtype: str) -> None:

@@ -28,7 +28,7 @@ def values(dtype: np.dtype[Any], seed: int) -> np.ndarray[Any, np.dtype[Any]]:
     return (rng.random(12) < 0.5) if dtype.kind == "b" else rng.integers(-6, 7, 12).astype(dtype)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", sorted(UFUNCS))
 def test_ufunc(name: str) -> None:
     ufunc = getattr(np, name)
@@ -44,6 +44,7 @@ def test_ufunc(name: str) -> None:
         np.testing.assert_allclose(a.values.astype(np.float64), b.astype(np.float64), 2e-6, 1e-6)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["f2", "f8", "i1", "i8", "?"])
 @pytest.mark.parametrize("name", ["add", "divide", "floor_divide", "remainder", "exp", "less"])
 def test_dtypes(name: str, dtype: str) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from types import UnionType
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 from support.components import array, assert_components, components, nested
 
 import ragged_dialect as rg
+from ragged_dialect.arrays.core.arguments import KINDS
 from ragged_dialect.arrays.methods import Methods
 from ragged_dialect.arrays.tracing.operation import OPERATIONS
+from ragged_dialect.arrays.tracing.tensor import Tensor
 
 X = array((3, 0, 2))
 W = np.arange(4, dtype=np.float32)
@@ -33,6 +36,15 @@ def test_a_function_has_the_parameters_of_the_method(name: str) -> None:
     assert named(getattr(rg, name, OPERATIONS[name])) == named(getattr(Methods, name))
 
 
+def test_what_parameters_are_annotated_with_is_asked_for() -> None:
+    """A class that is not known would be taken for that of an array."""
+    for name, operation in OPERATIONS.items():
+        for parameter in operation._signature.parameters.values():
+            kind = parameter.annotation
+            kinds = set(get_args(kind) if isinstance(kind, UnionType) else (kind,))
+            assert kinds <= {*KINDS, Tensor}, (name, parameter)
+
+
 PAIRS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "axis": (lambda x: rg.softmax(x, 1), lambda x: x.softmax(1)),
     "scan": (lambda x: rg.cumsum(x, 1), lambda x: x.cumsum(1)),
@@ -49,6 +61,7 @@ PAIRS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", PAIRS)
 def test_arguments_by_position_and_by_name(case: str) -> None:
     function, method = PAIRS[case]

@@ -49,6 +49,7 @@ def runner(target: str) -> Callable[..., Any]:
     return partition if target == "eager" else rg.jit(partition, static=("axis", "lengths"), target=target)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["eager", "cpu", "emulator"])
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("lengths", [False, True])
@@ -114,6 +115,7 @@ FREE: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", FREE)
 def test_what_is_known_is_not_checked(name: str) -> None:
     function, arguments = FREE[name]

@@ -137,7 +137,7 @@ def run_case(function, make):
         check(function, make(rng, lengths), rng)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", QUICK)
 def test_against_differences(name):
     run_case(*QUICK[name])
