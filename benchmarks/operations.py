@@ -107,7 +107,9 @@ def rows_of(point: Point, threads: int, only: list[str], repetitions: int) -> It
 
 
 def _measure(options: argparse.Namespace) -> None:
-    """In a process with its number of threads: a line of CSV per candidate, on standard output."""
+    """In a process with its number of threads: a line of CSV per candidate, on standard output. It has as many cores,
+    as not every library can be told."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.child])
     writer = csv.writer(sys.stdout)
     for name in options.points:
         for point in POINTS[name]():
@@ -120,7 +122,6 @@ def _collect(options: argparse.Namespace) -> list[Row]:
     found: list[Row] = []
     for threads in options.threads:
         environment = os.environ | dict.fromkeys(THREADS, str(threads))
-        environment["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen={'true' if threads > 1 else 'false'}"
         command = [sys.executable, __file__, *sys.argv[1:], "--child", str(threads)]
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
         for cells in csv.reader(done.stdout.splitlines()):

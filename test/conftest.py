@@ -19,7 +19,7 @@ from ragged_dialect.ptx.tools import find_tool
 
 ROOT = Path(__file__).resolve().parent.parent
 
-settings.register_profile("quick", deadline=None, max_examples=40, derandomize=True)
+settings.register_profile("quick", deadline=None, max_examples=25, derandomize=True)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 
 
@@ -34,8 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("thorough" if config.getoption("--slow") else "quick")
 
 
-SHARE_ON_STAND_IN = 16
-"""Without a GPU one test in so many that want one runs on PTX text under `make test`: about a minute."""
+SHARE_ON_STAND_IN = 32
+"""Without a GPU one test in so many that want one runs on PTX text under `make test`: half a minute."""
 
 
 @cache

@@ -142,6 +142,10 @@ KINDS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
     float: ("a number", lambda value: isinstance(value, Real) and _is_float(value)),
     str: ("text", lambda value: isinstance(value, str)),
     tuple[Any, ...]: ("a tuple of what can be hashed", lambda value: isinstance(value, tuple) and _works(hash)(value)),
+    tuple[int, int]: (
+        "a tuple of two integers",
+        lambda value: isinstance(value, tuple) and len(value) == 2 and all(map(_is_integer, value)),
+    ),
     tuple[int, ...]: ("a tuple of integers", lambda value: isinstance(value, tuple) and all(map(_is_integer, value))),
 }
 """What annotations ask for, in words and as a question; other classes are those of arrays."""
