@@ -22,13 +22,11 @@ from ragged_dialect.arrays.tracing.trace import Trace, tracing
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.locks import once
 
-Body = Callable[[list[Tensor]], Any]
-"""What is traced: tracers in, arrays, tracers and containers of them out."""
 Compiled = tuple[Any, Tree]
 """A program, and the tree of its results."""
 
 Traceable: TypeAlias = Callable[[list[Tensor]], Any]
-"""A function of tracers, which gives tracers in containers."""
+"""What is traced: tracers in, arrays, tracers and containers of them out."""
 
 
 class Function:
