@@ -74,9 +74,8 @@ def _value_and_grad(
         check_float(f"{op}: expected a result of floats", result)
         one = Tensor(result.trace, number_like(result.value, 1), result.dtype, (), weak=result.weak)
         gradients = recorded.pulled([one])
-        return choose(
-            unflatten(recorded.tree, recorded.results), tuple(gradients) if isinstance(argnums, (list, tuple)) else gradients[0]
-        )
+        several = isinstance(argnums, (list, tuple))
+        return choose(unflatten(recorded.tree, recorded.results), tuple(gradients) if several else gradients[0])
 
     return jit(derived, static=_static(function))
 

@@ -158,9 +158,7 @@ def test_tensors_with_tangents() -> None:
     torch = pytest.importorskip("torch", reason="no torch (pip install torch)")
     with torch.autograd.forward_ad.dual_level():
         dual = torch.autograd.forward_ad.make_dual(torch.ones(3), torch.ones(3))
-        with pytest.raises(
-            rg.ArgumentError, match="expected a tensor without a tangent, got one of forward_ad"
-        ):
+        with pytest.raises(rg.ArgumentError, match="expected a tensor without a tangent, got one of forward_ad"):
             np.exp(rg.from_offsets(dual, [0, 1, 3]))
 
 
