@@ -82,3 +82,25 @@ def test_some(name: str, width: int, element: str, target: str) -> None:
 @pytest.mark.parametrize(("name", "width", "element"), ALL)
 def test_all(name: str, width: int, element: str, target: str) -> None:
     check(name, width, element, compile_for(target))
+
+
+TINY = [(3, 1, 1), (5, 2, 1), (3, 2, 0)]
+
+
+def tiny() -> list[Any]:
+    """Rows, columns, the dim that is reduced; a few are quick."""
+    cases = [(m, n, dim) for m in (1, 2, 3, 5, 8) for n in (1, 2, 3, 9) for dim in (0, 1)]
+    return [pytest.param(*case, marks=() if case in TINY else pytest.mark.slow) for case in cases]
+
+
+@pytest.mark.parametrize(("rows", "columns", "dim"), tiny())
+def test_fewer_results_than_threads(rows: int, columns: int, dim: int) -> None:
+    """Threads without a result load nothing."""
+    x = np.arange(rows * columns, dtype=np.int32).reshape(rows, columns)
+    wide, kept = f"tensor<{rows}x{columns}xi32>", f"tensor<{x.shape[1 - dim]}xi32>"
+    text = f"""func.func @f(%x: {wide}, %y: {kept}) -> {kept} {{
+        %0 = linalg.reduce {{ arith.addi }} ins(%x : {wide}) outs(%y : {kept}) dimensions = [{dim}]
+        return %0 : {kept}
+    }}"""
+    found = compile_for("emulator")(text)(x, np.ones(x.shape[1 - dim], np.int32))
+    np.testing.assert_array_equal(found, x.sum(dim) + 1)
