@@ -72,7 +72,12 @@ def _parts(element: Element, anchors: tuple[str, ...]) -> Sequence[registry.Part
         raise pipeline_error(element.column, message)
     function = registry.pipeline(element.name)
     types = {name: type_ for name, type_ in get_type_hints(function).items() if name != "return"}
-    return function(**_values(element.name, types, element.parsed_options()))
+    values = _values(element.name, types, element.parsed_options())
+
+    def are_stages(found: Sequence[registry.Part]) -> bool:
+        return all(isinstance(getattr(part, "text", None), str) for part in found)
+
+    return registry.made("stages", element.name, lambda: tuple(function(**values)), are_stages)
 
 
 def make_pass(cls: type[RaggedPass], options: Sequence[Option]) -> RaggedPass:
