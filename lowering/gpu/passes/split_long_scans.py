@@ -11,13 +11,11 @@ from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import root
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.kernel.scan import RunningSum
-from ragged_dialect.lowering.gpu.passes.host_code import host_functions
-from ragged_dialect.lowering.gpu.passes.vector_tiles import LONG, TILE, Limits, VectorTiles, lone_foralls, with_bounds
-from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.lowering.gpu.passes.vector_tiles import SplitLongLoops, VectorTiles, with_bounds
 
 
 @dataclass(frozen=True)
-class SplitLongScans(RaggedPass):
+class SplitLongScans(SplitLongLoops):
     """Scan a long index vector in three steps: sums of tiles by many blocks, running sums of these by one, and those
     of every tile, from where it starts, by many again. Offsets of many lengths come from them.
 
@@ -34,29 +32,19 @@ class SplitLongScans(RaggedPass):
     """
 
     name: ClassVar[str] = "split-long-scans"
-    long: int = LONG
-    tile: int = TILE
 
-    def run(self, op: ir.Operation) -> None:
-        """Split the foralls of every function of a module that do nothing but a scan."""
-        limits = Limits(self.long, self.tile)
-        limits.check(op)
-        for function in host_functions(op):
-            for forall in lone_foralls(function):
-                _split(forall, limits)
-
-
-def _split(forall: ir.Operation, limits: Limits) -> None:
-    loop = _scan_of(forall)
-    tiles = None if loop is None else VectorTiles.of(loop, forall, limits)
-    if loop is None or tiles is None:
-        return
-    with ir.InsertionPoint(forall), loop.location:
-        sums, starts = tiles.room(), tiles.room(1)
-        _sums(loop, tiles, sums)
-        _starts(loop, tiles, sums, starts)
-        _tiles(loop, tiles, starts)
-    forall.erase()
+    def split(self, forall: ir.Operation, status: ir.Value | None) -> None:
+        """Split a forall that does nothing but a scan."""
+        loop = _scan_of(forall)
+        tiles = None if loop is None else VectorTiles.of(loop, forall, self)
+        if loop is None or tiles is None:
+            return
+        with ir.InsertionPoint(forall), loop.location:
+            sums, starts = tiles.room(), tiles.room(1)
+            _sums(loop, tiles, sums)
+            _starts(loop, tiles, sums, starts)
+            _tiles(loop, tiles, starts)
+        forall.erase()
 
 
 def _scan_of(forall: ir.Operation) -> ir.Operation | None:
