@@ -16,9 +16,11 @@ from ragged_dialect.lowering.buffers import extent, root
 from ragged_dialect.lowering.combiners import neutral_constant
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.attributes import WIDE
-from ragged_dialect.lowering.gpu.kernel.combiner import folds
+from ragged_dialect.lowering.gpu.kernel.combiner import fold_kind, folds
 from ragged_dialect.lowering.gpu.kernel.thread_loops import below
 from ragged_dialect.lowering.gpu.passes.vector_tiles import (
+    LONG,
+    TILE,
     SplitLongLoops,
     VectorTiles,
     is_known,
@@ -26,10 +28,11 @@ from ragged_dialect.lowering.gpu.passes.vector_tiles import (
     on_host,
     with_bounds,
 )
+from ragged_dialect.passes.base import RaggedPass
 
 
 @dataclass(frozen=True)
-class SplitLongFolds(SplitLongLoops):
+class SplitLongFolds(SplitLongLoops, RaggedPass):
     """Fold a long index vector in two steps: tiles by many blocks, then these by one.
 
     ```mlir
@@ -46,6 +49,8 @@ class SplitLongFolds(SplitLongLoops):
     """
 
     name: ClassVar[str] = "split-long-folds"
+    long: int = LONG
+    tile: int = TILE
 
     def split(self, forall: ir.Operation, status: ir.Value | None) -> None:
         """Split the loops in a forall that are worth it."""
@@ -81,7 +86,7 @@ def _loops(op: ir.Operation) -> Generator[ir.Operation]:
             for inner in [o.operation for o in block.operations]:
                 if inner.name == "scf.if":
                     yield from _loops(inner)
-                elif flow.FOLD in inner.attributes and inner.attributes[flow.FOLD].value != "scan":
+                elif fold_kind(inner) not in (None, "scan"):
                     yield inner
 
 
@@ -131,7 +136,7 @@ def _part(
     there = scf.IfOp(below(tile, tiles.count))
     with ir.InsertionPoint(there.then_block):
         known = {x: build.value(found) for x, found in outside.items()}
-        init = neutral_constant(loop.results[0].type, folds(loop.attributes[flow.FOLD].value)[1])
+        init = neutral_constant(loop.results[0].type, folds(loop)[1])
         part = with_bounds(loop, tiles.bounds(tile), init, known)
         part.attributes[flow.FEW] = ir.UnitAttr.get()
         memref.store(build.to_i64(part.results[0]), parts, [tile])
@@ -140,8 +145,8 @@ def _part(
 
 def _combine(loop: ir.Operation, tiles: VectorTiles, parts: ir.Value) -> None:
     """Fold the parts where there are some, instead of running the loop."""
-    kind = loop.attributes[flow.FOLD].value
-    apply, _ = folds(kind)
+    kind = fold_kind(loop)
+    apply, _ = folds(loop)
     result, init = loop.results[0], loop.operands[3]
 
     def folded() -> ir.Value:

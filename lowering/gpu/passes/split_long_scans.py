@@ -10,12 +10,14 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import root
 from ragged_dialect.lowering.forall_bounds import forall_over
+from ragged_dialect.lowering.gpu.kernel.combiner import fold_kind
 from ragged_dialect.lowering.gpu.kernel.scan import RunningSum
-from ragged_dialect.lowering.gpu.passes.vector_tiles import SplitLongLoops, VectorTiles, with_bounds
+from ragged_dialect.lowering.gpu.passes.vector_tiles import LONG, TILE, SplitLongLoops, VectorTiles, with_bounds
+from ragged_dialect.passes.base import RaggedPass
 
 
 @dataclass(frozen=True)
-class SplitLongScans(SplitLongLoops):
+class SplitLongScans(SplitLongLoops, RaggedPass):
     """Scan a long index vector in three steps: sums of tiles by many blocks, running sums of these by one, and those
     of every tile, from where it starts, by many again. Offsets of many lengths come from them.
 
@@ -32,6 +34,8 @@ class SplitLongScans(SplitLongLoops):
     """
 
     name: ClassVar[str] = "split-long-scans"
+    long: int = LONG
+    tile: int = TILE
 
     def split(self, forall: ir.Operation, status: ir.Value | None) -> None:
         """Split a forall that does nothing but a scan."""
@@ -50,7 +54,7 @@ class SplitLongScans(SplitLongLoops):
 def _scan_of(forall: ir.Operation) -> ir.Operation | None:
     """The loop of a forall, where it is one of running sums of i64 and there is nothing else."""
     *ops, _ = [op.operation for op in forall.regions[0].blocks[0].operations]
-    if len(ops) != 1 or flow.FOLD not in ops[0].attributes or ops[0].attributes[flow.FOLD].value != "scan":
+    if len(ops) != 1 or fold_kind(ops[0]) != "scan":
         return None
     (loop,) = ops
     written = {root(store.operands[1]) for store in find_ops(loop, "memref.store")}

@@ -21,7 +21,7 @@ from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.attributes import SERIAL
 from ragged_dialect.lowering.gpu.kernel.status import status_of
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
-from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.base import PassFailure
 
 LONG = 2 * DEVICE.launch_bytes // 8
 """Entries of 8 bytes that one block does in the time that two more launches take."""
@@ -35,13 +35,12 @@ _SAFE = frozenset(
 """Ops that the host may do though something around them keeps the device from it: no quotients."""
 
 
-@dataclass(frozen=True)
-class SplitLongLoops(RaggedPass):
-    """A pass over loops in foralls of one iteration: those of more iterations than `long` have tiles, of `tile`
-    iterations."""
+class SplitLongLoops:
+    """A pass over loops in foralls of one iteration, less its name: those of more iterations than `long` have tiles, of
+    `tile` iterations."""
 
-    long: int = LONG
-    tile: int = TILE
+    long: int
+    tile: int
 
     def run(self, op: ir.Operation) -> None:
         """Split the loops of every function of a module. PassFailure when there are no such tiles."""
