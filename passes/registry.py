@@ -129,7 +129,7 @@ def pipelines() -> list[str]:
 
 def suggestion(name: str) -> str:
     """` (did you mean 'a' or 'b'?)`, or nothing when no name is near."""
-    from difflib import get_close_matches
+    from difflib import get_close_matches  # start-up time
 
     near = get_close_matches(name, [*_LOADERS, *_PIPELINES], n=3)
     return f" (did you mean {' or '.join(repr(n) for n in near)}?)" if near else ""
@@ -161,62 +161,29 @@ _PIPELINES = {
 }
 _PACKAGES = {
     "ragged_dialect.passes": (
-        "ragged-insert-checks",
-        "ragged-canonicalize",
-        "ragged-infer-layouts",
-        "ragged-check-conform",
-        "ragged-simplify-splits",
-        "ragged-fuse",
-        "ragged-differentiate",
-        "ragged-decompose-attention",
+        "ragged-insert-checks ragged-canonicalize ragged-infer-layouts ragged-check-conform ragged-simplify-splits "
+        "ragged-fuse ragged-differentiate ragged-decompose-attention"
     ),
     "ragged_dialect.lowering": (
-        "cascade-ragged-sums",
-        "collapse-ragged-loops",
-        "convert-ragged-to-scf",
-        "convert-ragged-checks-to-calls",
-        "convert-ragged-checks-to-scf",
-        "convert-ragged-copies-to-linalg",
-        "convert-ragged-forall-to-loops",
-        "convert-ragged-selects-to-scf",
-        "define-integer-divisions",
-        "guard-ragged-allocs",
-        "hoist-ragged-allocas",
-        "order-ragged-loops",
-        "outline-ragged-loops",
-        "expand-ragged-floats",
-        "expand-ragged-math",
-        "protect-ragged-arguments",
-        "replace-empty-reshapes",
-        "sequence-ragged-scans",
-        "thread-ragged-kernels",
-        "lower-memory-bools",
-        "unshare-ragged-empties",
+        "cascade-ragged-sums collapse-ragged-loops convert-ragged-to-scf convert-ragged-checks-to-calls "
+        "convert-ragged-checks-to-scf convert-ragged-copies-to-linalg convert-ragged-forall-to-loops "
+        "convert-ragged-selects-to-scf define-integer-divisions guard-ragged-allocs hoist-ragged-allocas "
+        "order-ragged-loops outline-ragged-loops expand-ragged-floats expand-ragged-math protect-ragged-arguments "
+        "replace-empty-reshapes sequence-ragged-scans thread-ragged-kernels lower-memory-bools "
+        "unshare-ragged-empties"
     ),
-    "ragged_dialect.lowering.vector": ("vectorize-ragged-loops",),
+    "ragged_dialect.lowering.vector": "vectorize-ragged-loops",
     "ragged_dialect.lowering.gpu.passes": (
-        "convert-forall-to-gpu",
-        "fission-ragged-foralls",
-        "merge-ragged-checks",
-        "privatize-ragged-scratch",
-        "ragged-map-parallel",
-        "split-long-folds",
-        "split-long-reductions",
-        "split-long-scans",
-        "tile-flat-ops",
-        "version-ragged-components",
-        "wrap-ragged-device-code",
+        "convert-forall-to-gpu fission-ragged-foralls merge-ragged-checks privatize-ragged-scratch "
+        "ragged-map-parallel split-long-folds split-long-reductions split-long-scans tile-flat-ops "
+        "version-ragged-components wrap-ragged-device-code"
     ),
     "ragged_dialect.lowering.gpu.nvvm": (
-        "check-nvvm-kernels",
-        "contract-kernel-floats",
-        "expand-kernel-math",
-        "finish-nvvm-kernels",
-        "lower-kernel-sigmoids",
-        "lower-libdevice-calls",
+        "check-nvvm-kernels contract-kernel-floats expand-kernel-math finish-nvvm-kernels lower-kernel-sigmoids "
+        "lower-libdevice-calls"
     ),
 }
 
 for _package, _names in _PACKAGES.items():
-    for _name in _names:
+    for _name in _names.split():
         _LOADERS[_name] = _InPackage(_package, _name)

@@ -212,7 +212,7 @@ def has_dialect(name: str) -> bool:
 
 def mlir_version() -> str:
     """Provider package, its version, and the LLVM version where the provider tells it."""
-    from importlib import metadata
+    from importlib import metadata  # start-up time
 
     names = {"torch_mlir": "torch-mlir", "mlir": "mlir-python-bindings"}
     try:
