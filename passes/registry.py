@@ -31,7 +31,6 @@ class Part(Protocol):
         """Its passes."""
         ...
 
-
 _LOADERS: dict[str, Loader] = {}
 
 
@@ -158,6 +157,7 @@ class _InPackage:
 _PIPELINES = {
     "ragged-to-llvm-pipeline": ("ragged_dialect.lowering.pipelines", "cpu_pipeline"),
     "ragged-to-gpu-pipeline": ("ragged_dialect.lowering.pipelines", "gpu_pipeline"),
+    "ragged-file-pipeline": ("ragged_dialect.lowering.pipeline_files", "file_pipeline"),
 }
 _PACKAGES = {
     "ragged_dialect.passes": (
