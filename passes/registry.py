@@ -165,7 +165,7 @@ _PACKAGES = {
         "replace-empty-reshapes",
         "sequence-ragged-scans",
         "thread-ragged-kernels",
-        "lower-memory-bools",
+        "lower-memory-types",
         "unshare-ragged-empties",
     ),
     "ragged_dialect.lowering.vector": ("vectorize-ragged-loops",),
