@@ -55,7 +55,8 @@ class ExpandRaggedFloats(RaggedPass):
             raise PassFailure(op, f"expected half to be one of {', '.join(HALVES)}, got {self.half}")
         soft = self.half == "soft" or (self.half == "auto" and not has_halves())
         ops = ops_in(op)
-        if any(isinstance(value.type, ir.BF16Type) for inner in ops for value in _values(inner)):
+        named = any("sym_name" in x.attributes and x.attributes["sym_name"].value == BFLOAT_ROUNDING for x in ops)
+        if not named and any(isinstance(value.type, ir.BF16Type) for inner in ops for value in _values(inner)):
             op.regions[0].blocks[0].append(ir.Operation.parse(_ROUND_TO_BFLOAT))
         for inner in ops:
             if inner.name in ("arith.extf", "arith.truncf"):
