@@ -200,7 +200,7 @@ class Kernel:
             self.depth,
             [self.regs.splat(0.0)] * len(keys),
             lambda d: [self._element(self.k, row, head, d) for row in rows],
-            lambda d: self.regs.load(self.queries, d),
+            lambda d: self.regs.load(self.queries, d).value,
         )
         if self.cap is None:
             return found
@@ -251,7 +251,7 @@ class Kernel:
                 count,
                 [(self.regs.load(self.sums, d) * Number(Emitter(), shrink.value)).value for d in at],
                 lambda j: [self._element(self.v, build.add(first, j), head, d) for d in at],
-                lambda j: self.regs.load(self.scores, j),
+                lambda j: self.regs.load(self.scores, j).value,
             )
             for d, x in zip(at, sums, strict=True):
                 self.regs.store(x, self.sums, d)

@@ -17,6 +17,9 @@ PARALLEL = "ragged.parallel"
 """Attribute of an `scf.for` whose iterations are independent."""
 
 _CHUNK = 16384
+_REDUCED = 128
+"""Rows of a chunk of a reduction at least: a product reads all of its other operand for each."""
+
 _FLAT = ("linalg.generic", "linalg.fill", "linalg.copy")
 
 
@@ -100,7 +103,8 @@ def _cut(op: ir.Operation, chunk: int) -> None:
         return
     x, u = found[-1]
     extent = static[0] if static else memref.dim(x, build.value(u))
-    rows = max(1, chunk // _inner(operands[-1], uses[-1]))
+    least = _REDUCED if op.name == "linalg.generic" and "reduction" in iterator_kinds(op) else 1
+    rows = max(least, chunk // _inner(operands[-1], uses[-1]))
     loop = scf.ForOp(build.value(0), build.value(build.ceildiv(extent, rows)), build.value(1))
     loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
     with ir.InsertionPoint(loop.body):

@@ -7,7 +7,7 @@ decides what is multiplied, so nothing is packed that is in order as it is; `tra
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragged_dialect._mlir import arith, ir, memref, vector
 from ragged_dialect.ir import build, flow
@@ -25,18 +25,20 @@ _CACHE_LINE = 64
 
 @dataclass(frozen=True)
 class RegisterBlock:
-    """What of a product is in registers: `rows` rows of `lanes` elements; `square` are the lanes of a register."""
+    """What of a product is in registers: `rows` rows of `lanes` elements; `square` are the lanes of a
+    register, and `used` the first lanes that are in memory, None for all."""
 
     lanes: int
     rows: int
     square: int
     element: ir.Type
+    used: int | None = None
 
     @staticmethod
-    def of(element: ir.Type) -> RegisterBlock:
-        """For this machine: of 32 registers (AVX-512) 16, of 16 half, so that the latency of four cycles of two units
-        is covered and operands have room."""
-        found = registers("auto")
+    def of(element: ir.Type, isa: str = "auto") -> RegisterBlock:
+        """For an instruction set, that of this machine by default: of 32 registers (AVX-512) 16, of 16 half, so that
+        the latency of four cycles of two units is covered and operands have room."""
+        found = registers(isa)
         size = found.bytes if found else 16
         square = size // (8 if isinstance(element, ir.F64Type) else 4)
         return RegisterBlock(_VECTORS * square, 8 if size == 64 else 4, square, element)
@@ -45,6 +47,28 @@ class RegisterBlock:
     def vector(self) -> ir.Type:
         """A row."""
         return ir.VectorType.get([self.lanes], self.element)
+
+    def holding(self, lanes: int) -> RegisterBlock:
+        """With rows of so many lanes, in whole registers."""
+        return replace(self, lanes=-(-lanes // self.square) * self.square, used=lanes)
+
+    def _mask(self) -> ir.Value:
+        i1 = ir.IntegerType.get_signless(1)
+        mask = ir.VectorType.get([self.lanes], i1)
+        return vector.create_mask(mask, [build.value(self.used or self.lanes)])
+
+    def load_at(self, x: ir.Value, at: Sequence[ir.Value]) -> ir.Value:
+        """A row of any buffer."""
+        if self.used is None:
+            return vector.load(self.vector, x, at)
+        return vector.maskedload(self.vector, x, at, self._mask(), self.splat(0.0))
+
+    def store_at(self, row: ir.Value, x: ir.Value, at: Sequence[ir.Value]) -> None:
+        """Write a row of any buffer."""
+        if self.used is None:
+            vector.store(row, x, at)
+        else:
+            vector.maskedstore(x, at, self._mask(), row)
 
     def splat(self, number: float) -> ir.Value:
         """A number in all lanes."""
@@ -68,13 +92,13 @@ class RegisterBlock:
         count: Mixed,
         sums: Sequence[ir.Value],
         left: Callable[[ir.Value], Sequence[ir.Value]],
-        right: Callable[[ir.Value], Number],
+        right: Callable[[ir.Value], ir.Value],
     ) -> list[ir.Value]:
         """sums[i] + the sum over k < count of left(k)[i] * right(k): scalars, a row."""
 
         def step(k: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
-            row = right(k)
-            emitter = row.emitter
+            emitter = Emitter()
+            row = emitter.number(right(k))
             spread = [emitter.number(vector.broadcast(self.vector, x)) for x in left(k)]
             return [(emitter.number(s) + x * row).value for s, x in zip(carried, spread, strict=True)]
 

@@ -64,7 +64,7 @@ def _loops(isa: str) -> Stage:
         "buffer-deallocation-pipeline,convert-bufferization-to-memref,canonicalize,cse,convert-ragged-copies-to-linalg,"
         "func.func(linalg-generalize-named-ops),collapse-ragged-loops,order-ragged-loops,"
         "func.func(llvm-request-c-wrappers),outline-ragged-loops,"
-        f"hoist-ragged-allocas,func.func(convert-linalg-to-loops),cascade-ragged-sums,expand-ragged-math{{isa={isa}}},"
+        f"vectorize-ragged-products{{isa={isa}}},hoist-ragged-allocas,func.func(convert-linalg-to-loops),cascade-ragged-sums,expand-ragged-math{{isa={isa}}},"
         f"canonicalize,cse,func.func(loop-invariant-code-motion),vectorize-ragged-loops{{isa={isa}}}",
     )
 

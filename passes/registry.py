@@ -165,6 +165,7 @@ _PACKAGES = {
         "replace-empty-reshapes",
         "sequence-ragged-scans",
         "thread-ragged-kernels",
+        "vectorize-ragged-products",
         "lower-memory-bools",
         "unshare-ragged-empties",
     ),
