@@ -66,7 +66,8 @@ def _loops(isa: str, half: str) -> Stage:
         "buffer-deallocation-pipeline,convert-bufferization-to-memref,canonicalize,cse,convert-ragged-copies-to-linalg,"
         "func.func(linalg-generalize-named-ops),collapse-ragged-loops,order-ragged-loops,"
         "func.func(llvm-request-c-wrappers),outline-ragged-loops,"
-        f"hoist-ragged-allocas,func.func(convert-linalg-to-loops),cascade-ragged-sums,expand-ragged-math{{isa={isa}}},"
+        f"vectorize-ragged-products{{isa={isa}}},hoist-ragged-allocas,func.func(convert-linalg-to-loops),"
+        f"cascade-ragged-sums,expand-ragged-math{{isa={isa}}},"
         f"{_short_floats(half)},canonicalize,cse,func.func(loop-invariant-code-motion),vectorize-ragged-loops{{isa={isa}}}",
     )
 

@@ -17,6 +17,9 @@ PARALLEL = "ragged.parallel"
 """Attribute of an `scf.for` whose iterations are independent."""
 
 _FLAT = ("linalg.generic", "linalg.fill", "linalg.copy")
+_SHARED = 128
+"""Rows of a chunk of a product at least: it reads all of its other operand for each chunk."""
+
 _LINE = 64
 """Bytes of a cache line."""
 
@@ -134,7 +137,8 @@ def cut(group: RowGroup, chunk: int) -> None:
     widest = max(_inner(*place) for place in places)
     if static and static[0] * widest <= chunk:
         return
-    last, rows = group.ops[-1], max(1, chunk // widest)
+    least = _SHARED if any(map(_is_product, group.ops)) else 1
+    last, rows = group.ops[-1], max(least, chunk // widest)
     with ir.InsertionPoint(last), last.location:
         x, dim = next(place for place in reversed(_places(last) or []) if place[1] >= 0)  # a result, no temporary
         extent = static[0] if static else memref.dim(x, build.value(dim))
@@ -152,6 +156,13 @@ def cut(group: RowGroup, chunk: int) -> None:
         for k, x in enumerate(list(op.operands)):
             dim = dims[k]
             op.operands[k] = x if dim is None or dim < 0 else views[x, dim]
+
+
+def _is_product(op: ir.Operation) -> bool:
+    """Whether all rows are multiplied with the same matrix."""
+    if op.name != "linalg.generic" or "reduction" not in iterator_kinds(op):
+        return False
+    return any(dim < 0 and x.type.rank > 1 for x, dim in _places(op) or [])
 
 
 def _chunk_of(place: Place, group: RowGroup, low: Mixed, size: Mixed, rows: int) -> ir.Value:

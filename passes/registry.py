@@ -31,6 +31,7 @@ class Part(Protocol):
         """Its passes."""
         ...
 
+
 _LOADERS: dict[str, Loader] = {}
 
 
@@ -48,7 +49,7 @@ def _check_name(name: object) -> None:
         raise PassError(f"expected a name of small letters, digits and '-', got {name!r}")
 
 
-def made(what: str, name: str, make: Callable[[], T], is_right: Callable[[T], bool]) -> T:
+def made(what: str, name: str, make: Callable[[], T], is_right: Callable[[object], bool]) -> T:
     """What a plug-in's function gives. PassError, with the name of the pass or pipeline, where it raises or gives
     something else."""
     try:
@@ -170,7 +171,7 @@ _PACKAGES = {
         "convert-ragged-selects-to-scf define-integer-divisions guard-ragged-allocs hoist-ragged-allocas "
         "order-ragged-loops outline-ragged-loops expand-ragged-floats expand-ragged-math protect-ragged-arguments "
         "replace-empty-reshapes sequence-ragged-scans thread-ragged-kernels lower-memory-types "
-        "unshare-ragged-empties"
+        "unshare-ragged-empties vectorize-ragged-products"
     ),
     "ragged_dialect.lowering.vector": "vectorize-ragged-loops",
     "ragged_dialect.lowering.gpu.passes": (

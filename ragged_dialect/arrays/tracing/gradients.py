@@ -20,7 +20,7 @@ _CACHED = 256
 
 
 def _numbers(op: str, argnums: Numbers, count: int) -> list[int]:
-    given = [integer(op, "argnums", n) for n in (argnums if isinstance(argnums, (list, tuple)) else [argnums])]
+    given = [integer(op, "argnums", n) for n in (argnums if isinstance(argnums, Sequence) else [argnums])]
     for number in given:
         if not -count <= number < count:
             raise ArgumentError(f"{op}: expected argument numbers below {count}, got {number}")
