@@ -24,6 +24,13 @@ Expansion = Callable[[ir.Operation], Sequence[ir.Value]]
 results. Checks have been made by then."""
 
 
+def _are_new(made: object, results: Sequence[ir.Value]) -> bool:
+    """Whether what a plug-in gives are values that take the place of an op's results."""
+    if not isinstance(made, (list, tuple, ir.OpResultList)):
+        return False
+    return all(isinstance(value, ir.Value) and value not in results for value in made)
+
+
 def expand_foreign(module: ir.Operation) -> None:
     """Replace the ops of plug-ins by what their `EXPANSIONS` make of them. PassFailure for an op without one."""
     foreign = {name for name, kind in OPS.items() if kind._dialect_obj is not Ragged}
@@ -36,7 +43,7 @@ def expand_foreign(module: ir.Operation) -> None:
         with ir.InsertionPoint(op), op.location:
             made = expansions[op.name](op)
             results = list(op.results)
-            if not hasattr(made, "__getitem__") or not all(isinstance(v, ir.Value) and v not in results for v in made):
+            if not _are_new(made, results):
                 raise PassFailure(
                     op, f"expected a list of new values from the expansion of '{op.name}', got {type(made).__name__}"
                 )

@@ -87,8 +87,8 @@ def _parts(element: Element, anchors: tuple[str, ...]) -> Sequence[registry.Part
     if missing:
         raise pipeline_error(element.column, f"expected '{missing[0]}' for '{element.name}'")
 
-    def are_stages(found: Sequence[registry.Part]) -> bool:
-        return all(isinstance(getattr(part, "text", None), str) for part in found)
+    def are_stages(found: object) -> bool:
+        return isinstance(found, tuple) and all(isinstance(getattr(part, "text", None), str) for part in found)
 
     made = registry.made("stages", element.name, lambda: tuple(function(**values)), are_stages)
     return _between(made, ends, element)
