@@ -4,6 +4,7 @@ that have one."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ragged_dialect import extensions
 from ragged_dialect._mlir import ir
@@ -31,7 +32,7 @@ def expand_foreign(module: ir.Operation) -> None:
         if op.name not in expansions:
             raise PassFailure(op, f"expected an expansion of '{op.name}' by the plug-in that has it, got none")
         with ir.InsertionPoint(op), op.location:
-            made = expansions[op.name](op)
+            made: Any = expansions[op.name](op)
             results = list(op.results)
             if not hasattr(made, "__getitem__") or not all(isinstance(v, ir.Value) and v not in results for v in made):
                 raise PassFailure(

@@ -6,7 +6,7 @@ import importlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ragged_dialect import plugins
 from ragged_dialect.errors import PassError, RaggedError
@@ -49,7 +49,7 @@ def _check_name(name: object) -> None:
         raise PassError(f"expected a name of small letters, digits and '-', got {name!r}")
 
 
-def made(what: str, name: str, make: Callable[[], T], is_right: Callable[[T], bool]) -> T:
+def made(what: str, name: str, make: Callable[[], T], is_right: Callable[[Any], bool]) -> T:
     """What a plug-in's function gives. PassError, with the name of the pass or pipeline, where it raises or gives
     something else."""
     try:

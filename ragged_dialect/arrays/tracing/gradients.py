@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ragged_dialect.arrays.core.arguments import integer, listed
 from ragged_dialect.arrays.core.tree import flatten, unflatten
@@ -20,7 +21,8 @@ _CACHED = 256
 
 
 def _numbers(op: str, argnums: Numbers, count: int) -> list[int]:
-    given = [integer(op, "argnums", n) for n in (argnums if isinstance(argnums, (list, tuple)) else [argnums])]
+    numbers: Sequence[Any] = argnums if isinstance(argnums, (list, tuple)) else [argnums]
+    given = [integer(op, "argnums", number) for number in numbers]
     for number in given:
         if not -count <= number < count:
             raise ArgumentError(f"{op}: expected argument numbers below {count}, got {number}")
