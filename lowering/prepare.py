@@ -4,7 +4,6 @@ that have one."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ragged_dialect import extensions
 from ragged_dialect._mlir import ir
@@ -32,17 +31,13 @@ def expand_foreign(module: ir.Operation) -> None:
         if op.name not in expansions:
             raise PassFailure(op, f"expected an expansion of '{op.name}' by the plug-in that has it, got none")
         with ir.InsertionPoint(op), op.location:
-            made: Any = expansions[op.name](op)
-            results = list(op.results)
-            if not hasattr(made, "__getitem__") or not all(isinstance(v, ir.Value) and v not in results for v in made):
-                raise PassFailure(
-                    op, f"expected a list of new values from the expansion of '{op.name}', got {type(made).__name__}"
-                )
+            results, made = list(op.results), list[object](expansions[op.name](op) or ())
             if len(made) != len(results):
-                raise PassFailure(
-                    op, f"expected {len(results)} values from the expansion of '{op.name}', got {len(made)}"
-                )
+                text = f"expected {len(results)} values from the expansion of '{op.name}', got {len(made)}"
+                raise PassFailure(op, text)
             for old, new in zip(results, made, strict=True):
+                if not isinstance(new, ir.Value) or new in results:
+                    raise PassFailure(op, f"expected new values from the expansion of '{op.name}', got another")
                 old.replace_all_uses_with(shapes.cast(new, old.type) if is_tensor(old.type) else new)
         op.erase()
 

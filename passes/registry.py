@@ -6,7 +6,7 @@ import importlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ragged_dialect import plugins
 from ragged_dialect.errors import PassError, RaggedError
@@ -49,7 +49,7 @@ def _check_name(name: object) -> None:
         raise PassError(f"expected a name of small letters, digits and '-', got {name!r}")
 
 
-def made(what: str, name: str, make: Callable[[], T], is_right: Callable[[Any], bool]) -> T:
+def made(what: str, name: str, make: Callable[[], T], is_right: Callable[[T], bool]) -> T:
     """What a plug-in's function gives. PassError, with the name of the pass or pipeline, where it raises or gives
     something else."""
     try:
@@ -86,7 +86,10 @@ def lookup(name: str) -> type[RaggedPass]:
         raise PassError(f"expected a known pass, got '{name}'{suggestion(name)}")
     from ragged_dialect.passes.base import RaggedPass  # imports this module
 
-    return made("a pass class", name, loader, lambda cls: isinstance(cls, type) and issubclass(cls, RaggedPass))
+    def is_pass(found: object) -> bool:
+        return isinstance(found, type) and issubclass(found, RaggedPass)
+
+    return made("a pass class", name, loader, is_pass)
 
 
 def place(name: str) -> tuple[str, str] | None:

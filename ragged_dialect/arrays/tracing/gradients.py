@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ragged_dialect.arrays.core.arguments import integer, listed
 from ragged_dialect.arrays.core.tree import flatten, unflatten
@@ -21,7 +20,7 @@ _CACHED = 256
 
 
 def _numbers(op: str, argnums: Numbers, count: int) -> list[int]:
-    numbers: Sequence[Any] = argnums if isinstance(argnums, (list, tuple)) else [argnums]
+    numbers = argnums if isinstance(argnums, Sequence) else [argnums]
     given = [integer(op, "argnums", number) for number in numbers]
     for number in given:
         if not -count <= number < count:
@@ -76,7 +75,7 @@ def _value_and_grad(
         check_float(f"{op}: expected a result of floats", result)
         one = Tensor(result.trace, number_like(result.value, 1), result.dtype, (), weak=result.weak)
         gradients = recorded.pulled([one])
-        several = isinstance(argnums, (list, tuple))
+        several = isinstance(argnums, Sequence)
         return choose(unflatten(recorded.tree, recorded.results), tuple(gradients) if several else gradients[0])
 
     return jit(derived, static=_static(function))
