@@ -86,7 +86,10 @@ def lookup(name: str) -> type[RaggedPass]:
         raise PassError(f"expected a known pass, got '{name}'{suggestion(name)}")
     from ragged_dialect.passes.base import RaggedPass  # imports this module
 
-    return made("a pass class", name, loader, lambda cls: isinstance(cls, type) and issubclass(cls, RaggedPass))
+    def is_pass(found: object) -> bool:
+        return isinstance(found, type) and issubclass(found, RaggedPass)
+
+    return made("a pass class", name, loader, is_pass)
 
 
 def place(name: str) -> tuple[str, str] | None:

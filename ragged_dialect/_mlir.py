@@ -186,9 +186,9 @@ def _register_casters() -> None:
             return ir.DenseFPElementsAttr(attribute)
         return ir.DenseIntElementsAttr(attribute) if isinstance(element, (ir.IntegerType, ir.IndexType)) else attribute
 
-    casters: Any = ir
-    casters.register_type_caster(ir.DenseI64ArrayAttr.get([]).typeid, replace=True)(array)
-    casters.register_type_caster(elements.typeid, replace=True)(tensor)
+    register = getattr(ir, "register_type_caster")  # the stubs lack it
+    register(ir.DenseI64ArrayAttr.get([]).typeid, replace=True)(array)
+    register(elements.typeid, replace=True)(tensor)
 
 
 def load_dialect(context: ir.Context, dialect: Any) -> None:

@@ -212,8 +212,8 @@ USE = """func.func @f(%x: tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf
 WRONG_PARTS = {
     ("x", "[op.operands[0]]"): "",
     ("1 / 0", "[]"): "internal error in the verifier of 'wrong.op': ZeroDivisionError: division by zero",
-    ("x", "None"): "expected a list of new values from the expansion of 'wrong.op', got NoneType",
-    ("x", "list(op.results)"): "expected a list of new values from the expansion of 'wrong.op', got list",
+    ("x", "None"): "expected 1 values from the expansion of 'wrong.op', got 0",
+    ("x", "list(op.results)"): "expected new values from the expansion of 'wrong.op', got another",
     ("x", "[op.operands[0]] * 2"): "expected 1 values from the expansion of 'wrong.op', got 2",
 }
 

@@ -20,7 +20,8 @@ _CACHED = 256
 
 
 def _numbers(op: str, argnums: Numbers, count: int) -> list[int]:
-    given = [integer(op, "argnums", n) for n in (argnums if isinstance(argnums, Sequence) else [argnums])]
+    numbers = argnums if isinstance(argnums, Sequence) else [argnums]
+    given = [integer(op, "argnums", number) for number in numbers]
     for number in given:
         if not -count <= number < count:
             raise ArgumentError(f"{op}: expected argument numbers below {count}, got {number}")
@@ -74,7 +75,7 @@ def _value_and_grad(
         check_float(f"{op}: expected a result of floats", result)
         one = Tensor(result.trace, number_like(result.value, 1), result.dtype, (), weak=result.weak)
         gradients = recorded.pulled([one])
-        several = isinstance(argnums, (list, tuple))
+        several = isinstance(argnums, Sequence)
         return choose(unflatten(recorded.tree, recorded.results), tuple(gradients) if several else gradients[0])
 
     return jit(derived, static=_static(function))
