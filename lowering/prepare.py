@@ -34,7 +34,17 @@ def expand_foreign(module: ir.Operation) -> None:
         if op.name not in expansions:
             raise PassFailure(op, f"expected an expansion of '{op.name}' by the plug-in that has it, got none")
         with ir.InsertionPoint(op), op.location:
-            for old, new in zip(op.results, expansions[op.name](op), strict=True):
+            made = expansions[op.name](op)
+            results = list(op.results)
+            if not hasattr(made, "__getitem__") or not all(isinstance(v, ir.Value) and v not in results for v in made):
+                raise PassFailure(
+                    op, f"expected a list of new values from the expansion of '{op.name}', got {type(made).__name__}"
+                )
+            if len(made) != len(results):
+                raise PassFailure(
+                    op, f"expected {len(results)} values from the expansion of '{op.name}', got {len(made)}"
+                )
+            for old, new in zip(results, made, strict=True):
                 old.replace_all_uses_with(shapes.cast(new, old.type) if is_tensor(old.type) else new)
         op.erase()
 

@@ -1,5 +1,7 @@
 """The op classes of the dialect, by family, and those of plug-ins."""
 
+import re
+
 from ragged_dialect import extensions, plugins
 from ragged_dialect._mlir import has_dialect
 from ragged_dialect.dialect import Ragged
@@ -41,6 +43,8 @@ def register_dialect(
     registers a `handler` and `derivatives` rules (`passes/differentiate/tables.py`) where it is imported. PassError
     when the name of the dialect is taken."""
     name = dialect.DIALECT_NAMESPACE
+    if re.fullmatch(r"[A-Za-z_][\w$]*", name) is None:
+        raise PassError(f"expected a name of MLIR for a dialect, got '{name}'")
     if name in extensions.names() or has_dialect(name):
         raise PassError(f"expected a new dialect name, got '{name}', which is registered")
     given: dict[extensions.Part, str | None]

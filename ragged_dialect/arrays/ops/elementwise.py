@@ -145,7 +145,7 @@ def rounded(x: Tensor, *, decimals: int) -> Tensor:
     if decimals == 0:
         return UFUNCS["rint"](x)
     up, down = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
-    scale = 10.0 ** abs(decimals)
+    scale = float(f"1e{abs(decimals)}")  # inf where ** raises
     made = UFUNCS[down](UFUNCS["rint"](UFUNCS[up](x, scale)), scale)
     return astype(made, dtype=x.dtype) if whole else made
 
