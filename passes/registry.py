@@ -31,6 +31,7 @@ class Part(Protocol):
         """Its passes."""
         ...
 
+
 _LOADERS: dict[str, Loader] = {}
 
 
