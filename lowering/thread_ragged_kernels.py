@@ -31,10 +31,11 @@ llvm.func @ragged_set_threads(%n: i64) {{
   llvm.return
 }}
 llvm.func internal @ragged_parallel_for(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64) {{
-  {constants(zero=0, one=1, enough=THRESHOLD)}
+  {constants(zero=0, one=1)}
   %tp = llvm.mlir.addressof @ragged_threads : !llvm.ptr
   %wanted = llvm.load %tp : !llvm.ptr -> i64
   %threads = llvm.intr.smin(%wanted, %n) : (i64, i64) -> i64
+  {constants(enough=THRESHOLD)}
   %small = llvm.icmp "slt" %work, %enough : i64
   %single = llvm.icmp "sle" %threads, %one : i64
   %serial = llvm.or %small, %single : i1
@@ -122,8 +123,8 @@ def _task(task: str, name: str, kernel: ir.Operation) -> str:
     types = _types(kernel)
     struct = _struct(types[3:])
     lines = [f"llvm.func internal {_symbol(task)}(%captures: !llvm.ptr, %lo: i64, %hi: i64) {{"]
-    lines.append(fields("captures", struct, **{f"p{k}": k for k in range(len(types) - 3)}))
-    lines += [f"  %v{k} = llvm.load %p{k} : !llvm.ptr -> {type_}" for k, type_ in enumerate(types[3:])]
+    for k, type_ in enumerate(types[3:]):
+        lines += [fields("captures", struct, **{f"p{k}": k}), f"  %v{k} = llvm.load %p{k} : !llvm.ptr -> {type_}"]
     values = "".join(f", %v{k}" for k in range(len(types) - 3))
     lines.append(constants(work=0))
     lines.append(f"  llvm.call {_symbol(name)}(%lo, %hi, %work{values}) : ({', '.join(types)}) -> ()")
