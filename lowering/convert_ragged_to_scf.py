@@ -141,6 +141,7 @@ def _dispatch(ctx: Lowering, op: ir.Operation, process: control.Process) -> None
         ctx.erase_later(op)
     elif (ragged and is_compute(op)) or compute.is_joinable(ctx, op):
         rule = compute.lower_elementwise if is_elementwise(op) else compute.lower_generic
+        ctx.begin(op)
         rule(ctx, op)
         ctx.erase_later(op)
     elif ragged:

@@ -29,6 +29,7 @@ class Part(Protocol):
         """Its passes."""
         ...
 
+
 _LOADERS: dict[str, Loader] = {}
 
 
@@ -168,6 +169,7 @@ _PACKAGES = {
         "lower-memory-bools",
         "unshare-ragged-empties",
     ),
+    "ragged_dialect.transform": ("ragged-transform-interpreter",),
     "ragged_dialect.lowering.vector": ("vectorize-ragged-loops",),
     "ragged_dialect.lowering.gpu.passes": (
         "convert-forall-to-gpu",
