@@ -1,7 +1,8 @@
 """The inner part of attention on the CPU: a block of queries along the lanes of vectors.
 
-Keys and values are read where they are, one element for all lanes, so that no sum goes across lanes; only the block of
-queries is transposed. The softmax is kept as maximum and sum of what was seen (scores in base 2): no scores in memory.
+Keys and values are read where they are, one element for all lanes, so that no sum goes across lanes; only queries and
+results are transposed, squares of them in registers. The softmax is kept as maximum and sum of what was seen (scores in
+base 2), and scores are in memory for a tile of keys only.
 """
 
 from __future__ import annotations
@@ -9,46 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ragged_dialect._mlir import arith, ir, memref, tensor, vector
 from ragged_dialect._mlir import math as math_ops
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.lowering.host_cpu import host_has
 from ragged_dialect.lowering.math_emitter import Emitter, Number
 from ragged_dialect.lowering.math_exponential import exp2_at_most_one, tanh
+from ragged_dialect.lowering.micro_kernel import RegisterBlock, read, transposed, write
 from ragged_dialect.ops.attention import AttentionOp, wide
 
-_REGISTERS = 2
-"""Vector registers of a block of queries: each element of a key is used as often."""
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What is static of the kernel: lanes, keys at a time, head dims of q and v, and the types."""
-
-    lanes: int
-    keys: int
-    depth: int
-    width: int
-    element: ir.Type
-
-    @staticmethod
-    def of(element: ir.Type, depth: int, width: int) -> Shape:
-        """For this machine: a register of scores per key and half of the block, and some to spare."""
-        wider = 64 if host_has("avx512f") else 32 if host_has("avx2") else 16
-        size = 8 if isinstance(wide(element), ir.F64Type) else 4
-        return Shape(_REGISTERS * wider // size, 8 if wider == 64 else 4, depth, width, element)
-
-    @property
-    def wide(self) -> ir.Type:
-        """The type that is computed in."""
-        return wide(self.element)
-
-    @property
-    def vector(self) -> ir.Type:
-        """A lane per query."""
-        return ir.VectorType.get([self.lanes], self.wide)
+_TILE = 64
+"""Keys whose scores are kept: 8 KiB of a first cache of 32, and sums of values are read and written once for them."""
 
 
 @dataclass(frozen=True)
@@ -65,57 +39,71 @@ class Block:
     shift: Mixed
 
 
+class Bounds(NamedTuple):
+    """The keys that a query of a block sees, low to high, and of these those that all do, full to stop."""
+
+    low: Mixed
+    full: Mixed
+    stop: Mixed
+    high: Mixed
+
+
 class Kernel:
     """Emits the kernel; `q`, `k` and `v` are dense [rows, heads, head dim]."""
 
-    def __init__(self, shape: Shape, op: AttentionOp, inputs: Sequence[ir.Value]) -> None:
-        self.shape, self.visible, self.cap = shape, op.visible, op.cap
+    def __init__(self, op: AttentionOp, inputs: Sequence[ir.Value]) -> None:
+        self.visible, self.cap = op.visible, op.cap
         self.q, self.k, self.v = inputs
+        self.depth, self.width = (int(x.type.shape[2]) for x in (self.q, self.v))
+        self.wide = wide(self.q.type.element_type)
+        self.regs = RegisterBlock.of(self.wide)
         self.scale = op.scale.value * (1 / math.log(2) if self.cap is None else 1 / self.cap)  # scores in base 2
-        self.queries = self._scratch(shape.depth)
-        self.sums = self._scratch(shape.width)
-        self.rows = self._scratch(2)
-
-    def _scratch(self, rows: int) -> ir.Value:
-        return memref.AllocaOp(ir.MemRefType.get([rows, self.shape.lanes], self.shape.wide), [], []).result
+        self.queries = self.regs.scratch(self.depth)
+        self.sums = self.regs.scratch(self.width)
+        self.scores = self.regs.scratch(_TILE)
+        self.rows = self.regs.scratch(2)
+        self.turned = self.regs.scratch(self.regs.lanes, self.regs.square)
 
     def run(
         self, block: Block, head: ir.Value, key_head: ir.Value, o: ir.Value, lse: ir.Value | None
     ) -> list[ir.Value]:
         """One head of a block; the tensors of its rows with the results in."""
         self._load(block, head)
-        low, full, stop, high = self._bounds(block)
-        state = [self._splat(-self._largest), self._splat(0.0)]
-        n = self.shape.keys
-        if self.visible.left is not None:
-            state = flow.strided(low, n, full, state, lambda j, s: self._step(block, key_head, j, s, full))
-        state = flow.strided(full, n, stop, state, lambda j, s: self._step(block, key_head, j, s, None))
-        state = flow.strided(stop, n, high, state, lambda j, s: self._step(block, key_head, j, s, high))
+        bounds = self._bounds(block)
+        state = [self.regs.splat(-self._largest), self.regs.splat(0.0)]
+        state = flow.strided(
+            bounds.low, _TILE, bounds.high, state, lambda j, s: self._tile(block, bounds, key_head, j, s)
+        )
         return self._store(block, head, state, o, lse)
 
     @property
     def _largest(self) -> float:
-        return 1.7976931348623157e308 if isinstance(self.shape.wide, ir.F64Type) else 3.4028234663852886e38
+        return 1.7976931348623157e308 if isinstance(self.wide, ir.F64Type) else 3.4028234663852886e38
 
     # Queries and results ------------------------------------------------------------------------------
 
     def _load(self, block: Block, head: ir.Value) -> None:
-        """The queries transposed and scaled, 0 in lanes without one; sums of 0."""
-        zero = self._splat(0.0)
-        for scratch, rows in ((self.queries, self.shape.depth), (self.sums, self.shape.width)):
-            _each(rows, lambda d, scratch=scratch: vector.store(zero, scratch, [d, build.value(0)]))
-        factor = build.constant(self.shape.wide, self.scale)
+        """The queries transposed and scaled; sums of 0."""
+        zero = self.regs.splat(0.0)
+        for scratch, rows in ((self.queries, self.depth), (self.sums, self.width)):
+            _each(rows, lambda d, scratch=scratch: self.regs.store(zero, scratch, d))
+        n, last = self.regs.square, build.sub(block.count, 1)
+        factor = build.constant(self.wide, self.scale)
+        spread = vector.broadcast(ir.VectorType.get([n], self.wide), factor)
 
-        def load(r: ir.Value) -> None:
-            row = build.add(r, block.row)
+        def square(r: ir.Value, d: ir.Value) -> None:
+            rows = [build.add(build.minimum(build.add(r, k), last), block.row) for k in range(n)]
+            found = [arith.mulf(read(self.q, [row, head, d], n, self.wide), spread) for row in rows]
+            for k, x in enumerate(transposed(found)):
+                vector.store(x, self.queries, [build.add(d, k), r])
 
-            def one(d: ir.Value) -> None:
-                found = arith.mulf(self._widened(tensor.extract(self.q, [row, head, d])), factor)
-                memref.store(found, self.queries, [d, r])
+        def one(r: ir.Value, d: ir.Value) -> None:
+            found = self._element(self.q, build.add(r, block.row), head, d)
+            memref.store(arith.mulf(found, factor), self.queries, [d, r])
 
-            _each(self.shape.depth, one)
-
-        _each(block.count, load)
+        whole = self.depth - self.depth % n
+        _each(block.count, lambda r: _each(whole, lambda d: square(r, d), step=n), step=n)
+        _each(block.count, lambda r: _each(self.depth, lambda d: one(r, d), first=whole))
 
     def _store(
         self, block: Block, head: ir.Value, state: Sequence[ir.Value], o: ir.Value, lse: ir.Value | None
@@ -123,40 +111,54 @@ class Kernel:
         emitter = Emitter()
         top, total = map(emitter.number, state)
         seen = emitter.select(total.compare("==", 0.0), 0.0, 1.0 / total)  # a NaN stays one
+        _each(self.width, lambda d: self.regs.store(self.regs.load(self.sums, d) * seen, self.sums, d))
+        n, first = self.regs.square, self.width - self.width % self.regs.square
+        made = flow.strided(0, n, first, [o], lambda d, x: [self._stored(block.count, head, d, x[0])])
 
-        def finish(d: ir.Value) -> None:
-            at = [d, build.value(0)]
-            vector.store(arith.mulf(vector.load(self.shape.vector, self.sums, at), seen.value), self.sums, at)
+        def store(r: ir.Value, x: list[ir.Value]) -> list[ir.Value]:
+            return flow.strided(first, 1, self.width, x, lambda d, y: [self._inserted(r, head, d, y[0])])
 
-        _each(self.shape.width, finish)
-        outs = [o]
-        if lse is not None:
-            outs.append(lse)
-            for row, x in enumerate((top, total)):
-                vector.store(x.value, self.rows, [build.value(row), build.value(0)])
+        if first < self.width:
+            made = flow.for_loop(block.count, made, store)
+        if lse is None:
+            return made
+        for row, x in enumerate((top, total)):
+            self.regs.store(x, self.rows, row)
+        return [
+            *made,
+            *flow.for_loop(block.count, [lse], lambda r, x: [tensor.insert(self._sum_of(r), x[0], [r, head])]),
+        ]
 
-        def store(r: ir.Value, made: list[ir.Value]) -> list[ir.Value]:
-            found = flow.for_loop(self.shape.width, made[:1], lambda d, x: [self._stored(x[0], r, head, d)])
-            return found if lse is None else [*found, tensor.insert(self._sum_of(r), made[1], [r, head])]
+    def _stored(self, count: ir.Value, head: ir.Value, d: ir.Value, o: ir.Value) -> ir.Value:
+        """Columns from d on, as many as a register has lanes, transposed."""
+        n = self.regs.square
+        type_ = ir.VectorType.get([n], self.wide)
 
-        return flow.for_loop(block.count, outs, store)
+        def square(r: ir.Value) -> None:
+            rows = [vector.load(type_, self.sums, [build.add(d, k), r]) for k in range(n)]
+            for k, x in enumerate(transposed(rows)):
+                vector.store(x, self.turned, [build.add(r, k), build.value(0)])
 
-    def _stored(self, o: ir.Value, r: ir.Value, head: ir.Value, d: ir.Value) -> ir.Value:
+        def row(r: ir.Value, made: list[ir.Value]) -> list[ir.Value]:
+            return [write(vector.load(type_, self.turned, [r, build.value(0)]), made[0], [r, head, d])]
+
+        _each(count, square, step=n)
+        return flow.for_loop(count, [o], row)[0]
+
+    def _inserted(self, r: ir.Value, head: ir.Value, d: ir.Value, o: ir.Value) -> ir.Value:
         found = memref.load(self.sums, [d, r])
-        if self.shape.element != self.shape.wide:
-            found = arith.truncf(self.shape.element, found)
+        if o.type.element_type != self.wide:
+            found = arith.truncf(o.type.element_type, found)
         return tensor.insert(found, o, [r, head, d])
 
     def _sum_of(self, r: ir.Value) -> ir.Value:
         """The log of a row's sum of exponentials."""
         top, total = (memref.load(self.rows, [build.value(k), r]) for k in range(2))
-        return arith.addf(arith.mulf(top, build.constant(self.shape.wide, math.log(2))), math_ops.log(total))
+        return arith.addf(arith.mulf(top, build.constant(self.wide, math.log(2))), math_ops.log(total))
 
     # Keys ----------------------------------------------------------------------------------------------
 
-    def _bounds(self, block: Block) -> tuple[Mixed, Mixed, Mixed, Mixed]:
-        """The keys that a query of the block sees, low to high, and of these those that all do, in whole steps: from
-        the second to the third."""
+    def _bounds(self, block: Block) -> Bounds:
         first = build.add(block.first, block.shift)
         last = build.add(first, build.sub(block.count, 1))
         low: Mixed = 0
@@ -170,60 +172,98 @@ class Kernel:
             low = _clamped(build.sub(first, left), 0, high)
             full = _clamped(build.sub(last, left), low, high)
             stop = build.maximum(stop, full)
-        n = self.shape.keys
-        whole = build.mul(arith.divui(build.value(build.sub(stop, full)), build.value(n)), build.value(n))
-        return low, full, build.add(full, whole), high
+        return Bounds(low, full, stop, high)
 
-    def _step(
-        self, block: Block, head: ir.Value, first: ir.Value, state: Sequence[ir.Value], end: Mixed | None
+    def _tile(
+        self, block: Block, bounds: Bounds, head: ir.Value, first: ir.Value, state: Sequence[ir.Value]
     ) -> list[ir.Value]:
-        """Some keys; with `end` those before it that a query sees."""
+        """A tile of keys: scores, their exponentials, and values times these."""
+        n, count = self.regs.rows, build.minimum(build.sub(bounds.high, first), _TILE)
+
+        def scores(place: ir.Value, top: list[ir.Value]) -> list[ir.Value]:
+            keys = [build.add(build.add(first, place), k) for k in range(n)]
+            found = self._masked(block, bounds, keys, self._scores(block, bounds, head, keys))
+            return [self._highest(place, found, top[0])]
+
+        top = flow.strided(0, n, count, state[:1], scores)
         emitter = Emitter()
-        keys = [build.add(first, k) for k in range(self.shape.keys)]
-        there = keys if end is None else [build.minimum(k, build.sub(end, 1)) for k in keys]
-        scores = [emitter.number(s) for s in self._scores([build.add(k, block.key) for k in there], head)]
-        if self.cap is not None:
-            scores = [tanh(x) * (self.cap / math.log(2)) for x in scores]
-        seen = [None if end is None else self._seen(block, k, end) for k in keys]
-        scores = [x if s is None else emitter.select(s, x, -math.inf) for x, s in zip(scores, seen, strict=True)]
-        top, total = (emitter.number(x) for x in state)
-        higher = top
-        for x in scores:  # a NaN may be passed over: it comes back with its own difference
-            higher = emitter.select(x.compare(">", higher), x, higher)
-        shrink = exp2_at_most_one(top - higher)
-        weights = [exp2_at_most_one(x - higher) for x in scores]
-        weights = [w if s is None else emitter.select(s, w, 0.0) for w, s in zip(weights, seen, strict=True)]
-        total = total * shrink
-        for w in weights:
-            total = total + w
-        self._add([build.add(k, block.value) for k in there], head, weights, shrink)
-        return [higher.value, total.value]
+        shrink = exp2_at_most_one(emitter.number(state[0]) - emitter.number(top[0]))
+        total = [(emitter.number(state[1]) * shrink).value]
+        total = flow.strided(0, n, count, total, lambda place, x: [self._weights(place, top[0], x[0])])
+        self._add(build.add(first, block.value), head, count, shrink)
+        return [*top, *total]
 
-    def _scores(self, rows: Sequence[ir.Value], head: ir.Value) -> list[ir.Value]:
-        def step(d: ir.Value, sums: list[ir.Value]) -> list[ir.Value]:
-            emitter = Emitter()
-            query = emitter.number(vector.load(self.shape.vector, self.queries, [d, build.value(0)]))
-            keys = [emitter.number(self._everywhere(self.k, row, head, d)) for row in rows]
-            return [(emitter.number(s) + key * query).value for s, key in zip(sums, keys, strict=True)]
+    def _scores(self, block: Block, bounds: Bounds, head: ir.Value, keys: Sequence[ir.Value]) -> list[ir.Value]:
+        """The scores of some keys; of the last one where there is none."""
+        rows = [build.add(build.minimum(key, build.sub(bounds.high, 1)), block.key) for key in keys]
+        found = self.regs.product(
+            self.depth,
+            [self.regs.splat(0.0)] * len(keys),
+            lambda d: [self._element(self.k, row, head, d) for row in rows],
+            lambda d: self.regs.load(self.queries, d).value,
+        )
+        if self.cap is None:
+            return found
+        emitter = Emitter()
+        return [(tanh(emitter.number(x)) * (self.cap / math.log(2))).value for x in found]
 
-        return flow.for_loop(self.shape.depth, [self._splat(0.0)] * len(rows), step)
+    def _masked(self, block: Block, bounds: Bounds, keys: Sequence[ir.Value], scores: list[ir.Value]) -> list[ir.Value]:
+        """Scores with -inf where a query does not see a key."""
 
-    def _add(self, rows: Sequence[ir.Value], head: ir.Value, weights: Sequence[Number], shrink: Number) -> None:
+        def some() -> list[ir.Value]:
+            hidden = self.regs.splat(-math.inf)
+            return [
+                arith.select(self._seen(block, key, bounds.high), x, hidden)
+                for key, x in zip(keys, scores, strict=True)
+            ]
+
+        before = build.at_most(build.add(keys[-1], 1), bounds.stop)
+        every = arith.andi(build.at_least(keys[0], bounds.full), before)
+        return flow.choose(every, lambda: scores, some, [x.type for x in scores])
+
+    def _highest(self, place: ir.Value, scores: Sequence[ir.Value], top: ir.Value) -> ir.Value:
+        """The highest of some scores, which are stored, and of `top`. A NaN may be passed over: it comes back with its
+        own difference."""
+        emitter = Emitter()
+        higher = emitter.number(top)
+        for k, x in enumerate(scores):
+            self.regs.store(x, self.scores, build.add(place, k))
+            score = emitter.number(x)
+            higher = emitter.select(score.compare(">", higher), score, higher)
+        return higher.value
+
+    def _weights(self, place: ir.Value, top: ir.Value, total: ir.Value) -> ir.Value:
+        """The exponentials of some scores in their place, and their sum with `total`: 0 for a score of -inf."""
+        emitter = Emitter()
+        highest, made = emitter.number(top), emitter.number(total)
+        for row in [build.add(place, k) for k in range(self.regs.rows)]:
+            weight = exp2_at_most_one(emitter.number(self.regs.load(self.scores, row).value) - highest)
+            self.regs.store(weight, self.scores, row)
+            made = made + weight
+        return made.value
+
+    def _add(self, first: ir.Value, head: ir.Value, count: Mixed, shrink: Number) -> None:
         """Values times weights, on sums that have become less."""
 
-        def step(d: ir.Value) -> None:
-            emitter = Emitter()
-            at = [d, build.value(0)]
-            total = emitter.number(vector.load(self.shape.vector, self.sums, at)) * emitter.number(shrink.value)
-            for row, weight in zip(rows, weights, strict=True):
-                total = total + emitter.number(self._everywhere(self.v, row, head, d)) * weight
-            vector.store(total.value, self.sums, at)
+        def columns(place: ir.Value, many: int) -> None:
+            at = [build.add(place, k) for k in range(many)]
+            sums = self.regs.product(
+                count,
+                [(self.regs.load(self.sums, d) * Number(Emitter(), shrink.value)).value for d in at],
+                lambda j: [self._element(self.v, build.add(first, j), head, d) for d in at],
+                lambda j: self.regs.load(self.scores, j).value,
+            )
+            for d, x in zip(at, sums, strict=True):
+                self.regs.store(x, self.sums, d)
 
-        _each(self.shape.width, step)
+        n, rest = self.regs.rows, self.width % self.regs.rows
+        _each(self.width - rest, lambda d: columns(d, n), step=n)
+        if rest:
+            columns(build.value(self.width - rest), rest)
 
     def _seen(self, block: Block, key: ir.Value, end: Mixed) -> ir.Value:
         """The lanes whose query sees a key: those between two bounds."""
-        n, i32 = self.shape.lanes, ir.IntegerType.get_signless(32)
+        n, i32 = self.regs.lanes, ir.IntegerType.get_signless(32)
         lanes_type = ir.VectorType.get([n], i32)
         numbers = ir.DenseElementsAttr.get([ir.IntegerAttr.get(i32, k) for k in range(n)], lanes_type)
         lanes = arith.ConstantOp(lanes_type, numbers).result
@@ -240,24 +280,20 @@ class Kernel:
             return seen
         return arith.andi(seen, arith.cmpi(arith.CmpIPredicate.sle, lanes, bound(build.add(lane, left))))
 
-    # Elements ------------------------------------------------------------------------------------------
-
-    def _everywhere(self, x: ir.Value, row: ir.Value, head: ir.Value, d: ir.Value) -> ir.Value:
-        return vector.broadcast(self.shape.vector, self._widened(tensor.extract(x, [row, head, d])))
-
-    def _widened(self, x: ir.Value) -> ir.Value:
-        return x if x.type == self.shape.wide else arith.extf(self.shape.wide, x)
-
-    def _splat(self, number: float) -> ir.Value:
-        return Emitter().constant(self.shape.vector, number)
+    def _element(self, x: ir.Value, row: ir.Value, head: ir.Value, d: ir.Value) -> ir.Value:
+        found = tensor.extract(x, [row, head, d])
+        return found if found.type == self.wide else arith.extf(self.wide, found)
 
 
-def _each(count: Mixed, body: Callable[[ir.Value], object]) -> None:
-    def step(i: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+def _each(count: Mixed, body: Callable[[ir.Value], object], first: int = 0, step: int = 1) -> None:
+    """The body for first, first + step, … below a count; nothing where it is known that there are none."""
+
+    def once(i: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
         body(i)
         return []
 
-    flow.for_loop(count, [], step)
+    if not (isinstance(count, int) and count <= first):
+        flow.strided(first, step, count, [], once)
 
 
 def _clamped(x: ir.Value, low: Mixed, high: Mixed) -> ir.Value:

@@ -5,20 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragged_dialect._mlir import DYNAMIC, ir, memref, scf
-from ragged_dialect.generic import indexing_maps, iterator_kinds
+from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir import build
-from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.buffers import plain_dim, range_view, require_buffers
+from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.attributes import THREADS
+from ragged_dialect.lowering.row_groups import PARALLEL, cut, row_groups
 from ragged_dialect.passes.base import RaggedPass
 
-PARALLEL = "ragged.parallel"
-"""Attribute of an `scf.for` whose iterations are independent."""
-
 _CHUNK = 16384
-_FLAT = ("linalg.generic", "linalg.fill", "linalg.copy")
 
 
 @dataclass(frozen=True)
@@ -32,7 +27,8 @@ class ConvertRaggedForallToLoops(RaggedPass):
     ```
 
     Flat linalg ops whose first loop is parallel are cut into chunks of about `chunk` elements, in a
-    marked loop too. Foralls inside foralls run serially. Precondition: bufferized.
+    marked loop too. Those over the same rows share a loop: a chunk is read from memory once, and what one op leaves
+    for the next stays in cache. Foralls inside foralls run serially. Precondition: bufferized.
     """
 
     name: ClassVar[str] = "convert-ragged-forall-to-loops"
@@ -48,15 +44,15 @@ class ConvertRaggedForallToLoops(RaggedPass):
 
 
 def _convert_block(block: ir.Block, parallel: bool, chunk: int) -> None:
+    if parallel:
+        for group in row_groups(block):
+            cut(group, chunk)
     for op in list(block.operations):
         op = op.operation
         if op.name == "scf.forall":
             with ir.InsertionPoint(op), op.location:
                 _convert_forall(op, parallel, chunk)
-        elif op.name in _FLAT and parallel:
-            with ir.InsertionPoint(op), op.location:
-                _cut(op, chunk)
-        elif op.name.startswith("scf."):
+        elif op.name.startswith("scf.") and PARALLEL not in op.attributes:
             for region in op.regions:
                 for inner in region.blocks:
                     _convert_block(inner, parallel, chunk)
@@ -84,51 +80,3 @@ def _convert_forall(op: ir.Operation, parallel: bool, chunk: int) -> None:
         inner.operation.move_before(anchor)
     op.erase()
     _convert_block(loop.body, False, chunk)
-
-
-def _cut(op: ir.Operation, chunk: int) -> None:
-    """Run a flat op in chunks of its first loop."""
-    maps = indexing_maps(op)
-    rank = maps[0].n_dims
-    if rank == 0 or not _first_is_parallel(op, maps) or _reads_first_index(op):
-        return
-    uses = [plain_dim(m, 0) for m in maps]
-    if any(u is None for u in uses):
-        return
-    operands = list(op.operands)
-    found = [(x, u) for x, u in zip(operands, uses, strict=True) if u is not None and u >= 0]
-    static = [x.type.shape[u] for x, u in found if x.type.shape[u] != DYNAMIC]
-    if not found or (static and static[0] * _inner(operands[-1], uses[-1]) <= chunk):
-        return
-    x, u = found[-1]
-    extent = static[0] if static else memref.dim(x, build.value(u))
-    rows = max(1, chunk // _inner(operands[-1], uses[-1]))
-    loop = scf.ForOp(build.value(0), build.value(build.ceildiv(extent, rows)), build.value(1))
-    loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
-    with ir.InsertionPoint(loop.body):
-        low = build.mul(loop.induction_variable, rows)
-        size = build.minimum(rows, build.sub(extent, low))
-        views = [x if u is None or u < 0 else range_view(x, u, low, size) for x, u in zip(operands, uses, strict=True)]
-        scf.yield_([])
-    op.move_before(list(loop.body.operations)[-1].operation)
-    for k, view in enumerate(views):
-        op.operands[k] = view
-
-
-def _inner(x: ir.Value, dim: int | None) -> int:
-    """Static elements of one step of a dim; dynamic dims count as 64."""
-    total = 1
-    for k, s in enumerate(x.type.shape):
-        if k != dim:
-            total *= 64 if s == DYNAMIC else max(s, 1)
-    return total
-
-
-def _first_is_parallel(op: ir.Operation, maps: list[ir.AffineMap]) -> bool:
-    if op.name == "linalg.generic":
-        return iterator_kinds(op)[0] == "parallel"
-    return True
-
-
-def _reads_first_index(op: ir.Operation) -> bool:
-    return any(index.attributes["dim"].value == 0 for index in find_ops(op, "linalg.index"))

@@ -11,8 +11,7 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.iteration import is_compute, is_elementwise, touches_ragged
 from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.prepare import expand_foreign, prepare
-from ragged_dialect.lowering.round_steps import round_in_steps
+from ragged_dialect.lowering.prepare import expand_foreign, prepare, round_in_steps
 from ragged_dialect.lowering.rules import access, attention, checks, compute, control, making, structure
 from ragged_dialect.ops import OPS
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -133,6 +132,7 @@ def _lower_op(ctx: Lowering, op: ir.Operation, process: control.Process) -> None
 
 
 def _dispatch(ctx: Lowering, op: ir.Operation, process: control.Process) -> None:
+    ctx.begin(op)
     ragged = op.name in OPS or touches_ragged(op)
     if op.name in control.RULES or op.name.startswith("scf."):
         _control(ctx, op, process, ragged)
@@ -141,7 +141,6 @@ def _dispatch(ctx: Lowering, op: ir.Operation, process: control.Process) -> None
         ctx.erase_later(op)
     elif (ragged and is_compute(op)) or compute.is_joinable(ctx, op):
         rule = compute.lower_elementwise if is_elementwise(op) else compute.lower_generic
-        ctx.begin(op)
         rule(ctx, op)
         ctx.erase_later(op)
     elif ragged:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering.host_cpu import host_has, is_x86
-from ragged_dialect.lowering.math_emitter import Bits, Emitter, Number
+from ragged_dialect.lowering.math_emitter import Bits, Emitter, Number, element_of, with_element
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 BFLOAT_ROUNDING = "__truncsfbf2"
@@ -42,8 +42,8 @@ class ExpandRaggedFloats(RaggedPass):
 
     `half=soft` rewrites those between f32 and f16 too (x86 without F16C), `auto` does so where the host
     needs it. A module with bf16 gets the function that LLVM rounds constants with.
-    Preconditions: scalars, outside GPU modules, after arith-emulate-unsupported-floats, which leaves no arithmetic of
-    the short types; its `contract` flags are removed here, as they let roundings be dropped. After it:
+    Preconditions: scalars and vectors, outside GPU modules, after arith-emulate-unsupported-floats, which leaves no
+    arithmetic of the short types; its `contract` flags are removed here, as they let roundings be dropped. After it:
     arith-expand{include-bf16=true}.
     """
 
@@ -55,7 +55,10 @@ class ExpandRaggedFloats(RaggedPass):
             raise PassFailure(op, f"expected half to be one of {', '.join(HALVES)}, got {self.half}")
         soft = self.half == "soft" or (self.half == "auto" and not has_halves())
         ops = ops_in(op)
-        if any(isinstance(value.type, ir.BF16Type) for inner in ops for value in _values(inner)):
+        named = any("sym_name" in x.attributes and x.attributes["sym_name"].value == BFLOAT_ROUNDING for x in ops)
+        if not named and any(
+            isinstance(element_of(value.type), ir.BF16Type) for inner in ops for value in _values(inner)
+        ):
             op.regions[0].blocks[0].append(ir.Operation.parse(_ROUND_TO_BFLOAT))
         for inner in ops:
             if inner.name in ("arith.extf", "arith.truncf"):
@@ -79,7 +82,7 @@ def _rewrite(op: ir.Operation, soft: bool) -> None:
 
 def _expanded(op: ir.Operation, soft: bool) -> ir.Value | None:
     """The value of a conversion made by other ops; None where the processor has it."""
-    source, target = op.operands[0].type, op.results[0].type
+    source, target = element_of(op.operands[0].type), element_of(op.results[0].type)
     emitter = Emitter(op)
     x = emitter.number(op.operands[0])
     if isinstance(target, ir.F16Type):
@@ -110,16 +113,17 @@ def _to_half(x: Number, kind: ir.Type) -> ir.Value:
     large = (size + ((size >> 13) & 1) + (0xC8000FFF - (1 << 32))) >> 13
     nan = ((size >> 13) & 0x1FF) | 0x7E00
     magnitude = _select(size, "<", 0x38800000, small, large)
-    magnitude = _select(size, ">", 0x477FFFFF, emitter.bits(0x7C00), magnitude)
+    magnitude = _select(size, ">", 0x477FFFFF, bits & 0 | 0x7C00, magnitude)
     magnitude = _select(size, ">", 0x7F800000, nan, magnitude)
-    short = emitter.plain(arith.trunci, ir.IntegerType.get_signless(16), (magnitude | ((bits >> 16) & 0x8000)).value)
-    return emitter.plain(arith.bitcast, kind, short)
+    short = with_element(x.value.type, ir.IntegerType.get_signless(16))
+    cut = emitter.plain(arith.trunci, short, (magnitude | ((bits >> 16) & 0x8000)).value)
+    return emitter.plain(arith.bitcast, with_element(short, kind), cut)
 
 
 def _from_half(emitter: Emitter, value: ir.Value) -> Number:
     """An f16 as f32: the factor 2^112 moves the exponent to its place, subnormals too."""
-    short = emitter.plain(arith.bitcast, ir.IntegerType.get_signless(16), value)
-    bits = Bits(emitter, emitter.plain(arith.extui, ir.IntegerType.get_signless(32), short))
+    short, long = (with_element(value.type, ir.IntegerType.get_signless(n)) for n in (16, 32))
+    bits = Bits(emitter, emitter.plain(arith.extui, long, emitter.plain(arith.bitcast, short, value)))
     rest = (bits & 0x7FFF) << 13
     finite = (rest.as_float() * 2.0**112).bits()
     magnitude = _select(rest, ">", 0x0F7FFFFF, rest | 0x7F800000, finite)

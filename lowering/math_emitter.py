@@ -49,10 +49,6 @@ class Emitter:
     def number(self, value: ir.Value) -> Number:
         return Number(self, value)
 
-    def bits(self, value: int) -> Bits:
-        """A constant of 32 bits."""
-        return Bits(self, self.constant(ir.IntegerType.get_signless(32), value))
-
     def select(self, condition: ir.Value, yes: Number | float, no: Number | float) -> Number:
         """`yes` where the i1 value `condition` holds, else `no`; at least one is a Number."""
         known = yes if isinstance(yes, Number) else no
@@ -65,7 +61,8 @@ def element_of(kind: ir.Type) -> ir.Type:
     return kind.element_type if isinstance(kind, ir.VectorType) else kind
 
 
-def _with_element(kind: ir.Type, element: ir.Type) -> ir.Type:
+def with_element(kind: ir.Type, element: ir.Type) -> ir.Type:
+    """A type with another type of its lanes; of a scalar that type itself."""
     return ir.VectorType.get(kind.shape, element) if isinstance(kind, ir.VectorType) else element
 
 
@@ -126,17 +123,20 @@ class Number:
 
     def widen(self) -> Number:
         """The same value as f64."""
-        return Number(self.emitter, self.emitter.plain(arith.extf, self.emitter.f64, self.value))
+        return Number(
+            self.emitter, self.emitter.plain(arith.extf, with_element(self.value.type, self.emitter.f64), self.value)
+        )
 
     def narrow(self, kind: ir.Type) -> Number:
-        """Rounded to the narrower float type `kind`."""
+        """Rounded to the narrower float type `kind`, lane by lane."""
+        kind = with_element(self.value.type, kind)
         return Number(self.emitter, self.emitter.plain(arith.truncf, kind, self.value))
 
     def bits(self) -> Bits:
         """The encoding, as an integer of the same width."""
         kind = self.value.type
         width = ir.IntegerType.get_signless(64 if self.is_long else 32)
-        return Bits(self.emitter, self.emitter.plain(arith.bitcast, _with_element(kind, width), self.value))
+        return Bits(self.emitter, self.emitter.plain(arith.bitcast, with_element(kind, width), self.value))
 
     def magnitude(self) -> Number:
         """The absolute value, by clearing the sign bit."""
@@ -195,7 +195,7 @@ class Bits:
 
     def as_float(self) -> Number:
         """The float with this encoding."""
-        kind = _with_element(self.value.type, self.emitter.f64 if self.width == 64 else self.emitter.f32)
+        kind = with_element(self.value.type, self.emitter.f64 if self.width == 64 else self.emitter.f32)
         return Number(self.emitter, self.emitter.plain(arith.bitcast, kind, self.value))
 
 

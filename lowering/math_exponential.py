@@ -82,10 +82,11 @@ def exp2(x: Number) -> Number:
 
 
 def exp2_at_most_one(x: Number) -> Number:
-    """`2**x` for x <= 0, of f32 or f64, not below the smallest normal number: no clamps but one and a single scale."""
+    """`2**x` for x <= 0, of f32 or f64, 0 where it is below the normal numbers: no clamps but one and a single scale,
+    whose exponent is 0 there."""
     mantissa, bias, terms = (52, 1023, EXP2_LONG) if x.is_long else (23, 127, EXP2)
     rounding = 1.5 * 2**mantissa + bias
-    x = x.at_least(1.0 - bias)
+    x = x.at_least(float(-bias))
     t = x + rounding
     r = x - (t - rounding)
     return (r * r.polynomial(terms) + 1.0) * (t.bits() << mantissa).as_float()

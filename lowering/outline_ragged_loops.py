@@ -12,7 +12,7 @@ from ragged_dialect.ir.clone import remap
 from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.walk import captures, free_symbol
 from ragged_dialect.lowering.buffers import is_buffer, is_constant, may_overlap, root
-from ragged_dialect.lowering.convert_ragged_forall_to_loops import PARALLEL
+from ragged_dialect.lowering.row_groups import PARALLEL
 from ragged_dialect.passes.base import RaggedPass
 
 KERNEL = "ragged.kernel"

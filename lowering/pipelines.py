@@ -9,7 +9,6 @@ for stage in pipelines.cpu_pipeline():
 
 from __future__ import annotations
 
-from ragged_dialect.lowering.expand_ragged_floats import has_halves
 from ragged_dialect.lowering.stage import Stage
 
 _LAYOUTS = Stage("layouts", "ragged-infer-layouts")
@@ -42,30 +41,34 @@ _BUFFER = Stage(
 )
 
 
+def _short_floats(half: str) -> str:
+    """Arithmetic of short floats in f32, rounded after every op: what x86 has for bf16 flushes subnormals."""
+    emulation = "arith-emulate-unsupported-floats{source-types=bf16,f16 target-type=f32}"
+    return f"{emulation},expand-ragged-floats{{half={half}}}"
+
+
 def _llvm(half: str) -> Stage:
-    # bf16 has no arithmetic of its own: what x86 has of it flushes subnormals.
-    short = "bf16,f16" if half == "soft" or (half == "auto" and not has_halves()) else "bf16"
     return Stage(
         "llvm",
         "guard-ragged-allocs,convert-scf-to-cf,convert-vector-to-llvm,expand-strided-metadata,lower-affine,convert-math-to-funcs,"
         "convert-math-to-llvm,convert-math-to-libm,"
-        f"arith-emulate-unsupported-floats{{source-types={short} target-type=f32}},expand-ragged-floats{{half={half}}},"
-        "arith-expand{include-bf16=true},convert-arith-to-llvm,"
+        f"{_short_floats(half)},arith-expand{{include-bf16=true}},convert-arith-to-llvm,"
         "convert-index-to-llvm,finalize-memref-to-llvm{use-generic-functions=true},convert-cf-to-llvm,"
-        "convert-func-to-llvm,reconcile-unrealized-casts,lower-memory-bools,canonicalize,cse,thread-ragged-kernels",
+        "convert-func-to-llvm,reconcile-unrealized-casts,lower-memory-types,canonicalize,cse,thread-ragged-kernels",
     )
 
 
-def _loops(isa: str) -> Stage:
+def _loops(isa: str, half: str) -> Stage:
     return Stage(
         "loops",
-        "convert-ragged-forall-to-loops,canonicalize,"
+        "convert-ragged-copies-to-linalg,convert-ragged-forall-to-loops,canonicalize,"
         "func.func(promote-buffers-to-stack{max-alloc-size-in-bytes=4096 max-rank-of-allocated-memref=2}),"
         "buffer-deallocation-pipeline,convert-bufferization-to-memref,canonicalize,cse,convert-ragged-copies-to-linalg,"
         "func.func(linalg-generalize-named-ops),collapse-ragged-loops,order-ragged-loops,"
         "func.func(llvm-request-c-wrappers),outline-ragged-loops,"
-        f"hoist-ragged-allocas,func.func(convert-linalg-to-loops),cascade-ragged-sums,expand-ragged-math{{isa={isa}}},"
-        f"canonicalize,cse,func.func(loop-invariant-code-motion),vectorize-ragged-loops{{isa={isa}}}",
+        f"vectorize-ragged-products{{isa={isa}}},hoist-ragged-allocas,func.func(convert-linalg-to-loops),"
+        f"cascade-ragged-sums,expand-ragged-math{{isa={isa}}},"
+        f"{_short_floats(half)},canonicalize,cse,func.func(loop-invariant-code-motion),vectorize-ragged-loops{{isa={isa}}}",
     )
 
 
@@ -79,7 +82,7 @@ def cpu_pipeline(check: bool = True, isa: str = "auto", half: str = "auto") -> t
         _SCF,
         _DENSE,
         _BUFFER,
-        _loops(isa),
+        _loops(isa, half),
         _llvm(half),
     )
 

@@ -87,7 +87,12 @@ def _parts(element: Element, anchors: tuple[str, ...]) -> Sequence[registry.Part
     missing = [name for name in _required(function) if name not in values]
     if missing:
         raise pipeline_error(element.column, f"expected '{missing[0]}' for '{element.name}'")
-    return _between(function(**values), ends, element)
+
+    def are_stages(found: Sequence[registry.Part]) -> bool:
+        return all(isinstance(getattr(part, "text", None), str) for part in found)
+
+    made = registry.made("stages", element.name, lambda: tuple(function(**values)), are_stages)
+    return _between(made, ends, element)
 
 
 def _required(function: Callable[..., object]) -> list[str]:

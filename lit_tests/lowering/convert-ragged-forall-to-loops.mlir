@@ -43,3 +43,64 @@ func.func @small(%x: memref<8x64xf32>, %s: f32) {
   linalg.fill ins(%s : f32) outs(%x : memref<8x64xf32>)
   return
 }
+
+// Ops over the same rows share a loop, and what only they use is allocated for a chunk.
+// CHECK-LABEL: func.func @rows
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?x64xf32>, %[[Y:[a-z0-9]+]]: memref<?x64xf32>
+// CHECK-COUNT-1: scf.for
+// CHECK: %[[T:.*]] = memref.alloc() {{.*}} : memref<16xf32>
+// CHECK: %[[TS:.*]] = memref.subview %[[T]][0] [%{{.*}}]
+// CHECK: %[[XS:.*]] = memref.subview %[[X]]
+// CHECK: linalg.fill {{.*}} outs(%[[TS]]
+// CHECK: linalg.generic {{.*}} ins(%[[XS]] : {{.*}}) outs(%[[TS]]
+// CHECK: linalg.generic {{.*}} ins(%[[XS]], %[[TS]]
+// CHECK: } {ragged.parallel}
+// CHECK-NOT: scf.for
+func.func @rows(%x: memref<?x64xf32>, %y: memref<?x64xf32>, %s: f32) -> memref<?x64xf32> {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x64xf32>
+  %t = memref.alloc(%n) : memref<?xf32>
+  linalg.fill ins(%s : f32) outs(%t : memref<?xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]} ins(%x : memref<?x64xf32>) outs(%t : memref<?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %b, %a : f32
+    linalg.yield %0 : f32
+  }
+  %z = memref.alloc(%n) : memref<?x64xf32>
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x, %t : memref<?x64xf32>, memref<?xf32>) outs(%z : memref<?x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.subf %a, %b : f32
+    linalg.yield %0 : f32
+  }
+  return %z : memref<?x64xf32>
+}
+
+// An op that sees rows of others in what one before it writes has a loop of its own, as has one over other rows.
+// CHECK-LABEL: func.func @apart
+// CHECK: linalg.fill
+// CHECK: } {ragged.parallel}
+// CHECK: linalg.generic
+// CHECK: } {ragged.parallel}
+// CHECK: linalg.fill
+// CHECK: } {ragged.parallel}
+func.func @apart(%x: memref<?xf32>, %m: index, %s: f32) -> (memref<?xf32>, memref<?xf32>, memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %t = memref.alloc(%n) : memref<?xf32>
+  linalg.fill ins(%s : f32) outs(%t : memref<?xf32>)
+  %y = memref.alloc(%n) : memref<?xf32>
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : memref<?xf32>) outs(%y : memref<?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %at = arith.fptosi %a : f32 to i64
+    %k = arith.index_cast %at : i64 to index
+    %0 = memref.load %t[%k] : memref<?xf32>
+    linalg.yield %0 : f32
+  }
+  %z = memref.alloc(%m) : memref<?xf32>
+  linalg.fill ins(%s : f32) outs(%z : memref<?xf32>)
+  return %t, %y, %z : memref<?xf32>, memref<?xf32>, memref<?xf32>
+}

@@ -9,7 +9,7 @@
 
 // CHECK-LABEL: func.func @attention
 // CHECK: scf.forall (%{{.*}}) in (%{{.*}}) shared_outs(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) -> (tensor<?x4x16xf32>, tensor<?x4xf32>)
-// CHECK: memref.alloca() : memref<16x[[W:[0-9]+]]xf32>
+// CHECK: memref.alloca() {alignment = 64 : i64} : memref<16x[[W:[0-9]+]]xf32>
 // CHECK: scf.while
 // CHECK: vector.broadcast %{{.*}} : f32 to vector<[[W]]xf32>
 // CHECK: arith.cmpi sge, %{{.*}} : vector<[[W]]xi32>

@@ -45,3 +45,17 @@ func.func @bfloat(%x: f32) -> f32 {
   %z = arith.extf %y fastmath<contract> : bf16 to f32
   return %z : f32
 }
+
+// -----
+
+// Vectors lane by lane.
+
+// CHECK-LABEL: func.func @lanes
+// CHECK: arith.bitcast %{{.*}} : vector<4xf16> to vector<4xi16>
+// CHECK: arith.bitcast %{{.*}} : vector<4xi16> to vector<4xf16>
+// CHECK-NOT: arith.truncf
+func.func @lanes(%x: vector<4xf16>) -> vector<4xf16> {
+  %y = arith.extf %x : vector<4xf16> to vector<4xf32>
+  %z = arith.truncf %y : vector<4xf32> to vector<4xf16>
+  return %z : vector<4xf16>
+}

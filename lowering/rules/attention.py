@@ -7,11 +7,12 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import view_of
-from ragged_dialect.lowering.attention_kernel import Block, Kernel, Shape
+from ragged_dialect.lowering.attention_kernel import Block, Kernel
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.forall import OpenForall
+from ragged_dialect.lowering.micro_kernel import RegisterBlock
 from ragged_dialect.lowering.parts import Parts
-from ragged_dialect.ops.attention import AttentionOp, groups
+from ragged_dialect.ops.attention import AttentionOp, groups, wide
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import shape_of, storage_type
 
@@ -20,18 +21,17 @@ def lower_attention(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.attention: blocks of as many queries as there are lanes. The blocks of component b begin with number
     offsets[b] / lanes + b, which rises with b: no prefix sum, and at most one block of a component is empty."""
     q, k, v = map(ctx.parts, op.operands)
-    depth, width = q.shape.shape[3], v.shape.shape[3]
-    if depth is None or width is None:
+    if q.shape.shape[3] is None or v.shape.shape[3] is None:
         raise LayoutError("expected static head dims (run ragged-decompose-attention)")
-    shape = Shape.of(q.element, depth, width)
+    lanes = RegisterBlock.of(wide(q.element)).lanes
     outs = [_out(ctx, q, result) for result in op.results if result == op.results[0] or len(list(result.uses))]
     inputs = [x.values for x in (q, k, v)]
     ctx.close()
-    blocks = build.add(build.divide(q.storage_dim(0), shape.lanes), q.parents(1))
+    blocks = build.add(build.divide(q.storage_dim(0), lanes), q.parents(1))
     forall = OpenForall(ctx, [blocks])
     with ir.InsertionPoint(forall.block), ctx.scope(forall.known):
-        kernel = Kernel(shape, view_of(op, AttentionOp), inputs)
-        block = _block(q, k, v, forall.ivs[0], shape.lanes, kernel.visible.end)
+        kernel = Kernel(view_of(op, AttentionOp), inputs)
+        block = _block(q, k, v, forall.ivs[0], lanes, kernel.visible.end)
         heads = q.extent(2)
         for out in outs:
             forall.add(out.values, [(block.row, block.count), *((0, n) for n in out.storage_dims()[1:])])

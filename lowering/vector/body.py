@@ -14,6 +14,8 @@ from ragged_dialect.lowering.outline_ragged_loops import KERNEL
 _ROUNDED = frozenset({"arith.addf", "arith.mulf"})
 _MATH = frozenset(f"math.{name}" for name in ("absf", "absi", "ceil", "copysign", "floor", "fma", "sqrt", "trunc"))
 """What processors have for vectors."""
+_SHORT_OPS = frozenset(f"arith.{name}" for name in ("bitcast", "extf", "select", "truncf"))
+"""What there is for short floats, which are widened in registers."""
 
 
 class Unfit(Exception):
@@ -56,7 +58,8 @@ class Run:
 @dataclass
 class Body:
     """The ops of a loop, in order: those that are the same for every iteration, those that become vectors, what
-    they fold, and the runs that they write. `shifted` has indices that are a number further than that of the loop."""
+    they fold, and the runs that they write. `shifted` has indices that are a number further than that of the loop,
+    `bytes` the widths of elements in memory, `wide` those in registers."""
 
     loop: ir.Operation
     run: Run | None = None
@@ -64,6 +67,7 @@ class Body:
     uniform: set[ir.Value] = field(default_factory=set[ir.Value])
     accumulators: list[Accumulator] = field(default_factory=list[Accumulator])
     bytes: set[int] = field(default_factory=set[int])
+    wide: set[int] = field(default_factory=set[int])
 
     @property
     def block(self) -> ir.Block:
@@ -190,7 +194,8 @@ def _are_offsets(loop: ir.Operation, start: ir.Value, length: ir.Value) -> bool:
 def _classify(body: Body) -> None:
     """Find what is uniform. Unfit for an op that has no vector form."""
     for one in body.accumulators:
-        _add_type(body, one.element.type)
+        if _is_short(one.element.type):
+            raise Unfit("folds of short floats")
     for op in body.ops:
         inside = [x for x in op.operands if body.is_inside(x)]
         if op.name in ("memref.load", "memref.store"):
@@ -198,7 +203,7 @@ def _classify(body: Body) -> None:
         elif not (op.name.startswith("arith.") or op.name in _MATH) or len(op.results) != 1:
             raise Unfit(op.name)
         else:
-            _add_type(body, op.results[0].type, computed=True)
+            _require_kind(op)
             if op.name == "arith.addi" and inside == [body.index]:
                 body.shifted.add(op.results[0])
             if all(x in body.uniform for x in inside):
@@ -216,17 +221,21 @@ def _classify_access(body: Body, op: ir.Operation, stores: bool) -> None:
         raise Unfit("an access across memory")
     if body.is_inside(buffer):
         raise Unfit("a buffer of its own")
-    _add_type(body, buffer.type.element_type)
-    body.bytes.add(width(buffer.type.element_type))
+    element = buffer.type.element_type
+    body.bytes.add(width(element))
+    body.wide.add(4 if _is_short(element) else width(element))
 
 
-def _add_type(body: Body, type_: ir.Type, computed: bool = False) -> None:
-    if isinstance(type_, (ir.F16Type, ir.BF16Type)):
-        raise Unfit("short floats")
+def _is_short(type_: ir.Type) -> bool:
+    return isinstance(type_, (ir.F16Type, ir.BF16Type))
+
+
+def _require_kind(op: ir.Operation) -> None:
+    type_ = op.results[0].type
     if not isinstance(type_, (ir.IntegerType, ir.FloatType, ir.IndexType)):
         raise Unfit(str(type_))
-    if not computed and isinstance(type_, ir.IntegerType) and type_.width == 1:
-        raise Unfit("booleans in memory")
+    if any(_is_short(x.type) for x in (*op.operands, *op.results)) and op.name not in _SHORT_OPS:
+        raise Unfit("arithmetic of short floats")
 
 
 # Memory -------------------------------------------------------------------------------------------

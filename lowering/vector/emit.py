@@ -24,7 +24,7 @@ def vectorize(body: Body, registers: Registers) -> bool:
     first, last = constant_int(low), constant_int(high)
     count = None if first is None or last is None else last - first
     kept = [width(one.element.type) for one in body.accumulators if not _is_count(body, one)]
-    widest = max([*kept, *body.bytes], default=8)
+    widest = max([*kept, *body.wide], default=8)
     lanes = registers.lanes(widest, len(body.ops))
     masked = body.bytes <= set(registers.masked)
     if count is not None:

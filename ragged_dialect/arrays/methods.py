@@ -24,7 +24,7 @@ from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, dtype_of
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.index.dims import reshape, squeeze, transpose, unsqueeze
 from ragged_dialect.arrays.index.getitem import getitem, take
-from ragged_dialect.arrays.index.levels import merge, partition, select, split
+from ragged_dialect.arrays.index.levels import copied, merge, partition, select, split
 from ragged_dialect.arrays.numpy.functions import apply_function
 from ragged_dialect.arrays.numpy.ufuncs import apply_ufunc
 from ragged_dialect.arrays.ops.argmax import argmax, argmin
@@ -239,6 +239,9 @@ class ArrayMethods:
         """The array as a nested tensor of layout `torch.jagged` that shares its memory; see
         `convert.torch_nested`."""
         return to_torch_nested(self)
+
+    def _copied(self: Any) -> RaggedArray:
+        return copied(self)
 
     def __reduce_ex__(self: Any, protocol: SupportsIndex) -> tuple[Any, ...]:
         return reduced(self, int(protocol))

@@ -7,7 +7,7 @@ depends on how a platform passes small integers and half floats.
 from __future__ import annotations
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.lowering.lower_memory_bools import LowerMemoryBools
+from ragged_dialect.lowering.lower_memory_types import LowerMemoryTypes
 from ragged_dialect.symbols import mangle
 
 _CIFACE = "_mlir_ciface_"
@@ -27,7 +27,7 @@ def add_packed_entry(module: ir.Module, name: str, symbol: str) -> None:
     result = str(ir.TypeAttr(entry.attributes["function_type"]).value.return_type)
     with module.context, ir.Location.unknown():
         made = ir.Module.parse(_text(name, symbol, types, None if result == "!llvm.void" else result))
-        LowerMemoryBools().run(made.operation)
+        LowerMemoryTypes().run(made.operation)
         module.body.append(list(made.body.operations)[-1].operation.detach_from_parent())
 
 

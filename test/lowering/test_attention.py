@@ -107,7 +107,7 @@ def test_softcap(element: str) -> None:
 @pytest.mark.parametrize("level", levels("SSE2", "no AVX-512"))
 def test_processors(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mask(level, monkeypatch)
-    for element in ("f32", "bf16"):
+    for element in ("f32", "bf16", "f16"):
         given = arguments(element, (2, 1), (5, 8))
         found = compile(text_of(element, (2, 1), (5, 8), 'scale = 0.5, keys = "window<9, 2>"'))(*given)
         assert_near(found, given, element, "window<9, 2>", 0.5)

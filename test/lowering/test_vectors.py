@@ -85,6 +85,24 @@ def test_rows(level: str, dtype: str, width: int, monkeypatch: pytest.MonkeyPatc
     np.testing.assert_allclose(normal.values, want, 1e-4, 1e-4)
 
 
+def test_rows_of_many_chunks() -> None:
+    """Ops over the same rows share a loop, but for one that sees what others leave for other rows."""
+    data = np.random.default_rng(0).standard_normal((9_000, 5)).astype("float32")
+
+    def program(x: Any) -> Any:
+        high = x.max(2, keepdims=True)
+        scaled = (x - high) * x + x.sum(2, keepdims=True)
+        return scaled, rg.softmax(scaled, axis=2), (scaled * high)[np.array([2, 0])], x.cumsum(2) * high
+
+    high = data.max(1, keepdims=True)
+    scaled = (data - high) * data + data.sum(1, keepdims=True)
+    weights = np.exp(scaled - scaled.max(1, keepdims=True))
+    taken = np.concatenate([(scaled * high)[8_000:], (scaled * high)[:8_000]])
+    wanted = scaled, weights / weights.sum(1, keepdims=True), taken, data.cumsum(1) * high
+    for got, want in zip(rg.jit(program)(rg.from_lengths(data, [8_000, 0, 1_000])), wanted, strict=True):
+        np.testing.assert_allclose(got.values, want, 1e-4, 1e-4)
+
+
 def test_threads_give_equal_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     data = np.random.default_rng(0).standard_normal((60_000, 7)).astype("float32")
     x = rg.from_lengths(data, [50_000, 0, 9_900, 100])

@@ -30,7 +30,7 @@ def nvvm_stage(index_bits: int = 64) -> Stage:
         "convert-nvvm-to-llvm,"
         f"convert-gpu-to-nvvm{{index-bitwidth={index_bits} use-bare-ptr-memref-call-conv=1}},"
         "canonicalize,cse,reconcile-unrealized-casts),"
-        "check-nvvm-kernels,lower-memory-bools,lower-libdevice-calls,lower-kernel-sigmoids,contract-kernel-floats,"
+        "check-nvvm-kernels,lower-memory-types,lower-libdevice-calls,lower-kernel-sigmoids,contract-kernel-floats,"
         "finish-nvvm-kernels",
     )
 

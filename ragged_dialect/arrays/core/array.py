@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from ragged_dialect.arrays.methods import ArrayMethods
 else:
     ArrayMethods = object
+
+
+_LONG_COPY = 1 << 22
+"""Bytes from which a copy takes milliseconds: below, NumPy needs no program to be compiled."""
 
 
 class Stored(NamedTuple):
@@ -212,7 +217,7 @@ class RaggedArray(Value, ArrayMethods):
             return self._compacted
         except AttributeError:
             with enough("values"):
-                self._compacted = _compacted(self)
+                self._compacted = self._copied() if _is_long_copy(self) else _compacted(self)
             return self._compacted
 
     @property
@@ -286,6 +291,15 @@ class RaggedArray(Value, ArrayMethods):
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> NoReturn:
         raise ArgumentError("expected a dense array, got a ragged one (use to_padded, values or tolist)")
+
+
+def _is_long_copy(x: RaggedArray) -> bool:
+    """Whether a compiled copy of what is inside windows, by all threads, is worth its program."""
+    axis, rest = x.first, x.axes[1:]
+    if axis is None or not axis.letters.endswith("w") or axis.letters.count("w") > 1 or any(rest):
+        return False
+    size = x.dtype.itemsize * math.prod(x.buffer.shape[1:]) * axis.total(len(axis.letters) - 1)
+    return size >= _LONG_COPY and x.device == "cpu" and not x.requires_grad
 
 
 def _compacted(x: RaggedArray) -> RaggedArray:

@@ -6,9 +6,10 @@ import numpy as np
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
+from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.index.dims import dim_of
 from ragged_dialect.arrays.tracing.elements import convert
-from ragged_dialect.arrays.tracing.operation import operation
+from ragged_dialect.arrays.tracing.operation import Operation, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
 from ragged_dialect.errors import ArgumentError
@@ -67,3 +68,8 @@ def select(x: Tensor, index: Tensor, *, axis: int) -> Tensor:
 def compact(x: Tensor) -> Tensor:
     """Windows made contiguous: a copy of what is inside them; the array itself without windows."""
     return contiguous(x)
+
+
+def copied(x: RaggedArray) -> RaggedArray:
+    """`compact` by a program."""
+    return Operation.__call__(compact, x)

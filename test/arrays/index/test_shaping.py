@@ -97,6 +97,28 @@ def test_reshape() -> None:
     assert np.shares_memory(made.values, x.values)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bool", "int64"])
+@pytest.mark.parametrize("width", [None, 0, 3])
+def test_long_copies_are_compiled(dtype: str, width: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is inside windows, by a program and without."""
+    rng = np.random.default_rng(0)
+    lengths, order = rng.integers(0, 9, 40), rng.integers(0, 40, 70)
+    rows = int(lengths.sum())
+    x = rg.from_lengths(rng.integers(-5, 5, (rows,) if width is None else (rows, width)).astype(dtype), lengths)
+
+    def copies() -> list[rg.RaggedArray]:
+        return [view.compacted for view in (x[order], x[:, 1:4], x[order[:0]])]
+
+    wanted = copies()
+    monkeypatch.setattr("ragged_dialect.arrays.core.array._LONG_COPY", 0)
+    before = rg.compilations()
+    for got, want in zip(copies(), wanted, strict=True):
+        assert got.spec == want.spec
+        assert got.values.tobytes() == want.values.tobytes()
+        np.testing.assert_array_equal(got.offsets, want.offsets)
+    assert rg.compilations() > before
+
+
 def test_compact() -> None:
     x = array(LENGTHS)[:, 1:]
     made = rg.compact(x)

@@ -1,4 +1,4 @@
-// RUN: ragged-opt %s --lower-memory-bools | FileCheck %s
+// RUN: ragged-opt %s --lower-memory-types | FileCheck %s
 
 // CHECK-LABEL: llvm.func @host
 // CHECK: %[[BYTE:.*]] = llvm.load %{{.*}} : !llvm.ptr -> i8
@@ -31,4 +31,18 @@ gpu.module @kernels {
     llvm.store %x, %q : i1, !llvm.ptr
     llvm.return
   }
+}
+
+// CHECK-LABEL: llvm.func @vectors
+// CHECK: %[[BYTES:.*]] = llvm.intr.masked.load %{{.*}}, %{{.*}}, %{{.*}} {{.*}} -> vector<4xi8>
+// CHECK: llvm.icmp "ne" %[[BYTES]], %{{.*}} : vector<4xi8>
+// CHECK: %[[SHORT:.*]] = llvm.load %{{.*}} : !llvm.ptr -> vector<4xi16>
+// CHECK: %[[FLOATS:.*]] = llvm.bitcast %[[SHORT]] : vector<4xi16> to vector<4xbf16>
+// CHECK: %[[WRITTEN:.*]] = llvm.bitcast %[[FLOATS]] : vector<4xbf16> to vector<4xi16>
+// CHECK: llvm.intr.masked.store %[[WRITTEN]], %{{.*}}, %{{.*}} : vector<4xi16>
+llvm.func @vectors(%p: !llvm.ptr, %q: !llvm.ptr, %mask: vector<4xi1>) {
+  %x = llvm.intr.masked.load %p, %mask, %mask {alignment = 1 : i32} : (!llvm.ptr, vector<4xi1>, vector<4xi1>) -> vector<4xi1>
+  %y = llvm.load %q : !llvm.ptr -> vector<4xbf16>
+  llvm.intr.masked.store %y, %p, %x {alignment = 2 : i32} : vector<4xbf16>, vector<4xi1> into !llvm.ptr
+  llvm.return
 }

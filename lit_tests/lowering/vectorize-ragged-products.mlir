@@ -1,0 +1,73 @@
+// RUN: ragged-opt %s --split-input-file --vectorize-ragged-products="isa=avx512" --canonicalize --cse | FileCheck %s
+
+#x = affine_map<(m, n, k) -> (m, k)>
+#w = affine_map<(m, n, k) -> (k, n)>
+#o = affine_map<(m, n, k) -> (m, n)>
+
+// A panel of the right side is copied; eight rows of 32 sums stay in registers.
+
+// CHECK-LABEL: func.func @product
+// CHECK-SAME: (%[[X:.*]]: memref<?x16xf32>, %[[W:.*]]: memref<16x32xf32>, %[[O:.*]]: memref<?x32xf32>)
+// CHECK: %[[PANEL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<16x32xf32>
+// CHECK: vector.load %[[W]]
+// CHECK: vector.store %{{.*}}, %[[PANEL]]
+// CHECK: %{{.*}}:8 = scf.for
+// CHECK: vector.load %[[PANEL]]
+// CHECK: memref.load %[[X]]
+// CHECK: vector.load %[[O]]
+// CHECK: vector.store %{{.*}}, %[[O]]
+// CHECK-NOT: linalg.generic
+func.func @product(%x: memref<?x16xf32>, %w: memref<16x32xf32>, %o: memref<?x32xf32>) {
+  linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<?x16xf32>, memref<16x32xf32>) outs(%o : memref<?x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+#x = affine_map<(m, n, k) -> (k, m)>
+#w = affine_map<(m, n, k) -> (k, n)>
+#o = affine_map<(m, n, k) -> (m, n)>
+
+// The length of the sum may be ragged, and the end of a row is masked.
+
+// CHECK-LABEL: func.func @masked
+// CHECK: vector.constant_mask [10] : vector<16xi1>
+// CHECK: vector.maskedload
+// CHECK: vector.maskedstore
+func.func @masked(%x: memref<?x8xf32>, %w: memref<?x10xf32>, %o: memref<8x10xf32>) {
+  linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<?x8xf32>, memref<?x10xf32>) outs(%o : memref<8x10xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %b, %a : f32
+    %s = arith.addf %p, %c : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+#x = affine_map<(m, n, k) -> (m, k)>
+#w = affine_map<(m, n, k) -> (n, k)>
+#o = affine_map<(m, n, k) -> (m, n)>
+
+// What is not along memory in both stays.
+
+// CHECK-LABEL: func.func @other
+// CHECK: linalg.generic
+func.func @other(%x: memref<?x16xf32>, %w: memref<32x16xf32>, %o: memref<?x32xf32>) {
+  linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<?x16xf32>, memref<32x16xf32>) outs(%o : memref<?x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  }
+  return
+}

@@ -1,0 +1,185 @@
+"""Flat ops over the same rows, which run chunk by chunk in one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+
+from ragged_dialect._mlir import DYNAMIC, ir, memref, scf
+from ragged_dialect.generic import indexing_maps, iterator_kinds
+from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import constant_int, definer, made_by
+from ragged_dialect.ir.walk import captures, find_ops
+from ragged_dialect.lowering.buffers import VIEWS, is_allocation, is_buffer, plain_dim, range_view, root
+
+PARALLEL = "ragged.parallel"
+"""Attribute of an `scf.for` whose iterations are independent."""
+
+_FLAT = ("linalg.generic", "linalg.fill", "linalg.copy")
+_SHARED = 128
+"""Rows of a chunk of a product at least: it reads all of its other operand for each chunk."""
+
+_LINE = 64
+"""Bytes of a cache line."""
+
+Place = tuple[ir.Value, int]
+"""A buffer, and its dim that rows are along, -1 for one that all rows see the same of."""
+
+
+@dataclass
+class RowGroup:
+    """Flat ops in their order, whose first loops are over the same rows. `lengths` has all that is known to be the
+    number of rows, `places` how buffers are accessed, by what they are views of."""
+
+    ops: list[ir.Operation] = field(default_factory=list[ir.Operation])
+    lengths: set[Hashable] = field(default_factory=set[Hashable])
+    places: dict[ir.Value, set[Place]] = field(default_factory=dict[ir.Value, set[Place]])
+    written: set[ir.Value] = field(default_factory=set[ir.Value])
+
+    def add(self, op: ir.Operation, places: list[Place]) -> bool:
+        """Add an op, where it is over the same rows, and sees of other rows nothing that the group writes."""
+        lengths = {_length(x, dim) for x, dim in places if dim >= 0}
+        captured = [(x, -1) for x in captures([op]) if is_buffer(x) and x not in list(op.operands)]
+        written = {root(x) for x in _outs(op)}
+        accessed = {root(x): {(x, dim)} for x, dim in places}
+        for x, dim in (*places, *captured):
+            accessed.setdefault(root(x), set()).add((x, dim))
+        if self.ops and not (lengths & self.lengths and self._is_free(accessed, written)):
+            return False
+        self.ops.append(op)
+        self.lengths |= lengths
+        self.written |= written
+        for buffer, found in accessed.items():
+            self.places.setdefault(buffer, set()).update(found)
+        return True
+
+    def _is_free(self, accessed: dict[ir.Value, set[Place]], written: set[ir.Value]) -> bool:
+        if not all(_is_own(buffer) for buffer in (*self.places, *accessed)):
+            return False
+        for buffer in (self.written & set(accessed)) | (written & set(self.places)):
+            found = self.places[buffer] | accessed[buffer]
+            if len(found) != 1 or any(dim < 0 for _, dim in found):
+                return False
+        return True
+
+
+def row_groups(block: ir.Block) -> Iterator[RowGroup]:
+    """The flat ops of a block by the loops they can run in, with nothing but address arithmetic between them."""
+    group = RowGroup()
+    for op in [op.operation for op in block.operations]:
+        places = _places(op) if op.name in _FLAT else None
+        if places is not None and group.add(op, places):
+            continue
+        if places is not None or not _is_address(op):
+            if group.ops:
+                yield group
+            group = RowGroup()
+            if places is not None:
+                group.add(op, places)
+    if group.ops:
+        yield group
+
+
+def _is_address(op: ir.Operation) -> bool:
+    return op.name.startswith("arith.") or op.name in (*VIEWS, "memref.alloc", "memref.dim")
+
+
+def _outs(op: ir.Operation) -> list[ir.Value]:
+    outs = 1 if op.name != "linalg.generic" else list(op.attributes["operandSegmentSizes"])[1]
+    return list(op.operands)[-outs:]
+
+
+def _places(op: ir.Operation) -> list[Place] | None:
+    """The buffers of an op, by the dim that its first loop indexes; None where it cannot be cut along it."""
+    maps = indexing_maps(op)
+    if maps[0].n_dims == 0 or not _first_is_parallel(op) or _reads_first_index(op):
+        return None
+    dims = [plain_dim(m, 0) for m in maps]
+    places = [(x, dim) for x, dim in zip(op.operands, dims, strict=True) if dim is not None and is_buffer(x)]
+    return None if None in dims or all(dim < 0 for _, dim in places) else places
+
+
+def _first_is_parallel(op: ir.Operation) -> bool:
+    return op.name != "linalg.generic" or iterator_kinds(op)[0] == "parallel"
+
+
+def _reads_first_index(op: ir.Operation) -> bool:
+    return any(index.attributes["dim"].value == 0 for index in find_ops(op, "linalg.index"))
+
+
+def _length(x: ir.Value, dim: int) -> Hashable:
+    """What the extent of a buffer is known by."""
+    if x.type.shape[dim] != DYNAMIC:
+        return x.type.shape[dim]
+    if not is_allocation(x):
+        return x, dim
+    size = definer(x).operands[sum(s == DYNAMIC for s in x.type.shape[:dim])]
+    asked = made_by(size, "memref.dim")
+    at = None if asked is None else constant_int(asked.operands[1])
+    return size if asked is None or at is None else _length(asked.operands[0], at)
+
+
+def _is_own(buffer: ir.Value) -> bool:
+    """Whether other buffers share no memory with one that is written: allocations, and arguments, which never are."""
+    if isinstance(buffer.owner, ir.Block):
+        return buffer.owner.owner.operation.name == "func.func"
+    return is_allocation(buffer)
+
+
+# Cutting ------------------------------------------------------------------------------------------
+
+
+def cut(group: RowGroup, chunk: int) -> None:
+    """Run the ops of a group in chunks of rows, in a loop where the last one is."""
+    static = [length for length in group.lengths if isinstance(length, int)]
+    places = [place for found in group.places.values() for place in found if place[1] >= 0]
+    widest = max(_inner(*place) for place in places)
+    if static and static[0] * widest <= chunk:
+        return
+    least = _SHARED if any(map(_is_product, group.ops)) else 1
+    last, rows = group.ops[-1], max(least, chunk // widest)
+    with ir.InsertionPoint(last), last.location:
+        x, dim = next(place for place in reversed(_places(last) or []) if place[1] >= 0)  # a result, no temporary
+        extent = static[0] if static else memref.dim(x, build.value(dim))
+        loop = scf.ForOp(build.value(0), build.value(build.ceildiv(extent, rows)), build.value(1))
+        loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
+        with ir.InsertionPoint(loop.body):
+            low = build.mul(loop.induction_variable, rows)
+            size = build.minimum(rows, build.sub(extent, low))
+            views = {place: _chunk_of(place, group, low, size, rows) for place in places}
+            scf.yield_([])
+    end = list(loop.body.operations)[-1].operation
+    for op in group.ops:
+        dims = [plain_dim(m, 0) for m in indexing_maps(op)]
+        op.move_before(end)
+        for k, x in enumerate(list(op.operands)):
+            dim = dims[k]
+            op.operands[k] = x if dim is None or dim < 0 else views[x, dim]
+
+
+def _is_product(op: ir.Operation) -> bool:
+    """Whether all rows are multiplied with the same matrix."""
+    if op.name != "linalg.generic" or "reduction" not in iterator_kinds(op):
+        return False
+    return any(dim < 0 and x.type.rank > 1 for x, dim in _places(op) or [])
+
+
+def _chunk_of(place: Place, group: RowGroup, low: Mixed, size: Mixed, rows: int) -> ir.Value:
+    """The rows of a chunk. What only the group uses is allocated for a chunk."""
+    x, dim = place
+    shape = [rows if k == dim else s for k, s in enumerate(x.type.shape)]
+    inside = all(use.owner.operation in group.ops for use in x.uses)
+    if not inside or not is_allocation(x) or DYNAMIC in shape:
+        return range_view(x, dim, low, size)
+    type_ = ir.MemRefType.get(shape, x.type.element_type, None, x.type.memory_space)
+    return range_view(memref.alloc(type_, [], [], alignment=_LINE), dim, 0, size)
+
+
+def _inner(x: ir.Value, dim: int) -> int:
+    """Static elements of one step of a dim; dynamic dims count as 64."""
+    total = 1
+    for k, s in enumerate(x.type.shape):
+        if k != dim:
+            total *= 64 if s == DYNAMIC else max(s, 1)
+    return total

@@ -1,0 +1,212 @@
+"""`vectorize-ragged-products`: sums of products keep a block of their results in vector registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragged_dialect._mlir import DYNAMIC, arith, ir, memref
+from ragged_dialect.generic import indexing_maps, iterator_kinds
+from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import combiner_of
+from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.lowering.math_library import VECTOR_ISAS
+from ragged_dialect.lowering.micro_kernel import RegisterBlock
+from ragged_dialect.lowering.vector.machine import registers
+from ragged_dialect.passes.base import PassFailure, RaggedPass
+
+_DEPTH = 128
+"""Products that a register adds before its sum goes to memory: a panel of the right side for them is 16 KiB, half of a
+first cache, and long sums are sums of sums."""
+
+
+@dataclass(frozen=True)
+class VectorizeRaggedProducts(RaggedPass):
+    """Compute products of matrices on blocks of vector registers, whichever of their loops are ragged.
+
+    ```mlir
+    linalg.generic {(m, k, n) -> (m, k), (k, n), (m, n)} … { %p = arith.mulf %a, %b … %s = arith.addf %acc, %p … }
+    // becomes, in loops over n, k and m
+    // a panel of %b, copied
+    %sums:8 = scf.for %k … iter_args(%t0 = %zeros, …) -> (vector<32xf32>, …) {
+      %row = vector.load %panel[%k, 0] …  %t0_next = %t0 + broadcast(%a[%m, %k]) * %row … }
+    // and the sums are added to what was there
+    ```
+
+    One loop is reduced, a static one runs along memory in the result and the right side, and one is of the result and
+    the left side; others are loops around. A block that reaches over the last row computes that row again.
+    The order of a sum depends on its length only. `isa` is that of expand-ragged-math. Products of short floats, and of
+    less than half a register along memory, stay as they are; so do ends of rows where a processor has no masks.
+    Preconditions: bufferized, parallel loops are outlined; before hoist-ragged-allocas.
+    """
+
+    name: ClassVar[str] = "vectorize-ragged-products"
+    isa: str = "auto"
+
+    def run(self, op: ir.Operation) -> None:
+        """Rewrite the products of every function of a module."""
+        if self.isa != "auto" and self.isa not in VECTOR_ISAS:
+            raise PassFailure(op, f"expected isa to be auto or one of {', '.join(VECTOR_ISAS)}, got {self.isa}")
+        found = registers(self.isa)
+        if found is None:
+            return
+        for inner in find_ops(op, "linalg.generic"):
+            product = _product_of(inner)
+            if product is None:
+                continue
+            with ir.InsertionPoint(inner), inner.location:
+                regs = RegisterBlock.of(product.out.buffer.type.element_type, self.isa)
+                masked = found.bytes // regs.square in found.masked
+                if 2 * product.columns >= regs.square and (masked or product.columns % regs.lanes == 0):
+                    _Emitter(product, regs).run()
+                    inner.erase()
+
+
+@dataclass(frozen=True)
+class _Side:
+    """A buffer and the loop of each of its dims."""
+
+    buffer: ir.Value
+    loops: tuple[int, ...]
+
+    def extent(self, loop: int) -> Mixed:
+        """The extent of a loop, which this side has."""
+        dim = self.loops.index(loop)
+        size = self.buffer.type.shape[dim]
+        return memref.dim(self.buffer, build.value(dim)) if size == DYNAMIC else size
+
+    def at(self, places: dict[int, Mixed]) -> list[ir.Value]:
+        """The indices for those of the loops."""
+        return [build.value(places[loop]) for loop in self.loops]
+
+
+@dataclass(frozen=True)
+class _Product:
+    """out[…, m, n] += left[…, m, k] * right[…, k, n], with dims in any order but those along memory."""
+
+    out: _Side
+    left: _Side
+    right: _Side
+    m: int
+    k: int
+
+    @property
+    def n(self) -> int:
+        """The loop along memory."""
+        return self.out.loops[-1]
+
+    @property
+    def columns(self) -> int:
+        """Its extent."""
+        return int(self.out.buffer.type.shape[-1])
+
+
+def _product_of(op: ir.Operation) -> _Product | None:
+    """What a generic op multiplies, None where it is no such product."""
+    operands, maps, kinds = list(op.operands), indexing_maps(op), iterator_kinds(op)
+    if len(operands) != 3 or op.results or not _is_sum_of_products(op):
+        return None
+    sides = [_side(x, m) for x, m in zip(operands, maps, strict=True)]
+    first, second, out = sides
+    if first is None or second is None or out is None or not out.loops or kinds.count("reduction") != 1:
+        return None
+    n, k = out.loops[-1], kinds.index("reduction")
+    left, right = (first, second) if second.loops[-1:] == (n,) else (second, first)
+    own = [loop for loop in out.loops[:-1] if loop in left.loops and loop not in right.loops]
+    fits = right.loops[-1:] == (n,) and n not in left.loops and k in left.loops and k in right.loops and own
+    if not fits or not (_is_along_memory(out.buffer) and _is_along_memory(right.buffer)):
+        return None
+    return _Product(out, left, right, own[-1], k)
+
+
+def _is_sum_of_products(op: ir.Operation) -> bool:
+    """Whether the body adds the product of the inputs, floats that vectors have, to the out."""
+    block = op.regions[0].blocks[0]
+    a, b, out = block.arguments
+    ops = [x.operation for x in block.operations]
+    if [x.name for x in ops] != ["arith.mulf", "arith.addf", "linalg.yield"]:
+        return False
+    summed = combiner_of(out, ops[-1].operands[0], {"arith.addf"}) is not None
+    factors = list(ops[0].operands) in ([a, b], [b, a])
+    return summed and factors and isinstance(out.type, (ir.F32Type, ir.F64Type))
+
+
+def _side(x: ir.Value, map_: ir.AffineMap) -> _Side | None:
+    exprs = list(map_.results)
+    if not isinstance(x.type, ir.MemRefType) or not all(isinstance(e, ir.AffineDimExpr) for e in exprs):
+        return None
+    loops = tuple(ir.AffineDimExpr(e).position for e in exprs)
+    return _Side(x, loops) if len(set(loops)) == len(loops) else None
+
+
+def _is_along_memory(x: ir.Value) -> bool:
+    return x.type.shape[-1] != DYNAMIC and x.type.get_strides_and_offset()[0][-1] == 1
+
+
+class _Emitter:
+    """The loops of a product: around it, over panels of columns, stretches of the sum and blocks of rows."""
+
+    def __init__(self, product: _Product, regs: RegisterBlock) -> None:
+        self.product, self.regs = product, regs
+        out = product.out.loops
+        self.outer = [loop for loop in out if loop not in (product.m, product.n)]
+        self.rows = product.out.extent(product.m)
+        self.depth = product.left.extent(product.k)
+        self.panel = regs.scratch(min(self.depth, _DEPTH) if isinstance(self.depth, int) else _DEPTH)
+
+    def run(self) -> None:
+        """Emit all of it."""
+        self._around(self.outer, {})
+
+    def _around(self, loops: Sequence[int], places: dict[int, Mixed]) -> None:
+        if not loops:
+            self._panels(places)
+            return
+        count = self.product.out.extent(loops[0])
+        flow.for_loop(count, [], lambda i, _: self._around(loops[1:], {**places, loops[0]: i}) or [])
+
+    def _panels(self, places: dict[int, Mixed]) -> None:
+        lanes, columns = self.regs.lanes, self.product.columns
+        rest = columns % lanes
+        if columns > rest:
+            flow.strided(0, lanes, columns - rest, [], lambda n, _: self._panel(self.regs, places, n) or [])
+        if rest:
+            self._panel(self.regs.holding(rest), places, columns - rest)
+
+    def _panel(self, regs: RegisterBlock, places: dict[int, Mixed], n: Mixed) -> None:
+        here = {**places, self.product.n: n}
+
+        def stretch(k: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+            count = build.minimum(build.sub(self.depth, k), _DEPTH)
+            self._pack(regs, here, k, count)
+            return flow.strided(0, regs.rows, self.rows, [], lambda m, _: self._block(regs, here, m, k, count) or [])
+
+        flow.strided(0, _DEPTH, self.depth, [], stretch)
+
+    def _pack(self, regs: RegisterBlock, places: dict[int, Mixed], k: ir.Value, count: Mixed) -> None:
+        """Rows of the right side together: where they are, they may lie across cache lines and in few sets of those."""
+        right = self.product.right
+
+        def copy(j: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+            at = right.at({**places, self.product.k: build.add(j, k)})
+            regs.store(regs.load_at(right.buffer, at), self.panel, j)
+            return []
+
+        flow.for_loop(count, [], copy)
+
+    def _block(self, regs: RegisterBlock, places: dict[int, Mixed], m: ir.Value, k: ir.Value, count: Mixed) -> None:
+        product, last = self.product, build.sub(self.rows, 1)
+        rows = [{**places, product.m: build.minimum(build.add(m, i), last)} for i in range(regs.rows)]
+
+        def elements(j: ir.Value) -> list[ir.Value]:
+            at = build.add(j, k)
+            return [memref.load(product.left.buffer, product.left.at({**row, product.k: at})) for row in rows]
+
+        sums = [regs.splat(0.0)] * len(rows)
+        sums = regs.product(count, sums, elements, lambda j: regs.load(self.panel, j).value)
+        there = [product.out.at(row) for row in rows]
+        before = [regs.load_at(product.out.buffer, at) for at in there]
+        for at, x, y in zip(there, before, sums, strict=True):  # all were read before: the last row may come twice
+            regs.store_at(arith.addf(x, y), product.out.buffer, at)

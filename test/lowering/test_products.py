@@ -1,0 +1,64 @@
+"""Products on the CPU against NumPy, whichever loop is ragged, with extents that are no multiple of anything."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from support.cpu_features import levels, mask
+
+import ragged_dialect as rg
+
+OFFSETS = np.array([0, 0, 1, 9, 9, 26, 300, 300])
+EXTENTS = [(1, 32), (7, 10), (130, 50), (16, 8), (260, 33), (0, 16)]
+
+
+def values(*shape: int, dtype: Any = np.float64) -> Any:
+    return np.random.default_rng(0).standard_normal(shape).astype(dtype)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(("depth", "columns"), EXTENTS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_shared_weights(depth: int, columns: int, dtype: Any) -> None:
+    x, w = values(300, depth, dtype=dtype), values(depth, columns, dtype=dtype)
+    found = rg.jit(lambda a, b: a @ b)(rg.from_offsets(x, OFFSETS), w).values
+    bound = depth * np.finfo(dtype).eps
+    np.testing.assert_allclose(found, x.astype(np.float64) @ w.astype(np.float64), atol=4 * bound, rtol=4 * bound)
+
+
+@pytest.mark.parametrize("columns", [pytest.param(32, marks=pytest.mark.slow), 13])
+def test_weights_of_each_component(columns: int) -> None:
+    x, w = values(300, 9, dtype=np.float32), values(7, 9, columns, dtype=np.float32)
+    found = rg.jit(lambda a, b: rg.einsum("bik,bkn->bin", a, b))(rg.from_offsets(x, OFFSETS), w).values
+    for b, (low, high) in enumerate(itertools.pairwise(OFFSETS)):
+        np.testing.assert_allclose(found[low:high], x[low:high] @ w[b], atol=1e-5)
+
+
+def test_ragged_sums() -> None:
+    x, y = values(300, 11, dtype=np.float32), values(300, 40, dtype=np.float32)
+    given = [rg.from_offsets(part, OFFSETS) for part in (x, y)]
+    found = np.asarray(rg.jit(lambda a, b: rg.einsum("bik,bin->bkn", a, b))(*given))
+    for b, (low, high) in enumerate(itertools.pairwise(OFFSETS)):
+        np.testing.assert_allclose(found[b], x[low:high].T @ y[low:high], atol=1e-4)
+
+
+@pytest.mark.parametrize("level", levels("SSE2", "no AVX-512"))
+def test_processors(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mask(level, monkeypatch)
+    x = values(300, 21, dtype=np.float32)
+    for columns in (16, 19):
+        w = values(21, columns, dtype=np.float32)
+        found = rg.jit(lambda a, b: a @ b)(rg.from_offsets(x, OFFSETS), w).values
+        np.testing.assert_allclose(found, x @ w, atol=1e-4)
+
+
+def test_threads_make_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, w = values(9000, 70, dtype=np.float32), values(70, 70, dtype=np.float32)
+    made = []
+    for threads in (1, 3):
+        monkeypatch.setenv("RAGGED_NUM_THREADS", str(threads))
+        made.append(rg.jit(lambda a, b: a @ b)(rg.from_offsets(x, np.array([0, 4000, 9000])), w).values.tobytes())
+    assert made[0] == made[1]
