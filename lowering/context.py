@@ -10,6 +10,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ir import shapes
 from ragged_dialect.layout import Layout
 from ragged_dialect.lowering.forall import OpenForall
+from ragged_dialect.lowering.gpu.attributes import SETTINGS
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import shape_of
@@ -27,6 +28,8 @@ class Lowering:
         self.map: dict[ir.Value, Parts] = {}
         self.scopes: list[dict[Hashable, Any]] = []
         self.forall: OpenForall | None = None
+        self.settings: dict[str, ir.Attribute] = {}
+        """What the op that is lowered says of its forall."""
         self.dead: list[ir.Operation] = []
 
     def parts(self, value: ir.Value) -> Parts:
@@ -60,6 +63,12 @@ class Lowering:
         if self.forall is not None:
             forall, self.forall = self.forall, None
             forall.close()
+
+    def begin(self, op: ir.Operation) -> None:
+        """An op is about to be lowered; one with settings is in no forall that has others."""
+        self.settings = {name: op.attributes[name] for name in SETTINGS if name in op.attributes}
+        if self.settings and self.forall is not None and self.forall.settings != self.settings:
+            self.close()
 
     def is_pending(self, value: ir.Value) -> bool:
         """Whether a value comes from the open forall."""

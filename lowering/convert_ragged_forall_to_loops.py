@@ -9,6 +9,7 @@ from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir import build
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.forall_bounds import counts_of
+from ragged_dialect.lowering.gpu.attributes import THREADS
 from ragged_dialect.lowering.row_groups import PARALLEL, cut, row_groups
 from ragged_dialect.passes.base import RaggedPass
 
@@ -60,7 +61,8 @@ def _convert_block(block: ir.Block, parallel: bool, chunk: int) -> None:
 def _convert_forall(op: ir.Operation, parallel: bool, chunk: int) -> None:
     counts = counts_of(op)
     loop = scf.ForOp(build.value(0), build.value(build.product(counts)), build.value(1))
-    if parallel:
+    alone = THREADS in op.attributes and op.attributes[THREADS].value == 1
+    if parallel and not alone:
         loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
     source = op.regions[0].blocks[0]
     with ir.InsertionPoint(loop.body):

@@ -132,6 +132,7 @@ def _lower_op(ctx: Lowering, op: ir.Operation, process: control.Process) -> None
 
 
 def _dispatch(ctx: Lowering, op: ir.Operation, process: control.Process) -> None:
+    ctx.begin(op)
     ragged = op.name in OPS or touches_ragged(op)
     if op.name in control.RULES or op.name.startswith("scf."):
         _control(ctx, op, process, ragged)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from ragged_dialect.errors import PassError
 from ragged_dialect.lowering.stage import Stage
@@ -45,7 +45,7 @@ def file_pipeline(file: str) -> tuple[Stage, ...]:
     return tuple(_Reader(file, text).stages(data))
 
 
-class _Pairs(list[tuple[str, Any]]):
+class _Pairs(list[tuple[str, object]]):
     """The members of an object in the order of the text."""
 
 
@@ -82,10 +82,10 @@ class _Reader:
             if name not in got:
                 raise self._error(f"expected '{name}' in {what}")
 
-    def _list(self, data: object, what: str) -> list[Any]:
+    def _list(self, data: object, what: str) -> list[object]:
         if not isinstance(data, list) or isinstance(data, _Pairs):
             raise self._error(f"expected a list of {what}, got {_shown(data)}")
-        return data
+        return cast("list[object]", data)
 
     def _string(self, data: object, what: str) -> str:
         if not isinstance(data, str) or not data:

@@ -12,8 +12,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import get_type_hints
 
-from ragged_dialect import plugins
+from ragged_dialect import extensions, plugins
 from ragged_dialect._mlir import ir, passmanager, register_carried_passes
+from ragged_dialect.dialect import load_named
 from ragged_dialect.errors import PassError
 from ragged_dialect.passes import registry
 from ragged_dialect.passes.base import RaggedPass
@@ -24,39 +25,39 @@ _POSITION = re.compile(r"^pipeline:1:\d+: error: ")
 _TRUE = {"true": True, "1": True, "false": False, "0": False}
 
 
-def parse_pipeline(text: str, context: ir.Context) -> tuple[Stage, ...]:
-    """The stages of a pipeline. PassError with the column for malformed text, an unknown pass or
+def parse_pipeline(text: str, context: ir.Context, root: str = MODULE) -> tuple[Stage, ...]:
+    """The stages of a pipeline on an op `root`. PassError with the column for malformed text, an unknown pass or
     option, a value of the wrong type, or a pass under an op that it does not run on."""
-    return tuple(_stages(parse_text(text), (), context))
+    return tuple(_stages(parse_text(text, root), (), context, root))
 
 
-def _stages(elements: Sequence[Element], anchors: tuple[str, ...], context: ir.Context) -> Iterator[Stage]:
+def _stages(elements: Sequence[Element], anchors: tuple[str, ...], context: ir.Context, root: str) -> Iterator[Stage]:
     for element in elements:
         if element.nested is not None:
-            yield from _stages(element.nested, (*anchors, element.name), context)
+            yield from _stages(element.nested, (*anchors, element.name), context, root)
         elif _is_ours(element.name):
-            yield from _own_stages(element, anchors, context)
+            yield from _own_stages(element, anchors, context, root)
         else:
             try:
-                yield _foreign_stage(element, anchors, context)
+                yield _foreign_stage(element, anchors, context, root)
             except UnknownPass:
                 plugins.load_installed()
                 if not _is_ours(element.name):
                     raise
-                yield from _own_stages(element, anchors, context)
+                yield from _own_stages(element, anchors, context, root)
 
 
 def _is_ours(name: str) -> bool:
     return registry.is_registered(name) or registry.is_pipeline(name)
 
 
-def _own_stages(element: Element, anchors: tuple[str, ...], context: ir.Context) -> Iterator[Stage]:
+def _own_stages(element: Element, anchors: tuple[str, ...], context: ir.Context, root: str) -> Iterator[Stage]:
     if registry.is_registered(element.name):
-        yield _own_stage(element, anchors)
+        yield _own_stage(element, anchors or (root,), anchors)
         return
-    for part in _parts(element, anchors):
+    for part in _parts(element, anchors if root == MODULE else (root,)):
         try:
-            for stage in _stages(parse_text(part.text), (), context):
+            for stage in _stages(parse_text(part.text), (), context, root):
                 yield dataclasses.replace(stage, part=part.name)
         except PassError as error:
             place: str = getattr(part, "place", "")  # a part that comes from a file tells the line
@@ -65,9 +66,9 @@ def _own_stages(element: Element, anchors: tuple[str, ...], context: ir.Context)
             raise PassError(f"{place}: error: {_POSITION.sub('', str(error))}") from None
 
 
-def _own_stage(element: Element, anchors: tuple[str, ...]) -> Stage:
+def _own_stage(element: Element, around: tuple[str, ...], anchors: tuple[str, ...]) -> Stage:
     cls = registry.lookup(element.name)
-    anchor = anchors[-1] if anchors else MODULE
+    anchor = around[-1]
     if anchor == "any" or cls.anchor not in (anchor, "any"):
         raise pipeline_error(element.column, f"expected '{element.name}' under '{cls.anchor}', got it under '{anchor}'")
     own = make_pass(cls, element.parsed_options())
@@ -167,9 +168,11 @@ def is_known(name: str, context: ir.Context) -> bool:
     return _is_ours(name)
 
 
-def _foreign_stage(element: Element, anchors: tuple[str, ...], context: ir.Context) -> Stage:
+def _foreign_stage(element: Element, anchors: tuple[str, ...], context: ir.Context, root: str) -> Stage:
+    if element.name.startswith("transform-"):  # libraries may have ops of ours
+        load_named(" ".join(extensions.LATER), context)
     stage = Stage(element.name, element.name + element.options, anchors)
-    message = _refusal(str(stage), context)
+    message = _refusal(str(stage), context, root)
     if _is_unknown(message):
         raise UnknownPass(element.name, element.column)
     if message:
@@ -178,11 +181,11 @@ def _foreign_stage(element: Element, anchors: tuple[str, ...], context: ir.Conte
     return stage
 
 
-def _refusal(text: str, context: ir.Context) -> str:
-    """What MLIR says against a pipeline below the module, nothing where it takes it."""
+def _refusal(text: str, context: ir.Context, root: str = MODULE) -> str:
+    """What MLIR says against a pipeline below an op, nothing where it takes it."""
     for register_more in (register_carried_passes, None):
         try:
-            passmanager.PassManager.parse(f"{MODULE}({text})", context)
+            passmanager.PassManager.parse(f"{root}({text})", context)
         except ValueError as error:
             if register_more is None or not _is_unknown(str(error)):
                 return str(error)

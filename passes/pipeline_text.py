@@ -9,7 +9,7 @@ from ragged_dialect.errors import PassError
 
 _NAME = re.compile(r"[A-Za-z_][\w.\-]*")
 _DEEPEST = 64
-_ROOTS = ("builtin.module", "any")
+_MODULE = "builtin.module"
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ def pipeline_error(column: int, message: str) -> PassError:
     return PassError(f"pipeline:1:{column}: error: {message}")
 
 
-def parse_text(text: str) -> tuple[Element, ...]:
-    """The elements that run on the module. PassError with the column when the text is malformed."""
+def parse_text(text: str, root: str = _MODULE) -> tuple[Element, ...]:
+    """The elements that run on `root`. PassError with the column when the text is malformed."""
     reader = _Reader(text)
     elements = reader.elements() if text.strip() else ()
     if reader.rest():
         raise pipeline_error(reader.at + 1, f"expected ',' or the end, got '{reader.rest()[0]}'")
-    if len(elements) == 1 and elements[0].nested is not None and elements[0].name in _ROOTS:
+    if len(elements) == 1 and elements[0].nested is not None and elements[0].name in (root, "any"):
         return elements[0].nested
     return elements
 

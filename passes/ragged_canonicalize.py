@@ -63,6 +63,7 @@ class RaggedCanonicalize(RaggedPass):
     """
 
     name: ClassVar[str] = "ragged-canonicalize"
+    anchor: ClassVar[str] = "any"
 
     seed: int | None = None
 

@@ -44,6 +44,7 @@ class RaggedCheckConform(RaggedPass):
     """
 
     name: ClassVar[str] = "ragged-check-conform"
+    anchor: ClassVar[str] = "any"
     report: bool = False
 
     def run(self, op: ir.Operation) -> None:

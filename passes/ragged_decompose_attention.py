@@ -40,6 +40,7 @@ class RaggedDecomposeAttention(RaggedPass):
     """
 
     name: ClassVar[str] = "ragged-decompose-attention"
+    anchor: ClassVar[str] = "any"
     head_dims: int = 0
     keys_last: bool = True
 

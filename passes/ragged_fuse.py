@@ -52,6 +52,7 @@ class RaggedFuse(RaggedPass):
     """
 
     name: ClassVar[str] = "ragged-fuse"
+    anchor: ClassVar[str] = "any"
     max_ops: int = 64
     siblings: bool = True
 

@@ -40,6 +40,7 @@ class RaggedSimplifySplits(RaggedPass):
     """
 
     name: ClassVar[str] = "ragged-simplify-splits"
+    anchor: ClassVar[str] = "any"
 
     expand: bool = True
 

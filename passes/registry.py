@@ -176,6 +176,7 @@ _PACKAGES = {
         "replace-empty-reshapes sequence-ragged-scans thread-ragged-kernels lower-memory-types "
         "unshare-ragged-empties vectorize-ragged-products"
     ),
+    "ragged_dialect.transform": "ragged-transform-interpreter",
     "ragged_dialect.lowering.vector": "vectorize-ragged-loops",
     "ragged_dialect.lowering.gpu.passes": (
         "convert-forall-to-gpu fission-ragged-foralls merge-ragged-checks privatize-ragged-scratch "

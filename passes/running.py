@@ -84,8 +84,8 @@ def run_pipeline(
     watchers: Sequence[Watcher] = (),
     statistics: passmanager.PassDisplayMode | None = None,
 ) -> None:
-    """Run stages in order on a module. PassFailed at the first that fails, or leaves IR that does not verify.
-    `report` is given the diagnostics of the stages that did not fail."""
+    """Run stages in order on a module, or on the function that they were parsed for. PassFailed at the first that
+    fails, or leaves IR that does not verify. `report` is given the diagnostics of the stages that did not fail."""
     if stages:
         _Run(module.operation, stages, verify, report, watchers).run(statistics)
 
@@ -126,7 +126,7 @@ class _Run:
         raise PassFailed(stage, self.diagnostics)
 
     def _manager(self) -> passmanager.PassManager:
-        manager = passmanager.PassManager(MODULE, self.module.context)
+        manager = passmanager.PassManager(self.module.name, self.module.context)
         manager.enable_verifier(False)  # once for every stage is enough: `_end` does it
         for stage in self.stages:
             if stage.own is None:

@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     rewrite: Any
     scf: Any
     tensor: Any
+    transform: Any
     vector: Any
 else:
     ir = _import("ir")

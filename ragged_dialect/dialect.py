@@ -1,5 +1,7 @@
 """The `ragged` dialect object, its layout attribute, and contexts that have it loaded."""
 
+import importlib
+
 from ragged_dialect import extensions
 from ragged_dialect._mlir import ext, ir, load_dialect, make_context
 
@@ -24,6 +26,14 @@ def context() -> ir.Context:
     with made:
         ops.attach_interfaces()
     return made
+
+
+def load_named(program: str | bytes, context: ir.Context) -> None:
+    """Load those of the dialects that few programs have which a program names."""
+    for name, module in extensions.LATER.items():
+        named = name in program if isinstance(program, str) else name.encode() in program
+        if named and not context.is_dialect_loaded(name):
+            importlib.import_module(module).load(context)
 
 
 def load_extensions(context: ir.Context) -> bool:

@@ -30,6 +30,8 @@ class Extension:
 
 
 _EXTENSIONS: dict[str, Extension] = {}
+LATER = {"ragged_transform": "ragged_dialect.transform.dialect"}
+"""Dialects of this package that few programs have, with the modules whose `load` loads them into a context."""
 
 
 def add(name: str, extension: Extension) -> None:
@@ -40,7 +42,7 @@ def add(name: str, extension: Extension) -> None:
 
 def names() -> tuple[str, ...]:
     """Names of the dialects, ours first."""
-    return ("ragged", *_EXTENSIONS)
+    return ("ragged", *LATER, *_EXTENSIONS)
 
 
 def dialects() -> tuple[DialectClass, ...]:

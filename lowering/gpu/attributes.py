@@ -14,6 +14,12 @@ SCHEDULE = "ragged.schedule"
 THREADS = "ragged.threads"
 """Of a forall on the host: the most threads that its blocks have."""
 
+UNROLL = "ragged.unroll"
+"""Of a forall on the host: how many accesses a thread has in flight."""
+
+SETTINGS = (SCHEDULE, THREADS, UNROLL)
+"""What an op on ragged tensors may say of the forall that its nest becomes."""
+
 WIDE = "ragged.wide"
 """Of a kernel, and of a forall that becomes one, that needs 64-bit indices whatever the extents: it checks index
 vectors, which may hold anything."""

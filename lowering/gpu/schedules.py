@@ -18,7 +18,7 @@ from collections.abc import Callable
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
-from ragged_dialect.lowering.gpu.attributes import SCHEDULE, THREADS
+from ragged_dialect.lowering.gpu.attributes import SCHEDULE, THREADS, UNROLL
 from ragged_dialect.lowering.gpu.kernel import builder
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp, generics_in
 from ragged_dialect.lowering.gpu.kernel.thread_shape import fast_loop
@@ -56,6 +56,9 @@ _FITS: dict[str, Callable[[ir.Operation], bool]] = {
     SEGMENT: _is_segment,
 }
 
+NAMES = tuple(_FITS)
+"""The schedules that a forall can be asked to have."""
+
 
 def fits(forall: ir.Operation, name: str) -> bool:
     """Whether a schedule can take a forall."""
@@ -76,13 +79,18 @@ def give_schedule(forall: ir.Operation, name: str) -> None:
     """Write the schedule of a forall to its attributes."""
     forall.attributes[SCHEDULE] = ir.StringAttr.get(GENERAL if name == SEGMENT else name)
     most = {SEGMENT: _segment_threads, BALANCED: _balanced_threads}.get(name)
-    if most is not None and most(forall) < DEVICE.block_threads:
+    if most is not None and THREADS not in forall.attributes and most(forall) < DEVICE.block_threads:
         give_threads(forall, most(forall))
 
 
 def give_threads(forall: ir.Operation, threads: int) -> None:
     """Write to the attributes of a forall how many threads its blocks have at most."""
     forall.attributes[THREADS] = ir.IntegerAttr.get(build.i64(), threads)
+
+
+def unroll_of(forall: ir.Operation, unroll: int) -> int:
+    """The accesses that threads of a forall have in flight: its own number, or `unroll`."""
+    return forall.attributes[UNROLL].value if UNROLL in forall.attributes else unroll
 
 
 def schedule_of(forall: ir.Operation) -> str:

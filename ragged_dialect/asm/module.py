@@ -15,7 +15,7 @@ from ragged_dialect.asm.probe import is_bytecode, probe
 from ragged_dialect.asm.scan import COMMENT, STRING
 from ragged_dialect.asm.short import to_short, translate
 from ragged_dialect.asm.source import MEMORY, Source
-from ragged_dialect.dialect import load_extensions
+from ragged_dialect.dialect import load_extensions, load_named
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import Layout
 from ragged_dialect.verify import verify_ragged
@@ -131,6 +131,7 @@ def decode(text: str | bytes, filename: str) -> str:
 
 def _parse(text: str | bytes, context: ir.Context, source: Source) -> ir.Module:
     register_carried(text, context)
+    load_named(text, context)
     with collect(context) as diagnostics:
         try:
             return ir.Module.parse(text, context)

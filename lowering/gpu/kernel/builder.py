@@ -22,6 +22,9 @@ from ragged_dialect.lowering.gpu.kernel.temporaries import Temporaries
 BLOCK_SIZES = tuple(DEVICE.warp << k for k in range((DEVICE.block_threads // DEVICE.warp).bit_length()))
 """Threads that a block may have: whole warps, and a power of two, which threads that combine their parts halve."""
 
+UNROLLS = (1, 2, 4, 8)
+"""Accesses that a thread may have in flight."""
+
 
 def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int) -> None:
     """Replace a forall on the host by a launch of a kernel in the gpu.module `module`."""

@@ -10,9 +10,9 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir.walk import find_ops, free_symbol, outermost
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.gpu.attributes import GATE
-from ragged_dialect.lowering.gpu.kernel.builder import BLOCK_SIZES
+from ragged_dialect.lowering.gpu.kernel.builder import BLOCK_SIZES, UNROLLS
 from ragged_dialect.lowering.gpu.kernel.status import Guards, status_of
-from ragged_dialect.lowering.gpu.schedules import BUILDERS, schedule_of, threads_of
+from ragged_dialect.lowering.gpu.schedules import BUILDERS, schedule_of, threads_of, unroll_of
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 MODULE = "kernels"
@@ -46,7 +46,7 @@ class ConvertForallToGpu(RaggedPass):
         if self.threads not in BLOCK_SIZES:
             sizes = ", ".join(map(str, BLOCK_SIZES[:-1]))
             raise PassFailure(op, f"expected threads of {sizes} or {BLOCK_SIZES[-1]}, got {self.threads}")
-        if self.unroll not in (1, 2, 4, 8):
+        if self.unroll not in UNROLLS:
             raise PassFailure(op, f"expected unroll of 1, 2, 4 or 8, got {self.unroll}")
         require_buffers(op)
         kernels = None
@@ -57,7 +57,8 @@ class ConvertForallToGpu(RaggedPass):
                 kernels = kernels or _gpu_module(op)
                 name = free_symbol(kernels, f"{function.operation.attributes['sym_name'].value}_{number}")
                 build, threads = BUILDERS[schedule_of(forall)], threads_of(forall, self.threads)
-                build(forall, kernels, name, _guards(op, function.operation, forall), threads, self.unroll)
+                unroll = unroll_of(forall, self.unroll)
+                build(forall, kernels, name, _guards(op, function.operation, forall), threads, unroll)
 
 
 def _guards(module: ir.Operation, function: ir.Operation, forall: ir.Operation) -> Guards:

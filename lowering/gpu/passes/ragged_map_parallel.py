@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import outermost
-from ragged_dialect.lowering.gpu.attributes import SERIAL
+from ragged_dialect.lowering.gpu.attributes import SCHEDULE, SERIAL
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
 from ragged_dialect.lowering.gpu.schedules import (
     AUTO,
@@ -18,7 +18,7 @@ from ragged_dialect.lowering.gpu.schedules import (
     pick,
     require_schedule,
 )
-from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class RaggedMapParallel(RaggedPass):
     ```
 
     `schedule` is `auto`, which picks by what the body does, or a name, which is given to every forall that it fits;
-    the others are `general`. A forall marked `ragged.serial` gets one thread. Precondition: `tile-flat-ops`.
+    the others are `general`. A forall that has a schedule keeps it. One marked `ragged.serial` gets one thread.
+    Precondition: `tile-flat-ops`.
     """
 
     name: ClassVar[str] = "ragged-map-parallel"
@@ -53,6 +54,17 @@ class RaggedMapParallel(RaggedPass):
     def _name(self, forall: ir.Operation) -> str:
         if SERIAL in forall.attributes:
             return GENERAL
+        if SCHEDULE in forall.attributes:
+            return _asked(forall)
         if self.schedule == AUTO:
             return pick(forall)
         return self.schedule if fits(forall, self.schedule) else GENERAL
+
+
+def _asked(forall: ir.Operation) -> str:
+    """The schedule that a forall was asked to have. PassFailure where it does not fit."""
+    name: str = forall.attributes[SCHEDULE].value
+    require_schedule(forall, name)
+    if not fits(forall, name):
+        raise PassFailure(forall, f"expected a schedule that fits the loop nest, got '{name}'")
+    return name

@@ -11,11 +11,11 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, remap
-from ragged_dialect.ir.match import definer
+from ragged_dialect.ir.match import attribute_names, definer
 from ragged_dialect.ir.walk import captures, ops_in, outermost
 from ragged_dialect.lowering.buffers import allocate, extent, is_allocation, is_buffer
 from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
-from ragged_dialect.lowering.gpu.attributes import GATE, SERIAL
+from ragged_dialect.lowering.gpu.attributes import GATE, SCHEDULE, SERIAL
 from ragged_dialect.lowering.gpu.kernel.shared_memory import byte_size
 from ragged_dialect.lowering.gpu.passes.fission_ragged_foralls import fission
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
@@ -74,7 +74,7 @@ class VersionRaggedComponents(RaggedPass):
         for function in host_functions(op):
             gates = 0
             for forall in outermost(function, "scf.forall"):
-                if SERIAL not in forall.attributes and pick(forall) == SEGMENT:
+                if not {SERIAL, SCHEDULE} & set(attribute_names(forall)) and pick(forall) == SEGMENT:
                     gates += 2 * _make_versions(forall, gates, self.long)
 
 

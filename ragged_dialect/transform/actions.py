@@ -1,0 +1,130 @@
+"""What the ops of `ragged_transform` do with their targets. All raise RaggedError for what they refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.asm.diagnostics import Diagnostic
+from ragged_dialect.errors import RaggedError
+from ragged_dialect.ir.match import attribute_names
+from ragged_dialect.ir.walk import ops_in
+from ragged_dialect.iteration import analyze, is_compute, touches_ragged
+from ragged_dialect.layout import Layout
+from ragged_dialect.lowering.gpu.attributes import SCHEDULE, THREADS, UNROLL
+from ragged_dialect.lowering.gpu.kernel.builder import BLOCK_SIZES, UNROLLS
+from ragged_dialect.lowering.gpu.schedules import NAMES
+from ragged_dialect.ops import OPS
+from ragged_dialect.passes.pipeline import parse_pipeline
+from ragged_dialect.passes.running import PassFailed, run_pipeline
+from ragged_dialect.types import is_ragged, layout_of
+
+_ROOTS = ("builtin.module", "func.func")
+_SETTINGS: dict[str, tuple[str, Collection[str | int]]] = {
+    "schedule": (SCHEDULE, NAMES),
+    "threads": (THREADS, (1, *BLOCK_SIZES)),
+    "unroll": (UNROLL, UNROLLS),
+}
+"""The attribute of a nest that a setting becomes, and the values that it may have."""
+
+
+def apply(op: ir.Operation, targets: Sequence[ir.Operation]) -> Sequence[ir.Operation]:
+    """Run a pipeline on targets that are apart from each other and from the script."""
+    text = str(_given(op, ("pipeline",)).get("pipeline", ""))
+    for target in targets:
+        if target.name not in _ROOTS:
+            raise RaggedError(f"expected targets among {', '.join(_ROOTS)}, got '{target.name}'")
+        if any(inner.name.startswith("transform.") for inner in ops_in(target)):
+            raise RaggedError(
+                "expected a target without a script in it, got one (scripts in files of their own are apart)"
+            )
+        if any(other != target and _is_in(target, other) for other in targets):
+            raise RaggedError("expected targets that are apart, got one inside of another")
+    for target in targets:
+        stages = parse_pipeline(text, op.context, target.name)
+        try:
+            run_pipeline(target, stages, report=lambda diagnostic: _report(diagnostic, op.context))
+        except PassFailed as failure:
+            for diagnostic in failure.diagnostics:
+                _report(diagnostic, op.context)
+            raise RaggedError(f"expected '{failure.stage}' to run on its target, got a failure") from None
+    return targets
+
+
+def _report(diagnostic: Diagnostic, context: ir.Context) -> None:
+    """Pass a diagnostic on to whoever runs the script."""
+    place = ir.Location.unknown(context)
+    if diagnostic.line:
+        place = ir.Location.file(diagnostic.filename, diagnostic.line, diagnostic.column, context)
+    if diagnostic.severity == "error":
+        place.emit_error(diagnostic.message)
+
+
+def _is_in(op: ir.Operation, other: ir.Operation) -> bool:
+    parent = op.parent
+    return parent is not None and (parent.operation == other or _is_in(parent.operation, other))
+
+
+def match(op: ir.Operation, targets: Sequence[ir.Operation]) -> Sequence[ir.Operation]:
+    """The ops in targets that touch a ragged tensor and are as the attributes say."""
+    given = _given(op, ("name", "layout", "dim"))
+    layout = Layout.parse(str(given["layout"])) if "layout" in given else None
+    found = (inner for target in targets for inner in ops_in(target))
+    fitting = [inner for inner in found if _fits(inner, given.get("name"), layout, given.get("dim"))]
+    return list(dict.fromkeys(fitting))
+
+
+def _fits(op: ir.Operation, name: str | int | None, layout: Layout | None, dim: str | int | None) -> bool:
+    if name not in (None, op.name) or not (op.name in OPS or is_compute(op)) or not touches_ragged(op):
+        return False
+    layouts = [layout_of(x.type) for x in (*op.operands, *op.results) if is_ragged(x.type)]
+    return (layout is None or layout in layouts) and (dim is None or dim in _dims(op, layout))
+
+
+def _dims(op: ir.Operation, layout: Layout | None) -> Collection[int]:
+    """The dims that an op is about: its attribute, or those it reduces of operands with the layout."""
+    for name in ("dim", "level"):
+        if op.name in OPS and name in op.attributes:
+            return (ir.IntegerAttr(op.attributes[name]).value,)
+    if not is_compute(op):
+        return ()
+    loops = analyze(op)
+    return {
+        dim
+        for access in loops.accesses[: loops.inputs]
+        if layout is None or access.shape.layout == layout
+        for dim, loop in enumerate(access.loops)
+        if loop is not None and loops.kinds[loop] == "reduction"
+    }
+
+
+def set(op: ir.Operation, targets: Sequence[ir.Operation]) -> Sequence[ir.Operation]:
+    """Write settings to nests."""
+    given = _given(op, tuple(_SETTINGS))
+    for key, value in given.items():
+        if value not in _SETTINGS[key][1]:
+            known = ", ".join(map(str, _SETTINGS[key][1]))
+            raise RaggedError(f"expected '{key}' among {known}, got '{value}'")
+    for target in targets:
+        if target.name != "scf.forall" and not (is_compute(target) and touches_ragged(target)):
+            raise RaggedError(
+                f"expected loop nests, scf.forall or what computes on ragged tensors, got '{target.name}'"
+            )
+    for target in targets:
+        for key in given:
+            target.attributes[_SETTINGS[key][0]] = op.attributes[key]
+    return targets
+
+
+def _given(op: ir.Operation, known: Sequence[str]) -> dict[str, str | int]:
+    """The attributes of a transform op by name. RaggedError for another, or of another type."""
+    found: dict[str, str | int] = {}
+    for name in attribute_names(op):
+        attribute = op.attributes[name]
+        text = name in ("pipeline", "name", "layout", "schedule")
+        if name not in known or not isinstance(attribute, ir.StringAttr if text else ir.IntegerAttr):
+            raise RaggedError(
+                f"expected attributes among [{', '.join(known)}], strings or integers, got {name} = {attribute}"
+            )
+        found[name] = attribute.value
+    return found

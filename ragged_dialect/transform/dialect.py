@@ -1,0 +1,119 @@
+"""The ops of `ragged_transform`.
+
+Handles point to payload ops. An op that changes more of the payload than attributes consumes its handle, and with it
+all that point into what the handle points to, and returns a new one: MLIR's interpreter then refuses stale handles.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ragged_dialect._mlir import ext, ir, load_dialect, transform
+from ragged_dialect.errors import RaggedError
+from ragged_dialect.transform import actions
+
+StringAttr = ir.StringAttr
+IntegerAttr = ir.IntegerAttr
+AnyOp = transform.AnyOpType
+
+
+class RaggedTransform(ext.Dialect, name="ragged_transform"):  # pyright: ignore[reportCallIssue, reportGeneralTypeIssues]
+    """Transform ops for ragged programs."""
+
+
+class ApplyOp(RaggedTransform.Operation, name="apply"):  # pyright: ignore[reportCallIssue, reportGeneralTypeIssues]
+    """Runs a pipeline, passes of ours and of MLIR's, on modules or functions.
+
+    ```mlir
+    %g = ragged_transform.apply %f {pipeline = "ragged-fuse,cse"} : (!transform.any_op) -> !transform.any_op
+    ```
+
+    Consumes the handle; the new one points to the same modules or functions as they are after it. Named pipelines run
+    in parts, `"ragged-to-llvm-pipeline{from=scf to=dense}"`.
+    """
+
+    res: ext.Result[AnyOp]  # pyright: ignore[reportInvalidTypeForm]
+    target: ext.Operand[AnyOp]  # pyright: ignore[reportInvalidTypeForm]
+    pipeline: StringAttr
+
+
+class MatchOp(RaggedTransform.Operation, name="match"):  # pyright: ignore[reportCallIssue, reportGeneralTypeIssues]
+    """Finds ops on ragged tensors, in program order.
+
+    ```mlir
+    %x = ragged_transform.match %f {layout = "dr|d", dim = 1} : (!transform.any_op) -> !transform.any_op
+    ```
+
+    `name` is that of the op, `layout` that of an operand or result, and `dim` the dim that a structure op is about or
+    that a computing op reduces; an attribute that is left out matches any. Nothing found is an empty handle.
+    """
+
+    res: ext.Result[AnyOp]  # pyright: ignore[reportInvalidTypeForm]
+    target: ext.Operand[AnyOp]  # pyright: ignore[reportInvalidTypeForm]
+
+
+class SetOp(RaggedTransform.Operation, name="set"):  # pyright: ignore[reportCallIssue, reportGeneralTypeIssues]
+    """Says how loop nests are scheduled: those of ops on ragged tensors, before they are lowered, or `scf.forall`.
+
+    ```mlir
+    %y = ragged_transform.set %x {schedule = "segment", threads = 128, unroll = 2} : (!transform.any_op) -> !transform.any_op
+    ```
+
+    `schedule` is one of `ragged-map-parallel`, `threads` the most threads of a block (on a CPU, 1 keeps a nest on one
+    thread), `unroll` the accesses that a thread has in flight. An op that is set has a nest of its own, which those
+    after it without settings join. The handle stays valid, and the new one points to the same ops.
+    """  # noqa: E501
+
+    res: ext.Result[AnyOp]  # pyright: ignore[reportInvalidTypeForm]
+    target: ext.Operand[AnyOp]  # pyright: ignore[reportInvalidTypeForm]
+
+
+Action = Callable[[ir.Operation, Sequence[ir.Operation]], Sequence[ir.Operation]]
+_ACTIONS: dict[str, tuple[Action, bool]] = {
+    "ragged_transform.apply": (actions.apply, True),
+    "ragged_transform.match": (actions.match, False),
+    "ragged_transform.set": (actions.set, False),
+}
+"""What an op does with its targets, to the ops of its result, and whether it consumes its handle."""
+
+
+def load(context: ir.Context) -> None:
+    """Load the dialect into a context, with what its ops do."""
+    load_dialect(context, RaggedTransform)
+    with context:
+        for name, (action, consumes) in _ACTIONS.items():
+            _attach(name, action, consumes)
+
+
+def _attach(name: str, action: Action, consumes: bool) -> None:
+    class Steps(transform.TransformOpInterface):
+        @staticmethod
+        def apply(op: Any, rewriter: Any, results: Any, state: Any) -> Any:
+            return _applied(op, action, results, state)
+
+        @staticmethod
+        def allow_repeated_handle_operands(op: Any) -> bool:
+            return False
+
+    class Effects(ir.MemoryEffectsOpInterface):
+        @staticmethod
+        def get_effects(op: Any, effects: Any) -> None:
+            (transform.consumes_handle if consumes else transform.only_reads_handle)(op.op_operands, effects)
+            transform.produces_handle(op.results, effects)
+            transform.modifies_payload(effects)
+
+    Steps.attach(name)
+    Effects.attach(name)
+
+
+def _applied(op: Any, action: Action, results: Any, state: Any) -> Any:
+    """Exceptions must not pass through the interpreter's frames."""
+    try:
+        targets = [target.operation for target in state.get_payload_ops(op.operation.operands[0])]
+        results.set_ops(op.operation.results[0], action(op.operation, targets))
+    except RaggedError as error:
+        op.location.emit_error(f"'{op.operation.name}' op {error}")
+    except Exception as error:
+        op.location.emit_error(f"internal error in {op.operation.name}: {type(error).__name__}: {error}")
+    else:
+        return transform.DiagnosedSilenceableFailure.Success
+    return transform.DiagnosedSilenceableFailure.DefiniteFailure
