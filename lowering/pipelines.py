@@ -9,6 +9,7 @@ for stage in pipelines.cpu_pipeline():
 
 from __future__ import annotations
 
+from ragged_dialect.lowering.host_cpu import masked_features
 from ragged_dialect.lowering.stage import Stage
 
 _LAYOUTS = Stage("layouts", "ragged-infer-layouts")
@@ -74,7 +75,9 @@ def _loops(isa: str, half: str) -> Stage:
 
 def cpu_pipeline(check: bool = True, isa: str = "auto", half: str = "auto") -> tuple[Stage, ...]:
     """Ragged IR to the LLVM dialect (`ragged-to-llvm-pipeline`); `check` inserts run-time checks,
-    `isa` is that of `expand-ragged-math`, `half` that of `expand-ragged-floats`."""
+    `isa` is that of `expand-ragged-math`, `half` that of `expand-ragged-floats`. CompileError for features of the
+    processor that are set wrongly."""
+    masked_features()
     return (
         _LAYOUTS,
         *((_CHECK,) if check else ()),
