@@ -38,8 +38,7 @@ _KINDS = {
 
 def classes(family: str) -> list[Any]:
     """The op classes of a file, by name."""
-    found = [getattr(ops, name) for name in ops.__all__]
-    here = [op for op in found if op.__module__ == f"ragged_dialect.ops.{family}"]
+    here = [op for op in ops.OPS.values() if op.__module__ == f"ragged_dialect.ops.{family}"]
     return sorted(here, key=lambda op: op.OPERATION_NAME)
 
 

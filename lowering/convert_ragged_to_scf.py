@@ -11,8 +11,7 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.iteration import is_compute, is_elementwise, touches_ragged
 from ragged_dialect.lowering.context import Lowering
-from ragged_dialect.lowering.prepare import expand_foreign, prepare
-from ragged_dialect.lowering.round_steps import round_in_steps
+from ragged_dialect.lowering.prepare import expand_foreign, prepare, round_in_steps
 from ragged_dialect.lowering.rules import access, attention, checks, compute, control, making, structure
 from ragged_dialect.ops import OPS
 from ragged_dialect.passes.base import PassFailure, RaggedPass

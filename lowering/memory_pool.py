@@ -13,6 +13,8 @@ buffers ask the system for huge pages.
 
 from __future__ import annotations
 
+from ragged_dialect.lowering.llvm_text import branch, constants, fields, search, swap
+
 TAKE = "ragged_take"
 """`(i64 size) -> ptr`, as `malloc`."""
 
@@ -33,15 +35,9 @@ _PLACES = (_MOST - _LEAST) * _STEPS * _WAYS
 _HEADER = 16
 _HUGE = 1 << 21
 _STATE = f"!llvm.struct<(i64, i64, i64, i64, array<{_PLACES} x ptr>)>"
-_FIELDS = "\n  ".join(
-    f"%{name} = llvm.getelementptr %state[0, {number}] : (!llvm.ptr) -> !llvm.ptr, {_STATE}"
-    for number, name in enumerate(("limitp", "heldp", "madep", "handp", "places"))
+_LOAD_STATE = "%state = llvm.mlir.addressof @ragged_state : !llvm.ptr\n  " + fields(
+    "state", _STATE, limitp=0, heldp=1, madep=2, handp=3, places=4
 )
-_LOAD_STATE = f"%state = llvm.mlir.addressof @ragged_state : !llvm.ptr\n  {_FIELDS}"
-
-
-def _constants(**named: int) -> str:
-    return "\n  ".join(f"%{name} = llvm.mlir.constant({value} : i64) : i64" for name, value in named.items())
 
 
 MEMORY_POOL = f"""
@@ -58,7 +54,7 @@ llvm.func @{POOL}() -> !llvm.ptr {{
 }}
 llvm.func @{SHRINK}(%bytes: i64) {{
   {_LOAD_STATE}
-  {_constants(zero=0, one=1, count=_PLACES)}
+  {constants(zero=0, one=1, count=_PLACES)}
   %null = llvm.mlir.zero : !llvm.ptr
   llvm.br ^next(%zero : i64)
 ^next(%k: i64):
@@ -73,8 +69,7 @@ llvm.func @{SHRINK}(%bytes: i64) {{
   %at = llvm.urem %hand, %count : i64
   %place = llvm.getelementptr %places[%at] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
   %old = llvm.atomicrmw xchg %place, %null acq_rel : !llvm.ptr, !llvm.ptr
-  %none = llvm.icmp "eq" %old, %null : !llvm.ptr
-  llvm.cond_br %none, ^next(%after : i64), ^free
+  {branch("none = eq %old, %null : !llvm.ptr", "next(%after : i64)", "free")}
 ^free:
   %size = llvm.load %old : !llvm.ptr -> i64
   %was = llvm.atomicrmw sub %heldp, %size monotonic : !llvm.ptr, i64
@@ -84,15 +79,14 @@ llvm.func @{SHRINK}(%bytes: i64) {{
   llvm.return
 }}
 llvm.func internal @ragged_ask(%size: i64) -> !llvm.ptr {{
-  {_constants(one=1, page=_HUGE, small=_HEADER)}
+  {constants(one=1, page=_HUGE, small=_HEADER)}
   %null = llvm.mlir.zero : !llvm.ptr
   %large = llvm.icmp "uge" %size, %page : i64
   %alignment = llvm.select %large, %page, %small : i1, i64
   %made = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
   %code = llvm.call @posix_memalign(%made, %alignment, %size) : (!llvm.ptr, i64, i64) -> i32
   %good = llvm.mlir.constant(0 : i32) : i32
-  %fine = llvm.icmp "eq" %code, %good : i32
-  llvm.cond_br %fine, ^got, ^none
+  {branch("fine = eq %code, %good : i32", "got", "none")}
 ^none:
   llvm.return %null : !llvm.ptr
 ^got:
@@ -109,16 +103,14 @@ llvm.func internal @ragged_ask(%size: i64) -> !llvm.ptr {{
 }}
 llvm.func internal @ragged_make(%size: i64, %class: i64, %first: i64) -> !llvm.ptr
     attributes {{passthrough = ["noinline"]}} {{
-  {_constants(zero=0)}
+  {constants(zero=0)}
   %null = llvm.mlir.zero : !llvm.ptr
   %made = llvm.call @ragged_ask(%size) : (i64) -> !llvm.ptr
-  %none = llvm.icmp "eq" %made, %null : !llvm.ptr
-  llvm.cond_br %none, ^again, ^got(%made : !llvm.ptr)
+  {branch("none = eq %made, %null : !llvm.ptr", "again", "got(%made : !llvm.ptr)")}
 ^again:
   llvm.call @{SHRINK}(%zero) : (i64) -> ()
   %second = llvm.call @ragged_ask(%size) : (i64) -> !llvm.ptr
-  %never = llvm.icmp "eq" %second, %null : !llvm.ptr
-  llvm.cond_br %never, ^fail, ^got(%second : !llvm.ptr)
+  {branch("never = eq %second, %null : !llvm.ptr", "fail", "got(%second : !llvm.ptr)")}
 ^fail:
   llvm.return %null : !llvm.ptr
 ^got(%base: !llvm.ptr):
@@ -130,8 +122,8 @@ llvm.func internal @ragged_make(%size: i64, %class: i64, %first: i64) -> !llvm.p
 }}
 llvm.func @{TAKE}(%wanted: i64) -> !llvm.ptr {{
   {_LOAD_STATE}
-  {_constants(zero=0, one=1, header=_HEADER, least=1 << _LEAST, most=1 << _MOST, ways=_WAYS, steps=_STEPS)}
-  {_constants(low=_LEAST, top=63, bits=_STEPS.bit_length() - 1, mask=_STEPS - 1, above=_STEPS + 1)}
+  {constants(zero=0, one=1, header=_HEADER, least=1 << _LEAST, most=1 << _MOST, ways=_WAYS, steps=_STEPS)}
+  {constants(low=_LEAST, top=63, bits=_STEPS.bit_length() - 1, mask=_STEPS - 1, above=_STEPS + 1)}
   %null = llvm.mlir.zero : !llvm.ptr
   %size = llvm.intr.uadd.sat(%wanted, %header) : (i64, i64) -> i64
   %limit = llvm.load %limitp : !llvm.ptr -> i64
@@ -156,21 +148,14 @@ llvm.func @{TAKE}(%wanted: i64) -> !llvm.ptr {{
   %powers = llvm.mul %power, %steps : i64
   %number = llvm.add %powers, %step : i64
   %first = llvm.mul %number, %ways : i64
-  llvm.br ^next(%zero : i64)
-^next(%k: i64):
-  %more = llvm.icmp "ult" %k, %ways : i64
-  llvm.cond_br %more, ^look, ^new
-^look:
+  {search("ways", "new")}
   %at = llvm.add %first, %k : i64
-  %after = llvm.add %k, %one : i64
   %place = llvm.getelementptr %places[%at] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
   %there = llvm.load %place atomic monotonic {{alignment = 8 : i64}} : !llvm.ptr -> !llvm.ptr
-  %empty = llvm.icmp "eq" %there, %null : !llvm.ptr
-  llvm.cond_br %empty, ^next(%after : i64), ^take
+  {branch("empty = eq %there, %null : !llvm.ptr", "next(%after : i64)", "take")}
 ^take:
   %old = llvm.atomicrmw xchg %place, %null acq_rel : !llvm.ptr, !llvm.ptr
-  %gone = llvm.icmp "eq" %old, %null : !llvm.ptr
-  llvm.cond_br %gone, ^next(%after : i64), ^got
+  {branch("gone = eq %old, %null : !llvm.ptr", "next(%after : i64)", "got")}
 ^got:
   %was = llvm.atomicrmw sub %heldp, %class monotonic : !llvm.ptr, i64
   %buffer = llvm.getelementptr %old[{_HEADER}] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -182,39 +167,28 @@ llvm.func @{TAKE}(%wanted: i64) -> !llvm.ptr {{
 }}
 llvm.func @{GIVE}(%buffer: !llvm.ptr) {{
   {_LOAD_STATE}
-  {_constants(zero=0, one=1, ways=_WAYS)}
+  {constants(zero=0, one=1, ways=_WAYS)}
   %null = llvm.mlir.zero : !llvm.ptr
-  %none = llvm.icmp "eq" %buffer, %null : !llvm.ptr
-  llvm.cond_br %none, ^out, ^some
+  {branch("none = eq %buffer, %null : !llvm.ptr", "out", "some")}
 ^some:
   %base = llvm.getelementptr %buffer[-{_HEADER}] : (!llvm.ptr) -> !llvm.ptr, i8
   %class = llvm.load %base : !llvm.ptr -> i64
-  %plain = llvm.icmp "eq" %class, %zero : i64
-  llvm.cond_br %plain, ^free, ^count
+  {branch("plain = eq %class, %zero : i64", "free", "count")}
 ^count:
   %firstp = llvm.getelementptr %base[1] : (!llvm.ptr) -> !llvm.ptr, i64
   %first = llvm.load %firstp : !llvm.ptr -> i64
   %held = llvm.atomicrmw add %heldp, %class monotonic : !llvm.ptr, i64
-  llvm.br ^next(%zero : i64)
-^next(%k: i64):
-  %more = llvm.icmp "ult" %k, %ways : i64
-  llvm.cond_br %more, ^look, ^full
-^look:
+  {search("ways", "full")}
   %at = llvm.add %first, %k : i64
-  %after = llvm.add %k, %one : i64
   %place = llvm.getelementptr %places[%at] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
   %there = llvm.load %place atomic monotonic {{alignment = 8 : i64}} : !llvm.ptr -> !llvm.ptr
-  %empty = llvm.icmp "eq" %there, %null : !llvm.ptr
-  llvm.cond_br %empty, ^put, ^next(%after : i64)
+  {branch("empty = eq %there, %null : !llvm.ptr", "put", "next(%after : i64)")}
 ^put:
-  %swapped = llvm.cmpxchg %place, %null, %base acq_rel monotonic : !llvm.ptr, !llvm.ptr
-  %done = llvm.extractvalue %swapped[1] : !llvm.struct<(ptr, i1)>
-  llvm.cond_br %done, ^bound, ^next(%after : i64)
+  {swap("place", "null", "base", "bound", "next(%after : i64)", "!llvm.ptr")}
 ^bound:
   %limit = llvm.load %limitp : !llvm.ptr -> i64
   %now = llvm.add %held, %class : i64
-  %over = llvm.icmp "sgt" %now, %limit : i64
-  llvm.cond_br %over, ^shrink, ^out
+  {branch("over = sgt %now, %limit : i64", "shrink", "out")}
 ^shrink:
   llvm.call @{SHRINK}(%limit) : (i64) -> ()
   llvm.br ^out

@@ -12,6 +12,8 @@ What a call returns stays plain memory of `malloc`: whoever has the result frees
 
 from __future__ import annotations
 
+from ragged_dialect.lowering.llvm_text import branch, constants, fields
+
 ALLOCATE, FREE = "_mlir_memref_to_llvm_alloc", "_mlir_memref_to_llvm_free"
 """What MLIR calls the hooks: `(i64 size) -> ptr`, which never is NULL, and `(ptr)`."""
 
@@ -41,12 +43,7 @@ _JUMP_WORDS = 128
 _CONTEXT = f"!llvm.struct<(array<{_JUMP_WORDS} x i64>, ptr, i64, i64, i64, array<{_HELD} x ptr>)>"
 
 
-def _field(name: str, number: int) -> str:
-    return f"%{name} = llvm.getelementptr %context[0, {number}] : (!llvm.ptr) -> !llvm.ptr, {_CONTEXT}"
-
-
-_NAMES = ("jump", "at", "countp", "roomp", "sizep", "own")
-_FIELDS = "\n  ".join(_field(name, number) for number, name in enumerate(_NAMES))
+_FIELDS = fields("context", _CONTEXT, jump=0, at=1, countp=2, roomp=3, sizep=4, own=5)
 
 
 # The key is stored in 64 bits, whatever the platform's `pthread_key_t` is.
@@ -87,15 +84,13 @@ llvm.func @{FAIL}(%size: i64) attributes {{passthrough = ["cold", "noreturn"]}} 
 }}
 llvm.func internal @ragged_grow(%context: !llvm.ptr, %room: i64) attributes {{passthrough = ["cold", "noinline"]}} {{
   {_FIELDS}
-  %two = llvm.mlir.constant(2 : i64) : i64
-  %eight = llvm.mlir.constant(8 : i64) : i64
+  {constants(two=2, eight=8)}
   %bytes = llvm.mul %room, %eight : i64
   %more = llvm.mul %room, %two : i64
   %size = llvm.mul %more, %eight : i64
   %new = llvm.call @malloc(%size) : (i64) -> !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
-  %none = llvm.icmp "eq" %new, %null : !llvm.ptr
-  llvm.cond_br %none, ^fail, ^move
+  {branch("none = eq %new, %null : !llvm.ptr", "fail", "move")}
 ^fail:
   llvm.call @{FAIL}(%size) : (i64) -> ()
   llvm.unreachable
@@ -104,8 +99,7 @@ llvm.func internal @ragged_grow(%context: !llvm.ptr, %room: i64) attributes {{pa
   "llvm.intr.memcpy"(%new, %held, %bytes) <{{isVolatile = false}}> : (!llvm.ptr, !llvm.ptr, i64) -> ()
   llvm.store %new, %at : !llvm.ptr, !llvm.ptr
   llvm.store %more, %roomp : i64, !llvm.ptr
-  %first = llvm.icmp "eq" %held, %own : !llvm.ptr
-  llvm.cond_br %first, ^out, ^old
+  {branch("first = eq %held, %own : !llvm.ptr", "out", "old")}
 ^old:
   llvm.call @free(%held) : (!llvm.ptr) -> ()
   llvm.br ^out
@@ -119,16 +113,14 @@ llvm.func @{ALLOCATE}(%size: i64) -> !llvm.ptr {{
   %null = llvm.mlir.zero : !llvm.ptr
   %count = llvm.load %countp : !llvm.ptr -> i64
   %room = llvm.load %roomp : !llvm.ptr -> i64
-  %full = llvm.icmp "eq" %count, %room : i64
-  llvm.cond_br %full, ^grow, ^take
+  {branch("full = eq %count, %room : i64", "grow", "take")}
 ^grow:
   llvm.call @ragged_grow(%context, %room) : (!llvm.ptr, i64) -> ()
   llvm.br ^take
 ^take:
   %least = llvm.intr.umax(%size, %one) : (i64, i64) -> i64
   %made = llvm.call @malloc(%least) : (i64) -> !llvm.ptr
-  %none = llvm.icmp "eq" %made, %null : !llvm.ptr
-  llvm.cond_br %none, ^fail, ^note
+  {branch("none = eq %made, %null : !llvm.ptr", "fail", "note")}
 ^fail:
   llvm.call @{FAIL}(%least) : (i64) -> ()
   llvm.unreachable
@@ -143,20 +135,17 @@ llvm.func @{ALLOCATE}(%size: i64) -> !llvm.ptr {{
 llvm.func @{FREE}(%memory: !llvm.ptr) {{
   %context = llvm.call @ragged_context() : () -> !llvm.ptr
   {_FIELDS}
-  %zero = llvm.mlir.constant(0 : i64) : i64
-  %one = llvm.mlir.constant(1 : i64) : i64
+  {constants(zero=0, one=1)}
   %held = llvm.load %at : !llvm.ptr -> !llvm.ptr
   %count = llvm.load %countp : !llvm.ptr -> i64
   llvm.br ^look(%count : i64)
 ^look(%left: i64):
-  %none = llvm.icmp "eq" %left, %zero : i64
-  llvm.cond_br %none, ^free, ^compare
+  {branch("none = eq %left, %zero : i64", "free", "compare")}
 ^compare:
   %k = llvm.sub %left, %one : i64
   %slot = llvm.getelementptr %held[%k] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
   %other = llvm.load %slot : !llvm.ptr -> !llvm.ptr
-  %found = llvm.icmp "eq" %other, %memory : !llvm.ptr
-  llvm.cond_br %found, ^drop, ^look(%k : i64)
+  {branch("found = eq %other, %memory : !llvm.ptr", "drop", "look(%k : i64)")}
 ^drop:
   %top = llvm.sub %count, %one : i64
   %last = llvm.getelementptr %held[%top] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
@@ -171,8 +160,7 @@ llvm.func @{FREE}(%memory: !llvm.ptr) {{
 llvm.func @{CALL}(%function: !llvm.ptr, %argument: !llvm.ptr) -> i64 {{
   %zero = llvm.mlir.constant(0 : i64) : i64
   %good = llvm.mlir.constant(0 : i32) : i32
-  %one = llvm.mlir.constant(1 : i64) : i64
-  %few = llvm.mlir.constant({_HELD} : i64) : i64
+  {constants(one=1, few=_HELD)}
   %outer = llvm.call @ragged_context() : () -> !llvm.ptr
   %context = llvm.alloca %one x {_CONTEXT} {{alignment = 16 : i64}} : (i64) -> !llvm.ptr
   {_FIELDS}
@@ -182,8 +170,7 @@ llvm.func @{CALL}(%function: !llvm.ptr, %argument: !llvm.ptr) -> i64 {{
   llvm.store %zero, %sizep : i64, !llvm.ptr
   llvm.call @ragged_enter(%context) : (!llvm.ptr) -> ()
   %code = llvm.call @_setjmp(%jump) : (!llvm.ptr) -> i32
-  %first = llvm.icmp "eq" %code, %good : i32
-  llvm.cond_br %first, ^run, ^failed
+  {branch("first = eq %code, %good : i32", "run", "failed")}
 ^run:
   llvm.call %function(%argument) : !llvm.ptr, (!llvm.ptr) -> ()
   llvm.br ^out
@@ -192,8 +179,7 @@ llvm.func @{CALL}(%function: !llvm.ptr, %argument: !llvm.ptr) -> i64 {{
   %lost = llvm.load %at : !llvm.ptr -> !llvm.ptr
   llvm.br ^next(%zero : i64)
 ^next(%k: i64):
-  %more = llvm.icmp "ult" %k, %count : i64
-  llvm.cond_br %more, ^free, ^out
+  {branch("more = ult %k, %count : i64", "free", "out")}
 ^free:
   %slot = llvm.getelementptr %lost[%k] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
   %memory = llvm.load %slot : !llvm.ptr -> !llvm.ptr
@@ -203,8 +189,7 @@ llvm.func @{CALL}(%function: !llvm.ptr, %argument: !llvm.ptr) -> i64 {{
 ^out:
   llvm.call @ragged_enter(%outer) : (!llvm.ptr) -> ()
   %held = llvm.load %at : !llvm.ptr -> !llvm.ptr
-  %small = llvm.icmp "eq" %held, %own : !llvm.ptr
-  llvm.cond_br %small, ^done, ^large
+  {branch("small = eq %held, %own : !llvm.ptr", "done", "large")}
 ^large:
   llvm.call @free(%held) : (!llvm.ptr) -> ()
   llvm.br ^done

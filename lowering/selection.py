@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ragged_dialect._mlir import ir, scf, tensor
+from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.generic import generic, loop_index
-from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.lowering import walks
@@ -101,13 +101,18 @@ def _rebased(
             whole = True
     values = parts.values if whole else _cut(parts, axis, low, size)
     made = with_shape(parts, shape, moved, new, extents, values)
+    _keep_extents(made, parts, shape, moved)
+    if whole:
+        made.windows = {}
+    return made
+
+
+def _keep_extents(made: Parts, parts: Parts, shape: RaggedShape, moved: Callable[[int], int | None]) -> None:
+    """Give parts of another shape the extents of dims that are left, where they have no own."""
     for old in range(parts.shape.rank):
         target = moved(old)
         if target is not None and shape.has_extent_part(target) and target not in made.extents:
             made.extents[target] = parts.extent(old)
-    if whole:
-        made.windows = {}
-    return made
 
 
 def _window_below(parts: Parts, dim: int) -> tuple[int, ir.Value, ir.Value]:
@@ -127,13 +132,22 @@ def _select_batch(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -
     level, starts, lengths = _window_below(parts, dim)
     inner, extent = _batch_below(parts, dim, level), parts.extent(dim)
     groups = outer_count(parts, dim)
+    source = _entries(inner, inner, lambda group: build.mul(group, extent), index)
+    return _windows(parts, dim, level, shape, build.mul(groups, inner), source, starts, lengths)
+
+
+def _entries(
+    per_group: Mixed, inner: Mixed, first: Callable[[ir.Value], Mixed], lo: Mixed
+) -> Callable[[ir.Value], Mixed]:
+    """Where the i-th component that stays is among all: of every group so many, those of the dim from `lo` on, counted
+    from the group's first."""
 
     def source(i: ir.Value) -> Mixed:
-        group = build.divide(i, build.maximum(inner, 1))
-        rest = build.sub(i, build.mul(group, inner))
-        return build.add(build.mul(build.add(build.mul(group, extent), index), inner), rest)
+        group = build.divide(i, build.maximum(per_group, 1))
+        rest = build.sub(i, build.mul(group, per_group))
+        return build.add(build.mul(build.add(first(group), lo), inner), rest)
 
-    return _windows(parts, dim, level, shape, build.mul(groups, inner), source, starts, lengths)
+    return source
 
 
 def _below_window(parts: Parts, dim: int) -> bool:
@@ -142,22 +156,12 @@ def _below_window(parts: Parts, dim: int) -> bool:
     return "w" in parts.layout.axes[axis][:at]
 
 
-def _guarded(inside: ir.Value, type_: ir.Type, then: Callable[[], ir.Value], other: Callable[[], ir.Value]) -> ir.Value:
-    """A value where a condition holds, another elsewhere."""
-    op = scf.IfOp(inside, [type_], has_else=True)
-    with ir.InsertionPoint(op.then_block):
-        scf.yield_([then()])
-    with ir.InsertionPoint(op.else_block):
-        scf.yield_([other()])
-    return op.results[0]
-
-
 def _load_within(vector: ir.Value, at: Mixed, guard: bool) -> ir.Value:
     """An entry of a vector; with `guard` 0 for an index past its end."""
     if not guard:
         return shapes.load(vector, at)
     inside = build.less(at, shapes.dim(vector, 0))
-    return _guarded(inside, build.index_type(), lambda: shapes.load(vector, at), lambda: build.value(0))
+    return flow.choose(inside, lambda: [shapes.load(vector, at)], lambda: [build.value(0)], [build.index_type()])[0]
 
 
 def _windows(
@@ -178,10 +182,7 @@ def _windows(
     }
     moved = lambda old: None if old in (dim, level) else old - (old > dim)  # noqa: E731
     made = with_shape(parts, shape, moved, new)
-    for old in range(parts.shape.rank):
-        to = dropping(dim)(old)
-        if to is not None and shape.has_extent_part(to) and to not in made.extents:
-            made.extents[to] = parts.extent(old)
+    _keep_extents(made, parts, shape, dropping(dim))
     return made
 
 
@@ -191,12 +192,7 @@ def _select_outer(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) -
     inner = _batch_below(parts, dim, level)
     own = walks.element_starts(parts, dim)
     count = build.mul(parts.parents(dim), inner)
-
-    def source(i: ir.Value) -> Mixed:
-        parent = build.divide(i, build.maximum(inner, 1))
-        rest = build.sub(i, build.mul(parent, inner))
-        return build.add(build.mul(build.add(shapes.load(own, parent), index), inner), rest)
-
+    source = _entries(inner, inner, lambda parent: shapes.load(own, parent), index)
     return _windows(parts, dim, level, shape, count, source, starts, lengths)
 
 
@@ -213,12 +209,12 @@ def _select_rows(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) ->
             row = build.value(build.add(start, index))
             inside = build.less(index, length)
 
-        def gathered() -> ir.Value:
-            return tensor.extract(source, [row if k == axis else loop_index(k) for k in range(rank)])
+        def gathered() -> list[ir.Value]:
+            return [tensor.extract(source, [row if k == axis else loop_index(k) for k in range(rank)])]
 
         if not guard:
-            return [gathered()]
-        return [_guarded(inside, parts.element, gathered, lambda: build.constant(parts.element, 0))]
+            return gathered()
+        return flow.choose(inside, gathered, lambda: [build.constant(parts.element, 0)], [parts.element])
 
     rows = shapes.empty(sizes, parts.element)
     made = generic([], [rows], [ir.AffineMap.get_identity(rank)], ["parallel"] * rank, element).result
@@ -295,12 +291,7 @@ def _slice_batch(parts: Parts, dim: int, lo: ir.Value, size: Mixed, shape: Ragge
     inner, extent = _batch_below(parts, dim, level), parts.extent(dim)
     groups = outer_count(parts, dim)
     per_group = build.mul(size, inner)
-
-    def source(i: ir.Value) -> Mixed:
-        group = build.divide(i, build.maximum(per_group, 1))
-        rest = build.sub(i, build.mul(group, per_group))
-        return build.add(build.mul(build.add(build.mul(group, extent), lo), inner), rest)
-
+    source = _entries(per_group, inner, lambda group: build.mul(group, extent), lo)
     count = build.mul(groups, per_group)
     new = {
         ("starts", level): vectors.generate(count, lambda i: shapes.load(starts, source(i))),

@@ -15,6 +15,8 @@ class Stage:
 
     name: str
     text: str
+    place: str = ""
+    """The line of the file that it comes from."""
 
     def run(self, module: ir.Module, verify: bool = True) -> None:
         """Run the stage on a module. PassError when a pass fails or leaves IR that does not verify."""

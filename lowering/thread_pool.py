@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import platform
 
+from ragged_dialect.lowering.llvm_text import branch, constants, fields, search, swap
 from ragged_dialect.lowering.memory_runtime import CALL, FAIL
 
 SHARE = "ragged_share"
@@ -42,21 +43,10 @@ _PLACE = "!llvm.struct<(i64, ptr, ptr, i64, i64, i64, array<2 x i64>, i64, array
 _STATE = f"!llvm.struct<(i64, i32, i32, i64, i64, array<4 x i64>, array<{_PLACES} x {_PLACE}>)>"
 
 
-def _fields(base: str, struct: str, **numbers: int) -> str:
-    return "\n  ".join(
-        f"%{name} = llvm.getelementptr %{base}[0, {number}] : (!llvm.ptr) -> !llvm.ptr, {struct}"
-        for name, number in numbers.items()
-    )
-
-
-def _constants(kind: str = "i64", **named: int) -> str:
-    return "\n  ".join(f"%{name} = llvm.mlir.constant({value} : {kind}) : {kind}" for name, value in named.items())
-
-
-_LOAD_STATE = "%state = llvm.mlir.addressof @ragged_threads_state : !llvm.ptr\n  " + _fields(
+_LOAD_STATE = "%state = llvm.mlir.addressof @ragged_threads_state : !llvm.ptr\n  " + fields(
     "state", _STATE, processp=0, openedp=1, sleepersp=2, madep=3, makingp=4, places=6
 )
-_LOAD_PLACE = _fields("place", _PLACE, fp=1, cp=2, np=3, kp=4, sizep=5, nextp=7)
+_LOAD_PLACE = fields("place", _PLACE, fp=1, cp=2, np=3, kp=4, sizep=5, nextp=7)
 _ATOMIC = "{alignment = 8 : i64}"
 
 THREAD_POOL = f"""
@@ -70,8 +60,8 @@ llvm.mlir.global internal @ragged_threads_state() {{alignment = 128 : i64}} : {_
   llvm.return %0 : {_STATE}
 }}
 llvm.func internal @ragged_now() -> i64 {{
-  {_constants(one=1, second=10**9)}
-  {_constants("i32", monotonic=1)}
+  {constants(one=1, second=10**9)}
+  {constants("i32", monotonic=1)}
   %time = llvm.alloca %one x !llvm.struct<(i64, i64)> : (i64) -> !llvm.ptr
   %code = llvm.call @clock_gettime(%monotonic, %time) : (i32, !llvm.ptr) -> i32
   %fractionp = llvm.getelementptr %time[1] : (!llvm.ptr) -> !llvm.ptr, i64
@@ -82,14 +72,14 @@ llvm.func internal @ragged_now() -> i64 {{
   llvm.return %now : i64
 }}
 llvm.func internal @ragged_sleep(%word: !llvm.ptr, %seen: i32) {{
-  {_constants(number=_FUTEX, wait=_WAIT)}
+  {constants(number=_FUTEX, wait=_WAIT)}
   %never = llvm.mlir.zero : !llvm.ptr
   %code = llvm.call @syscall(%number, %word, %wait, %seen, %never) vararg(!llvm.func<i64 (i64, ...)>)
     : (i64, !llvm.ptr, i64, i32, !llvm.ptr) -> i64
   llvm.return
 }}
 llvm.func internal @ragged_wake(%word: !llvm.ptr, %count: i64) {{
-  {_constants(number=_FUTEX, wake=_WAKE)}
+  {constants(number=_FUTEX, wake=_WAKE)}
   %code = llvm.call @syscall(%number, %word, %wake, %count) vararg(!llvm.func<i64 (i64, ...)>)
     : (i64, !llvm.ptr, i64, i64) -> i64
   llvm.return
@@ -103,8 +93,7 @@ llvm.func internal @ragged_tiles(%place: !llvm.ptr) {{
   llvm.br ^take
 ^take:
   %lo = llvm.atomicrmw add %nextp, %k monotonic : !llvm.ptr, i64
-  %more = llvm.icmp "slt" %lo, %n : i64
-  llvm.cond_br %more, ^run, ^done
+  {branch("more = slt %lo, %n : i64", "run", "done")}
 ^run:
   %end = llvm.add %lo, %k : i64
   %hi = llvm.intr.smin(%end, %n) : (i64, i64) -> i64
@@ -116,11 +105,10 @@ llvm.func internal @ragged_tiles(%place: !llvm.ptr) {{
 // In a context of its own, the calling thread too: a failure must not leave the loop before the others are done.
 llvm.func internal @ragged_part(%place: !llvm.ptr) {{
   {_LOAD_PLACE}
-  {_constants(zero=0)}
+  {constants(zero=0)}
   %tiles = llvm.mlir.addressof @ragged_tiles : !llvm.ptr
   %size = llvm.call @{CALL}(%tiles, %place) : (!llvm.ptr, !llvm.ptr) -> i64
-  %good = llvm.icmp "eq" %size, %zero : i64
-  llvm.cond_br %good, ^out, ^failed
+  {branch("good = eq %size, %zero : i64", "out", "failed")}
 ^failed:
   %n = llvm.load %np : !llvm.ptr -> i64
   %stopped = llvm.atomicrmw xchg %nextp, %n monotonic : !llvm.ptr, i64
@@ -130,13 +118,12 @@ llvm.func internal @ragged_part(%place: !llvm.ptr) {{
   llvm.return
 }}
 llvm.func internal @ragged_join(%gate: !llvm.ptr) -> i1 {{
-  {_constants(zero=0, half=32, moved=2**32 - 1)}
+  {constants(zero=0, half=32, moved=2**32 - 1)}
   %first = llvm.load %gate atomic monotonic {_ATOMIC} : !llvm.ptr -> i64
   llvm.br ^try(%first : i64)
 ^try(%seen: i64):
   %seats = llvm.lshr %seen, %half : i64
-  %closed = llvm.icmp "eq" %seats, %zero : i64
-  llvm.cond_br %closed, ^none, ^sit
+  {branch("closed = eq %seats, %zero : i64", "none", "sit")}
 ^sit:
   %inside = llvm.sub %seen, %moved : i64
   %swapped = llvm.cmpxchg %gate, %seen, %inside acq_rel monotonic : !llvm.ptr, i64
@@ -151,11 +138,10 @@ llvm.func internal @ragged_join(%gate: !llvm.ptr) -> i1 {{
   llvm.return %no : i1
 }}
 llvm.func internal @ragged_leave(%gate: !llvm.ptr) {{
-  {_constants(one=1, low=2**32 - 1, last=_WAITS | 2)}
+  {constants(one=1, low=2**32 - 1, last=_WAITS | 2)}
   %old = llvm.atomicrmw sub %gate, %one acq_rel : !llvm.ptr, i64
   %count = llvm.and %old, %low : i64
-  %waits = llvm.icmp "eq" %count, %last : i64
-  llvm.cond_br %waits, ^wake, ^out
+  {branch("waits = eq %count, %last : i64", "wake", "out")}
 ^wake:  // who has the place by now looks again
   llvm.call @ragged_wake(%gate, %one) : (!llvm.ptr, i64) -> ()
   llvm.br ^out
@@ -164,14 +150,9 @@ llvm.func internal @ragged_leave(%gate: !llvm.ptr) {{
 }}
 llvm.func internal @ragged_help() -> i1 {{
   {_LOAD_STATE}
-  {_constants(zero=0, one=1, count=_PLACES)}
-  llvm.br ^next(%zero : i64)
-^next(%k: i64):
-  %more = llvm.icmp "ult" %k, %count : i64
-  llvm.cond_br %more, ^look, ^none
-^look:
+  {constants(zero=0, one=1, count=_PLACES)}
+  {search("count", "none")}
   %place = llvm.getelementptr %places[%k] : (!llvm.ptr, i64) -> !llvm.ptr, {_PLACE}
-  %after = llvm.add %k, %one : i64
   %joined = llvm.call @ragged_join(%place) : (!llvm.ptr) -> i1
   llvm.cond_br %joined, ^work, ^next(%after : i64)
 ^work:
@@ -184,8 +165,8 @@ llvm.func internal @ragged_help() -> i1 {{
 }}
 llvm.func internal @ragged_helper(%unused: !llvm.ptr) -> !llvm.ptr {{
   {_LOAD_STATE}
-  {_constants(spin=_SPIN)}
-  {_constants("i32", good=1)}
+  {constants(spin=_SPIN)}
+  {constants("i32", good=1)}
   llvm.br ^look
 ^look:
   %seen = llvm.load %openedp atomic seq_cst {{alignment = 4 : i64}} : !llvm.ptr -> i32
@@ -197,12 +178,10 @@ llvm.func internal @ragged_helper(%unused: !llvm.ptr) -> !llvm.ptr {{
 ^spin:
   %now = llvm.call @ragged_now() : () -> i64
   %opened = llvm.load %openedp atomic monotonic {{alignment = 4 : i64}} : !llvm.ptr -> i32
-  %same = llvm.icmp "eq" %opened, %seen : i32
-  llvm.cond_br %same, ^long, ^look
+  {branch("same = eq %opened, %seen : i32", "long", "look")}
 ^long:
   %waited = llvm.sub %now, %since : i64
-  %short = llvm.icmp "slt" %waited, %spin : i64
-  llvm.cond_br %short, ^spin, ^sleep
+  {branch("short = slt %waited, %spin : i64", "spin", "sleep")}
 ^sleep:  // counted first: who opens a loop afterwards wakes it, and the system does not let it sleep on an older number
   %more = llvm.atomicrmw add %sleepersp, %good seq_cst : !llvm.ptr, i32
   llvm.call @ragged_sleep(%openedp, %seen) : (!llvm.ptr, i32) -> ()
@@ -211,22 +190,19 @@ llvm.func internal @ragged_helper(%unused: !llvm.ptr) -> !llvm.ptr {{
 }}
 llvm.func internal @ragged_start(%threads: i64) attributes {{passthrough = ["cold", "noinline"]}} {{
   {_LOAD_STATE}
-  {_constants(zero=0, one=1)}
-  {_constants("i32", good=0)}
+  {constants(zero=0, one=1)}
+  {constants("i32", good=0)}
   %null = llvm.mlir.zero : !llvm.ptr
   %helper = llvm.mlir.addressof @ragged_helper : !llvm.ptr
   %id = llvm.alloca %one x i64 : (i64) -> !llvm.ptr
   %busy = llvm.atomicrmw xchg %makingp, %one acq_rel : !llvm.ptr, i64
-  %mine = llvm.icmp "eq" %busy, %zero : i64
-  llvm.cond_br %mine, ^next, ^out
+  {branch("mine = eq %busy, %zero : i64", "next", "out")}
 ^next:
   %made = llvm.load %madep : !llvm.ptr -> i64
-  %more = llvm.icmp "slt" %made, %threads : i64
-  llvm.cond_br %more, ^make, ^done
+  {branch("more = slt %made, %threads : i64", "make", "done")}
 ^make:
   %code = llvm.call @pthread_create(%id, %null, %helper, %null) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
-  %fine = llvm.icmp "eq" %code, %good : i32
-  llvm.cond_br %fine, ^count, ^done
+  {branch("fine = eq %code, %good : i32", "count", "done")}
 ^count:
   %thread = llvm.load %id : !llvm.ptr -> i64
   %detached = llvm.call @pthread_detach(%thread) : (i64) -> i32
@@ -242,20 +218,16 @@ llvm.func internal @ragged_start(%threads: i64) attributes {{passthrough = ["col
 // Whether the pool is this process's. The first thread of a child that asks makes it anew, others do without meanwhile.
 llvm.func internal @ragged_own() -> i1 {{
   {_LOAD_STATE}
-  {_constants(nobody=-1)}
+  {constants(nobody=-1)}
   %number = llvm.call @getpid() : () -> i32
   %process = llvm.sext %number : i32 to i64
   %owner = llvm.load %processp atomic acquire {_ATOMIC} : !llvm.ptr -> i64
-  %yes = llvm.icmp "eq" %owner, %process : i64
-  llvm.cond_br %yes, ^out(%yes : i1), ^other
+  {branch("yes = eq %owner, %process : i64", "out(%yes : i1)", "other")}
 ^other:
   %no = llvm.mlir.constant(false) : i1
-  %making = llvm.icmp "eq" %owner, %nobody : i64
-  llvm.cond_br %making, ^out(%no : i1), ^claim
+  {branch("making = eq %owner, %nobody : i64", "out(%no : i1)", "claim")}
 ^claim:
-  %swapped = llvm.cmpxchg %processp, %owner, %nobody acq_rel monotonic : !llvm.ptr, i64
-  %done = llvm.extractvalue %swapped[1] : !llvm.struct<(i64, i1)>
-  llvm.cond_br %done, ^clear, ^out(%no : i1)
+  {swap("processp", "owner", "nobody", "clear", "out(%no : i1)")}
 ^clear:
   %end = llvm.getelementptr %state[1] : (!llvm.ptr) -> !llvm.ptr, {_STATE}
   %from = llvm.ptrtoint %openedp : !llvm.ptr to i64
@@ -264,23 +236,16 @@ llvm.func internal @ragged_own() -> i1 {{
   %zero = llvm.mlir.constant(0 : i8) : i8
   "llvm.intr.memset"(%openedp, %zero, %size) <{{isVolatile = false}}> : (!llvm.ptr, i8, i64) -> ()
   llvm.store %process, %processp atomic release {_ATOMIC} : i64, !llvm.ptr
-  llvm.br ^out(%done : i1)
+  llvm.br ^out(%won : i1)
 ^out(%owned: i1):
   llvm.return %owned : i1
 }}
 llvm.func internal @ragged_take_place() -> !llvm.ptr {{
   {_LOAD_STATE}
-  {_constants(zero=0, one=1, count=_PLACES)}
-  llvm.br ^next(%zero : i64)
-^next(%k: i64):
-  %more = llvm.icmp "ult" %k, %count : i64
-  llvm.cond_br %more, ^look, ^none
-^look:
+  {constants(zero=0, one=1, count=_PLACES)}
+  {search("count", "none")}
   %place = llvm.getelementptr %places[%k] : (!llvm.ptr, i64) -> !llvm.ptr, {_PLACE}
-  %after = llvm.add %k, %one : i64
-  %swapped = llvm.cmpxchg %place, %zero, %one acq_rel monotonic : !llvm.ptr, i64
-  %done = llvm.extractvalue %swapped[1] : !llvm.struct<(i64, i1)>
-  llvm.cond_br %done, ^got, ^next(%after : i64)
+  {swap("place", "zero", "one", "got", "next(%after : i64)")}
 ^got:
   llvm.return %place : !llvm.ptr
 ^none:
@@ -289,15 +254,14 @@ llvm.func internal @ragged_take_place() -> !llvm.ptr {{
 }}
 llvm.func internal @ragged_open_place(%place: !llvm.ptr, %helpers: i64) {{
   {_LOAD_STATE}
-  {_constants(one=1, half=32)}
-  {_constants("i32", again=1, none=0)}
+  {constants(one=1, half=32)}
+  {constants("i32", again=1, none=0)}
   %seats = llvm.shl %helpers, %half : i64
   %gate = llvm.add %seats, %one : i64
   llvm.store %gate, %place atomic release {_ATOMIC} : i64, !llvm.ptr
   %before = llvm.atomicrmw add %openedp, %again seq_cst : !llvm.ptr, i32
   %sleepers = llvm.load %sleepersp atomic seq_cst {{alignment = 4 : i64}} : !llvm.ptr -> i32
-  %some = llvm.icmp "sgt" %sleepers, %none : i32
-  llvm.cond_br %some, ^wake, ^out
+  {branch("some = sgt %sleepers, %none : i32", "wake", "out")}
 ^wake:
   llvm.call @ragged_wake(%openedp, %helpers) : (!llvm.ptr, i64) -> ()
   llvm.br ^out
@@ -306,11 +270,10 @@ llvm.func internal @ragged_open_place(%place: !llvm.ptr, %helpers: i64) {{
 }}
 // Lets nobody in any more, and waits until all have gone.
 llvm.func internal @ragged_close_place(%gate: !llvm.ptr) {{
-  {_constants(one=1, low=2**32 - 1, count=_WAITS - 1, waits=_WAITS, spin=_SPIN)}
+  {constants(one=1, low=2**32 - 1, count=_WAITS - 1, waits=_WAITS, spin=_SPIN)}
   %closed = llvm.atomicrmw _and %gate, %low acq_rel : !llvm.ptr, i64
   %inside = llvm.and %closed, %low : i64
-  %alone = llvm.icmp "eq" %inside, %one : i64
-  llvm.cond_br %alone, ^out, ^wait
+  {branch("alone = eq %inside, %one : i64", "out", "wait")}
 ^wait:
   %since = llvm.call @ragged_now() : () -> i64
   llvm.br ^look
@@ -318,17 +281,13 @@ llvm.func internal @ragged_close_place(%gate: !llvm.ptr) {{
   %now = llvm.call @ragged_now() : () -> i64
   %seen = llvm.load %gate atomic acquire {_ATOMIC} : !llvm.ptr -> i64
   %left = llvm.and %seen, %count : i64
-  %done = llvm.icmp "eq" %left, %one : i64
-  llvm.cond_br %done, ^out, ^long
+  {branch("done = eq %left, %one : i64", "out", "long")}
 ^long:
   %waited = llvm.sub %now, %since : i64
-  %short = llvm.icmp "slt" %waited, %spin : i64
-  llvm.cond_br %short, ^look, ^say
+  {branch("short = slt %waited, %spin : i64", "look", "say")}
 ^say:
   %said = llvm.or %seen, %waits : i64
-  %swapped = llvm.cmpxchg %gate, %seen, %said acq_rel monotonic : !llvm.ptr, i64
-  %still = llvm.extractvalue %swapped[1] : !llvm.struct<(i64, i1)>
-  llvm.cond_br %still, ^sleep, ^look
+  {swap("gate", "seen", "said", "sleep", "look")}
 ^sleep:
   %word = llvm.trunc %said : i64 to i32
   llvm.call @ragged_sleep(%gate, %word) : (!llvm.ptr, i32) -> ()
@@ -338,14 +297,13 @@ llvm.func internal @ragged_close_place(%gate: !llvm.ptr) {{
 }}
 llvm.func @{SHARE}(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64, %threads: i64) {{
   {_LOAD_STATE}
-  {_constants(zero=0, one=1, eight=8, tile=_TILE, most=MAX_THREADS)}
+  {constants(zero=0, one=1, eight=8, tile=_TILE, most=MAX_THREADS)}
   %null = llvm.mlir.zero : !llvm.ptr
   %owned = llvm.call @ragged_own() : () -> i1
   llvm.cond_br %owned, ^choose, ^serial
 ^choose:
   %place = llvm.call @ragged_take_place() : () -> !llvm.ptr
-  %none = llvm.icmp "eq" %place, %null : !llvm.ptr
-  llvm.cond_br %none, ^serial, ^fill
+  {branch("none = eq %place, %null : !llvm.ptr", "serial", "fill")}
 ^serial:
   llvm.call %f(%c, %zero, %n) : !llvm.ptr, (!llvm.ptr, i64, i64) -> ()
   llvm.return
@@ -367,8 +325,7 @@ llvm.func @{SHARE}(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64, %threads: 
   llvm.store %zero, %sizep : i64, !llvm.ptr
   llvm.store %zero, %nextp : i64, !llvm.ptr
   %made = llvm.load %madep atomic monotonic {_ATOMIC} : !llvm.ptr -> i64
-  %lacking = llvm.icmp "slt" %made, %helpers : i64
-  llvm.cond_br %lacking, ^start, ^open
+  {branch("lacking = slt %made, %helpers : i64", "start", "open")}
 ^start:
   llvm.call @ragged_start(%helpers) : (i64) -> ()
   llvm.br ^open
@@ -378,8 +335,7 @@ llvm.func @{SHARE}(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64, %threads: 
   llvm.call @ragged_close_place(%place) : (!llvm.ptr) -> ()
   %size = llvm.load %sizep : !llvm.ptr -> i64
   llvm.store %zero, %place atomic release {_ATOMIC} : i64, !llvm.ptr
-  %fine = llvm.icmp "eq" %size, %zero : i64
-  llvm.cond_br %fine, ^return, ^failed
+  {branch("fine = eq %size, %zero : i64", "return", "failed")}
 ^failed:
   llvm.call @{FAIL}(%size) : (i64) -> ()
   llvm.unreachable

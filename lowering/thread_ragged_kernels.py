@@ -12,6 +12,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.ir.match import enclosing
 from ragged_dialect.ir.walk import find_ops, free_symbol
+from ragged_dialect.lowering.llvm_text import constants, fields
 from ragged_dialect.lowering.loop_annotations import BRANCHES, settle
 from ragged_dialect.lowering.outline_ragged_loops import KERNEL
 from ragged_dialect.lowering.program_runtime import SHARE_DECLARATION, declare
@@ -30,12 +31,10 @@ llvm.func @ragged_set_threads(%n: i64) {{
   llvm.return
 }}
 llvm.func internal @ragged_parallel_for(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64) {{
-  %zero = llvm.mlir.constant(0 : i64) : i64
-  %one = llvm.mlir.constant(1 : i64) : i64
+  {constants(zero=0, one=1, enough=THRESHOLD)}
   %tp = llvm.mlir.addressof @ragged_threads : !llvm.ptr
   %wanted = llvm.load %tp : !llvm.ptr -> i64
   %threads = llvm.intr.smin(%wanted, %n) : (i64, i64) -> i64
-  %enough = llvm.mlir.constant({THRESHOLD} : i64) : i64
   %small = llvm.icmp "slt" %work, %enough : i64
   %single = llvm.icmp "sle" %threads, %one : i64
   %serial = llvm.or %small, %single : i1
@@ -123,11 +122,10 @@ def _task(task: str, name: str, kernel: ir.Operation) -> str:
     types = _types(kernel)
     struct = _struct(types[3:])
     lines = [f"llvm.func internal {_symbol(task)}(%captures: !llvm.ptr, %lo: i64, %hi: i64) {{"]
-    for k, type_ in enumerate(types[3:]):
-        lines.append(f"  %p{k} = llvm.getelementptr %captures[0, {k}] : (!llvm.ptr) -> !llvm.ptr, {struct}")
-        lines.append(f"  %v{k} = llvm.load %p{k} : !llvm.ptr -> {type_}")
+    lines.append(fields("captures", struct, **{f"p{k}": k for k in range(len(types) - 3)}))
+    lines += [f"  %v{k} = llvm.load %p{k} : !llvm.ptr -> {type_}" for k, type_ in enumerate(types[3:])]
     values = "".join(f", %v{k}" for k in range(len(types) - 3))
-    lines.append("  %work = llvm.mlir.constant(0 : i64) : i64")
+    lines.append(constants(work=0))
     lines.append(f"  llvm.call {_symbol(name)}(%lo, %hi, %work{values}) : ({', '.join(types)}) -> ()")
     return "\n".join([*lines, "  llvm.return", "}"])
 

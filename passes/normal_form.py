@@ -1,4 +1,15 @@
-"""One order for the ops of a chain of partitions, merges and splits: a search over iteration domains."""
+"""One order for the ops of a chain of partitions, merges and splits: a search over iteration domains.
+
+What it wins over simpler ways, of the chains that `ragged-canonicalize` meets in the lit tests and the programs of
+`test/support` (49), in 300 random programs of 12 ops (836, `test/support/programs.py`), and in 300 of 16 ops that only
+change the nesting (4653):
+
+* Rewriting neighbouring pairs to a fixpoint leaves 1, 8 and 164 of them with more ops, and 0, 6 and 247 in an order
+  that depends on how they were written.
+* Without going back, taking the first op that is legal every time, the search finds all 49, and none for 6 and 435.
+
+So programs as people write them need no search; that equal chains end as equal text does (`test_canonicalize`).
+"""
 
 from __future__ import annotations
 
@@ -54,7 +65,8 @@ def normal_form(root: RaggedShape, steps: tuple[Step, ...]) -> NormalForm | None
 
 
 _MOST_VISITS = 500
-"""Values looked at before a search gives up; most that succeed look at as many as there are ops."""
+"""Values looked at before a search gives up. Of the chains above none looked at more than 54 beside one for each op:
+this only bounds what a chain of another kind may cost."""
 
 
 class _Search:

@@ -7,7 +7,9 @@ because anchors are isolated from each other.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import get_type_hints
 
 from ragged_dialect import plugins
@@ -18,6 +20,7 @@ from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.passes.pipeline_text import Element, Option, parse_text, pipeline_error
 from ragged_dialect.passes.running import MODULE, Stage
 
+_POSITION = re.compile(r"^pipeline:1:\d+: error: ")
 _TRUE = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -52,8 +55,14 @@ def _own_stages(element: Element, anchors: tuple[str, ...], context: ir.Context)
         yield _own_stage(element, anchors)
         return
     for part in _parts(element, anchors):
-        for stage in _stages(parse_text(part.text), (), context):
-            yield dataclasses.replace(stage, part=part.name)
+        try:
+            for stage in _stages(parse_text(part.text), (), context):
+                yield dataclasses.replace(stage, part=part.name)
+        except PassError as error:
+            place: str = getattr(part, "place", "")  # a part that comes from a file tells the line
+            if not place:
+                raise
+            raise PassError(f"{place}: error: {_POSITION.sub('', str(error))}") from None
 
 
 def _own_stage(element: Element, anchors: tuple[str, ...]) -> Stage:
@@ -72,7 +81,37 @@ def _parts(element: Element, anchors: tuple[str, ...]) -> Sequence[registry.Part
         raise pipeline_error(element.column, message)
     function = registry.pipeline(element.name)
     types = {name: type_ for name, type_ in get_type_hints(function).items() if name != "return"}
-    return function(**_values(element.name, types, element.parsed_options()))
+    values = _values(element.name, {**types, "from": str, "to": str}, element.parsed_options())
+    ends = [values.pop(end, None) for end in ("from", "to")]
+    missing = [name for name in _required(function) if name not in values]
+    if missing:
+        raise pipeline_error(element.column, f"expected '{missing[0]}' for '{element.name}'")
+
+    def are_stages(found: Sequence[registry.Part]) -> bool:
+        return all(isinstance(getattr(part, "text", None), str) for part in found)
+
+    made = registry.made("stages", element.name, lambda: tuple(function(**values)), are_stages)
+    return _between(made, ends, element)
+
+
+def _required(function: Callable[..., object]) -> list[str]:
+    """The options of a named pipeline that have no default."""
+    parameters = inspect.signature(function).parameters.values()
+    return [parameter.name for parameter in parameters if parameter.default is parameter.empty]
+
+
+def _between(parts: Sequence[registry.Part], ends: Sequence[int | str | None], element: Element) -> list[registry.Part]:
+    """The stages from one to another, both included."""
+    names = [part.name for part in parts]
+    for name in ends:
+        if name is not None and name not in names:
+            known = ", ".join(dict.fromkeys(names))
+            raise pipeline_error(element.column, f"expected a stage of '{element.name}' ({known}), got '{name}'")
+    start, end = (None if name is None else names.index(str(name)) for name in ends)
+    last = len(names) - 1 if end is None else len(names) - 1 - names[::-1].index(names[end])
+    if start is not None and start > last:
+        raise pipeline_error(element.column, f"expected 'from' before 'to', got '{names[start]}' after '{names[last]}'")
+    return list(parts[start : last + 1])
 
 
 def make_pass(cls: type[RaggedPass], options: Sequence[Option]) -> RaggedPass:

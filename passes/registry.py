@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ragged_dialect import plugins
-from ragged_dialect.errors import PassError
+from ragged_dialect.errors import PassError, RaggedError
 
 if TYPE_CHECKING:
     from ragged_dialect.passes.base import RaggedPass
 
 Loader = Callable[[], "type[RaggedPass]"]
+T = TypeVar("T")
 
 
 class Part(Protocol):
@@ -29,16 +31,35 @@ class Part(Protocol):
         """Its passes."""
         ...
 
-
 _LOADERS: dict[str, Loader] = {}
 
 
 def register(name: str, loader: Loader) -> None:
-    """Add a pass under its name. PassError when the name is taken."""
+    """Add a pass under its name. PassError when the name is taken or none."""
+    _check_name(name)
     if name in _LOADERS or name in _PIPELINES:
         raise PassError(f"expected a new pass name, got '{name}', which is registered")
     _LOADERS[name] = loader
     plugins.to_undo(lambda: _LOADERS.pop(name, None))
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or re.fullmatch(r"[a-z][a-z0-9-]*", name) is None:
+        raise PassError(f"expected a name of small letters, digits and '-', got {name!r}")
+
+
+def made(what: str, name: str, make: Callable[[], T], is_right: Callable[[T], bool]) -> T:
+    """What a plug-in's function gives. PassError, with the name of the pass or pipeline, where it raises or gives
+    something else."""
+    try:
+        found = make()
+    except RaggedError:
+        raise
+    except Exception as error:
+        raise PassError(f"expected {what} of '{name}', got {type(error).__name__}: {error}") from error
+    if not is_right(found):
+        raise PassError(f"expected {what} of '{name}', got {type(found).__name__}")
+    return found
 
 
 def unregister(name: str) -> None:
@@ -62,7 +83,9 @@ def lookup(name: str) -> type[RaggedPass]:
     loader = _LOADERS.get(name)
     if loader is None:
         raise PassError(f"expected a known pass, got '{name}'{suggestion(name)}")
-    return loader()
+    from ragged_dialect.passes.base import RaggedPass  # imports this module
+
+    return made("a pass class", name, loader, lambda cls: isinstance(cls, type) and issubclass(cls, RaggedPass))
 
 
 def place(name: str) -> tuple[str, str] | None:
@@ -80,7 +103,7 @@ def pipeline(name: str) -> Callable[..., Sequence[Part]]:
     """The function behind a named pipeline: its keyword arguments are options, its result stages
     with a `name` and a `text`."""
     module, function = place_of_pipeline(name)
-    return getattr(importlib.import_module(module), function)
+    return made("a function", name, lambda: getattr(importlib.import_module(module), function), callable)
 
 
 def place_of_pipeline(name: str) -> tuple[str, str]:
@@ -90,7 +113,8 @@ def place_of_pipeline(name: str) -> tuple[str, str]:
 
 def register_pipeline(name: str, module: str, function: str) -> None:
     """Add a named pipeline: a function whose keyword arguments are its options, which gives stages with a `name` and
-    a `text`. PassError when the name is taken."""
+    a `text`. PassError when the name is taken or none."""
+    _check_name(name)
     if name in _PIPELINES or name in _LOADERS:
         raise PassError(f"expected a new pipeline name, got '{name}', which is registered")
     _PIPELINES[name] = module, function
@@ -104,7 +128,7 @@ def pipelines() -> list[str]:
 
 def suggestion(name: str) -> str:
     """` (did you mean 'a' or 'b'?)`, or nothing when no name is near."""
-    from difflib import get_close_matches
+    from difflib import get_close_matches  # start-up time
 
     near = get_close_matches(name, [*_LOADERS, *_PIPELINES], n=3)
     return f" (did you mean {' or '.join(repr(n) for n in near)}?)" if near else ""
@@ -133,66 +157,33 @@ class _InPackage:
 _PIPELINES = {
     "ragged-to-llvm-pipeline": ("ragged_dialect.lowering.pipelines", "cpu_pipeline"),
     "ragged-to-gpu-pipeline": ("ragged_dialect.lowering.pipelines", "gpu_pipeline"),
+    "ragged-file-pipeline": ("ragged_dialect.lowering.pipeline_files", "file_pipeline"),
 }
 _PACKAGES = {
     "ragged_dialect.passes": (
-        "ragged-insert-checks",
-        "ragged-canonicalize",
-        "ragged-infer-layouts",
-        "ragged-check-conform",
-        "ragged-simplify-splits",
-        "ragged-fuse",
-        "ragged-differentiate",
-        "ragged-decompose-attention",
+        "ragged-insert-checks ragged-canonicalize ragged-infer-layouts ragged-check-conform ragged-simplify-splits "
+        "ragged-fuse ragged-differentiate ragged-decompose-attention"
     ),
     "ragged_dialect.lowering": (
-        "cascade-ragged-sums",
-        "collapse-ragged-loops",
-        "convert-ragged-to-scf",
-        "convert-ragged-checks-to-calls",
-        "convert-ragged-checks-to-scf",
-        "convert-ragged-copies-to-linalg",
-        "convert-ragged-forall-to-loops",
-        "convert-ragged-selects-to-scf",
-        "define-integer-divisions",
-        "guard-ragged-allocs",
-        "hoist-ragged-allocas",
-        "order-ragged-loops",
-        "outline-ragged-loops",
-        "expand-ragged-floats",
-        "expand-ragged-math",
-        "protect-ragged-arguments",
-        "replace-empty-reshapes",
-        "sequence-ragged-scans",
-        "thread-ragged-kernels",
-        "vectorize-ragged-products",
-        "lower-memory-bools",
-        "unshare-ragged-empties",
+        "cascade-ragged-sums collapse-ragged-loops convert-ragged-to-scf convert-ragged-checks-to-calls "
+        "convert-ragged-checks-to-scf convert-ragged-copies-to-linalg convert-ragged-forall-to-loops "
+        "convert-ragged-selects-to-scf define-integer-divisions guard-ragged-allocs hoist-ragged-allocas "
+        "order-ragged-loops outline-ragged-loops expand-ragged-floats expand-ragged-math protect-ragged-arguments "
+        "replace-empty-reshapes sequence-ragged-scans thread-ragged-kernels lower-memory-bools "
+        "unshare-ragged-empties vectorize-ragged-products"
     ),
-    "ragged_dialect.lowering.vector": ("vectorize-ragged-loops",),
+    "ragged_dialect.lowering.vector": "vectorize-ragged-loops",
     "ragged_dialect.lowering.gpu.passes": (
-        "convert-forall-to-gpu",
-        "fission-ragged-foralls",
-        "merge-ragged-checks",
-        "privatize-ragged-scratch",
-        "ragged-map-parallel",
-        "split-long-folds",
-        "split-long-reductions",
-        "split-long-scans",
-        "tile-flat-ops",
-        "version-ragged-components",
-        "wrap-ragged-device-code",
+        "convert-forall-to-gpu fission-ragged-foralls merge-ragged-checks privatize-ragged-scratch "
+        "ragged-map-parallel split-long-folds split-long-reductions split-long-scans tile-flat-ops "
+        "version-ragged-components wrap-ragged-device-code"
     ),
     "ragged_dialect.lowering.gpu.nvvm": (
-        "check-nvvm-kernels",
-        "contract-kernel-floats",
-        "expand-kernel-math",
-        "finish-nvvm-kernels",
-        "lower-kernel-sigmoids",
-        "lower-libdevice-calls",
+        "check-nvvm-kernels contract-kernel-floats expand-kernel-math finish-nvvm-kernels lower-kernel-sigmoids "
+        "lower-libdevice-calls"
     ),
 }
 
 for _package, _names in _PACKAGES.items():
-    for _name in _names:
+    for _name in _names.split():
         _LOADERS[_name] = _InPackage(_package, _name)

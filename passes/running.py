@@ -152,7 +152,7 @@ class _Run:
         try:
             return all(own.succeeds_on(op) for op in stage.targets(self.module))
         except Exception as error:
-            import traceback
+            import traceback  # start-up time
 
             where = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{Path(where.filename).name}:{where.lineno}"

@@ -39,7 +39,7 @@ def __dir__() -> list[str]:
 
 
 def _version() -> str:
-    from importlib import metadata
+    from importlib import metadata  # start-up time
 
     try:
         return metadata.version("ragged-dialect")

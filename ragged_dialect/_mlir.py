@@ -7,9 +7,11 @@ RAGGED_MLIR_PACKAGE, the one already imported, `mlir`, `torch_mlir`. Never mix t
 their objects are not interchangeable.
 """
 
+import functools
 import importlib
 import importlib.util
 import os
+import re
 import sys
 import types
 from collections.abc import Callable, Iterable
@@ -157,9 +159,36 @@ def make_context(*dialects: Any) -> ir.Context:
     """
     context = ir.Context()
     context.enable_multithreading(False)
+    with context, ir.Location.unknown(), _load_lock:
+        _register_casters()
     for dialect in dialects:
         load_dialect(context, dialect)
     return context
+
+
+@functools.cache
+def _register_casters() -> None:
+    """Give attributes whose elements Python has no class for as `ir.Attribute`: the bindings raise where one of them is
+    read, which ends the process where C++ reads it for Python."""
+    kinds = ("I64", "I32", "I16", "I8", "F32", "F64")
+    arrays = {kind.lower(): getattr(ir, f"Dense{kind}ArrayAttr") for kind in kinds} | {"i1": ir.DenseBoolArrayAttr}
+    bit = ir.IntegerType.get_signless(1)
+    elements = ir.DenseElementsAttr.get_splat(ir.RankedTensorType.get([1], bit), ir.IntegerAttr.get(bit, 0))
+
+    def array(attribute: ir.Attribute) -> ir.Attribute:
+        found = re.match(r"array<(\w+)", str(attribute))
+        kind = arrays.get(found[1] if found else "")
+        return attribute if kind is None else kind(attribute)
+
+    def tensor(attribute: ir.Attribute) -> ir.Attribute:
+        element = ir.ShapedType(ir.DenseElementsAttr(attribute).type).element_type
+        if isinstance(element, ir.FloatType):
+            return ir.DenseFPElementsAttr(attribute)
+        return ir.DenseIntElementsAttr(attribute) if isinstance(element, (ir.IntegerType, ir.IndexType)) else attribute
+
+    casters: Any = ir
+    casters.register_type_caster(ir.DenseI64ArrayAttr.get([]).typeid, replace=True)(array)
+    casters.register_type_caster(elements.typeid, replace=True)(tensor)
 
 
 def load_dialect(context: ir.Context, dialect: Any) -> None:
@@ -183,7 +212,7 @@ def has_dialect(name: str) -> bool:
 
 def mlir_version() -> str:
     """Provider package, its version, and the LLVM version where the provider tells it."""
-    from importlib import metadata
+    from importlib import metadata  # start-up time
 
     names = {"torch_mlir": "torch-mlir", "mlir": "mlir-python-bindings"}
     try:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragged_dialect import ops
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.clone import Attributes
 from ragged_dialect.layout import RAGGED, Extent, Layout
+from ragged_dialect.ops import access, making, structure
 from ragged_dialect.ops.attention import result_shapes, wide
 from ragged_dialect.ops.base import RaggedOp, infer_shape
 from ragged_dialect.segments import MIXED_OPS, segments
@@ -59,37 +59,37 @@ def _make(
 
 def partition(x: ir.Value, vector: ir.Value, dim: int, lengths: bool = False) -> ir.Value:
     """`ragged.partition`: group `dim` by offsets (or lengths) of rank 1 or 2."""
-    return inferred(ops.PartitionOp, [x, vector], dim=dim, lengths=lengths)
+    return inferred(structure.PartitionOp, [x, vector], dim=dim, lengths=lengths)
 
 
 def merge(x: ir.Value, dim: int) -> ir.Value:
     """`ragged.merge`: merge `dim` with `dim + 1`."""
-    return inferred(ops.MergeOp, [x], dim=dim)
+    return inferred(structure.MergeOp, [x], dim=dim)
 
 
 def split(x: ir.Value, dim: int, factor: int) -> ir.Value:
     """`ragged.split`: split `dim` by a static factor."""
-    return inferred(ops.SplitOp, [x], dim=dim, factor=factor)
+    return inferred(structure.SplitOp, [x], dim=dim, factor=factor)
 
 
 def select(x: ir.Value, index: ir.Value, dim: int) -> ir.Value:
     """`ragged.select`: one index of `dim`."""
-    return inferred(ops.SelectOp, [x, index], dim=dim)
+    return inferred(structure.SelectOp, [x, index], dim=dim)
 
 
 def slice(x: ir.Value, lo: ir.Value, hi: ir.Value, dim: int) -> ir.Value:
     """`ragged.slice`: the range [lo, hi) of `dim`."""
-    return inferred(ops.SliceOp, [x, lo, hi], dim=dim)
+    return inferred(structure.SliceOp, [x, lo, hi], dim=dim)
 
 
 def concat(xs: Sequence[ir.Value], dim: int) -> ir.Value:
     """`ragged.concat`: concatenation along `dim`."""
-    return inferred(ops.ConcatOp, xs, dim=dim)
+    return inferred(structure.ConcatOp, xs, dim=dim)
 
 
 def compact(x: ir.Value) -> ir.Value:
     """`ragged.compact`: windows to contiguous levels."""
-    return inferred(ops.CompactOp, [x])
+    return inferred(structure.CompactOp, [x])
 
 
 def assemble(parts: Sequence[ir.Value], layout: str | Layout, shape: Sequence[Extent]) -> ir.Value:
@@ -103,7 +103,7 @@ def assemble(parts: Sequence[ir.Value], layout: str | Layout, shape: Sequence[Ex
 
 def values(x: ir.Value) -> ir.Value:
     """`ragged.values`: the dense tensor that holds the values."""
-    return inferred(ops.ValuesOp, [x])
+    return inferred(access.ValuesOp, [x])
 
 
 def _vector(name: str, x: ir.Value, level: int, **attributes: int | str) -> ir.Value:
@@ -168,7 +168,7 @@ def empty(
 
 def to_padded(x: ir.Value, pad: ir.Value, maxima: Sequence[ir.Value] = (), truncate: bool = False) -> ir.Value:
     """`ragged.to_padded`: a dense tensor with every ragged dim padded."""
-    return inferred(ops.ToPaddedOp, [x, pad, *maxima], truncate=truncate)
+    return inferred(making.ToPaddedOp, [x, pad, *maxima], truncate=truncate)
 
 
 def from_padded(dense: ir.Value, vectors: Sequence[ir.Value], layout: str | Layout) -> ir.Value:
@@ -182,7 +182,7 @@ def from_padded(dense: ir.Value, vectors: Sequence[ir.Value], layout: str | Layo
 
 def reduce_across(x: ir.Value, max_: ir.Value, dim: int, kind: str) -> ir.Value:
     """`ragged.reduce_across`: reduce over the components that have an element."""
-    return inferred(ops.ReduceAcrossOp, [x, max_], dim=dim, kind=kind)
+    return inferred(making.ReduceAcrossOp, [x, max_], dim=dim, kind=kind)
 
 
 def attention(

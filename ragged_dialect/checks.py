@@ -6,6 +6,7 @@ Plain Python, no MLIR.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,147 +30,113 @@ class CheckKind:
     name: str
     operands: tuple[OperandSpec, ...]
     cases: tuple[str, ...]
-    whole: frozenset[int] = frozenset()
-    needs_factor: bool = False
-    least_factor: int = 1
-    error: type[RuntimeCheckError] = RuntimeCheckError
+    whole: frozenset[int]
+    needs_factor: bool
+    least_factor: int
+    error: type[RuntimeCheckError]
 
 
-def _spec(name: str, forms: str, optional: bool = False) -> OperandSpec:
-    return OperandSpec(name, forms, optional)
+def _kind(
+    name: str,
+    operands: str,
+    *cases: str,
+    whole: Iterable[int] = (),
+    least_factor: int | None = None,
+    error: type[RuntimeCheckError] = RuntimeCheckError,
+) -> CheckKind:
+    """A kind of check; an operand is written `name: forms`, or `name: forms?` where it may be absent."""
+    pairs = (operand.split(": ") for operand in operands.split(", "))
+    specs = tuple(OperandSpec(what, forms.rstrip("?"), forms.endswith("?")) for what, forms in pairs)
+    return CheckKind(name, specs, cases, frozenset(whole), least_factor is not None, least_factor or 0, error)
 
-
-_COUNT = _spec("the count", "s", True)
 
 _MOST_FACTORS = 32
 """More than tensors have dims."""
 
 _KINDS = (
     # vector, extent it indexes, number of components
-    CheckKind(
+    _kind(
         "offsets",
-        (_spec("offsets", "v"), _spec("the extent", "s"), _COUNT),
-        (
-            "expected at least 1 offset, got 0",
-            "expected {a} offsets, got {b}",
-            "expected offsets[0] == 0, got {a}",
-            "expected offsets[{j}] >= offsets[{i}], got {a} < {b}",
-            "expected offsets[{j}] == {b}, got {a}",
-        ),
-        frozenset({0, 1}),
+        "offsets: v, the extent: s, the count: s?",
+        "expected at least 1 offset, got 0",
+        "expected {a} offsets, got {b}",
+        "expected offsets[0] == 0, got {a}",
+        "expected offsets[{j}] >= offsets[{i}], got {a} < {b}",
+        "expected offsets[{j}] == {b}, got {a}",
+        whole=(0, 1),
     ),
     # rows of offsets relative to their component, lengths of the components (one where all have it)
-    CheckKind(
+    _kind(
         "rows",
-        (_spec("offsets", "m"), _spec("lengths", "sv"), _COUNT),
-        (
-            "expected at least 1 offset per row, got 0",
-            "expected {a} rows of offsets, got {b}",
-            "expected the row of offsets to start at 0, got {a}",
-            "expected the row of offsets not to decrease, got {a} < {b}",
-            "expected the row of offsets to end at {b}, got {a}",
-        ),
-        frozenset({0, 1}),
+        "offsets: m, lengths: sv, the count: s?",
+        "expected at least 1 offset per row, got 0",
+        "expected {a} rows of offsets, got {b}",
+        "expected the row of offsets to start at 0, got {a}",
+        "expected the row of offsets not to decrease, got {a} < {b}",
+        "expected the row of offsets to end at {b}, got {a}",
+        whole=(0, 1),
     ),
-    CheckKind(
+    _kind(
         "lengths",
-        (_spec("lengths", "v"), _spec("the extent", "s"), _COUNT),
-        (
-            "expected {a} lengths, got {b}",
-            "expected lengths[{i}] >= 0, got {a}",
-            "expected lengths to sum to {a}, got {b}",
-        ),
-        frozenset({0, 2}),
+        "lengths: v, the extent: s, the count: s?",
+        "expected {a} lengths, got {b}",
+        "expected lengths[{i}] >= 0, got {a}",
+        "expected lengths to sum to {a}, got {b}",
+        whole=(0, 2),
     ),
-    CheckKind(
+    _kind(
         "row_lengths",
-        (_spec("lengths", "m"), _spec("the component lengths", "sv"), _COUNT),
-        (
-            "expected {a} rows of lengths, got {b}",
-            "expected the row of lengths to be >= 0, got {a}",
-            "expected the row of lengths to sum to {a}, got {b}",
-        ),
-        frozenset({0}),
+        "lengths: m, the component lengths: sv, the count: s?",
+        "expected {a} rows of lengths, got {b}",
+        "expected the row of lengths to be >= 0, got {a}",
+        "expected the row of lengths to sum to {a}, got {b}",
+        whole=(0,),
     ),
-    CheckKind(
+    _kind(
         "windows",
-        (_spec("starts", "v"), _spec("lengths", "v"), _spec("the extent", "s"), _COUNT),
-        (
-            "expected starts and lengths of one size, got {a} and {b}",
-            "expected {a} starts and lengths, got {b}",
-            "expected lengths[{i}] >= 0, got {a}",
-            "expected starts[{i}] >= 0, got {a}",
-            "expected starts[{i}] + lengths[{i}] <= {b}, got {a}",
-            "expected lengths to sum to less than 2**63, got more",
-        ),
-        frozenset({0, 1, 5}),
+        "starts: v, lengths: v, the extent: s, the count: s?",
+        "expected starts and lengths of one size, got {a} and {b}",
+        "expected {a} starts and lengths, got {b}",
+        "expected lengths[{i}] >= 0, got {a}",
+        "expected starts[{i}] >= 0, got {a}",
+        "expected starts[{i}] + lengths[{i}] <= {b}, got {a}",
+        "expected lengths to sum to less than 2**63, got more",
+        whole=(0, 1, 5),
     ),
     # index or one per component, bound or one per component
-    CheckKind(
-        "index",
-        (_spec("the index", "sv"), _spec("the bound", "sv")),
-        ("expected index in [0, {b}), got {a}",),
-        error=RangeError,
-    ),
-    CheckKind(
+    _kind("index", "the index: sv, the bound: sv", "expected index in [0, {b}), got {a}", error=RangeError),
+    _kind(
         "range",
-        (_spec("lo", "sv"), _spec("hi", "sv"), _spec("the bound", "sv")),
-        (
-            "expected {a} ranges, got {b}",
-            "expected lo >= 0, got {a}",
-            "expected lo <= hi, got {a} > {b}",
-            "expected hi <= {b}, got {a}",
-        ),
-        frozenset({0}),
+        "lo: sv, hi: sv, the bound: sv",
+        "expected {a} ranges, got {b}",
+        "expected lo >= 0, got {a}",
+        "expected lo <= hi, got {a} > {b}",
+        "expected hi <= {b}, got {a}",
+        whole=(0,),
     ),
-    CheckKind(
-        "divides",
-        (_spec("the extent", "sv"),),
-        ("expected a multiple of {b}, got {a}",),
-        needs_factor=True,
-    ),
-    CheckKind(
-        "equal",
-        (_spec("the extent", "s"), _spec("the expected extent", "s")),
-        ("expected extent {b}, got {a}",),
-        frozenset({0}),
-    ),
+    _kind("divides", "the extent: sv", "expected a multiple of {b}, got {a}", least_factor=1),
+    _kind("equal", "the extent: s, the expected extent: s", "expected extent {b}, got {a}", whole=(0,)),
     # lengths or an extent against the attribute `factor` of the op
-    CheckKind(
-        "at_least",
-        (_spec("the extent", "sv"),),
-        ("expected at least {b}, got {a}",),
-        needs_factor=True,
-        least_factor=0,
-    ),
-    CheckKind(
-        "at_most",
-        (_spec("the extent", "sv"),),
-        ("expected at most {b}, got {a}",),
-        needs_factor=True,
-        least_factor=0,
-    ),
+    _kind("at_least", "the extent: sv", "expected at least {b}, got {a}", least_factor=0),
+    _kind("at_most", "the extent: sv", "expected at most {b}, got {a}", least_factor=0),
     # extent of a dense dim, longest length it must reach
-    CheckKind(
-        "covers",
-        (_spec("the extent", "s"), _spec("the lengths", "sv")),
-        ("expected extent >= length {b}, got {a}",),
-    ),
+    _kind("covers", "the extent: s, the lengths: sv", "expected extent >= length {b}, got {a}"),
     # what `ragged.assert_conform` is lowered to: two vectors of lengths, or two counts
-    CheckKind(
+    _kind(
         "conform",
-        (_spec("the lengths", "sv"), _spec("the other lengths", "sv")),
-        ("expected {a} components, got {b}", "expected length {a}, got {b}"),
-        frozenset({0}),
+        "the lengths: sv, the other lengths: sv",
+        "expected {a} components, got {b}",
+        "expected length {a}, got {b}",
+        whole=(0,),
     ),
     # a condition, what `cf.assert` becomes: the text of it is the op's name
-    CheckKind("holds", (_spec("the condition", "s"),), ("expected true, got false",), frozenset({0})),
+    _kind("holds", "the condition: s", "expected true, got false", whole=(0,)),
     # factors whose product must fit into 64 bits
-    CheckKind(
+    _kind(
         "fits",
-        tuple(_spec("a factor", "s", n > 0) for n in range(_MOST_FACTORS)),
-        ("expected a size below 2**63, got {a} * {b}",),
-        frozenset({0}),
+        ", ".join(["a factor: s"] + ["a factor: s?"] * (_MOST_FACTORS - 1)),
+        "expected a size below 2**63, got {a} * {b}",
+        whole=(0,),
     ),
 )
 

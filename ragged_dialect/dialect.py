@@ -18,7 +18,7 @@ class LayoutAttr(Ragged.Attribute, name="layout"):  # pyright: ignore[reportCall
 
 def context() -> ir.Context:
     """A new MLIR context with the dialect and its ops loaded, multithreading off."""
-    from ragged_dialect import ops
+    from ragged_dialect import ops  # its classes are of this dialect
 
     made = make_context(Ragged, *extensions.dialects())
     with made:

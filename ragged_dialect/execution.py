@@ -57,13 +57,13 @@ def compile(
         options = replace(options, target="gpu") if _has_gpu() else replace(options, target="cpu", arch=None)
     if options.target == "cpu":
         return compile_for_cpu(source, entry, bool(check))
-    from ragged_dialect.compiler.device import compile_for_device
+    from ragged_dialect.compiler.device import compile_for_device  # start-up time
 
     return compile_for_device(source, entry, options)
 
 
 def _has_gpu() -> bool:
-    from ragged_dialect.runtime.gpu_driver import require_cupy
+    from ragged_dialect.runtime.gpu_driver import require_cupy  # start-up time
 
     try:
         require_cupy()

@@ -54,7 +54,7 @@ def _check_separable(other: str) -> None:
 
 def _library_of(symbol: str) -> str | None:
     """The file that the process takes a symbol from; None for one that no library has shared."""
-    import ctypes
+    import ctypes  # start-up time
 
     class Found(ctypes.Structure):
         _fields_ = [

@@ -49,7 +49,7 @@ def load_installed() -> None:
     path = tuple(sys.path)
     if not _allowed or path in _searched:
         return
-    from importlib import metadata
+    from importlib import metadata  # start-up time
 
     for entry in metadata.entry_points(group=GROUP):
         version = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else ""

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED, Extent, Layout, Shape, product
+from ragged_dialect.merging import merge_rule
 
 
 class Part(NamedTuple):
@@ -149,8 +150,6 @@ class RaggedShape:
     @lru_cache(maxsize=4096)
     def merge(self, dim: int) -> RaggedShape:
         """Merge `dim` with `dim + 1`."""
-        from ragged_dialect.merging import merge_rule
-
         return merge_rule(self, dim).result(self, dim)
 
     @lru_cache(maxsize=4096)

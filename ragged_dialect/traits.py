@@ -40,6 +40,10 @@ def verifier(check: Callable[[Any], None]) -> Callable[[Any], bool]:
             return False
         except (Malformed, KeyError, IndexError):
             return True
+        except Exception as error:  # of a plug-in; the bindings would hand it to whoever parses
+            text = f"internal error in the verifier of '{op.operation.name}': {type(error).__name__}: {error}"
+            op.location.emit_error(text)
+            return False
         return True
 
     return hook

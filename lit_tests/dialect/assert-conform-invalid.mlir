@@ -47,3 +47,12 @@ func.func @assert_conform_4(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %y: tenso
       : (tensor<3x?xf32, #ragged.layout<"dr">>, tensor<3x?xf32, #ragged.layout<"dr">>) -> ()
   return
 }
+
+// -----
+
+// Levels are integers that have a class.
+func.func @assert_conform_elements(%x: tensor<3x?xf32, #ragged.layout<"dr">>) {
+  // expected-error@+1 {{expected array<i64: …> for 'lhs', got array<ui8: 1>}}
+  ragged.assert_conform %x, %x {lhs = array<ui8: 1>, op = "f", rhs = array<i128: 1>} : (tensor<3x?xf32, #ragged.layout<"dr">>, tensor<3x?xf32, #ragged.layout<"dr">>) -> ()
+  return
+}

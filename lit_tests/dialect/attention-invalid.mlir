@@ -106,7 +106,7 @@ func.func @attention_8(%q: !q) {
 !q = tensor<3x?x2x4xf32, #ragged.layout<"dr|d|d">>
 !l = tensor<3x?x2xf32, #ragged.layout<"dr|d">>
 func.func @attention_9(%q: !q) {
-  // expected-error@+1 {{'ragged.attention' op expected a float above 0 for 'softcap', got 0.000000e+00 : f64}}
+  // expected-error@+1 {{'ragged.attention' op expected a float in [1e-20, 1e+20] for 'softcap', got 0.000000e+00 : f64}}
   %0:2 = ragged.attention %q, %q, %q {scale = 1.0, softcap = 0.0} : (!q, !q, !q) -> (!q, !l)
   return
 }
@@ -119,5 +119,16 @@ func.func @attention_9(%q: !q) {
 func.func @attention_10(%q: !q) {
   // expected-error@+1 {{'ragged.attention' op expected result type tensor<3x?x2xf32, #ragged.layout<"dr|d">>, got tensor<3x?x2xbf16, #ragged.layout<"dr|d">>}}
   %0:2 = ragged.attention %q, %q, %q {scale = 1.0} : (!q, !q, !q) -> (!q, !l)
+  return
+}
+
+// -----
+
+// The place of a query and a bound are added.
+!q = tensor<3x?x2x4xf32, #ragged.layout<"dr|d|d">>
+!l = tensor<3x?x2xf32, #ragged.layout<"dr|d">>
+func.func @attention_11(%q: !q) {
+  // expected-error@+1 {{'ragged.attention' op expected keys among all, causal, causal_end, window<l, r>, window_end<l, r>, got 'window<0, 9223372036854775806>'}}
+  %0:2 = ragged.attention %q, %q, %q {scale = 1.0, keys = "window<0, 9223372036854775806>"} : (!q, !q, !q) -> (!q, !l)
   return
 }

@@ -74,3 +74,49 @@ func.func @tensors(%n: index, %x: tensor<?xf32>, %s: f32) -> tensor<?xf32> {
   }
   return %0 : tensor<?xf32>
 }
+
+// -----
+
+// A gate is a buffer that the same pass marked.
+func.func @gate(%x: memref<8xf32>, %v: f32, %n: index) {
+  // expected-error@below {{expected one buffer for ragged.gate = 3 : i64, got 0}}
+  scf.forall (%i) in (%n) {
+    memref.store %v, %x[%i] : memref<8xf32>
+  } {ragged.gate = 3 : i64}
+  return
+}
+
+// -----
+
+// A loop folds what threads can combine.
+func.func @fold(%x: memref<8xindex>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.forall (%i) in (1) {
+    // expected-error@below {{expected ragged.fold of a loop among scan, search, addi, add_unsigned, maxsi, got 'muli'}}
+    %s = scf.for %k = %c0 to %n step %c1 iter_args(%a = %c0) -> (index) {
+      %v = memref.load %x[%k] : memref<8xindex>
+      %b = arith.muli %a, %v : index
+      scf.yield %b : index
+    } {ragged.fold = "muli"}
+    memref.store %s, %x[%i] : memref<8xindex>
+  }
+  return
+}
+
+// -----
+
+// It carries the one integer that it folds.
+func.func @folded(%x: memref<8xf32>, %n: index, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.forall (%i) in (1) {
+    // expected-error@below {{expected ragged.fold of a loop that carries one integer, got another}}
+    %s = scf.for %k = %c0 to %n step %c1 iter_args(%a = %v) -> (f32) {
+      %b = memref.load %x[%k] : memref<8xf32>
+      scf.yield %b : f32
+    } {ragged.fold = "addi"}
+    memref.store %s, %x[%i] : memref<8xf32>
+  }
+  return
+}

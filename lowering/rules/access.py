@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir, tensor
@@ -38,21 +38,6 @@ def lower_assemble(ctx: Lowering, op: ir.Operation) -> None:
     ctx.bind(op.results[0], Parts.of_flat(ctx, shape, flat))
 
 
-def lower_values(ctx: Lowering, op: ir.Operation) -> None:
-    """ragged.values."""
-    _replace(op, ctx.parts(op.operands[0]).values)
-
-
-def lower_offsets(ctx: Lowering, op: ir.Operation) -> None:
-    """ragged.offsets."""
-    _replace(op, ctx.parts(op.operands[0]).vectors["offsets", _level(op)])
-
-
-def lower_starts(ctx: Lowering, op: ir.Operation) -> None:
-    """ragged.starts."""
-    _replace(op, walks.element_starts(ctx.parts(op.operands[0]), _level(op)))
-
-
 def lower_lengths(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.lengths."""
     lengths = walks.element_lengths if "stored" in op.attributes else walks.logical_lengths
@@ -85,11 +70,6 @@ def _element_offsets(parts: Parts, dim: int) -> ir.Value:
     return parts.vectors["offsets", dim] if letters[at] == "r" else vectors.scan(walks.element_lengths(parts, dim))
 
 
-def lower_total(ctx: Lowering, op: ir.Operation) -> None:
-    """ragged.total."""
-    _replace(op, build.value(level_total(ctx.parts(op.operands[0]), _level(op))))
-
-
 def level_total(parts: Parts, dim: int) -> Mixed:
     """Sum of the logical lengths of a level, from extents where they tell."""
     known = _known_total(parts, dim)
@@ -105,11 +85,6 @@ def _known_total(parts: Parts, dim: int) -> Mixed | None:
     if at + 1 == len(letters):
         return parts.storage_dim(axis)
     return parts.parents(dim + 1) if letters[at + 1] in "rw" else None
-
-
-def lower_max_length(ctx: Lowering, op: ir.Operation) -> None:
-    """ragged.max_length."""
-    _replace(op, vectors.largest(walks.logical_lengths(ctx.parts(op.operands[0]), _level(op))))
 
 
 def lower_identity(ctx: Lowering, op: ir.Operation) -> None:
@@ -156,11 +131,6 @@ def lower_cast(ctx: Lowering, op: ir.Operation) -> None:
     values = shapes.cast(source.values, storage_type(shape, type_.element_type))
     extents = {d: source.extent(d) for d in range(shape.rank) if shape.has_extent_part(d)}
     ctx.bind(op.results[0], Parts(ctx, shape, values, source.vectors, extents, source.windows))
-
-
-def lower_extract(ctx: Lowering, op: ir.Operation) -> None:
-    """tensor.extract: one element."""
-    op.results[0].replace_all_uses_with(extract_element(ctx.parts(op.operands[0]), list(op.operands)[1:]))
 
 
 def extract_element(parts: Parts, indices: Sequence[Mixed]) -> ir.Value:
@@ -269,21 +239,31 @@ def _expanded_sizes(op: ir.Operation, parts: Parts, shape: RaggedShape) -> list[
     return sizes
 
 
+_READS: dict[str, Callable[[Parts, ir.Operation], ir.Value]] = {
+    "ragged.values": lambda x, op: x.values,
+    "ragged.offsets": lambda x, op: x.vectors["offsets", _level(op)],
+    "ragged.starts": lambda x, op: walks.element_starts(x, _level(op)),
+    "ragged.total": lambda x, op: build.value(level_total(x, _level(op))),
+    "ragged.max_length": lambda x, op: vectors.largest(walks.logical_lengths(x, _level(op))),
+    "tensor.extract": lambda x, op: extract_element(x, list(op.operands)[1:]),
+}
+
+
+def lower_read(ctx: Lowering, op: ir.Operation) -> None:
+    """An op whose result is a part of its operand, or computed of its parts."""
+    _replace(op, _READS[op.name](ctx.parts(op.operands[0]), op))
+
+
 RULES = {
+    **dict.fromkeys(_READS, lower_read),
     "ragged.assemble": lower_assemble,
     "ragged.guard": lower_guard,
-    "ragged.values": lower_values,
-    "ragged.offsets": lower_offsets,
-    "ragged.starts": lower_starts,
     "ragged.lengths": lower_lengths,
     "ragged.row_ids": lower_row_ids,
-    "ragged.total": lower_total,
-    "ragged.max_length": lower_max_length,
     "ragged.assume": lower_identity,
     "ragged.annotate": lower_annotate,
     "tensor.dim": lower_dim,
     "tensor.cast": lower_cast,
-    "tensor.extract": lower_extract,
     "tensor.extract_slice": lower_extract_slice,
     "tensor.expand_shape": lower_reshape,
     "tensor.collapse_shape": lower_reshape,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
 from ragged_dialect.lowering.context import Lowering
@@ -31,26 +33,6 @@ def lower_partition(ctx: Lowering, op: ir.Operation) -> None:
     count = partition_count(shape_of(op.operands[1].type), lengths)
     parts = partition_parts(ctx.parts(op.operands[0]), _dim(op), op.operands[1], count, lengths)
     _bind(ctx, op, parts)
-
-
-def lower_merge(ctx: Lowering, op: ir.Operation) -> None:
-    """ragged.merge."""
-    _bind(ctx, op, merge_parts(ctx.parts(op.operands[0]), _dim(op)))
-
-
-def lower_split(ctx: Lowering, op: ir.Operation) -> None:
-    """ragged.split."""
-    _bind(ctx, op, split_parts(ctx.parts(op.operands[0]), _dim(op), op.attributes["factor"].value))
-
-
-def lower_select(ctx: Lowering, op: ir.Operation) -> None:
-    """ragged.select."""
-    _bind(ctx, op, select_parts(ctx.parts(op.operands[0]), _dim(op), build.to_index(op.operands[1])))
-
-
-def lower_slice(ctx: Lowering, op: ir.Operation) -> None:
-    """ragged.slice."""
-    _bind(ctx, op, slice_parts(ctx.parts(op.operands[0]), _dim(op), op.operands[1], op.operands[2]))
 
 
 def lower_compact(ctx: Lowering, op: ir.Operation) -> None:
@@ -92,12 +74,22 @@ def _copied(ctx: Lowering, source: Parts) -> Parts:
     return copy_into(ctx, source, contiguous_like(ctx, source, source.element))
 
 
+_VIEWS: dict[str, Callable[[Parts, ir.Operation], Parts]] = {
+    "ragged.merge": lambda x, op: merge_parts(x, _dim(op)),
+    "ragged.split": lambda x, op: split_parts(x, _dim(op), op.attributes["factor"].value),
+    "ragged.select": lambda x, op: select_parts(x, _dim(op), build.to_index(op.operands[1])),
+    "ragged.slice": lambda x, op: slice_parts(x, _dim(op), op.operands[1], op.operands[2]),
+}
+
+
+def lower_view(ctx: Lowering, op: ir.Operation) -> None:
+    """An op whose result has the storage of its operand."""
+    _bind(ctx, op, _VIEWS[op.name](ctx.parts(op.operands[0]), op))
+
+
 RULES = {
+    **dict.fromkeys(_VIEWS, lower_view),
     "ragged.partition": lower_partition,
-    "ragged.merge": lower_merge,
-    "ragged.split": lower_split,
-    "ragged.select": lower_select,
-    "ragged.slice": lower_slice,
     "ragged.compact": lower_compact,
     "ragged.concat": lower_concat,
 }

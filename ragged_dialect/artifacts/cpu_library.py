@@ -5,17 +5,22 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
+import shutil
+import subprocess
 import tempfile
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.artifacts.argument_names import argument_names
 from ragged_dialect.artifacts.c_header import header
 from ragged_dialect.artifacts.c_interface import SUFFIXES, c_name, parameters
 from ragged_dialect.artifacts.c_wrapper import wrapper
-from ragged_dialect.artifacts.linker import c_compiler, link
 from ragged_dialect.artifacts.machine_code import HOST, halves_of, object_code
 from ragged_dialect.artifacts.packed_entry import add_packed_entry, packed_name
+from ragged_dialect.asm.locations import file_position, name_of
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.compiler.frontend import Source
 from ragged_dialect.compiler.llvm_ir import llvm_ir
@@ -81,3 +86,69 @@ def _again(module: ir.Module, name: str) -> ir.Module:
     buffer = io.BytesIO()
     module.operation.write_bytecode(buffer)
     return load_module(buffer.getvalue(), context(), name)
+
+
+def c_compiler() -> str:
+    """Path of `cc`. CompileError that says what to install where there is none."""
+    found = shutil.which("cc")
+    if found is None:
+        raise CompileError("expected a C compiler 'cc' on the PATH, got none (install gcc or clang)")
+    return str(Path(found).absolute())  # it runs in another folder
+
+
+def link(
+    folder: Path, sources: Sequence[str], output: str, soname: str, exported: Sequence[str], libraries: Sequence[str]
+) -> None:
+    """Compile and link C sources and objects to a shared library that exports the given functions
+    only; both are files of `folder`. CompileError with what the compiler says when it fails."""
+    (folder / "exported.map").write_text(f"{{ global: {' '.join(f'{name};' for name in exported)} local: *; }};\n")
+    # never unloaded: threads wait in its code for the next parallel loop
+    flags = ("-z", "defs", "-z", "noexecstack", "-z", "nodelete", f"-soname={soname}", "--version-script=exported.map")
+    command = [
+        *(c_compiler(), "-shared", "-fPIC", "-O2", "-std=gnu99", "-pthread"),
+        *chain.from_iterable(("-Xlinker", flag) for flag in flags),
+        *("-o", output, *sources),
+        *("-Wl,--as-needed", *libraries, "-lm"),
+    ]
+    # Only the soname is spelled by the user, and nothing splits what -Xlinker passes on: neither that nor the
+    # folder's path can be taken for flags.
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0:
+        raise CompileError(f"expected cc to link {soname}, got exit code {done.returncode}:\n{done.stderr.strip()}")
+
+
+_VALUE = re.compile(rb"%([A-Za-z_][A-Za-z0-9_]*)")
+
+if TYPE_CHECKING:
+    from ragged_dialect._mlir import ir
+    from ragged_dialect.compiler.frontend import Source
+
+
+def argument_names(locations: Sequence[ir.Location], source: Source) -> list[str | None]:
+    """A name per argument, given the arguments' locations: that of a named location, or else the
+    `%name` at the place in the source, which is text, or a file that is still there. None where
+    neither has one."""
+    texts: dict[str, list[bytes]] = {}
+    return [_name(location, source, texts) for location in locations]
+
+
+def _name(location: ir.Location, source: Source, texts: dict[str, list[bytes]]) -> str | None:
+    name = name_of(location)
+    if name is not None:
+        return name
+    filename, line, column = file_position(location)
+    if filename not in texts:
+        texts[filename] = _lines(filename, source)
+    if not 1 <= line <= len(texts[filename]):
+        return None
+    found = _VALUE.match(texts[filename][line - 1], column - 1)
+    return found.group(1).decode() if found else None
+
+
+def _lines(filename: str, source: Source) -> list[bytes]:
+    if isinstance(source, (str, bytes)):
+        return (source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source).split(b"\n")
+    try:
+        return Path(filename).read_bytes().split(b"\n")
+    except OSError:
+        return []

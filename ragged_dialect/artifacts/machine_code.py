@@ -57,7 +57,7 @@ def halves_of(cpu: str) -> str:
 
 def _llvmlite() -> Any:
     try:
-        import llvmlite.binding
+        import llvmlite.binding  # start-up time
     except ImportError:
         raise CompileError("expected llvmlite to make object code, got none (pip install llvmlite)") from None
     return llvmlite.binding

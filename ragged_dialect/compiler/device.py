@@ -32,7 +32,7 @@ def compile_for_device(source: Source, entry: str | None, options: Options) -> D
 
 def _emulator(options: Options) -> tuple[None, MakeDevice]:
     """NumPy arrays; the emulator runs LLVM IR."""
-    from ragged_dialect.emulator import Emulator
+    from ragged_dialect.emulator import Emulator  # start-up time
     from ragged_dialect.runtime.emulated import EmulatedDevice
 
     def make(program: DeviceProgram, wide: Callable[[], str]) -> Device:
@@ -44,7 +44,7 @@ def _emulator(options: Options) -> tuple[None, MakeDevice]:
 
 def _ptx_emulator(options: Options) -> tuple[str, MakeDevice]:
     """NumPy arrays; the PTX text is launched as on a GPU."""
-    from ragged_dialect.emulator.cupy_stand_in import StandIn
+    from ragged_dialect.emulator.cupy_stand_in import StandIn  # start-up time
     from ragged_dialect.emulator.ptx import loader
     from ragged_dialect.ptx.targets import DEFAULT_ARCH
     from ragged_dialect.runtime.gpu import HostedDevice
@@ -60,7 +60,7 @@ def _ptx_emulator(options: Options) -> tuple[str, MakeDevice]:
 
 def _gpu(options: Options) -> tuple[str, MakeDevice]:
     """Arrays of the GPU that is current."""
-    from ragged_dialect.ptx.targets import PTX_VERSIONS, ptx_version
+    from ragged_dialect.ptx.targets import PTX_VERSIONS, ptx_version  # start-up time
     from ragged_dialect.runtime.gpu import CupyDevice
     from ragged_dialect.runtime.gpu_driver import device_arch, require_cupy
 
@@ -89,7 +89,7 @@ def device_program(program: Program, kernels: KernelOptions) -> DeviceProgram:
 
 
 def _lower(program: Program, kernels: KernelOptions) -> DeviceProgram:
-    from ragged_dialect.lowering.gpu.host.program import host_source
+    from ragged_dialect.lowering.gpu.host.program import host_source  # start-up time
     from ragged_dialect.lowering.gpu.nvvm.device_modules import gpu_modules
     from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm, narrow_kernels_to_llvm, narrow_names
 
@@ -107,7 +107,7 @@ def _lower(program: Program, kernels: KernelOptions) -> DeviceProgram:
 def _in_ptx(llvm_ir: str, kernels: KernelOptions) -> str:
     if kernels.arch is None:
         return llvm_ir
-    from ragged_dialect.ptx import emit
+    from ragged_dialect.ptx import emit  # start-up time
 
     return emit(llvm_ir, kernels.arch, kernels.fast_math)
 

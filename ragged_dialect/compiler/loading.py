@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
+from collections.abc import Callable, Sequence
 
-from ragged_dialect.compiler.memory import runtime
+from ragged_dialect.compiler.stored import stored
 from ragged_dialect.errors import CompileError
+from ragged_dialect.lowering.memory_pool import GIVE, MEMORY_POOL, POOL, SHRINK, TAKE
+from ragged_dialect.lowering.memory_runtime import OPEN, RUN
+from ragged_dialect.lowering.program_runtime import DECLARED, RUNTIME
+from ragged_dialect.runtime import memory
 from ragged_dialect.runtime.cpu import CpuFunction
 from ragged_dialect.runtime.machine_code import MachineCode, address_of
 from ragged_dialect.runtime.printing import print_callbacks
-from ragged_dialect.runtime.stored_program import CpuProgram
+from ragged_dialect.runtime.stored_program import CpuProgram, StoredCode
 from ragged_dialect.runtime.vector_math import vector_addresses
 
 SET_THREADS = "ragged_set_threads"
@@ -39,3 +45,45 @@ def thread_count() -> int:
     if not text.isdecimal() or int(text) < 1:
         raise CompileError(f"expected RAGGED_NUM_THREADS of at least 1, got '{text}'")
     return int(text)
+
+
+_lock = threading.Lock()
+_made: list[Runtime] = []
+
+
+class Runtime:
+    """The hooks of programs, over whatever memory comes from. `run` takes the address of a frame, and gives 0 or the
+    size in bytes that there was no memory for."""
+
+    def __init__(self) -> None:
+        known = {"malloc": address_of(memory.hooks.allocate), "free": address_of(memory.hooks.free)}
+        self._code = _linked(RUNTIME, (OPEN, RUN, *DECLARED), known)
+        ctypes.CFUNCTYPE(None)(self._code.address(OPEN))()
+        self.addresses = {name: self._code.address(name) for name in DECLARED}
+        self.run: Callable[[int], int] = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self._code.address(RUN))
+
+
+def runtime() -> Runtime:
+    """That of this process. CompileError for a size of the pool that is none."""
+    with _lock:
+        if not _made:
+            _choose_memory()
+            _made.append(Runtime())
+        return _made[0]
+
+
+def _choose_memory() -> None:
+    size = memory.pool_bytes()
+    if size and not memory.hooks.chosen:
+        code = _linked(MEMORY_POOL, (TAKE, GIVE, SHRINK, POOL), {})
+        memory.use(memory.Pool(code, TAKE, GIVE, SHRINK, POOL), size)
+
+
+def _linked(text: str, functions: Sequence[str], known: dict[str, int]) -> MachineCode:
+    def make() -> StoredCode:
+        from ragged_dialect.compiler.machine_code import module_code  # start-up time
+
+        return StoredCode(module_code(text, functions))
+
+    found = stored(StoredCode, [text], make)
+    return MachineCode(found.code, functions, known)

@@ -24,7 +24,7 @@ class KernelOptions:
     fast_math: bool = False
 
     def __post_init__(self) -> None:
-        from ragged_dialect.ptx.targets import ptx_version
+        from ragged_dialect.ptx.targets import ptx_version  # start-up time
 
         if self.arch is not None:
             ptx_version(self.arch)

@@ -17,10 +17,10 @@ _ROOT = Path(__file__).resolve().parent.parent
 def versions() -> tuple[str, ...]:
     """This package, the state of its sources (in a checkout they change between releases), MLIR,
     llvmlite and the LLVM in it."""
-    import llvmlite
+    import llvmlite  # start-up time
     from llvmlite import binding
 
-    from ragged_dialect._mlir import mlir_version
+    from ragged_dialect._mlir import mlir_version  # start-up time
 
     llvm = ".".join(str(part) for part in binding.llvm_version_info)
     return (_own_version(), digest(_ROOT), mlir_version(), f"llvmlite {llvmlite.__version__}", f"LLVM {llvm}")
@@ -35,7 +35,7 @@ def _own_version() -> str:
 
 @lru_cache(maxsize=1)
 def _host() -> tuple[str, ...]:
-    from llvmlite import binding
+    from llvmlite import binding  # start-up time
 
     libc = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else None
     return (binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(), libc or "", *host_flags())

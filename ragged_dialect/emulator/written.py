@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from weakref import WeakSet
+from bisect import bisect_left, bisect_right
+from weakref import WeakValueDictionary
 
 import numpy as np
+
+from ragged_dialect.locks import lock
 
 _READ_AT_ONCE = 8
 
@@ -15,7 +18,11 @@ class Block:
     def __init__(self, address: int, size: int) -> None:
         self.address, self.size = address, size
         self._map: np.ndarray = np.zeros(size + _READ_AT_ONCE, np.uint8)
-        _BLOCKS.add(self)
+        with _LOCK:
+            at = bisect_left(_STARTS, address)
+            if _STARTS[at : at + 1] != [address]:
+                _STARTS.insert(at, address)
+            _BLOCKS[address] = self
 
     @property
     def written(self) -> np.ndarray:
@@ -27,14 +34,20 @@ class Block:
         return self.address <= address < self.address + self.size
 
 
-_BLOCKS: WeakSet[Block] = WeakSet()
+_LOCK = lock()
+_BLOCKS: WeakValueDictionary[int, Block] = WeakValueDictionary()
+_STARTS: list[int] = []
+"""Addresses of blocks in order; those of blocks that are gone are removed when they are met."""
 
 
 def written_from(address: int) -> np.ndarray | None:
     """The map from an address to the end of its block; None where nobody keeps count."""
-    for block in list(_BLOCKS):
-        if block.holds(address):
-            return block.written[address - block.address :]
+    with _LOCK:
+        while at := bisect_right(_STARTS, address):
+            block = _BLOCKS.get(_STARTS[at - 1])
+            if block is not None:
+                return block.written[address - block.address :] if block.holds(address) else None
+            del _STARTS[at - 1]
     return None
 
 

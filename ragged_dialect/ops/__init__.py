@@ -1,70 +1,14 @@
 """The op classes of the dialect, by family, and those of plug-ins."""
 
+import re
+
 from ragged_dialect import extensions, plugins
 from ragged_dialect._mlir import has_dialect
+from ragged_dialect.dialect import Ragged
 from ragged_dialect.errors import PassError
-from ragged_dialect.ops.access import (
-    AssembleOp,
-    LengthsOp,
-    MaxLengthOp,
-    OffsetsOp,
-    PrintOp,
-    RowIdsOp,
-    StartsOp,
-    TotalOp,
-    ValuesOp,
-    attach_print_effects,
-)
-from ragged_dialect.ops.attention import AttentionOp
+from ragged_dialect.ops import access, attention, checks, making, structure  # noqa: F401  # their classes register
 from ragged_dialect.ops.base import MixedOp, Pure, RaggedOp
-from ragged_dialect.ops.checks import (
-    AnnotateOp,
-    AssertConformOp,
-    AssertValidOp,
-    AssumeOp,
-    GuardOp,
-    attach_check_effects,
-)
-from ragged_dialect.ops.making import EmptyOp, FromPaddedOp, ReduceAcrossOp, ToPaddedOp
-from ragged_dialect.ops.structure import (
-    CompactOp,
-    ConcatOp,
-    MergeOp,
-    PartitionOp,
-    SelectOp,
-    SliceOp,
-    SplitOp,
-)
 from ragged_dialect.segments import MIXED_OPS
-
-__all__ = [
-    "AnnotateOp",
-    "AssembleOp",
-    "AssertConformOp",
-    "AssertValidOp",
-    "AssumeOp",
-    "AttentionOp",
-    "CompactOp",
-    "ConcatOp",
-    "EmptyOp",
-    "FromPaddedOp",
-    "GuardOp",
-    "LengthsOp",
-    "MaxLengthOp",
-    "MergeOp",
-    "OffsetsOp",
-    "PartitionOp",
-    "PrintOp",
-    "ReduceAcrossOp",
-    "RowIdsOp",
-    "SelectOp",
-    "SliceOp",
-    "SplitOp",
-    "StartsOp",
-    "ToPaddedOp",
-    "TotalOp",
-    "ValuesOp",
-]
 
 OPS: dict[str, type[RaggedOp]] = {}
 """The op classes by the op's name: ours, and those of plug-ins."""
@@ -99,6 +43,8 @@ def register_dialect(
     registers a `handler` and `derivatives` rules (`passes/differentiate/tables.py`) where it is imported. PassError
     when the name of the dialect is taken."""
     name = dialect.DIALECT_NAMESPACE
+    if re.fullmatch(r"[A-Za-z_][\w$]*", name) is None:
+        raise PassError(f"expected a name of MLIR for a dialect, got '{name}'")
     if name in extensions.names() or has_dialect(name):
         raise PassError(f"expected a new dialect name, got '{name}', which is registered")
     given: dict[extensions.Part, str | None]
@@ -137,12 +83,12 @@ def _sets(kind: type[RaggedOp]) -> tuple[tuple[set[str], bool], ...]:
     )
 
 
-for _kind in map(globals().__getitem__, __all__):
+for _kind in Ragged.operations:
     if issubclass(_kind, RaggedOp):
         _add(_kind)
 
 
 def attach_interfaces() -> None:
     """Attach the interface models that live per context; the context has the dialect loaded."""
-    attach_print_effects()
-    attach_check_effects()
+    access.attach_print_effects()
+    checks.attach_check_effects()

@@ -14,7 +14,9 @@ from ragged_dialect.traits import check_type, string_attr, tensor_shape, verifie
 FloatAttr = ir.FloatAttr
 
 _QUERIES, _KEYS = ("dr",), ("dr", "dw")
-_WINDOW = re.compile(r"window(_end)?<(-?\d+), ?(-?\d+)>")
+_WINDOW = re.compile(r"window(_end)?<(-1|[0-9]{1,18}), ?(-1|[0-9]{1,18})>")
+CAPS = (1e-20, 1e20)
+"""Softcaps that floats of 32 bits hold, and what scores become by them."""
 
 
 class Keys(NamedTuple):
@@ -31,7 +33,7 @@ class Keys(NamedTuple):
         if text in ("all", "causal", "causal_end"):
             return Keys(None, None if text == "all" else 0, text == "causal_end")
         found = _WINDOW.fullmatch(text)
-        if found is None or min(int(found[2]), int(found[3])) < -1:
+        if found is None:
             raise LayoutError(
                 f"expected keys among all, causal, causal_end, window<l, r>, window_end<l, r>, got '{text}'"
             )
@@ -118,8 +120,8 @@ class AttentionOp(RaggedOp, name="attention", traits=[Pure]):
         if "softcap" not in self.operation.attributes:
             return None
         found = self.operation.attributes["softcap"]
-        if not isinstance(found, FloatAttr) or not found.value > 0:
-            raise LayoutError(f"expected a float above 0 for 'softcap', got {found}")
+        if not isinstance(found, FloatAttr) or not CAPS[0] <= found.value <= CAPS[1]:
+            raise LayoutError(f"expected a float in [{CAPS[0]:g}, {CAPS[1]:g}] for 'softcap', got {found}")
         return found.value
 
     @verifier

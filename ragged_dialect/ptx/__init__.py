@@ -15,7 +15,7 @@ __all__ = ["DEFAULT_ARCH", "PTX_VERSIONS", "emit"]
 def __getattr__(name: str) -> Any:
     """`emit`, imported when it is asked for: llvmlite takes longer to load than most of the tools."""
     if name == "emit":
-        from ragged_dialect.ptx.emission import emit
+        from ragged_dialect.ptx.emission import emit  # start-up time
 
         return emit
     raise AttributeError(name)

@@ -125,28 +125,6 @@ def _sincos(program: Program, op: ir.Operation) -> Run:
     return lambda env, operands: [*sine(env, operands), *cosine(env, operands)]
 
 
-_INDEX_OPS = {
-    "add": "addi",
-    "sub": "subi",
-    "mul": "muli",
-    "divs": "divsi",
-    "divu": "divui",
-    "ceildivs": "ceildivsi",
-    "ceildivu": "ceildivui",
-    "floordivs": "floordivsi",
-    "rems": "remsi",
-    "remu": "remui",
-    "maxs": "maxsi",
-    "mins": "minsi",
-    "maxu": "maxui",
-    "minu": "minui",
-    "and": "andi",
-    "or": "ori",
-    "xor": "xori",
-    "shl": "shli",
-    "shrs": "shrsi",
-    "shru": "shrui",
-}
 _INDEX_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 
 
@@ -163,6 +141,6 @@ def _index(program: Program, op: ir.Operation) -> Run:
         text = str(op.attributes["pred"])
         found = [k for k, predicate in enumerate(_INDEX_PREDICATES) if re.search(rf"\b{predicate}\b", text)]
         return pure(INTEGER_PREDICATES[found[0]])
-    if name not in _INDEX_OPS:
+    if f"{name}i" not in BINARY:
         raise RaggedError(f"expected an op that the interpreter knows, got '{op.name}'")
-    return pure(BINARY[_INDEX_OPS[name]])
+    return pure(BINARY[f"{name}i"])

@@ -36,10 +36,6 @@ def _count_bits(function: Callable[[int, int], int]) -> Callable[[Data], Data]:
     return run
 
 
-def _trailing_zeros(n: int, bits: int) -> int:
-    return (n & -n).bit_length() - 1 if n else bits
-
-
 def _integer_power(a: Data, b: Data) -> Data:
     power = np.vectorize(_wrapped_power, otypes=[object])(signed(a), signed(b), width(dtype_of(a)))
     return np.asarray(power).astype(np.int64).astype(dtype_of(a))
@@ -57,55 +53,29 @@ def _predicate(function: Callable[[Data], Data]) -> Callable[[Data], Data]:
     return lambda x: function(np.asarray(x).astype(np.float64))
 
 
-def _is_normal(x: Data) -> Data:
-    return np.isfinite(x) & (np.abs(x) >= np.finfo(np.float64).tiny)
-
+_ALIKE = (
+    "exp exp2 expm1 log log2 log10 log1p sqrt cbrt sin cos tan sinh cosh tanh copysign ceil floor trunc isnan isinf "
+    "isfinite"
+).split()
+"""Ops that NumPy has by their name."""
 
 FUNCTIONS: dict[str, Callable[..., Data]] = {
-    "exp": _float(np.exp),
-    "exp2": _float(np.exp2),
-    "expm1": _float(np.expm1),
-    "log": _float(np.log),
-    "log2": _float(np.log2),
-    "log10": _float(np.log10),
-    "log1p": _float(np.log1p),
-    "sqrt": _float(np.sqrt),
+    **{name: (_predicate if name.startswith("is") else _float)(getattr(np, name)) for name in _ALIKE},
+    **{f"a{name}": _float(getattr(np, f"arc{name}")) for name in "sin cos tan tan2 sinh cosh tanh".split()},
     "rsqrt": _float(lambda x: 1 / np.sqrt(x)),
-    "cbrt": _float(np.cbrt),
-    "sin": _float(np.sin),
-    "cos": _float(np.cos),
-    "tan": _float(np.tan),
-    "asin": _float(np.arcsin),
-    "acos": _float(np.arccos),
-    "atan": _float(np.arctan),
-    "sinh": _float(np.sinh),
-    "cosh": _float(np.cosh),
-    "tanh": _float(np.tanh),
-    "asinh": _float(np.arcsinh),
-    "acosh": _float(np.arccosh),
-    "atanh": _float(np.arctanh),
     "erf": _each(math.erf),
     "erfc": _each(math.erfc),
-    "powf": _float(np.power),
-    "fpowi": _float(np.power),
+    **dict.fromkeys(("powf", "fpowi"), _float(np.power)),
     "ipowi": _integer_power,
-    "atan2": _float(np.arctan2),
-    "copysign": _float(np.copysign),
     "fma": _float(lambda a, b, c: a * b + c),
     "absf": _float(np.abs),
     "absi": lambda x: to_integer(np.abs(signed(x)), dtype_of(x)),
-    "ceil": _float(np.ceil),
-    "floor": _float(np.floor),
-    "trunc": _float(np.trunc),
     "round": _float(_round_half_away),
     "roundeven": _float(np.rint),
     "clampf": _float(lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi)),
     "ctlz": _count_bits(lambda n, bits: bits - n.bit_length()),
-    "cttz": _count_bits(_trailing_zeros),
+    "cttz": _count_bits(lambda n, bits: (n & -n).bit_length() - 1 if n else bits),
     "ctpop": _count_bits(lambda n, bits: n.bit_count()),
-    "isnan": _predicate(np.isnan),
-    "isinf": _predicate(np.isinf),
-    "isfinite": _predicate(np.isfinite),
-    "isnormal": _predicate(_is_normal),
+    "isnormal": _predicate(lambda x: np.isfinite(x) & (np.abs(x) >= np.finfo(np.float64).tiny)),
 }
 """The math ops, by name without `math.`."""

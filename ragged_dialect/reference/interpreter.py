@@ -13,7 +13,7 @@ from ragged_dialect.asm.module import parse_module
 from ragged_dialect.checking.structures import check_argument_facts, check_assembled
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import RaggedError
-from ragged_dialect.reference import control, elementwise, loops, ragged_ops, tensors
+from ragged_dialect.reference import elementwise, loops, ragged_ops, tensors
 from ragged_dialect.reference.checker import DataChecker
 from ragged_dialect.reference.program import Program, Values, dtype_of_type
 from ragged_dialect.reference.scalars import Data
@@ -21,7 +21,7 @@ from ragged_dialect.reference.value import Datum, RaggedValue
 from ragged_dialect.types import is_ragged, is_tensor, part_type, shape_of
 from ragged_dialect.verify import facts_of
 
-DECODERS = (control, elementwise, loops, ragged_ops, tensors)
+DECODERS = (elementwise, loops, ragged_ops, tensors)
 """The modules whose import registers what decodes the ops."""
 
 

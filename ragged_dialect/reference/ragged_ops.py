@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,40 +26,37 @@ def _vector(numbers: list[int]) -> np.ndarray:
     return np.array(numbers, np.int64)
 
 
+_BY_NUMBER: dict[str, tuple[str, Callable[..., Datum]]] = {
+    "merge": ("dim", structure.merge),
+    "select": ("dim", lambda x, index, dim: structure.select(x, int(index), dim)),
+    "slice": ("dim", structure.slice_),
+    "concat": ("dim", lambda *xs: structure.concat(xs[:-1], xs[-1])),
+    "offsets": ("level", lambda x, level: _vector(making.offsets(x, level))),
+    "starts": ("level", lambda x, level: _vector(making.starts(x, level))),
+    "row_ids": ("level", lambda x, level: _vector(making.row_ids(x, level))),
+    "total": ("level", lambda x, level: np.int64(sum(making.lengths(x, level)))),
+    "max_length": ("level", lambda x, level: np.int64(max(making.lengths(x, level), default=0))),
+}
+"""The ops of one attribute, a dim or a level: its name, and what they do with the operands and it."""
+
+
+@handler(*(f"ragged.{name}" for name in _BY_NUMBER))
+def _by_number(program: Program, op: ir.Operation) -> Run:
+    attribute, function = _BY_NUMBER[op.name.removeprefix("ragged.")]
+    number = int_attr(op, attribute)
+    return pure(lambda *operands: function(*operands, number))
+
+
 @handler("ragged.partition")
 def _partition(program: Program, op: ir.Operation) -> Run:
     dim, lengths = int_attr(op, "dim"), has_unit(op, "lengths")
     return pure(lambda x, vector: structure.partition(x, vector, dim, lengths))
 
 
-@handler("ragged.merge")
-def _merge(program: Program, op: ir.Operation) -> Run:
-    dim = int_attr(op, "dim")
-    return pure(lambda x: structure.merge(x, dim))
-
-
 @handler("ragged.split")
 def _split(program: Program, op: ir.Operation) -> Run:
     dim, factor = int_attr(op, "dim"), int_attr(op, "factor")
     return pure(lambda x: structure.split(x, dim, factor))
-
-
-@handler("ragged.select")
-def _select(program: Program, op: ir.Operation) -> Run:
-    dim = int_attr(op, "dim")
-    return pure(lambda x, index: structure.select(x, int(index), dim))
-
-
-@handler("ragged.slice")
-def _slice(program: Program, op: ir.Operation) -> Run:
-    dim = int_attr(op, "dim")
-    return pure(lambda x, lo, hi: structure.slice_(x, lo, hi, dim))
-
-
-@handler("ragged.concat")
-def _concat(program: Program, op: ir.Operation) -> Run:
-    dim = int_attr(op, "dim")
-    return pure(lambda *xs: structure.concat(xs, dim))
 
 
 @handler("ragged.compact")
@@ -77,41 +75,11 @@ def _values(program: Program, op: ir.Operation) -> Run:
     return pure(lambda x: x.values)
 
 
-@handler("ragged.offsets")
-def _offsets(program: Program, op: ir.Operation) -> Run:
-    level = int_attr(op, "level")
-    return pure(lambda x: _vector(making.offsets(x, level)))
-
-
-@handler("ragged.starts")
-def _starts(program: Program, op: ir.Operation) -> Run:
-    level = int_attr(op, "level")
-    return pure(lambda x: _vector(making.starts(x, level)))
-
-
 @handler("ragged.lengths")
 def _lengths(program: Program, op: ir.Operation) -> Run:
     level = int_attr(op, "level")
     lengths = making.stored_lengths if has_unit(op, "stored") else making.lengths
     return pure(lambda x: _vector(lengths(x, level)))
-
-
-@handler("ragged.row_ids")
-def _row_ids(program: Program, op: ir.Operation) -> Run:
-    level = int_attr(op, "level")
-    return pure(lambda x: _vector(making.row_ids(x, level)))
-
-
-@handler("ragged.total")
-def _total(program: Program, op: ir.Operation) -> Run:
-    level = int_attr(op, "level")
-    return pure(lambda x: np.int64(sum(making.lengths(x, level))))
-
-
-@handler("ragged.max_length")
-def _max_length(program: Program, op: ir.Operation) -> Run:
-    level = int_attr(op, "level")
-    return pure(lambda x: np.int64(max(making.lengths(x, level), default=0)))
 
 
 @handler("ragged.print")

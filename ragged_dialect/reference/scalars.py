@@ -147,32 +147,22 @@ def _rounded(function: Callable[..., Data]) -> Callable[..., Data]:
     return run
 
 
+_SIGNED_AND_NOT = {"rem": _truncrem, "max": np.maximum, "min": np.minimum, "ceildiv": _ceildiv}
+_BITS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "and": np.bitwise_and, "or": np.bitwise_or,
+         "xor": np.bitwise_xor}  # fmt: skip
+_FLOATS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "rem": np.fmod}
+
 BINARY: dict[str, Callable[..., Data]] = {
-    "addi": _unsigned(np.add),
-    "subi": _unsigned(np.subtract),
-    "muli": _unsigned(np.multiply),
+    **{f"{name}i": _unsigned(function) for name, function in _BITS.items()},
+    **{f"{name}si": _signed(function) for name, function in _SIGNED_AND_NOT.items()},
+    **{f"{name}ui": _unsigned(function) for name, function in _SIGNED_AND_NOT.items()},
     "divsi": _signed(_truncdiv),
     "divui": _unsigned(_floordiv),
-    "ceildivsi": _signed(_ceildiv),
-    "ceildivui": _unsigned(_ceildiv),
     "floordivsi": _signed(_floordiv),
-    "remsi": _signed(_truncrem),
-    "remui": _unsigned(_truncrem),
-    "andi": _unsigned(np.bitwise_and),
-    "ori": _unsigned(np.bitwise_or),
-    "xori": _unsigned(np.bitwise_xor),
     "shli": _shift(_unsigned(np.left_shift)),
     "shrsi": _shift(_signed(np.right_shift)),
     "shrui": _shift(_unsigned(np.right_shift)),
-    "maxsi": _signed(np.maximum),
-    "minsi": _signed(np.minimum),
-    "maxui": _unsigned(np.maximum),
-    "minui": _unsigned(np.minimum),
-    "addf": _rounded(np.add),
-    "subf": _rounded(np.subtract),
-    "mulf": _rounded(np.multiply),
-    "divf": _rounded(np.divide),
-    "remf": _rounded(np.fmod),
+    **{f"{name}f": _rounded(function) for name, function in _FLOATS.items()},
     "maximumf": _float_min_max(_greater, True),
     "minimumf": _float_min_max(_smaller, True),
     "maxnumf": _float_min_max(_greater, False),
@@ -189,16 +179,8 @@ def select(condition: Data, a: Data, b: Data) -> Data:
 INTEGER_PREDICATES: tuple[Callable[[Data, Data], Data], ...] = tuple(
     (lambda a, b, f=f, view=view: f(view(a), view(b)))
     for f, view in (
-        (np.equal, signed),
-        (np.not_equal, signed),
-        (np.less, signed),
-        (np.less_equal, signed),
-        (np.greater, signed),
-        (np.greater_equal, signed),
-        (np.less, unsigned),
-        (np.less_equal, unsigned),
-        (np.greater, unsigned),
-        (np.greater_equal, unsigned),
+        *((f, signed) for f in (np.equal, np.not_equal)),
+        *((f, view) for view in (signed, unsigned) for f in (np.less, np.less_equal, np.greater, np.greater_equal)),
     )
 )
 """`arith.cmpi` by the number of its predicate."""
@@ -209,13 +191,8 @@ def _either_nan(a: Data, b: Data) -> Data:
 
 
 _ORDERED: tuple[Callable[[Data, Data], Data], ...] = (
-    np.equal,
-    np.greater,
-    np.greater_equal,
-    np.less,
-    np.less_equal,
-    np.not_equal,
-)
+    np.equal, np.greater, np.greater_equal, np.less, np.less_equal, np.not_equal,
+)  # fmt: skip
 
 FLOAT_PREDICATES: tuple[Callable[[Data, Data], Data], ...] = (
     lambda a, b: np.zeros_like(_either_nan(a, b)),

@@ -20,7 +20,7 @@ Argument: TypeAlias = Any
 
 
 def _bfloat16() -> np.dtype:
-    import ml_dtypes
+    import ml_dtypes  # start-up time
 
     return np.dtype(ml_dtypes.bfloat16)
 

@@ -85,6 +85,10 @@ class OptDriver:
         if options.passes.dump_pipeline:
             passes = "".join(f"  {stage}{',' if stage is not stages[-1] else ''}\n" for stage in stages)
             print(f"Pass Manager with {len(stages)} passes:\n{MODULE}(\n{passes})\n", file=sys.stderr)
+        if options.passes.pipeline_file is not None:
+            from ragged_dialect.lowering import pipeline_files
+
+            write_output(options.passes.pipeline_file, pipeline_files.written(stages))
         return stages
 
     def _watch(self, made: ir.Context) -> None:

@@ -48,6 +48,10 @@ class Passes:
         "--verify-each", "verify after each pass (default)", default=True, silent=True, needs="--cse"
     )
     dump_pipeline: bool = flag("--dump-pass-pipeline", "print the pipeline to stderr before it runs", needs="--cse")
+    pipeline_file: str | None = flag(
+        "--dump-pipeline-file", "write stages and passes as JSON, which --ragged-file-pipeline=file=FILE runs",
+        default=None, metavar="FILE", value="{out}", needs="--cse",
+    )  # fmt: skip
     plugins: tuple[str, ...] = flag(
         "--load-pass-plugin", "register the passes of a Python module first; no shared libraries",
         default=(), metavar="MODULE", value="rowtools.plugin", needs="{one} --rowtools-drop-prints",

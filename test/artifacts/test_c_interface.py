@@ -18,12 +18,10 @@ from support.structures import text_of
 from ragged_dialect import CompileError
 from ragged_dialect._mlir import ir
 from ragged_dialect.artifacts import machine_code
-from ragged_dialect.artifacts.argument_names import argument_names
 from ragged_dialect.artifacts.c_header import header
 from ragged_dialect.artifacts.c_interface import parameters
 from ragged_dialect.artifacts.c_wrapper import wrapper
-from ragged_dialect.artifacts.cpu_library import write
-from ragged_dialect.artifacts.linker import link
+from ragged_dialect.artifacts.cpu_library import argument_names, link, write
 from ragged_dialect.asm.module import parse_module
 from ragged_dialect.checks import CHECK_KINDS, Check
 from ragged_dialect.dialect import context

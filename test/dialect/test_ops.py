@@ -17,7 +17,7 @@ from ragged_dialect.iteration import analyze
 from ragged_dialect.ops.base import MixedOp, RaggedOp
 from ragged_dialect.segments import GROUPS, MIXED_OPS
 
-OPS = sorted((getattr(ops, name) for name in ops.__all__), key=lambda op: op.OPERATION_NAME)
+OPS = [ops.OPS[name] for name in sorted(ops.OPS)]
 
 
 class TestClasses:

@@ -9,8 +9,8 @@ import types
 import pytest
 from support import native_sample
 
-from ragged_dialect.emulator.context_switch import host_switch, switch_ir
 from ragged_dialect.emulator.jit import Code
+from ragged_dialect.emulator.machine import host_switch, switch_ir
 from ragged_dialect.emulator.native import compile_modules
 from ragged_dialect.errors import EmulatorError
 from ragged_dialect.ptx.backend import LOCK

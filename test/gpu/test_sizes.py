@@ -9,6 +9,8 @@ import pytest
 from support.structures import DTYPES
 from support.targets import Compile, compile_for
 
+from ragged_dialect import compile
+
 L, R = '#ragged.layout<"dr|d">', '#ragged.layout<"dr">'
 LENGTHS = [0, 1, 300, 0, 33, 257, 2, 2100, 7]
 OFFSETS = np.cumsum([0, *LENGTHS])
@@ -53,13 +55,13 @@ def program(name: str, width: int, element: str) -> str:
     return f"func.func @f(%x: {x}, %b: {b}) -> {result} {{\n%c = arith.constant {zero} : {element}\n{body}\n}}"
 
 
-def check(name: str, width: int, element: str, compile: Compile) -> None:
+def check(name: str, width: int, element: str, compiled: Compile) -> None:
     """Compare with the CPU: small integers, whose sums are exact in any order, but for softmax."""
     dtype = DTYPES[element]
     x = np.random.default_rng(width).integers(-3, 4, (OFFSETS[-1], width)).astype(dtype)
     arguments: tuple[Any, ...] = ((x, OFFSETS), np.ones((len(LENGTHS), width), dtype))
     text = program(name, width, element)
-    found, expected = (made(text)(*arguments) for made in (compile, compile_for("cpu")))
+    found, expected = (made(text)(*arguments) for made in (compiled, compile_for("cpu")))
     for got, wanted in zip(*(r if isinstance(r, tuple) else (r,) for r in (found, expected)), strict=True):
         assert got.dtype == wanted.dtype
         if name == "softmax":
@@ -82,3 +84,49 @@ def test_some(name: str, width: int, element: str, target: str) -> None:
 @pytest.mark.parametrize(("name", "width", "element"), ALL)
 def test_all(name: str, width: int, element: str, target: str) -> None:
     check(name, width, element, compile_for(target))
+
+
+TINY = [(3, 1, 1), (5, 2, 1), (3, 2, 0)]
+
+
+def tiny() -> list[Any]:
+    """Rows, columns, the dim that is reduced; a few are quick."""
+    cases = [(m, n, dim) for m in (1, 2, 3, 5, 8) for n in (1, 2, 3, 9) for dim in (0, 1)]
+    return [pytest.param(*case, marks=() if case in TINY else pytest.mark.slow) for case in cases]
+
+
+@pytest.mark.parametrize(("rows", "columns", "dim"), tiny())
+def test_fewer_results_than_threads(rows: int, columns: int, dim: int) -> None:
+    """Threads without a result load nothing."""
+    x = np.arange(rows * columns, dtype=np.int32).reshape(rows, columns)
+    wide, kept = f"tensor<{rows}x{columns}xi32>", f"tensor<{x.shape[1 - dim]}xi32>"
+    text = f"""func.func @f(%x: {wide}, %y: {kept}) -> {kept} {{
+        %0 = linalg.reduce {{ arith.addi }} ins(%x : {wide}) outs(%y : {kept}) dimensions = [{dim}]
+        return %0 : {kept}
+    }}"""
+    found = compile_for("emulator")(text)(x, np.ones(x.shape[1 - dim], np.int32))
+    np.testing.assert_array_equal(found, x.sum(dim) + 1)
+
+
+@pytest.mark.parametrize(("batch", "features"), [(2, 0), (0, 3), (2, 3)])
+def test_rows_without_features(batch: int, features: int) -> None:
+    """No thread divides by the extent of a dim that is empty, where threads are spread over two of them."""
+    x, kept = 'tensor<?x?x?x?xi32, #ragged.layout<"d|dr|d">>', "tensor<?x?x?xi32>"
+    text = f"""func.func @f(%x: {x}, %y: {kept}) -> ({x}, {kept}) {{
+        %1 = linalg.generic {{indexing_maps = [affine_map<(i, j, k, l) -> (i, j, k, l)>,
+            affine_map<(i, j, k, l) -> (i, j, l)>, affine_map<(i, j, k, l) -> (i, j, k, l)>],
+            iterator_types = ["parallel", "parallel", "parallel", "parallel"]}}
+            ins(%x, %y : {x}, {kept}) outs(%x : {x}) {{
+          ^bb0(%p: i32, %q: i32, %o: i32):
+            %s = arith.addi %p, %q : i32
+            linalg.yield %s : i32
+        }} -> {x}
+        %2 = linalg.reduce {{ arith.addi }} ins(%x : {x}) outs(%y : {kept}) dimensions = [2]
+        return %1, %2 : {x}, {kept}
+    }}"""
+    values = np.arange(batch * 5 * features, dtype=np.int32).reshape(batch, 5, features)
+    y = np.ones((batch, 3, features), np.int32)
+    (got, _), sums = compile(text, target="emulator", schedule="balanced")((values, np.array([0, 2, 2, 5])), y)
+    np.testing.assert_array_equal(got, values + 1)
+    expected = [values[:, a:b].sum(1) + 1 for a, b in ((0, 2), (2, 2), (2, 5))]
+    np.testing.assert_array_equal(sums, np.stack(expected, 1))

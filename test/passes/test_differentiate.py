@@ -20,7 +20,7 @@ from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.tables import CONSTANT, linearizes, transposes
 from ragged_dialect.passes.ragged_differentiate import RaggedDifferentiate
 
-OPS = sorted(getattr(ops, name).OPERATION_NAME for name in ops.__all__)
+OPS = sorted(ops.OPS)
 WITHOUT = {
     "linalg.select": "a named op that no pass makes: arith.select is one on tensors",
     "arith.scaling_extf": "scaled formats are no dtypes of programs",

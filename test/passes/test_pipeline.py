@@ -137,7 +137,7 @@ def test_named_pipeline(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     stages = parse_pipeline("ragged-to-llvm-pipeline{check=0}", made)
     assert [str(stage) for stage in stages] == ["cse", "func.func(canonicalize)", "test-mark{with-tag=0}"]
     assert {stage.part for stage in stages} == {"part"}
-    assert registry.pipelines() == [TO_GPU, TO_LLVM]
+    assert registry.pipelines() == ["ragged-file-pipeline", TO_GPU, TO_LLVM]
 
 
 TO_GPU = "ragged-to-gpu-pipeline"
@@ -170,7 +170,7 @@ MALFORMED = [
         11,
         f"expected '{TO_LLVM}' under 'builtin.module', got it under 'func.func'",
     ),
-    ("ragged-to-llvm-pipeline{x}", 25, f"expected an option of '{TO_LLVM}' (check, isa, half), got 'x'"),
+    ("ragged-to-llvm-pipeline{x}", 25, f"expected an option of '{TO_LLVM}' (check, isa, half, from, to), got 'x'"),
     ("(" * 5000, 1, "expected a pass name, got '('"),
     ("func.func(" * 5000, 641, "expected lists nested at most 64 deep"),
 ]

@@ -20,7 +20,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ragged_dialect.ptx import backend
-from ragged_dialect.ptx.prelude import fast_prelude, prelude
+from ragged_dialect.ptx.emission import fast_prelude, prelude
 
 Floats = NDArray[Any]
 

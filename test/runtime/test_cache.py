@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +200,7 @@ def test_an_interrupted_write_leaves_nothing(place: Path, monkeypatch: pytest.Mo
 
 WRITER = """
 import sys
+import tracemalloc
 from ragged_dialect.runtime import cache
 data = [bytes([k]) * 200_000 for k in range(4)]
 for k in range(200):
@@ -233,3 +235,13 @@ def test_programs_as_bytes() -> None:
     for name, array in constants.items():
         kept = again.host.constants[name]
         assert (kept.dtype, kept.shape, kept.tolist()) == (array.dtype, array.shape, array.tolist())
+
+
+def test_memory_of_a_look(place: Path) -> None:
+    cache.store("entry", bytes(1000))
+    tracemalloc.start()
+    try:
+        assert cache.load("entry") == bytes(1000)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20  # not what an entry may have at most
+    finally:
+        tracemalloc.stop()

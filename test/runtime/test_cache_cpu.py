@@ -26,7 +26,7 @@ from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.arrays.tracing.plan import stored_key
 from ragged_dialect.checks import Check
 from ragged_dialect.compiler import cpu, stored, versions
-from ragged_dialect.compiler.memory import runtime
+from ragged_dialect.compiler.loading import runtime
 from ragged_dialect.runtime import cache
 from ragged_dialect.runtime.machine_code import MachineCode
 from ragged_dialect.runtime.signature import Group, Part, Signature

@@ -14,7 +14,7 @@ import pytest
 
 import ragged_dialect as rg
 from conftest import ROOT
-from ragged_dialect.compiler.memory import runtime
+from ragged_dialect.compiler.loading import runtime
 from ragged_dialect.runtime import memory
 
 HERE = ROOT / "test"

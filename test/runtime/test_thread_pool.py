@@ -211,7 +211,7 @@ assert not wrong, wrong
 
 # The pool itself: loops in loops, deeper than there are places, and tiles that cover every range once.
 import ctypes
-from ragged_dialect.compiler.memory import runtime
+from ragged_dialect.compiler.loading import runtime
 from ragged_dialect.lowering.thread_pool import SHARE
 
 Body = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)

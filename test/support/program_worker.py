@@ -136,6 +136,8 @@ def _some(rng: random.Random) -> Moves:
 
 def _wrong(text: str, args: list[Any], target: str, moves: Moves) -> str | None:
     expected = _in_time(lambda: run(text, "f", args))
+    if expected is None and target != "cpu":
+        return None  # the emulator makes every turn of the loop too: nothing is optimised
     cpu, gpu = pipelines.cpu_pipeline, pipelines.gpu_pipeline
     try:
         pipelines.cpu_pipeline = lambda *a, **k: tuple(moved(cpu(*a, **k), moves))

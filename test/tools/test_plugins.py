@@ -135,6 +135,19 @@ WRONG: dict[str, tuple[str, str]] = {
         "class Wrong(ext.Dialect, name='tensor'): pass\ndef register(): ops.register_dialect(Wrong)",
         "expected a new dialect name, got 'tensor', which is registered",
     ),
+    "name of a pass": (
+        "from ragged_dialect.passes import registry\ndef register(): registry.register('wrong a', None)",
+        "expected a name of small letters, digits and '-', got 'wrong a'",
+    ),
+    "no name of a pipeline": (
+        "from ragged_dialect.passes import registry\ndef register(): registry.register_pipeline(3, 'wrong', 'f')",
+        "expected a name of small letters, digits and '-', got 3",
+    ),
+    "name of a dialect": (
+        "from ragged_dialect import ops\nfrom ragged_dialect._mlir import ext\n"
+        "class Wrong(ext.Dialect, name='wrong dialect'): pass\ndef register(): ops.register_dialect(Wrong)",
+        "expected a name of MLIR for a dialect, got 'wrong dialect'",
+    ),
 }
 
 
@@ -151,6 +164,66 @@ def test_plugins_that_go_wrong(how: str, folder: Path, capfd: pytest.CaptureFixt
     expected = f"ragged-opt: expected plug-in 'wrong:register' to register what it adds, got {reason}\n"
     assert capfd.readouterr() == ("", expected)
     assert (registry.names(), registry.pipelines(), extensions.names(), ops.OPS) == before
+
+
+GIVEN = {
+    "register('wrong-c', lambda: int)": "expected a pass class of 'wrong-c', got type",
+    "register('wrong-c', lambda: 1 / 0)": "expected a pass class of 'wrong-c', got ZeroDivisionError: division by zero",
+    "register_pipeline('wrong-c', 'no_such_module', 'f')": "expected a function of 'wrong-c', got ModuleNotFoundError",
+    "register_pipeline('wrong-c', 'os', 'sep')": "expected a function of 'wrong-c', got str",
+    "register_pipeline('wrong-c', 'os', 'getcwd')": "expected stages of 'wrong-c', got tuple",
+    "register_pipeline('wrong-c', 'os', 'abort_')": "expected a function of 'wrong-c', got AttributeError",
+}
+
+
+@pytest.mark.parametrize("what", GIVEN)
+def test_what_is_given_for_a_name(what: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "wrong.py").write_text(f"from ragged_dialect.passes import registry\ndef register(): registry.{what}")
+    assert opt(folder, "--load-pass-plugin=wrong", "--wrong-c") == 1
+    assert capfd.readouterr().err.startswith(f"ragged-opt: {GIVEN[what]}")
+
+
+WRONG_OP = """from ragged_dialect import ops
+from ragged_dialect._mlir import ext
+from ragged_dialect.ops.base import Operand, Pure, RaggedOp, Result, Tensor, unchecked
+
+class Wrong(ext.Dialect, name="wrong"): ...
+
+class Op(RaggedOp, name="op", dialect=Wrong, traits=[Pure]):
+    \"\"\"An op.\"\"\"
+
+    res: Result[Tensor]
+    x: Operand[Tensor]
+    same_lengths = True
+    checks = unchecked
+
+    @staticmethod
+    def infer(x): return {infer}
+
+def register(): ops.register_dialect(Wrong, lowering=__name__)
+
+EXPANSIONS = {{"wrong.op": lambda op: {values}}}
+"""
+USE = """func.func @f(%x: tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf32, #ragged.layout<"dr">> {
+  %y = wrong.op %x : (tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf32, #ragged.layout<"dr">>
+  return %y : tensor<?x?xf32, #ragged.layout<"dr">>
+}
+"""
+WRONG_PARTS = {
+    ("x", "[op.operands[0]]"): "",
+    ("1 / 0", "[]"): "internal error in the verifier of 'wrong.op': ZeroDivisionError: division by zero",
+    ("x", "None"): "expected a list of new values from the expansion of 'wrong.op', got NoneType",
+    ("x", "list(op.results)"): "expected a list of new values from the expansion of 'wrong.op', got list",
+    ("x", "[op.operands[0]] * 2"): "expected 1 values from the expansion of 'wrong.op', got 2",
+}
+
+
+@pytest.mark.parametrize("parts", WRONG_PARTS, ids=lambda parts: parts[0] + " " + parts[1])
+def test_parts_of_an_op_that_go_wrong(parts: tuple[str, str], folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "wrong.py").write_text(WRONG_OP.format(infer=parts[0], values=parts[1]))
+    (folder / "in.mlir").write_text(USE)
+    assert opt(folder, "--load-pass-plugin=wrong", "--convert-ragged-to-scf") == (1 if WRONG_PARTS[parts] else 0)
+    assert WRONG_PARTS[parts] in capfd.readouterr().err
 
 
 def test_a_pass_that_raises(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -3,14 +3,17 @@ scalar stores by one thread, barriers in between."""
 
 from __future__ import annotations
 
-from ragged_dialect._mlir import ir, scf
-from ragged_dialect.ir import flow
+from ragged_dialect._mlir import arith, ir, scf
+from ragged_dialect.device_model import DEVICE
+from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import root
+from ragged_dialect.lowering.combiners import neutral_constant
 from ragged_dialect.lowering.gpu.kernel.barriers import Access, Barriers
+from ragged_dialect.lowering.gpu.kernel.combiner import fold_kind, folds
 from ragged_dialect.lowering.gpu.kernel.distribute import Distributor
 from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
-from ragged_dialect.lowering.gpu.kernel.folding import emit_fold
 from ragged_dialect.lowering.gpu.kernel.generic_op import generics_in
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.scan import RunningSum, emit_scan
@@ -50,7 +53,7 @@ class BlockBody:
                 self.barriers.before([Access.of(op.operands[0], False)])
         elif op.name == "memref.store":
             self._store(op)
-        elif op.name == "scf.for" and flow.FOLD in op.attributes and self.kernel.threads > 1:
+        elif fold_kind(op) is not None and self.kernel.threads > 1:
             self._fold(op)
         elif op.name in ("scf.for", "scf.if", "scf.while"):
             self._control(op)
@@ -92,7 +95,7 @@ class BlockBody:
 
     def _fold(self, op: ir.Operation) -> None:
         """A loop that folds into one index, or into running sums."""
-        if op.attributes[flow.FOLD].value == "scan":
+        if fold_kind(op) == "scan":
             self._scan(op)
             return
         with ir.InsertionPoint(op):
@@ -115,3 +118,43 @@ def _written(op: ir.Operation) -> set[ir.Value]:
     """Buffers that the regions of an op write."""
     stored = [store.operands[1] for store in find_ops(op, "memref.store")]
     return {root(x) for x in [*stored, *(out for generic in generics_in(op) for out in generic.outs)]}
+
+
+def emit_fold(loop: ir.Operation, thread: ir.Value, exchange: Exchange) -> ir.Value:
+    """Emit a loop marked `flow.FOLD` before itself; its result, in every thread."""
+    apply, neutral = folds(loop)
+    low, high, _, init = loop.operands
+    exchange.barriers.before([Access.of(load.operands[0], False) for load in find_ops(loop, "memref.load")])
+
+    # a search starts from -1, which is all ones: the largest unsigned index
+    start = neutral_constant(init.type, neutral)
+    step = exchange.kernel.threads
+    first = arith.addi(low, thread)
+    carried = [start]
+    if flow.FEW not in loop.attributes:
+        turns = arith.divui(build.maximum(build.add(build.sub(high, first), step - 1), 0), build.value(step))
+        batches = arith.divui(turns, build.value(DEVICE.thread_items))
+        batch = step * DEVICE.thread_items
+        middle = arith.addi(first, build.mul(batches, batch))
+        carried = flow.strided(first, batch, middle, carried, lambda i, c: _several(loop, i, step, c))
+        first = middle
+    carried = flow.strided(first, step, high, carried, lambda i, c: _iteration(loop, i, c))
+    (whole,) = exchange.combine(carried, [apply], [(1, step)])
+    return apply(whole, init)
+
+
+def _several(loop: ir.Operation, i: ir.Value, step: int, carried: list[ir.Value]) -> list[ir.Value]:
+    """Some iterations that a thread does one after the other."""
+    for k in range(DEVICE.thread_items):
+        carried = _iteration(loop, build.add(i, k * step), carried)
+    return carried
+
+
+def _iteration(loop: ir.Operation, i: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
+    """A copy of the loop's body; the carried values after it."""
+    block = loop.regions[0].blocks[0]
+    known: ValueMap = dict(zip(block.arguments, [i, *carried], strict=True))
+    *body, last = [op.operation for op in block.operations]
+    for op in body:
+        clone(op, known)
+    return [known.get(x, x) for x in last.operands]

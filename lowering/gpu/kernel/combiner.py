@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ragged_dialect._mlir import arith, ir
-from ragged_dialect.ir import build
+from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.match import defining_op
 from ragged_dialect.lowering.combiners import Combiner, find_combiner
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
+from ragged_dialect.passes.base import PassFailure
 
 
 def fold_values(
@@ -42,13 +43,27 @@ def combiner_of(generic: GenericOp, out: int) -> Combiner | None:
     return find_combiner(accumulator, result) if op is not None and op.block == generic.block else None
 
 
-def folds(name: str) -> tuple[Callable[[ir.Value, ir.Value], ir.Value], float | str]:
-    """What combines two indices, and the neutral element, of an `flow.FOLD`; a search is the smallest unsigned
-    index."""
-    known: dict[str, tuple[Callable[[ir.Value, ir.Value], ir.Value], float | str]] = {
-        "search": (arith.minui, "ones"),
-        "addi": (arith.addi, 0),
-        "add_unsigned": (build.add_unsigned, 0),
-        "maxsi": (arith.maxsi, "lowest"),
-    }
-    return known[name]
+_FOLDS: dict[str, tuple[Callable[[ir.Value, ir.Value], ir.Value], float | str]] = {
+    "search": (arith.minui, "ones"),  # the smallest unsigned index
+    "addi": (arith.addi, 0),
+    "add_unsigned": (build.add_unsigned, 0),
+    "maxsi": (arith.maxsi, "lowest"),
+}
+
+
+def fold_kind(loop: ir.Operation) -> str | None:
+    """What a loop is marked to fold, `scan` or a name of `_FOLDS`; None for one without the mark `flow.FOLD`.
+    PassFailure for another mark, and for one on a loop that does not carry one integer."""
+    if flow.FOLD not in loop.attributes:
+        return None
+    kind, known = str(loop.attributes[flow.FOLD]).strip('"'), ("scan", *_FOLDS)
+    if kind not in known or loop.name != "scf.for":
+        raise PassFailure(loop, f"expected {flow.FOLD} of a loop among {', '.join(known)}, got '{kind}'")
+    if [isinstance(x.type, (ir.IndexType, ir.IntegerType)) for x in loop.results] != [True]:
+        raise PassFailure(loop, f"expected {flow.FOLD} of a loop that carries one integer, got another")
+    return kind
+
+
+def folds(loop: ir.Operation) -> tuple[Callable[[ir.Value, ir.Value], ir.Value], float | str]:
+    """What combines two indices, and the neutral element, of a loop that is marked to fold and is no scan."""
+    return _FOLDS[str(fold_kind(loop))]

@@ -127,22 +127,26 @@ class Reduction:
 
     def _points(self, points: list[Point], conditions: list[ir.Value]) -> None:
         """Combine and store the results of some points, whose parts are all made first."""
-        parts = [self._guarded_parts(point, conditions) for point in points]
-        if self.groups:
-            apply = [c.apply for c in self._owners()]
-            whole = self.exchange.combine([v for own in parts for v in own], apply * len(points), self.groups)
-            parts = [whole[k * len(apply) : (k + 1) * len(apply)] for k in range(len(points))]
-        first = [is_zero(self.loops.at[d]) for d in self.shared]
 
-        def finish() -> None:
+        def finish(parts: list[list[ir.Value]]) -> None:
             for point, own in zip(points, parts, strict=True):
                 self._finish(point, own)
 
-        guarded([*conditions, *first], finish)
+        if not self.groups:
+            guarded(conditions, lambda: finish([self._parts(point) for point in points]))
+            return
+        parts = [self._guarded_parts(point, conditions) for point in points]
+        apply = [c.apply for c in self._owners()]
+        whole = self.exchange.combine([v for own in parts for v in own], apply * len(points), self.groups)
+        first = [is_zero(self.loops.at[d]) for d in self.shared]
+        guarded(
+            [*conditions, *first],
+            lambda: finish([whole[k * len(apply) : (k + 1) * len(apply)] for k in range(len(points))]),
+        )
 
     def _guarded_parts(self, point: Point, conditions: list[ir.Value]) -> list[ir.Value]:
         """This thread's parts; neutral elements where it has no point."""
-        if not conditions or not self.groups:
+        if not conditions:
             return self._parts(point)
         types = [c.result.type for c in self._owners()]
         guard = scf.IfOp(conjunction(conditions), types, has_else=True)

@@ -66,7 +66,10 @@ def _guards(module: ir.Operation, function: ir.Operation, forall: ir.Operation) 
     if GATE not in forall.attributes:
         return Guards(status)
     gates = [op for op in find_ops(function, "memref.alloc") if GATE in op.attributes]
-    return Guards(status, next(op.results[0] for op in gates if op.attributes[GATE] == forall.attributes[GATE]))
+    own = [op.results[0] for op in gates if op.attributes[GATE] == forall.attributes[GATE]]
+    if len(own) != 1:
+        raise PassFailure(forall, f"expected one buffer for {GATE} = {forall.attributes[GATE]}, got {len(own)}")
+    return Guards(status, own[0])
 
 
 def _gpu_module(module: ir.Operation) -> ir.Operation:

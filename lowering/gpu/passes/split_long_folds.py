@@ -16,18 +16,15 @@ from ragged_dialect.lowering.buffers import extent, root
 from ragged_dialect.lowering.combiners import neutral_constant
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.attributes import WIDE
-from ragged_dialect.lowering.gpu.kernel.combiner import folds
-from ragged_dialect.lowering.gpu.kernel.status import status_of
+from ragged_dialect.lowering.gpu.kernel.combiner import fold_kind, folds
 from ragged_dialect.lowering.gpu.kernel.thread_loops import below
-from ragged_dialect.lowering.gpu.passes.host_code import host_functions
 from ragged_dialect.lowering.gpu.passes.vector_tiles import (
     LONG,
     TILE,
-    Limits,
+    SplitLongLoops,
     VectorTiles,
     is_known,
     is_number,
-    lone_foralls,
     on_host,
     with_bounds,
 )
@@ -35,7 +32,7 @@ from ragged_dialect.passes.base import RaggedPass
 
 
 @dataclass(frozen=True)
-class SplitLongFolds(RaggedPass):
+class SplitLongFolds(SplitLongLoops, RaggedPass):
     """Fold a long index vector in two steps: tiles by many blocks, then these by one.
 
     ```mlir
@@ -55,19 +52,14 @@ class SplitLongFolds(RaggedPass):
     long: int = LONG
     tile: int = TILE
 
-    def run(self, op: ir.Operation) -> None:
-        """Split the loops in foralls of one iteration, of every function of a module."""
-        limits = Limits(self.long, self.tile)
-        limits.check(op)
-        for function in host_functions(op):
-            status = status_of(op, function)
-            for forall in lone_foralls(function):
-                tiled = _split(forall, limits)
-                if tiled is not None and status is not None and status in captures([forall]):
-                    tiled.attributes[WIDE] = ir.UnitAttr.get()
+    def split(self, forall: ir.Operation, status: ir.Value | None) -> None:
+        """Split the loops in a forall that are worth it."""
+        tiled = _split(forall, self)
+        if tiled is not None and status is not None and status in captures([forall]):
+            tiled.attributes[WIDE] = ir.UnitAttr.get()
 
 
-def _split(forall: ir.Operation, limits: Limits) -> ir.Operation | None:
+def _split(forall: ir.Operation, limits: SplitLongLoops) -> ir.Operation | None:
     """Split the loops in a forall of one iteration that are worth it: the forall over tiles, before it; None when
     there are none."""
     written = {root(op.operands[1]) for op in find_ops(forall, "memref.store")}
@@ -94,11 +86,13 @@ def _loops(op: ir.Operation) -> Generator[ir.Operation]:
             for inner in [o.operation for o in block.operations]:
                 if inner.name == "scf.if":
                     yield from _loops(inner)
-                elif flow.FOLD in inner.attributes and inner.attributes[flow.FOLD].value != "scan":
+                elif fold_kind(inner) not in (None, "scan"):
                     yield inner
 
 
-def _tiles(loop: ir.Operation, forall: ir.Operation, limits: Limits, written: set[ir.Value]) -> VectorTiles | None:
+def _tiles(
+    loop: ir.Operation, forall: ir.Operation, limits: SplitLongLoops, written: set[ir.Value]
+) -> VectorTiles | None:
     """The tiles of a loop that may run before the forall, and where something in it keeps it from running: all that
     it needs is known at launch, and so that it reads within bounds. None of others."""
     loads = find_ops(loop, "memref.load")
@@ -142,7 +136,7 @@ def _part(
     there = scf.IfOp(below(tile, tiles.count))
     with ir.InsertionPoint(there.then_block):
         known = {x: build.value(found) for x, found in outside.items()}
-        init = neutral_constant(loop.results[0].type, folds(loop.attributes[flow.FOLD].value)[1])
+        init = neutral_constant(loop.results[0].type, folds(loop)[1])
         part = with_bounds(loop, tiles.bounds(tile), init, known)
         part.attributes[flow.FEW] = ir.UnitAttr.get()
         memref.store(build.to_i64(part.results[0]), parts, [tile])
@@ -151,8 +145,8 @@ def _part(
 
 def _combine(loop: ir.Operation, tiles: VectorTiles, parts: ir.Value) -> None:
     """Fold the parts where there are some, instead of running the loop."""
-    kind = loop.attributes[flow.FOLD].value
-    apply, _ = folds(kind)
+    kind = fold_kind(loop)
+    apply, _ = folds(loop)
     result, init = loop.results[0], loop.operands[3]
 
     def folded() -> ir.Value:

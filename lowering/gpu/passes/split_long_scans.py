@@ -10,14 +10,14 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import root
 from ragged_dialect.lowering.forall_bounds import forall_over
+from ragged_dialect.lowering.gpu.kernel.combiner import fold_kind
 from ragged_dialect.lowering.gpu.kernel.scan import RunningSum
-from ragged_dialect.lowering.gpu.passes.host_code import host_functions
-from ragged_dialect.lowering.gpu.passes.vector_tiles import LONG, TILE, Limits, VectorTiles, lone_foralls, with_bounds
+from ragged_dialect.lowering.gpu.passes.vector_tiles import LONG, TILE, SplitLongLoops, VectorTiles, with_bounds
 from ragged_dialect.passes.base import RaggedPass
 
 
 @dataclass(frozen=True)
-class SplitLongScans(RaggedPass):
+class SplitLongScans(SplitLongLoops, RaggedPass):
     """Scan a long index vector in three steps: sums of tiles by many blocks, running sums of these by one, and those
     of every tile, from where it starts, by many again. Offsets of many lengths come from them.
 
@@ -37,32 +37,24 @@ class SplitLongScans(RaggedPass):
     long: int = LONG
     tile: int = TILE
 
-    def run(self, op: ir.Operation) -> None:
-        """Split the foralls of every function of a module that do nothing but a scan."""
-        limits = Limits(self.long, self.tile)
-        limits.check(op)
-        for function in host_functions(op):
-            for forall in lone_foralls(function):
-                _split(forall, limits)
-
-
-def _split(forall: ir.Operation, limits: Limits) -> None:
-    loop = _scan_of(forall)
-    tiles = None if loop is None else VectorTiles.of(loop, forall, limits)
-    if loop is None or tiles is None:
-        return
-    with ir.InsertionPoint(forall), loop.location:
-        sums, starts = tiles.room(), tiles.room(1)
-        _sums(loop, tiles, sums)
-        _starts(loop, tiles, sums, starts)
-        _tiles(loop, tiles, starts)
-    forall.erase()
+    def split(self, forall: ir.Operation, status: ir.Value | None) -> None:
+        """Split a forall that does nothing but a scan."""
+        loop = _scan_of(forall)
+        tiles = None if loop is None else VectorTiles.of(loop, forall, self)
+        if loop is None or tiles is None:
+            return
+        with ir.InsertionPoint(forall), loop.location:
+            sums, starts = tiles.room(), tiles.room(1)
+            _sums(loop, tiles, sums)
+            _starts(loop, tiles, sums, starts)
+            _tiles(loop, tiles, starts)
+        forall.erase()
 
 
 def _scan_of(forall: ir.Operation) -> ir.Operation | None:
     """The loop of a forall, where it is one of running sums of i64 and there is nothing else."""
     *ops, _ = [op.operation for op in forall.regions[0].blocks[0].operations]
-    if len(ops) != 1 or flow.FOLD not in ops[0].attributes or ops[0].attributes[flow.FOLD].value != "scan":
+    if len(ops) != 1 or fold_kind(ops[0]) != "scan":
         return None
     (loop,) = ops
     written = {root(store.operands[1]) for store in find_ops(loop, "memref.store")}

@@ -19,6 +19,8 @@ from ragged_dialect.ir.walk import is_outside, outermost
 from ragged_dialect.lowering.buffers import allocate
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.attributes import SERIAL
+from ragged_dialect.lowering.gpu.kernel.status import status_of
+from ragged_dialect.lowering.gpu.passes.host_code import host_functions
 from ragged_dialect.passes.base import PassFailure
 
 LONG = 2 * DEVICE.launch_bytes // 8
@@ -33,19 +35,27 @@ _SAFE = frozenset(
 """Ops that the host may do though something around them keeps the device from it: no quotients."""
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Loops of more iterations than `long` have tiles, of `tile` iterations."""
+class SplitLongLoops:
+    """A pass over loops in foralls of one iteration, less its name: those of more iterations than `long` have tiles, of
+    `tile` iterations."""
 
     long: int
     tile: int
 
-    def check(self, op: ir.Operation) -> None:
-        """PassFailure when there are no such tiles."""
+    def run(self, op: ir.Operation) -> None:
+        """Split the loops of every function of a module. PassFailure when there are no such tiles."""
         if self.long < 0 or self.tile < 1:
             raise PassFailure(
                 op, f"expected long of at least 0 and a tile of at least 1, got {self.long} and {self.tile}"
             )
+        for function in host_functions(op):
+            status = status_of(op, function)
+            for forall in lone_foralls(function):
+                self.split(forall, status)
+
+    def split(self, forall: ir.Operation, status: ir.Value | None) -> None:
+        """Split the loops of a forall; `status` is the function's record of checks."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -59,7 +69,7 @@ class VectorTiles:
 
     @staticmethod
     def of(
-        loop: ir.Operation, forall: ir.Operation, limits: Limits, conditions: Sequence[ir.Value] = ()
+        loop: ir.Operation, forall: ir.Operation, limits: SplitLongLoops, conditions: Sequence[ir.Value] = ()
     ) -> VectorTiles | None:
         """The tiles of a loop in a forall of one iteration, made before that. None where the host does not know
         the bounds, and where it knows that they are close. There are none where `conditions` do not hold, or the

@@ -92,18 +92,15 @@ class Lanes:
     def position(self, lane: ir.Value, chunk: int) -> tuple[Point, list[ir.Value]]:
         """The features of a lane, as a point whose row is 0, and conditions for having any."""
         point: Point = [0] * (len(self.order) + 1)
-        total = self._static()
-        exact = total is not None and total > 0 and total % self.lanes == 0
-        rest: ir.Value = build.add(build.mul(chunk, self.lanes), lane)
+        if not self.order:
+            return point, []
+        at: ir.Value = build.value(build.add(build.mul(chunk, self.lanes), lane))
+        rest, total = at, build.product(self._steps(d, n) for d, n in self.extents.items())
         for d in reversed(self.order[1:]):
-            steps = self._steps(d, self.extents[d])
-            point[d] = arith.remui(build.value(rest), build.value(steps))
-            rest = arith.divui(build.value(rest), build.value(steps))
-        conditions: list[ir.Value] = []
-        if self.order:
-            first = self.order[0]
-            point[first] = rest
-            if not exact:
-                conditions.append(below(build.value(rest), self._steps(first, self.extents[first])))
-            point[self.order[-1]] = build.mul(point[self.order[-1]], self.width)
-        return point, conditions
+            steps = build.value(build.maximum(self._steps(d, self.extents[d]), 1))  # rows may have no features
+            point[d] = arith.remui(rest, steps)
+            rest = arith.divui(rest, steps)
+        point[self.order[0]] = rest
+        point[self.order[-1]] = build.mul(point[self.order[-1]], self.width)
+        exact = isinstance(total, int) and total > 0 and total % self.lanes == 0
+        return point, [] if exact else [below(at, total)]

@@ -127,7 +127,7 @@ def text(x: RaggedArray) -> str:
     lines = [f'RaggedArray([{extents}], {x.dtype}, "{x.layout}"{where})']
     for dim in x.ragged_dims:
         lines.append(f"  lengths of dim {dim}: {_short(x.lengths_of(dim))}")
-    parts = components(x.detach(), _SHOWN)
+    parts = [] if x.layout.has_tiles else components(x.detach(), _SHOWN)  # holes of tiles are no elements
     for number, part in enumerate(parts):
         small = isinstance(part, RaggedArray) and prod(part.buffer.shape) <= _WHOLE
         shown = f"{nested_lists(part)}" if small else _array_text(part)

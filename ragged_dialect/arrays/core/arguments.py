@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from types import NoneType, UnionType
@@ -97,7 +98,8 @@ def check_call(
                 check_word(op, item)
                 place = "" if several else f" for {name}"
                 hint = " (ask with `is`)" if op in ("equal", "not_equal") else ""
-                text = f"expected {_named(parameter.annotation)}{place}, got {type(item).__name__}{hint}"
+                got = reprlib.repr(item) if isinstance(item, tuple) else type(item).__name__
+                text = f"expected {_named(parameter.annotation)}{place}, got {got}{hint}"
                 raise ArgumentError(f"{op}: {text}")
 
 

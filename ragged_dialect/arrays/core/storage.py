@@ -103,7 +103,8 @@ def peek(array: Any) -> Array:
 
 
 def in_order(tensor: Dense) -> Dense:
-    """A tensor of PyTorch in C order; itself where it is so."""
+    """A tensor of PyTorch in C order; itself where it is so. ArgumentError as for `take`."""
+    _check_plain(tensor)
     return tensor if tensor.is_contiguous() else tensor.contiguous()
 
 
@@ -119,11 +120,23 @@ def library_of(array: Dense) -> str:
     return RECORDED if is_recorded(array) else library(array) or "numpy"
 
 
+def _check_plain(tensor: Dense) -> None:
+    """ArgumentError for a tensor of PyTorch whose elements are not where strides say, or that has a tangent."""
+    torch = sys.modules["torch"]
+    if tensor.layout is not torch.strided or tensor.is_nested or tensor.is_quantized:
+        got = "nested" if tensor.is_nested else "quantized" if tensor.is_quantized else str(tensor.layout)
+        raise ArgumentError(f"expected a dense tensor, got a tensor that is {got} (convert it first)")
+    forward = torch.autograd.forward_ad
+    if forward._current_level >= 0 and forward.unpack_dual(tensor).tangent is not None:
+        raise ArgumentError("expected a tensor without a tangent, got one of forward_ad")
+
+
 def _from_torch(tensor: Any) -> Array:
     torch = sys.modules["torch"]
+    _check_plain(tensor)
     if is_recorded(tensor):
         raise ArgumentError(GRADIENT)
-    tensor = tensor.detach()
+    tensor = tensor.detach().resolve_neg()
     if tensor.device.type == "cuda":
         return _cupy().from_dlpack(tensor.contiguous())
     if tensor.device.type != "cpu":

@@ -72,7 +72,8 @@ def _slice_pattern(item: slice, leaves: list[Any]) -> Any:
         raise ArgumentError("getitem: expected a step other than 0, got 0")
     bounds = [item.start, item.stop]
     leaves += [b if isinstance(b, Tensor) else integer("getitem", "a bound", b) for b in bounds if b is not None]
-    return ("slice", item.start is not None, item.stop is not None, step)
+    # steps beyond every component are alike, and the least number has no opposite
+    return ("slice", item.start is not None, item.stop is not None, max(step, 1 - 2**63))
 
 
 def _expanded(rank: int, items: tuple[object, ...]) -> list[object]:

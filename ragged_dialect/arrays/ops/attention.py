@@ -25,7 +25,7 @@ from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import shapes
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.ops.attention import Keys
+from ragged_dialect.ops.attention import CAPS, Keys
 from ragged_dialect.types import dense_type
 
 Loops = list[int | None]
@@ -57,6 +57,8 @@ def _attention(
     keys, values = k.nested(0), v.nested(0)
     if keys is not None and values is not None:
         q.trace.conform(keys, values)
+    if softcap is not None and not CAPS[0] <= softcap <= CAPS[1]:
+        raise ArgumentError(f"attention: expected a softcap in [{CAPS[0]:g}, {CAPS[1]:g}], got {softcap}")
     if mask is None:
         visible = _visible(causal, window)
         made, lse = _by_op(q, k, v, factor, str(visible), softcap)
@@ -70,8 +72,8 @@ def _visible(causal: bool | str, window: Window | None) -> Keys:
     """The keys that an element sees. ArgumentError."""
     if causal not in (False, True, "top-left", "bottom-right"):
         raise ArgumentError(f"attention: expected causal among False, True, top-left, bottom-right, got {causal!r}")
-    if window is not None and not (len(window) == 2 and all(type(n) is int and n >= -1 for n in window)):
-        raise ArgumentError(f"attention: expected a window of two integers of at least -1, got {window!r}")
+    if window is not None and not (len(window) == 2 and all(type(n) is int and -1 <= n < 10**18 for n in window)):
+        raise ArgumentError(f"attention: expected a window of two integers in [-1, 10**18), got {window!r}")
     left, right = (None if n == -1 else n for n in window or (-1, -1))
     return Keys(left, 0 if causal else right, causal == "bottom-right")
 
@@ -80,6 +82,7 @@ def _by_op(q: Tensor, k: Tensor, v: Tensor, scale: float, keys: str, softcap: fl
     """Attention as an op, which has heads."""
     _check_layouts(q, k, v)
     dtype = float_dtype(resolve("multiply", [q, k])[1][0])
+    dtype = float_dtype(resolve("multiply", [astype(q, dtype=dtype), v])[1][0])
     q, k, v = (x if x.dtype == dtype else astype(x, dtype=dtype) for x in (contiguous(q), k, v))
     if q.ndim == 3:
         q, k, v = (unsqueeze(x, axis=2) for x in (q, k, v))

@@ -11,7 +11,7 @@ import numpy as np
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.core.storage import DTypeLike, check_dtype, dtype_of
-from ragged_dialect.arrays.ops import ufunc_bits, ufunc_bodies, ufunc_division, ufunc_floats
+from ragged_dialect.arrays.ops import ufunc_bodies, ufunc_floats
 from ragged_dialect.arrays.ops.broadcast import elementwise
 from ragged_dialect.arrays.ops.ufunc_bodies import Loop
 from ragged_dialect.arrays.tracing import elements
@@ -22,7 +22,7 @@ from ragged_dialect.arrays.tracing.trace import Trace
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError
 
-BODIES = {**ufunc_bodies.BODIES, **ufunc_division.BODIES, **ufunc_floats.BODIES, **ufunc_bits.BODIES}
+BODIES = {**ufunc_bodies.BODIES, **ufunc_floats.BODIES}
 """The body of every ufunc by its NumPy name."""
 
 Scalars: TypeAlias = "Callable[[list[ir.Value]], Sequence[ir.Value]]"
@@ -145,7 +145,7 @@ def rounded(x: Tensor, *, decimals: int) -> Tensor:
     if decimals == 0:
         return UFUNCS["rint"](x)
     up, down = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
-    scale = 10.0 ** abs(decimals)
+    scale = float(f"1e{abs(decimals)}")  # inf where ** raises
     made = UFUNCS[down](UFUNCS["rint"](UFUNCS[up](x, scale)), scale)
     return astype(made, dtype=x.dtype) if whole else made
 

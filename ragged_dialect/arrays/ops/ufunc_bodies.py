@@ -1,5 +1,5 @@
 """Bodies of ufuncs: scalar IR for elements that are in the dtypes of NumPy's loop already. Here those of one or a
-few operations; others in `ufunc_division`, `ufunc_floats` and `ufunc_bits`."""
+few operations; others in `ufunc_floats`."""
 
 from __future__ import annotations
 

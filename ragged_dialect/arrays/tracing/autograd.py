@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ragged_dialect.arrays.core.array import RaggedArray
@@ -16,6 +16,7 @@ from ragged_dialect.arrays.core.storage import RECORDED, ArrayLike, Dense, libra
 from ragged_dialect.arrays.core.tree import flatten
 from ragged_dialect.arrays.tracing.derivatives import Recorded
 from ragged_dialect.arrays.tracing.function import (
+    Call,
     Compiled,
     Function,
     Traceable,
@@ -102,17 +103,11 @@ class _Pull(Function):
     def _leaf(self, argument: ArrayLike, arguments: Sequence[ArrayLike]) -> Leaf:
         return argument
 
-    def _call(
-        self,
-        arguments: tuple[ArrayLike, ...],
-        parameters: dict[str, ArrayLike],
-        key: Hashable = None,
-        leaves: Leaves = (),
-    ) -> ArrayLike:
+    def _call(self, call: Call) -> ArrayLike:
         name = f"{self._name}_gradient"
-        make = recorded if requires_gradient(leaves) else build
-        program, _ = self._compiled(key, lambda: make(name, leaves, self._body, self._target))
-        return program(leaves)
+        make = recorded if requires_gradient(call.leaves) else build
+        program, _ = self._compiled(call.key, lambda: make(name, call.leaves, self._body, self._target))
+        return program(call.leaves)
 
     def _body(self, tensors: list[Tensor]) -> list[Tensor]:
         given, cotangents = tensors[: self._count], tensors[self._count :]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.array import RaggedArray
@@ -29,6 +29,15 @@ Traceable: TypeAlias = Callable[[list[Tensor]], Any]
 """What is traced: tracers in, arrays, tracers and containers of them out."""
 
 
+class Call(NamedTuple):
+    """A call: its arguments as given and, where they tell them, the key of its program and its leaves."""
+
+    arguments: tuple[ArrayLike, ...]
+    parameters: dict[str, ArrayLike]
+    key: Hashable = None
+    leaves: Leaves = ()
+
+
 class Function:
     """What `operation` and `jit` make. A call finds its program by a key: an entry per positional argument, the
     spec of an array or a number (of the types in `numbers`) or None for none, and the parameters by name, if it is
@@ -46,7 +55,7 @@ class Function:
         """The results on arrays; within traced code the tracers of the results. Errors of guards are raised before
         anything is computed."""
         if len(arguments) > self._most or (parameters and not self._named):
-            return self._call(arguments, parameters)
+            return self._call(Call(arguments, parameters))
         specs: list[Hashable] = []
         leaves: Leaves = arguments
         present = True
@@ -62,7 +71,7 @@ class Function:
             else:
                 leaf = self._leaf(argument, arguments)
                 if leaf is None:
-                    return self._call(arguments, parameters)
+                    return self._call(Call(arguments, parameters))
                 leaves = [*leaves[:at], leaf, *leaves[at + 1 :]]
                 specs.append(leaf.spec)
         key = (*specs, *parameters.items()) if parameters else tuple(specs)
@@ -71,7 +80,7 @@ class Function:
         except TypeError:  # a parameter that has no hash, which `_call` refuses
             found = None
         if found is None:
-            return self._call(arguments, parameters, key, leaves)
+            return self._call(Call(arguments, parameters, key, leaves))
         program, tree = found
         results = program(leaves if present else [leaf for leaf in leaves if leaf is not None])
         return results[0] if tree is None else unflatten(tree, results)
@@ -80,13 +89,7 @@ class Function:
         """An argument as a leaf of programs; None where a call with it is left to `_call`."""
         raise NotImplementedError
 
-    def _call(
-        self,
-        arguments: tuple[ArrayLike, ...],
-        parameters: dict[str, ArrayLike],
-        key: Hashable = None,
-        leaves: Leaves = (),
-    ) -> ArrayLike:
+    def _call(self, call: Call) -> ArrayLike:
         """A call of another kind, or one that has a key, and leaves, and no program yet."""
         raise NotImplementedError
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 
+from ragged_dialect.arrays.core.arguments import integer, listed
 from ragged_dialect.arrays.core.tree import flatten, unflatten
 from ragged_dialect.arrays.tracing.derivatives import Function, Nested, Recorded, check_float
 from ragged_dialect.arrays.tracing.function import as_tensor
@@ -19,7 +20,7 @@ _CACHED = 256
 
 
 def _numbers(op: str, argnums: Numbers, count: int) -> list[int]:
-    given = [argnums] if isinstance(argnums, int) else list(argnums)
+    given = [integer(op, "argnums", n) for n in (argnums if isinstance(argnums, (list, tuple)) else [argnums])]
     for number in given:
         if not -count <= number < count:
             raise ArgumentError(f"{op}: expected argument numbers below {count}, got {number}")
@@ -73,9 +74,8 @@ def _value_and_grad(
         check_float(f"{op}: expected a result of floats", result)
         one = Tensor(result.trace, number_like(result.value, 1), result.dtype, (), weak=result.weak)
         gradients = recorded.pulled([one])
-        return choose(
-            unflatten(recorded.tree, recorded.results), gradients[0] if isinstance(argnums, int) else tuple(gradients)
-        )
+        several = isinstance(argnums, (list, tuple))
+        return choose(unflatten(recorded.tree, recorded.results), tuple(gradients) if several else gradients[0])
 
     return jit(derived, static=_static(function))
 
@@ -114,6 +114,7 @@ def _pulling(function: Function) -> tuple[JitFunction, JitFunction]:
 def jvp(function: Function, arguments: Sequence[Nested], tangents: Sequence[Nested], /) -> tuple[Nested, Nested]:
     """The results of a function, and their tangents given those of its arguments; errors as of `vjp`."""
     _checked("jvp", function)
+    arguments, tangents = listed("jvp", "arguments", arguments), listed("jvp", "tangents", tangents)
     if len(arguments) != len(tangents):
         raise ArgumentError(f"jvp: expected a tangent for each of {len(arguments)} arguments, got {len(tangents)}")
     if any(isinstance(leaf, Tensor) for leaf in flatten(tuple(arguments))[0]):

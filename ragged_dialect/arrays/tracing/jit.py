@@ -16,7 +16,7 @@ from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import FLOAT, INT, Spec, spec
 from ragged_dialect.arrays.core.storage import ArrayLike, Body
 from ragged_dialect.arrays.core.tree import Static, Tree, flatten, flatten_arguments, unflatten
-from ragged_dialect.arrays.tracing.function import Compiled, Function, build, requires_gradient
+from ragged_dialect.arrays.tracing.function import Call, Compiled, Function, build, requires_gradient
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, dense_leaf, leaf_spec, simple_leaf
 from ragged_dialect.arrays.tracing.lowered import LoweredFunction, lower
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -58,19 +58,13 @@ class JitFunction(Function):
     def _leaf(self, argument: ArrayLike, arguments: Sequence[ArrayLike]) -> Leaf:
         return dense_leaf(argument) if type(argument) is np.ndarray else None
 
-    def _call(
-        self,
-        arguments: tuple[ArrayLike, ...],
-        parameters: dict[str, ArrayLike],
-        key: Hashable = None,
-        leaves: Leaves = (),
-    ) -> ArrayLike:
+    def _call(self, call: Call) -> ArrayLike:
         """A call by parameter, of containers, with static arguments, or of traced code."""
-        tensors = [leaf for leaf in flatten((arguments, parameters))[0] if isinstance(leaf, Tensor)]
+        tensors = [leaf for leaf in flatten((call.arguments, call.parameters))[0] if isinstance(leaf, Tensor)]
         if tensors:
             tensors[0].trace.check_running()
-            return self._function(*arguments, **parameters)
-        leaves, tree = self._flatten(arguments, parameters)
+            return self._function(*call.arguments, **call.parameters)
+        leaves, tree = self._flatten(call.arguments, call.parameters)
         key = tree.key([leaf_spec(leaf) for leaf in leaves], self._plain)
         program, result = self._programs.get(key) or self._compiled(key, lambda: self._build(leaves, tree))
         results = program(leaves)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ragged_dialect._mlir import ir
@@ -13,8 +13,16 @@ from ragged_dialect.arrays.core.arguments import bind, check_call, signature_of
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import NUMBERS
 from ragged_dialect.arrays.core.storage import ArrayLike, Body
-from ragged_dialect.arrays.tracing.function import Compiled, Function, as_tensor, build, build_stored, requires_gradient
-from ragged_dialect.arrays.tracing.leaves import Leaf, Leaves, beside_ragged, leaf_spec, simple_leaf
+from ragged_dialect.arrays.tracing.function import (
+    Call,
+    Compiled,
+    Function,
+    as_tensor,
+    build,
+    build_stored,
+    requires_gradient,
+)
+from ragged_dialect.arrays.tracing.leaves import Leaf, beside_ragged, leaf_spec, simple_leaf
 from ragged_dialect.arrays.tracing.plan import stored_key
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace
@@ -34,14 +42,9 @@ class Operation(Function):
         self.__signature__, self._arrays = _public(inspect.signature(body))
         super().__init__(len(self._arrays) or sys.maxsize, NUMBERS, named=True)
 
-    def _call(
-        self,
-        arguments: tuple[ArrayLike, ...],
-        parameters: dict[str, ArrayLike],
-        key: Hashable = None,
-        leaves: Leaves = (),
-    ) -> ArrayLike:
+    def _call(self, call: Call) -> ArrayLike:
         """Traced code, the other way to give arguments, or a program to compile."""
+        arguments, parameters, key, leaves = call
         tracer = next((a for a in arguments if type(a) is Tensor), None)
         if tracer is not None:
             return self.inline(tracer.trace, arguments, parameters)

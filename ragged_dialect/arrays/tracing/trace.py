@@ -262,7 +262,10 @@ class Trace:
             self.computed.narrow(x.computed, fits)
 
     def number(self, value: ir.Value, dtype: DType, operands: Sequence[Tensor], run: Exact, result: int) -> Tensor:
-        """A number that is computed of others, and what Python makes of them."""
+        """A number that is computed of others, and what Python makes of them; not of floats that a program computes, as
+        derivatives do."""
+        if any(x.leaf is x.constant is x.computed is None for x in operands):
+            return Tensor(self, value, dtype, (), weak=True)
         at = self.computed.add(self.op, run, operands, result, dtype, self.leaves)
         return Tensor(self, value, dtype, (), weak=True, computed=at)
 

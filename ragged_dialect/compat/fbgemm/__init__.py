@@ -11,26 +11,24 @@ unset there are zeros; float64 and integers work everywhere.
 
 from __future__ import annotations
 
+from ragged_dialect.compat.fbgemm.computing import (
+    batched_dense_vec_jagged_2d_mul,
+    jagged_dense_bmm,
+    jagged_dense_dense_elementwise_add_jagged_output,
+    jagged_dense_elementwise_add,
+    jagged_dense_elementwise_add_jagged_output,
+    jagged_dense_elementwise_mul,
+    jagged_jagged_bmm,
+    jagged_softmax,
+    jagged_unique_indices,
+)
 from ragged_dialect.compat.fbgemm.converting import (
     dense_to_jagged,
     jagged_1d_to_dense,
     jagged_2d_to_dense,
     jagged_to_padded_dense,
 )
-from ragged_dialect.compat.fbgemm.elementwise import (
-    jagged_dense_dense_elementwise_add_jagged_output,
-    jagged_dense_elementwise_add,
-    jagged_dense_elementwise_add_jagged_output,
-    jagged_dense_elementwise_mul,
-)
-from ragged_dialect.compat.fbgemm.products import (
-    batched_dense_vec_jagged_2d_mul,
-    jagged_dense_bmm,
-    jagged_jagged_bmm,
-    jagged_softmax,
-)
 from ragged_dialect.compat.fbgemm.selecting import jagged_index_select, jagged_slice
-from ragged_dialect.compat.fbgemm.unique import jagged_unique_indices
 
 __all__ = [
     "batched_dense_vec_jagged_2d_mul",

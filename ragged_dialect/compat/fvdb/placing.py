@@ -20,7 +20,7 @@ def numpy_dtype(dtype: Any) -> DType:
     """The dtype that NumPy's or PyTorch's object, or a name, stands for. ArgumentError for another."""
     name = spelled(dtype).removeprefix("torch.")
     if name == "bfloat16":
-        import ml_dtypes
+        import ml_dtypes  # start-up time
 
         return np.dtype(ml_dtypes.bfloat16)
     try:

@@ -7,8 +7,14 @@ domains an array has, and what an op makes of the array it makes of the domains.
 
 from __future__ import annotations
 
-from ragged_dialect.compat.nvfuser.domains import IterDomain, IterType, ParallelType, RaggedIterDomain
-from ragged_dialect.compat.nvfuser.nested import as_flattened, as_nested
+from ragged_dialect.compat.nvfuser.domains import (
+    IterDomain,
+    IterType,
+    ParallelType,
+    RaggedIterDomain,
+    as_flattened,
+    as_nested,
+)
 from ragged_dialect.compat.nvfuser.tensor_domain import TensorDomain
 
 __all__ = [

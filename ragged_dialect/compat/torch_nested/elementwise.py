@@ -68,7 +68,7 @@ class Elementwise(NDArrayOperatorsMixin):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         """torch's functions of nested tensors. ArgumentError for others."""
-        from ragged_dialect.compat.torch_nested.functions import torch_function
+        from ragged_dialect.compat.torch_nested.functions import torch_function  # its functions make these tensors
 
         return torch_function(function.__name__, args, kwargs or {})
 

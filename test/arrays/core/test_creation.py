@@ -136,6 +136,32 @@ def test_a_tensor_on_another_device() -> None:
         rg.from_offsets(torch.empty(3, device="meta"), [0, 3])
 
 
+def test_tensors_whose_elements_are_elsewhere() -> None:
+    torch = pytest.importorskip("torch", reason="no torch (pip install torch)")
+    x, ones = rg.from_offsets(torch.ones(3), [0, 1, 3]), torch.ones(3, 3)
+    nested = torch.nested.nested_tensor([ones], layout=torch.jagged)
+    for odd in (ones.to_sparse(), ones.to_mkldnn(), nested):
+        for use in (lambda a: rg.from_offsets(a, [0, 1, 3]), lambda a: x * a, lambda a: rg.from_lengths(ones[0], a)):
+            with pytest.raises(
+                rg.ArgumentError, match=r"expected a dense tensor, got a tensor that is .* \(convert it first\)"
+            ):
+                use(odd)
+    negative = torch.ones(3, dtype=torch.complex64).conj().imag  # stored as its negative
+    assert (
+        rg.from_offsets(negative - 1, [0, 1, 3]).tolist()
+        == rg.from_offsets(torch._neg_view(ones[0]), [0, 1, 3]).tolist()
+    )
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
+def test_tensors_with_tangents() -> None:
+    torch = pytest.importorskip("torch", reason="no torch (pip install torch)")
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(torch.ones(3), torch.ones(3))
+        with pytest.raises(rg.ArgumentError, match="expected a tensor without a tangent, got one of forward_ad"):
+            np.exp(rg.from_offsets(dual, [0, 1, 3]))
+
+
 def test_numbers_of_tensors() -> None:
     torch = pytest.importorskip("torch", reason="no torch (pip install torch)")
     x = rg.from_offsets(torch.ones(3, 2, dtype=torch.bfloat16), [0, 1, 3])

@@ -158,3 +158,14 @@ REFUSED: list[Refusal] = [
 
 
 test_refused = refused(REFUSED, lambda: array(LENGTHS))
+
+
+def test_steps_beyond_everything() -> None:
+    x = array(LENGTHS)
+    for step in (2**63 - 1, 2**62, -(2**63), -(2**62)):
+        assert x[:, ::step].tolist() == [part[::step] for part in x.tolist()]
+
+
+def test_tiles_print() -> None:
+    x = rg.split(rg.from_lengths(np.arange(8.0), [4, 4]), axis=1, factor=2)
+    assert repr(x) == 'RaggedArray([2, ~, 2], float64, "drt")\n  lengths of dim 1: [4, 4]\n  … 2 more'

@@ -261,3 +261,7 @@ def test_rounding_is_numpys(dtype: str, decimals: int) -> None:
         expected = np.round(np.asarray(x.values), decimals)
         assert got.dtype == expected.dtype
         np.testing.assert_array_equal(got.values, expected)
+
+
+def test_rounding_to_more_decimals_than_floats_have() -> None:
+    assert np.isnan(rg.from_lengths(np.ones(2), [1, 1]).round(400).values).all()

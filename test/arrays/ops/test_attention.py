@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,11 @@ def test_no_key_is_seen() -> None:
     assert not rg.attention(q, k, k, mask=later, causal=True).values.any()
 
 
+def test_dtype_is_that_of_all_operands() -> None:
+    q, v = array(LENGTHS).astype(np.float32), array(LENGTHS).astype(np.float64)
+    assert rg.attention(q, q, v).dtype == rg.attention(v, q, q).dtype == np.float64
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("heads", [6, 2])
 @pytest.mark.parametrize("kind", ["bool", "float"])
@@ -175,7 +181,11 @@ REFUSED: list[Refusal] = [
     (lambda x: rg.attention(x, x, x, causal="left"), TypeError,
      "attention: expected causal among False, True, top-left, bottom-right, got 'left'"),
     (lambda x: rg.attention(x, x, x, window=(1, -2)), TypeError,
-     "attention: expected a window of two integers of at least -1, got (1, -2)"),
+     "attention: expected a window of two integers in [-1, 10**18), got (1, -2)"),
+    (lambda x: rg.attention(x, x, x, window=(2**63 - 1, 0)), TypeError, "got (9223372036854775807, 0)"),
+    (lambda x: rg.attention(x, x, x, window=(2**70, 0)), TypeError, "for window, got (11805916"),
+    *((lambda x, cap=cap: rg.attention(x, x, x, softcap=cap), TypeError,
+       f"attention: expected a softcap in [1e-20, 1e+20], got {cap}") for cap in (0, math.nan, math.inf, 1e-300)),
     (lambda x: rg.attention(x, x, x, mask=np.ones((5, 5), np.bool_), return_lse=True), TypeError,
      "attention: expected no mask beside bottom-right, window, softcap or return_lse, got one"),
     (lambda x: rg.attention(x, x.to_padded(0), x), rg.LayoutError,

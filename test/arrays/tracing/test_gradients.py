@@ -258,6 +258,16 @@ def test_containers_and_argument_numbers():
     assert gradients[1] == {"w": 6, "b": 6}
 
 
+def test_numbers_of_python():
+    x = rg.from_lengths(np.ones(3, np.float32), [1, 2])
+    assert rg.grad(lambda a: a * a * a - 2 * a)(3.0) == 25
+    assert rg.grad(rg.grad(lambda a: a**3), argnums=np.int64(0))(3.0) == 18
+    assert rg.grad(lambda a, x: (x * a * a).sum())(3.0, x) == 18
+    scaled = rg.jit(lambda x, a: x * (rg.grad(lambda b: b * b)(a) * 2))(x, 3.0)
+    assert scaled.dtype == np.float32
+    assert scaled.tolist() == [[12], [12, 12]]
+
+
 def test_integers_have_no_gradient():
     x = rg.from_lengths(np.arange(3), [1, 2])
     with pytest.raises(ArgumentError, match="grad: expected an array of floats for argument 0, got int64"):
@@ -275,6 +285,10 @@ def test_what_is_refused():
         rg.grad(lambda x: x * 2.0)(x)
     with pytest.raises(ArgumentError, match="grad: expected argument numbers below 1, got 1"):
         rg.grad(lambda x: x.sum(), argnums=1)(x)
+    with pytest.raises(ArgumentError, match="grad: expected an integer for argnums, got str"):
+        rg.grad(lambda x: x.sum(), argnums="x")(x)
+    with pytest.raises(ArgumentError, match="jvp: expected a list of arguments, got RaggedArray"):
+        rg.jvp(lambda x: x.sum(), x, x)
     with pytest.raises(ArgumentError, match="grad: expected a function, got int"):
         rg.grad(3)
     pull = rg.vjp(lambda x: x * 2.0, x)[1]

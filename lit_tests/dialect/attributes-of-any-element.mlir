@@ -1,0 +1,19 @@
+// RUN: ragged-opt %s --split-input-file --ragged-to-llvm-pipeline | FileCheck %s
+
+// Python has no class for these attributes.
+
+#lists = #ragged.layout<"dr">
+// CHECK-LABEL: llvm.func @arrays
+func.func @arrays(%x: tensor<?x?xf32, #lists> {a.b = array<i128: 1>}) -> tensor<?x?xf32, #lists> attributes {a.b = array<f16: 1.0>} {
+  %y = arith.addf %x, %x {a.b = array<ui8: 1>} : tensor<?x?xf32, #lists>
+  return %y : tensor<?x?xf32, #lists>
+}
+
+// -----
+
+#lists = #ragged.layout<"dr">
+// CHECK-LABEL: llvm.func @complex
+func.func @complex(%x: tensor<?x?xf32, #lists>) -> tensor<?x?xf32, #lists> {
+  %y = arith.addf %x, %x {a.b = dense<(1.0, 2.0)> : tensor<2xcomplex<f32>>} : tensor<?x?xf32, #lists>
+  return %y : tensor<?x?xf32, #lists>
+}
