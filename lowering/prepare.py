@@ -41,7 +41,7 @@ def expand_foreign(module: ir.Operation) -> None:
         if op.name not in expansions:
             raise PassFailure(op, f"expected an expansion of '{op.name}' by the plug-in that has it, got none")
         with ir.InsertionPoint(op), op.location:
-            made = expansions[op.name](op)
+            made = expansions[op.name](op) or ()  # without results a function may return nothing
             results = list(op.results)
             if not _are_new(made, results):
                 raise PassFailure(

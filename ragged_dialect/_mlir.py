@@ -11,7 +11,6 @@ import functools
 import importlib
 import importlib.util
 import os
-import re
 import sys
 import types
 from collections.abc import Callable, Iterable
@@ -171,15 +170,18 @@ def make_context(*dialects: Any) -> ir.Context:
 def _register_casters() -> None:
     """Give attributes whose elements Python has no class for as `ir.Attribute`: the bindings raise where one of them is
     read, which ends the process where C++ reads it for Python."""
-    kinds = ("I64", "I32", "I16", "I8", "F32", "F64")
-    arrays = {kind.lower(): getattr(ir, f"Dense{kind}ArrayAttr") for kind in kinds} | {"i1": ir.DenseBoolArrayAttr}
+    kinds = ("I32", "I64", "Bool", "I16", "I8", "F32", "F64")
+    arrays = [getattr(ir, f"Dense{kind}ArrayAttr") for kind in kinds]
     bit = ir.IntegerType.get_signless(1)
     elements = ir.DenseElementsAttr.get_splat(ir.RankedTensorType.get([1], bit), ir.IntegerAttr.get(bit, 0))
 
     def array(attribute: ir.Attribute) -> ir.Attribute:
-        found = re.match(r"array<(\w+)", str(attribute))
-        kind = arrays.get(found[1] if found else "")
-        return attribute if kind is None else kind(attribute)
+        for kind in arrays:
+            try:
+                return kind(attribute)
+            except ValueError:
+                continue
+        return attribute
 
     def tensor(attribute: ir.Attribute) -> ir.Attribute:
         element = ir.ShapedType(ir.DenseElementsAttr(attribute).type).element_type

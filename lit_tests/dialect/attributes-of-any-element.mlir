@@ -11,9 +11,9 @@ func.func @arrays(%x: tensor<?x?xf32, #lists> {a.b = array<i128: 1>}) -> tensor<
 
 // -----
 
-#lists = #ragged.layout<"dr">
+#others = #ragged.layout<"dr">
 // CHECK-LABEL: llvm.func @complex
-func.func @complex(%x: tensor<?x?xf32, #lists>) -> tensor<?x?xf32, #lists> {
-  %y = arith.addf %x, %x {a.b = dense<(1.0, 2.0)> : tensor<2xcomplex<f32>>} : tensor<?x?xf32, #lists>
-  return %y : tensor<?x?xf32, #lists>
+func.func @complex(%x: tensor<?x?xf32, #others>) -> tensor<?x?xf32, #others> {
+  %y = arith.addf %x, %x {a.b = dense<(1.0, 2.0)> : tensor<2xcomplex<f32>>} : tensor<?x?xf32, #others>
+  return %y : tensor<?x?xf32, #others>
 }

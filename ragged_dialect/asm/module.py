@@ -17,6 +17,8 @@ from ragged_dialect.asm.short import to_short, translate
 from ragged_dialect.asm.source import MEMORY, Source
 from ragged_dialect.dialect import load_extensions, load_named
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.ir.match import attribute_names
+from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.layout import Layout
 from ragged_dialect.verify import verify_ragged
 
@@ -38,12 +40,23 @@ def parse_module(text: str | bytes, context: ir.Context, filename: str = MEMORY)
 def _parse_module(text: str | bytes, context: ir.Context, filename: str) -> ir.Module:
     filename = filename.encode("utf-8", "backslashreplace").decode()  # names of files need not be UTF-8
     if is_bytecode(text):
-        return _parse(text, context, Source("", filename))
+        module = _parse(text, context, Source("", filename))
+        _refuse_names(module, filename)
+        return module
     source = translate(decode(text, filename), filename)
     module = _parse(source.generic, context, source)
     if source.insertions or filename != MEMORY:
         move_locations(module.operation, source)
     return module
+
+
+def _refuse_names(module: ir.Module, filename: str) -> None:
+    """Refuse names of attributes that Python cannot read."""
+    for op in ops_in(module.operation):
+        try:
+            attribute_names(op)
+        except LayoutError as error:
+            raise ParseError(Diagnostic(f"'{op.name}' op {error}", filename)) from None
 
 
 def load_module(text: str | bytes, context: ir.Context, filename: str = MEMORY) -> ir.Module:

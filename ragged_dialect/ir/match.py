@@ -6,6 +6,7 @@ from collections.abc import Container
 from typing import TypeVar
 
 from ragged_dialect._mlir import Op, ir
+from ragged_dialect.errors import LayoutError
 
 View = TypeVar("View", bound=ir.OpView)
 
@@ -44,8 +45,11 @@ def view_of(op: Op, kind: type[View]) -> View:
 
 
 def attribute_names(op: Op) -> list[str]:
-    """Names of the attributes of an op."""
-    return [a if isinstance(a, str) else a.name for a in op.attributes]
+    """Names of the attributes of an op. LayoutError for those of bytecode that are no UTF-8."""
+    try:
+        return [a if isinstance(a, str) else a.name for a in op.attributes]
+    except RuntimeError:  # of the bindings, which decode them
+        raise LayoutError("expected names of attributes in UTF-8, got others") from None
 
 
 def constant_int(value: ir.Value) -> int | None:

@@ -187,3 +187,17 @@ def test_layouts_in_bytecode_that_no_op_shows(made: Any) -> None:
     module.operation.write_bytecode(data)
     with pytest.raises(ParseError, match=r"expected letters d, r, w, t in layout \"zz\", got 'z'"):
         load_module(data.getvalue(), made)
+
+
+@pytest.mark.parametrize("name", ["builtin_.attribute", "operandSegmentSizes"])
+def test_names_in_bytecode_that_are_no_text(name: str, made: Any) -> None:
+    x = 'tensor<?x?xf32, #ragged.layout<"dr">>'
+    text = f"""func.func @f(%x: {x}) -> {x} attributes {{builtin_.attribute = 1}} {{
+      %y = ragged.concat %x, %x {{dim = 1}} : ({x}, {x}) -> {x}
+      return %y : {x}
+    }}"""
+    data = io.BytesIO()
+    parse_module(text, made).operation.write_bytecode(data)
+    broken = data.getvalue().replace(name.encode(), b"\xc2" + name.encode()[1:])
+    with pytest.raises(ParseError, match="expected names of attributes in UTF-8, got others"):
+        load_module(broken, made)

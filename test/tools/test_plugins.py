@@ -213,7 +213,7 @@ WRONG_PARTS = {
     ("x", "[op.operands[0]]"): "",
     ("1 / 0", "[]"): "internal error in the verifier of 'wrong.op': ZeroDivisionError: division by zero",
     ("x", "None"): "expected 1 values from the expansion of 'wrong.op', got 0",
-    ("x", "list(op.results)"): "expected new values from the expansion of 'wrong.op', got another",
+    ("x", "list(op.results)"): "expected a list of new values from the expansion of 'wrong.op', got list",
     ("x", "[op.operands[0]] * 2"): "expected 1 values from the expansion of 'wrong.op', got 2",
 }
 
