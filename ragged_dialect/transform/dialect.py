@@ -5,7 +5,7 @@ all that point into what the handle points to, and returns a new one: MLIR's int
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Protocol
 
 from ragged_dialect._mlir import ext, ir, load_dialect, transform
 from ragged_dialect.errors import RaggedError
@@ -67,6 +67,21 @@ class SetOp(RaggedTransform.Operation, name="set"):  # pyright: ignore[reportCal
     target: ext.Operand[AnyOp]  # pyright: ignore[reportInvalidTypeForm]
 
 
+class _State(Protocol):
+    """What the interpreter knows of handles."""
+
+    def get_payload_ops(self, handle: ir.Value) -> Sequence[ir.Operation | ir.OpView]:
+        """The ops that a handle points to."""
+        ...
+
+
+class _Results(Protocol):
+    """What the results of a transform op point to."""
+
+    def set_ops(self, result: ir.Value, ops: Sequence[ir.Operation]) -> None:
+        """Let a result point to ops."""
+
+
 Action = Callable[[ir.Operation, Sequence[ir.Operation]], Sequence[ir.Operation]]
 _ACTIONS: dict[str, tuple[Action, bool]] = {
     "ragged_transform.apply": (actions.apply, True),
@@ -87,16 +102,16 @@ def load(context: ir.Context) -> None:
 def _attach(name: str, action: Action, consumes: bool) -> None:
     class Steps(transform.TransformOpInterface):
         @staticmethod
-        def apply(op: Any, rewriter: Any, results: Any, state: Any) -> Any:
+        def apply(op: ir.OpView, rewriter: object, results: _Results, state: _State) -> object:
             return _applied(op, action, results, state)
 
         @staticmethod
-        def allow_repeated_handle_operands(op: Any) -> bool:
+        def allow_repeated_handle_operands(op: ir.OpView) -> bool:
             return False
 
     class Effects(ir.MemoryEffectsOpInterface):
         @staticmethod
-        def get_effects(op: Any, effects: Any) -> None:
+        def get_effects(op: ir.OpView, effects: object) -> None:
             (transform.consumes_handle if consumes else transform.only_reads_handle)(op.op_operands, effects)
             transform.produces_handle(op.results, effects)
             transform.modifies_payload(effects)
@@ -105,7 +120,7 @@ def _attach(name: str, action: Action, consumes: bool) -> None:
     Effects.attach(name)
 
 
-def _applied(op: Any, action: Action, results: Any, state: Any) -> Any:
+def _applied(op: ir.OpView, action: Action, results: _Results, state: _State) -> object:
     """Exceptions must not pass through the interpreter's frames."""
     try:
         targets = [target.operation for target in state.get_payload_ops(op.operation.operands[0])]

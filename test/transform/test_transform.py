@@ -228,6 +228,7 @@ def test_libraries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 SCHEDULED = (ROOT / "examples" / "schedules" / "program.mlir").read_text()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("script", ["blocks", "mixed", "serial"])
 def test_scheduled_programs_have_the_results_of_the_pipeline(script: str) -> None:
     module = load_module(SCHEDULED, context())

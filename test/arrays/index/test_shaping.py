@@ -97,6 +97,7 @@ def test_reshape() -> None:
     assert np.shares_memory(made.values, x.values)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bool", "int64"])
 @pytest.mark.parametrize("width", [None, 0, 3])
 def test_long_copies_are_compiled(dtype: str, width: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
