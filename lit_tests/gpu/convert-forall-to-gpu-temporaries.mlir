@@ -62,6 +62,30 @@ func.func @storage(%n: index, %o: memref<?xindex>, %x: memref<?xf32>) {
   return
 }
 
+// A slice of a slice: its place starts at the sum of both starts.
+// CHECK-LABEL: func.func @slice_of_slice
+// CHECK-SAME: (%{{.*}}: index, %{{.*}}: memref<?xindex>, %[[X:.*]]: memref<?xf32>, %[[LOW:.*]]: index, %{{.*}}: index)
+// CHECK: %[[SIZE:.*]] = memref.dim %[[X]], %c0
+// CHECK: memref.alloc(%[[SIZE]]) : memref<?xf32>
+func.func @slice_of_slice(%n: index, %lengths: memref<?xindex>, %x: memref<?xf32>, %low: index, %rows: index) {
+  scf.forall (%b) in (%n) {
+    %length = memref.load %lengths[%b] : memref<?xindex>
+    %t = memref.alloc(%length) : memref<?xf32>
+    %p = memref.subview %x[%low] [%rows] [1] : memref<?xf32> to !part
+    %v = memref.subview %p[%b] [%length] [1] : !part to !part
+    linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%v : !part) outs(%t : memref<?xf32>) {
+    ^bb0(%u: f32, %out: f32):
+      linalg.yield %u : f32
+    }
+    linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%t : memref<?xf32>) outs(%v : !part) {
+    ^bb0(%u: f32, %out: f32):
+      %0 = arith.addf %u, %u : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return
+}
+
 // CHECK: gpu.func @small_0
 // CHECK-SAME: workgroup(%[[T:.*]] : memref<16xf32, #gpu.address_space<workgroup>> {llvm.align = 16 : i64})
 // CHECK: memref.store %{{.*}}, %[[T]][%c0]
@@ -76,3 +100,8 @@ func.func @storage(%n: index, %o: memref<?xindex>, %x: memref<?xf32>) {
 // CHECK: %[[LOW:.*]] = memref.load
 // CHECK: %[[LENGTH:.*]] = arith.subi
 // CHECK-COUNT-2: memref.subview %{{.*}}[%[[LOW]]] [%[[LENGTH]]] [1]
+
+// CHECK: gpu.func @slice_of_slice_0
+// CHECK: %[[LENGTH:.*]] = memref.load
+// CHECK: %[[START:.*]] = arith.addi
+// CHECK: memref.subview %{{.*}}[%[[START]]] [%[[LENGTH]]]

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import made_by
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer, starts_and_sizes, subview
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
@@ -76,10 +78,11 @@ class Temporaries:
         known = self.host_value(size)
         if known is not None:
             return Slice(size, known, 0)
-        for start, buffer in _written_slices_of(self.kernel.body, size):
+        for starts, buffer in _written_slices_of(self.kernel.body, size):
             storage = self._storage(*buffer)
             if storage is not None:
-                return Slice(size, storage, start)
+                with ir.InsertionPoint(alloc):
+                    return Slice(size, storage, reduce(build.add, starts))
         message = "expected a temporary of a size that is known at launch or that a slice of a result has, got neither"
         raise PassFailure(alloc, message)
 
@@ -110,14 +113,24 @@ def mixed_sizes(alloc: ir.Operation) -> list[Mixed]:
     return [next(dynamic) if s == DYNAMIC else s for s in alloc.results[0].type.shape]
 
 
-def _written_slices_of(body: ir.Block, size: ir.Value) -> Iterator[tuple[Mixed, tuple[ir.Value, int]]]:
-    """Slices of results with an axis of a size: start, (sliced buffer, axis)."""
+def _written_slices_of(body: ir.Block, size: ir.Value) -> Iterator[tuple[list[Mixed], tuple[ir.Value, int]]]:
+    """Slices of results with an axis of a size: what its start is the sum of, (sliced buffer, axis)."""
     for op in (inner for op in body.operations for inner in find_ops(op, "memref.subview")):
         if not _is_written(op.results[0]):
             continue
         for axis, (start, length) in enumerate(zip(*starts_and_sizes(op), strict=True)):
             if not isinstance(length, int) and length == size:
-                yield start, (op.operands[0], axis)
+                starts, whole = _outer(op.operands[0], axis)
+                yield [start, *starts], (whole, axis)
+
+
+def _outer(view: ir.Value, axis: int) -> tuple[list[Mixed], ir.Value]:
+    """Where slices start that a view is of, and the buffer that they are slices of."""
+    starts: list[Mixed] = []
+    while (op := made_by(view, "memref.subview")) is not None and op.operands[0].type.rank == view.type.rank:
+        starts.append(starts_and_sizes(op)[0][axis])
+        view = op.operands[0]
+    return starts, view
 
 
 def _is_written(view: ir.Value) -> bool:
