@@ -8,6 +8,7 @@ these bounds.
 from __future__ import annotations
 
 import re
+from math import prod
 from typing import NamedTuple
 
 from ragged_dialect.asm.scan import COMMENT, DEEPEST, STRING, bad_dims, too_deep
@@ -35,6 +36,11 @@ _WORD = re.compile(
 )
 # The first four bytes of a resource say how it is aligned; MLIR asks for memory like that.
 _RESOURCE = re.compile(rf'{COMMENT}|:\s*"0x(?P<alignment>[\da-fA-F]{{8}})[\da-fA-F]*"|{STRING}')
+# The parser makes room for as many operands as the type has elements.
+_ELEMENTS = re.compile(
+    rf"{STRING}|{COMMENT}|(?P<op>\b(?:from|to)_elements\b)(?:(?!_elements\b)[^:{{=])*"
+    rf"(?:\{{(?:(?!_elements\b)[^}}])*\}}\s*)?:\s*(?P<type>!{_NAME[4:]}|\w+\s*<[\d\sx]*)"
+)
 
 
 def refuse(text: str) -> tuple[int, str] | None:
@@ -45,7 +51,7 @@ def refuse(text: str) -> tuple[int, str] | None:
     dims = bad_dims(text)
     if dims is not None:
         return dims[0], f"expected a list of integers after '{dims[1]} ='"
-    return _long_run(text) or _large_alias(text) or _bad_resource(text)
+    return _long_run(text) or _large_alias(text) or _bad_resource(text) or _many_elements(text)
 
 
 def _long_run(text: str) -> tuple[int, str] | None:
@@ -103,4 +109,15 @@ def _bad_resource(text: str) -> tuple[int, str] | None:
             alignment = int.from_bytes(bytes.fromhex(match["alignment"]), "little")
             if alignment.bit_count() != 1 or alignment > 1 << 16:
                 return match.start(), f"expected a resource aligned to a power of two up to 65536, got {alignment}"
+    return None
+
+
+def _many_elements(text: str) -> tuple[int, str] | None:
+    if "_elements" not in text:
+        return None
+    aliases = dict(re.findall(rf"(!{_NAME[4:]})\s*=\s*(\w+\s*<[\d\sx]*)", text))
+    for match in _ELEMENTS.finditer(text):
+        type_ = aliases.get(match["type"], match["type"] or "")
+        if prod(map(int, re.findall(r"\d+", type_.partition("<")[2]))) > LARGEST:
+            return match.start("op"), f"expected at most {LARGEST} elements as operands or results"
     return None

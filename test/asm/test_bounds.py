@@ -39,6 +39,7 @@ DIMS = f"expected types of at most {DEEPEST} dims"
 SIGNS = f"expected signs nested at most {DEEPEST} deep"
 NESTED = f"expected aliases and brackets nested at most {DEEPEST} deep"
 WORDS = f"expected at most {LARGEST} words with aliases written out"
+ELEMENTS = f"expected at most {LARGEST} elements as operands or results"
 TEXTS: dict[str, tuple[Callable[[int], str], int, int, str]] = {
     "an integer": (lambda n: constant("1" * n), LONGEST, 2, DIGITS),
     "a fraction": (lambda n: constant("0." + "1" * (n - 2)), LONGEST, 2, DIGITS),
@@ -51,6 +52,13 @@ TEXTS: dict[str, tuple[Callable[[int], str], int, int, str]] = {
     "an affine map": (
         lambda n: attribute(f"affine_map<(i) -> (i{' + i' * (n // 4)})>"), 60000, 2,
         "expected affine maps of at most 65536 characters",
+    ),
+    "elements": (
+        lambda n: f"func.func @f(%x: f32) {{ tensor.from_elements %x : tensor<{n}xf32> }}", LARGEST, 1, ELEMENTS,
+    ),
+    "elements of an alias": (
+        lambda n: f"!t = vector<{n}x1xf32>\nfunc.func @f(%x: !t) {{ vector.to_elements %x {{a = 1 : i32}} : !t }}",
+        LARGEST, 2, ELEMENTS,
     ),
     "attributes": (lambda n: chain("#", "1", "[{}]", n), DEEPEST, DEEPEST + 2, NESTED),
     "types": (lambda n: chain("!", "i32", "tuple<{}>", n), DEEPEST, DEEPEST + 2, NESTED),
@@ -96,7 +104,24 @@ def test_what_only_looks_like_it(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["#a=1 ", "#a=<=\n", "#a = ", "#a=#a\n", "1x", "- ", "1", "1 x ", "affine_map<", "0x", "?", "{-#", ': "0x']
+    "text",
+    [
+        "#a=1 ",
+        "#a=<=\n",
+        "#a = ",
+        "#a=#a\n",
+        "1x",
+        "- ",
+        "1",
+        "1 x ",
+        "affine_map<",
+        "0x",
+        "?",
+        "{-#",
+        ': "0x',
+        "from_elements ",
+        "from_elements %x : !t ",
+    ],
 )
 def test_searching_takes_linear_time(text: str) -> None:
     """Quadratic time would be minutes."""
