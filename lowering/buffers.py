@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import defining_op
+from ragged_dialect.ir.match import defining_op, made_by
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.iteration import expr_uses
+from ragged_dialect.lowering.attributes import KERNEL
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.types import is_tensor
 
@@ -73,10 +74,16 @@ def is_constant(value: ir.Value) -> bool:
     return op is not None and op.name == "arith.constant"
 
 
-def may_overlap(buffers: Iterable[ir.Value]) -> bool:
-    """Whether two different buffers may share memory. Allocations are their own; function arguments
-    may overlap one another but are never written; anything else may be anything."""
-    return any(not is_allocation(b) and not isinstance(b.owner, ir.Block) for b in buffers)
+def is_own(buffer: ir.Value) -> bool:
+    """Whether a buffer that is written shares no memory with another one of which this is said too: an allocation, or
+    an argument. Those of programs are never written, and those of kernels say so where they are apart."""
+    if not isinstance(buffer.owner, ir.Block):
+        return is_allocation(buffer) or made_by(buffer, "memref.alloca") is not None
+    function = buffer.owner.owner.operation
+    if function.name != "func.func" or KERNEL not in function.attributes:
+        return function.name == "func.func"
+    number = list(buffer.owner.arguments).index(ir.BlockArgument(buffer))
+    return "arg_attrs" in function.attributes and "llvm.noalias" in function.attributes["arg_attrs"][number]
 
 
 def plain_dim(map_: ir.AffineMap, loop: int) -> int | None:

@@ -8,9 +8,9 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import remap
 from ragged_dialect.ir.walk import captures, find_ops
+from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import is_buffer
 from ragged_dialect.lowering.forall_bounds import counts_of
-from ragged_dialect.lowering.gpu.attributes import WIDE
 from ragged_dialect.lowering.gpu.kernel.block_body import BlockBody
 from ragged_dialect.lowering.gpu.kernel.fills import fold_fills
 from ragged_dialect.lowering.gpu.kernel.generic_op import generics_in
@@ -18,12 +18,6 @@ from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.shared_memory import byte_size
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.kernel.temporaries import Temporaries
-
-BLOCK_SIZES = tuple(DEVICE.warp << k for k in range((DEVICE.block_threads // DEVICE.warp).bit_length()))
-"""Threads that a block may have: whole warps, and a power of two, which threads that combine their parts halve."""
-
-UNROLLS = (1, 2, 4, 8)
-"""Accesses that a thread may have in flight."""
 
 
 def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int) -> None:
