@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.diagnostics import Diagnostic
@@ -110,7 +109,7 @@ def set(op: ir.Operation, targets: Sequence[ir.Operation]) -> Sequence[ir.Operat
     return targets
 
 
-def _remap(target: ir.Operation, given: dict[str, Any]) -> None:
+def _remap(target: ir.Operation, given: dict[str, str | int]) -> None:
     try:
         replace(Mapping.of(target), **given).give(target)
     except PassFailure as failure:

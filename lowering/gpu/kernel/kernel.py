@@ -16,7 +16,7 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import definer, defining_op
-from ragged_dialect.lowering.buffers import VIEWS, is_buffer, is_constant, is_own, only_read
+from ragged_dialect.lowering.buffers import VIEWS, is_buffer, is_constant, may_overlap, only_read
 from ragged_dialect.lowering.gpu.kernel.shared_memory import shared_size
 from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.passes.base import PassFailure
@@ -174,7 +174,7 @@ class Kernel:
         types = [p.type for p in self.parameters]
         self.op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
         buffers = [p.host for p in self.parameters if is_buffer(p.host)]
-        alone = all(map(is_own, buffers))
+        alone = not may_overlap(buffers)
         attributes: list[ir.DictAttr] = []
         for p, argument in zip(self.parameters, self.op.regions[0].blocks[0].arguments, strict=False):
             read = alone and is_buffer(p.host) and only_read(argument)
