@@ -69,11 +69,12 @@ class Mapping:
         named = [mark[k] for k in range(len(mark))] if isinstance(mark, ir.DictAttr) else []
         if not named or any(entry.name not in MAPPING_VALUES for entry in named):
             raise PassFailure(op, f"expected {MAPPING} with some of {', '.join(MAPPING_VALUES)}, got {mark}")
+        decided = {entry.name: getattr(entry.attr, "value", None) for entry in named}
         for entry in named:
-            if getattr(entry.attr, "value", None) not in MAPPING_VALUES[entry.name]:
+            if decided[entry.name] not in MAPPING_VALUES[entry.name]:
                 known = ", ".join(map(str, MAPPING_VALUES[entry.name]))
                 raise PassFailure(op, f"expected {entry.name} of {MAPPING} among {known}, got {entry.attr}")
-        return Mapping(**{entry.name: entry.attr.value for entry in named})
+        return Mapping(**decided)
 
     @property
     def is_serial(self) -> bool:
