@@ -89,7 +89,9 @@ def test_files_of_the_manifest_are_there() -> None:
 def test_builds_with_npm(tmp_path: Path) -> None:
     folder = tmp_path / "vscode"
     shutil.copytree(FOLDER, folder, ignore=shutil.ignore_patterns("node_modules", "out"))
-    installed = subprocess.run(["npm", "install", "--no-audit", "--no-fund"], cwd=folder, capture_output=True, timeout=500)
+    installed = subprocess.run(
+        ["npm", "install", "--no-audit", "--no-fund"], cwd=folder, capture_output=True, timeout=500
+    )
     if installed.returncode:
         pytest.skip(f"npm could not install: {installed.stderr.decode()[-300:]}")
     subprocess.run(["npm", "run", "build"], cwd=folder, check=True, timeout=300)
