@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import defining_op
+from ragged_dialect.ir.match import defining_op, made_by
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.iteration import expr_uses
+from ragged_dialect.lowering.loop_annotations import KERNEL
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.types import is_tensor
 
@@ -53,6 +54,18 @@ def is_allocation(value: ir.Value) -> bool:
     """Whether a buffer is a fresh allocation."""
     op = defining_op(value)
     return op is not None and op.name == "memref.alloc"
+
+
+def is_own(buffer: ir.Value) -> bool:
+    """Whether a buffer that is written shares memory with no other one that is its own: an allocation, an argument of
+    a program, which never is written, or one of a kernel that says so."""
+    if not isinstance(buffer.owner, ir.Block):
+        return is_allocation(buffer) or made_by(buffer, "memref.alloca") is not None
+    function = buffer.owner.owner.operation
+    if function.name != "func.func" or KERNEL not in function.attributes:
+        return function.name == "func.func"
+    number = list(buffer.owner.arguments).index(ir.BlockArgument(buffer))
+    return "arg_attrs" in function.attributes and "llvm.noalias" in function.attributes["arg_attrs"][number]
 
 
 def only_read(value: ir.Value) -> bool:

@@ -10,7 +10,8 @@ from ragged_dialect.ir import build
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.attributes import THREADS
-from ragged_dialect.lowering.row_groups import PARALLEL, cut, row_groups
+from ragged_dialect.lowering.loop_annotations import PARALLEL
+from ragged_dialect.lowering.row_groups import cut, row_groups
 from ragged_dialect.passes.base import RaggedPass
 
 _CHUNK = 16384

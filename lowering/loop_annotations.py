@@ -1,4 +1,4 @@
-"""Annotations of loops for LLVM, from `scf.for` to the branches that become of it."""
+"""What loops and kernels are marked with: facts for later passes, and annotations for LLVM."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ LOOP = "llvm.loop_annotation"
 
 NOT_UNROLLED = "#llvm.loop_annotation<unroll = <disable = true>>"
 """For loops with long bodies, or that run once for much other work: copies take time to compile."""
+
+PARALLEL = "ragged.parallel"
+"""Attribute of an `scf.for` whose iterations are independent."""
+
+KERNEL = "ragged.kernel"
+"""Attribute of a function over a range of independent iterations: (lo, hi, work, captures…)."""
 
 _READ = LOOP.removeprefix("llvm.")
 

@@ -12,11 +12,8 @@ from ragged_dialect.ir.clone import remap
 from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.walk import captures, free_symbol
 from ragged_dialect.lowering.buffers import is_buffer, is_constant, may_overlap, root
-from ragged_dialect.lowering.row_groups import PARALLEL
+from ragged_dialect.lowering.loop_annotations import KERNEL, PARALLEL
 from ragged_dialect.passes.base import RaggedPass
-
-KERNEL = "ragged.kernel"
-"""Attribute of a function over a range of independent iterations: (lo, hi, work, captures…)."""
 
 
 @dataclass(frozen=True)

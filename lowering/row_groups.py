@@ -11,10 +11,8 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import constant_int, definer, made_by
 from ragged_dialect.ir.walk import captures, find_ops
-from ragged_dialect.lowering.buffers import VIEWS, is_allocation, is_buffer, plain_dim, range_view, root
-
-PARALLEL = "ragged.parallel"
-"""Attribute of an `scf.for` whose iterations are independent."""
+from ragged_dialect.lowering.buffers import VIEWS, is_allocation, is_buffer, is_own, plain_dim, range_view, root
+from ragged_dialect.lowering.loop_annotations import PARALLEL
 
 _FLAT = ("linalg.generic", "linalg.fill", "linalg.copy")
 _SHARED = 128
@@ -55,7 +53,7 @@ class RowGroup:
         return True
 
     def _is_free(self, accessed: dict[ir.Value, set[Place]], written: set[ir.Value]) -> bool:
-        if not all(_is_own(buffer) for buffer in (*self.places, *accessed)):
+        if not all(is_own(buffer) for buffer in (*self.places, *accessed)):
             return False
         for buffer in (self.written & set(accessed)) | (written & set(self.places)):
             found = self.places[buffer] | accessed[buffer]
@@ -118,13 +116,6 @@ def _length(x: ir.Value, dim: int) -> Hashable:
     asked = made_by(size, "memref.dim")
     at = None if asked is None else constant_int(asked.operands[1])
     return size if asked is None or at is None else _length(asked.operands[0], at)
-
-
-def _is_own(buffer: ir.Value) -> bool:
-    """Whether other buffers share no memory with one that is written: allocations, and arguments, which never are."""
-    if isinstance(buffer.owner, ir.Block):
-        return buffer.owner.owner.operation.name == "func.func"
-    return is_allocation(buffer)
 
 
 # Cutting ------------------------------------------------------------------------------------------
