@@ -107,7 +107,7 @@ _GPU_LOOPS = Stage(
 _DEVICE = Stage("device", "wrap-ragged-device-code,merge-ragged-checks,cse")
 TILES = "split-long-reductions,tile-flat-ops,split-long-scans,split-long-folds"
 VERSIONS = "version-ragged-components"
-_GPU = Stage("gpu", "privatize-ragged-scratch,convert-forall-to-gpu,canonicalize,cse")
+_GPU = Stage("gpu", "privatize-ragged-scratch,place-ragged-temporaries,convert-forall-to-gpu,canonicalize,cse")
 
 
 def _map(schedule: str) -> Stage:

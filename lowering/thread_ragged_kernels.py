@@ -12,9 +12,9 @@ from typing import ClassVar
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.ir.match import enclosing
 from ragged_dialect.ir.walk import find_ops, free_symbol, locate
+from ragged_dialect.lowering.attributes import KERNEL
 from ragged_dialect.lowering.llvm_text import constants, fields
 from ragged_dialect.lowering.loop_annotations import BRANCHES, settle
-from ragged_dialect.lowering.outline_ragged_loops import KERNEL
 from ragged_dialect.lowering.program_runtime import SHARE_DECLARATION, declare
 from ragged_dialect.lowering.thread_pool import SHARE
 from ragged_dialect.passes.base import RaggedPass
