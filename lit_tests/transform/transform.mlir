@@ -32,7 +32,7 @@ module attributes {transform.with_named_sequence} {
 #w = #ragged.layout<"dr|d">
 module attributes {transform.with_named_sequence} {
   // CHECK-LABEL: func.func @h
-  // CHECK: linalg.reduce {{.*}}{ragged.schedule = "balanced", ragged.threads = 128 : i64, ragged.unroll = 2 : i64}
+  // CHECK: linalg.reduce {{.*}}schedule = "balanced", threads = 128 : i64, unroll = 2 : i64
   // CHECK: math.exp %{{.*}} : tensor
   func.func @h(%x: tensor<?x?x4xf32, #w>, %init: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x?x4xf32, #w>) {
     %y = linalg.reduce { arith.addf } ins(%x : tensor<?x?x4xf32, #w>) outs(%init : tensor<?x4xf32>) dimensions = [1]

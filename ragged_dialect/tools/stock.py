@@ -15,6 +15,11 @@ NAME = "torch-mlir-opt"
 _SECONDS = 600
 _SIGNAL = 128
 
+# The tool loads arith, math and others when it comes to an op that depends on them; ops of these before it would have
+# been read as unknown ones, and are printed from memory that is none of theirs. So the file that is read first names a
+# dialect that brings them.
+_LOADING = "#loads_what_linalg_needs = #linalg.iterator_type<parallel>"
+
 
 def find() -> str | None:
     """The tool of this environment, or of the path."""
@@ -29,7 +34,7 @@ def rewritten(program: str, dialects: Sequence[str], flags: Sequence[str]) -> by
         raise MissingPackageError(f"expected {NAME} for {flags[0]}, got none (it comes with torch-mlir)")
     with tempfile.TemporaryDirectory() as folder:
         irdl, source = Path(folder, "dialects.mlir"), Path(folder, "in.mlir")
-        irdl.write_text("\n".join(dialects), encoding="utf-8")
+        irdl.write_text("\n".join([_LOADING, *dialects]), encoding="utf-8")
         source.write_text(program, encoding="utf-8")
         command = [tool, f"--irdl-file={irdl}", "--allow-unregistered-dialect", *flags, str(source)]
         done = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)

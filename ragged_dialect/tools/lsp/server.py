@@ -22,7 +22,7 @@ _SEVERITIES = {
     "remark": lsp.DiagnosticSeverity.Information, "note": lsp.DiagnosticSeverity.Hint,
 }  # fmt: skip
 
-_UNITS = {
+_UNITS: dict[object, tuple[str, int]] = {
     lsp.PositionEncodingKind.Utf8: ("utf-8", 1), lsp.PositionEncodingKind.Utf16: ("utf-16-le", 2),
     lsp.PositionEncodingKind.Utf32: ("utf-32-le", 4),
 }  # fmt: skip
