@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
-from ragged_dialect.ir.match import constant_int
+from ragged_dialect.ir.match import constant_int, defining_op, made_by
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
@@ -48,21 +48,19 @@ def _is_safe(divisor: ir.Value) -> bool:
     known = constant_int(divisor)
     if known is not None:
         return known not in (0, -1)
-    owner = divisor.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.select":
+    chosen = made_by(divisor, "arith.select")
+    if chosen is None:
         return False
-    condition, one, given = owner.operation.operands
+    condition, one, given = chosen.operands
     return constant_int(one) == 1 and any(given in test.operation.operands for test in _tests(condition))
 
 
 def _tests(condition: ir.Value) -> list[ir.Operation]:
     """The comparisons that a condition is, or is made of by `or`."""
-    owner = condition.owner
-    if isinstance(owner, ir.Block):
-        return []
-    if owner.operation.name == "arith.ori":
-        return [test for operand in owner.operation.operands for test in _tests(operand)]
-    return [owner.operation] if owner.operation.name == "arith.cmpi" else []
+    op = defining_op(condition)
+    if op is not None and op.name == "arith.ori":
+        return [test for operand in op.operands for test in _tests(operand)]
+    return [op] if op is not None and op.name == "arith.cmpi" else []
 
 
 def _define(division: ir.Operation, signed: bool) -> None:

@@ -36,26 +36,17 @@ def shapes_kept() -> Generator[None, None, None]:
 
 def source(value: ir.Value) -> ir.Value:
     """The value behind casts that only change static extents."""
-    while True:
-        owner = value.owner
-        if isinstance(owner, ir.Block) or owner.operation.name != "tensor.cast":
-            return value
-        value = owner.operation.operands[0]
+    while (cast := made_by(value, "tensor.cast")) is not None:
+        value = cast.operands[0]
+    return value
 
 
 def producer(value: ir.Value, name: str) -> ir.Operation | None:
     """The op called `name` that defines a value, casts aside; None for any other."""
-    while True:
-        owner = value.owner
-        if isinstance(owner, ir.Block):
-            return None
-        operation = owner.operation
-        found = operation.name
-        if found == name:
-            return operation
-        if found != "tensor.cast":
-            return None
-        value = operation.operands[0]
+    op = defining_op(value)
+    while op is not None and op.name != name:
+        op = defining_op(op.operands[0]) if op.name == "tensor.cast" else None
+    return op
 
 
 def defining(value: ir.Value) -> ir.Operation | None:

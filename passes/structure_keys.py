@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import attribute_names, constant_int, view_of
+from ragged_dialect.ir.match import attribute_names, constant_int, made_by, view_of
 from ragged_dialect.iteration import ELEMENTWISE_DIALECTS, whole_value
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops import SAME_LENGTHS, VIEWS
@@ -327,7 +327,7 @@ def structural_source(value: ir.Value, memo: dict[ir.Value, ir.Value]) -> ir.Val
         above = _above(value)
         if above is None or not is_ragged(above.type):
             above = _like(value)
-        if above is None or _is_guard(value) or shape_of(above.type) != shape_of(value.type):
+        if above is None or made_by(value, "ragged.guard") is not None or shape_of(above.type) != shape_of(value.type):
             memo[value] = value
             break
         chain.append(value)
@@ -336,11 +336,6 @@ def structural_source(value: ir.Value, memo: dict[ir.Value, ir.Value]) -> ir.Val
     for below in chain:
         memo[below] = source
     return source
-
-
-def _is_guard(value: ir.Value) -> bool:
-    """Whether a value is the result of a `ragged.guard`."""
-    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "ragged.guard"
 
 
 def _like(value: ir.Value) -> ir.Value | None:

@@ -28,12 +28,7 @@ from ragged_dialect.passes.base import PassFailure
 
 AUTO = "auto"
 
-BUILDERS: dict[str | None, Callable[..., None]] = {
-    None: builder.schedule,
-    GENERAL: builder.schedule,
-    SEGMENT: builder.schedule,
-    BALANCED: reduction_kernels.schedule,
-}
+BUILDERS: dict[str, Callable[..., None]] = {GENERAL: builder.schedule, BALANCED: reduction_kernels.schedule}
 """What replaces a forall by kernels and their launches, by the forall's schedule."""
 
 

@@ -15,21 +15,25 @@ from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
 from ragged_dialect.passes.differentiate.nests import Access, mapped
 from ragged_dialect.passes.differentiate.scatter import windows_added
 from ragged_dialect.passes.differentiate.tables import View, linearizes, transposes
-from ragged_dialect.passes.differentiate.values import zeros_like
+from ragged_dialect.passes.differentiate.values import element_of, zeros_like
 from ragged_dialect.passes.differentiate.views import fitted, reassembled, storage_of
 from ragged_dialect.traits import int_attr
 from ragged_dialect.types import is_ragged, shape_of
 
 
-@linearizes(PartitionOp, MergeOp, SplitOp, SelectOp, SliceOp, ConcatOp, CompactOp, AssembleOp, AssumeOp, AnnotateOp)
+@linearizes(
+    PartitionOp, MergeOp, SplitOp, SelectOp, SliceOp, ConcatOp, CompactOp, AssembleOp, AssumeOp, AnnotateOp,
+    tensor.CastOp, tensor.ExtractOp, tensor.ExtractSliceOp, tensor.ExpandShapeOp, tensor.CollapseShapeOp,
+    tensor.FromElementsOp, tensor.InsertOp, tensor.InsertSliceOp,
+)  # fmt: skip
 def _(ctx: Tangents, op: View) -> ir.Value:
-    """The same of the tangents; 0 for operands without."""
+    """The same of the tangents; 0 for floats without."""
     known: dict[ir.Value, ir.Value] = {}
     for value in op.operation.operands:
         tangent = ctx.of(value)
         if tangent is not None:
             known[value] = tangent
-        elif op.operation.name == ConcatOp.OPERATION_NAME:
+        elif isinstance(element_of(value.type), ir.FloatType):
             known[value] = zeros_like(value)
     return clone(op.operation, known).result
 

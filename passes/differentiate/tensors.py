@@ -6,28 +6,12 @@ from math import prod as product
 
 from ragged_dialect._mlir import DYNAMIC, ir, tensor
 from ragged_dialect.ir import build, shapes
-from ragged_dialect.ir.clone import clone, copy_attributes
+from ragged_dialect.ir.clone import copy_attributes
 from ragged_dialect.passes.base import PassFailure
-from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
-from ragged_dialect.passes.differentiate.tables import View, linearizes, transposes
-from ragged_dialect.passes.differentiate.values import element_of, zeros_like
+from ragged_dialect.passes.differentiate.flow import Cotangents
+from ragged_dialect.passes.differentiate.tables import View, transposes
+from ragged_dialect.passes.differentiate.values import zeros_like
 from ragged_dialect.types import is_ragged
-
-
-@linearizes(
-    tensor.CastOp, tensor.ExtractOp, tensor.ExtractSliceOp, tensor.ExpandShapeOp, tensor.CollapseShapeOp,
-    tensor.FromElementsOp, tensor.InsertOp, tensor.InsertSliceOp,
-)  # fmt: skip
-def _(ctx: Tangents, op: View) -> ir.Value:
-    """The same of the tangents; 0 for floats without."""
-    known: dict[ir.Value, ir.Value] = {}
-    for value in op.operation.operands:
-        tangent = ctx.of(value)
-        if tangent is not None:
-            known[value] = tangent
-        elif isinstance(element_of(value.type), ir.FloatType):
-            known[value] = zeros_like(value)
-    return clone(op.operation, known).result
 
 
 @transposes(tensor.CastOp)

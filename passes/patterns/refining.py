@@ -6,7 +6,7 @@ from __future__ import annotations
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.ir.match import attribute_names
+from ragged_dialect.ir.match import attribute_names, made_by
 from ragged_dialect.ops import INFERRED
 from ragged_dialect.ops.base import attributes_for, infer_shape
 from ragged_dialect.passes.matching import same_meaning, shape
@@ -50,14 +50,12 @@ def _joined(op: ir.Operation, inferred: RaggedShape, declared: ir.RankedTensorTy
 
 
 def _past_casts(value: ir.Value) -> ir.Value:
-    while True:
-        owner = value.owner
-        if isinstance(owner, ir.Block) or owner.operation.name != "tensor.cast":
-            return value
-        source = owner.operation.operands[0]
+    while (cast := made_by(value, "tensor.cast")) is not None:
+        source = cast.operands[0]
         if not is_tensor(source.type) or not _forgets(shape(source), shape(value)):
-            return value
+            break
         value = source
+    return value
 
 
 def _forgets(before: RaggedShape, after: RaggedShape) -> bool:

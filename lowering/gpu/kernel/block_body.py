@@ -94,7 +94,7 @@ class BlockBody:
 
     def _fold(self, op: ir.Operation, fold: Fold) -> None:
         """A loop that folds into one index, or into running sums."""
-        if fold.is_scan:
+        if fold.kind == "scan":
             self._scan(op)
             return
         with ir.InsertionPoint(op):

@@ -76,11 +76,6 @@ class Fold:
         return fold
 
     @property
-    def is_scan(self) -> bool:
-        """Whether what is carried is stored at every step."""
-        return self.kind == "scan"
-
-    @property
     def apply(self) -> Callable[[ir.Value, ir.Value], ir.Value]:
         """Combines two values."""
         return _FOLDS[self.kind][0]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import made_by
 from ragged_dialect.lowering.gpu.nvvm.device_modules import device_ops
 from ragged_dialect.passes.base import RaggedPass
 
@@ -38,7 +39,7 @@ class LowerKernelSigmoids(RaggedPass):
 
 
 def _is_one_plus_exp(value: ir.Value) -> bool:
-    total = _producer(value, "llvm.fadd")
+    total = made_by(value, "llvm.fadd")
     if total is None:
         return False
     a, b = total.operands
@@ -46,16 +47,10 @@ def _is_one_plus_exp(value: ir.Value) -> bool:
 
 
 def _is_exp(value: ir.Value) -> bool:
-    call = _producer(value, "llvm.call")
+    call = made_by(value, "llvm.call")
     return call is not None and "callee" in call.attributes and call.attributes["callee"].value == "__nv_expf"
 
 
 def _is_one(value: ir.Value) -> bool:
-    constant = _producer(value, "llvm.mlir.constant")
+    constant = made_by(value, "llvm.mlir.constant")
     return constant is not None and ir.FloatAttr(constant.attributes["value"]).value == 1.0
-
-
-def _producer(value: ir.Value, name: str) -> ir.Operation | None:
-    """The op of this name whose result a value is; None if it is another's."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) or owner.operation.name != name else owner.operation

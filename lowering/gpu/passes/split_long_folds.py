@@ -86,7 +86,7 @@ def _loops(op: ir.Operation) -> Generator[tuple[ir.Operation, Fold]]:
             for inner in [o.operation for o in block.operations]:
                 if inner.name == "scf.if":
                     yield from _loops(inner)
-                elif (fold := Fold.of(inner)) is not None and not fold.is_scan:
+                elif (fold := Fold.of(inner)) is not None and fold.kind != "scan":
                     yield inner, fold
 
 

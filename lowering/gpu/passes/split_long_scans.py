@@ -54,7 +54,7 @@ class SplitLongScans(SplitLongLoops, RaggedPass):
 def _scan_of(forall: ir.Operation) -> ir.Operation | None:
     """The loop of a forall, where it is one of running sums of i64 and there is nothing else."""
     *ops, _ = [op.operation for op in forall.regions[0].blocks[0].operations]
-    if len(ops) != 1 or (fold := Fold.of(ops[0])) is None or not fold.is_scan:
+    if len(ops) != 1 or (fold := Fold.of(ops[0])) is None or fold.kind != "scan":
         return None
     (loop,) = ops
     written = {root(store.operands[1]) for store in find_ops(loop, "memref.store")}
