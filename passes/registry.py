@@ -179,9 +179,9 @@ _PACKAGES = {
     "ragged_dialect.transform": "ragged-transform-interpreter",
     "ragged_dialect.lowering.vector": "vectorize-ragged-loops",
     "ragged_dialect.lowering.gpu.passes": (
-        "convert-forall-to-gpu fission-ragged-foralls merge-ragged-checks privatize-ragged-scratch "
-        "ragged-map-parallel split-long-folds split-long-reductions split-long-scans tile-flat-ops "
-        "version-ragged-components wrap-ragged-device-code"
+        "convert-forall-to-gpu fission-ragged-foralls gather-ragged-products merge-ragged-checks "
+        "privatize-ragged-scratch ragged-map-parallel split-long-folds split-long-reductions split-long-scans "
+        "tile-flat-ops version-ragged-components wrap-ragged-device-code"
     ),
     "ragged_dialect.lowering.gpu.nvvm": (
         "check-nvvm-kernels contract-kernel-floats expand-kernel-math finish-nvvm-kernels lower-kernel-sigmoids "

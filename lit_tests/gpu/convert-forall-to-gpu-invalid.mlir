@@ -1,7 +1,7 @@
 // RUN: ragged-opt %s --split-input-file --verify-diagnostics --convert-forall-to-gpu
 
 func.func @schedule() {
-  // expected-error@below {{expected a schedule among general, balanced, got 'fast'}}
+  // expected-error@below {{expected a schedule among general, balanced, contract, got 'fast'}}
   scf.forall (%b) in (1) {
   } {ragged.schedule = "fast"}
   return
@@ -13,6 +13,17 @@ func.func @threads() {
   // expected-error@below {{expected ragged.threads of 1 or 32, 64, 128, 256, 512, 1024, got 48}}
   scf.forall (%b) in (1) {
   } {ragged.threads = 48 : i64}
+  return
+}
+
+// -----
+
+func.func @no_product(%n: index, %x: memref<?xf32>) {
+  // expected-error@below {{expected a loop that multiplies matrices of f16 or bf16, got one that does not}}
+  scf.forall (%b) in (%n) {
+    %v = memref.load %x[%b] : memref<?xf32>
+    memref.store %v, %x[%b] : memref<?xf32>
+  } {ragged.schedule = "contract"}
   return
 }
 

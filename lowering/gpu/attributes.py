@@ -22,4 +22,4 @@ SETTINGS = (SCHEDULE, THREADS, UNROLL)
 
 WIDE = "ragged.wide"
 """Of a kernel, and of a forall that becomes one, that needs 64-bit indices whatever the extents: it checks index
-vectors, which may hold anything."""
+vectors, which may hold anything, or computes addresses."""
