@@ -45,10 +45,10 @@ def test_every_element_of_a_fragment_by_itself(engine: str, dtype: str) -> None:
 def test_sums_of_products_in_several_orders(engine: str, dtype: str) -> None:
     rng = np.random.default_rng(0)
     a, b, c = (rng.integers(-4, 5, (20, *shape)) for shape in ((16, 16), (16, 8), (16, 8)))
-    small = [rng.standard_normal(x.shape).astype(np.float32) / 3 for x in (a, b, c)]
+    x, y, z = (rng.standard_normal(whole.shape).astype(np.float32) / 3 for whole in (a, b, c))
     for order in ("forward", "reverse", "random"):
         assert (multiplied(engine, dtype, a, b, c, order) == a @ b + c).all()
-    bits = {multiplied(engine, dtype, *small, order).tobytes() for order in ("forward", "reverse", "random")}
+    bits = {multiplied(engine, dtype, x, y, z, order).tobytes() for order in ("forward", "reverse", "random")}
     assert len(bits) == 3
 
 

@@ -30,20 +30,22 @@ def row_stride(columns: int) -> int:
     return (chunks | 1) * DEVICE.access_bytes // ELEMENT
 
 
-def place_of(lane: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
+def place_of(lane: ir.Value, pairs: bool) -> tuple[ir.Value, Mixed, Mixed]:
     """Which row of which of four 8 x 8 matrices a lane gives the address of: the row, and where the matrix starts,
-    along the rows (or columns) of the result and along what is summed."""
-    row, first, second = arith.remui(lane, build.value(SIDE)), _bit(lane, SIDE), _bit(lane, 2 * SIDE)
-    return row, build.value(build.mul(first, SIDE)), build.value(build.mul(second, SIDE))
+    along the rows or columns of the result and along what is summed. The second matrix is the next one along the
+    result, or (`pairs`) along the sum: registers of a fragment have to be neighbours, four of A, two and two of B."""
+    row, second, third = arith.remui(lane, build.value(SIDE)), _bit(lane, SIDE), _bit(lane, 2 * SIDE)
+    along, inner = (third, second) if pairs else (second, third)
+    return row, build.mul(along, build.value(SIDE)), build.mul(inner, build.value(SIDE))
 
 
 def _bit(x: ir.Value, bit: int) -> ir.Value:
     return arith.remui(arith.divui(x, build.value(bit)), build.value(2))
 
 
-def shared_pointer(buffer: ir.Value, elements: Mixed) -> ir.Value:
-    """The pointer so many elements after the start of shared memory."""
-    return _inttoptr(build.add(_address(buffer), build.mul(elements, ELEMENT)), 3)
+def shared_pointer(buffer: ir.Value, elements: Mixed, more: int = 0) -> ir.Value:
+    """The pointer so many elements after the start of a buffer in shared memory; `more` is part of an instruction."""
+    return _inttoptr(build.add(build.add(_address(buffer), build.mul(elements, ELEMENT)), ELEMENT * more), 3)
 
 
 def global_pointer(buffer: ir.Value, elements: Mixed) -> ir.Value:

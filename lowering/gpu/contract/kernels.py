@@ -123,7 +123,7 @@ class _ContractKernel:
         with ExitStack() as stack:
             ops = (found.product, *found.following)
             placed = [stack.enter_context(code.placed(op, component)) for op in ops]
-            start = 0.0 if found.start is None else code.value(found.start, code.at(component))
+            start = None if found.start is None else code.value(found.start, code.at(component))
             ranges = Range(roles.m, row, self.rows), Range(roles.n, column, self.columns)
             parts = [
                 Staged(self.kernel, placed[0], operand, outer, roles.k, STEP)
@@ -137,16 +137,17 @@ class _ContractKernel:
         thread, size = builder.hardware_id("gpu.thread_id"), build.value(DEVICE.warp)
         warp, across = arith.divui(thread, size), build.value(self.across)
         down, right = arith.divui(warp, across), arith.remui(warp, across)
-        return arith.remui(thread, size), *(build.value(build.mul(x, SIDE)) for x in (down, right))
+        side = build.value(SIDE)
+        return arith.remui(thread, size), arith.muli(down, side), arith.muli(right, side)
 
-    def _sums(self, parts: list[Staged], summed: Mixed, start: ir.Value | float) -> list[ir.Value]:
+    def _sums(self, parts: list[Staged], summed: Mixed, start: ir.Value | None) -> list[ir.Value]:
         """The sums of a thread: of fragments from above to below, of each from left to right."""
         thread, corner = builder.hardware_id("gpu.thread_id"), self._corner()
-        start = build.constant(ir.F32Type.get(), start) if isinstance(start, float) else start
+        first = build.constant(ir.F32Type.get(), 0.0) if start is None else start
 
-        def copy(stage: ir.Value, first: Mixed) -> None:
+        def copy(stage: ir.Value, at: Mixed) -> None:
             for part in parts:
-                part.copy(stage, first, thread)
+                part.copy(stage, at, thread)
 
         def step(number: ir.Value, sums: list[ir.Value]) -> list[ir.Value]:
             stage = arith.remui(number, build.value(STAGES))
@@ -159,7 +160,7 @@ class _ContractKernel:
 
         guarded([build.less(0, summed)], lambda: copy(build.value(0), 0))
         count = SIDE // fragments.M * (SIDE // fragments.N) * 4
-        return flow.for_loop(build.ceildiv(summed, STEP), [start] * count, step)
+        return flow.for_loop(build.ceildiv(summed, STEP), [first] * count, step)
 
     @staticmethod
     def _multiplied(
@@ -167,12 +168,13 @@ class _ContractKernel:
     ) -> list[ir.Value]:
         """The sums after one step."""
         lane, *starts = corner
+        corners = [part.corner(stage, lane, start) for part, start in zip(parts, starts, strict=True)]
         for k in range(0, STEP, fragments.K):
             left, right = (
-                [part.fragments(stage, lane, build.add(start, x), k) for x in range(0, SIDE, fragments.M)]
-                for part, start in zip(parts, starts, strict=True)
+                [part.fragments(at, x, k) for x in range(0, SIDE, fragments.M)]
+                for part, at in zip(parts, corners, strict=True)
             )
-            columns = [[four[half], four[half + 2]] for four in right for half in range(2)]
+            columns = [four[half : half + 2] for four in right for half in (0, 2)]
             pairs = [(a, b) for a in left for b in columns]
             made = [
                 fragments.multiply(a, b, sums[4 * i : 4 * i + 4], parts[0].element) for i, (a, b) in enumerate(pairs)

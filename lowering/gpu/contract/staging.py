@@ -10,6 +10,7 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import loop_of
 from ragged_dialect.lowering.gpu.contract import fragments
+from ragged_dialect.lowering.gpu.contract.match import RESULT
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.vector_access import access_of
@@ -41,6 +42,7 @@ class Staged:
         sizes = {outer.loop: outer.size, k: step}
         self._rows, self._columns = (sizes[loop] for loop in self._order)
         self._stride = fragments.row_stride(self._columns)
+        self._pairs = outer.loop == loop_of(generic.maps[RESULT].results[1])
         last = self._order[1]
         extent = generic.static_extent(last)
         self.wide = extent is not None and extent % CHUNK == 0 and operand in access_of(generic, last, CHUNK).operands
@@ -57,21 +59,23 @@ class Staged:
         across = self._columns // CHUNK
         for piece in range(0, self._rows * across, self._threads):
             number = build.add(thread, piece)
-            row = arith.divui(number, build.value(across))
-            column = build.mul(arith.remui(number, build.value(across)), build.value(CHUNK))
+            row: ir.Value = arith.divui(number, build.value(across))
+            column: ir.Value = arith.muli(arith.remui(number, build.value(across)), build.value(CHUNK))
             at = [build.add(start, x) for start, x in zip(corner, (row, column), strict=True)]
             if self.wide:
                 inside, place = self._clamped(at, corner, ends)
                 (stride, _), _ = self._source.type.get_strides_and_offset()
                 source = fragments.global_pointer(self._source, build.add(build.mul(place[0], stride), place[1]))
-                fragments.copy(self._pointer(stage, row, column), source, inside)
+                target = fragments.shared_pointer(self._shared, self._place(stage, row, column))
+                fragments.copy(target, source, inside)
             else:
                 values = self._read(at, corner, ends)
                 ir.Operation.create("vector.store", operands=[values, self._shared, stage, row, column])
 
-    def _pointer(self, stage: ir.Value, row: Mixed, column: Mixed) -> ir.Value:
-        place = build.add(build.mul(stage, self._rows), row)
-        return fragments.shared_pointer(self._shared, build.add(build.mul(place, self._stride), column))
+    def _place(self, stage: ir.Value, row: ir.Value, column: Mixed) -> ir.Value:
+        return build.add(
+            build.mul(build.add(build.mul(stage, build.value(self._rows)), row), build.value(self._stride)), column
+        )
 
     def _read(self, at: list[ir.Value], corner: list[ir.Value], ends: list[ir.Value]) -> ir.Value:
         """Elements from a place on; instead of those that are beyond the ends the corner is read, and 0 taken."""
@@ -88,12 +92,16 @@ class Staged:
         inside = arith.andi(*(build.less(x, end) for x, end in zip(at, ends, strict=True)))
         return inside, [arith.select(inside, x, start) for x, start in zip(at, corner, strict=True)]
 
-    def fragments(self, stage: ir.Value, lane: ir.Value, outer: Mixed, k: int) -> list[ir.Value]:
-        """Registers of 16 x 16 elements, from `outer` and `k` on: for the first and the last 8 of `outer`, first those
-        for the first 8 of the sum and then those for the last."""
-        row, along, inner = fragments.place_of(lane)
-        starts = {self._outer.loop: build.add(along, outer), self._k: build.add(inner, k)}
+    def corner(self, stage: ir.Value, lane: ir.Value, outer: Mixed) -> ir.Value:
+        """Which element in shared memory a lane gives the address of for fragments from `outer` on."""
+        row, along, inner = fragments.place_of(lane, self._pairs)
+        starts = {self._outer.loop: build.add(along, outer), self._k: inner}
         down, right = (starts[loop] for loop in self._order)
-        return fragments.load(
-            self._pointer(stage, build.add(down, row), right), self.element, self._order[1] != self._k
-        )
+        return self._place(stage, build.add(down, row), right)
+
+    def fragments(self, corner: ir.Value, outer: int, k: int) -> list[ir.Value]:
+        """Registers of 16 x 16 elements, so far from a corner: a fragment of A, or two of B."""
+        starts = {self._outer.loop: outer, self._k: k}
+        down, right = (starts[loop] for loop in self._order)
+        pointer = fragments.shared_pointer(self._shared, corner, down * self._stride + right)
+        return fragments.load(pointer, self.element, self._order[1] != self._k)

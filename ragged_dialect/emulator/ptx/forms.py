@@ -40,7 +40,7 @@ class Operand(NamedTuple):
 
     bracket: str
     name: str
-    count: int
+    registers: int
     pair: bool
     type: str
 
@@ -111,7 +111,7 @@ class Found(NamedTuple):
         operand = self.form.operands[position]
         if operand.bracket != "{":
             return 1
-        return operand.count or (counts[0] if counts else self.type.bits // self.kind(position).bits)
+        return operand.registers or (counts[0] if counts else self.type.bits // self.kind(position).bits)
 
     def values(self, body: Body, first: int = 1) -> list[str]:
         """The values of its operands from one on, those of a list one after the other."""
