@@ -25,7 +25,6 @@ class Results:
     def __init__(self, found: Contraction, placed: list[GenericOp]) -> None:
         self._found = found
         self._placed = placed
-        self._columns = [found.roles.n, *(1 for _ in found.following)]
         self._ends = [placed[0].extent(loop) for loop in (found.roles.m, found.roles.n)]
         self._pairs = isinstance(self._ends[1], int) and self._ends[1] % PAIR == 0
 

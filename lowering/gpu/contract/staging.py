@@ -38,7 +38,7 @@ class Staged:
     def __init__(self, kernel: Kernel, generic: GenericOp, operand: int, outer: Range, k: int, step: int) -> None:
         self._source, self._generic = generic.operands[operand], generic
         self._order = [loop_of(expr) for expr in generic.maps[operand].results]
-        self._outer, self._k, self._step = outer, k, step
+        self._outer, self._k = outer, k
         sizes = {outer.loop: outer.size, k: step}
         self._rows, self._columns = (sizes[loop] for loop in self._order)
         self._stride = fragments.row_stride(self._columns)
