@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,46 +22,18 @@ from ragged_dialect._mlir import ir  # noqa: E402
 from ragged_dialect.asm.module import load_module, print_module  # noqa: E402
 from ragged_dialect.dialect import context  # noqa: E402
 from ragged_dialect.errors import PassError  # noqa: E402
-from ragged_dialect.ops.base import MixedOp  # noqa: E402
+from ragged_dialect.ops.documentation import docstring, signature  # noqa: E402
 from ragged_dialect.passes.pipeline import parse_pipeline  # noqa: E402
 from ragged_dialect.passes.running import run_pipeline  # noqa: E402
 
 _FAMILIES = ("structure", "access", "making", "attention", "checks")
 _LOWERED = "ragged-infer-layouts,convert-ragged-to-scf,canonicalize,cse"
-_KINDS = {
-    "RankedTensorType": "tensor", "IndexType": "index", "IntegerAttr": "integer", "StringAttr": "string",
-    "DenseI64ArrayAttr": "array of i64", "DenseI32ArrayAttr": "array of i32", "UnitAttr": "unit", "Attribute": "any",
-    "FloatAttr": "float",
-}  # fmt: skip
 
 
 def classes(family: str) -> list[Any]:
     """The op classes of a file, by name."""
     here = [op for op in ops.OPS.values() if op.__module__ == f"ragged_dialect.ops.{family}"]
     return sorted(here, key=lambda op: op.OPERATION_NAME)
-
-
-def _fields(op: Any, kind: str) -> Iterator[str]:
-    for field in op._fields:
-        if type(field).__name__ == kind and not re.fullmatch(r"g\d+", field.name):
-            constraint = getattr(field.constraint, "__name__", "")
-            yield f"`{field.name}`: {_KINDS.get(constraint, 'any type')}"
-
-
-def signature(op: Any) -> str:
-    """Operands, attributes, results and traits as a list."""
-    operands = list(_fields(op, "OperandDef"))
-    if issubclass(op, MixedOp):
-        operands.append("any number of tensors, vectors and indices, of types that may differ")
-    required = [f for f in _fields(op, "AttributeDef") if "operandSegmentSizes" not in f]
-    optional = [f"`{name}` (optional)" for name in op.optional]
-    rows = {
-        "Operands": operands,
-        "Attributes": required + optional,
-        "Results": list(_fields(op, "ResultDef")),
-        "Traits": [f"`{trait.__name__}`" for trait in op._traits],
-    }
-    return "\n".join(f"- {name}: {', '.join(items) or 'none'}" for name, items in rows.items())
 
 
 def example(op: Any) -> str:
@@ -112,8 +83,7 @@ def section(op: Any) -> str:
     program = example(op)
     lowered = after(program, _LOWERED)
     shown = "" if lowered is None else print_module(lowered.body.operations[0])
-    documented = inspect.cleandoc(op.__doc__ or "")
-    parts = [f"### `{op.OPERATION_NAME}`", documented, f"{signature(op)}\n{checks(program)}"]
+    parts = [f"### `{op.OPERATION_NAME}`", docstring(op), f"{signature(op)}\n{checks(program)}"]
     if "vector<" in shown:
         shown = ""  # of the width that this machine has
     if shown and "ragged." not in re.sub(r"#ragged\S+|ragged\.\w+ =", "", shown):

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import defining_op
+from ragged_dialect.ir.match import defining_op, made_by
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.iteration import expr_uses
+from ragged_dialect.lowering.attributes import KERNEL
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.types import is_tensor
 
@@ -74,9 +75,22 @@ def is_constant(value: ir.Value) -> bool:
 
 
 def may_overlap(buffers: Iterable[ir.Value]) -> bool:
-    """Whether two different buffers may share memory. Allocations are their own; function arguments
-    may overlap one another but are never written; anything else may be anything."""
+    """Whether two different buffers of one loop may share memory. Allocations are their own; function arguments
+    may overlap one another but are never written, and what a loop around it carries was copied where they conflict;
+    anything else may be anything."""
     return any(not is_allocation(b) and not isinstance(b.owner, ir.Block) for b in buffers)
+
+
+def is_own(buffer: ir.Value) -> bool:
+    """Whether a buffer that is written shares no memory with another one of which this is said too: an allocation, or
+    an argument. Those of programs are never written, and those of kernels say so where they are apart."""
+    if not isinstance(buffer.owner, ir.Block):
+        return is_allocation(buffer) or made_by(buffer, "memref.alloca") is not None
+    function = buffer.owner.owner.operation
+    if function.name != "func.func" or KERNEL not in function.attributes:
+        return function.name == "func.func"
+    number = list(buffer.owner.arguments).index(ir.BlockArgument(buffer))
+    return "arg_attrs" in function.attributes and "llvm.noalias" in function.attributes["arg_attrs"][number]
 
 
 def plain_dim(map_: ir.AffineMap, loop: int) -> int | None:
@@ -107,16 +121,15 @@ def extent(x: ir.Value, dim: int) -> Mixed:
     return memref.dim(x, build.value(dim))
 
 
-def subview(x: ir.Value, starts: Sequence[Mixed], sizes: Sequence[Mixed], drop_first: bool = False) -> ir.Value:
-    """`memref.subview` with unit strides; the first axis, of size 1, goes when asked."""
+def subview(x: ir.Value, starts: Sequence[Mixed], sizes: Sequence[Mixed], dropped: int = 0) -> ir.Value:
+    """`memref.subview` with unit strides; as many of the first axes, of size 1, as asked are dropped."""
     operands, attributes, groups = shapes.slice_operands(starts, sizes)
     attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, *groups])
     strides, offset = x.type.get_strides_and_offset()
     if not all(_is_zero(start) for start in starts):
         offset = DYNAMIC
-    first = 1 if drop_first else 0
-    layout = ir.StridedLayoutAttr.get(offset, list(strides)[first:])
-    shape = list(attributes["static_sizes"])[first:]
+    layout = ir.StridedLayoutAttr.get(offset, list(strides)[dropped:])
+    shape = list(attributes["static_sizes"])[dropped:]
     result = ir.MemRefType.get(shape, x.type.element_type, layout, x.type.memory_space)
     return ir.Operation.create(
         "memref.subview", results=[result], operands=[x, *operands], attributes=attributes

@@ -133,11 +133,11 @@ def _rows(matrix: ir.Value, lengths: ir.Value, count: ir.Value | None = None) ->
 
     yield build.equal(columns(), 0), -1, 0, 0
     yield _row_count(matrix, lengths, count)
-    starts = lambda i: _cell(matrix, i, 0)  # noqa: E731
-    yield _component(_size(matrix), lambda i: build.unequal(starts(i), 0), lambda i: (starts(i), 0))
+    yield _component(_size(matrix), lambda i: build.unequal(_cell(matrix, i, 0), 0), lambda i: (_cell(matrix, i, 0), 0))
     yield _component(_size(matrix), lambda i: build.at_least(decreasing(i), 0), lambda i: pair(i, decreasing(i)))
-    ends = lambda i: (last(i), _at(lengths, i))  # noqa: E731
-    yield _component(_size(matrix), lambda i: build.unequal(*ends(i)), ends)
+    yield _component(
+        _size(matrix), lambda i: build.unequal(last(i), _at(lengths, i)), lambda i: (last(i), _at(lengths, i))
+    )
 
 
 def _row_lengths(matrix: ir.Value, lengths: ir.Value, count: ir.Value | None = None) -> Cases:
@@ -158,8 +158,9 @@ def _row_lengths(matrix: ir.Value, lengths: ir.Value, count: ir.Value | None = N
 
 def _negative(vector: ir.Value) -> Case:
     """A case for the first negative entry of a vector."""
-    entry = lambda i: shapes.load(vector, i)  # noqa: E731
-    return _component(_size(vector), lambda i: build.less(entry(i), 0), lambda i: (entry(i), 0))
+    return _component(
+        _size(vector), lambda i: build.less(shapes.load(vector, i), 0), lambda i: (shapes.load(vector, i), 0)
+    )
 
 
 def _lengths(lengths: ir.Value, extent: ir.Value, count: ir.Value | None = None) -> Cases:
@@ -240,7 +241,9 @@ def _covers(extent: ir.Value, lengths: ir.Value) -> Cases:
 
 
 def _conform(a: ir.Value, b: ir.Value) -> Cases:
-    both = lambda i: (shapes.load(a, i), shapes.load(b, i))  # noqa: E731
+    def both(i: ir.Value) -> tuple[ir.Value, ir.Value]:
+        return shapes.load(a, i), shapes.load(b, i)
+
     yield build.unequal(_size(a), _size(b)), -1, _size(a), _size(b)
     yield _component(_size(a), lambda i: build.unequal(*both(i)), both)
 

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import shapes
 from ragged_dialect.layout import Layout
+from ragged_dialect.lowering.attributes import MAPPING
 from ragged_dialect.lowering.forall import OpenForall
-from ragged_dialect.lowering.gpu.attributes import SETTINGS
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import shape_of
@@ -28,7 +28,7 @@ class Lowering:
         self.map: dict[ir.Value, Parts] = {}
         self.scopes: list[dict[Hashable, Any]] = []
         self.forall: OpenForall | None = None
-        self.settings: dict[str, ir.Attribute] = {}
+        self.mapping: dict[str, ir.Attribute] = {}
         """What the op that is lowered says of its forall."""
         self.dead: list[ir.Operation] = []
 
@@ -65,9 +65,9 @@ class Lowering:
             forall.close()
 
     def begin(self, op: ir.Operation) -> None:
-        """An op is about to be lowered; one with settings is in no forall that has others."""
-        self.settings = {name: op.attributes[name] for name in SETTINGS if name in op.attributes}
-        if self.settings and self.forall is not None and self.forall.settings != self.settings:
+        """An op is about to be lowered; one with a mapping is in no forall that has another."""
+        self.mapping = {MAPPING: op.attributes[MAPPING]} if MAPPING in op.attributes else {}
+        if self.mapping and self.forall is not None and self.forall.mapping != self.mapping:
             self.close()
 
     def is_pending(self, value: ir.Value) -> bool:

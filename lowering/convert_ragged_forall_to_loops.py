@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir import build
+from ragged_dialect.lowering.attributes import PARALLEL, Mapping
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.forall_bounds import counts_of
-from ragged_dialect.lowering.gpu.attributes import THREADS
-from ragged_dialect.lowering.row_groups import PARALLEL, cut, row_groups
+from ragged_dialect.lowering.row_groups import cut, row_groups
 from ragged_dialect.passes.base import RaggedPass
 
 _CHUNK = 16384
@@ -61,8 +61,7 @@ def _convert_block(block: ir.Block, parallel: bool, chunk: int) -> None:
 def _convert_forall(op: ir.Operation, parallel: bool, chunk: int) -> None:
     counts = counts_of(op)
     loop = scf.ForOp(build.value(0), build.value(build.product(counts)), build.value(1))
-    alone = THREADS in op.attributes and op.attributes[THREADS].value == 1
-    if parallel and not alone:
+    if parallel and not Mapping.of(op).is_serial:
         loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
     source = op.regions[0].blocks[0]
     with ir.InsertionPoint(loop.body):

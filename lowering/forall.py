@@ -38,7 +38,7 @@ class OpenForall:
     def __init__(self, ctx: Lowering, counts: Sequence[Mixed]) -> None:
         self.ctx = ctx
         self.counts = list(counts)
-        self.settings = ctx.settings
+        self.mapping = ctx.mapping
         self.slots: list[Slot] = []
         self.known: dict[Hashable, ir.Value] = {}
         self._callbacks: list[Callable[[], None]] = []
@@ -74,7 +74,7 @@ class OpenForall:
             "scf.forall",
             results=[init.type for init in inits],
             operands=[*dynamic(self.counts), *inits],
-            attributes={**attributes(self.counts, len(inits)), **self.settings},
+            attributes={**attributes(self.counts, len(inits)), **self.mapping},
             regions=1,
         )
         arguments = list(self.block.arguments)[len(self.ivs) :]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ragged_dialect._mlir import ir, llvm
+from ragged_dialect.ir.walk import locate
 from ragged_dialect.lowering.host_cpu import host_has
 from ragged_dialect.lowering.math_variants import PREFIX, masked_function, scalar_function, widened_function
 from ragged_dialect.passes.base import PassFailure
@@ -120,6 +121,7 @@ class MathLibrary:
     def _add(self, *texts: str) -> None:
         """Append the symbols that the module does not have; the texts may refer to each other."""
         parsed = ir.Module.parse("\n".join(texts))
+        locate(parsed.operation, self.module.location)
         for op in list(parsed.body.operations):
             symbol = ir.StringAttr(op.attributes["sym_name"]).value
             if not self._is_function(symbol):

@@ -44,9 +44,7 @@ def _merge_rows(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     inner = parts.extent(dim)
     outer = build.divide(parts.parents(dim + 1), inner) if _above_zero(inner) else outer_count(parts, dim)
     merged = vectors.generate(build.add(outer, 1), lambda i: shapes.load(offsets, build.mul(i, inner)))
-    return with_shape(
-        parts, shape, lambda old: None if old in (dim, dim + 1) else old - (old > dim), {("offsets", dim): merged}
-    )
+    return with_shape(parts, shape, dropping(dim, dim + 1), {("offsets", dim): merged})
 
 
 def _above_zero(extent: Mixed) -> bool:
@@ -55,8 +53,7 @@ def _above_zero(extent: Mixed) -> bool:
 
 def _merge_levels(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     inner = parts.vectors["offsets", dim + 1]
-    moved = dropping(dim + 1)
-    keep = lambda old: None if old in (dim, dim + 1) else moved(old)  # noqa: E731
+    keep = dropping(dim, dim + 1)
     if parts.layout.letter(dim) == "r":
         merged = vectors.gather(inner, parts.vectors["offsets", dim])
         return with_shape(parts, shape, keep, {("offsets", dim): merged})
@@ -140,8 +137,7 @@ def _tile_rows(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
 
     offsets = vectors.generate(build.add(count, 1), start)
     values = collapse_storage(parts, axis)
-    moved = lambda old: None if old in (dim, dim + 1, dim + 2) else old - (old > dim)  # noqa: E731
-    return with_shape(parts, shape, moved, {("offsets", dim + 1): offsets}, values=values)
+    return with_shape(parts, shape, dropping(dim, dim + 1, dim + 2), {("offsets", dim + 1): offsets}, values=values)
 
 
 _MERGES: dict[str, Callable[[Parts, int, RaggedShape], Parts]] = {

@@ -11,12 +11,9 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import remap
 from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.walk import captures, free_symbol
+from ragged_dialect.lowering.attributes import KERNEL, PARALLEL
 from ragged_dialect.lowering.buffers import is_buffer, is_constant, may_overlap, root
-from ragged_dialect.lowering.row_groups import PARALLEL
 from ragged_dialect.passes.base import RaggedPass
-
-KERNEL = "ragged.kernel"
-"""Attribute of a function over a range of independent iterations: (lo, hi, work, captures…)."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ def _mark_noalias(kernel: ir.OpView, passed: list[ir.Value]) -> None:
     """Buffers of different allocations do not alias; LLVM need not check it in every loop."""
     roots = [root(v) if is_buffer(v) else None for v in passed]
     buffers = [r for r in roots if r is not None]
-    if len(set(buffers)) != len(buffers) or may_overlap(set(buffers)):
+    if len(set(buffers)) != len(buffers) or may_overlap(buffers):
         return
     attrs = [ir.DictAttr.get({})] * 3
     noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})

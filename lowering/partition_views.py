@@ -18,7 +18,10 @@ def partition_parts(parts: Parts, dim: int, vector: ir.Value, count: int | None,
     rank = len(vector.type.shape)
     shape = parts.shape.partition(dim, rank, count)
     vector = shapes.as_vector(vector)
-    moved = lambda old: None if old == dim else old + (old > dim)  # noqa: E731  # `dim` itself is the new dense level
+
+    def moved(old: int) -> int | None:
+        return None if old == dim else old + (old > dim)  # `dim` itself is the new dense level
+
     if rank == 1:
         offsets = vectors.scan(vector) if lengths else vector
         return with_shape(parts, shape, moved, {("offsets", dim + 1): offsets})

@@ -102,7 +102,7 @@ _GPU_DENSE = Stage("dense", f"{_LINALG},{_KEEP_OUTS},cse")
 _DEVICE = Stage("device", "wrap-ragged-device-code,merge-ragged-checks,cse")
 TILES = "split-long-reductions,tile-flat-ops,split-long-scans,split-long-folds"
 VERSIONS = "version-ragged-components"
-_GPU = Stage("gpu", "privatize-ragged-scratch,convert-forall-to-gpu,canonicalize,cse")
+_GPU = Stage("gpu", "privatize-ragged-scratch,place-ragged-temporaries,convert-forall-to-gpu,canonicalize,cse")
 
 
 def _gpu_loops(schedule: str) -> Stage:

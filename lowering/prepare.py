@@ -8,13 +8,10 @@ from collections.abc import Callable, Sequence
 from ragged_dialect import extensions
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.dialect import Ragged
-from ragged_dialect.generic import filled, generic, indexing_maps, iterator_kinds
 from ragged_dialect.ir import shapes
-from ragged_dialect.ir.clone import ValueMap, clone
-from ragged_dialect.ir.match import combiner_of, defining_op, filled_with
 from ragged_dialect.ir.walk import find_ops, ops_in
-from ragged_dialect.iteration import output_count
-from ragged_dialect.lowering.decompose import decompose_softmax, empty_like
+from ragged_dialect.lowering.decompose import decompose_softmax
+from ragged_dialect.lowering.widen import needs_widening, widen_reduction
 from ragged_dialect.ops import OPS
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.types import is_tensor
@@ -65,99 +62,6 @@ def prepare(module: ir.Operation, recompute: bool = False) -> None:
                 decompose_softmax(op, recompute)
             else:
                 widen_reduction(op)
-
-
-_COMBINERS = frozenset(f"arith.{name}" for name in ("addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf"))
-
-
-def needs_widening(op: ir.Operation) -> bool:
-    """Whether an op is a linalg.generic that reduces short floats by known combiners."""
-    if op.name != "linalg.generic" or not len(op.results):
-        return False
-    return "reduction" in iterator_kinds(op) and bool(_combiners(op))
-
-
-def _combiners(op: ir.Operation) -> dict[int, ir.Operation]:
-    """By number of an out of short floats: the op that combines it with one other value, where
-    that is all that touches the out."""
-    block = op.regions[0].blocks[0]
-    first = len(block.arguments) - output_count(op)
-    yielded = list(block.operations)[-1].operation.operands
-    found: dict[int, ir.Operation] = {}
-    for number, result in enumerate(op.results):
-        combiner = combiner_of(block.arguments[first + number], yielded[number], _COMBINERS)
-        if combiner is not None and isinstance(result.type.element_type, (ir.F16Type, ir.BF16Type)):
-            found[number] = combiner
-    return found
-
-
-def widen_reduction(op: ir.Operation) -> None:
-    """Rewrite `outs = reduce(ins, outs)` to run on f32 where an out is reduced in short floats; such
-    an out is converted before and after."""
-    combiners = _combiners(op)
-    first = len(op.operands) - len(op.results)
-    outs = list(op.operands)[first:]
-    starts = [_start(out) if k in combiners else out for k, out in enumerate(outs)]
-    made = _rebuilt(op, starts, combiners)
-    for k, (old, new) in enumerate(zip(op.results, made.results, strict=True)):
-        old.replace_all_uses_with(_converted(new, _room(outs[k])) if k in combiners else new)
-    op.erase()
-    for fill in {fill for fill in (_fill(outs[k]) for k in combiners) if fill is not None}:
-        if not list(fill.results[0].uses):
-            fill.erase()
-
-
-def _fill(out: ir.Value) -> ir.Operation | None:
-    """The op that makes an out of copies of a scalar, its first operand."""
-    op = defining_op(out)
-    return op if op is not None and filled_with(op) is not None else None
-
-
-def _start(out: ir.Value) -> ir.Value:
-    """An out in f32. A fill is filled anew: its elements need not be stored and read again."""
-    fill, wide = _fill(out), empty_like(out, _wide())
-    return _converted(out, wide) if fill is None else filled(arith.extf(_wide(), fill.operands[0]), wide).result
-
-
-def _room(out: ir.Value) -> ir.Value:
-    """Where the rounded results go, in the place of an out whose elements are not needed any more."""
-    return out if _fill(out) is None else empty_like(out, out.type.element_type)
-
-
-def _wide() -> ir.Type:
-    return ir.F32Type.get()
-
-
-def _converted(x: ir.Value, out: ir.Value) -> ir.Value:
-    """The elements of `x` with the element type of `out`."""
-    maps = [ir.AffineMap.get_identity(len(x.type.shape))] * 2
-    element = out.type.element_type
-    change = arith.extf if element == _wide() else arith.truncf
-    return generic([x], [out], maps, ["parallel"] * len(x.type.shape), lambda a: [change(element, a[0])]).result
-
-
-def _rebuilt(op: ir.Operation, starts: list[ir.Value], combiners: dict[int, ir.Operation]) -> ir.Operation:
-    inputs = list(op.operands)[: len(op.operands) - len(starts)]
-    source = op.regions[0].blocks[0]
-
-    def body(elements: Sequence[ir.Value]) -> list[ir.Value]:
-        mapping: ValueMap = dict(zip(source.arguments, elements, strict=True))
-        *steps, last = source.operations
-        for inner in steps:
-            if inner.operation in combiners.values():
-                mapping[inner.results[0]] = _combined(inner.operation, mapping)
-            else:
-                clone(inner.operation, mapping)
-        return [mapping.get(v, v) for v in last.operation.operands]
-
-    return generic(inputs, starts, indexing_maps(op), iterator_kinds(op), body)
-
-
-def _combined(combiner: ir.Operation, mapping: ValueMap) -> ir.Value:
-    """A combiner in f32, of an accumulator that is wide and a value that is not."""
-    operands = [mapping.get(v, v) for v in combiner.operands]
-    wide = [v if v.type == _wide() else arith.extf(_wide(), v) for v in operands]
-    return ir.Operation.create(combiner.name, results=[_wide()], operands=wide).result
 
 
 def round_in_steps(module: ir.Operation) -> None:

@@ -6,6 +6,7 @@ A process links it once, and programs know it by address; a C library has a copy
 from __future__ import annotations
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.walk import locate
 from ragged_dialect.lowering.memory_runtime import ALLOCATE, CALL, FAIL, FREE, LIBRARY_MEMORY, MEMORY_RUNTIME
 from ragged_dialect.lowering.thread_pool import SHARE, THREAD_POOL
 
@@ -26,6 +27,7 @@ def declare(module: ir.Operation) -> None:
     """Declare what programs call of the runtime in a module that has not done so."""
     known = ir.SymbolTable(module.operation)
     made = ir.Module.parse(_DECLARATIONS)
+    locate(made.operation, module.location)
     for declaration in list(made.body.operations):
         if declaration.operation.attributes["sym_name"].value not in known:
             module.regions[0].blocks[0].append(declaration.operation.detach_from_parent())

@@ -11,10 +11,8 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import constant_int, definer, made_by
 from ragged_dialect.ir.walk import captures, find_ops
-from ragged_dialect.lowering.buffers import VIEWS, is_allocation, is_buffer, plain_dim, range_view, root
-
-PARALLEL = "ragged.parallel"
-"""Attribute of an `scf.for` whose iterations are independent."""
+from ragged_dialect.lowering.attributes import PARALLEL
+from ragged_dialect.lowering.buffers import VIEWS, is_allocation, is_buffer, is_own, plain_dim, range_view, root
 
 _FLAT = ("linalg.generic", "linalg.fill", "linalg.copy")
 _SHARED = 128
@@ -29,10 +27,10 @@ Place = tuple[ir.Value, int]
 
 @dataclass
 class RowGroup:
-    """Flat ops in their order, whose first loops are over the same rows. `lengths` has all that is known to be the
-    number of rows, `places` how buffers are accessed, by what they are views of."""
+    """Flat ops in their order, with their places, whose first loops are over the same rows. `lengths` has all that is
+    known to be the number of rows, `places` how buffers are accessed, by what they are views of."""
 
-    ops: list[ir.Operation] = field(default_factory=list[ir.Operation])
+    ops: dict[ir.Operation, list[Place]] = field(default_factory=dict[ir.Operation, list[Place]])
     lengths: set[Hashable] = field(default_factory=set[Hashable])
     places: dict[ir.Value, set[Place]] = field(default_factory=dict[ir.Value, set[Place]])
     written: set[ir.Value] = field(default_factory=set[ir.Value])
@@ -47,7 +45,7 @@ class RowGroup:
             accessed.setdefault(root(x), set()).add((x, dim))
         if self.ops and not (lengths & self.lengths and self._is_free(accessed, written)):
             return False
-        self.ops.append(op)
+        self.ops[op] = places
         self.lengths |= lengths
         self.written |= written
         for buffer, found in accessed.items():
@@ -55,7 +53,7 @@ class RowGroup:
         return True
 
     def _is_free(self, accessed: dict[ir.Value, set[Place]], written: set[ir.Value]) -> bool:
-        if not all(_is_own(buffer) for buffer in (*self.places, *accessed)):
+        if not all(is_own(buffer) for buffer in (*self.places, *accessed)):
             return False
         for buffer in (self.written & set(accessed)) | (written & set(self.places)):
             found = self.places[buffer] | accessed[buffer]
@@ -120,13 +118,6 @@ def _length(x: ir.Value, dim: int) -> Hashable:
     return size if asked is None or at is None else _length(asked.operands[0], at)
 
 
-def _is_own(buffer: ir.Value) -> bool:
-    """Whether other buffers share no memory with one that is written: allocations, and arguments, which never are."""
-    if isinstance(buffer.owner, ir.Block):
-        return buffer.owner.owner.operation.name == "func.func"
-    return is_allocation(buffer)
-
-
 # Cutting ------------------------------------------------------------------------------------------
 
 
@@ -137,10 +128,10 @@ def cut(group: RowGroup, chunk: int) -> None:
     widest = max(_inner(*place) for place in places)
     if static and static[0] * widest <= chunk:
         return
-    least = _SHARED if any(map(_is_product, group.ops)) else 1
-    last, rows = group.ops[-1], max(least, chunk // widest)
+    least = _SHARED if any(_is_product(*item) for item in group.ops.items()) else 1
+    (last, own), rows = list(group.ops.items())[-1], max(least, chunk // widest)
     with ir.InsertionPoint(last), last.location:
-        x, dim = next(place for place in reversed(_places(last) or []) if place[1] >= 0)  # a result, no temporary
+        x, dim = next(place for place in reversed(own) if place[1] >= 0)  # a result, no temporary
         extent = static[0] if static else memref.dim(x, build.value(dim))
         loop = scf.ForOp(build.value(0), build.value(build.ceildiv(extent, rows)), build.value(1))
         loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
@@ -158,11 +149,11 @@ def cut(group: RowGroup, chunk: int) -> None:
             op.operands[k] = x if dim is None or dim < 0 else views[x, dim]
 
 
-def _is_product(op: ir.Operation) -> bool:
+def _is_product(op: ir.Operation, places: list[Place]) -> bool:
     """Whether all rows are multiplied with the same matrix."""
     if op.name != "linalg.generic" or "reduction" not in iterator_kinds(op):
         return False
-    return any(dim < 0 and x.type.rank > 1 for x, dim in _places(op) or [])
+    return any(dim < 0 and x.type.rank > 1 for x, dim in places)
 
 
 def _chunk_of(place: Place, group: RowGroup, low: Mixed, size: Mixed, rows: int) -> ir.Value:

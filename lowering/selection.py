@@ -180,8 +180,7 @@ def _windows(
         ("starts", target): vectors.generate(count, lambda i: _load_within(starts, source(i), guard)),
         ("lengths", target): vectors.generate(count, lambda i: _load_within(lengths, source(i), guard)),
     }
-    moved = lambda old: None if old in (dim, level) else old - (old > dim)  # noqa: E731
-    made = with_shape(parts, shape, moved, new)
+    made = with_shape(parts, shape, dropping(dim, level), new)
     _keep_extents(made, parts, shape, dropping(dim))
     return made
 
@@ -279,8 +278,7 @@ def _slice_ragged(parts: Parts, dim: int, lo: ir.Value, hi: ir.Value, shape: Rag
         ("starts", dim): vectors.generate(count, lambda i: build.add(shapes.load(starts, i), low(i))),
         ("lengths", dim): vectors.generate(count, lambda i: build.sub(high(i), low(i))),
     }
-    moved = lambda old: old  # noqa: E731
-    made = with_shape(parts, shape, moved, new)
+    made = with_shape(parts, shape, lambda old: old, new)
     made.windows.pop(dim, None)
     return made
 

@@ -11,10 +11,10 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.ir.match import enclosing
-from ragged_dialect.ir.walk import find_ops, free_symbol
+from ragged_dialect.ir.walk import find_ops, free_symbol, locate
+from ragged_dialect.lowering.attributes import KERNEL
 from ragged_dialect.lowering.llvm_text import constants, fields
 from ragged_dialect.lowering.loop_annotations import BRANCHES, settle
-from ragged_dialect.lowering.outline_ragged_loops import KERNEL
 from ragged_dialect.lowering.program_runtime import SHARE_DECLARATION, declare
 from ragged_dialect.lowering.thread_pool import SHARE
 from ragged_dialect.passes.base import RaggedPass
@@ -84,8 +84,12 @@ class ThreadRaggedKernels(RaggedPass):
         declared = "\n".join(_declaration(name, kernel) for name, kernel in kernels.items())
         made = ir.Module.parse(SHARE_DECLARATION + declared + "\n".join(texts))
         declare(op)
+        table = ir.SymbolTable(made.operation)
         for name in (*kernels, SHARE):
-            ir.SymbolTable(made.operation)[name].operation.erase()
+            table[name].operation.erase()
+        locate(made.operation, op.location)
+        for name, kernel in kernels.items():
+            locate(table[tasks[name]].operation, kernel.location)
         for inner in list(made.body.operations):
             inner.operation.detach_from_parent()
             body.append(inner)

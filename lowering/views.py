@@ -76,9 +76,9 @@ def shifted(dim: int, by: int) -> Callable[[int], int | None]:
     return lambda old: old if old <= dim else old + by
 
 
-def dropping(gone: int) -> Callable[[int], int | None]:
-    """One dim goes, those after it move up."""
-    return lambda old: None if old == gone else old - (old > gone)
+def dropping(gone: int, *others: int) -> Callable[[int], int | None]:
+    """One dim is removed, those after it move up; what others had is made anew."""
+    return lambda old: None if old in (gone, *others) else old - (old > gone)
 
 
 def collapse_storage(parts: Parts, axis: int) -> ir.Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -51,17 +52,31 @@ def describe_all() -> list[Description]:
 
 
 def _definition(module: str, name: str) -> _Found:
-    """A class or function of a module."""
-    nodes = [n for n in _body(module) if isinstance(n, ast.ClassDef | ast.FunctionDef) and n.name == name]
+    """A class or function of a module. Only its own lines are parsed where they tell: a module takes three times as
+    long."""
+    lines = re.search(rf"^(?:class|def) {name}\b.*\n(?:(?:[ \t)].*)?\n)*", _text(module), re.MULTILINE)
+    body = _body(module) if lines is None else _parsed(lines.group()) or _body(module)
+    nodes = [n for n in body if isinstance(n, ast.ClassDef | ast.FunctionDef) and n.name == name]
     return nodes[0], module
+
+
+def _parsed(lines: str) -> list[ast.stmt]:
+    with suppress(SyntaxError):
+        return ast.parse(lines).body
+    return []  # a string in it starts a line
+
+
+@cache
+def _text(module: str) -> str:
+    spec = find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).read_text(encoding="utf-8")
 
 
 @cache
 def _body(module: str) -> list[ast.stmt]:
-    spec = find_spec(module)
-    assert spec is not None
-    assert spec.origin is not None
-    return ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
+    return ast.parse(_text(module)).body
 
 
 def _constant(module: str, name: str) -> object:

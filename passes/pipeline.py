@@ -10,6 +10,7 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import get_type_hints
 
 from ragged_dialect import extensions, plugins
@@ -117,9 +118,13 @@ def _between(parts: Sequence[registry.Part], ends: Sequence[int | str | None], e
 
 def make_pass(cls: type[RaggedPass], options: Sequence[Option]) -> RaggedPass:
     """A pass with options by their kebab-case names. PassError for an unknown name or a bad value."""
+    return cls(**_values(cls.name, _option_types(cls), options))
+
+
+@cache
+def _option_types(cls: type[RaggedPass]) -> dict[str, type]:
     hints = get_type_hints(cls)
-    types = {field.name: hints[field.name] for field in dataclasses.fields(cls)}
-    return cls(**_values(cls.name, types, options))
+    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
 
 
 def _values(owner: str, types: Mapping[str, type], options: Sequence[Option]) -> dict[str, int | str]:

@@ -37,6 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
 SHARE_ON_STAND_IN = 32
 """Without a GPU one test in so many that want one runs on PTX text under `make test`: half a minute."""
 
+ALWAYS_ON_STAND_IN = ("test_device.py", "test_arrays.py")
+
 
 @cache
 def _has_gpu() -> bool:
@@ -74,7 +76,7 @@ def _left_out(item: pytest.Item) -> str | None:
     """Why a test that wants a GPU does not run on the stand-in."""
     if _has_gpu() or item.config.getoption("--slow"):
         return None
-    chosen = item.path.match("gpu/test_device.py") or _number(item) % SHARE_ON_STAND_IN == 0
+    chosen = item.path.name in ALWAYS_ON_STAND_IN or _number(item) % SHARE_ON_STAND_IN == 0
     return None if chosen else f"no GPU, and one test in {SHARE_ON_STAND_IN} runs on PTX text (all with --slow)"
 
 
@@ -105,10 +107,11 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 def _stand_in() -> Any:
     """For tests that want a GPU where there is none: CuPy, with kernels that run as PTX text. One for all of them, as
     functions may be compiled by fixtures."""
-    from ragged_dialect.emulator.cupy_stand_in import StandIn
+    from support.cupy_arrays import CupyArrays
+
     from ragged_dialect.emulator.ptx import loader
 
-    return StandIn(loader())
+    return CupyArrays(loader())
 
 
 @pytest.fixture

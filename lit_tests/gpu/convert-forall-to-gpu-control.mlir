@@ -21,7 +21,7 @@ func.func @search(%n: index, %o: memref<?xindex>) {
       %both = arith.andi %bad, %open : i1
       %r = arith.select %both, %i, %at : index
       scf.yield %r : index
-    } {ragged.fold = "search"}
+    } {ragged.fold = {kind = "search"}}
     memref.store %found, %o[%c0] : memref<?xindex>
   }
   return

@@ -43,7 +43,7 @@ func.func @f(%x: memref<?xf32>, %tiles: index, %n: index) {
         linalg.yield %0 : f32
       }
     }
-  } {ragged.schedule = "general"}
+  } {ragged.mapping = {schedule = "general"}}
   return
 }
 

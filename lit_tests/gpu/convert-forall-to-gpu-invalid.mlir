@@ -1,18 +1,27 @@
 // RUN: ragged-opt %s --split-input-file --verify-diagnostics --convert-forall-to-gpu
 
 func.func @schedule() {
-  // expected-error@below {{expected a schedule among general, balanced, contract, got 'fast'}}
+  // expected-error@below {{expected schedule of ragged.mapping among general, balanced, segment, contract, got "fast"}}
   scf.forall (%b) in (1) {
-  } {ragged.schedule = "fast"}
+  } {ragged.mapping = {schedule = "fast"}}
   return
 }
 
 // -----
 
 func.func @threads() {
-  // expected-error@below {{expected ragged.threads of 1 or 32, 64, 128, 256, 512, 1024, got 48}}
+  // expected-error@below {{expected threads of ragged.mapping among 1, 32, 64, 128, 256, 512, 1024, got 48 : i64}}
   scf.forall (%b) in (1) {
-  } {ragged.threads = 48 : i64}
+  } {ragged.mapping = {threads = 48 : i64}}
+  return
+}
+
+// -----
+
+func.func @field() {
+  // expected-error@below {{expected ragged.mapping with some of schedule, threads, unroll, got {blocks = 8 : i64}}}
+  scf.forall (%b) in (1) {
+  } {ragged.mapping = {blocks = 8 : i64}}
   return
 }
 
@@ -23,7 +32,7 @@ func.func @no_product(%n: index, %x: memref<?xf32>) {
   scf.forall (%b) in (%n) {
     %v = memref.load %x[%b] : memref<?xf32>
     memref.store %v, %x[%b] : memref<?xf32>
-  } {ragged.schedule = "contract"}
+  } {ragged.mapping = {schedule = "contract"}}
   return
 }
 
@@ -34,7 +43,7 @@ func.func @another(%n: index, %x: memref<?xf32>) {
   scf.forall (%b) in (%n) {
     %v = memref.load %x[%b] : memref<?xf32>
     memref.store %v, %x[%b] : memref<?xf32>
-  } {ragged.schedule = "balanced"}
+  } {ragged.mapping = {schedule = "balanced"}}
   return
 }
 
@@ -51,11 +60,10 @@ func.func @op(%x: memref<4xf32>, %y: memref<4xf32>) {
 
 // -----
 
-// A length that no slice has, so that there is no place for it in a buffer that the host allocates.
-func.func @temporary(%x: memref<4xindex>) {
+// Scratch of the host is made for it before.
+func.func @temporary(%n: index) {
   scf.forall (%b) in (4) {
-    %n = memref.load %x[%b] : memref<4xindex>
-    // expected-error@below {{expected a temporary of a size that is known at launch or that a slice of a result has, got neither}}
+    // expected-error@below {{expected temporaries that shared memory has room for (run place-ragged-temporaries first), got others}}
     %t = memref.alloc(%n) : memref<?xindex>
     memref.store %n, %t[%b] : memref<?xindex>
   }
@@ -104,12 +112,12 @@ func.func @fold(%x: memref<8xindex>, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   scf.forall (%i) in (1) {
-    // expected-error@below {{expected ragged.fold of a loop among scan, search, addi, add_unsigned, maxsi, got 'muli'}}
+    // expected-error@below {{expected ragged.fold of a loop among search, addi, add_unsigned, maxsi, scan, got "muli"}}
     %s = scf.for %k = %c0 to %n step %c1 iter_args(%a = %c0) -> (index) {
       %v = memref.load %x[%k] : memref<8xindex>
       %b = arith.muli %a, %v : index
       scf.yield %b : index
-    } {ragged.fold = "muli"}
+    } {ragged.fold = {kind = "muli"}}
     memref.store %s, %x[%i] : memref<8xindex>
   }
   return
@@ -126,7 +134,7 @@ func.func @folded(%x: memref<8xf32>, %n: index, %v: f32) {
     %s = scf.for %k = %c0 to %n step %c1 iter_args(%a = %v) -> (f32) {
       %b = memref.load %x[%k] : memref<8xf32>
       scf.yield %b : f32
-    } {ragged.fold = "addi"}
+    } {ragged.fold = {kind = "addi"}}
     memref.store %s, %x[%i] : memref<8xf32>
   }
   return

@@ -29,7 +29,7 @@ func.func @row(%n: index, %x: memref<?x8xf32>, %y: memref<?xf32>) {
       %0 = arith.addf %v, %out : f32
       linalg.yield %0 : f32
     }
-  } {ragged.schedule = "general"}
+  } {ragged.mapping = {schedule = "general"}}
   return
 }
 

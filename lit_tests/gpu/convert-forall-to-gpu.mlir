@@ -22,7 +22,7 @@ func.func @f(%n: index, %m: index, %x: memref<?xindex>, %status: memref<5xi64>) 
     scf.for %k = %c0 to %n step %c1 {
       memref.store %k, %x[%k] : memref<?xindex>
     }
-  } {ragged.threads = 1 : i64}
+  } {ragged.mapping = {threads = 1 : i64}}
   return
 }
 }

@@ -11,7 +11,7 @@
 // CHECK:   %[[GOOD:.*]] = arith.cmpi eq, %[[FIRST]]
 // CHECK:   scf.if %[[GOOD]] {
 // CHECK:     memref.store %c2{{.*}}, %[[STATUS]]
-// CHECK: } {ragged.serial}
+// CHECK: } {ragged.mapping = {threads = 1 : i64}}
 // CHECK: scf.forall (%{{.*}}) in (1)
 // CHECK:   memref.store %c1{{.*}}, %[[STATUS]]
 // CHECK:   memref.store %c1{{.*}}, %[[B]]
@@ -25,11 +25,11 @@ func.func @neighbours(%b: memref<?xi64>, %status: memref<5xi64>) {
   %two = arith.constant 2 : i64
   scf.forall (%i) in (1) {
     memref.store %one, %status[%c0] : memref<5xi64>
-  } {ragged.serial}
+  } {ragged.mapping = {threads = 1 : i64}}
   %n = memref.dim %b, %c0 : memref<?xi64>
   scf.forall (%i) in (1) {
     memref.store %two, %status[%c0] : memref<5xi64>
-  } {ragged.serial}
+  } {ragged.mapping = {threads = 1 : i64}}
   scf.forall (%i) in (1) {
     memref.store %one, %status[%c0] : memref<5xi64>
     memref.store %one, %b[%c0] : memref<?xi64>

@@ -78,6 +78,6 @@ func.func @shared(%n: index) {
   scf.forall (%b) in (%n) {
     %part = memref.subview %t[%b, 0] [1, 4] [1, 1] : memref<?x4xf32> to !row
     memref.store %v, %part[%c0] : !row
-  } {ragged.schedule = "balanced"}
+  } {ragged.mapping = {schedule = "balanced"}}
   return
 }

@@ -6,7 +6,7 @@
 
 // Tiles are done by a block each, whatever is done in them.
 // CHECK-LABEL: func.func @tiles
-// CHECK-COUNT-3: } {ragged.schedule = "general"}
+// CHECK-COUNT-3: } {ragged.mapping = {schedule = "general"}}
 func.func @tiles(%n: index, %x: memref<64xf32>, %y: memref<8x16xf32>, %z: memref<8xf32>, %at: memref<64xindex>) {
   scf.forall (%t) in (%n) {
     linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%x : memref<64xf32>) {
@@ -35,10 +35,10 @@ func.func @tiles(%n: index, %x: memref<64xf32>, %y: memref<8x16xf32>, %z: memref
 // A component whose work is straight-line gets as many threads as it keeps busy; one thread's work gets one.
 // CHECK-LABEL: func.func @components
 // CHECK: linalg.generic
-// CHECK: {ragged.schedule = "general", ragged.threads = 64 : i64}
+// CHECK: {ragged.mapping = {schedule = "general", threads = 64 : i64}}
 // CHECK: scf.for
-// CHECK: {ragged.schedule = "general"}
-// CHECK: {ragged.schedule = "general", ragged.threads = 1 : i64}
+// CHECK: {ragged.mapping = {schedule = "general"}}
+// CHECK: {ragged.mapping = {schedule = "general", threads = 1 : i64}}
 func.func @components(%n: index, %o: memref<?xindex>, %x: memref<?xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -58,6 +58,6 @@ func.func @components(%n: index, %o: memref<?xindex>, %x: memref<?xf32>) {
   }
   scf.forall (%b) in (1) {
     memref.store %n, %o[%c0] : memref<?xindex>
-  } {ragged.serial}
+  } {ragged.mapping = {threads = 1 : i64}}
   return
 }

@@ -21,11 +21,11 @@
 // CHECK:   %[[HAS:.*]] = arith.cmpi ult, %[[T]], %[[TILES]]
 // CHECK:   scf.if %[[HAS]] {
 // CHECK:     scf.for %{{.*}} to %{{.*}} step %c1 iter_args(%{{.*}} = %c-1
-// CHECK:     } {ragged.few, ragged.fold = "search"}
+// CHECK:     } {ragged.fold = {few, kind = "search"}}
 // CHECK:     memref.store %{{.*}}, %[[FIRST]][%[[T]]]
 // CHECK:   scf.if
 // CHECK:     scf.for %{{.*}} to %{{.*}} step %c1 iter_args(%{{.*}} = %c0
-// CHECK:     } {ragged.few, ragged.fold = "addi"}
+// CHECK:     } {ragged.fold = {few, kind = "addi"}}
 // CHECK:     memref.store %{{.*}}, %[[SECOND]][%[[T]]]
 // CHECK: }
 // CHECK: scf.forall (%{{.*}}) in (1) {
@@ -33,7 +33,7 @@
 // CHECK:     memref.load %[[FIRST]]
 // CHECK:     arith.minui
 // CHECK:   } else {
-// CHECK:     } {ragged.fold = "search"}
+// CHECK:     } {ragged.fold = {kind = "search"}}
 // CHECK:   scf.if
 // CHECK:     memref.load %[[SECOND]]
 func.func @checks(%v: memref<?xi64>, %out: memref<2xi64>, %flag: i1) {
@@ -50,7 +50,7 @@ func.func @checks(%v: memref<?xi64>, %out: memref<2xi64>, %flag: i1) {
       %both = arith.andi %low, %free : i1
       %next = arith.select %both, %k, %at : index
       scf.yield %next : index
-    } {ragged.fold = "search"}
+    } {ragged.fold = {kind = "search"}}
     %fine = arith.cmpi slt, %bad, %c0 : index
     scf.if %fine {
       scf.if %flag {
@@ -60,7 +60,7 @@ func.func @checks(%v: memref<?xi64>, %out: memref<2xi64>, %flag: i1) {
           %y = arith.index_cast %x : i64 to index
           %next = arith.addi %at, %y : index
           scf.yield %next : index
-        } {ragged.fold = "addi"}
+        } {ragged.fold = {kind = "addi"}}
         %s = arith.index_cast %sum : index to i64
         memref.store %s, %out[%c1] : memref<2xi64>
       }
@@ -75,7 +75,7 @@ func.func @checks(%v: memref<?xi64>, %out: memref<2xi64>, %flag: i1) {
 // needs a quotient that the host may have no right to compute.
 
 // CHECK-LABEL: func.func @whole
-// CHECK-NOT: ragged.few
+// CHECK-NOT: few
 // CHECK: return
 func.func @whole(%v: memref<?xi64>, %at: memref<?xi64>, %out: memref<?xi64>, %parts: index) {
   %c0 = arith.constant 0 : index
@@ -89,7 +89,7 @@ func.func @whole(%v: memref<?xi64>, %at: memref<?xi64>, %out: memref<?xi64>, %pa
       %y = arith.index_cast %x : i64 to index
       %next = arith.addi %sum, %y : index
       scf.yield %next : index
-    } {ragged.fold = "addi"}
+    } {ragged.fold = {kind = "addi"}}
     %s = arith.index_cast %0 : index to i64
     memref.store %s, %out[%c0] : memref<?xi64>
     %1 = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %c0) -> (index) {
@@ -97,13 +97,13 @@ func.func @whole(%v: memref<?xi64>, %at: memref<?xi64>, %out: memref<?xi64>, %pa
       %y = arith.index_cast %x : i64 to index
       %next = arith.addi %sum, %y : index
       scf.yield %next : index
-    } {ragged.fold = "addi"}
+    } {ragged.fold = {kind = "addi"}}
     %2 = scf.for %k = %c0 to %1 step %c1 iter_args(%sum = %c0) -> (index) {
       %x = memref.load %v[%k] : memref<?xi64>
       %y = arith.index_cast %x : i64 to index
       %next = arith.addi %sum, %y : index
       scf.yield %next : index
-    } {ragged.fold = "addi"}
+    } {ragged.fold = {kind = "addi"}}
     %any = arith.cmpi ne, %parts, %c0 : index
     %3 = scf.if %any -> (index) {
       %q = arith.divui %n, %parts : index
@@ -112,7 +112,7 @@ func.func @whole(%v: memref<?xi64>, %at: memref<?xi64>, %out: memref<?xi64>, %pa
         %y = arith.index_cast %x : i64 to index
         %next = arith.addi %sum, %y : index
         scf.yield %next : index
-      } {ragged.fold = "addi"}
+      } {ragged.fold = {kind = "addi"}}
       scf.yield %4 : index
     } else {
       scf.yield %2 : index

@@ -9,18 +9,18 @@
 // CHECK: %[[STARTS:.*]] = memref.alloc(%{{.*}}) : memref<?xi64>
 // CHECK: scf.forall (%{{.*}}) in (%[[TILES]]) {
 // CHECK-NOT: memref.store {{.*}} %arg1
-// CHECK: } {ragged.few, ragged.fold = "addi"}
+// CHECK: } {ragged.fold = {few, kind = "addi"}}
 // CHECK: memref.store %{{.*}}, %[[SUMS]]
 // CHECK: %[[ONCE:.*]] = arith.minsi %[[TILES]], %c1
 // CHECK: scf.forall (%{{.*}}) in (%[[ONCE]]) {
 // CHECK: memref.load %[[SUMS]]
 // CHECK: memref.store %{{.*}}, %[[STARTS]]
-// CHECK: } {ragged.fold = "scan"}
+// CHECK: } {ragged.fold = {kind = "scan"}}
 // CHECK: %[[ALWAYS:.*]] = arith.maxsi %[[TILES]], %c1
 // CHECK: scf.forall (%{{.*}}) in (%[[ALWAYS]]) {
 // CHECK: memref.load %[[STARTS]]
 // CHECK: memref.store %{{.*}}, %arg1
-// CHECK: } {ragged.fold = "scan"}
+// CHECK: } {ragged.fold = {kind = "scan"}}
 func.func @scan(%n: memref<?xi64>, %offsets: memref<?xi64>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -33,7 +33,7 @@ func.func @scan(%n: memref<?xi64>, %offsets: memref<?xi64>) {
       %at = arith.addi %k, %c1 : index
       memref.store %next, %offsets[%at] : memref<?xi64>
       scf.yield %next : i64
-    } {ragged.fold = "scan"}
+    } {ragged.fold = {kind = "scan"}}
   }
   return
 }
@@ -41,7 +41,7 @@ func.func @scan(%n: memref<?xi64>, %offsets: memref<?xi64>) {
 // A short vector has no tiles, nor has a loop that reads what it writes.
 
 // CHECK-LABEL: func.func @whole
-// CHECK-NOT: ragged.few
+// CHECK-NOT: few
 // CHECK: return
 func.func @whole(%n: memref<64xi64>, %m: memref<?xi64>, %offsets: memref<65xi64>) {
   %c0 = arith.constant 0 : index
@@ -55,7 +55,7 @@ func.func @whole(%n: memref<64xi64>, %m: memref<?xi64>, %offsets: memref<65xi64>
       %next = arith.addi %sum, %x : i64
       memref.store %next, %offsets[%k] : memref<65xi64>
       scf.yield %next : i64
-    } {ragged.fold = "scan"}
+    } {ragged.fold = {kind = "scan"}}
   }
   scf.forall (%i) in (1) {
     %total = scf.for %k = %c0 to %count step %c1 iter_args(%sum = %zero) -> (i64) {
@@ -63,7 +63,7 @@ func.func @whole(%n: memref<64xi64>, %m: memref<?xi64>, %offsets: memref<65xi64>
       %next = arith.addi %sum, %x : i64
       memref.store %next, %m[%k] : memref<?xi64>
       scf.yield %next : i64
-    } {ragged.fold = "scan"}
+    } {ragged.fold = {kind = "scan"}}
   }
   return
 }

@@ -17,7 +17,7 @@
 // CHECK: %[[OTHER:.*]] = memref.alloc() {ragged.gate = 1 : i64} : memref<1xi64>
 // CHECK: scf.forall (%{{.*}}) in (1) {
 // CHECK:   arith.maxsi
-// CHECK:   } {ragged.few, ragged.fold = "maxsi"}
+// CHECK:   } {ragged.fold = {few, kind = "maxsi"}}
 // CHECK:   memref.store %{{.*}}, %[[OWN]]
 // CHECK:   memref.store %{{.*}}, %[[OTHER]]
 // CHECK: }

@@ -10,7 +10,7 @@
 // CHECK:   %[[LOADED:.*]] = memref.load %[[O]][%[[I]]]
 // CHECK:   memref.store %{{.*}}, %[[START]][]
 // CHECK:   memref.store %{{.*}}, %[[SIZE]][]
-// CHECK: } {ragged.serial}
+// CHECK: } {ragged.mapping = {threads = 1 : i64}}
 // CHECK: %[[READ:.*]] = memref.load %[[SIZE]][]
 // CHECK: %[[HOST:.*]] = arith.index_cast %[[READ]]
 // CHECK: memref.alloc(%[[HOST]]) : memref<?xf32>

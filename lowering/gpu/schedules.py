@@ -1,10 +1,10 @@
 """Schedules: how the iterations of a forall are spread over blocks and threads.
 
-There are three kernel builders, which the attribute `ragged.schedule` of a forall names (`balanced` is merge-path):
+There are three kernel builders, which the attribute `ragged.mapping` of a forall names (`balanced` is merge-path):
 
 | name | for | grid |
 | --- | --- | --- |
-| `general` | anything | a block per iteration, of at most `ragged.threads` threads where a forall has that |
+| `general` | anything | a block per iteration, of at most as many threads as the mapping says |
 | `balanced` | reductions over the rows of components, elementwise work on them | a block per tile of rows |
 | `contract` | products of matrices of f16 or bf16, sums in f32 | a block per tile of a component's result |
 
@@ -15,11 +15,11 @@ component of usual length keeps busy, and `auto`, which takes what fits best.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
-from ragged_dialect.ir import build
-from ragged_dialect.lowering.gpu.attributes import SCHEDULE, THREADS, UNROLL
+from ragged_dialect.lowering.attributes import BALANCED, CONTRACT, GENERAL, SCHEDULES, SEGMENT, Mapping
 from ragged_dialect.lowering.gpu.contract import kernels as contract
 from ragged_dialect.lowering.gpu.kernel import builder
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp, generics_in
@@ -28,10 +28,12 @@ from ragged_dialect.lowering.gpu.kernel.vector_access import vector_access
 from ragged_dialect.lowering.gpu.segmented import reduction_kernels
 from ragged_dialect.passes.base import PassFailure
 
-AUTO, GENERAL, BALANCED, SEGMENT, CONTRACT = "auto", "general", "balanced", "segment", "contract"
+AUTO = "auto"
 
-BUILDERS: dict[str, Callable[..., None]] = {
+BUILDERS: dict[str | None, Callable[..., None]] = {
+    None: builder.schedule,
     GENERAL: builder.schedule,
+    SEGMENT: builder.schedule,
     BALANCED: reduction_kernels.schedule,
     CONTRACT: contract.schedule,
 }
@@ -63,9 +65,6 @@ _FITS: dict[str, Callable[[ir.Operation], bool]] = {
     CONTRACT: contract.fits,
 }
 
-NAMES = tuple(_FITS)
-"""The schedules that a forall can be asked to have."""
-
 
 def fits(forall: ir.Operation, name: str) -> bool:
     """Whether a schedule can take a forall."""
@@ -79,47 +78,17 @@ def pick(forall: ir.Operation) -> str:
 
 def require_schedule(op: ir.Operation, name: str, *others: str) -> None:
     """PassFailure at an op when an option names no schedule, nor one of some others."""
-    _require(op, name, [*others, *_FITS])
-
-
-def give_schedule(forall: ir.Operation, name: str) -> None:
-    """Write the schedule of a forall to its attributes."""
-    forall.attributes[SCHEDULE] = ir.StringAttr.get(GENERAL if name == SEGMENT else name)
-    most = {SEGMENT: _segment_threads, BALANCED: _balanced_threads}.get(name)
-    if most is not None and THREADS not in forall.attributes and most(forall) < DEVICE.block_threads:
-        give_threads(forall, most(forall))
-
-
-def give_threads(forall: ir.Operation, threads: int) -> None:
-    """Write to the attributes of a forall how many threads its blocks have at most."""
-    forall.attributes[THREADS] = ir.IntegerAttr.get(build.i64(), threads)
-
-
-def unroll_of(forall: ir.Operation, unroll: int) -> int:
-    """The accesses that threads of a forall have in flight: its own number, or `unroll`."""
-    return forall.attributes[UNROLL].value if UNROLL in forall.attributes else unroll
-
-
-def schedule_of(forall: ir.Operation) -> str:
-    """The schedule that a forall was given. PassFailure at one with an unknown name."""
-    name = forall.attributes[SCHEDULE].value if SCHEDULE in forall.attributes else GENERAL
-    _require(forall, name, list(BUILDERS))
-    return name
-
-
-def threads_of(forall: ir.Operation, threads: int) -> int:
-    """The threads of the blocks of a forall, at most `threads`. PassFailure at one that was given a number of threads
-    that no block has."""
-    given = forall.attributes[THREADS].value if THREADS in forall.attributes else threads
-    if given not in (1, *builder.BLOCK_SIZES):
-        sizes = ", ".join(map(str, builder.BLOCK_SIZES))
-        raise PassFailure(forall, f"expected {THREADS} of 1 or {sizes}, got {given}")
-    return min(given, threads)
-
-
-def _require(op: ir.Operation, name: str, names: list[str]) -> None:
+    names = [*others, *SCHEDULES]
     if name not in names:
         raise PassFailure(op, f"expected a schedule among {', '.join(names)}, got '{name}'")
+
+
+def mapped(forall: ir.Operation, name: str, asked: Mapping) -> Mapping:
+    """How a schedule maps a forall that was asked to have some of that."""
+    most = {SEGMENT: _segment_threads, BALANCED: _balanced_threads}.get(name)
+    if most is not None and asked.threads is None and most(forall) < DEVICE.block_threads:
+        asked = replace(asked, threads=most(forall))
+    return replace(asked, schedule=GENERAL if name == SEGMENT else name)
 
 
 def _balanced_threads(forall: ir.Operation) -> int:

@@ -65,8 +65,9 @@ def _element_offsets(parts: Parts, dim: int) -> ir.Value:
     axis, at = parts.layout.locate(dim)
     letters = parts.layout.axes[axis]
     if "w" in letters[:at]:
-        count = lambda fixed: parts.component(dim, parts.position(axis, fixed))[1]  # noqa: E731
-        return vectors.scan(walks.per_tuple(parts, axis, at, count))
+        return vectors.scan(
+            walks.per_tuple(parts, axis, at, lambda fixed: parts.component(dim, parts.position(axis, fixed))[1])
+        )
     return parts.vectors["offsets", dim] if letters[at] == "r" else vectors.scan(walks.element_lengths(parts, dim))
 
 

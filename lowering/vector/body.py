@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import bit_width, constant_int, defining_op, made_by
-from ragged_dialect.lowering.buffers import is_allocation, root
+from ragged_dialect.lowering.buffers import is_own, root
 from ragged_dialect.lowering.combiners import Combiner, find_combiner
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
-from ragged_dialect.lowering.outline_ragged_loops import KERNEL
 
 _ROUNDED = frozenset({"arith.addf", "arith.mulf"})
 _MATH = frozenset(f"math.{name}" for name in ("absf", "absi", "ceil", "copysign", "floor", "fma", "sqrt", "trunc"))
@@ -272,17 +271,4 @@ def _are_apart(a: ir.Operation, b: ir.Operation) -> bool:
 
 def _apart(a: ir.Value, b: ir.Value) -> bool:
     one, other = root(a), root(b)
-    return one != other and _is_own(one) and _is_own(other)
-
-
-def _is_own(buffer: ir.Value) -> bool:
-    """Whether a buffer shares memory with no other one that is its own: an allocation, or an argument that says so."""
-    if not isinstance(buffer.owner, ir.Block):
-        return is_allocation(buffer) or made_by(buffer, "memref.alloca") is not None
-    function = buffer.owner.owner.operation
-    if function.name != "func.func":
-        return False
-    if KERNEL not in function.attributes:
-        return True  # arguments of programs are never written
-    number = list(buffer.owner.arguments).index(ir.BlockArgument(buffer))
-    return "arg_attrs" in function.attributes and "llvm.noalias" in function.attributes["arg_attrs"][number]
+    return one != other and is_own(one) and is_own(other)

@@ -77,7 +77,11 @@ def move_locations(op: Op, source: Source) -> None:
     """Move the locations of ops and block arguments from the generic text to the user's."""
 
     def move(inner: ir.Operation) -> ir.WalkResult:
-        inner.location = _moved(inner.location, source)
+        location = inner.location
+        parent = inner.parent if isinstance(location, ir.UnknownLoc) else None
+        if parent is not None and parent.operation.name.startswith("linalg."):  # what the short form implies
+            location = parent.operation.location
+        inner.location = _moved(location, source)
         for region in inner.regions:
             for block in region.blocks:
                 for argument in block.arguments:

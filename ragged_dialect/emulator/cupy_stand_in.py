@@ -206,7 +206,10 @@ class Array:
         return Device(self.cupy, self.data.device_id)
 
     def __getitem__(self, index: Any) -> Array:
-        return self._view(self.host[(*index, ...) if isinstance(index, tuple) else index])
+        parts = index if isinstance(index, tuple) else (index,)
+        return self._view(
+            self.host[parts if any(p is ... for p in parts) else (*parts, ...)]
+        )  # a view, of one element too
 
     def _view(self, host: np.ndarray) -> Array:
         return type(self)(self.cupy, host, self.data.device_id, self.data.mem)
@@ -315,7 +318,7 @@ class StandIn(types.ModuleType):
         self.pointers: dict[int, int] = {}
         self._blocks: WeakSet[PooledMemory] = WeakSet()
         self._streams = count(1)
-        self.ndarray = Array
+        self.ndarray: type[Array] = Array
         self.cuda = self._cuda()
 
     def _cuda(self) -> Any:
@@ -363,7 +366,7 @@ class StandIn(types.ModuleType):
         start = REACH + -(raw.ctypes.data + REACH) % ALIGNMENT
         memory = PooledMemory(raw.ctypes.data + start, size)
         self._blocks.add(memory)
-        return Array(self, raw[start : start + size].view(dtype).reshape(shape), self.device, memory)
+        return self.ndarray(self, raw[start : start + size].view(dtype).reshape(shape), self.device, memory)
 
     def zeros(self, shape: int | Sequence[int], dtype: npt.DTypeLike) -> Array:
         """A new array of zeros."""
@@ -379,11 +382,11 @@ class StandIn(types.ModuleType):
             if blocking:
                 self.cuda.current.synchronize()
             return made
-        if type(value) is Array:
+        if type(value) is self.ndarray:
             return value
         host = value.host if hasattr(value, "host") else np.asarray(_Interface(value.__cuda_array_interface__))
-        return Array(self, host, 0, UnownedMemory())
+        return self.ndarray(self, host, 0, UnownedMemory())
 
     def from_dlpack(self, value: Any) -> Array:
         """An array of something that speaks DLPack."""
-        return Array(self, value.__dlpack__())
+        return self.ndarray(self, value.__dlpack__())

@@ -8,17 +8,12 @@ from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir.build import Mixed, value
 
 FOLD = "ragged.fold"
-
-"""Attribute of an `scf.for` that may run on many threads: `search` (its one carried index becomes the
-first i that the body picks, -1 for none), `addi`, `add_unsigned` or `maxsi` (its carried index is folded so),
-`scan` (its carried sum is stored at every step)."""
-
-FEW = "ragged.few"
-
-"""Attribute beside FOLD: many threads have few iterations each, not worth having several of in flight."""
+"""Attribute of an `scf.for` that may run on many threads. Its `kind` is `search` (the one carried index becomes the
+first i that the body picks, -1 for none), `addi`, `add_unsigned` or `maxsi` (the carried index is folded so), or
+`scan` (the carried sum is stored at every step). With `few`, many threads have few iterations each, not worth having
+several of in flight."""
 
 RUNNING = "ragged.running"
-
 """Attribute of an `scf.for` whose carried tensor becomes running folds along a dim: pass k combines every element with
 the one 2**k before it, and the last one reaches over the longest component."""
 
@@ -31,15 +26,19 @@ def for_loop(
     few: bool = False,
 ) -> list[ir.Value]:
     """`scf.for` from 0 to count; `body(i, carried)` returns the next carried values. `fold` says
-    what the loop computes, see FOLD; `few` see FEW."""
+    what the loop computes, and `few` how often, see FOLD."""
     loop = scf.ForOp(value(0), value(count), value(1), list(inits))
     if fold is not None:
-        loop.operation.attributes[FOLD] = ir.StringAttr.get(fold)
-    if few:
-        loop.operation.attributes[FEW] = ir.UnitAttr.get()
+        mark_fold(loop.operation, fold, few)
     with ir.InsertionPoint(loop.body):
         scf.yield_(list(body(loop.induction_variable, list(loop.inner_iter_args))))
     return list(loop.results)
+
+
+def mark_fold(loop: ir.Operation, kind: str, few: bool) -> None:
+    """Mark an `scf.for` with FOLD."""
+    mark: dict[str, ir.Attribute] = {"kind": ir.StringAttr.get(kind)}
+    loop.attributes[FOLD] = ir.DictAttr.get({**mark, "few": ir.UnitAttr.get()} if few else mark)
 
 
 def strided(

@@ -71,3 +71,13 @@ def free_symbol(module: ir.Operation, wanted: str) -> str:
     taken = ir.SymbolTable(module)
     numbered = (f"{wanted}_{number}" for number in count(1))
     return next(name for name in chain([wanted], numbered) if name not in taken)
+
+
+def locate(root: ir.Operation, location: ir.Location) -> None:
+    """Give an op, and all in it, a location: that of what a text of our own is made for."""
+
+    def move(op: ir.Operation) -> ir.WalkResult:
+        op.location = location
+        return ir.WalkResult.ADVANCE
+
+    root.walk(move)

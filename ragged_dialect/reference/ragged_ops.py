@@ -10,7 +10,9 @@ import numpy as np
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.ir.match import view_of
+from ragged_dialect.ops import OPS
 from ragged_dialect.ops.attention import AttentionOp
+from ragged_dialect.ops.base import attributes_for
 from ragged_dialect.ops.checks import int_array
 from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.reference import attention, making, structure
@@ -26,42 +28,27 @@ def _vector(numbers: list[int]) -> np.ndarray:
     return np.array(numbers, np.int64)
 
 
-_BY_NUMBER: dict[str, tuple[str, Callable[..., Datum]]] = {
-    "merge": ("dim", structure.merge),
-    "select": ("dim", lambda x, index, dim: structure.select(x, int(index), dim)),
-    "slice": ("dim", structure.slice_),
-    "concat": ("dim", lambda *xs: structure.concat(xs[:-1], xs[-1])),
-    "offsets": ("level", lambda x, level: _vector(making.offsets(x, level))),
-    "starts": ("level", lambda x, level: _vector(making.starts(x, level))),
-    "row_ids": ("level", lambda x, level: _vector(making.row_ids(x, level))),
-    "total": ("level", lambda x, level: np.int64(sum(making.lengths(x, level)))),
-    "max_length": ("level", lambda x, level: np.int64(max(making.lengths(x, level), default=0))),
+_BY_LEVEL: dict[str, Callable[[RaggedValue, int], Datum]] = {
+    "offsets": lambda x, level: _vector(making.offsets(x, level)),
+    "starts": lambda x, level: _vector(making.starts(x, level)),
+    "row_ids": lambda x, level: _vector(making.row_ids(x, level)),
+    "total": lambda x, level: np.int64(sum(making.lengths(x, level))),
+    "max_length": lambda x, level: np.int64(max(making.lengths(x, level), default=0)),
 }
-"""The ops of one attribute, a dim or a level: its name, and what they do with the operands and it."""
+"""What ops give of a level of their operand."""
 
 
-@handler(*(f"ragged.{name}" for name in _BY_NUMBER))
-def _by_number(program: Program, op: ir.Operation) -> Run:
-    attribute, function = _BY_NUMBER[op.name.removeprefix("ragged.")]
-    number = int_attr(op, attribute)
-    return pure(lambda *operands: function(*operands, number))
+@handler(*(f"ragged.{name}" for name in _BY_LEVEL))
+def _by_level(program: Program, op: ir.Operation) -> Run:
+    function, level = _BY_LEVEL[op.name.removeprefix("ragged.")], int_attr(op, "level")
+    return pure(lambda x: function(x, level))
 
 
-@handler("ragged.partition")
-def _partition(program: Program, op: ir.Operation) -> Run:
-    dim, lengths = int_attr(op, "dim"), has_unit(op, "lengths")
-    return pure(lambda x, vector: structure.partition(x, vector, dim, lengths))
-
-
-@handler("ragged.split")
-def _split(program: Program, op: ir.Operation) -> Run:
-    dim, factor = int_attr(op, "dim"), int_attr(op, "factor")
-    return pure(lambda x: structure.split(x, dim, factor))
-
-
-@handler("ragged.compact")
-def _compact(program: Program, op: ir.Operation) -> Run:
-    return pure(structure.compact)
+@handler(*(f"ragged.{name}" for name in structure.MEANINGS))
+def _structure(program: Program, op: ir.Operation) -> Run:
+    attributes = attributes_for(OPS[op.name], op)
+    function = structure.MEANINGS[op.name.removeprefix("ragged.")]
+    return pure(lambda *operands: function(*operands, **attributes))
 
 
 @handler("ragged.assemble")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -14,8 +14,6 @@ from ragged_dialect.reference.merge import merge
 from ragged_dialect.reference.value import Array, RaggedValue
 
 Value = RaggedValue | Array
-
-__all__ = ["compact", "concat", "merge", "partition", "select", "slice_", "split"]
 
 
 def _with_axis(x: RaggedValue, axis: int, new: Axis) -> Value:
@@ -224,3 +222,15 @@ def _zip_concat(nodes: Sequence[Group], depth: int) -> Group:
     if depth == 0:
         return concatenated(nodes)
     return [_zip_concat(children, depth - 1) for children in zip(*nodes, strict=True)]
+
+
+MEANINGS: dict[str, Callable[..., Value]] = {
+    "compact": compact,
+    "concat": lambda *operands, dim: concat(operands, dim),
+    "merge": merge,
+    "partition": partition,
+    "select": lambda x, index, dim: select(x, int(index), dim),
+    "slice": slice_,
+    "split": split,
+}
+"""What the ops of `ops/structure.py` do with their operands and attributes, by the op's name."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+import resource
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 from ragged_dialect.errors import AllocationError, CompileError, RaggedError
@@ -83,14 +85,46 @@ def use(pool: Pool, size: int) -> None:
 
 
 def pool_bytes() -> int:
-    """What a pool keeps at most: RAGGED_POOL_BYTES, or 1 GiB, on a small machine an eighth of its memory. CompileError
+    """What a pool keeps at most: RAGGED_POOL_BYTES, or 1 GiB, an eighth of the memory where that is less. CompileError
     for what is no number of bytes."""
     text = os.environ.get("RAGGED_POOL_BYTES", "")
     if not text:
-        return min(_DEFAULT, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _SHARE)
+        return min(_DEFAULT, total_memory() // _SHARE)
     if not text.isdecimal() or len(text) > 20:
         raise CompileError(f"expected RAGGED_POOL_BYTES of at least 0, got '{text}'")
     return min(int(text), _COUNTED)
+
+
+def total_memory() -> int:
+    """Bytes that this process may have: the machine's memory, or what its limit of addresses (`ulimit -v`) or its
+    control groups (those of a container) leave of it."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    addresses = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return min(machine, *([] if addresses == resource.RLIM_INFINITY else [addresses]), *group_limits(Path("/")))
+
+
+def group_limits(system: Path) -> Iterator[int]:
+    """The limits of the process's control groups and of those that they are in; none where there are no such files.
+    In a container the root of a hierarchy is its own group."""
+    for line in _text(system / "proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers in _GROUP_LIMITS:
+            root, file = _GROUP_LIMITS[controllers]
+            group = Path(path.lstrip("/"))
+            for place in (group, *group.parents):
+                text = _text(system / root / place / file).strip()
+                if text.isdecimal():  # "max" is none
+                    yield int(text)
+
+
+_GROUP_LIMITS = {"": ("sys/fs/cgroup", "memory.max"), "memory": ("sys/fs/cgroup/memory", "memory.limit_in_bytes")}
+"""Where limits are, by the controllers of a hierarchy: those of version 2 and of version 1 (cgroups(7))."""
+
+
+def _text(path: Path) -> str:
+    with contextlib.suppress(OSError):
+        return path.read_text()
+    return ""
 
 
 def release_memory() -> None:
@@ -115,7 +149,7 @@ def explained(name: str, error: Exception) -> AllocationError:
     return AllocationError(f"{name}: expected enough memory, got: {error}")
 
 
-@contextmanager
+@contextlib.contextmanager
 def enough(name: str) -> Generator[None]:
     """AllocationError for arrays of sizes from data that there is no memory for, or that no memory could hold."""
     try:

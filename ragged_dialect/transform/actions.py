@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.diagnostics import Diagnostic
@@ -11,21 +12,14 @@ from ragged_dialect.ir.match import attribute_names
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.iteration import analyze, is_compute, touches_ragged
 from ragged_dialect.layout import Layout
-from ragged_dialect.lowering.gpu.attributes import SCHEDULE, THREADS, UNROLL
-from ragged_dialect.lowering.gpu.kernel.builder import BLOCK_SIZES, UNROLLS
-from ragged_dialect.lowering.gpu.schedules import NAMES
+from ragged_dialect.lowering.attributes import MAPPING_VALUES, Mapping
 from ragged_dialect.ops import OPS
+from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.pipeline import parse_pipeline
 from ragged_dialect.passes.running import PassFailed, run_pipeline
 from ragged_dialect.types import is_ragged, layout_of
 
 _ROOTS = ("builtin.module", "func.func")
-_SETTINGS: dict[str, tuple[str, Collection[str | int]]] = {
-    "schedule": (SCHEDULE, NAMES),
-    "threads": (THREADS, (1, *BLOCK_SIZES)),
-    "unroll": (UNROLL, UNROLLS),
-}
-"""The attribute of a nest that a setting becomes, and the values that it may have."""
 
 
 def apply(op: ir.Operation, targets: Sequence[ir.Operation]) -> Sequence[ir.Operation]:
@@ -100,10 +94,10 @@ def _dims(op: ir.Operation, layout: Layout | None) -> Collection[int]:
 
 def set(op: ir.Operation, targets: Sequence[ir.Operation]) -> Sequence[ir.Operation]:
     """Write settings to nests."""
-    given = _given(op, tuple(_SETTINGS))
+    given = _given(op, tuple(MAPPING_VALUES))
     for key, value in given.items():
-        if value not in _SETTINGS[key][1]:
-            known = ", ".join(map(str, _SETTINGS[key][1]))
+        if value not in MAPPING_VALUES[key]:
+            known = ", ".join(map(str, MAPPING_VALUES[key]))
             raise RaggedError(f"expected '{key}' among {known}, got '{value}'")
     for target in targets:
         if target.name != "scf.forall" and not (is_compute(target) and touches_ragged(target)):
@@ -111,9 +105,15 @@ def set(op: ir.Operation, targets: Sequence[ir.Operation]) -> Sequence[ir.Operat
                 f"expected loop nests, scf.forall or what computes on ragged tensors, got '{target.name}'"
             )
     for target in targets:
-        for key in given:
-            target.attributes[_SETTINGS[key][0]] = op.attributes[key]
+        _remap(target, given)
     return targets
+
+
+def _remap(target: ir.Operation, given: dict[str, str | int]) -> None:
+    try:
+        replace(Mapping.of(target), **given).give(target)
+    except PassFailure as failure:
+        raise RaggedError(str(failure)) from None
 
 
 def _given(op: ir.Operation, known: Sequence[str]) -> dict[str, str | int]:

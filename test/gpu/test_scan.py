@@ -29,7 +29,7 @@ func.func @f(%n: index, %lengths: memref<?xi64>, %sums: memref<?xi64>, %start: m
       %next = arith.addi %sum, %length : i64
       memref.store %next, %sums[%i] : memref<?xi64>
       scf.yield %next : i64
-    } {ragged.fold = "scan"}
+    } {ragged.fold = {kind = "scan"}}
     %last = arith.addi %first, %total : i64
     memref.store %last, %start[%c0] : memref<1xi64>
   }

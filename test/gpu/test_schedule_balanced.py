@@ -427,7 +427,7 @@ def _mapped(text: str) -> Any:
 @pytest.mark.parametrize(("count", "threads"), [(5, ""), (6, "512"), (24, "128")])
 def test_blocks_are_as_large_as_there_is_room_for_sums(count: int, threads: str) -> None:
     text = _sums(count)
-    assert re.findall(r'ragged\.schedule = "balanced"(?:, ragged\.threads = (\d+))?', str(_mapped(text))) == [threads]
+    assert re.findall(r'schedule = "balanced"(?:, threads = (\d+))?', str(_mapped(text))) == [threads]
     offsets = _offsets([3, 0, 700, 1])
     x = np.random.default_rng(3).integers(-9, 10, int(offsets[-1])).astype(np.float64)
     sums = np.array([x[low:high].sum() for low, high in pairwise(offsets)])
@@ -436,7 +436,7 @@ def test_blocks_are_as_large_as_there_is_room_for_sums(count: int, threads: str)
 
 
 def test_what_does_not_fit_is_an_error() -> None:
-    text = str(_mapped(_sums(24))).replace(", ragged.threads = 128 : i64", "")
+    text = str(_mapped(_sums(24))).replace(", threads = 128 : i64", "")
     with pytest.raises(PassError, match="expected at most 128 threads, for which shared memory has room, got 256"):
         Stage("gpu", "convert-forall-to-gpu").run(load_module(text, context(), "p"))
 

@@ -86,7 +86,7 @@ def test_rows(level: str, dtype: str, width: int, monkeypatch: pytest.MonkeyPatc
 
 
 def test_rows_of_many_chunks() -> None:
-    """Ops over the same rows share a loop, but for one that sees what others leave for other rows."""
+    """Ops over the same rows share a loop."""
     data = np.random.default_rng(0).standard_normal((9_000, 5)).astype("float32")
 
     def program(x: Any) -> Any:
@@ -101,6 +101,38 @@ def test_rows_of_many_chunks() -> None:
     wanted = scaled, weights / weights.sum(1, keepdims=True), taken, data.cumsum(1) * high
     for got, want in zip(rg.jit(program)(rg.from_lengths(data, [8_000, 0, 1_000])), wanted, strict=True):
         np.testing.assert_allclose(got.values, want, 1e-4, 1e-4)
+
+
+EXP_LESS_ITS_TRANSPOSE = """
+func.func @f(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %e = tensor.empty() : tensor<512x512xf32>
+  %y = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<512x512xf32>) outs(%e : tensor<512x512xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %p = math.exp %a : f32
+      linalg.yield %p : f32
+  } -> tensor<512x512xf32>
+  %t = tensor.empty() : tensor<512x512xf32>
+  %z = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%y, %y : tensor<512x512xf32>, tensor<512x512xf32>) outs(%t : tensor<512x512xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %d = arith.subf %a, %b : f32
+      linalg.yield %d : f32
+  } -> tensor<512x512xf32>
+  return %z : tensor<512x512xf32>
+}
+"""
+
+
+def test_rows_that_see_what_is_left_for_other_rows() -> None:
+    """They are no chunk of the loop that leaves it."""
+    x = np.random.default_rng(0).standard_normal((512, 512)).astype("f4")
+    y = np.exp(x)
+    np.testing.assert_allclose(rg.compile(EXP_LESS_ITS_TRANSPOSE)(x), y - y.T, 1e-4, 1e-4)
 
 
 def test_threads_give_equal_bits(monkeypatch: pytest.MonkeyPatch) -> None:

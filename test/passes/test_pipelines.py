@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from conftest import ROOT
 from ragged_dialect._mlir import ir, passmanager
+from ragged_dialect.asm.locations import file_position
+from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
+from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.lowering.pipelines import gpu_pipeline
+from ragged_dialect.lowering.stage import Stage
 
 UNUSED_RESULT = """
 func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>, %x: tensor<1xf32>) -> tensor<4xf32> {
@@ -31,3 +36,14 @@ def test_temporaries_stay_results_of_their_loop(keeps: bool) -> None:
         module = ir.Module.parse(UNUSED_RESULT)
         passmanager.PassManager.parse(f"builtin.module({text if keeps else 'canonicalize'})").run(module.operation)
         assert str(module).count("parallel_insert_slice") == (2 if keeps else 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["llvm", "gpu"])
+@pytest.mark.parametrize("name", ["attention_pooling", "expert_reshuffle", "schedules/program"])
+def test_lowered_ops_lead_back_to_the_source(name: str, target: str) -> None:
+    """All but those that upstream makes one of: constants, poison, zeros."""
+    module = load_module((ROOT / "examples" / f"{name}.mlir").read_text(), context(), "source.mlir")
+    Stage("all", f"ragged-to-{target}-pipeline").run(module)
+    lost = {op.name for op in ops_in(module.operation) if file_position(op.location)[0] != "source.mlir"}
+    assert lost <= {"arith.constant", "llvm.mlir.constant", "llvm.mlir.poison", "llvm.mlir.zero", "ub.poison"}

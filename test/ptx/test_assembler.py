@@ -13,7 +13,8 @@ from support.llvm_kernels import unary
 
 from ragged_dialect.errors import CompileError
 from ragged_dialect.ptx import PTX_VERSIONS, assembler, emit, tools
-from ragged_dialect.ptx.assembler import Loop, check, sass_of, table
+from ragged_dialect.ptx.assembler import check, table
+from ragged_dialect.ptx.sass import Loop, sass_of
 from ragged_dialect.tools import ragged_translate
 
 MODULES = dict(all_kernels())

@@ -17,7 +17,8 @@ from ragged_dialect.compiler.device import device_program
 from ragged_dialect.compiler.frontend import load_program
 from ragged_dialect.compiler.options import KernelOptions
 from ragged_dialect.lowering.gpu.schedules import BUILDERS
-from ragged_dialect.ptx.assembler import KernelReport, Loop, check
+from ragged_dialect.ptx.assembler import KernelReport, check
+from ragged_dialect.ptx.sass import Loop
 from ragged_dialect.ptx.targets import PTX_VERSIONS
 from ragged_dialect.ptx.tools import find_tool
 

@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -118,6 +119,38 @@ def test_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert memory.pool_bytes() == 123
     monkeypatch.delenv("RAGGED_POOL_BYTES")
     assert MIB < memory.pool_bytes() <= 1 << 30
+
+
+GROUPS = {
+    "version 2": ("0::/a/b\n", {"sys/fs/cgroup/a/b/memory.max": "max\n", "sys/fs/cgroup/a/memory.max": "700\n"}),
+    "version 1": ("4:memory:/host\n0::/\n", {"sys/fs/cgroup/memory/memory.limit_in_bytes": "700\n"}),
+    "both": (
+        "5:cpu,cpuacct:/\n4:memory:/a\n",
+        {
+            "sys/fs/cgroup/memory/a/memory.limit_in_bytes": "700\n",
+            "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
+        },
+    ),
+}
+"""What a process sees of its groups: their names, and the files with limits."""
+
+
+@pytest.mark.parametrize("version", GROUPS)
+def test_limits_of_control_groups(version: str, tmp_path: Path) -> None:
+    names, files = GROUPS[version]
+    for name, text in {"proc/self/cgroup": names, **files}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert min(memory.group_limits(tmp_path)) == 700
+
+
+def test_no_control_groups(tmp_path: Path) -> None:
+    assert not list(memory.group_limits(tmp_path))
+
+
+def test_a_limit_of_addresses() -> None:
+    code = "resource.setrlimit(resource.RLIMIT_AS, (MIB << 12, MIB << 12)); print(memory.total_memory())"
+    assert int(run(code)) <= MIB << 12
 
 
 RELEASED = """

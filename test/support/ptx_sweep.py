@@ -29,7 +29,7 @@ def variants(source: Any, entry: str | None = None) -> Iterator[tuple[str, Devic
         program = device_program(load_program(source, entry), KernelOptions(narrow=narrow))
         host = load_host_program(program.host.source)
         for arch in ARCHS:
-            ptx = emit(program.kernels, arch)
+            ptx = emit(program.kernels, arch) if program.kernels else ""
             for strict in (False, True) if ".shared" in ptx else (False,):
                 if (_HEADER.sub("", ptx), strict) in seen:
                     continue

@@ -21,6 +21,6 @@ def schedules_of(text: str, schedule: str = "auto") -> list[str]:
 
 def schedules_in(text: str) -> list[str]:
     """The schedules of the foralls of a mapped module: `segment` and `serial` are `general` with fewer threads."""
-    found = re.findall(r'ragged\.schedule = "(\w+)"(?:, ragged\.threads = (\d+))?', text)
+    found = re.findall(r'ragged\.mapping = \{schedule = "(\w+)"(?:, threads = (\d+))?', text)
     few = {"": "general", "1": "serial"}
     return [few.get(threads, "segment") if name == "general" else name for name, threads in found]

@@ -250,8 +250,8 @@ def test_nests_of_one_function_are_scheduled_apart(capsys: pytest.CaptureFixture
     pipeline = f"ragged-to-gpu-pipeline{{to=ragged}},{script},ragged-to-gpu-pipeline{{from=scf to=map}}"
     assert main([str(folder / "program.mlir"), f"--pass-pipeline={pipeline}"]) == 0
     out = capsys.readouterr().out
-    assert '{ragged.schedule = "balanced"}' in out
-    assert '{ragged.schedule = "general", ragged.threads = 64 : i64, ragged.unroll = 1 : i64}' in out
+    assert '{ragged.mapping = {schedule = "balanced"}}' in out
+    assert '{ragged.mapping = {schedule = "general", threads = 64 : i64, unroll = 1 : i64}}' in out
     assert "ragged.gate" not in out
 
 

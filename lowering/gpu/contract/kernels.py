@@ -14,9 +14,9 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import extent
 from ragged_dialect.lowering.forall_bounds import counts_of
-from ragged_dialect.lowering.gpu.attributes import WIDE
 from ragged_dialect.lowering.gpu.contract import fragments
 from ragged_dialect.lowering.gpu.contract.match import RESULT, Contraction, matched
 from ragged_dialect.lowering.gpu.contract.results import Results

@@ -9,9 +9,8 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import root
-from ragged_dialect.lowering.combiners import neutral_constant
 from ragged_dialect.lowering.gpu.kernel.barriers import Access, Barriers
-from ragged_dialect.lowering.gpu.kernel.combiner import fold_kind, folds
+from ragged_dialect.lowering.gpu.kernel.combiner import Fold
 from ragged_dialect.lowering.gpu.kernel.distribute import Distributor
 from ragged_dialect.lowering.gpu.kernel.exchange import Exchange
 from ragged_dialect.lowering.gpu.kernel.generic_op import generics_in
@@ -53,8 +52,8 @@ class BlockBody:
                 self.barriers.before([Access.of(op.operands[0], False)])
         elif op.name == "memref.store":
             self._store(op)
-        elif fold_kind(op) is not None and self.kernel.threads > 1:
-            self._fold(op)
+        elif (fold := Fold.of(op)) is not None and self.kernel.threads > 1:
+            self._fold(op, fold)
         elif op.name in ("scf.for", "scf.if", "scf.while"):
             self._control(op)
         elif op.name == "memref.dealloc":
@@ -93,13 +92,13 @@ class BlockBody:
                 after += [access for access in self.barriers.pending if access not in after]
         self.barriers.pending = after
 
-    def _fold(self, op: ir.Operation) -> None:
+    def _fold(self, op: ir.Operation, fold: Fold) -> None:
         """A loop that folds into one index, or into running sums."""
-        if fold_kind(op) == "scan":
+        if fold.is_scan:
             self._scan(op)
             return
         with ir.InsertionPoint(op):
-            op.results[0].replace_all_uses_with(emit_fold(op, self.thread, self.exchange))
+            op.results[0].replace_all_uses_with(emit_fold(op, fold, self.thread, self.exchange))
         op.erase()
 
     def _scan(self, op: ir.Operation) -> None:
@@ -120,18 +119,16 @@ def _written(op: ir.Operation) -> set[ir.Value]:
     return {root(x) for x in [*stored, *(out for generic in generics_in(op) for out in generic.outs)]}
 
 
-def emit_fold(loop: ir.Operation, thread: ir.Value, exchange: Exchange) -> ir.Value:
-    """Emit a loop marked `flow.FOLD` before itself; its result, in every thread."""
-    apply, neutral = folds(loop)
+def emit_fold(loop: ir.Operation, fold: Fold, thread: ir.Value, exchange: Exchange) -> ir.Value:
+    """Emit a loop that folds before itself; its result, in every thread."""
     low, high, _, init = loop.operands
     exchange.barriers.before([Access.of(load.operands[0], False) for load in find_ops(loop, "memref.load")])
 
     # a search starts from -1, which is all ones: the largest unsigned index
-    start = neutral_constant(init.type, neutral)
+    carried = [fold.neutral(init.type)]
     step = exchange.kernel.threads
     first = arith.addi(low, thread)
-    carried = [start]
-    if flow.FEW not in loop.attributes:
+    if not fold.few:
         turns = arith.divui(build.maximum(build.add(build.sub(high, first), step - 1), 0), build.value(step))
         batches = arith.divui(turns, build.value(DEVICE.thread_items))
         batch = step * DEVICE.thread_items
@@ -139,8 +136,8 @@ def emit_fold(loop: ir.Operation, thread: ir.Value, exchange: Exchange) -> ir.Va
         carried = flow.strided(first, batch, middle, carried, lambda i, c: _several(loop, i, step, c))
         first = middle
     carried = flow.strided(first, step, high, carried, lambda i, c: _iteration(loop, i, c))
-    (whole,) = exchange.combine(carried, [apply], [(1, step)])
-    return apply(whole, init)
+    (whole,) = exchange.combine(carried, [fold.apply], [(1, step)])
+    return fold.apply(whole, init)
 
 
 def _several(loop: ir.Operation, i: ir.Value, step: int, carried: list[ir.Value]) -> list[ir.Value]:

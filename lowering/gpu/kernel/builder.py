@@ -7,23 +7,18 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import remap
-from ragged_dialect.ir.walk import captures, find_ops
+from ragged_dialect.ir.walk import captures
+from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import is_buffer
 from ragged_dialect.lowering.forall_bounds import counts_of
-from ragged_dialect.lowering.gpu.attributes import WIDE
 from ragged_dialect.lowering.gpu.kernel.block_body import BlockBody
 from ragged_dialect.lowering.gpu.kernel.fills import fold_fills
 from ragged_dialect.lowering.gpu.kernel.generic_op import generics_in
 from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
 from ragged_dialect.lowering.gpu.kernel.shared_memory import byte_size
 from ragged_dialect.lowering.gpu.kernel.status import Guards
-from ragged_dialect.lowering.gpu.kernel.temporaries import Temporaries
-
-BLOCK_SIZES = tuple(DEVICE.warp << k for k in range((DEVICE.block_threads // DEVICE.warp).bit_length()))
-"""Threads that a block may have: whole warps, and a power of two, which threads that combine their parts halve."""
-
-UNROLLS = (1, 2, 4, 8)
-"""Accesses that a thread may have in flight."""
+from ragged_dialect.lowering.gpu.kernel.temporaries import replace_allocation, temporaries_of
+from ragged_dialect.passes.base import PassFailure
 
 
 def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int) -> None:
@@ -45,9 +40,8 @@ def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guar
                 kernel.op.attributes[WIDE] = ir.UnitAttr.get()
             indices = _indices(kernel, counts, block)
         last = list(kernel.body.operations)[-2].operation
-        allocs = _move(body, kernel, indices, inside)
-        hosts = {x: host for host, x in inside.items()}
-        Temporaries(kernel, forall, grid, hosts.get).place(allocs, block)
+        _move(body, kernel, indices, inside)
+        _share(kernel)
         inits = fold_fills(kernel.body)
         ops = [op.operation for op in kernel.body.operations]
         BlockBody(kernel, thread, inits, unroll).rewrite(ops[ops.index(last) + 1 : -1])
@@ -73,19 +67,24 @@ def _indices(kernel: Kernel, counts: list[Mixed], block: ir.Value) -> list[ir.Va
     return [rest, *indices]
 
 
-def _move(
-    body: ir.Block, kernel: Kernel, indices: list[ir.Value], inside: dict[ir.Value, ir.Value]
-) -> list[ir.Operation]:
-    """Move a body into the kernel; its allocations."""
-    allocs: list[ir.Operation] = []
+def _share(kernel: Kernel) -> None:
+    """Give the allocations of a kernel shared memory."""
+    shared, others = temporaries_of(kernel.body)
+    for alloc in others:
+        text = "expected temporaries that shared memory has room for (run place-ragged-temporaries first), got others"
+        raise PassFailure(alloc, text)
+    for alloc in shared:
+        replace_allocation(alloc, kernel.workgroup(alloc.results[0].type))
+
+
+def _move(body: ir.Block, kernel: Kernel, indices: list[ir.Value], inside: dict[ir.Value, ir.Value]) -> None:
+    """Move a body into the kernel."""
     for old, new in zip(body.arguments, indices, strict=True):
         old.replace_all_uses_with(new)
     end = kernel.end
     for op in list(body.operations)[:-1]:
         remap(op, inside)
-        allocs += find_ops(op, "memref.alloc", "memref.alloca")
         op.operation.move_before(end)
-    return allocs
 
 
 def _resident(forall: ir.Operation) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.match import defining_op
-from ragged_dialect.lowering.combiners import Combiner, find_combiner
+from ragged_dialect.lowering.combiners import Combiner, find_combiner, neutral_constant
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.passes.base import PassFailure
 
@@ -48,22 +49,42 @@ _FOLDS: dict[str, tuple[Callable[[ir.Value, ir.Value], ir.Value], float | str]] 
     "addi": (arith.addi, 0),
     "add_unsigned": (build.add_unsigned, 0),
     "maxsi": (arith.maxsi, "lowest"),
+    "scan": (arith.addi, 0),
 }
 
 
-def fold_kind(loop: ir.Operation) -> str | None:
-    """What a loop is marked to fold, `scan` or a name of `_FOLDS`; None for one without the mark `flow.FOLD`.
-    PassFailure for another mark, and for one on a loop that does not carry one integer."""
-    if flow.FOLD not in loop.attributes:
-        return None
-    kind, known = str(loop.attributes[flow.FOLD]).strip('"'), ("scan", *_FOLDS)
-    if kind not in known or loop.name != "scf.for":
-        raise PassFailure(loop, f"expected {flow.FOLD} of a loop among {', '.join(known)}, got '{kind}'")
-    if [isinstance(x.type, (ir.IndexType, ir.IntegerType)) for x in loop.results] != [True]:
-        raise PassFailure(loop, f"expected {flow.FOLD} of a loop that carries one integer, got another")
-    return kind
+@dataclass(frozen=True)
+class Fold:
+    """What a loop with the mark `flow.FOLD` folds."""
 
+    kind: str
+    few: bool
 
-def folds(loop: ir.Operation) -> tuple[Callable[[ir.Value, ir.Value], ir.Value], float | str]:
-    """What combines two indices, and the neutral element, of a loop that is marked to fold and is no scan."""
-    return _FOLDS[str(fold_kind(loop))]
+    @staticmethod
+    def of(loop: ir.Operation) -> Fold | None:
+        """The mark of a loop, None where it has none. PassFailure for another mark, and for one on a loop that does
+        not carry one integer."""
+        if flow.FOLD not in loop.attributes:
+            return None
+        mark = loop.attributes[flow.FOLD]
+        kind = mark["kind"] if isinstance(mark, ir.DictAttr) and "kind" in mark else mark
+        fold = Fold(str(kind).strip('"'), isinstance(mark, ir.DictAttr) and "few" in mark)
+        if fold.kind not in _FOLDS or loop.name != "scf.for":
+            raise PassFailure(loop, f"expected {flow.FOLD} of a loop among {', '.join(_FOLDS)}, got {kind}")
+        if [isinstance(x.type, (ir.IndexType, ir.IntegerType)) for x in loop.results] != [True]:
+            raise PassFailure(loop, f"expected {flow.FOLD} of a loop that carries one integer, got another")
+        return fold
+
+    @property
+    def is_scan(self) -> bool:
+        """Whether what is carried is stored at every step."""
+        return self.kind == "scan"
+
+    @property
+    def apply(self) -> Callable[[ir.Value, ir.Value], ir.Value]:
+        """Combines two values."""
+        return _FOLDS[self.kind][0]
+
+    def neutral(self, type_: ir.Type) -> ir.Value:
+        """The value that changes nothing."""
+        return neutral_constant(type_, _FOLDS[self.kind][1])

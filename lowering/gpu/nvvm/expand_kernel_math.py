@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from ragged_dialect._mlir import arith, func, ir, math
 from ragged_dialect.ir.match import bit_width, enclosing
+from ragged_dialect.ir.walk import locate
 from ragged_dialect.lowering.gpu.nvvm.device_modules import device_ops
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
@@ -208,6 +209,7 @@ def call_power(op: ir.Operation, kind: str, base: ir.Value, exponent: ir.Value) 
     block = module.regions[0].blocks[0]
     if name not in ir.SymbolTable(module):
         parsed = ir.Module.parse(_TEXTS[kind].replace("NAME", name))
+        locate(parsed.operation, op.location)
         [function] = parsed.body.operations
         block.append(function.operation.detach_from_parent())
     return func.CallOp([base.type], name, [base, exponent]).results[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.errors import CompileError
-from ragged_dialect.lowering.gpu.attributes import WIDE
+from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.gpu.kernel.kernel import NARROW
 from ragged_dialect.lowering.gpu.nvvm.device_modules import gpu_modules
 from ragged_dialect.lowering.stage import Stage

@@ -8,11 +8,10 @@ from typing import ClassVar
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir.walk import find_ops, free_symbol, outermost
+from ragged_dialect.lowering.attributes import BLOCK_SIZES, GATE, UNROLLS, Mapping
 from ragged_dialect.lowering.buffers import require_buffers
-from ragged_dialect.lowering.gpu.attributes import GATE
-from ragged_dialect.lowering.gpu.kernel.builder import BLOCK_SIZES, UNROLLS
 from ragged_dialect.lowering.gpu.kernel.status import Guards, status_of
-from ragged_dialect.lowering.gpu.schedules import BUILDERS, schedule_of, threads_of, unroll_of
+from ragged_dialect.lowering.gpu.schedules import BUILDERS
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 MODULE = "kernels"
@@ -30,9 +29,9 @@ class ConvertForallToGpu(RaggedPass):
     gpu.module @kernels { gpu.func @f_0(%x: memref<f32> {llvm.noalias, …}, …) kernel { … } }
     ```
 
-    The attribute `ragged.schedule` says how, see `lowering/gpu/schedules.py`; without it one block of
-    `threads` threads, or of `ragged.threads` where these are fewer, does an iteration, with up to `unroll` accesses of
-    a thread in flight. Every
+    The attribute `ragged.mapping` says how, see `lowering/gpu/schedules.py`: with how many threads, at most `threads`,
+    and with how many accesses of a thread in flight, `unroll` where it does not say. Without it a block does an
+    iteration. Every
     kernel of a function with a status record (its last argument, see `wrap-ragged-device-code`)
     reads that first and does nothing when a check has failed. Precondition: `ragged-map-parallel`.
     """
@@ -56,9 +55,10 @@ class ConvertForallToGpu(RaggedPass):
             for number, forall in enumerate(outermost(function, "scf.forall")):
                 kernels = kernels or _gpu_module(op)
                 name = free_symbol(kernels, f"{function.operation.attributes['sym_name'].value}_{number}")
-                build, threads = BUILDERS[schedule_of(forall)], threads_of(forall, self.threads)
-                unroll = unroll_of(forall, self.unroll)
-                build(forall, kernels, name, _guards(op, function.operation, forall), threads, unroll)
+                mapping = Mapping.of(forall)
+                threads = min(mapping.threads or self.threads, self.threads)
+                guards = _guards(op, function.operation, forall)
+                BUILDERS[mapping.schedule](forall, kernels, name, guards, threads, mapping.unroll or self.unroll)
 
 
 def _guards(module: ir.Operation, function: ir.Operation, forall: ir.Operation) -> Guards:

@@ -14,10 +14,10 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.clone import ValueMap, clone, remap
 from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.walk import captures, ops_in
+from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import VIEWS, is_buffer
 from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT
 from ragged_dialect.lowering.forall_bounds import forall_over
-from ragged_dialect.lowering.gpu.attributes import SERIAL
 from ragged_dialect.lowering.gpu.kernel.status import keep_report
 
 _TOUCHES = frozenset({"memref.load", "memref.store", "memref.copy", "memref.atomic_rmw"})
@@ -203,7 +203,7 @@ def _store(value: ir.Value, slot: ir.Value) -> None:
 def _forall_of_one(serial: bool) -> ir.Block:
     forall = forall_over(1)
     if serial:
-        forall.attributes[SERIAL] = ir.UnitAttr.get()
+        Mapping(threads=1).give(forall)
     return forall.regions[0].blocks[0]
 
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import outermost
-from ragged_dialect.lowering.gpu.attributes import SERIAL
+from ragged_dialect.lowering.attributes import BALANCED, Mapping
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
-from ragged_dialect.lowering.gpu.schedules import BALANCED, fits, require_schedule
+from ragged_dialect.lowering.gpu.schedules import fits, require_schedule
 from ragged_dialect.passes.base import RaggedPass
 
 _EFFECTS = ("memref.alloc", "memref.store", "memref.copy")
@@ -40,7 +40,7 @@ class FissionRaggedForalls(RaggedPass):
         require_schedule(op, self.schedule)
         for function in host_functions(op):
             for forall in outermost(function, "scf.forall"):
-                if SERIAL not in forall.attributes and not fits(forall, self.schedule):
+                if not Mapping.of(forall).is_serial and not fits(forall, self.schedule):
                     fission(forall, lambda part: fits(part, self.schedule))
 
 

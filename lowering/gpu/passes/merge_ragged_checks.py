@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import VIEWS, root
 from ragged_dialect.lowering.forall_bounds import counts_of
-from ragged_dialect.lowering.gpu.attributes import SERIAL
 from ragged_dialect.lowering.gpu.kernel.status import is_good, status_of
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
 from ragged_dialect.passes.base import RaggedPass
@@ -74,6 +74,6 @@ def _merge(earlier: ir.Operation, later: ir.Operation, status: ir.Value) -> None
             end = scf.YieldOp([])
     for op in own:
         op.move_before(end)
-    if SERIAL in later.attributes and SERIAL not in earlier.attributes:
-        del later.attributes[SERIAL]
+    if Mapping.of(earlier) != Mapping.of(later):
+        Mapping().give(later)
     earlier.erase()

@@ -12,11 +12,10 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import made_by
 from ragged_dialect.ir.walk import captures, find_ops, is_outside
+from ragged_dialect.lowering.attributes import WIDE
 from ragged_dialect.lowering.buffers import extent, root
-from ragged_dialect.lowering.combiners import neutral_constant
 from ragged_dialect.lowering.forall_bounds import forall_over
-from ragged_dialect.lowering.gpu.attributes import WIDE
-from ragged_dialect.lowering.gpu.kernel.combiner import fold_kind, folds
+from ragged_dialect.lowering.gpu.kernel.combiner import Fold
 from ragged_dialect.lowering.gpu.kernel.thread_loops import below
 from ragged_dialect.lowering.gpu.passes.vector_tiles import (
     LONG,
@@ -36,9 +35,9 @@ class SplitLongFolds(SplitLongLoops, RaggedPass):
     """Fold a long index vector in two steps: tiles by many blocks, then these by one.
 
     ```mlir
-    scf.forall (%i) in (1) { %sum = scf.for %k = %c0 to %n … {ragged.fold = "addi"} … }
+    scf.forall (%i) in (1) { %sum = scf.for %k = %c0 to %n … {ragged.fold = {kind = "addi"}} … }
     // becomes
-    scf.forall (%t) in (%tiles) { scf.for … {ragged.few, ragged.fold = "addi"} memref.store %part, %parts[%t] }
+    scf.forall (%t) in (%tiles) { scf.for … {ragged.fold = {few, kind = "addi"}} memref.store %part, %parts[%t] }
     scf.forall (%i) in (1) { %sum = scf.if %tiled { … fold of %parts … } else { … the loop … } … }
     ```
 
@@ -63,31 +62,32 @@ def _split(forall: ir.Operation, limits: SplitLongLoops) -> ir.Operation | None:
     """Split the loops in a forall of one iteration that are worth it: the forall over tiles, before it; None when
     there are none."""
     written = {root(op.operands[1]) for op in find_ops(forall, "memref.store")}
-    tiled = [(loop, tiles) for loop in _loops(forall) if (tiles := _tiles(loop, forall, limits, written)) is not None]
+    found = [(loop, fold, _tiles(loop, forall, limits, written)) for loop, fold in _loops(forall)]
+    tiled = [(loop, fold, tiles) for loop, fold, tiles in found if tiles is not None]
     if not tiled:
         return None
     with ir.InsertionPoint(forall), forall.location:
-        known = [{x: on_host(x, forall) for x in captures([loop])} for loop, _ in tiled]
-        parts = [tiles.room() for _, tiles in tiled]
-        made = forall_over(reduce(build.maximum, [tiles.count for _, tiles in tiled]))
+        known = [{x: on_host(x, forall) for x in captures([loop])} for loop, *_ in tiled]
+        parts = [tiles.room() for *_, tiles in tiled]
+        made = forall_over(reduce(build.maximum, [tiles.count for *_, tiles in tiled]))
     block = made.regions[0].blocks[0]
     with ir.InsertionPoint(list(block.operations)[-1]), forall.location:
-        for (loop, tiles), outside, part in zip(tiled, known, parts, strict=True):
-            _part(loop, tiles, outside, block.arguments[0], part)
-    for (loop, tiles), part in zip(tiled, parts, strict=True):
-        _combine(loop, tiles, part)
+        for (loop, fold, tiles), outside, part in zip(tiled, known, parts, strict=True):
+            _part(loop, fold, tiles, outside, block.arguments[0], part)
+    for (loop, fold, tiles), part in zip(tiled, parts, strict=True):
+        _combine(loop, fold, tiles, part)
     return made
 
 
-def _loops(op: ir.Operation) -> Generator[ir.Operation]:
+def _loops(op: ir.Operation) -> Generator[tuple[ir.Operation, Fold]]:
     """The loops that fold one index and stand in no other loop, in their order."""
     for region in op.regions:
         for block in region.blocks:
             for inner in [o.operation for o in block.operations]:
                 if inner.name == "scf.if":
                     yield from _loops(inner)
-                elif fold_kind(inner) not in (None, "scan"):
-                    yield inner
+                elif (fold := Fold.of(inner)) is not None and not fold.is_scan:
+                    yield inner, fold
 
 
 def _tiles(
@@ -130,30 +130,32 @@ def _highest(x: ir.Value, loop: ir.Operation, forall: ir.Operation) -> Mixed | N
 
 
 def _part(
-    loop: ir.Operation, tiles: VectorTiles, outside: dict[ir.Value, Mixed], tile: ir.Value, parts: ir.Value
+    loop: ir.Operation,
+    fold: Fold,
+    tiles: VectorTiles,
+    outside: dict[ir.Value, Mixed],
+    tile: ir.Value,
+    parts: ir.Value,
 ) -> None:
     """What a tile makes of a loop, if that has so many; `outside` has the values that the loop needs."""
     there = scf.IfOp(below(tile, tiles.count))
     with ir.InsertionPoint(there.then_block):
         known = {x: build.value(found) for x, found in outside.items()}
-        init = neutral_constant(loop.results[0].type, folds(loop)[1])
-        part = with_bounds(loop, tiles.bounds(tile), init, known)
-        part.attributes[flow.FEW] = ir.UnitAttr.get()
+        part = with_bounds(loop, tiles.bounds(tile), fold.neutral(loop.results[0].type), known)
+        flow.mark_fold(part, fold.kind, few=True)
         memref.store(build.to_i64(part.results[0]), parts, [tile])
         scf.yield_([])
 
 
-def _combine(loop: ir.Operation, tiles: VectorTiles, parts: ir.Value) -> None:
+def _combine(loop: ir.Operation, fold: Fold, tiles: VectorTiles, parts: ir.Value) -> None:
     """Fold the parts where there are some, instead of running the loop."""
-    kind = fold_kind(loop)
-    apply, _ = folds(loop)
     result, init = loop.results[0], loop.operands[3]
 
     def folded() -> ir.Value:
         def body(i: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
-            return [apply(carried[0], build.to_index(memref.load(parts, [i])))]
+            return [fold.apply(carried[0], build.to_index(memref.load(parts, [i])))]
 
-        return flow.for_loop(tiles.count, [init], body, kind, few=True)[0]
+        return flow.for_loop(tiles.count, [init], body, fold.kind, few=True)[0]
 
     with ir.InsertionPoint(loop), loop.location:
         made = tiles.choose(folded, lambda: loop.clone().operation.results[0], result.type)

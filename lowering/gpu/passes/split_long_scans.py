@@ -10,7 +10,7 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import root
 from ragged_dialect.lowering.forall_bounds import forall_over
-from ragged_dialect.lowering.gpu.kernel.combiner import fold_kind
+from ragged_dialect.lowering.gpu.kernel.combiner import Fold
 from ragged_dialect.lowering.gpu.kernel.scan import RunningSum
 from ragged_dialect.lowering.gpu.passes.vector_tiles import LONG, TILE, SplitLongLoops, VectorTiles, with_bounds
 from ragged_dialect.passes.base import RaggedPass
@@ -22,11 +22,11 @@ class SplitLongScans(SplitLongLoops, RaggedPass):
     of every tile, from where it starts, by many again. Offsets of many lengths come from them.
 
     ```mlir
-    scf.forall (%i) in (1) { scf.for %k = %c0 to %n … {ragged.fold = "scan"} }
+    scf.forall (%i) in (1) { scf.for %k = %c0 to %n … {ragged.fold = {kind = "scan"}} }
     // becomes
-    scf.forall (%t) in (%tiles) { scf.for … {ragged.few, ragged.fold = "addi"} memref.store %sum, %sums[%t] }
-    scf.forall (%i) in (%once) { scf.for … {ragged.fold = "scan"} … memref.store %start, %starts[%t] }
-    scf.forall (%t) in (%all) { … scf.for … iter_args(%sum = %start) … {ragged.fold = "scan"} }
+    scf.forall (%t) in (%tiles) { scf.for … {ragged.fold = {few, kind = "addi"}} memref.store %sum, %sums[%t] }
+    scf.forall (%i) in (%once) { scf.for … {ragged.fold = {kind = "scan"}} … memref.store %start, %starts[%t] }
+    scf.forall (%t) in (%all) { … scf.for … iter_args(%sum = %start) … {ragged.fold = {kind = "scan"}} }
     ```
 
     There are no tiles, and one iteration that does all, where the vector turns out to have no more than `long`
@@ -54,7 +54,7 @@ class SplitLongScans(SplitLongLoops, RaggedPass):
 def _scan_of(forall: ir.Operation) -> ir.Operation | None:
     """The loop of a forall, where it is one of running sums of i64 and there is nothing else."""
     *ops, _ = [op.operation for op in forall.regions[0].blocks[0].operations]
-    if len(ops) != 1 or fold_kind(ops[0]) != "scan":
+    if len(ops) != 1 or (fold := Fold.of(ops[0])) is None or not fold.is_scan:
         return None
     (loop,) = ops
     written = {root(store.operands[1]) for store in find_ops(loop, "memref.store")}
@@ -72,8 +72,7 @@ def _sums(loop: ir.Operation, tiles: VectorTiles, sums: ir.Value) -> None:
         part = with_bounds(loop, tiles.bounds(tile), build.constant(build.i64(), 0), {})
         for store in find_ops(part, "memref.store"):
             store.erase()
-        part.attributes[flow.FOLD] = ir.StringAttr.get("addi")
-        part.attributes[flow.FEW] = ir.UnitAttr.get()
+        flow.mark_fold(part, "addi", few=True)
         memref.store(part.results[0], sums, [tile])
 
 

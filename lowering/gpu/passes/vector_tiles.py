@@ -16,9 +16,9 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.match import defining_op, enclosing
 from ragged_dialect.ir.walk import is_outside, outermost
+from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import allocate
 from ragged_dialect.lowering.forall_bounds import counts_of
-from ragged_dialect.lowering.gpu.attributes import SERIAL
 from ragged_dialect.lowering.gpu.kernel.status import status_of
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
 from ragged_dialect.passes.base import PassFailure
@@ -164,4 +164,4 @@ def _conditions(loop: ir.Operation, forall: ir.Operation) -> list[ir.Value]:
 def lone_foralls(function: ir.Operation) -> list[ir.Operation]:
     """The foralls of one iteration whose body a block runs."""
     foralls = outermost(function, "scf.forall")
-    return [forall for forall in foralls if counts_of(forall) == [1] and SERIAL not in forall.attributes]
+    return [forall for forall in foralls if counts_of(forall) == [1] and not Mapping.of(forall).is_serial]

@@ -11,15 +11,15 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import ValueMap, remap
-from ragged_dialect.ir.match import attribute_names, definer
+from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.walk import captures, ops_in, outermost
+from ragged_dialect.lowering.attributes import GATE, SEGMENT, Mapping
 from ragged_dialect.lowering.buffers import allocate, extent, is_allocation, is_buffer
 from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
-from ragged_dialect.lowering.gpu.attributes import GATE, SCHEDULE, SERIAL
 from ragged_dialect.lowering.gpu.kernel.shared_memory import byte_size
 from ragged_dialect.lowering.gpu.passes.fission_ragged_foralls import fission
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
-from ragged_dialect.lowering.gpu.schedules import SEGMENT, pick
+from ragged_dialect.lowering.gpu.schedules import pick
 from ragged_dialect.lowering.gpu.segmented.component_code import ComponentCode
 from ragged_dialect.lowering.gpu.segmented.component_rows import host_rows
 from ragged_dialect.lowering.gpu.segmented.match_maps import MappedComponents
@@ -74,7 +74,8 @@ class VersionRaggedComponents(RaggedPass):
         for function in host_functions(op):
             gates = 0
             for forall in outermost(function, "scf.forall"):
-                if not {SERIAL, SCHEDULE} & set(attribute_names(forall)) and pick(forall) == SEGMENT:
+                asked = Mapping.of(forall)
+                if asked.schedule is None and not asked.is_serial and pick(forall) == SEGMENT:
                     gates += 2 * _make_versions(forall, gates, self.long)
 
 
@@ -185,6 +186,7 @@ def _pass_gate(foralls: list[ir.Operation], number: int) -> None:
 def _recounted(forall: ir.Operation, count: ir.Value) -> ir.Operation:
     """A forall of another count in place of one."""
     made = forall_over(count)
+    Mapping.of(forall).give(made)
     old, new = forall.regions[0].blocks[0], made.regions[0].blocks[0]
     old.arguments[0].replace_all_uses_with(new.arguments[0])
     terminator = list(new.operations)[-1].operation

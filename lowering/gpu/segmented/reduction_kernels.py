@@ -17,6 +17,7 @@ from ragged_dialect.generic import generic
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import loop_of
+from ragged_dialect.lowering.attributes import BLOCK_SIZES
 from ragged_dialect.lowering.buffers import allocate, extent, range_view
 from ragged_dialect.lowering.exact_sums import SHORT
 from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
@@ -61,7 +62,7 @@ def matched(forall: ir.Operation) -> ReducedComponents | MappedComponents | None
 def most_threads(found: ReducedComponents | MappedComponents) -> int:
     """The most threads of a block that all have room for what they accumulate; 0 where no warp has."""
     accumulated = [_accumulated(reduction) for reduction in found.work if isinstance(reduction, RowReduction)]
-    return next((n for n in reversed(builder.BLOCK_SIZES) if all(_has_room(a, n) for a in accumulated)), 0)
+    return next((n for n in reversed(BLOCK_SIZES) if all(_has_room(a, n) for a in accumulated)), 0)
 
 
 def schedule(forall: ir.Operation, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import struct
 import zipfile
 import zlib
@@ -15,6 +14,7 @@ from ragged_dialect.arrays.convert.stored import from_parts, to_parts
 from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
+from ragged_dialect.runtime.memory import total_memory
 from ragged_dialect.runtime.npy import open_regular, read_npy
 from ragged_dialect.runtime.signature import Array
 from ragged_dialect.runtime.whole_files import replacing
@@ -44,8 +44,8 @@ def load_npz(file: File, *, max_bytes: int | None = None) -> RaggedArray:
     """The array of a file that `save_npz` wrote; nothing in it is executed.
 
     RuntimeCheckError for another file, a damaged one (every part has a checksum), a version that this
-    release does not read, and one whose arrays have more than `max_bytes` (by default what this machine
-    has as memory): nothing of it is unpacked then. ArgumentError for what is no file, OSError from the
+    release does not read, and one whose arrays have more than `max_bytes` (by default the memory that
+    this process may have): nothing of it is unpacked then. ArgumentError for what is no file, OSError from the
     file system."""
     if max_bytes is not None:
         max_bytes = integer("load_npz", "max_bytes", max_bytes)
@@ -55,7 +55,7 @@ def load_npz(file: File, *, max_bytes: int | None = None) -> RaggedArray:
     _check_file("load_npz", file, "read")
     try:
         with zipfile.ZipFile(file) as archive:
-            _check_sizes(archive, _physical_memory() if max_bytes is None else max_bytes)
+            _check_sizes(archive, total_memory() if max_bytes is None else max_bytes)
             parts = {info.filename.removesuffix(".npy"): _part(archive, info) for info in archive.infolist()}
     except RuntimeCheckError:
         raise
@@ -78,10 +78,6 @@ def _check_sizes(archive: zipfile.ZipFile, most: int) -> None:
     for info in archive.infolist():
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ValueError(f"expected parts stored or deflated, got '{info.filename}'")
-
-
-def _physical_memory() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _part(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Array:

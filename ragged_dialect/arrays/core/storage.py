@@ -63,10 +63,10 @@ def library(array: object) -> str | None:
     return "torch" if torch is not None and isinstance(array, torch.Tensor) else None
 
 
-def take(array: Any) -> Array:
-    """An array of any library, or a sequence of numbers, as NumPy's or CuPy's; no copy where memory
-    can be shared. ArgumentError for a tensor that is not on a CPU or CUDA, or requires a gradient, for a masked
-    array, and for what is no array and no numbers."""
+def take(array: Any, where: str = "cpu") -> Array:
+    """An array of any library as NumPy's or CuPy's, no copy where memory can be shared; or a sequence of numbers, in
+    memory of the device `where`. ArgumentError for a tensor that is not on a CPU or CUDA, or requires a gradient, for
+    a masked array, and for what is no array and no numbers."""
     kind = library(array)
     if kind == "torch":
         return _from_torch(array)
@@ -74,7 +74,8 @@ def take(array: Any) -> Array:
         raise ArgumentError(MASKED)
     if kind is not None:
         return np.asarray(array) if kind == "numpy" else array
-    return _numbers(array)
+    made = _numbers(array)
+    return made if where == "cpu" else to_gpu(made, int(where.removeprefix("cuda:")))
 
 
 def _numbers(value: object) -> np.ndarray:

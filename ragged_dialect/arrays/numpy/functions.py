@@ -106,7 +106,7 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
     """The structure with one number everywhere."""
     wanted = a.dtype if dtype is None else dtype_of(dtype)
     given = storage.converted("np.full_like", storage.take(fill_value), wanted)
-    return OPERATIONS["where"](True, given, a.astype(wanted))
+    return OPERATIONS["where"](True, given if given.ndim else given.item(), a.astype(wanted))  # a number has no device
 
 
 @_function

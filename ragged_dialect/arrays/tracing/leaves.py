@@ -49,12 +49,13 @@ def dense_spec(
     return spec(Layout.dense(len(shape)), static, dtype, device, library)
 
 
-def dense_leaf(array: Dense, dynamic: frozenset[int] | None = None) -> DenseLeaf:
-    """A dense array of any library as an argument. ArgumentError for a dtype that programs do not have."""
+def dense_leaf(array: Dense, dynamic: frozenset[int] | None = None, where: str = "cpu") -> DenseLeaf:
+    """A dense array of any library, or nested lists of numbers for the device `where`, as an argument. ArgumentError
+    for a dtype that programs do not have."""
     if type(array) is np.ndarray and array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
         return DenseLeaf(array, dense_spec(array.shape, array.dtype, "cpu", "numpy", dynamic))
     tensor: storage.Dense = storage.in_order(array) if storage.library(array) == "torch" else None
-    taken = storage.contiguous(storage.take(array) if tensor is None else storage.peek(tensor))
+    taken = storage.contiguous(storage.take(array, where) if tensor is None else storage.peek(tensor))
     library = storage.library_of(array)
     made = dense_spec(taken.shape, taken.dtype, storage.device(taken), library, dynamic)
     return DenseLeaf(taken, made, tensor)
@@ -88,12 +89,25 @@ def leaf_spec(leaf: Leaf) -> Spec:
     return found if found is not None else leaf.spec
 
 
-def simple_leaf(name: str, value: ArrayLike) -> Leaf:
-    """An argument as a leaf of programs. ArgumentError for what is no array and no number."""
+def device_of(arguments: Sequence[ArrayLike]) -> str:
+    """The device of the first argument that is an array, where numbers beside it belong."""
+    for argument in arguments:
+        if isinstance(argument, (RaggedArray, DenseLeaf)):
+            return argument.spec.device
+        if is_dense(argument):
+            return storage.device(storage.peek(argument))
+    return "cpu"
+
+
+def simple_leaf(name: str, value: ArrayLike, beside: Sequence[ArrayLike] = ()) -> Leaf:
+    """An argument as a leaf of programs, a list on the device of the arrays `beside` it. ArgumentError for what is no
+    array and no number."""
     if type(value) is np.ndarray:
         return dense_leaf(value)
     if isinstance(value, (RaggedArray, DenseLeaf)) or type(value) in NUMBERS:
         return value
-    if not is_dense(value) and not isinstance(value, (list, tuple)):
+    if is_dense(value):
+        return dense_leaf(value)
+    if not isinstance(value, (list, tuple)):
         raise ArgumentError(f"{name}: expected an array or a number, got {type(value).__name__}")
-    return dense_leaf(value)
+    return dense_leaf(value, where=device_of(beside))

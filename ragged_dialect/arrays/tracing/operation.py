@@ -73,7 +73,7 @@ class Operation(Function):
     def _leaf(self, argument: ArrayLike, arguments: Sequence[ArrayLike]) -> Leaf:
         if any(type(a) is Tensor for a in arguments):
             return None
-        made = simple_leaf(self.name, argument)
+        made = simple_leaf(self.name, argument, arguments)
         if self._elementwise and len(made.spec.shape) > 1:
             return beside_ragged(made, [a.spec for a in arguments if type(a) is RaggedArray])
         return made

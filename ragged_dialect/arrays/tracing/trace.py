@@ -145,9 +145,12 @@ class Trace:
 
     def capture(self, array: Leaf) -> Tensor:
         """The tracer of an array that the traced code holds on to: one more leaf of every call. ArgumentError for one
-        that requires a gradient, which only arguments have."""
-        if leaf_spec(array).library == RECORDED:
+        that requires a gradient, which only arguments have, and for one on another device."""
+        known = leaf_spec(array)
+        if known.library == RECORDED:
             raise ArgumentError(HELD)
+        if known.device != self.device:
+            raise ArgumentError(f"{self.op}: expected arrays on one device, got {self.device} and {known.device}")
         found = self._captured.get(id(array))
         if found is None:
             self.leaves.append(array)
@@ -160,7 +163,7 @@ class Trace:
         if found is None:
             if getattr(value, "requires_grad", False):
                 raise ArgumentError(HELD)
-            leaf = value if isinstance(value, DenseLeaf) else dense_leaf(value)
+            leaf = value if isinstance(value, DenseLeaf) else dense_leaf(value, where=self.device)
             found = self._captured[id(value)] = self.capture(leaf)
             self._alive.append(value)
         return found

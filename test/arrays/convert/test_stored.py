@@ -282,7 +282,7 @@ def test_what_inflates_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(npz, "read_npy", pytest.fail)
     with pytest.raises(rg.RuntimeCheckError, match="load_npz: expected at most 8000000 bytes, got 8000128"):
         rg.load_npz(file, max_bytes=8_000_000)
-    monkeypatch.setattr(npz, "_physical_memory", lambda: 100)
+    monkeypatch.setattr(npz, "total_memory", lambda: 100)
     with pytest.raises(rg.RuntimeCheckError, match=r"got 8000128 \(raise max_bytes to load it\)"):
         rg.load_npz(file)
     with zipfile.ZipFile(file := io.BytesIO(), "w", zipfile.ZIP_LZMA) as archive:

@@ -1,0 +1,93 @@
+"""Marks: attributes that a pass over loops and kernels leaves for later ones.
+
+Each is set and read by its name here, and `ragged.mapping`, which has fields, by its class, which verifies it. What
+a match finds is named by the schedule, not kept: it consists of values of the body, which attributes cannot hold.
+A kernel builder matches again, and a forall that does not fit its schedule is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.device_model import DEVICE
+from ragged_dialect.ir import build
+from ragged_dialect.passes.base import PassFailure
+
+PARALLEL = "ragged.parallel"
+"""Of an `scf.for` whose iterations may run on several threads of the CPU."""
+
+KERNEL = "ragged.kernel"
+"""Of a function that does a range of the iterations of such a loop. What its buffer arguments point to is apart."""
+
+GATE = "ragged.gate"
+"""Of a forall and of the buffer that is the gate of its kernels: their number."""
+
+WIDE = "ragged.wide"
+"""Of a kernel, and of a forall that becomes one, that needs 64-bit indices whatever the extents: it checks index
+vectors, which may hold anything, or computes addresses."""
+
+MAPPING = "ragged.mapping"
+"""Of a forall, and of an op on ragged tensors that says so of its loop nest: a `Mapping`."""
+
+GENERAL, BALANCED, SEGMENT, CONTRACT = "general", "balanced", "segment", "contract"
+
+SCHEDULES = (GENERAL, BALANCED, SEGMENT, CONTRACT)
+"""The schedules that a forall can be asked to have, see `gpu/schedules.py`."""
+
+BLOCK_SIZES = tuple(DEVICE.warp << k for k in range((DEVICE.block_threads // DEVICE.warp).bit_length()))
+"""Threads that a block may have: whole warps, and a power of two, which threads that combine their parts halve."""
+
+UNROLLS = (1, 2, 4, 8)
+"""Accesses that a thread may have in flight."""
+
+MAPPING_VALUES: dict[str, Collection[str | int]] = {
+    "schedule": SCHEDULES,
+    "threads": (1, *BLOCK_SIZES),
+    "unroll": UNROLLS,
+}
+"""The fields of a `Mapping` and what they may be."""
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """How the iterations of a forall are spread over blocks and threads, as far as that has been decided: the name of
+    a schedule, the most threads of a block (1: one thread does an iteration from start to end, and on the CPU the
+    thread that calls does all), and the accesses that a thread has in flight."""
+
+    schedule: str | None = None
+    threads: int | None = None
+    unroll: int | None = None
+
+    @staticmethod
+    def of(op: ir.Operation) -> Mapping:
+        """The mapping of an op, of which nothing may be decided yet. PassFailure for a mark that is none."""
+        if MAPPING not in op.attributes:
+            return Mapping()
+        mark = op.attributes[MAPPING]
+        named = [mark[k] for k in range(len(mark))] if isinstance(mark, ir.DictAttr) else []
+        if not named or any(entry.name not in MAPPING_VALUES for entry in named):
+            raise PassFailure(op, f"expected {MAPPING} with some of {', '.join(MAPPING_VALUES)}, got {mark}")
+        decided = {entry.name: getattr(entry.attr, "value", None) for entry in named}
+        for entry in named:
+            if decided[entry.name] not in MAPPING_VALUES[entry.name]:
+                known = ", ".join(map(str, MAPPING_VALUES[entry.name]))
+                raise PassFailure(op, f"expected {entry.name} of {MAPPING} among {known}, got {entry.attr}")
+        return Mapping(**decided)
+
+    @property
+    def is_serial(self) -> bool:
+        """Whether one thread does an iteration."""
+        return self.threads == 1
+
+    def give(self, op: ir.Operation) -> None:
+        """Mark an op."""
+        decided = {key: value for key, value in asdict(self).items() if value is not None}
+        if decided:
+            op.attributes[MAPPING] = ir.DictAttr.get({
+                key: ir.StringAttr.get(value) if isinstance(value, str) else ir.IntegerAttr.get(build.i64(), value)
+                for key, value in decided.items()
+            })  # fmt: skip
+        elif MAPPING in op.attributes:
+            del op.attributes[MAPPING]

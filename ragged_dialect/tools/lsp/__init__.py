@@ -1,0 +1,1 @@
+"""What `ragged-lsp` tells an editor about a document. Only `server` needs pygls."""
