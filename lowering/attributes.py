@@ -26,14 +26,14 @@ GATE = "ragged.gate"
 
 WIDE = "ragged.wide"
 """Of a kernel, and of a forall that becomes one, that needs 64-bit indices whatever the extents: it checks index
-vectors, which may hold anything."""
+vectors, which may hold anything, or computes addresses."""
 
 MAPPING = "ragged.mapping"
 """Of a forall, and of an op on ragged tensors that says so of its loop nest: a `Mapping`."""
 
-GENERAL, BALANCED, SEGMENT = "general", "balanced", "segment"
+GENERAL, BALANCED, SEGMENT, CONTRACT = "general", "balanced", "segment", "contract"
 
-SCHEDULES = (GENERAL, BALANCED, SEGMENT)
+SCHEDULES = (GENERAL, BALANCED, SEGMENT, CONTRACT)
 """The schedules that a forall can be asked to have, see `gpu/schedules.py`."""
 
 BLOCK_SIZES = tuple(DEVICE.warp << k for k in range((DEVICE.block_threads // DEVICE.warp).bit_length()))

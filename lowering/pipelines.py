@@ -99,15 +99,19 @@ _GPU_SCF = Stage(
     f"inline{{default-pipeline=cse}},symbol-dce,{_KEEP_OUTS},cse",
 )
 _GPU_DENSE = Stage("dense", f"{_LINALG},{_KEEP_OUTS},cse")
-_GPU_LOOPS = Stage(
-    "loops",
-    "convert-ragged-copies-to-linalg,func.func(linalg-generalize-named-ops),collapse-ragged-loops{flat=true},"
-    "lower-affine,canonicalize,cse",
-)
 _DEVICE = Stage("device", "wrap-ragged-device-code,merge-ragged-checks,cse")
 TILES = "split-long-reductions,tile-flat-ops,split-long-scans,split-long-folds"
 VERSIONS = "version-ragged-components"
 _GPU = Stage("gpu", "privatize-ragged-scratch,place-ragged-temporaries,convert-forall-to-gpu,canonicalize,cse")
+
+
+def _gpu_loops(schedule: str) -> Stage:
+    products = "gather-ragged-products," if schedule in ("auto", "contract") else ""
+    return Stage(
+        "loops",
+        f"convert-ragged-copies-to-linalg,func.func(linalg-generalize-named-ops),{products}collapse-ragged-loops{{flat=true}},"
+        "lower-affine,canonicalize,cse",
+    )
 
 
 def _map(schedule: str) -> Stage:
@@ -127,7 +131,7 @@ def gpu_pipeline(check: bool = True, schedule: str = "auto") -> tuple[Stage, ...
         _GPU_SCF,
         _GPU_DENSE,
         _BUFFER,
-        _GPU_LOOPS,
+        _gpu_loops(schedule),
         _DEVICE,
         _map(schedule),
         _GPU,

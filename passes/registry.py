@@ -179,7 +179,8 @@ _PACKAGES = {
     "ragged_dialect.transform": "ragged-transform-interpreter",
     "ragged_dialect.lowering.vector": "vectorize-ragged-loops",
     "ragged_dialect.lowering.gpu.passes": (
-        "convert-forall-to-gpu fission-ragged-foralls merge-ragged-checks place-ragged-temporaries "
+        "convert-forall-to-gpu fission-ragged-foralls gather-ragged-products merge-ragged-checks "
+        "place-ragged-temporaries "
         "privatize-ragged-scratch ragged-map-parallel split-long-folds split-long-reductions split-long-scans "
         "tile-flat-ops version-ragged-components wrap-ragged-device-code"
     ),

@@ -45,6 +45,9 @@ class DeviceModel:
     map_waves: int = 16  # estimate: of `blocks`, more of which take long to find out that their gate is closed
     component_rows: int = 16  # estimate: worked on at once, a quarter of the rows of a sentence or a bag of words
     dynamic_extent: int = 64  # estimate: that of an inner loop which is not known
+    contract_threads: int = 128  # estimate: of a block that multiplies matrices, four warps in a square
+    contract_side: int = 32  # ptxas: rows and columns of a warp's part; twice that has 128 registers of sums
+    contract_step: int = 32  # estimate: of what is summed, in shared memory at once
     store_weight: float = 1.5  # estimate: what a coalesced store is worth, where a coalesced load is 1
 
     # Time.

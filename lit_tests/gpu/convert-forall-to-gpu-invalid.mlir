@@ -1,7 +1,7 @@
 // RUN: ragged-opt %s --split-input-file --verify-diagnostics --convert-forall-to-gpu
 
 func.func @schedule() {
-  // expected-error@below {{expected schedule of ragged.mapping among general, balanced, segment, got "fast"}}
+  // expected-error@below {{expected schedule of ragged.mapping among general, balanced, segment, contract, got "fast"}}
   scf.forall (%b) in (1) {
   } {ragged.mapping = {schedule = "fast"}}
   return
@@ -22,6 +22,17 @@ func.func @field() {
   // expected-error@below {{expected ragged.mapping with some of schedule, threads, unroll, got {blocks = 8 : i64}}}
   scf.forall (%b) in (1) {
   } {ragged.mapping = {blocks = 8 : i64}}
+  return
+}
+
+// -----
+
+func.func @no_product(%n: index, %x: memref<?xf32>) {
+  // expected-error@below {{expected a loop that multiplies matrices of f16 or bf16, got one that does not}}
+  scf.forall (%b) in (%n) {
+    %v = memref.load %x[%b] : memref<?xf32>
+    memref.store %v, %x[%b] : memref<?xf32>
+  } {ragged.mapping = {schedule = "contract"}}
   return
 }
 

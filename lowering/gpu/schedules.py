@@ -1,11 +1,12 @@
 """Schedules: how the iterations of a forall are spread over blocks and threads.
 
-There are two kernel builders, which the attribute `ragged.mapping` of a forall names (`balanced` is merge-path):
+There are three kernel builders, which the attribute `ragged.mapping` of a forall names (`balanced` is merge-path):
 
 | name | for | grid |
 | --- | --- | --- |
 | `general` | anything | a block per iteration, of at most as many threads as the mapping says |
 | `balanced` | reductions over the rows of components, elementwise work on them | a block per tile of rows |
+| `contract` | products of matrices of f16 or bf16, sums in f32 | a block per tile of a component's result |
 
 The option `schedule` of passes also knows `segment`: a block per component, `general` with as many threads as a
 component of usual length keeps busy, and `auto`, which takes what fits best.
@@ -18,7 +19,8 @@ from dataclasses import replace
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
-from ragged_dialect.lowering.attributes import BALANCED, GENERAL, SCHEDULES, SEGMENT, Mapping
+from ragged_dialect.lowering.attributes import BALANCED, CONTRACT, GENERAL, SCHEDULES, SEGMENT, Mapping
+from ragged_dialect.lowering.gpu.contract import kernels as contract
 from ragged_dialect.lowering.gpu.kernel import builder
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp, generics_in
 from ragged_dialect.lowering.gpu.kernel.thread_shape import fast_loop
@@ -28,7 +30,11 @@ from ragged_dialect.passes.base import PassFailure
 
 AUTO = "auto"
 
-BUILDERS: dict[str, Callable[..., None]] = {GENERAL: builder.schedule, BALANCED: reduction_kernels.schedule}
+BUILDERS: dict[str, Callable[..., None]] = {
+    GENERAL: builder.schedule,
+    BALANCED: reduction_kernels.schedule,
+    CONTRACT: contract.schedule,
+}
 """What replaces a forall by kernels and their launches, by the forall's schedule."""
 
 
@@ -54,6 +60,7 @@ _FITS: dict[str, Callable[[ir.Operation], bool]] = {
     GENERAL: lambda forall: True,
     BALANCED: reduction_kernels.fits,
     SEGMENT: _is_segment,
+    CONTRACT: contract.fits,
 }
 
 
@@ -64,7 +71,7 @@ def fits(forall: ir.Operation, name: str) -> bool:
 
 def pick(forall: ir.Operation) -> str:
     """The schedule of choice for a forall."""
-    return next(name for name in (BALANCED, SEGMENT, GENERAL) if fits(forall, name))
+    return next(name for name in (CONTRACT, BALANCED, SEGMENT, GENERAL) if fits(forall, name))
 
 
 def require_schedule(op: ir.Operation, name: str, *others: str) -> None:

@@ -68,6 +68,19 @@ def copy_accesses(callee: str, operands: Sequence[str]) -> list[Access]:
     return made if "memset" in callee else [*made, _copy_access(LOAD, size, operands[1])]
 
 
+def intrinsic_accesses(name: str, operands: Sequence[str]) -> list[Access]:
+    """The accesses of `llvm.nvvm.*` intrinsics: a row of `ldmatrix.x4`, what `cp.async` copies. The size of what it
+    loads is the i32 operand that it may have."""
+    if name.startswith("ldmatrix."):
+        return [Access(LOAD, 16, 16, *_pointer(operands[0]))]
+    if copied := re.match(r"cp\.async\.c[ag]\.shared\.global\.(\d+)", name):
+        size = int(copied[1])
+        given = operands[2].removeprefix("i32 ") if len(operands) > 2 else size
+        loaded = Access(LOAD, given, size, *_pointer(operands[1]))
+        return [Access(STORE, size, size, *_pointer(operands[0])), loaded]
+    return []
+
+
 def _copy_access(kind: int, size: str, operand: str) -> Access:
     pointer_type = leading_type(operand)
     words = re.sub(r"\b(noalias|nonnull|noundef|readonly|writeonly)\b ?", "", operand[len(pointer_type) :]).strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ragged_dialect.emulator.collectives import blame, release_warp
+from ragged_dialect.emulator.copies import drop_copies
 from ragged_dialect.emulator.fibers import make_ready, run_ready, thread_at, warp_at
 from ragged_dialect.emulator.state import (
     BARRIER_AND,
@@ -46,7 +47,9 @@ def run_grid(state: State) -> int:
         state.block_epoch = state.epoch
         if state.block_epochs:
             store64(state.block_epochs + 8 * i, state.epoch)
-        if run_block(state):
+        failed = run_block(state)
+        drop_copies(state)
+        if failed:
             return 1
     return 0
 

@@ -44,7 +44,9 @@ WARP_EPOCH = 0x7FFFF << WARP_EPOCH_AT
 def check(state: State, at: int, size: int, access: int, number: int) -> None:
     """Check an access of `size` bytes: `access` is what it does, plus 256 times the alignment it
     needs less one; `number` is the range it must lie in, counted from 1, or 0 where any may do, or
-    stands for those of a state space."""
+    stands for those of a state space. No bytes are no access."""
+    if size == 0:
+        return
     where = Range(find_range(state, at, size, number))
     if address(where) == 0:
         fail(state, OUT_OF_BOUNDS, at, size, access, number)
@@ -135,9 +137,7 @@ def track(state: State, where: Range, at: int, size: int, kind: int, access: int
     """Look for races with earlier accesses to the same bytes, and note this one."""
     offset = at - where.base
     last = offset + size - 1 >> where.shift
-    thread = Thread(state.current)
-    warp = Warp(warp_at(state, thread.index // 32))
-    own = state.epoch << 32 | (warp.epoch << WARP_EPOCH_AT & WARP_EPOCH) | thread.index
+    own = own_tag(state)
     horizon = state.block_epoch if where.shared else state.launch_epoch
     for i in range(offset >> where.shift, last + 1):
         granule = Granule(where.shadow + i * Granule.stride)
@@ -156,6 +156,13 @@ def track(state: State, where: Range, at: int, size: int, kind: int, access: int
         # An atomic load races with plain stores only; those before it are what it is checked against.
         if kind == ATOMIC:
             granule.atomics = joined(state, granule.atomics, own, horizon)
+
+
+def own_tag(state: State) -> int:
+    """The tag of what the running thread does now."""
+    thread = Thread(state.current)
+    warp = Warp(warp_at(state, thread.index // 32))
+    return state.epoch << 32 | (warp.epoch << WARP_EPOCH_AT & WARP_EPOCH) | thread.index
 
 
 def race(state: State, granule: Granule, own: int, horizon: int, kind: int) -> int:

@@ -1,4 +1,4 @@
-"""Collectives of a warp: shuffles, votes, matches, reductions. Compiled, see `native.py`.
+"""Collectives of a warp: shuffles, votes, matches, reductions, matrix instructions. Compiled, see `native.py`.
 
 A collective goes on when all lanes of its mask that have not exited wait at the same instruction.
 """
@@ -6,11 +6,14 @@ A collective goes on when all lanes of its mask that have not exited wait at the
 from __future__ import annotations
 
 from ragged_dialect.emulator.fibers import make_ready, thread_at
+from ragged_dialect.emulator.matrices import load_matrices, multiply
 from ragged_dialect.emulator.state import (
     ACTIVE_MASK,
     INACTIVE_LANE,
     MATCH_ALL,
     MATCH_ANY,
+    MATRICES,
+    MULTIPLY_HALF,
     NOT_IN_MASK,
     REDUCE_ADD,
     REDUCE_AND,
@@ -35,6 +38,7 @@ from ragged_dialect.emulator.state import (
 from ragged_dialect.emulator.words import address, first_bit
 
 SIGN = 0x8000_0000
+FULL_WARP = 0xFFFF_FFFF
 
 
 def same_site(state: State, first: int, lanes: int, leader: Thread) -> int:
@@ -92,6 +96,14 @@ def resolve(state: State, warp: Warp, first: int, group: int, leader: Thread) ->
     kind = leader.kind
     if kind <= SHUFFLE_XOR:
         return shuffle(state, first, group, kind)
+    if kind >= MULTIPLY_HALF:
+        if group != FULL_WARP:
+            return blame(state, INACTIVE_LANE, thread_at(state, first + first_bit(group)), first_bit(~group))
+        if kind >= MATRICES:
+            load_matrices(state, first, kind)
+        else:
+            multiply(state, first, kind)
+        return 0
     if kind == SYNC_WARP:
         if group == warp.live:
             warp.epoch += 1

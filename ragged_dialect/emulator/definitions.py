@@ -17,6 +17,14 @@ class Addresses(NamedTuple):
     check: int
     check_local: int
     check_divisor: int
+    start_copy: int
+    end_group: int
+    wait_copies: int
+
+    @classmethod
+    def called(cls) -> tuple[str, ...]:
+        """The names of the functions."""
+        return cls._fields[1:]
 
 
 class Signature(NamedTuple):

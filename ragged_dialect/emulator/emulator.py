@@ -66,8 +66,9 @@ class Emulator:
         if order not in _ORDERS:
             raise EmulatorError(f"expected an order among {', '.join(_ORDERS)}, got {order!r}")
         self._machine: Machine = machine()
-        names = ("suspend", "check", "check_local", "check_divisor")
-        addresses = Addresses(self._machine.state_address, *(self._machine.address(name) for name in names))
+        addresses = Addresses(
+            self._machine.state_address, *(self._machine.address(name) for name in Addresses.called())
+        )
         with LOCK:
             self._program, self._code = _compiled(llvm_ir, addresses, self._machine.arguments, check, packed)
         self._check = check

@@ -10,7 +10,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragged_dialect.emulator.accesses import Access, Instruction, accesses, copy_accesses, instruction
+from ragged_dialect.emulator.accesses import (
+    Access,
+    Instruction,
+    accesses,
+    copy_accesses,
+    instruction,
+    intrinsic_accesses,
+)
 from ragged_dialect.emulator.definitions import Addresses
 from ragged_dialect.emulator.intrinsics import is_collective
 from ragged_dialect.emulator.ir_text import leading_type, split_list
@@ -239,6 +246,12 @@ class _Body:
 
     def _intrinsic(self, found: Instruction, name: str, operands: Sequence[str]) -> str:
         site = self._owner.call_site(self._name, name) if is_collective(name) else 0
+        for access in intrinsic_accesses(name, operands):
+            if isinstance(access.size, str):
+                size = self._fresh()
+                self.lines.append(f"  {size} = zext i32 {access.size} to i64")
+                access = access._replace(size=size)
+            self._access(access)
         result = _BEFORE_TYPE.sub("", found.rest)
         result = leading_type(result[: result.index("@")].strip())
         head = f"{found.result} = " if found.result else ""

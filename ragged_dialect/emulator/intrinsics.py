@@ -131,6 +131,43 @@ REGISTERS: tuple[tuple[str, Maker], ...] = (
 """Patterns of names after `llvm.nvvm.`, and how they are defined."""
 
 
+def _copy(match: re.Match[str], signature: Signature, machine: Addresses) -> Definition:
+    """The last operand, if there are three, says how many bytes there are; the rest is 0."""
+    lines = ["%to = ptrtoint ptr addrspace(3) %a0 to i64", "%from = ptrtoint ptr addrspace(1) %a1 to i64"]
+    given = match[1]
+    if len(signature.types) > 2:
+        lines.append("%given = zext i32 %a2 to i64")
+        given = "%given"
+    return _called(machine.start_copy, machine, lines, "i64 %to", "i64 %from", f"i64 {match[1]}", f"i64 {given}")
+
+
+def _end_group(match: re.Match[str], signature: Signature, machine: Addresses) -> Definition:
+    return _called(machine.end_group, machine, [])
+
+
+def _wait_group(match: re.Match[str], signature: Signature, machine: Addresses) -> Definition:
+    return _called(machine.wait_copies, machine, ["%pending = zext i32 %a0 to i64"], "i64 %pending")
+
+
+def _wait_all(match: re.Match[str], signature: Signature, machine: Addresses) -> Definition:
+    """As the PTX ISA says: the end of a group, and a wait for all."""
+    return _called(machine.wait_copies, machine, list(_end_group(match, signature, machine).lines), "i64 0")
+
+
+def _called(function: int, machine: Addresses, lines: list[str], *operands: str) -> Definition:
+    arguments = ", ".join((f"i64 {machine.state}", *operands))
+    return Definition((*lines, f"call void inttoptr (i64 {function} to ptr)({arguments}) nounwind"), "")
+
+
+COPIES: tuple[tuple[str, Maker], ...] = (
+    (r"cp\.async\.c[ag]\.shared\.global\.(4|8|16)(?:\.s)?", _copy),
+    (r"cp\.async\.commit\.group", _end_group),
+    (r"cp\.async\.wait\.group", _wait_group),
+    (r"cp\.async\.wait\.all", _wait_all),
+)
+"""Patterns of names after `llvm.nvvm.`, and how they are defined."""
+
+
 # Memory is sequential here.
 _FENCES = r"membar\.(?:cta|gl|sys)|fence\.(?:sc|acq_rel)\.\w+"
 
@@ -139,7 +176,7 @@ def define(signature: Signature, machine: Addresses) -> Definition | None:
     """The definition of an intrinsic; None where the emulator has none."""
     if re.fullmatch(_FENCES, signature.name):
         return Definition((), "")
-    for pattern, make in (*REGISTERS, *COLLECTIVES, *ARITHMETIC):
+    for pattern, make in (*REGISTERS, *COLLECTIVES, *COPIES, *ARITHMETIC):
         match = re.fullmatch(pattern, signature.name)
         if match:
             return make(match, signature, machine)

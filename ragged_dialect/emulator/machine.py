@@ -10,10 +10,21 @@ from typing import NamedTuple
 
 from ragged_dialect import locks
 from ragged_dialect.device_model import DEVICE
-from ragged_dialect.emulator import blocks, checking, collectives, fibers, soft_float
+from ragged_dialect.emulator import blocks, checking, collectives, copies, fibers, matrices, soft_float
+from ragged_dialect.emulator.definitions import Addresses
 from ragged_dialect.emulator.jit import Code, provide
 from ragged_dialect.emulator.native import compile_modules
-from ragged_dialect.emulator.state import MAX_ARGUMENTS, MAX_THREADS, STACK_GAP, Range, State, Thread, Warp
+from ragged_dialect.emulator.state import (
+    MAX_ARGUMENTS,
+    MAX_COPIES,
+    MAX_THREADS,
+    STACK_GAP,
+    Copy,
+    Range,
+    State,
+    Thread,
+    Warp,
+)
 from ragged_dialect.emulator.words import WORD, Struct
 from ragged_dialect.errors import EmulatorError
 from ragged_dialect.ptx.backend import LOCK
@@ -68,7 +79,7 @@ def switch_ir(switch: Switch) -> str:
     )
 
 
-_EXPORTS = ("run_grid", "suspend", "check", "check_local", "check_divisor")
+_EXPORTS = ("run_grid", *Addresses.called())
 _MAX_RANGES = MAX_ARGUMENTS + 512
 
 
@@ -83,7 +94,7 @@ class Machine:
     def __init__(self) -> None:
         switch = host_switch()
         texts = [switch_ir(switch), soft_float.CONVERSIONS]
-        texts.append(compile_modules((fibers, collectives, blocks, checking), _EXPORTS))
+        texts.append(compile_modules((fibers, matrices, collectives, copies, blocks, checking), _EXPORTS))
         self._code = Code("\n".join(texts), level=0)
         for name in soft_float.NAMES:
             provide(name, self._code.address(name))
@@ -107,6 +118,7 @@ class Machine:
         state.threads = self._records(Thread, MAX_THREADS)
         state.warps = self._records(Warp, MAX_THREADS // DEVICE.warp)
         state.ranges = self._records(Range, _MAX_RANGES)
+        state.copies = self._records(Copy, MAX_THREADS * MAX_COPIES)
         state.ready = self._words(MAX_THREADS)
         state.free_stacks = self._words(MAX_THREADS)
         state.frame_words = frame_words

@@ -51,6 +51,9 @@ class Report:
             codes.NOT_IN_MASK: self._not_in_mask,
             codes.EXITED_AT_BARRIER: self._exited,
             codes.DEADLOCK: self._deadlock,
+            codes.MANY_COPIES: lambda: (
+                f"expected at most {codes.MAX_COPIES} asynchronous copies of a thread in flight, got one more"
+            ),
             codes.ZERO_DIVISOR: lambda: "expected a divisor other than 0, got 0",
         }
         reason = makers[self._state.error]()
@@ -114,6 +117,8 @@ class Report:
         """Who a tag stands for."""
         index, own = tag & THREAD_BITS, self._current().index
         block = self._block_of(tag >> 32)
+        if tag >> 32 == codes.IN_FLIGHT:
+            return f"an asynchronous copy of thread {_position(self._machine.thread(index))} that was not waited for"
         if tag & OTHER_BLOCK and tag >> 32 >= self._state.block_epoch:
             return "another block"
         if block is not None:

@@ -39,6 +39,10 @@ REDUCE_MIN = 32
 REDUCE_MAX = 33
 SYNC_WARP = 34
 ACTIVE_MASK = 35
+MULTIPLY_HALF = 36
+MULTIPLY_BFLOAT = 37
+MATRICES = 38
+MATRICES_TRANSPOSED = 39
 
 # What an access does.
 LOAD = 0
@@ -59,12 +63,18 @@ NOT_IN_MASK = 7
 EXITED_AT_BARRIER = 8
 DEADLOCK = 9
 ZERO_DIVISOR = 10
+MANY_COPIES = 11
 
 # Stands for memory of the thread and constants, where the number of a range is asked for.
 LOCAL_RANGE = 1 << 32
 # Stand for any range of a state space.
 GLOBAL_RANGES = LOCAL_RANGE + 1
 SHARED_RANGES = LOCAL_RANGE + 2
+
+# The copies that a thread may have in flight.
+MAX_COPIES = 64
+# In place of an epoch: an asynchronous copy that its thread has not waited for.
+IN_FLIGHT = 0xFFFF_FFFF
 
 # Orders of threads and blocks.
 FORWARD = 0
@@ -92,6 +102,7 @@ class State(Struct):
     stack_size: int
     free_stacks: int
     free_count: int
+    copies: int
     frame_words: int
     frame_return: int
     entry: int
@@ -129,7 +140,8 @@ class State(Struct):
 
 class Thread(Struct):
     """One thread of the running block: where it stands, and operands and results of the collective
-    that it waits at (`mask`, `a`, `b`, `c` in; `result`, `flag` out)."""
+    that it waits at (`mask`, `a`, `b`, `c` and the registers of its fragments in; `result`, `flag` and what follows
+    them out); its asynchronous copies in flight, and how many groups of them it has closed."""
 
     stack: int
     kind: int
@@ -145,6 +157,31 @@ class Thread(Struct):
     c: int
     result: int
     flag: int
+    third: int
+    fourth: int
+    a0: int
+    a1: int
+    a2: int
+    a3: int
+    b0: int
+    b1: int
+    c0: int
+    c1: int
+    c2: int
+    c3: int
+    copies: int
+    groups: int
+
+
+class Copy(Struct):
+    """An asynchronous copy: the group it belongs to, and `size` bytes of which the first `given` come from `source`,
+    the rest are 0."""
+
+    group: int
+    target: int
+    source: int
+    size: int
+    given: int
 
 
 class Warp(Struct):

@@ -32,6 +32,8 @@ _REDUCTIONS = {
     "min": codes.REDUCE_MIN,
     "max": codes.REDUCE_MAX,
 }
+_RESULTS = ("result", "flag", "third", "fourth")
+_FRAGMENTS = ("a0", "a1", "a2", "a3", "b0", "b1", "c0", "c1", "c2", "c3")
 _BARRIERS = {"popc": codes.BARRIER_COUNT, "and": codes.BARRIER_AND, "or": codes.BARRIER_OR}
 
 
@@ -63,8 +65,10 @@ def _store_field(field: str, value: str) -> list[str]:
 def _widen(type_: str, value: str, name: str) -> list[str]:
     if type_ == "i64":
         return [f"{name} = add i64 {value}, 0"]
-    if type_ == "float":
-        return [f"{name}.bits = bitcast float {value} to i32", f"{name} = zext i32 {name}.bits to i64"]
+    if type_.startswith("ptr"):
+        return [f"{name} = ptrtoint {type_} {value} to i64"]
+    if type_ in ("float", "<2 x half>"):
+        return [f"{name}.bits = bitcast {type_} {value} to i32", f"{name} = zext i32 {name}.bits to i64"]
     return [f"{name} = zext {type_} {value} to i64"]
 
 
@@ -75,20 +79,22 @@ def _narrow(type_: str, value: str, name: str) -> list[str]:
 
 
 def _with_result(lines: Sequence[str], result: str) -> Definition:
-    """Load results by the type of the intrinsic: none, one word, or a word and a flag."""
+    """Load results by the type of the intrinsic: none, one word, a word and a flag, or four words."""
     if result == "void":
         return Definition(tuple(lines), "")
     parts = split_list(result[1:-1]) if result.startswith("{") else [result]
     loads = list[str]()
-    for field, type_ in zip(("result", "flag"), parts, strict=False):
+    for field, type_ in zip(_RESULTS, parts, strict=False):
         loads.append(f"%{field}.from = getelementptr i8, ptr %thread, i64 {Thread.offset(field)}")
         loads.append(f"%{field}.word = load i64, ptr %{field}.from")
         loads += _narrow(type_, f"%{field}.word", f"%{field}.value")
     if len(parts) == 1:
         return Definition((*lines, *loads), "%result.value")
-    loads.append(f"%first = insertvalue {result} poison, {parts[0]} %result.value, 0")
-    loads.append(f"%both = insertvalue {result} %first, {parts[1]} %flag.value, 1")
-    return Definition((*lines, *loads), "%both")
+    whole = "poison"
+    for position, (field, type_) in enumerate(zip(_RESULTS, parts, strict=False)):
+        loads.append(f"%whole.{position} = insertvalue {result} {whole}, {type_} %{field}.value, {position}")
+        whole = f"%whole.{position}"
+    return Definition((*lines, *loads), whole)
 
 
 def _shuffle(match: re.Match[str], signature: Signature, machine: Addresses) -> Definition:
@@ -130,12 +136,24 @@ def _barrier_reduction(match: re.Match[str], signature: Signature, machine: Addr
     return Definition((*test, *lines), made.value)
 
 
+def _multiplication(match: re.Match[str], signature: Signature, machine: Addresses) -> Definition:
+    kind = codes.MULTIPLY_BFLOAT if match[1] == "bf16" else codes.MULTIPLY_HALF
+    return _collective(signature, machine, kind, _FRAGMENTS, {"mask": 0xFFFF_FFFF})
+
+
+def _matrices(match: re.Match[str], signature: Signature, machine: Addresses) -> Definition:
+    kind = codes.MATRICES_TRANSPOSED if match[1] else codes.MATRICES
+    return _collective(signature, machine, kind, ("a",), {"mask": 0xFFFF_FFFF})
+
+
 COLLECTIVES: tuple[tuple[str, Maker], ...] = (
     (r"shfl\.sync\.(idx|up|down|bfly)\.(?:i32|f32)p?", _shuffle),
     (r"vote\.(all|any|uni|ballot)\.sync", _vote),
     (r"match\.(any)\.sync\.i(?:32|64)", _match),
     (r"match\.(all)\.sync\.i(?:32|64)p", _match),
     (r"redux\.sync\.(add|and|or|xor|umin|umax|min|max)", _reduction),
+    (r"mma\.m16n8k16\.row\.col\.(bf16|f32\.f32)", _multiplication),
+    (r"ldmatrix\.sync\.aligned\.m8n8\.x4\.(trans\.)?b16\.p3", _matrices),
     (r"bar\.warp\.sync", _sync_warp),
     (r"activemask", _active_mask),
     (r"barrier0|barrier\.cta\.sync(?:\.aligned)?\.all", _barrier),

@@ -68,6 +68,26 @@ def store64(at: int, value: int) -> None:
     raise NotImplementedError(at, value)
 
 
+def store32(at: int, value: int) -> None:
+    """Store the low 32 bits of a word at an address."""
+    raise NotImplementedError(at, value)
+
+
+def copy_bytes(to: int, source: int, size: int) -> None:
+    """Copy `size` bytes, which do not overlap."""
+    raise NotImplementedError(to, source, size)
+
+
+def product32(a: int, b: int) -> int:
+    """The bits of a product of f32, of the bits of both."""
+    raise NotImplementedError(a, b)
+
+
+def sum32(a: int, b: int) -> int:
+    """The bits of a sum of f32, of the bits of both."""
+    raise NotImplementedError(a, b)
+
+
 def fill(at: int, value: int, size: int) -> None:
     """Set `size` bytes to the low byte of `value`."""
     raise NotImplementedError(at, value, size)
@@ -89,6 +109,12 @@ def switch_stack(saved: int, stack: int) -> None:
     raise NotImplementedError(saved, stack)
 
 
+_FLOATS = (
+    "{{r}}.v = trunc i64 {{0}} to i32\n{{r}}.x = bitcast i32 {{r}}.v to float\n"
+    "{{r}}.w = trunc i64 {{1}} to i32\n{{r}}.y = bitcast i32 {{r}}.w to float\n"
+    "{{r}}.z = {operator} float {{r}}.x, {{r}}.y\n"
+    "{{r}}.b = bitcast float {{r}}.z to i32\n{{r}} = zext i32 {{r}}.b to i64"
+)
 INSTRUCTIONS: dict[str, str] = {
     "address": "{r} = add i64 {0}, 0",
     "load32": "{r}.p = inttoptr i64 {0} to ptr\n{r}.w = load i32, ptr {r}.p\n{r} = zext i32 {r}.w to i64",
@@ -97,6 +123,11 @@ INSTRUCTIONS: dict[str, str] = {
     "store64": "{r}.p = inttoptr i64 {0} to ptr\nstore i64 {1}, ptr {r}.p",
     "fill": "{r}.p = inttoptr i64 {0} to ptr\n{r}.b = trunc i64 {1} to i8\n"
     "call void @llvm.memset.p0.i64(ptr {r}.p, i8 {r}.b, i64 {2}, i1 false)",
+    "store32": "{r}.p = inttoptr i64 {0} to ptr\n{r}.w = trunc i64 {1} to i32\nstore i32 {r}.w, ptr {r}.p",
+    "copy_bytes": "{r}.p = inttoptr i64 {0} to ptr\n{r}.q = inttoptr i64 {1} to ptr\n"
+    "call void @llvm.memcpy.p0.p0.i64(ptr {r}.p, ptr {r}.q, i64 {2}, i1 false)",
+    "product32": _FLOATS.format(operator="fmul"),
+    "sum32": _FLOATS.format(operator="fadd"),
     "first_bit": "{r} = call i64 @llvm.cttz.i64(i64 {0}, i1 true)",
     "count_bits": "{r} = call i64 @llvm.ctpop.i64(i64 {0})",
     "switch_stack": "call void @switch_stack(i64 {0}, i64 {1})",
@@ -104,6 +135,7 @@ INSTRUCTIONS: dict[str, str] = {
 """Each of the functions above as LLVM IR: `{0}`, `{1}`, … are its operands, `{r}` its result."""
 
 DECLARATIONS = """
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare i64 @llvm.cttz.i64(i64, i1)
 declare i64 @llvm.ctpop.i64(i64)

@@ -19,12 +19,13 @@ _WIDTH = re.compile(r"\.(?:U|S)?(8|16|64|128|256)(?:\.|$)")
 @dataclass(frozen=True)
 class Loop:
     """An innermost loop: its instructions, loads from global memory, the widest of them in bits, and
-    the bytes that they load together."""
+    the bytes that they load together; the products on tensor cores."""
 
     instructions: int
     loads: int
     widest: int
     bytes: int
+    products: int
 
 
 @dataclass(frozen=True)
@@ -117,4 +118,5 @@ def _innermost(lines: list[_Line], labels: dict[str, int]) -> tuple[Loop, ...]:
 
 def _loop(lines: list[_Line]) -> Loop:
     widths = [line.width for line in lines if line.opcode == "LDG"]
-    return Loop(len(lines), len(widths), max(widths, default=0), sum(widths) // 8)
+    products = sum(line.opcode == "HMMA" for line in lines)
+    return Loop(len(lines), len(widths), max(widths, default=0), sum(widths) // 8, products)

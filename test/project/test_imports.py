@@ -148,8 +148,9 @@ GPU_ROOMS = {
     "attributes": {"attributes"},
     "kernel": {"attributes", "kernel"},
     "segmented": {"attributes", "kernel", "segmented"},
-    "schedules": {"attributes", "kernel", "segmented"},
-    "passes": {"attributes", "kernel", "segmented", "schedules", "passes"},
+    "contract": {"attributes", "kernel", "segmented", "contract"},
+    "schedules": {"attributes", "kernel", "segmented", "contract"},
+    "passes": {"attributes", "kernel", "segmented", "contract", "schedules", "passes"},
     "nvvm": {"attributes", "kernel", "nvvm"},
     "host": {"kernel", "host"},
 }

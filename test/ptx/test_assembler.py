@@ -69,7 +69,7 @@ def test_figures_of_a_listing() -> None:
     assert found.loads == {16: 1, 32: 1, 128: 1}
     assert found.stores == {64: 1}
     assert (found.local, found.barriers, found.shuffles, found.calls, found.fences) == (1, 1, 1, 1, 0)
-    assert found.loops == (Loop(instructions=3, loads=2, widest=128, bytes=20),)
+    assert found.loops == (Loop(instructions=3, loads=2, widest=128, bytes=20, products=0),)
 
 
 def refusal(name: str, arch: str, tmp_path: Path) -> str:

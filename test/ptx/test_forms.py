@@ -50,7 +50,8 @@ def statements_of(form: Form, names: Iterable[str]) -> Iterator[str]:
 
 def operand_of(found: Found, position: int) -> str:
     operand = found.form.operands[position]
-    fixed = {"sreg": "%tid.y", "avar": "variable", "label": "L0", "0": "0"}.get(operand.name)
+    fixed = {"sreg": "%tid.y", "avar": "variable", "label": "L0", "n": "3"}.get(operand.name)
+    fixed = operand.name if operand.name.isdigit() else fixed
     if operand.bracket == "[":
         return f"[k_param_{found.type.bits}]" if found.has("param") else "[%rd9]"
     if fixed:

@@ -82,7 +82,8 @@ def disassembler() -> None:
 
 
 def test_every_schedule_has_a_program() -> None:
-    assert {program.schedule for program in PROGRAMS.values()} >= set(BUILDERS)
+    own = {"contract"}  # test/gpu/test_schedule_contract.py: of short floats only
+    assert {program.schedule for program in PROGRAMS.values()} | own >= set(BUILDERS)
     assert set(REGISTERS) == {program.schedule for program in PROGRAMS.values()} | {"check"}
 
 

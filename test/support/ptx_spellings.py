@@ -83,6 +83,14 @@ ROWS = (
     ("vote", ("?sync", "?all|any|uni|ballot", TYPES), "T %p1 -1"),
     ("redux", ("?sync", "?add|min|max|and|or|xor", "?abs", "?NaN", TYPES), "T T -1"),
     ("activemask", (TYPES,), "T"),
+    ("mma", ("?sync", "?aligned", "?m16n8k16|m16n8k8", "row|col", "row|col", "?f16|f32|bf16", "f16|bf16|tf32",
+             "f16|bf16", "f16|f32"), "{%r1,%r2,%r3,%r4} {%r5,%r6,%r7,%r8} {%r9,%r1} {%r2,%r3,%r4,%r5}"),
+    ("ldmatrix", ("?sync", "?aligned", "?m8n8|m16n16", "?x1|x2|x4", "?trans", "?shared|global", "b16|b8|b32"),
+     "{%r1,%r2,%r3,%r4} [%rd9]"),
+    ("cp", ("?async", "?ca|cg|cv", "?shared", "?global"), "[%rd8] [%rd9] 16"),
+    ("cp", ("async", "ca|cg", "shared|global", "global"), "[%rd8] [%rd9] 8 %r1"),
+    ("cp", ("async", "?commit_group|wait_group|wait_all|wait"), "3"),
+    ("cp", ("async", "?commit_group|wait_group|wait_all|wait"), ""),
 )  # fmt: skip
 STATEMENTS = (
     "add.s32 %r1, %r2, %r3;",
@@ -118,6 +126,11 @@ STATEMENTS = (
     "redux.sync.add.s32 %r1, %r2, %r3;",
     "bar.sync 0;",
     "bra L0;",
+    "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r1,%r2,%r3,%r4}, {%r5,%r6,%r7,%r8}, {%r9,%r1}, "
+    "{%r2,%r3,%r4,%r5};",
+    "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1,%r2,%r3,%r4}, [%rd9];",
+    "cp.async.cg.shared.global [%rd8], [%rd9], 16, %r1;",
+    "cp.async.wait_group 3;",
 )
 LOOKS = (
     *(f"%{kind}4" for kind in ("rb", "rs", "r", "rd", "si", "ud", "hf", "f", "fd", "hh")),

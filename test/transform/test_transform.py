@@ -110,7 +110,7 @@ REFUSED = {
     ),
     "schedule": (
         "%g = " + op("set", "%f", 'schedule = "best"'),
-        "'ragged_transform.set' op expected 'schedule' among general, balanced, segment, got 'best'",
+        "'ragged_transform.set' op expected 'schedule' among general, balanced, segment, contract, got 'best'",
     ),
     "nest": (
         "%g = " + op("set", "%f", "threads = 64"),

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir.match import definer, defining_op
 from ragged_dialect.ir.walk import outermost
-from ragged_dialect.lowering.attributes import BALANCED, Mapping
+from ragged_dialect.lowering.attributes import BALANCED, CONTRACT, Mapping
 from ragged_dialect.lowering.buffers import is_allocation, region, root, touches
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
@@ -37,7 +37,7 @@ class PrivatizeRaggedScratch(RaggedPass):
         """Replace the scratch of the foralls of every function of a module."""
         for function in host_functions(op):
             for forall in outermost(function, "scf.forall"):
-                if Mapping.of(forall).schedule != BALANCED:
+                if Mapping.of(forall).schedule not in (BALANCED, CONTRACT):
                     _privatize(forall)
 
 

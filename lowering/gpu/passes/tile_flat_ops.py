@@ -12,7 +12,8 @@ from ragged_dialect.lowering.gpu.passes.flat_runs import Cut, joins, tile
 from ragged_dialect.lowering.gpu.passes.host_code import blocks_to_tile
 from ragged_dialect.passes.base import RaggedPass
 
-_CROSSED = VIEWS | {"memref.alloc", "memref.dim"}
+CROSSED = VIEWS | {"memref.alloc", "memref.dim"}
+"""What may stand between ops that share a forall."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,6 @@ def _runs(block: ir.Block) -> list[list[Cut]]:
             if runs[-1] and not joins(runs[-1], cut):
                 runs.append([])
             runs[-1].append(cut)
-        elif op.name not in _CROSSED and not op.name.startswith("arith."):
+        elif op.name not in CROSSED and not op.name.startswith("arith."):
             runs.append([])
     return [run for run in runs if run]

@@ -15,18 +15,18 @@ from ragged_dialect.ir.walk import captures
 from ragged_dialect.lowering.buffers import extent
 from ragged_dialect.lowering.gpu.kernel.combiner import Combiner, combiner_of
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
-from ragged_dialect.lowering.gpu.segmented.component_rows import Components
+from ragged_dialect.lowering.gpu.segmented.component_rows import Components, Iterations
 from ragged_dialect.lowering.gpu.segmented.row_reduction import RowReduction
 
 Known = dict[ir.Value, ir.Value]
 """Values of a body and what stands for them elsewhere."""
 
 
-class ComponentCode:
+class BodyCode:
     """Computes values of the body again, at the insertion point. `inside` has what stands for values
     from outside of the forall; those it lacks stand for themselves."""
 
-    def __init__(self, found: Components, inside: Known) -> None:
+    def __init__(self, found: Iterations, inside: Known) -> None:
         self.found = found
         self.inside = inside
         self.whole: Known = {}
@@ -50,6 +50,24 @@ class ComponentCode:
         known.update(zip(op.results, copy.results, strict=True))
         return copy
 
+    @contextmanager
+    def placed(self, op: ir.Operation, component: ir.Value) -> Generator[GenericOp]:
+        """A generic with the operands that it has at a component, until the context ends."""
+        copy = self.copy(op, {**self.at(component), **self.whole})
+        try:
+            yield GenericOp(copy)
+        finally:
+            copy.erase()
+
+
+class ComponentCode(BodyCode):
+    """Code for components that have rows."""
+
+    found: Components
+
+    def __init__(self, found: Components, inside: Known) -> None:
+        super().__init__(found, inside)
+
     def low(self, component: ir.Value) -> ir.Value:
         """The first row of a component; also of the one after the last, where there are no rows left."""
         return self.value(self.found.low, self.at(component))
@@ -69,15 +87,6 @@ class ComponentCode:
             counts.append(build.value(extent(source, dim)))
             self.whole[view] = self.value(view, {self.found.low: build.value(0), self.found.length: counts[-1]})
         return counts
-
-    @contextmanager
-    def placed(self, op: ir.Operation, component: ir.Value) -> Generator[GenericOp]:
-        """A generic with the operands that it has at a component, until the context ends."""
-        copy = self.copy(op, {**self.at(component), **self.whole})
-        try:
-            yield GenericOp(copy)
-        finally:
-            copy.erase()
 
 
 @dataclass(frozen=True)
@@ -99,7 +108,7 @@ class PlacedReduction:
         return [op for combiner in self.combiners for op in combiner.ops]
 
 
-def captured(found: Components, ops: list[ir.Operation], values: list[Mixed]) -> list[ir.Value]:
+def captured(found: Iterations, ops: list[ir.Operation], values: list[Mixed]) -> list[ir.Value]:
     """Values from outside of the forall that code for some ops of its body and for some values uses, in order
     of first use."""
     seen: dict[ir.Operation, None] = {}

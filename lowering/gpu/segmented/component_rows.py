@@ -15,11 +15,27 @@ _ADDRESSING = VIEWS | {"memref.load", "memref.dim"}
 
 
 @dataclass(frozen=True)
-class Components:
+class Iterations:
+    """What a forall with one index runs over."""
+
+    forall: ir.Operation
+
+    @property
+    def body(self) -> ir.Block:
+        """The block of the forall."""
+        return self.forall.regions[0].blocks[0]
+
+    @property
+    def component(self) -> ir.Value:
+        """The number of the iteration in the body: that of a component."""
+        return self.body.arguments[0]
+
+
+@dataclass(frozen=True)
+class Components(Iterations):
     """The components that a forall runs over. `difference` is the op that computes how many rows one has,
     from the offsets at the component's number and the next one."""
 
-    forall: ir.Operation
     difference: ir.Operation
 
     @property
@@ -43,16 +59,6 @@ class Components:
     def length(self) -> ir.Value:
         """The number of its rows."""
         return self.difference.results[0]
-
-    @property
-    def body(self) -> ir.Block:
-        """The block of the forall."""
-        return self.forall.regions[0].blocks[0]
-
-    @property
-    def component(self) -> ir.Value:
-        """The number of the component in the body."""
-        return self.body.arguments[0]
 
 
 class RowMatcher:
@@ -151,12 +157,12 @@ def plain_generics(ops: list[ir.Operation]) -> tuple[list[GenericOp], set[ir.Val
     generics = [GenericOp(op) for op in ops if op.name == "linalg.generic"]
     outs = [root(out) for generic in generics for out in generic.outs]
     written = set(outs)
-    if len(written) < len(outs) or not all(_is_plain(op, written) for op in ops):
+    if len(written) < len(outs) or not all(is_plain(op, written) for op in ops):
         return None
     return generics, written
 
 
-def _is_plain(op: ir.Operation, written: set[ir.Value]) -> bool:
+def is_plain(op: ir.Operation, written: set[ir.Value]) -> bool:
     """Whether an op of a body computes where things are, or is a generic."""
     if op.name == "memref.load":
         return root(op.operands[0]) not in written

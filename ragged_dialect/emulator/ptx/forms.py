@@ -3,11 +3,11 @@
 `cvt.rn|rz{.ftz}.f16.f32|f64 d:to, a` is `cvt`, one of `.rn` and `.rz`, maybe `.ftz`, `.f16`, one of two types, and two
 operands. Operands:
 
-    d, a, b, …   a register, or where it is read a number; `d_` may be `_`; `d{|q}` may be a pair
+    d, a, b, …   a register, or where it is read a number, but for `r`; `d_` may be `_`; `d{|q}` may be a pair
     [a]          an address
-    {a}          as many registers as `.v4` says, or as fit into the instruction's type
+    {a}          as many registers as `.v4` says, or as fit into the instruction's type; `{a*4}` is four
     sreg, avar   a special register; a variable
-    label, 0     a label; this number
+    label, n, 0  a label; a number; this number
 
 and behind a colon their type, where it is not the instruction's last one: `to` is the type before that, `wide` has
 twice its bits.
@@ -26,19 +26,21 @@ from ragged_dialect.emulator.ptx.types import TYPES, Type
 from ragged_dialect.errors import EmulatorError
 
 _SOURCE, _NAME = r"!?%\w+|-?\d\w*", r"[A-Za-z_$][\w$]*"
-_REGISTERS = {"d": r"%\w+", "d_": r"%\w+|_"}
-_SHAPES = {"sreg": SPECIAL.pattern, "avar": _NAME, "label": _NAME, "0": "0"}
+_REGISTERS = {"d": r"%\w+", "r": r"%\w+", "d_": r"%\w+|_"}
+_SHAPES = {"sreg": SPECIAL.pattern, "avar": _NAME, "label": _NAME, "n": r"\d+"}
 _MODIFIER = re.compile(r"\{\.([^}]+)\}|\.([^.{]+)")
-_OPERAND = re.compile(r"([\[{])?(\w+?)(?:\{(\|)\w\})?[\]}]?(?::(\w+))?")
+_OPERAND = re.compile(r"([\[{])?(\w+?)(?:\*(\d))?(?:\{(\|)\w\})?[\]}]?(?::(\w+))?")
 _WIDE = ("ld", "st", "cvt")
 """Whose registers may be wider than their types (PTX ISA 9.4.1)."""
 
 
 class Operand(NamedTuple):
-    """An operand of a form: its bracket or nothing, its name, whether it may be a pair, its type."""
+    """An operand of a form: its bracket or nothing, its name, of how many registers it is where that is said, whether
+    it may be a pair, its type."""
 
     bracket: str
     name: str
+    registers: int
     pair: bool
     type: str
 
@@ -106,9 +108,10 @@ class Found(NamedTuple):
     def elements(self, position: int) -> int:
         """Of how many registers an operand is."""
         counts = [int(modifier[1]) for modifier in self.modifiers if re.fullmatch(r"v\d", modifier)]
-        if self.form.operands[position].bracket != "{":
+        operand = self.form.operands[position]
+        if operand.bracket != "{":
             return 1
-        return counts[0] if counts else self.type.bits // self.kind(position).bits
+        return operand.registers or (counts[0] if counts else self.type.bits // self.kind(position).bits)
 
     def values(self, body: Body, first: int = 1) -> list[str]:
         """The values of its operands from one on, those of a list one after the other."""
@@ -143,7 +146,7 @@ def _form(section: str, rule: Rule, notation: str, target: int, version: int) ->
         axes.append(("", *chosen) if optional else chosen)
     pattern = re.compile("".join(f"(?:{'|'.join(map(re.escape, axis))})" for axis in axes))
     matches = [_OPERAND.fullmatch(part) for part in operands.split(", ") if part]
-    parsed = tuple(Operand(m[1] or "", m[2], bool(m[3]), m[4] or "") for m in matches if m)
+    parsed = tuple(Operand(m[1] or "", m[2], int(m[3] or 0), bool(m[4]), m[5] or "") for m in matches if m)
     assert len(parsed) == len(matches), notation
     return Form(notation, section, rule, target, version, tuple(axes), pattern, parsed)
 
@@ -189,7 +192,8 @@ class Forms:
 
     def _shape(self, found: Found, position: int) -> str:
         operand = found.form.operands[position]
-        plain = _SHAPES.get(operand.name) or f"{_REGISTERS.get(operand.name, _SOURCE)}{self._registers}"
+        fixed = operand.name if operand.name.isdigit() else _SHAPES.get(operand.name)
+        plain = fixed or f"{_REGISTERS.get(operand.name, _SOURCE)}{self._registers}"
         if operand.bracket == "[":
             return r"\[.*\]"
         if operand.bracket == "{":

@@ -7,7 +7,7 @@ differ to the executor are not here either: cache operators and eviction priorit
 
 from __future__ import annotations
 
-from ragged_dialect.emulator.ptx import conversions, floats, integers, memory
+from ragged_dialect.emulator.ptx import conversions, floats, integers, matrices, memory
 from ragged_dialect.emulator.ptx.forms import by_opcode, forms
 
 _BITS = "b16|b32|b64"
@@ -182,6 +182,17 @@ FORMS = by_opcode([
         target=90,
     ),
     *forms("9.7.9.21", conversions.pack, "cvt.rn{.relu}.f16x2|bf16x2.f32 d:to, a, b"),
+    *forms(
+        "9.7.9.25.3.1",
+        matrices.copy,
+        *(f"cp.async.ca.shared.global [d], [a], {size}" for size in (4, 8, 16)),
+        *(f"cp.async.ca.shared.global [d], [a], {size}, {n}" for size in (4, 8, 16) for n in ("r:u32", 0, size)),
+        "cp.async.cg.shared.global [d], [a], 16",
+        *(f"cp.async.cg.shared.global [d], [a], 16, {n}" for n in ("r:u32", 0, 16)),
+    ),
+    *forms("9.7.9.25.3.2", matrices.end_group, "cp.async.commit_group"),
+    *forms("9.7.9.25.3.3", matrices.wait_group, "cp.async.wait_group n"),
+    *forms("9.7.9.25.3.3", matrices.wait_all, "cp.async.wait_all"),
     *forms("9.7.12.3", memory.branch, "bra{.uni} label"),
     *forms("9.7.12.6", memory.leave, "ret|exit"),
     *forms("9.7.13.1", memory.barrier, "bar.sync 0", "barrier.sync{.aligned} 0"),
@@ -207,5 +218,12 @@ FORMS = by_opcode([
     *forms("9.7.13.11", memory.active, "activemask.b32 d"),
     *forms("9.7.13.12", memory.reduction, "redux.sync.add|min|max.u32|s32 d, a, b:u32"),
     *forms("9.7.13.12", memory.reduction, "redux.sync.and|or|xor.b32 d, a, b:u32"),
+    *forms(
+        "9.7.14.5.14",
+        matrices.multiply,
+        *(f"mma.sync.aligned.m16n8k16.row.col.f32.{t}.{t}.f32 {{d*4}}, {{a*4}}:b32, {{b*2}}:b32, {{c*4}}"
+          for t in ("f16", "bf16")),
+    ),
+    *forms("9.7.14.5.15", matrices.load_matrices, "ldmatrix.sync.aligned.m8n8.x4{.trans}{.shared}.b16 {d*4}:b32, [a]"),
 ])  # fmt: skip
 """By opcode."""

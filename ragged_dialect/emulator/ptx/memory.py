@@ -18,8 +18,13 @@ _OPERATORS = {"exch": "xchg"}
 
 def _pointer(body: Body, found: Found) -> str:
     space = next((modifier for modifier in found.modifiers if modifier in _SPACES), None)
+    return pointer_to(body, next(operand for operand in found.operands if operand.startswith("[")), space)
+
+
+def pointer_to(body: Body, operand: str, space: str | None) -> str:
+    """The pointer, with its type, that `[%rd1+8]` is in a state space, or in any (None)."""
     kind = _SPACES[space] if space else "ptr"
-    address = body.address(next(operand for operand in found.operands if operand.startswith("[")), space)
+    address = body.address(operand, space)
     return f"{kind} {body.emit(f'inttoptr i64 {address} to {kind}')}"
 
 

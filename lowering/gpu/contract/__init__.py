@@ -1,0 +1,1 @@
+"""Products on tensor cores: a schedule for foralls of them."""

@@ -1,0 +1,143 @@
+"""What a warp does with tensor cores: loads fragments of matrices from shared memory, multiplies and adds them.
+
+Which lane has which element is said by the PTX ISA manual, 9.7.14.5.8 and 9.7.14.5.15. All matrices here are of f16 or
+bf16, sums are f32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.device_model import DEVICE
+from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
+
+M, N, K = 16, 8, 16
+"""The product of one instruction: M x K and K x N."""
+
+SIDE = 8
+"""Rows and columns of a matrix of `ldmatrix`, which loads four."""
+
+ELEMENT = 2
+"""Bytes of an element."""
+
+
+def row_stride(columns: int) -> int:
+    """Elements from row to row in shared memory: an odd number of accesses of 16 bytes, so that the rows of a matrix of
+    `ldmatrix` are in different banks, and so are the chunks that threads store."""
+    chunks = -(-columns * ELEMENT // DEVICE.access_bytes)
+    return (chunks | 1) * DEVICE.access_bytes // ELEMENT
+
+
+def place_of(lane: ir.Value, pairs: bool) -> tuple[ir.Value, Mixed, Mixed]:
+    """Which row of which of four 8 x 8 matrices a lane gives the address of: the row, and where the matrix starts,
+    along the rows or columns of the result and along what is summed. The second matrix is the next one along the
+    result, or (`pairs`) along the sum: registers of a fragment have to be neighbours, four of A, two and two of B."""
+    row, second, third = arith.remui(lane, build.value(SIDE)), _bit(lane, SIDE), _bit(lane, 2 * SIDE)
+    along, inner = (third, second) if pairs else (second, third)
+    return row, build.mul(along, build.value(SIDE)), build.mul(inner, build.value(SIDE))
+
+
+def _bit(x: ir.Value, bit: int) -> ir.Value:
+    return arith.remui(arith.divui(x, build.value(bit)), build.value(2))
+
+
+def shared_pointer(buffer: ir.Value, elements: Mixed, more: int = 0) -> ir.Value:
+    """The pointer so many elements after the start of a buffer in shared memory; `more` is part of an instruction."""
+    return _inttoptr(build.add(build.add(_address(buffer), build.mul(elements, ELEMENT)), ELEMENT * more), 3)
+
+
+def global_pointer(buffer: ir.Value, elements: Mixed) -> ir.Value:
+    """The pointer so many elements after the first of a view of a buffer of the host, in rows."""
+    index, kind = build.index_type(), ir.MemRefType.get([], buffer.type.element_type)
+    whole = ir.Operation.create("memref.extract_strided_metadata", results=[kind, *[index] * 5], operands=[buffer])
+    start = build.add(_address(buffer), build.mul(build.add(whole.results[1], elements), ELEMENT))
+    return ir.Operation.create(
+        "llvm.addrspacecast", results=[ir.Type.parse("!llvm.ptr<1>")], operands=[_inttoptr(start, 0)]
+    ).result
+
+
+def copy(target: ir.Value, source: ir.Value, inside: ir.Value) -> None:
+    """Start an asynchronous copy of 16 bytes, which are 0 where they are not `inside`: nothing is read then."""
+    i32 = ir.IntegerType.get_signless(32)
+    given = arith.select(inside, build.constant(i32, DEVICE.access_bytes), build.constant(i32, 0))
+    attributes = {
+        "size": ir.IntegerAttr.get(i32, DEVICE.access_bytes),
+        "modifier": ir.Attribute.parse("#nvvm<load_cache_modifier cg>"),
+    }
+    ir.Operation.create("nvvm.cp.async.shared.global", operands=[target, source, given], attributes=attributes)
+
+
+def wait_for_copies() -> None:
+    """Wait for all asynchronous copies of the thread."""
+    ir.Operation.create("nvvm.cp.async.commit.group")
+    none = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0)
+    ir.Operation.create("nvvm.cp.async.wait.group", attributes={"n": none})
+
+
+def _address(buffer: ir.Value) -> ir.Value:
+    return ir.Operation.create(
+        "memref.extract_aligned_pointer_as_index", results=[build.index_type()], operands=[buffer]
+    ).result
+
+
+def _inttoptr(address: Mixed, space: int) -> ir.Value:
+    kind = ir.Type.parse(f"!llvm.ptr<{space}>" if space else "!llvm.ptr")
+    return ir.Operation.create("llvm.inttoptr", results=[kind], operands=[build.to_i64(address)]).result
+
+
+def load(pointer: ir.Value, element: ir.Type, transposed: bool) -> list[ir.Value]:
+    """Four matrices, a register each."""
+    layout = "col" if transposed else "row"
+    attributes = {
+        "num": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4),
+        "layout": ir.Attribute.parse(f"#nvvm.mma_layout<{layout}>"),
+        "shape": ir.Attribute.parse("#nvvm.ld_st_matrix_shape<m = 8, n = 8>"),
+        "eltType": ir.Attribute.parse("#nvvm.ld_st_matrix_elt_type<b16>"),
+    }
+    whole = ir.Operation.create(
+        "nvvm.ldmatrix",
+        results=[ir.Type.parse("!llvm.struct<(i32, i32, i32, i32)>")],
+        operands=[pointer],
+        attributes=attributes,
+    ).result
+    words = _parts(whole, ir.IntegerType.get_signless(32))
+    if isinstance(element, ir.BF16Type):
+        return words
+    pair = ir.VectorType.get([2], element)
+    return [ir.Operation.create("llvm.bitcast", results=[pair], operands=[word]).result for word in words]
+
+
+def multiply(
+    a: Sequence[ir.Value], b: Sequence[ir.Value], sums: Sequence[ir.Value], element: ir.Type
+) -> list[ir.Value]:
+    """Sums of a 16 x 8 fragment and the product of fragments of four and of two registers."""
+    kind = ir.Attribute.parse(f"#nvvm.mma_type<{'bf16' if isinstance(element, ir.BF16Type) else 'f16'}>")
+    attributes = {
+        "layoutA": ir.Attribute.parse("#nvvm.mma_layout<row>"),
+        "layoutB": ir.Attribute.parse("#nvvm.mma_layout<col>"),
+        "multiplicandAPtxType": kind,
+        "multiplicandBPtxType": kind,
+        "shape": ir.Attribute.parse(f"#nvvm.shape<m = {M}, n = {N}, k = {K}>"),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(a), len(b), len(sums)]),
+    }
+    whole = ir.Operation.create(
+        "nvvm.mma.sync",
+        results=[ir.Type.parse("!llvm.struct<(f32, f32, f32, f32)>")],
+        operands=[*a, *b, *sums],
+        attributes=attributes,
+    ).result
+    return _parts(whole, ir.F32Type.get())
+
+
+def _parts(whole: ir.Value, kind: ir.Type) -> list[ir.Value]:
+    return [
+        ir.Operation.create(
+            "llvm.extractvalue",
+            results=[kind],
+            operands=[whole],
+            attributes={"position": ir.DenseI64ArrayAttr.get([k])},
+        ).result
+        for k in range(4)
+    ]

@@ -1,0 +1,107 @@
+"""Parts of the operands of a product in shared memory, and fragments of them in registers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ragged_dialect._mlir import arith, ir, memref
+from ragged_dialect.device_model import DEVICE
+from ragged_dialect.ir import build
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import loop_of
+from ragged_dialect.lowering.gpu.contract import fragments
+from ragged_dialect.lowering.gpu.contract.match import RESULT
+from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
+from ragged_dialect.lowering.gpu.kernel.kernel import Kernel
+from ragged_dialect.lowering.gpu.kernel.vector_access import access_of
+
+STAGES = 2
+"""Parts that are in shared memory at once: one is read while the other is written."""
+
+CHUNK = DEVICE.access_bytes // fragments.ELEMENT
+"""Elements that a thread copies at once."""
+
+
+class Range(NamedTuple):
+    """A part of a loop: where it starts, and how many iterations it has, of which some may be beyond the last."""
+
+    loop: int
+    first: Mixed
+    size: int
+
+
+class Staged:
+    """An operand of a product, with some of its rows or columns, `outer`, and `step` of those that are summed. What is
+    beyond the operand is 0. In shared memory it lies as in global memory. It is `wide` where all of its rows are
+    aligned to 16 bytes: it is copied asynchronously then, else element by element."""
+
+    def __init__(self, kernel: Kernel, generic: GenericOp, operand: int, outer: Range, k: int, step: int) -> None:
+        self._source, self._generic = generic.operands[operand], generic
+        self._order = [loop_of(expr) for expr in generic.maps[operand].results]
+        self._outer, self._k = outer, k
+        sizes = {outer.loop: outer.size, k: step}
+        self._rows, self._columns = (sizes[loop] for loop in self._order)
+        self._stride = fragments.row_stride(self._columns)
+        self._pairs = outer.loop == loop_of(generic.maps[RESULT].results[1])
+        last = self._order[1]
+        extent = generic.static_extent(last)
+        self.wide = extent is not None and extent % CHUNK == 0 and operand in access_of(generic, last, CHUNK).operands
+        self._threads = kernel.threads
+        self.element: ir.Type = self._source.type.element_type
+        shape = [STAGES, self._rows, self._stride]
+        self._shared = kernel.workgroup(ir.MemRefType.get(shape, self.element))
+
+    def copy(self, stage: ir.Value, first: Mixed, thread: ir.Value) -> None:
+        """Copy the part from iteration `first` of the sum on, which there is, by all threads."""
+        starts = {self._outer.loop: self._outer.first, self._k: first}
+        corner = [build.value(starts[loop]) for loop in self._order]
+        ends = [build.value(self._generic.extent(loop)) for loop in self._order]
+        across = self._columns // CHUNK
+        for piece in range(0, self._rows * across, self._threads):
+            number = build.add(thread, piece)
+            row: ir.Value = arith.divui(number, build.value(across))
+            column: ir.Value = arith.muli(arith.remui(number, build.value(across)), build.value(CHUNK))
+            at = [build.add(start, x) for start, x in zip(corner, (row, column), strict=True)]
+            if self.wide:
+                inside, place = self._clamped(at, corner, ends)
+                (stride, _), _ = self._source.type.get_strides_and_offset()
+                source = fragments.global_pointer(self._source, build.add(build.mul(place[0], stride), place[1]))
+                target = fragments.shared_pointer(self._shared, self._place(stage, row, column))
+                fragments.copy(target, source, inside)
+            else:
+                values = self._read(at, corner, ends)
+                ir.Operation.create("vector.store", operands=[values, self._shared, stage, row, column])
+
+    def _place(self, stage: ir.Value, row: ir.Value, column: Mixed) -> ir.Value:
+        return build.add(
+            build.mul(build.add(build.mul(stage, build.value(self._rows)), row), build.value(self._stride)), column
+        )
+
+    def _read(self, at: list[ir.Value], corner: list[ir.Value], ends: list[ir.Value]) -> ir.Value:
+        """Elements from a place on; instead of those that are beyond the ends the corner is read, and 0 taken."""
+        type_ = ir.VectorType.get([CHUNK], self.element)
+        zero = build.constant(self.element, 0.0)
+        values: list[ir.Value] = []
+        for k in range(CHUNK):
+            inside, place = self._clamped([at[0], build.add(at[1], k)], corner, ends)
+            values.append(arith.select(inside, memref.load(self._source, place), zero))
+        return ir.Operation.create("vector.from_elements", results=[type_], operands=values).result
+
+    @staticmethod
+    def _clamped(at: list[ir.Value], corner: list[ir.Value], ends: list[ir.Value]) -> tuple[ir.Value, list[ir.Value]]:
+        inside = arith.andi(*(build.less(x, end) for x, end in zip(at, ends, strict=True)))
+        return inside, [arith.select(inside, x, start) for x, start in zip(at, corner, strict=True)]
+
+    def corner(self, stage: ir.Value, lane: ir.Value, outer: Mixed) -> ir.Value:
+        """Which element in shared memory a lane gives the address of for fragments from `outer` on."""
+        row, along, inner = fragments.place_of(lane, self._pairs)
+        starts = {self._outer.loop: build.add(along, outer), self._k: inner}
+        down, right = (starts[loop] for loop in self._order)
+        return self._place(stage, build.add(down, row), right)
+
+    def fragments(self, corner: ir.Value, outer: int, k: int) -> list[ir.Value]:
+        """Registers of 16 x 16 elements, so far from a corner: a fragment of A, or two of B."""
+        starts = {self._outer.loop: outer, self._k: k}
+        down, right = (starts[loop] for loop in self._order)
+        pointer = fragments.shared_pointer(self._shared, corner, down * self._stride + right)
+        return fragments.load(pointer, self.element, self._order[1] != self._k)

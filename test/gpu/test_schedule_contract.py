@@ -1,0 +1,151 @@
+"""The schedule of products on tensor cores: what fits it, and its results for components of all shapes."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.contractions import Product
+from support.schedules import schedules_of
+
+import ragged_dialect
+from ragged_dialect.asm.module import load_module
+from ragged_dialect.dialect import context
+from ragged_dialect.lowering.gpu.contract.fragments import row_stride
+from ragged_dialect.lowering.gpu.nvvm.translate import kernels_to_llvm
+from ragged_dialect.lowering.pipelines import gpu_pipeline
+from ragged_dialect.ptx import emit
+from ragged_dialect.ptx.assembler import KernelReport, check
+
+Array = np.ndarray[Any, np.dtype[Any]]
+NUMPY: dict[str, Any] = {"f16": np.float16, "bf16": ml_dtypes.bfloat16}
+LENGTHS = ([], [0], [0, 0, 0], [1], [3, 0, 5], [64, 0, 65, 63], [0, 200, 1, 0, 0, 33], [1] * 40)
+PRODUCTS = [
+    Product("f16", 64, 64),
+    Product("bf16", 64, 64, grouped=False),
+    Product("f16", 48, 40, bias=True),
+    Product("bf16", 33, 7, bias=True, grouped=False),
+    Product("bf16", 100, 72, turned=True),
+    Product("f16", 1, 1, turned=True, grouped=False),
+    Product("f16", 17, 130, added=True),
+    Product("bf16", 8, 6, start=1.5),
+    Product("f16", -1, -1, grouped=False),
+    Product("f16", 40, 70, added=True, grouped=False, turned=True),
+]
+SLOW = [pytest.param(product, marks=pytest.mark.slow) for product in PRODUCTS[1:]]
+MAIN_LOOP = 56
+"""Instructions of the main loop."""
+
+
+@cache
+def compiled(product: Product, target: str) -> Any:
+    return ragged_dialect.compile(product.text(), target=target)
+
+
+def results(product: Product, target: str, lengths: list[int], seed: int) -> tuple[Array, Array, Array]:
+    """The result of a program, what it is in f64, and a bound on the difference."""
+    rng, dtype = np.random.default_rng(seed), NUMPY[product.dtype]
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    k, n = (e if e >= 0 else 21 + i for i, e in enumerate((product.k, product.n)))
+    x = rng.standard_normal((offsets[-1], k)).astype(dtype)
+    w = rng.standard_normal((len(lengths), k, n) if product.grouped else (k, n)).astype(dtype)
+    more: list[Any] = []
+    wide, weights = x.astype(np.float64), w.astype(np.float64)
+    expected, size = np.full((offsets[-1], n), product.start), np.zeros((offsets[-1], n))
+    for g, (low, high) in enumerate(pairwise(offsets)):
+        own = weights[g] if product.grouped else weights
+        expected[low:high] += wide[low:high] @ own
+        size[low:high] = np.abs(wide[low:high]) @ np.abs(own)
+    bound = 2.0**-23 * (k + 2) * (size + abs(product.start)) + 1e-30
+    if product.bias:
+        more = [rng.standard_normal(n).astype(dtype)]
+        expected = np.maximum(expected + more[0].astype(np.float64), 0)
+        bound = bound + np.abs(expected) * float(ml_dtypes.finfo(dtype).eps) + 1e-6
+    if product.added:
+        earlier = rng.standard_normal((offsets[-1], n)).astype(np.float32)
+        more, expected = [(earlier, offsets)], expected + earlier
+        bound = bound + 2.0**-22 * np.abs(earlier)
+    w = np.ascontiguousarray(w.swapaxes(-1, -2)) if product.turned else w
+    made = compiled(product, target)((x, offsets), w, *more)
+    return np.asarray(made[0]).astype(np.float64), expected, bound
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("target", ["emulator", "ptx-emulator"])
+@pytest.mark.parametrize("product", PRODUCTS, ids=str)
+def test_numbers(product: Product, target: str) -> None:
+    for seed, lengths in enumerate(LENGTHS):
+        found, expected, bound = results(product, target, lengths, seed)
+        assert found.shape == expected.shape
+        assert (np.abs(found - expected) <= bound).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(24))
+def test_random_products(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    k, n = (int(rng.choice([1, 2, 7, 8, 16, 31, 32, 33, 64, 65, 96, 128, 129])) for _ in range(2))
+    grouped, turned, bias, added = (bool(rng.integers(2)) for _ in range(4))
+    product = Product(str(rng.choice(["f16", "bf16"])), k, n, grouped, turned, bias, added and not bias)
+    target = "ptx-emulator" if seed % 2 else "emulator"
+    for skew in (1.5, 4.0):
+        lengths = [int(x) for x in np.minimum(rng.zipf(skew, 30) - 1, 300)]
+        found, expected, bound = results(product, target, lengths, seed)
+        assert (np.abs(found - expected) <= bound).all()
+
+
+@pytest.mark.parametrize("product", PRODUCTS, ids=str)
+def test_what_fits(product: Product) -> None:
+    copied = product.added and product.grouped  # into the result, by a third op
+    assert schedules_of(product.text()).count("contract") == (not copied)
+    assert "contract" not in schedules_of(product.text(), "general")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("f16", "f32"), ("arith.mulf %a1, %b1", "arith.addf %a1, %b1"), ("arith.addf %c, %m", "arith.subf %c, %m")],
+)
+def test_what_does_not(old: str, new: str) -> None:
+    text = Product("f16", 16, 16).text().replace(old, new)
+    for name in "ab":
+        same = f"arith.extf %{name} : f32 to f32"
+        text = text.replace(same, f"arith.addf %{name}, %{name} : f32")
+    assert "contract" not in schedules_of(text)
+
+
+@pytest.mark.ptx
+@pytest.mark.parametrize("product", [PRODUCTS[0], *SLOW], ids=str)
+@pytest.mark.parametrize("arch", ["sm_80", *(pytest.param(a, marks=pytest.mark.slow) for a in ("sm_90", "sm_100"))])
+def test_machine_code(product: Product, arch: str) -> None:
+    """Nothing is spilled, 512 threads fit on a multiprocessor; where there are copies, a step of 32 of a warp's square
+    is 16 products, among no more than so many instructions."""
+    report = kernel(product, arch)
+    assert (report.spill_stores, report.spill_loads, report.stack, report.warnings) == (0, 0, 0, ())
+    assert report.registers <= 128
+    if report.sass is not None and product == PRODUCTS[0]:
+        main = max(report.sass.loops, key=lambda loop: loop.products)
+        assert main.products == 16
+        assert main.instructions <= MAIN_LOOP
+
+
+def kernel(product: Product, arch: str) -> KernelReport:
+    """What ptxas makes of a product's kernel."""
+    module: Any = load_module(product.text(), context(), "product")
+    for stage in gpu_pipeline():
+        stage.run(module)
+    return max(check(emit(kernels_to_llvm(module), arch), arch), key=lambda report: report.shared)
+
+
+@pytest.mark.parametrize("columns", range(8, 264, 8))
+def test_rows_of_matrices_are_in_different_banks(columns: int) -> None:
+    """The eight rows of 16 bytes that `ldmatrix` reads at once cover the 32 banks of 4 bytes."""
+    stride = row_stride(columns)
+    assert stride >= columns
+    assert stride % 8 == 0
+    for chunk in range(columns // 8):
+        rows = {((row * stride + 8 * chunk) * 2 // 4 + word) % 32 for row in range(8) for word in range(4)}
+        assert len(rows) == 32
