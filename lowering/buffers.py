@@ -107,16 +107,16 @@ def extent(x: ir.Value, dim: int) -> Mixed:
     return memref.dim(x, build.value(dim))
 
 
-def subview(x: ir.Value, starts: Sequence[Mixed], sizes: Sequence[Mixed], drop_first: bool = False) -> ir.Value:
-    """`memref.subview` with unit strides; the first axis, of size 1, goes when asked."""
+def subview(x: ir.Value, starts: Sequence[Mixed], sizes: Sequence[Mixed], kept: Sequence[int] | None = None) -> ir.Value:
+    """`memref.subview` with unit strides; axes that are not among the kept ones, of size 1, are dropped."""
     operands, attributes, groups = shapes.slice_operands(starts, sizes)
     attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, *groups])
     strides, offset = x.type.get_strides_and_offset()
     if not all(_is_zero(start) for start in starts):
         offset = DYNAMIC
-    first = 1 if drop_first else 0
-    layout = ir.StridedLayoutAttr.get(offset, list(strides)[first:])
-    shape = list(attributes["static_sizes"])[first:]
+    kept = range(len(sizes)) if kept is None else kept
+    layout = ir.StridedLayoutAttr.get(offset, [strides[k] for k in kept])
+    shape = [attributes["static_sizes"][k] for k in kept]
     result = ir.MemRefType.get(shape, x.type.element_type, layout, x.type.memory_space)
     return ir.Operation.create(
         "memref.subview", results=[result], operands=[x, *operands], attributes=attributes

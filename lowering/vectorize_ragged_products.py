@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, memref
@@ -12,6 +13,7 @@ from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import combiner_of
 from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.lowering.buffers import subview
 from ragged_dialect.lowering.math_library import VECTOR_ISAS
 from ragged_dialect.lowering.micro_kernel import RegisterBlock
 from ragged_dialect.lowering.vector.machine import registers
@@ -76,6 +78,15 @@ class _Side:
         dim = self.loops.index(loop)
         size = self.buffer.type.shape[dim]
         return memref.dim(self.buffer, build.value(dim)) if size == DYNAMIC else size
+
+    def rows(self, loop: int, places: dict[int, Mixed], count: Mixed, columns: int) -> ir.Value:
+        """A view of some rows along a loop, of as many elements of the last dim."""
+        sizes: list[Mixed] = [1] * len(self.loops)
+        sizes[self.loops.index(loop)], sizes[-1] = count, columns
+        view = subview(self.buffer, self.at(places), sizes, [self.loops.index(loop), len(sizes) - 1])
+        layout = ir.StridedLayoutAttr.get(DYNAMIC, [DYNAMIC, 1])
+        return memref.cast(ir.MemRefType.get([DYNAMIC, columns], view.type.element_type, layout), view)
+
 
     def at(self, places: dict[int, Mixed]) -> list[ir.Value]:
         """The indices for those of the loops."""
@@ -177,36 +188,59 @@ class _Emitter:
 
     def _panel(self, regs: RegisterBlock, places: dict[int, Mixed], n: Mixed) -> None:
         here = {**places, self.product.n: n}
+        few = replace(regs, rows=regs.rows // 2)
+        whole = build.mul(build.divide(self.rows, regs.rows), regs.rows)
 
         def stretch(k: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
             count = build.minimum(build.sub(self.depth, k), _DEPTH)
-            self._pack(regs, here, k, count)
-            return flow.strided(0, regs.rows, self.rows, [], lambda m, _: self._block(regs, here, m, k, count) or [])
+            panel = self._right(regs, here, k, count)
+            for block, low, high in ((regs, 0, whole), (few, whole, self.rows)):
+                flow.strided(low, block.rows, high, [], partial(self._block, block, here, panel, k, count))
+            return []
 
         flow.strided(0, _DEPTH, self.depth, [], stretch)
 
-    def _pack(self, regs: RegisterBlock, places: dict[int, Mixed], k: ir.Value, count: Mixed) -> None:
-        """Rows of the right side together: where they are, they may lie across cache lines and in few sets of those."""
-        right = self.product.right
+    def _right(self, regs: RegisterBlock, places: dict[int, Mixed], k: ir.Value, count: Mixed) -> ir.Value:
+        """Rows of the right side; together where more than one block reads them: where they are, they may lie across
+        cache lines and in few sets of those."""
+        there = self.product.right.rows(self.product.k, {**places, self.product.k: k}, count, regs.used or regs.lanes)
 
-        def copy(j: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
-            at = right.at({**places, self.product.k: build.add(j, k)})
-            regs.store(regs.load_at(right.buffer, at), self.panel, j)
-            return []
+        def copied() -> list[ir.Value]:
+            def copy(j: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+                regs.store(regs.load_at(there, [j, build.value(0)]), self.panel, j)
+                return []
 
-        flow.for_loop(count, [], copy)
+            flow.for_loop(count, [], copy)
+            return [memref.cast(there.type, subview(self.panel, [0, 0], [count, regs.used or regs.lanes]))]
 
-    def _block(self, regs: RegisterBlock, places: dict[int, Mixed], m: ir.Value, k: ir.Value, count: Mixed) -> None:
-        product, last = self.product, build.sub(self.rows, 1)
-        rows = [{**places, product.m: build.minimum(build.add(m, i), last)} for i in range(regs.rows)]
+        return flow.choose(build.more(self.rows, regs.rows), copied, lambda: [there], [there.type])[0]
+
+    def _block(
+        self,
+        regs: RegisterBlock,
+        places: dict[int, Mixed],
+        panel: ir.Value,
+        k: ir.Value,
+        count: Mixed,
+        m: ir.Value,
+        _: list[ir.Value],
+    ) -> list[ir.Value]:
+        """A block of rows from m on; the last one where there is no such row, unless the block is whole."""
+        product = self.product
+        rows = [{**places, product.m: self._row(regs, m, i)} for i in range(regs.rows)]
 
         def elements(j: ir.Value) -> list[ir.Value]:
             at = build.add(j, k)
             return [memref.load(product.left.buffer, product.left.at({**row, product.k: at})) for row in rows]
 
         sums = [regs.splat(0.0)] * len(rows)
-        sums = regs.product(count, sums, elements, lambda j: regs.load(self.panel, j).value)
+        sums = regs.product(count, sums, elements, lambda j: regs.load_at(panel, [j, build.value(0)]))
         there = [product.out.at(row) for row in rows]
         before = [regs.load_at(product.out.buffer, at) for at in there]
         for at, x, y in zip(there, before, sums, strict=True):  # all were read before: the last row may come twice
             regs.store_at(arith.addf(x, y), product.out.buffer, at)
+        return []
+
+    def _row(self, regs: RegisterBlock, m: ir.Value, i: int) -> Mixed:
+        row = build.add(m, i)
+        return row if regs.rows == self.regs.rows else build.minimum(row, build.sub(self.rows, 1))

@@ -69,7 +69,11 @@ class Temporaries:
         with ir.InsertionPoint(alloc):
             whole = self.kernel.value(scratch, self.launch)
             starts, sizes = [a.start for a in axes], [a.size for a in axes]
-            view = subview(whole, [block_id, *starts], [1, *sizes], True) if slot else subview(whole, starts, sizes)
+            view = (
+                subview(whole, [block_id, *starts], [1, *sizes], range(1, len(sizes) + 1))
+                if slot
+                else subview(whole, starts, sizes)
+            )
         self._replace(alloc, view)
 
     def _axis(self, alloc: ir.Operation, size: Mixed) -> Slice:
