@@ -55,6 +55,11 @@ def is_allocation(value: ir.Value) -> bool:
     return op is not None and op.name == "memref.alloc"
 
 
+def is_address(op: ir.Operation) -> bool:
+    """Whether an op makes numbers, buffers or views and accesses none."""
+    return op.name.startswith("arith.") or op.name in (*VIEWS, "memref.alloc", "memref.dim")
+
+
 def only_read(value: ir.Value) -> bool:
     """Whether every use of a buffer, or of a view of it, reads elements or extents."""
     for use in value.uses:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import takewhile
 from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, memref
 from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import combiner_of
+from ragged_dialect.ir.match import combiner_of, filled_with, made_by
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.lowering.buffers import subview
+from ragged_dialect.lowering.buffers import is_address, subview
 from ragged_dialect.lowering.math_library import VECTOR_ISAS
 from ragged_dialect.lowering.micro_kernel import RegisterBlock
 from ragged_dialect.lowering.vector.machine import registers
@@ -62,7 +63,7 @@ class VectorizeRaggedProducts(RaggedPass):
                 regs = RegisterBlock.of(product.out.buffer.type.element_type, self.isa)
                 masked = found.bytes // regs.square in found.masked
                 if 2 * product.columns >= regs.square and (masked or product.columns % regs.lanes == 0):
-                    _Emitter(product, regs).run()
+                    _Emitter(product, regs, _take_zeros(inner, product.out.buffer)).run()
                     inner.erase()
 
 
@@ -156,11 +157,33 @@ def _is_along_memory(x: ir.Value) -> bool:
     return x.type.shape[-1] != DYNAMIC and x.type.get_strides_and_offset()[0][-1] == 1
 
 
-class _Emitter:
-    """The loops of a product: around it, over panels of columns, stretches of the sum and blocks of rows."""
+def _take_zeros(op: ir.Operation, out: ir.Value) -> bool:
+    """Whether a fill right before an op wrote zeros to its result; it is erased."""
+    earlier = takewhile(lambda x: x != op, [x.operation for x in op.block.operations])
+    before = next((x for x in reversed(list(earlier)) if not is_address(x)), None)
+    scalar = None if before is None else filled_with(before)
+    constant = None if scalar is None else made_by(scalar, "arith.constant")
+    if before is None or constant is None or constant.attributes["value"].value != 0:
+        return False
+    found = _whole(before.operands[1]) == _whole(out)
+    if found:
+        before.erase()
+    return found
 
-    def __init__(self, product: _Product, regs: RegisterBlock) -> None:
-        self.product, self.regs = product, regs
+
+def _whole(view: ir.Value) -> ir.Value:
+    """What a view is all of."""
+    while (op := made_by(view, "memref.collapse_shape") or made_by(view, "memref.cast")) is not None:
+        view = op.operands[0]
+    return view
+
+
+class _Emitter:
+    """The loops of a product: around it, over panels of columns, stretches of the sum and blocks of rows. With `zeroed`
+    what is in the result is not read."""
+
+    def __init__(self, product: _Product, regs: RegisterBlock, zeroed: bool) -> None:
+        self.product, self.regs, self.zeroed = product, regs, zeroed
         out = product.out.loops
         self.outer = [loop for loop in out if loop not in (product.m, product.n)]
         self.rows = product.out.extent(product.m)
@@ -195,52 +218,69 @@ class _Emitter:
             count = build.minimum(build.sub(self.depth, k), _DEPTH)
             panel = self._right(regs, here, k, count)
             for block, low, high in ((regs, 0, whole), (few, whole, self.rows)):
-                flow.strided(low, block.rows, high, [], partial(self._block, block, here, panel, k, count))
+                if low != high:
+                    each = partial(self._block, block, here, panel, k, count)
+                    flow.strided(low, block.rows, high, [], lambda m, _, each=each: each(m) or [])
             return []
 
-        flow.strided(0, _DEPTH, self.depth, [], stretch)
+        flow.strided(0, _DEPTH, build.maximum(self.depth, 1) if self.zeroed else self.depth, [], stretch)
 
     def _right(self, regs: RegisterBlock, places: dict[int, Mixed], k: ir.Value, count: Mixed) -> ir.Value:
         """Rows of the right side; together where more than one block reads them: where they are, they may lie across
-        cache lines and in few sets of those."""
-        there = self.product.right.rows(self.product.k, {**places, self.product.k: k}, count, regs.used or regs.lanes)
+        cache lines and in few sets of those. The processor does not foresee the next panel's, which are asked for."""
+        columns = regs.used or regs.lanes
+        there = self.product.right.rows(self.product.k, {**places, self.product.k: k}, count, columns)
 
-        def copied() -> list[ir.Value]:
-            def copy(j: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
-                regs.store(regs.load_at(there, [j, build.value(0)]), self.panel, j)
+        def each(body: Callable[[ir.Value], object]) -> None:
+            def step(j: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+                body(j)
+                for line in range(0, regs.lanes, regs.square) if self.product.columns > regs.lanes else ():
+                    memref.prefetch(there, [j, build.value(regs.lanes + line)], False, 3, True)
                 return []
 
-            flow.for_loop(count, [], copy)
-            return [memref.cast(there.type, subview(self.panel, [0, 0], [count, regs.used or regs.lanes]))]
+            flow.for_loop(count, [], step)
 
-        return flow.choose(build.more(self.rows, regs.rows), copied, lambda: [there], [there.type])[0]
+        def copied() -> list[ir.Value]:
+            each(lambda j: regs.store(regs.load_at(there, [j, build.value(0)]), self.panel, j))
+            return [memref.cast(there.type, subview(self.panel, [0, 0], [count, columns]))]
+
+        def in_place() -> list[ir.Value]:
+            each(lambda _: None)
+            return [there]
+
+        return flow.choose(build.more(self.rows, regs.rows), copied, in_place, [there.type])[0]
 
     def _block(
-        self,
-        regs: RegisterBlock,
-        places: dict[int, Mixed],
-        panel: ir.Value,
-        k: ir.Value,
-        count: Mixed,
-        m: ir.Value,
-        _: list[ir.Value],
-    ) -> list[ir.Value]:
-        """A block of rows from m on; the last one where there is no such row, unless the block is whole."""
-        product = self.product
-        rows = [{**places, product.m: self._row(regs, m, i)} for i in range(regs.rows)]
+        self, regs: RegisterBlock, places: dict[int, Mixed], panel: ir.Value, k: ir.Value, count: Mixed, m: ir.Value
+    ) -> None:
+        """A block of rows from m on; the last row again where a small one reaches over it."""
+        product, last = self.product, build.sub(self.rows, 1)
+        rows = [build.add(m, i) for i in range(regs.rows)]
+        rows = rows if regs.rows == self.regs.rows else [build.minimum(row, last) for row in rows]
+        places_of = [{**places, product.m: row} for row in rows]
 
         def elements(j: ir.Value) -> list[ir.Value]:
             at = build.add(j, k)
-            return [memref.load(product.left.buffer, product.left.at({**row, product.k: at})) for row in rows]
+            return [memref.load(product.left.buffer, product.left.at({**row, product.k: at})) for row in places_of]
 
         sums = [regs.splat(0.0)] * len(rows)
         sums = regs.product(count, sums, elements, lambda j: regs.load_at(panel, [j, build.value(0)]))
-        there = [product.out.at(row) for row in rows]
-        before = [regs.load_at(product.out.buffer, at) for at in there]
+        there = [product.out.at(row) for row in places_of]
+        before = self._before(regs, there, k)
         for at, x, y in zip(there, before, sums, strict=True):  # all were read before: the last row may come twice
             regs.store_at(arith.addf(x, y), product.out.buffer, at)
-        return []
 
-    def _row(self, regs: RegisterBlock, m: ir.Value, i: int) -> Mixed:
-        row = build.add(m, i)
-        return row if regs.rows == self.regs.rows else build.minimum(row, build.sub(self.rows, 1))
+    def _before(self, regs: RegisterBlock, there: Sequence[list[ir.Value]], k: ir.Value) -> list[ir.Value]:
+        """What the sums of a stretch are added to."""
+
+        def none() -> list[ir.Value]:
+            return [regs.splat(0.0)] * len(there)
+
+        def some() -> list[ir.Value]:
+            return [regs.load_at(self.product.out.buffer, at) for at in there]
+
+        if not self.zeroed:
+            return some()
+        if isinstance(self.depth, int) and self.depth <= _DEPTH:
+            return none()
+        return flow.choose(build.equal(k, 0), none, some, [regs.vector] * len(there))
