@@ -70,6 +70,11 @@ class RegisterBlock:
         else:
             vector.maskedstore(x, at, self._mask(), row)
 
+    def prefetch(self, x: ir.Value, at: Sequence[ir.Value], write: bool = False) -> None:
+        """Ask for the memory of a row of a buffer."""
+        for first in range(0, self.lanes, self.square):
+            memref.prefetch(x, [*at[:-1], build.add(at[-1], first)], write, 3, True)
+
     def splat(self, number: float) -> ir.Value:
         """A number in all lanes."""
         return Emitter().constant(self.vector, number)

@@ -234,8 +234,8 @@ class _Emitter:
         def each(body: Callable[[ir.Value], object]) -> None:
             def step(j: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
                 body(j)
-                for line in range(0, regs.lanes, regs.square) if self.product.columns > regs.lanes else ():
-                    memref.prefetch(there, [j, build.value(regs.lanes + line)], False, 3, True)
+                if self.product.columns > regs.lanes:
+                    regs.prefetch(there, [j, build.value(regs.lanes)])
                 return []
 
             flow.for_loop(count, [], step)
@@ -263,9 +263,11 @@ class _Emitter:
             at = build.add(j, k)
             return [memref.load(product.left.buffer, product.left.at({**row, product.k: at})) for row in places_of]
 
+        there = [product.out.at(row) for row in places_of]
+        for at in there:
+            regs.prefetch(product.out.buffer, at, write=True)
         sums = [regs.splat(0.0)] * len(rows)
         sums = regs.product(count, sums, elements, lambda j: regs.load_at(panel, [j, build.value(0)]))
-        there = [product.out.at(row) for row in places_of]
         before = self._before(regs, there, k)
         for at, x, y in zip(there, before, sums, strict=True):  # all were read before: the last row may come twice
             regs.store_at(arith.addf(x, y), product.out.buffer, at)
