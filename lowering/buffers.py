@@ -112,7 +112,9 @@ def extent(x: ir.Value, dim: int) -> Mixed:
     return memref.dim(x, build.value(dim))
 
 
-def subview(x: ir.Value, starts: Sequence[Mixed], sizes: Sequence[Mixed], kept: Sequence[int] | None = None) -> ir.Value:
+def subview(
+    x: ir.Value, starts: Sequence[Mixed], sizes: Sequence[Mixed], kept: Sequence[int] | None = None
+) -> ir.Value:
     """`memref.subview` with unit strides; axes that are not among the kept ones, of size 1, are dropped."""
     operands, attributes, groups = shapes.slice_operands(starts, sizes)
     attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, *groups])

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import takewhile
 from typing import ClassVar
 
-from ragged_dialect._mlir import DYNAMIC, arith, ir, memref
+from ragged_dialect._mlir import DYNAMIC, arith, ir, memref, vector
 from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
@@ -16,7 +16,7 @@ from ragged_dialect.ir.match import combiner_of, filled_with, made_by
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import is_address, subview
 from ragged_dialect.lowering.math_library import VECTOR_ISAS
-from ragged_dialect.lowering.micro_kernel import RegisterBlock
+from ragged_dialect.lowering.micro_kernel import RegisterBlock, transposed
 from ragged_dialect.lowering.vector.machine import registers
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
@@ -38,8 +38,9 @@ class VectorizeRaggedProducts(RaggedPass):
     // and the sums are added to what was there
     ```
 
-    One loop is reduced, a static one runs along memory in the result and the right side, and one is of the result and
-    the left side; others are loops around. A block that reaches over the last row computes that row again.
+    One loop is reduced, one runs along memory in the result and is of the right side, which is along memory there or
+    in the sums, and one is of the result and the left side; others are loops around. Rows that are no whole block are
+    computed by half of them, with the last row again.
     The order of a sum depends on its length only. `isa` is that of expand-ragged-math. Products of short floats, and of
     less than half a register along memory, stay as they are; so do ends of rows where a processor has no masks.
     Preconditions: bufferized, parallel loops are outlined; before hoist-ragged-allocas.
@@ -61,9 +62,8 @@ class VectorizeRaggedProducts(RaggedPass):
                 continue
             with ir.InsertionPoint(inner), inner.location:
                 regs = RegisterBlock.of(product.out.buffer.type.element_type, self.isa)
-                masked = found.bytes // regs.square in found.masked
-                if 2 * product.columns >= regs.square and (masked or product.columns % regs.lanes == 0):
-                    _Emitter(product, regs, _take_zeros(inner, product.out.buffer)).run()
+                if product.fits(regs, found.bytes // regs.square in found.masked):
+                    _rewrite(inner, product, regs)
                     inner.erase()
 
 
@@ -80,14 +80,13 @@ class _Side:
         size = self.buffer.type.shape[dim]
         return memref.dim(self.buffer, build.value(dim)) if size == DYNAMIC else size
 
-    def rows(self, loop: int, places: dict[int, Mixed], count: Mixed, columns: int) -> ir.Value:
+    def rows(self, loop: int, places: dict[int, Mixed], count: Mixed, columns: Mixed) -> ir.Value:
         """A view of some rows along a loop, of as many elements of the last dim."""
         sizes: list[Mixed] = [1] * len(self.loops)
         sizes[self.loops.index(loop)], sizes[-1] = count, columns
         view = subview(self.buffer, self.at(places), sizes, [self.loops.index(loop), len(sizes) - 1])
         layout = ir.StridedLayoutAttr.get(DYNAMIC, [DYNAMIC, 1])
-        return memref.cast(ir.MemRefType.get([DYNAMIC, columns], view.type.element_type, layout), view)
-
+        return memref.cast(ir.MemRefType.get([DYNAMIC, DYNAMIC], view.type.element_type, layout), view)
 
     def at(self, places: dict[int, Mixed]) -> list[ir.Value]:
         """The indices for those of the loops."""
@@ -110,9 +109,16 @@ class _Product:
         return self.out.loops[-1]
 
     @property
-    def columns(self) -> int:
-        """Its extent."""
-        return int(self.out.buffer.type.shape[-1])
+    def turned(self) -> bool:
+        """Whether the right side is along memory in the sums."""
+        return self.right.loops[-1] == self.k
+
+    def fits(self, regs: RegisterBlock, masked: bool) -> bool:
+        """Whether half a register is filled along memory, and there are masks if its ends need some."""
+        columns = self.out.buffer.type.shape[-1]
+        if columns == DYNAMIC or self.turned:
+            return masked and (columns == DYNAMIC or 2 * columns >= regs.square)
+        return 2 * columns >= regs.square and (masked or columns % regs.lanes == 0)
 
 
 def _product_of(op: ir.Operation) -> _Product | None:
@@ -125,9 +131,10 @@ def _product_of(op: ir.Operation) -> _Product | None:
     if first is None or second is None or out is None or not out.loops or kinds.count("reduction") != 1:
         return None
     n, k = out.loops[-1], kinds.index("reduction")
-    left, right = (first, second) if second.loops[-1:] == (n,) else (second, first)
+    left, right = (first, second) if n in second.loops else (second, first)
     own = [loop for loop in out.loops[:-1] if loop in left.loops and loop not in right.loops]
-    fits = right.loops[-1:] == (n,) and n not in left.loops and k in left.loops and k in right.loops and own
+    fits = right.loops[-1:] in ((n,), (k,)) and {n, k} <= {*right.loops} and k in left.loops and own
+    fits = fits and n not in left.loops
     if not fits or not (_is_along_memory(out.buffer) and _is_along_memory(right.buffer)):
         return None
     return _Product(out, left, right, own[-1], k)
@@ -154,7 +161,21 @@ def _side(x: ir.Value, map_: ir.AffineMap) -> _Side | None:
 
 
 def _is_along_memory(x: ir.Value) -> bool:
-    return x.type.shape[-1] != DYNAMIC and x.type.get_strides_and_offset()[0][-1] == 1
+    return x.type.get_strides_and_offset()[0][-1] == 1
+
+
+def _rewrite(op: ir.Operation, product: _Product, regs: RegisterBlock) -> None:
+    """The loops of a product. A right side that has to be turned is turned for more than a few rows only."""
+    if not product.turned:
+        _Emitter(product, regs, _take_zeros(op, product.out.buffer)).run()
+        return
+
+    def rows_by_one() -> list[ir.Value]:
+        op.clone()
+        return []
+
+    few = build.less(product.out.extent(product.m), regs.rows // 2)
+    flow.choose(few, rows_by_one, lambda: _Emitter(product, regs, False).run() or [], [])
 
 
 def _take_zeros(op: ir.Operation, out: ir.Value) -> bool:
@@ -188,7 +209,9 @@ class _Emitter:
         self.outer = [loop for loop in out if loop not in (product.m, product.n)]
         self.rows = product.out.extent(product.m)
         self.depth = product.left.extent(product.k)
-        self.panel = regs.scratch(min(self.depth, _DEPTH) if isinstance(self.depth, int) else _DEPTH)
+        self.columns = product.out.extent(product.n)
+        depth = min(self.depth, _DEPTH) if isinstance(self.depth, int) else _DEPTH
+        self.panel = regs.scratch(build.ceildiv(depth, regs.square) * regs.square)
 
     def run(self) -> None:
         """Emit all of it."""
@@ -202,12 +225,13 @@ class _Emitter:
         flow.for_loop(count, [], lambda i, _: self._around(loops[1:], {**places, loops[0]: i}) or [])
 
     def _panels(self, places: dict[int, Mixed]) -> None:
-        lanes, columns = self.regs.lanes, self.product.columns
-        rest = columns % lanes
-        if columns > rest:
-            flow.strided(0, lanes, columns - rest, [], lambda n, _: self._panel(self.regs, places, n) or [])
-        if rest:
-            self._panel(self.regs.holding(rest), places, columns - rest)
+        lanes = self.regs.lanes
+        whole = build.mul(build.divide(self.columns, lanes), lanes)
+        rest = build.sub(self.columns, whole)
+        for regs, low, high in ((self.regs, 0, whole), (self.regs.holding(rest), whole, self.columns)):
+            if low != high:
+                each = partial(self._panel, regs, places)
+                flow.strided(low, lanes, high, [], lambda n, _, each=each: each(n) or [])
 
     def _panel(self, regs: RegisterBlock, places: dict[int, Mixed], n: Mixed) -> None:
         here = {**places, self.product.n: n}
@@ -228,13 +252,16 @@ class _Emitter:
     def _right(self, regs: RegisterBlock, places: dict[int, Mixed], k: ir.Value, count: Mixed) -> ir.Value:
         """Rows of the right side; together where more than one block reads them: where they are, they may lie across
         cache lines and in few sets of those. The processor does not foresee the next panel's, which are asked for."""
-        columns = regs.used or regs.lanes
+        columns = regs.lanes if regs.used is None else regs.used
+        if self.product.turned:
+            self._turn(regs, places, k, count)
+            return subview(self.panel, [0, 0], [count, columns])
         there = self.product.right.rows(self.product.k, {**places, self.product.k: k}, count, columns)
 
         def each(body: Callable[[ir.Value], object]) -> None:
             def step(j: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
                 body(j)
-                if self.product.columns > regs.lanes:
+                if not isinstance(self.columns, int) or self.columns > regs.lanes:
                     regs.prefetch(there, [j, build.value(regs.lanes)])
                 return []
 
@@ -249,6 +276,21 @@ class _Emitter:
             return [there]
 
         return flow.choose(build.more(self.rows, regs.rows), copied, in_place, [there.type])[0]
+
+    def _turn(self, regs: RegisterBlock, places: dict[int, Mixed], k: ir.Value, count: Mixed) -> None:
+        """Columns of the right side as rows of the panel: squares of them, of which what is outside is not used."""
+        right, n, last = self.product.right, self.product.n, build.sub(self.columns, 1)
+
+        def squares(j: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+            one = replace(regs, lanes=regs.square, used=build.minimum(build.sub(count, j), regs.square))
+            for first in range(0, regs.lanes, regs.square):
+                columns = [build.minimum(build.add(places[n], first + i), last) for i in range(regs.square)]
+                at = [right.at({**places, n: column, self.product.k: build.add(j, k)}) for column in columns]
+                for i, row in enumerate(transposed([one.load_at(right.buffer, x) for x in at])):
+                    vector.store(row, self.panel, [build.add(j, i), build.value(first)])
+            return []
+
+        flow.strided(0, regs.square, count, [], squares)
 
     def _block(
         self, regs: RegisterBlock, places: dict[int, Mixed], panel: ir.Value, k: ir.Value, count: Mixed, m: ir.Value
