@@ -67,8 +67,8 @@ func.func @masked(%x: memref<?x8xf32>, %w: memref<?x10xf32>, %o: memref<8x10xf32
 // CHECK: linalg.generic
 // CHECK: else
 // CHECK: vector.shuffle
-// CHECK: vector.maskedload
 // CHECK: %{{.*}}:8 = scf.for
+// CHECK: vector.maskedload
 // CHECK-NOT: linalg.generic
 func.func @turned(%x: memref<?x16xf32>, %w: memref<?x16xf32>, %o: memref<?x?xf32>) {
   linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["parallel", "parallel", "reduction"]}
