@@ -225,13 +225,18 @@ class _Emitter:
         flow.for_loop(count, [], lambda i, _: self._around(loops[1:], {**places, loops[0]: i}) or [])
 
     def _panels(self, places: dict[int, Mixed]) -> None:
-        lanes = self.regs.lanes
-        whole = build.mul(build.divide(self.columns, lanes), lanes)
-        rest = build.sub(self.columns, whole)
-        for regs, low, high in ((self.regs, 0, whole), (self.regs.holding(rest), whole, self.columns)):
-            if low != high:
-                each = partial(self._panel, regs, places)
-                flow.strided(low, lanes, high, [], lambda n, _, each=each: each(n) or [])
+        columns, lanes = self.columns, self.regs.lanes
+        whole = columns - columns % lanes if isinstance(columns, int) else 0
+        if whole:
+            flow.strided(0, lanes, whole, [], lambda n, _: self._panel(self.regs, places, n) or [])
+        if whole != columns:
+            flow.strided(whole, lanes, columns, [], lambda n, _: self._panel(self._end(n), places, n) or [])
+
+    def _end(self, n: ir.Value) -> RegisterBlock:
+        """Registers for the columns from n on; where it is not known how many there are, all of them."""
+        columns, lanes = self.columns, self.regs.lanes
+        rest = columns % lanes if isinstance(columns, int) else build.minimum(build.sub(columns, n), lanes)
+        return self.regs.holding(rest)
 
     def _panel(self, regs: RegisterBlock, places: dict[int, Mixed], n: Mixed) -> None:
         here = {**places, self.product.n: n}
@@ -283,12 +288,15 @@ class _Emitter:
 
         def squares(j: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
             one = replace(regs, lanes=regs.square, used=build.minimum(build.sub(count, j), regs.square))
-            for first in range(0, regs.lanes, regs.square):
-                columns = [build.minimum(build.add(places[n], first + i), last) for i in range(regs.square)]
+
+            def square(first: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+                columns = [build.minimum(build.add(build.add(places[n], first), i), last) for i in range(regs.square)]
                 at = [right.at({**places, n: column, self.product.k: build.add(j, k)}) for column in columns]
                 for i, row in enumerate(transposed([one.load_at(right.buffer, x) for x in at])):
-                    vector.store(row, self.panel, [build.add(j, i), build.value(first)])
-            return []
+                    vector.store(row, self.panel, [build.add(j, i), first])
+                return []
+
+            return flow.strided(0, regs.square, regs.lanes, [], square)
 
         flow.strided(0, regs.square, count, [], squares)
 
