@@ -12,7 +12,7 @@ from ragged_dialect._mlir import DYNAMIC, arith, ir, memref, vector
 from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import combiner_of, filled_with, made_by
+from ragged_dialect.ir.match import is_sum_of_products, is_zeros, made_by
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import is_address, subview
 from ragged_dialect.lowering.math_library import VECTOR_ISAS
@@ -124,7 +124,7 @@ class _Product:
 def _product_of(op: ir.Operation) -> _Product | None:
     """What a generic op multiplies, None where it is no such product."""
     operands, maps, kinds = list(op.operands), indexing_maps(op), iterator_kinds(op)
-    if len(operands) != 3 or op.results or not _is_sum_of_products(op):
+    if len(operands) != 3 or op.results or not is_sum_of_products(op):
         return None
     sides = [_side(x, m) for x, m in zip(operands, maps, strict=True)]
     first, second, out = sides
@@ -138,18 +138,6 @@ def _product_of(op: ir.Operation) -> _Product | None:
     if not fits or not (_is_along_memory(out.buffer) and _is_along_memory(right.buffer)):
         return None
     return _Product(out, left, right, own[-1], k)
-
-
-def _is_sum_of_products(op: ir.Operation) -> bool:
-    """Whether the body adds the product of the inputs, floats that vectors have, to the out."""
-    block = op.regions[0].blocks[0]
-    a, b, out = block.arguments
-    ops = [x.operation for x in block.operations]
-    if [x.name for x in ops] != ["arith.mulf", "arith.addf", "linalg.yield"]:
-        return False
-    summed = combiner_of(out, ops[-1].operands[0], {"arith.addf"}) is not None
-    factors = list(ops[0].operands) in ([a, b], [b, a])
-    return summed and factors and isinstance(out.type, (ir.F32Type, ir.F64Type))
 
 
 def _side(x: ir.Value, map_: ir.AffineMap) -> _Side | None:
@@ -182,14 +170,10 @@ def _take_zeros(op: ir.Operation, out: ir.Value) -> bool:
     """Whether a fill right before an op wrote zeros to its result; it is erased."""
     earlier = takewhile(lambda x: x != op, [x.operation for x in op.block.operations])
     before = next((x for x in reversed(list(earlier)) if not is_address(x)), None)
-    scalar = None if before is None else filled_with(before)
-    constant = None if scalar is None else made_by(scalar, "arith.constant")
-    if before is None or constant is None or constant.attributes["value"].value != 0:
+    if before is None or not is_zeros(before) or _whole(before.operands[1]) != _whole(out):
         return False
-    found = _whole(before.operands[1]) == _whole(out)
-    if found:
-        before.erase()
-    return found
+    before.erase()
+    return True
 
 
 def _whole(view: ir.Value) -> ir.Value:
