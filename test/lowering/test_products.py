@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from support.cpu_features import levels, mask
@@ -35,6 +36,18 @@ def test_weights_of_each_component(columns: int) -> None:
     found = rg.jit(lambda a, b: rg.einsum("bik,bkn->bin", a, b))(rg.from_offsets(x, OFFSETS), w).values
     for b, (low, high) in enumerate(itertools.pairwise(OFFSETS)):
         np.testing.assert_allclose(found[low:high], x[low:high] @ w[b], atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, pytest.param(ml_dtypes.bfloat16, marks=pytest.mark.slow)])
+def test_short_floats(dtype: Any) -> None:
+    """They are widened once, and their products added in float32."""
+    x, w = values(300, 130, dtype=dtype), values(7, 130, 40, dtype=dtype)
+    found = rg.jit(lambda a, b: rg.ragged_dot(a, b))(rg.from_offsets(x, OFFSETS), w)
+    assert found.dtype == dtype
+    eps = float(ml_dtypes.finfo(dtype).eps)
+    for b, (low, high) in enumerate(itertools.pairwise(OFFSETS)):
+        expected = x[low:high].astype(np.float64) @ w[b].astype(np.float64)
+        np.testing.assert_allclose(found.values[low:high].astype(np.float64), expected, rtol=eps, atol=1e-4)
 
 
 @pytest.mark.sampled(2)
