@@ -219,7 +219,7 @@ class Kernel:
         found = self.regs.product(
             self.depth,
             [self.regs.splat(0.0)] * len(keys),
-            lambda d: [self._factor(0, place, head, d) for place in places],
+            lambda d: [self._factor(0, build.value(place), head, d) for place in places],
             lambda d: self.regs.load(self.queries, d).value,
         )
         if self.cap is None:
