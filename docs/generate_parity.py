@@ -1,5 +1,5 @@
-"""Writes `docs/parity.md`: each name of the documents of fvdb, torch.nested, FBGEMM and nvFuser, and what
-became of it here.
+"""Writes `docs/parity.md`: each name of the documents of fvdb, torch.nested, FBGEMM, nvFuser and of
+JAX's ragged products, and what became of it here.
 
 `python docs/generate_parity.py` runs the check of every row and writes the page; with `--check` it
 writes nothing and exits with 1 when the page is out of date. A check that fails is an error either

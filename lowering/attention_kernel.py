@@ -62,6 +62,8 @@ class Kernel:
         self.sums = self.regs.scratch(self.width)
         self.scores = self.regs.scratch(_TILE)
         self.rows = self.regs.scratch(2)
+        self.short = self.wide != self.q.type.element_type
+        self.tiles = [self.regs.scratch(_TILE, x) for x in (self.depth, self.width)] if self.short else []
         self.turned = self.regs.scratch(self.regs.lanes, self.regs.square)
 
     def run(
@@ -179,10 +181,13 @@ class Kernel:
     ) -> list[ir.Value]:
         """A tile of keys: scores, their exponentials, and values times these."""
         n, count = self.regs.rows, build.minimum(build.sub(bounds.high, first), _TILE)
+        if self.short:
+            for x, start, into in zip((self.k, self.v), (block.key, block.value), self.tiles, strict=True):
+                self._widen(x, build.add(first, start), head, count, into)
 
         def scores(place: ir.Value, top: list[ir.Value]) -> list[ir.Value]:
             keys = [build.add(build.add(first, place), k) for k in range(n)]
-            found = self._masked(block, bounds, keys, self._scores(block, bounds, head, keys))
+            found = self._masked(block, bounds, keys, self._scores(block, bounds, head, first, keys))
             return [self._highest(place, found, top[0])]
 
         top = flow.strided(0, n, count, state[:1], scores)
@@ -193,13 +198,28 @@ class Kernel:
         self._add(build.add(first, block.value), head, count, shrink)
         return [*top, *total]
 
-    def _scores(self, block: Block, bounds: Bounds, head: ir.Value, keys: Sequence[ir.Value]) -> list[ir.Value]:
+    def _widen(self, x: ir.Value, start: ir.Value, head: ir.Value, count: Mixed, into: ir.Value) -> None:
+        """The rows of a tile in f32, each of which all lanes read again and again."""
+        width, n = int(x.type.shape[2]), self.regs.square
+        whole = width - width % n
+
+        def row(j: ir.Value) -> None:
+            at = build.add(j, start)
+            _each(whole, lambda d: vector.store(read(x, [at, head, d], n, self.wide), into, [j, d]), step=n)
+            _each(width, lambda d: memref.store(self._element(x, at, head, d), into, [j, d]), first=whole)
+
+        _each(count, row)
+
+    def _scores(
+        self, block: Block, bounds: Bounds, head: ir.Value, first: ir.Value, keys: Sequence[ir.Value]
+    ) -> list[ir.Value]:
         """The scores of some keys; of the last one where there is none."""
-        rows = [build.add(build.minimum(key, build.sub(bounds.high, 1)), block.key) for key in keys]
+        seen = [build.minimum(key, build.sub(bounds.high, 1)) for key in keys]
+        places = [build.sub(key, first) if self.short else build.add(key, block.key) for key in seen]
         found = self.regs.product(
             self.depth,
             [self.regs.splat(0.0)] * len(keys),
-            lambda d: [self._element(self.k, row, head, d) for row in rows],
+            lambda d: [self._factor(0, build.value(place), head, d) for place in places],
             lambda d: self.regs.load(self.queries, d).value,
         )
         if self.cap is None:
@@ -250,7 +270,7 @@ class Kernel:
             sums = self.regs.product(
                 count,
                 [(self.regs.load(self.sums, d) * Number(Emitter(), shrink.value)).value for d in at],
-                lambda j: [self._element(self.v, build.add(first, j), head, d) for d in at],
+                lambda j: [self._factor(1, j if self.short else build.add(first, j), head, d) for d in at],
                 lambda j: self.regs.load(self.scores, j).value,
             )
             for d, x in zip(at, sums, strict=True):
@@ -279,6 +299,12 @@ class Kernel:
         if left is None:
             return seen
         return arith.andi(seen, arith.cmpi(arith.CmpIPredicate.sle, lanes, bound(build.add(lane, left))))
+
+    def _factor(self, number: int, row: ir.Value, head: ir.Value, d: ir.Value) -> ir.Value:
+        """An element of keys (0) or values (1): by row, or by place in the tile where that was widened."""
+        if self.short:
+            return memref.load(self.tiles[number], [row, d])
+        return self._element((self.k, self.v)[number], row, head, d)
 
     def _element(self, x: ir.Value, row: ir.Value, head: ir.Value, d: ir.Value) -> ir.Value:
         found = tensor.extract(x, [row, head, d])

@@ -56,6 +56,11 @@ def is_allocation(value: ir.Value) -> bool:
     return op is not None and op.name == "memref.alloc"
 
 
+def is_address(op: ir.Operation) -> bool:
+    """Whether an op makes numbers, buffers or views and accesses none."""
+    return op.name.startswith("arith.") or op.name in (*VIEWS, "memref.alloc", "memref.dim")
+
+
 def only_read(value: ir.Value) -> bool:
     """Whether every use of a buffer, or of a view of it, reads elements or extents."""
     for use in value.uses:
@@ -121,15 +126,18 @@ def extent(x: ir.Value, dim: int) -> Mixed:
     return memref.dim(x, build.value(dim))
 
 
-def subview(x: ir.Value, starts: Sequence[Mixed], sizes: Sequence[Mixed], dropped: int = 0) -> ir.Value:
-    """`memref.subview` with unit strides; as many of the first axes, of size 1, as asked are dropped."""
+def subview(
+    x: ir.Value, starts: Sequence[Mixed], sizes: Sequence[Mixed], kept: Sequence[int] | None = None
+) -> ir.Value:
+    """`memref.subview` with unit strides; axes that are not among the kept ones, of size 1, are dropped."""
     operands, attributes, groups = shapes.slice_operands(starts, sizes)
     attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, *groups])
     strides, offset = x.type.get_strides_and_offset()
     if not all(_is_zero(start) for start in starts):
         offset = DYNAMIC
-    layout = ir.StridedLayoutAttr.get(offset, list(strides)[dropped:])
-    shape = list(attributes["static_sizes"])[dropped:]
+    kept = range(len(sizes)) if kept is None else kept
+    layout = ir.StridedLayoutAttr.get(offset, [strides[k] for k in kept])
+    shape = [attributes["static_sizes"][k] for k in kept]
     result = ir.MemRefType.get(shape, x.type.element_type, layout, x.type.memory_space)
     return ir.Operation.create(
         "memref.subview", results=[result], operands=[x, *operands], attributes=attributes

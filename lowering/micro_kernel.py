@@ -32,7 +32,7 @@ class RegisterBlock:
     rows: int
     square: int
     element: ir.Type
-    used: int | None = None
+    used: Mixed | None = None
 
     @staticmethod
     def of(element: ir.Type, isa: str = "auto") -> RegisterBlock:
@@ -48,14 +48,15 @@ class RegisterBlock:
         """A row."""
         return ir.VectorType.get([self.lanes], self.element)
 
-    def holding(self, lanes: int) -> RegisterBlock:
-        """With rows of so many lanes, in whole registers."""
-        return replace(self, lanes=-(-lanes // self.square) * self.square, used=lanes)
+    def holding(self, lanes: Mixed) -> RegisterBlock:
+        """With rows of so many lanes, in whole registers: as few as are known to do."""
+        whole = build.ceildiv(lanes, self.square) * self.square if isinstance(lanes, int) else self.lanes
+        return replace(self, lanes=whole, used=lanes)
 
     def _mask(self) -> ir.Value:
         i1 = ir.IntegerType.get_signless(1)
         mask = ir.VectorType.get([self.lanes], i1)
-        return vector.create_mask(mask, [build.value(self.used or self.lanes)])
+        return vector.create_mask(mask, [build.value(self.lanes if self.used is None else self.used)])
 
     def load_at(self, x: ir.Value, at: Sequence[ir.Value]) -> ir.Value:
         """A row of any buffer."""
@@ -69,6 +70,11 @@ class RegisterBlock:
             vector.store(row, x, at)
         else:
             vector.maskedstore(x, at, self._mask(), row)
+
+    def prefetch(self, x: ir.Value, at: Sequence[ir.Value], write: bool = False) -> None:
+        """Ask for the memory of a row of a buffer."""
+        for first in range(0, self.lanes, self.square):
+            memref.prefetch(x, [*at[:-1], build.add(at[-1], first)], write, 3, True)
 
     def splat(self, number: float) -> ir.Value:
         """A number in all lanes."""

@@ -11,7 +11,7 @@ from ragged_dialect.dialect import Ragged
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.decompose import decompose_softmax
-from ragged_dialect.lowering.widen import needs_widening, widen_reduction
+from ragged_dialect.lowering.widen import multiplies_short, needs_widening, widen_factors, widen_reduction
 from ragged_dialect.ops import OPS
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.types import is_tensor
@@ -54,7 +54,12 @@ def expand_foreign(module: ir.Operation) -> None:
 
 
 def prepare(module: ir.Operation, recompute: bool = False) -> None:
-    """Decompose softmax (`recompute` as for `decompose_softmax`), widen the accumulators of short floats."""
+    """Decompose softmax (`recompute` as for `decompose_softmax`), widen the accumulators of short floats; without
+    `recompute` their factors too, before they are multiplied."""
+    for op in () if recompute else find_ops(module, "linalg.generic"):
+        if multiplies_short(op):
+            with ir.InsertionPoint(op), op.location:
+                widen_factors(op)
     found = [op for op in ops_in(module) if op.name == "linalg.softmax" or needs_widening(op)]
     for op in found:
         with ir.InsertionPoint(op), op.location:

@@ -12,7 +12,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import constant_int, definer, made_by
 from ragged_dialect.ir.walk import captures, find_ops
 from ragged_dialect.lowering.attributes import PARALLEL
-from ragged_dialect.lowering.buffers import VIEWS, is_allocation, is_buffer, is_own, plain_dim, range_view, root
+from ragged_dialect.lowering.buffers import is_address, is_allocation, is_buffer, is_own, plain_dim, range_view, root
 
 _FLAT = ("linalg.generic", "linalg.fill", "linalg.copy")
 _SHARED = 128
@@ -69,7 +69,7 @@ def row_groups(block: ir.Block) -> Iterator[RowGroup]:
         places = _places(op) if op.name in _FLAT else None
         if places is not None and group.add(op, places):
             continue
-        if places is not None or not _is_address(op):
+        if places is not None or not is_address(op):
             if group.ops:
                 yield group
             group = RowGroup()
@@ -77,10 +77,6 @@ def row_groups(block: ir.Block) -> Iterator[RowGroup]:
                 group.add(op, places)
     if group.ops:
         yield group
-
-
-def _is_address(op: ir.Operation) -> bool:
-    return op.name.startswith("arith.") or op.name in (*VIEWS, "memref.alloc", "memref.dim")
 
 
 def _outs(op: ir.Operation) -> list[ir.Value]:

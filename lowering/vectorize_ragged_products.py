@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import takewhile
 from typing import ClassVar
 
-from ragged_dialect._mlir import DYNAMIC, arith, ir, memref
+from ragged_dialect._mlir import DYNAMIC, arith, ir, memref, vector
 from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import combiner_of
+from ragged_dialect.ir.match import is_sum_of_products, is_zeros, made_by
 from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.lowering.buffers import is_address, subview
 from ragged_dialect.lowering.math_library import VECTOR_ISAS
-from ragged_dialect.lowering.micro_kernel import RegisterBlock
+from ragged_dialect.lowering.micro_kernel import RegisterBlock, transposed
 from ragged_dialect.lowering.vector.machine import registers
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
@@ -35,8 +38,9 @@ class VectorizeRaggedProducts(RaggedPass):
     // and the sums are added to what was there
     ```
 
-    One loop is reduced, a static one runs along memory in the result and the right side, and one is of the result and
-    the left side; others are loops around. A block that reaches over the last row computes that row again.
+    One loop is reduced, one runs along memory in the result and is of the right side, which is along memory there or
+    in the sums, and one is of the result and the left side; others are loops around. Rows that are no whole block are
+    computed by half of them, with the last row again.
     The order of a sum depends on its length only. `isa` is that of expand-ragged-math. Products of short floats, and of
     less than half a register along memory, stay as they are; so do ends of rows where a processor has no masks.
     Preconditions: bufferized, parallel loops are outlined; before hoist-ragged-allocas.
@@ -58,9 +62,8 @@ class VectorizeRaggedProducts(RaggedPass):
                 continue
             with ir.InsertionPoint(inner), inner.location:
                 regs = RegisterBlock.of(product.out.buffer.type.element_type, self.isa)
-                masked = found.bytes // regs.square in found.masked
-                if 2 * product.columns >= regs.square and (masked or product.columns % regs.lanes == 0):
-                    _Emitter(product, regs).run()
+                if product.fits(regs, found.bytes // regs.square in found.masked):
+                    _rewrite(inner, product, regs)
                     inner.erase()
 
 
@@ -76,6 +79,14 @@ class _Side:
         dim = self.loops.index(loop)
         size = self.buffer.type.shape[dim]
         return memref.dim(self.buffer, build.value(dim)) if size == DYNAMIC else size
+
+    def rows(self, loop: int, places: dict[int, Mixed], count: Mixed, columns: Mixed) -> ir.Value:
+        """A view of some rows along a loop, of as many elements of the last dim."""
+        sizes: list[Mixed] = [1] * len(self.loops)
+        sizes[self.loops.index(loop)], sizes[-1] = count, columns
+        view = subview(self.buffer, self.at(places), sizes, [self.loops.index(loop), len(sizes) - 1])
+        layout = ir.StridedLayoutAttr.get(DYNAMIC, [DYNAMIC, 1])
+        return memref.cast(ir.MemRefType.get([DYNAMIC, DYNAMIC], view.type.element_type, layout), view)
 
     def at(self, places: dict[int, Mixed]) -> list[ir.Value]:
         """The indices for those of the loops."""
@@ -98,39 +109,35 @@ class _Product:
         return self.out.loops[-1]
 
     @property
-    def columns(self) -> int:
-        """Its extent."""
-        return int(self.out.buffer.type.shape[-1])
+    def turned(self) -> bool:
+        """Whether the right side is along memory in the sums."""
+        return self.right.loops[-1] == self.k
+
+    def fits(self, regs: RegisterBlock, masked: bool) -> bool:
+        """Whether half a register is filled along memory, and there are masks if its ends need some."""
+        columns = self.out.buffer.type.shape[-1]
+        if columns == DYNAMIC or self.turned:
+            return masked and (columns == DYNAMIC or 2 * columns >= regs.square)
+        return 2 * columns >= regs.square and (masked or columns % regs.lanes == 0)
 
 
 def _product_of(op: ir.Operation) -> _Product | None:
     """What a generic op multiplies, None where it is no such product."""
     operands, maps, kinds = list(op.operands), indexing_maps(op), iterator_kinds(op)
-    if len(operands) != 3 or op.results or not _is_sum_of_products(op):
+    if len(operands) != 3 or op.results or not is_sum_of_products(op):
         return None
     sides = [_side(x, m) for x, m in zip(operands, maps, strict=True)]
     first, second, out = sides
     if first is None or second is None or out is None or not out.loops or kinds.count("reduction") != 1:
         return None
     n, k = out.loops[-1], kinds.index("reduction")
-    left, right = (first, second) if second.loops[-1:] == (n,) else (second, first)
+    left, right = (first, second) if n in second.loops else (second, first)
     own = [loop for loop in out.loops[:-1] if loop in left.loops and loop not in right.loops]
-    fits = right.loops[-1:] == (n,) and n not in left.loops and k in left.loops and k in right.loops and own
+    fits = right.loops[-1:] in ((n,), (k,)) and {n, k} <= {*right.loops} and k in left.loops and own
+    fits = fits and n not in left.loops
     if not fits or not (_is_along_memory(out.buffer) and _is_along_memory(right.buffer)):
         return None
     return _Product(out, left, right, own[-1], k)
-
-
-def _is_sum_of_products(op: ir.Operation) -> bool:
-    """Whether the body adds the product of the inputs, floats that vectors have, to the out."""
-    block = op.regions[0].blocks[0]
-    a, b, out = block.arguments
-    ops = [x.operation for x in block.operations]
-    if [x.name for x in ops] != ["arith.mulf", "arith.addf", "linalg.yield"]:
-        return False
-    summed = combiner_of(out, ops[-1].operands[0], {"arith.addf"}) is not None
-    factors = list(ops[0].operands) in ([a, b], [b, a])
-    return summed and factors and isinstance(out.type, (ir.F32Type, ir.F64Type))
 
 
 def _side(x: ir.Value, map_: ir.AffineMap) -> _Side | None:
@@ -142,19 +149,53 @@ def _side(x: ir.Value, map_: ir.AffineMap) -> _Side | None:
 
 
 def _is_along_memory(x: ir.Value) -> bool:
-    return x.type.shape[-1] != DYNAMIC and x.type.get_strides_and_offset()[0][-1] == 1
+    return x.type.get_strides_and_offset()[0][-1] == 1
+
+
+def _rewrite(op: ir.Operation, product: _Product, regs: RegisterBlock) -> None:
+    """The loops of a product. A right side that has to be turned is turned for more than a few rows only."""
+    if not product.turned:
+        _Emitter(product, regs, _take_zeros(op, product.out.buffer)).run()
+        return
+
+    def rows_by_one() -> list[ir.Value]:
+        op.clone()
+        return []
+
+    few = build.less(product.out.extent(product.m), regs.rows // 2)
+    flow.choose(few, rows_by_one, lambda: _Emitter(product, regs, False).run() or [], [])
+
+
+def _take_zeros(op: ir.Operation, out: ir.Value) -> bool:
+    """Whether a fill right before an op wrote zeros to its result; it is erased."""
+    earlier = takewhile(lambda x: x != op, [x.operation for x in op.block.operations])
+    before = next((x for x in reversed(list(earlier)) if not is_address(x)), None)
+    if before is None or not is_zeros(before) or _whole(before.operands[1]) != _whole(out):
+        return False
+    before.erase()
+    return True
+
+
+def _whole(view: ir.Value) -> ir.Value:
+    """What a view is all of."""
+    while (op := made_by(view, "memref.collapse_shape") or made_by(view, "memref.cast")) is not None:
+        view = op.operands[0]
+    return view
 
 
 class _Emitter:
-    """The loops of a product: around it, over panels of columns, stretches of the sum and blocks of rows."""
+    """The loops of a product: around it, over panels of columns, stretches of the sum and blocks of rows. With `zeroed`
+    what is in the result is not read."""
 
-    def __init__(self, product: _Product, regs: RegisterBlock) -> None:
-        self.product, self.regs = product, regs
+    def __init__(self, product: _Product, regs: RegisterBlock, zeroed: bool) -> None:
+        self.product, self.regs, self.zeroed = product, regs, zeroed
         out = product.out.loops
         self.outer = [loop for loop in out if loop not in (product.m, product.n)]
         self.rows = product.out.extent(product.m)
         self.depth = product.left.extent(product.k)
-        self.panel = regs.scratch(min(self.depth, _DEPTH) if isinstance(self.depth, int) else _DEPTH)
+        self.columns = product.out.extent(product.n)
+        depth = min(self.depth, _DEPTH) if isinstance(self.depth, int) else _DEPTH
+        self.panel = regs.scratch(build.ceildiv(depth, regs.square) * regs.square)
 
     def run(self) -> None:
         """Emit all of it."""
@@ -168,45 +209,114 @@ class _Emitter:
         flow.for_loop(count, [], lambda i, _: self._around(loops[1:], {**places, loops[0]: i}) or [])
 
     def _panels(self, places: dict[int, Mixed]) -> None:
-        lanes, columns = self.regs.lanes, self.product.columns
-        rest = columns % lanes
-        if columns > rest:
-            flow.strided(0, lanes, columns - rest, [], lambda n, _: self._panel(self.regs, places, n) or [])
-        if rest:
-            self._panel(self.regs.holding(rest), places, columns - rest)
+        columns, lanes = self.columns, self.regs.lanes
+        whole = columns - columns % lanes if isinstance(columns, int) else 0
+        if whole:
+            flow.strided(0, lanes, whole, [], lambda n, _: self._panel(self.regs, places, n) or [])
+        if whole != columns:
+            flow.strided(whole, lanes, columns, [], lambda n, _: self._panel(self._end(n), places, n) or [])
+
+    def _end(self, n: ir.Value) -> RegisterBlock:
+        """Registers for the columns from n on; where it is not known how many there are, all of them."""
+        columns, lanes = self.columns, self.regs.lanes
+        rest = columns % lanes if isinstance(columns, int) else build.minimum(build.sub(columns, n), lanes)
+        return self.regs.holding(rest)
 
     def _panel(self, regs: RegisterBlock, places: dict[int, Mixed], n: Mixed) -> None:
         here = {**places, self.product.n: n}
+        few = replace(regs, rows=regs.rows // 2)
+        whole = build.mul(build.divide(self.rows, regs.rows), regs.rows)
 
         def stretch(k: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
             count = build.minimum(build.sub(self.depth, k), _DEPTH)
-            self._pack(regs, here, k, count)
-            return flow.strided(0, regs.rows, self.rows, [], lambda m, _: self._block(regs, here, m, k, count) or [])
-
-        flow.strided(0, _DEPTH, self.depth, [], stretch)
-
-    def _pack(self, regs: RegisterBlock, places: dict[int, Mixed], k: ir.Value, count: Mixed) -> None:
-        """Rows of the right side together: where they are, they may lie across cache lines and in few sets of those."""
-        right = self.product.right
-
-        def copy(j: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
-            at = right.at({**places, self.product.k: build.add(j, k)})
-            regs.store(regs.load_at(right.buffer, at), self.panel, j)
+            panel = self._right(regs, here, k, count)
+            for block, low, high in ((regs, 0, whole), (few, whole, self.rows)):
+                if low != high:
+                    each = partial(self._block, block, here, panel, k, count)
+                    flow.strided(low, block.rows, high, [], lambda m, _, each=each: each(m) or [])
             return []
 
-        flow.for_loop(count, [], copy)
+        flow.strided(0, _DEPTH, build.maximum(self.depth, 1) if self.zeroed else self.depth, [], stretch)
 
-    def _block(self, regs: RegisterBlock, places: dict[int, Mixed], m: ir.Value, k: ir.Value, count: Mixed) -> None:
+    def _right(self, regs: RegisterBlock, places: dict[int, Mixed], k: ir.Value, count: Mixed) -> ir.Value:
+        """Rows of the right side; together where more than one block reads them: where they are, they may lie across
+        cache lines and in few sets of those. The processor does not foresee the next panel's, which are asked for."""
+        columns = regs.lanes if regs.used is None else regs.used
+        if self.product.turned:
+            self._turn(regs, places, k, count)
+            return subview(self.panel, [0, 0], [count, columns])
+        there = self.product.right.rows(self.product.k, {**places, self.product.k: k}, count, columns)
+
+        def each(body: Callable[[ir.Value], object]) -> None:
+            def step(j: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+                body(j)
+                if not isinstance(self.columns, int) or self.columns > regs.lanes:
+                    regs.prefetch(there, [j, build.value(regs.lanes)])
+                return []
+
+            flow.for_loop(count, [], step)
+
+        def copied() -> list[ir.Value]:
+            each(lambda j: regs.store(regs.load_at(there, [j, build.value(0)]), self.panel, j))
+            return [memref.cast(there.type, subview(self.panel, [0, 0], [count, columns]))]
+
+        def in_place() -> list[ir.Value]:
+            each(lambda _: None)
+            return [there]
+
+        return flow.choose(build.more(self.rows, regs.rows), copied, in_place, [there.type])[0]
+
+    def _turn(self, regs: RegisterBlock, places: dict[int, Mixed], k: ir.Value, count: Mixed) -> None:
+        """Columns of the right side as rows of the panel: squares of them, of which what is outside is not used."""
+        right, n, last = self.product.right, self.product.n, build.sub(self.columns, 1)
+
+        def squares(j: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+            one = replace(regs, lanes=regs.square, used=build.minimum(build.sub(count, j), regs.square))
+
+            def square(first: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+                columns = [build.minimum(build.add(build.add(places[n], first), i), last) for i in range(regs.square)]
+                at = [right.at({**places, n: column, self.product.k: build.add(j, k)}) for column in columns]
+                for i, row in enumerate(transposed([one.load_at(right.buffer, x) for x in at])):
+                    vector.store(row, self.panel, [build.add(j, i), first])
+                return []
+
+            return flow.strided(0, regs.square, regs.lanes, [], square)
+
+        flow.strided(0, regs.square, count, [], squares)
+
+    def _block(
+        self, regs: RegisterBlock, places: dict[int, Mixed], panel: ir.Value, k: ir.Value, count: Mixed, m: ir.Value
+    ) -> None:
+        """A block of rows from m on; the last row again where a small one reaches over it."""
         product, last = self.product, build.sub(self.rows, 1)
-        rows = [{**places, product.m: build.minimum(build.add(m, i), last)} for i in range(regs.rows)]
+        rows = [build.add(m, i) for i in range(regs.rows)]
+        rows = rows if regs.rows == self.regs.rows else [build.minimum(row, last) for row in rows]
+        places_of = [{**places, product.m: row} for row in rows]
 
         def elements(j: ir.Value) -> list[ir.Value]:
             at = build.add(j, k)
-            return [memref.load(product.left.buffer, product.left.at({**row, product.k: at})) for row in rows]
+            return [memref.load(product.left.buffer, product.left.at({**row, product.k: at})) for row in places_of]
 
+        there = [product.out.at(row) for row in places_of]
+        for at in there:
+            regs.prefetch(product.out.buffer, at, write=True)
         sums = [regs.splat(0.0)] * len(rows)
-        sums = regs.product(count, sums, elements, lambda j: regs.load(self.panel, j).value)
-        there = [product.out.at(row) for row in rows]
-        before = [regs.load_at(product.out.buffer, at) for at in there]
+        sums = regs.product(count, sums, elements, lambda j: regs.load_at(panel, [j, build.value(0)]))
+        before = self._before(regs, there, k)
         for at, x, y in zip(there, before, sums, strict=True):  # all were read before: the last row may come twice
             regs.store_at(arith.addf(x, y), product.out.buffer, at)
+
+    def _before(self, regs: RegisterBlock, there: Sequence[list[ir.Value]], k: ir.Value) -> list[ir.Value]:
+        """What the sums of a stretch are added to."""
+
+        def none() -> list[ir.Value]:
+            return [regs.splat(0.0)] * len(there)
+
+        def some() -> list[ir.Value]:
+            return [regs.load_at(self.product.out.buffer, at) for at in there]
+
+        if not self.zeroed:
+            return some()
+        if isinstance(self.depth, int) and self.depth <= _DEPTH:
+            return none()
+        return flow.choose(build.equal(k, 0), none, some, [regs.vector] * len(there))

@@ -1,5 +1,5 @@
 """Reductions of f16 and bf16 keep their accumulators in f32, from the converted inits, and round
-once."""
+once; factors of products are widened before they are multiplied."""
 
 from __future__ import annotations
 
@@ -50,6 +50,38 @@ def widen_reduction(op: ir.Operation) -> None:
     for fill in {fill for fill in (_fill(outs[k]) for k in combiners) if fill is not None}:
         if not list(fill.results[0].uses):
             fill.erase()
+
+
+def multiplies_short(op: ir.Operation) -> bool:
+    """Whether an op multiplies matrices of short floats, each element of which is of use more than once, in f32."""
+    kinds, block = iterator_kinds(op), op.regions[0].blocks[0]
+    ops = [x.operation for x in block.operations]
+    names = ["arith.extf", "arith.extf", "arith.mulf", "arith.addf", "linalg.yield"]
+    if kinds.count("reduction") != 1 or len(op.operands) != 3 or [x.name for x in ops] != names:
+        return False
+    direct = [x.operands[0] for x in ops[:2]] == list(block.arguments)[:2]
+    ranks = [len(x.type.shape) for x in op.operands]
+    return direct and combiner_of(block.arguments[2], ops[4].operands[0], _COMBINERS) == ops[3] and min(ranks) > 1
+
+
+def widen_factors(op: ir.Operation) -> None:
+    """The factors as f32 of their own, and the product of these."""
+    *factors, out = op.operands
+    wide = [_converted(x, empty_like(x, _wide())) for x in factors]
+    ops = [x.operation for x in op.regions[0].blocks[0].operations]
+
+    def body(a: list[ir.Value]) -> list[ir.Value]:
+        mapping: ValueMap = {
+            **dict(zip((x.results[0] for x in ops[:2]), a[:2], strict=True)),
+            ops[0].block.arguments[2]: a[2],
+        }
+        for inner in ops[2:4]:
+            clone(inner, mapping)
+        return [mapping[ops[3].results[0]]]
+
+    made = generic(wide, [out], indexing_maps(op), iterator_kinds(op), body)
+    op.results[0].replace_all_uses_with(made.result)
+    op.erase()
 
 
 def _fill(out: ir.Value) -> ir.Operation | None:

@@ -193,29 +193,29 @@ class _Attention:
 
     def _split(self, q: ir.Value) -> ir.Value:
         """The heads of queries in groups: a view."""
-        return self._reshaped(q, [[0], [1, 2], [3]], lambda s: (s[0] // self.groups, self.groups, s[1]))
+        return reshaped(q, [[0], [1, 2], [3]], lambda s: (s[0] // self.groups, self.groups, s[1]))
 
     def _joined(self, x: ir.Value) -> ir.Value:
         """The groups of heads as heads again."""
         groups = [[0], [1, 2], *([k] for k in range(3, len(x.type.shape) - 1))]
-        return self._reshaped(x, groups, lambda s: (s[0] * s[1], *s[2:]))
+        return reshaped(x, groups, lambda s: (s[0] * s[1], *s[2:]))
 
-    @staticmethod
-    def _reshaped(x: ir.Value, reassociation: list[list[int]], new: Callable[[list[int]], tuple[int, ...]]) -> ir.Value:
-        """The dense dims after the first two as others."""
-        values, shape = builders.values(x), shape_of(x.type)
-        static = [DYNAMIC if n == DYNAMIC else n for n in new(list(values.type.shape)[1:])]
-        wanted = [values.type.shape[0], *static]
-        type_ = dense_type(tuple(None if n == DYNAMIC else n for n in wanted), values.type.element_type)
-        if len(wanted) > len(values.type.shape):
-            last = len(values.type.shape) - 1
-            sizes = {0: shapes.dim(values, 0), len(wanted) - 1: shapes.dim(values, last)}
-            dynamic = [build.value(sizes[k]) for k, n in enumerate(wanted) if n == DYNAMIC]
-            made = tensor.expand_shape(type_, values, reassociation, dynamic, wanted)
-        else:
-            made = tensor.collapse_shape(type_, values, reassociation)
-        dims = (shape.shape[0], None, *(None if n == DYNAMIC else n for n in static))
-        return builders.assemble([made, builders.offsets(x, 1)], "|".join(("dr", *"d" * len(static))), dims)
+
+def reshaped(x: ir.Value, reassociation: list[list[int]], new: Callable[[list[int]], tuple[int, ...]]) -> ir.Value:
+    """The dense dims after the first two as others."""
+    values, shape = builders.values(x), shape_of(x.type)
+    static = [DYNAMIC if n == DYNAMIC else n for n in new(list(values.type.shape)[1:])]
+    wanted = [values.type.shape[0], *static]
+    type_ = dense_type(tuple(None if n == DYNAMIC else n for n in wanted), values.type.element_type)
+    if len(wanted) > len(values.type.shape):
+        last = len(values.type.shape) - 1
+        sizes = {0: shapes.dim(values, 0), len(wanted) - 1: shapes.dim(values, last)}
+        dynamic = [build.value(sizes[k]) for k, n in enumerate(wanted) if n == DYNAMIC]
+        made = tensor.expand_shape(type_, values, reassociation, dynamic, wanted)
+    else:
+        made = tensor.collapse_shape(type_, values, reassociation)
+    dims = (shape.shape[0], None, *(None if n == DYNAMIC else n for n in static))
+    return builders.assemble([made, builders.offsets(x, 1)], "|".join(("dr", *"d" * len(static))), dims)
 
 
 def _product(a: list[ir.Value]) -> ir.Value:

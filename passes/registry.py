@@ -166,7 +166,8 @@ _PIPELINES = {
 _PACKAGES = {
     "ragged_dialect.passes": (
         "ragged-insert-checks ragged-canonicalize ragged-infer-layouts ragged-check-conform ragged-simplify-splits "
-        "ragged-fuse ragged-differentiate ragged-decompose-attention"
+        "ragged-fuse ragged-differentiate ragged-decompose-attention "
+        "ragged-raise-attention"
     ),
     "ragged_dialect.lowering": (
         "cascade-ragged-sums collapse-ragged-loops convert-ragged-to-scf convert-ragged-checks-to-calls "

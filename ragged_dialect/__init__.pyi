@@ -41,6 +41,7 @@ from ragged_dialect.arrays.ops.join import concat as concat
 from ragged_dialect.arrays.ops.join import stack as stack
 from ragged_dialect.arrays.ops.matmul import einsum as einsum
 from ragged_dialect.arrays.ops.matmul import matmul as matmul
+from ragged_dialect.arrays.ops.matmul import ragged_dot as ragged_dot
 from ragged_dialect.arrays.ops.matmul import transposed_matmul as transposed_matmul
 from ragged_dialect.arrays.ops.normalise import layer_norm as layer_norm
 from ragged_dialect.arrays.ops.normalise import log_softmax as log_softmax

@@ -89,3 +89,22 @@ def combiner_of(accumulator: ir.Value, yielded: ir.Value, names: Container[str])
     op = uses[0].owner.operation if len(uses) == 1 else None
     alone = op is not None and op.name in names and defining_op(yielded) == op and len(list(yielded.uses)) == 1
     return op if alone else None
+
+
+def is_sum_of_products(op: Op) -> bool:
+    """Whether the body of a generic op adds the product of two inputs, f32 or f64, to its one result."""
+    block = op.regions[0].blocks[0]
+    ops = [x.operation for x in block.operations]
+    if len(block.arguments) != 3 or [x.name for x in ops] != ["arith.mulf", "arith.addf", "linalg.yield"]:
+        return False
+    a, b, out = block.arguments
+    summed = combiner_of(out, ops[-1].operands[0], {"arith.addf"}) is not None
+    factors = list(ops[0].operands) in ([a, b], [b, a])
+    return summed and factors and isinstance(out.type, (ir.F32Type, ir.F64Type))
+
+
+def is_zeros(op: Op) -> bool:
+    """Whether an op is a fill with the constant 0."""
+    scalar = filled_with(op)
+    constant = None if scalar is None else made_by(scalar, "arith.constant")
+    return constant is not None and constant.attributes["value"].value == 0

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.cpu_features import levels, mask
 
+import ragged_dialect as rg
 from ragged_dialect import compile
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
@@ -170,3 +171,33 @@ def test_values_that_are_no_numbers(value: float) -> None:
     assert lost[first + 10 : first + 70].all() if np.isnan(value) else lost[first + 10 : first + 70].any()
     assert not lost[: first + 10].any()
     assert not lost[first + 70 :].any()
+
+
+COMPOSED = {
+    "heads": ("bihd,bjhd->bihj", "bihj,bjhe->bihe", 3, (2,)),
+    "heads last": ("bjhd,bihd->bijh", "bjhe,bijh->bihe", 2, (2,)),
+    "no heads": ("bid,bjd->bij", "bij,bje->bie", 2, ()),
+}
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_composition_of_products(name: str) -> None:
+    """What is written as products and a softmax is attention, to the bit."""
+    scores, sums, axis, heads = COMPOSED[name]
+    rng = np.random.default_rng(0)
+    given = [
+        rg.from_lengths(rng.standard_normal((lengths.sum(), *heads, dim)).astype(np.float32), lengths)
+        for lengths, dim in ((QUERIES, 8), (KEYS, 8), (KEYS, 5))
+    ]
+    swapped = scores.startswith("bj")
+
+    def composed(q: Any, k: Any, v: Any) -> Any:
+        found = rg.einsum(scores, *((k, q) if swapped else (q, k)))
+        weights = rg.softmax(found * 0.25, axis=axis)
+        return rg.einsum(sums, *((v, weights) if swapped else (weights, v)))
+
+    def whole(q: Any, k: Any, v: Any) -> Any:
+        return rg.attention(q, k, v, scale=0.25)
+
+    found, expected = (rg.jit(f)(*given).values for f in (composed, whole))
+    assert found.tobytes() == expected.tobytes()

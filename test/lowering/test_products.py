@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from support.cpu_features import levels, mask
 
 import ragged_dialect as rg
 
-OFFSETS = np.array([0, 0, 1, 9, 9, 26, 300, 300])
+OFFSETS = np.array([0, 0, 1, 9, 9, 26, 300, 300])  # 0, 1, 8, 0, 17, 274 and 0 rows
 EXTENTS = [(1, 32), (7, 10), (130, 50), (16, 8), (260, 33), (0, 16)]
 
 
@@ -35,6 +36,39 @@ def test_weights_of_each_component(columns: int) -> None:
     found = rg.jit(lambda a, b: rg.einsum("bik,bkn->bin", a, b))(rg.from_offsets(x, OFFSETS), w).values
     for b, (low, high) in enumerate(itertools.pairwise(OFFSETS)):
         np.testing.assert_allclose(found[low:high], x[low:high] @ w[b], atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, pytest.param(ml_dtypes.bfloat16, marks=pytest.mark.slow)])
+def test_short_floats(dtype: Any) -> None:
+    """They are widened once, and their products added in float32."""
+    x, w = values(300, 130, dtype=dtype), values(7, 130, 40, dtype=dtype)
+    found = rg.jit(lambda a, b: rg.ragged_dot(a, b))(rg.from_offsets(x, OFFSETS), w)
+    assert found.dtype == dtype
+    eps = float(ml_dtypes.finfo(dtype).eps)
+    for b, (low, high) in enumerate(itertools.pairwise(OFFSETS)):
+        expected = x[low:high].astype(np.float64) @ w[b].astype(np.float64)
+        np.testing.assert_allclose(found.values[low:high].astype(np.float64), expected, rtol=eps, atol=1e-4)
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize(("depth", "columns"), [(7, 10), (130, 50), (33, 260), (16, 32)])
+def test_transposed_weights(depth: int, columns: int) -> None:
+    """Their rows are an extent that is known when the program runs."""
+    x, w = values(300, depth, dtype=np.float32), values(columns, depth, dtype=np.float32)
+    found = rg.jit(lambda a, b: rg.einsum("bik,nk->bin", a, b))(rg.from_offsets(x, OFFSETS), w).values
+    np.testing.assert_allclose(found, x.astype(np.float64) @ w.T, atol=1e-4)
+
+
+def test_both_extents_are_ragged() -> None:
+    """Scores of every component, transposed and not: a row, a column, nothing, and ends of any length."""
+    x, y = values(300, 21, dtype=np.float32), values(75, 21, dtype=np.float32)
+    given = [rg.from_offsets(x, OFFSETS), rg.from_lengths(y, np.array([3, 5, 1, 0, 40, 26, 0]))]
+    found = rg.jit(lambda a, b: rg.einsum("bik,bjk->bij", a, b))(*given)
+    back = rg.jit(lambda a, b: rg.einsum("bij,bjk->bik", a, b))(found, given[1])
+    for one, own, other, sums in zip(found.unbind(), *(g.unbind() for g in given), back.unbind(), strict=True):
+        scores = own.astype(np.float64) @ other.T
+        np.testing.assert_allclose(one.values, scores.ravel(), atol=1e-4)
+        np.testing.assert_allclose(sums, scores @ other, atol=1e-2, rtol=1e-4)
 
 
 def test_ragged_sums() -> None:

@@ -66,8 +66,8 @@ def _place(alloc: ir.Operation, forall: ir.Operation) -> None:
     with ir.InsertionPoint(forall), alloc.location:
         scratch = allocate([axis.storage for axis in axes], alloc.results[0].type.element_type)
     with ir.InsertionPoint(alloc), alloc.location:
-        dropped = len(axes) - len(shape)
-        replace_allocation(alloc, subview(scratch, [a.start for a in axes], [a.size for a in axes], dropped))
+        kept = range(len(axes) - len(shape), len(axes))
+        replace_allocation(alloc, subview(scratch, [a.start for a in axes], [a.size for a in axes], kept))
 
 
 def _axis(alloc: ir.Operation, size: Mixed, forall: ir.Operation) -> _Axis:

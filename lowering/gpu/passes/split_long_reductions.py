@@ -102,7 +102,7 @@ def _inner(generic: GenericOp, loop: int) -> int:
 
 def _part(parts: ir.Value, tile: ir.Value) -> ir.Value:
     shape = list(parts.type.shape)[1:]
-    return subview(parts, [tile, *[0] * len(shape)], [1, *shape], dropped=1)
+    return subview(parts, [tile, *[0] * len(shape)], [1, *shape], range(1, len(shape) + 1))
 
 
 def _combine(combiner: Combiner, parts: ir.Value, out: ir.Value) -> None:

@@ -83,11 +83,37 @@ def vecdot(x: Tensor, y: Tensor) -> Tensor:
     return OPERATIONS["sum"](OPERATIONS["multiply"](x, y), axis=-1)
 
 
+_GROUPED = {
+    "rows": (["blk", "bkn"], "bln"),
+    "contraction": (["blk", "bln"], "bkn"),
+    "batch": (["blmk", "blkn"], "blmn"),
+}
+
+
 @operation("transposed_matmul")
 def transposed_matmul(x: Tensor, y: Tensor) -> Tensor:
     """X^T Y per component: x [B, L, K] and y [B, L, N] of equal lengths give [B, K, N]; an empty component
     gives 0."""
-    return contract(x.trace, [x, y], ["blk", "bln"], "bkn")
+    return contract(x.trace, [x, y], *_GROUPED["contraction"])
 
 
-__all__ = ["einsum", "matmul", "transposed_matmul"]
+@operation("ragged_dot")
+def _ragged_dot(x: Tensor, w: Tensor, *, mode: str) -> Tensor:
+    """See `ragged_dot`."""
+    if mode not in _GROUPED:
+        raise ArgumentError(f"ragged_dot: expected mode among {', '.join(_GROUPED)}, got {mode!r}")
+    return contract(x.trace, [x, w], *_GROUPED[mode])
+
+
+def ragged_dot(x: ArrayLike, w: ArrayLike, *, mode: str = "rows") -> ArrayLike:
+    """Products of groups, in the modes of `jax.lax.ragged_dot_general`; the groups are the components, of lengths L.
+
+    `"rows"`: x [B, L, K] with weights w [B, K, N] of each group gives [B, L, N]. `"contraction"`: the sum goes over the
+    elements, x [B, L, K] with w [B, L, N] gives [B, K, N], 0 for an empty group; it is what the gradient of the
+    weights is. `"batch"`: a product for each element, x [B, L, M, K] with w [B, L, K, N] gives [B, L, M, N].
+
+    ArgumentError for another mode or rank; RuntimeCheckError for lengths and extents that differ."""
+    return _ragged_dot(x, w, mode=mode)
+
+
+__all__ = ["einsum", "matmul", "ragged_dot", "transposed_matmul"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from support.components import STRUCTURES, array, assert_components, components, dense
@@ -58,6 +60,25 @@ def test_transposed_matmul_and_einsum() -> None:
     assert_components(rg.einsum("blk,k->bl", x, np.ones(4, np.float32)), [c.sum(1) for c in components(x)])
 
 
+def product(*shape: int) -> Any:
+    return array(LENGTHS, shape), [x.astype(np.float64) for x in components(array(LENGTHS, shape))]
+
+
+def test_ragged_dot() -> None:
+    """The three modes; an empty group, and sums of nothing."""
+    x, rows = product(5)
+    w = np.random.default_rng(2).standard_normal((len(LENGTHS), 5, 3)).astype(np.float32)
+    assert_components(rg.ragged_dot(x, w), [r @ m for r, m in zip(rows, w, strict=True)])
+    y, others = product(7)
+    expected = [r.T @ o for r, o in zip(rows, others, strict=True)]
+    np.testing.assert_allclose(rg.ragged_dot(x, y, mode="contraction"), expected, 1e-5, 1e-5)
+    (a, firsts), (b, seconds) = product(2, 5), product(5, 3)
+    found = rg.jit(lambda a, b: rg.ragged_dot(a, b, mode="batch"))(a, b)
+    assert_components(found, [f @ s for f, s in zip(firsts, seconds, strict=True)])
+    none = rg.ragged_dot(x[:, :, :0], w[:, :0])
+    assert_components(none, [np.zeros((n, 3)) for n in LENGTHS])
+
+
 def test_scores_are_ragged_in_both() -> None:
     q, k = array(LENGTHS), array(OTHER, seed=1)
     got = rg.einsum("bid,bjd->bij", q, k)
@@ -91,6 +112,15 @@ REFUSED: list[Refusal] = [
     (lambda x: x @ 2.0, TypeError, "matmul: expected arrays of rank 1 or more, got a number"),
     (lambda x: rg.transposed_matmul(x, array(OTHER)), rg.RuntimeCheckError,
      "transposed_matmul: level 1, component 0: expected length 3, got 2"),
+    (lambda x: rg.ragged_dot(x, x, mode="rowwise"), TypeError,
+     "ragged_dot: expected mode among rows, contraction, batch, got 'rowwise'"),
+    (lambda x: rg.ragged_dot(x, x, mode="batch"), TypeError, "ragged_dot: expected an array of rank 4, got rank 3"),
+    (lambda x: rg.ragged_dot(x, array(OTHER), mode="contraction"), rg.RuntimeCheckError,
+     "ragged_dot: level 1, component 0: expected length 3, got 2"),
+    (lambda x: rg.ragged_dot(x, np.ones((3, 4, 2), np.float32)), rg.RuntimeCheckError,
+     "ragged_dot: dim 0: expected extent 4, got 3"),
+    (lambda x: rg.ragged_dot(x, np.ones((4, 5, 2), np.float32)), rg.RuntimeCheckError,
+     "ragged_dot: dim 1: expected extent 4, got 5"),
     (lambda x: rg.einsum("bll->bl", x), TypeError, "einsum: expected subscripts of 1 operands, got 'bll->bl'"),
     (lambda x: rg.einsum("blk->bz", x), TypeError, 
      "einsum: expected a result of letters of the operands, got 'blk->bz'"),

@@ -117,6 +117,10 @@ SLOW = {
         lambda r, s: [rows(r, s), rows(r, [n + 1 for n in s]), rows(r, [n + 1 for n in s], 3)],
     ),
     "transposed product": (lambda a, b: rg.transposed_matmul(a, b), lambda r, s: [rows(r, s), rows(r, s, 3)]),
+    "product of each group": (
+        lambda a, b: rg.ragged_dot(a, b),
+        lambda r, s: [rows(r, s, 4), r.standard_normal((len(s), 4, 3))],
+    ),
     "scores": (lambda a, b: rg.einsum("bid,bjd->bij", a, b), lambda r, s: [rows(r, s), rows(r, s)]),
     "stack": (lambda x: rg.stack([x, x * x]), lambda r, s: [rows(r, s)]),
     "reshape": (lambda x: rg.reshape(x * x, dims=(2,), shape=(2, 1)), lambda r, s: [rows(r, s)]),
