@@ -32,6 +32,7 @@ AUTO = "auto"
 
 BUILDERS: dict[str, Callable[..., None]] = {
     GENERAL: builder.schedule,
+    SEGMENT: builder.schedule,
     BALANCED: reduction_kernels.schedule,
     CONTRACT: contract.schedule,
 }

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir.walk import find_ops, free_symbol, outermost
-from ragged_dialect.lowering.attributes import BALANCED, BLOCK_SIZES, GATE, GENERAL, UNROLLS, Mapping
+from ragged_dialect.lowering.attributes import BLOCK_SIZES, GATE, GENERAL, UNROLLS, Mapping
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.gpu.kernel.status import Guards, status_of
 from ragged_dialect.lowering.gpu.schedules import BUILDERS
@@ -58,7 +58,7 @@ class ConvertForallToGpu(RaggedPass):
                 mapping = Mapping.of(forall)
                 threads = min(mapping.threads or self.threads, self.threads)
                 guards = _guards(op, function.operation, forall)
-                build = BUILDERS[BALANCED if mapping.schedule == BALANCED else GENERAL]
+                build = BUILDERS[mapping.schedule or GENERAL]
                 build(forall, kernels, name, guards, threads, mapping.unroll or self.unroll)
 
 
