@@ -62,7 +62,7 @@ def _llvm(half: str) -> Stage:
 def _loops(isa: str, half: str) -> Stage:
     return Stage(
         "loops",
-        "convert-ragged-copies-to-linalg,convert-ragged-forall-to-loops,canonicalize,"
+        "convert-ragged-copies-to-linalg,convert-ragged-forall-to-loops,canonicalize,reuse-ragged-outs,"
         "func.func(promote-buffers-to-stack{max-alloc-size-in-bytes=4096 max-rank-of-allocated-memref=2}),"
         "buffer-deallocation-pipeline,convert-bufferization-to-memref,canonicalize,cse,convert-ragged-copies-to-linalg,"
         "func.func(linalg-generalize-named-ops),collapse-ragged-loops,order-ragged-loops,"

@@ -87,6 +87,8 @@ class _Attention:
         self.groups = groups(shape_of(q.type), shape_of(k.type))
         self.heads = "hg" if self.groups > 1 else "h"
         self.lengths = [builders.lengths(x, 1) for x in (k, q)] if self.visible.end else []
+        if shape_of(k.type) != shape_of(k.type).contiguous():
+            k = builders.compact(k)  # the scores have its levels
         q, self.k, self.v = (self._widened(x) for x in (q, k, v))
         self.q = self._split(q) if self.groups > 1 else q
         self.order = f"bi{self.heads}j" if keys_last else f"bij{self.heads}"

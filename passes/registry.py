@@ -174,7 +174,7 @@ _PACKAGES = {
         "convert-ragged-checks-to-scf convert-ragged-copies-to-linalg convert-ragged-forall-to-loops "
         "convert-ragged-selects-to-scf define-integer-divisions guard-ragged-allocs hoist-ragged-allocas "
         "order-ragged-loops outline-ragged-loops expand-ragged-floats expand-ragged-math protect-ragged-arguments "
-        "replace-empty-reshapes sequence-ragged-scans thread-ragged-kernels lower-memory-types "
+        "replace-empty-reshapes reuse-ragged-outs sequence-ragged-scans thread-ragged-kernels lower-memory-types "
         "unshare-ragged-empties vectorize-ragged-products"
     ),
     "ragged_dialect.transform": "ragged-transform-interpreter",

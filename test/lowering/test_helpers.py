@@ -95,7 +95,7 @@ def test_views_keep_the_offset_of_their_source(function: Any) -> None:
     n, _, x, v, y = function.regions[0].blocks[0].arguments
     assert subview(v, [0, 0], [1, 4]).type.get_strides_and_offset() == ([4, 1], 8)
     assert range_view(v, 0, n, 1).type.get_strides_and_offset() == ([4, 1], DYNAMIC)
-    assert list(subview(x, [n, 0], [1, 4], dropped=1).type.shape) == [4]
+    assert list(subview(x, [n, 0], [1, 4], kept=[1]).type.shape) == [4]
     assert list(range_view(y, 0, 0, n).type.shape) == [DYNAMIC]
 
 

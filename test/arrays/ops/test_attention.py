@@ -81,6 +81,12 @@ def test_ragged_masks(kind: str, causal: bool) -> None:
     assert_components(traced(q, k, v, mask), expected)
 
 
+def test_windows_of_an_array_whose_scores_are_stored() -> None:
+    x = rg.from_lengths(np.random.default_rng(0).standard_normal((6, 2)), [2, 1, 3])[::2]
+    made = rg.attention(x, x, x, softcap=2.0)
+    assert_components(made, components(rg.attention(x * 1.0, x * 1.0, x * 1.0, softcap=2.0)))
+
+
 @pytest.mark.parametrize("heads", [(), (2,)])
 def test_windows_caps_and_log_sums(heads: tuple[int, ...]) -> None:
     q, k, v = array(LENGTHS, (*heads, 4)), array(OTHER, (*heads, 4), seed=1), array(OTHER, (*heads, 3), seed=2)

@@ -1,0 +1,91 @@
+"""`reuse-ragged-outs`: what is left for an op on the same elements is kept where that puts its result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragged_dialect._mlir import DYNAMIC, ir
+from ragged_dialect.generic import indexing_maps, iterator_kinds
+from ragged_dialect.ir.match import definer, defining_op, enclosing, made_by
+from ragged_dialect.ir.walk import captures, find_ops
+from ragged_dialect.lowering.buffers import is_buffer, is_own, root, starts_and_sizes, touches
+from ragged_dialect.passes.base import RaggedPass
+
+
+@dataclass(frozen=True)
+class ReuseRaggedOuts(RaggedPass):
+    """Let ops compute in the place of a result what the op that makes it reads, element by element.
+
+    ```mlir
+    %t = memref.alloc(%n) …
+    linalg.generic {…} ins(%x) outs(%t) { exp }
+    %out = memref.subview %result[%first] [%n] …
+    linalg.generic {all parallel} ins(%t, %s) outs(%out) { %t * %s }
+    // becomes
+    linalg.generic {…} ins(%x) outs(%out) { exp }
+    linalg.generic {all parallel} ins(%out, %s) outs(%out) { %out * %s }
+    ```
+
+    A component's temporary is not allocated then, and its memory not gone through. Only for buffers of linalg ops of
+    one block, where nothing uses the result's buffer meanwhile. Preconditions: bufferized; before deallocation.
+    """
+
+    name: ClassVar[str] = "reuse-ragged-outs"
+
+    def run(self, op: ir.Operation) -> None:
+        """Replace the temporaries in loops of a module, those of later ops first: theirs are outs of earlier ones."""
+        for generic in reversed(find_ops(op, "linalg.generic")):
+            if enclosing(generic).name == "scf.for" and "reduction" not in iterator_kinds(generic):
+                _reuse(generic)
+
+
+def _reuse(op: ir.Operation) -> None:
+    """Replace the first temporary of an op that its out can stand for."""
+    *inputs, out = op.operands
+    *maps, written = indexing_maps(op)
+    view = made_by(out, "memref.subview")
+    if view is None or view.block != op.block or not written.is_permutation or not is_own(root(out)):
+        return
+    if len(maps) != next(iter(op.attributes["operandSegmentSizes"])):  # several outs
+        return
+    for x in inputs:
+        read = [map_ for y, map_ in zip(inputs, maps, strict=True) if y == x]
+        if all(map_ == written for map_ in read) and _is_alike(x, view):
+            first = _first_user(x, op)
+            if first is not None and _is_free(first, op, view):
+                if first.is_before_in_block(view):
+                    view.move_before(first)
+                x.replace_all_uses_with(out)
+                definer(x).erase()
+                return
+
+
+def _is_alike(x: ir.Value, view: ir.Operation) -> bool:
+    """Whether a buffer is an allocation of the shape and the elements of a view."""
+    made, type_ = made_by(x, "memref.alloc"), view.results[0].type
+    if made is None or type_.element_type != x.type.element_type or type_.rank != x.type.rank:
+        return False
+    sizes = iter(made.operands)
+    return starts_and_sizes(view)[1] == [next(sizes) if s == DYNAMIC else s for s in x.type.shape]
+
+
+def _first_user(x: ir.Value, last: ir.Operation) -> ir.Operation | None:
+    """The first op that uses a buffer; None unless all are linalg ops of the block up to the last."""
+    users = {use.owner.operation for use in x.uses}
+    if not all(user.name.startswith("linalg.") and user.block == last.block for user in users):
+        return None
+    found = [op.operation for op in last.block.operations if op.operation in users]
+    return found[0] if found[-1] == last and found[0] != last else None
+
+
+def _is_free(first: ir.Operation, last: ir.Operation, view: ir.Operation) -> bool:
+    """Whether a view can be made before the first of some ops, up to the last of which nothing else accesses its
+    buffer."""
+    order = [op.operation for op in first.block.operations]
+    between = order[order.index(first) : order.index(last)]
+    makers = [defining_op(x) for x in view.operands]
+    known = all(op is None or op.block != first.block or op.is_before_in_block(first) for op in makers)
+    buffer = root(view.results[0])
+    read = [x for x in captures([last]) if is_buffer(x) and x != view.results[0]]
+    return known and not any(touches(op, buffer) for op in between) and all(root(x) != buffer for x in read)
