@@ -85,7 +85,8 @@ int main(void) {
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_every_allocation_may_fail(threads: int, tmp_path: Path) -> None:
-    library = write(text_of([X], PROGRAMS["softmax"][0], [("%0", X)]), None, tmp_path / "libf.so")[0]
+    body, result = PROGRAMS["sum by softmax"]  # each component has a temporary
+    library = write(text_of([X], body, [("%0", result)]), None, tmp_path / "libf.so")[0]
     source, program = tmp_path / "main.c", tmp_path / "main"
     source.write_text(MAIN)
     sizes = {"THREADS": threads, "ROWS": len(VALUES), "OFFSETS": len(OFFSETS)}

@@ -30,7 +30,7 @@ def run_worker(*arguments: str, threads: int = 1) -> str:
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_every_allocation_may_fail(threads: int) -> None:
-    assert len(run_worker("fail", threads=threads).splitlines()) == 10
+    assert len(run_worker("fail", threads=threads).splitlines()) == 11
 
 
 def test_sizes_that_there_is_no_memory_for() -> None:

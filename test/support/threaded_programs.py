@@ -24,6 +24,13 @@ SUM = [
     "%i = linalg.fill ins(%zero : f32) outs(%e : tensor<?x8xf32>) -> tensor<?x8xf32>",
     f"%0 = linalg.reduce {{ arith.addf }} ins(%a0 : {X}) outs(%i : tensor<?x8xf32>) dimensions = [1]",
 ]
+WEIGHTED = [
+    f"%w = ragged.empty %a0 : ({X}) -> {X}",
+    f"%s = linalg.softmax dimension(1) ins(%a0 : {X}) outs(%w : {X}) -> {X}",
+    f"%y = arith.mulf %s, %a0 : {X}",
+    *SUM[:-1],
+    SUM[-1].replace("%a0", "%y"),
+]
 TOTAL = [
     ZERO,
     "%e = tensor.empty() : tensor<f32>",
@@ -40,6 +47,7 @@ ROWS = [
 PROGRAMS = {
     "elementwise": ([f"%y = math.exp %a0 : {X}", f"%0 = arith.mulf %y, %a0 : {X}"], X),
     "softmax": (SOFTMAX, X),
+    "sum by softmax": (WEIGHTED, "tensor<?x8xf32>"),
     "sum of components": (SUM, "tensor<?x8xf32>"),
     "sum of everything": (TOTAL, "tensor<f32>"),
     "sum of rows": (ROWS, SCORES),
