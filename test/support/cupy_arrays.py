@@ -37,7 +37,7 @@ METHODS = (
     *("__add__", "__radd__", "__mul__", "__rmul__", "__rsub__", "__floordiv__", "__mod__", "__neg__", "__invert__"),
     *("__matmul__", "__sub__", "__truediv__", "__rtruediv__", "__pow__", "__abs__", "round"),
     *("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__", "__and__", "__or__"),
-    *("__bool__", "__int__", "__float__", "__len__", "__index__"),
+    *("__bool__", "__int__", "__float__", "__len__"),
 )
 
 
