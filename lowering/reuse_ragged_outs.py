@@ -28,7 +28,8 @@ class ReuseRaggedOuts(RaggedPass):
     ```
 
     A component's temporary is not allocated then, and its memory not gone through. Only for buffers of linalg ops of
-    one block, where nothing uses the result's buffer meanwhile. Preconditions: bufferized; before deallocation.
+    one block, where nothing uses the result's buffer meanwhile and the op does not read what is there.
+    Preconditions: bufferized; before deallocation.
     """
 
     name: ClassVar[str] = "reuse-ragged-outs"
@@ -48,6 +49,8 @@ def _reuse(op: ir.Operation) -> None:
     if view is None or view.block != op.block or not written.is_permutation or not is_own(root(out)):
         return
     if len(maps) != next(iter(op.attributes["operandSegmentSizes"])):  # several outs
+        return
+    if any(True for _ in op.regions[0].blocks[0].arguments[-1].uses):  # adds to what is there
         return
     for x in inputs:
         read = [map_ for y, map_ in zip(inputs, maps, strict=True) if y == x]

@@ -107,3 +107,35 @@ func.func @twice(%count: index, %x: memref<4x4xf32>) -> memref<?x4xf32> {
   }
   return %result : memref<?x4xf32>
 }
+
+// What is in the result's place is added to.
+// CHECK-LABEL: func.func @added
+// CHECK: %[[OUT:.*]] = memref.subview
+// CHECK: outs(%[[OUT]]
+// CHECK: %[[T:.*]] = memref.alloc(%{{.*}}) : memref<?xf32>
+// CHECK: outs(%[[T]]
+// CHECK: ins(%[[T]] {{.*}} outs(%[[OUT]]
+func.func @added(%n: index, %count: index, %x: memref<?xf32>) -> memref<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %result = memref.alloc(%count) : memref<?xf32>
+  scf.for %i = %c0 to %count step %c1 {
+    %out = memref.subview %result[%i] [%n] [1] : memref<?xf32> to memref<?xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel"]} ins(%x : memref<?xf32>) outs(%out : memref<?xf32, strided<[1], offset: ?>>) {
+    ^bb0(%a: f32, %b: f32):
+      linalg.yield %a : f32
+    }
+    %t = memref.alloc(%n) : memref<?xf32>
+    linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel"]} ins(%x : memref<?xf32>) outs(%t : memref<?xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %s = arith.addf %a, %a : f32
+      linalg.yield %s : f32
+    }
+    linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel"]} ins(%t : memref<?xf32>) outs(%out : memref<?xf32, strided<[1], offset: ?>>) {
+    ^bb0(%a: f32, %b: f32):
+      %s = arith.addf %a, %b : f32
+      linalg.yield %s : f32
+    }
+  }
+  return %result : memref<?xf32>
+}
