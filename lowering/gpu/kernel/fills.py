@@ -1,4 +1,8 @@
-"""Fills that only say where a reduction starts: the scalar becomes part of the reduction, the fill is removed."""
+"""Fills that only say where a reduction starts: the scalar becomes part of the reduction, the fill is removed.
+
+No pass of its own: a linalg reduction starts from what is in its outs, so that IR has no place for the scalar between
+the removal of the fill and the kernel that starts from it.
+"""
 
 from __future__ import annotations
 
