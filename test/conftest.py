@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from support.targets import TARGETS, Compile, compile_for
+from support.verified_programs import verify_programs
 
 from ragged_dialect.ptx.tools import find_tool
 
@@ -29,8 +30,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The number of hypothesis examples follows `--slow`. No compiled program comes from an earlier run."""
+    """The number of hypothesis examples follows `--slow`. No compiled program comes from an earlier run, and each is
+    verified."""
     os.environ["RAGGED_CACHE"] = "0"
+    verify_programs()
     settings.load_profile("thorough" if config.getoption("--slow") else "quick")
 
 

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from support import verified_programs
 from support.gradient_programs import check
 
 import ragged_dialect as rg
@@ -27,6 +28,7 @@ from ragged_dialect.reference import run
 
 def _interpreted(program: Program, **options: Any) -> Callable[..., tuple[Any, ...]]:
     """In place of a program for a device."""
+    verified_programs.check(program.module)
     text = print_module(program.module)
     (function,) = (op for op in program.module.body.operations if op.operation.name == "func.func")
     name = ir.StringAttr(function.attributes["sym_name"]).value
