@@ -139,3 +139,31 @@ func.func @added(%n: index, %count: index, %x: memref<?xf32>) -> memref<?xf32> {
   }
   return %result : memref<?xf32>
 }
+
+// Nor where the op reads the result by another view.
+// CHECK-LABEL: func.func @other_part
+// CHECK: scf.for
+// CHECK: %[[T:.*]] = memref.alloc(%{{.*}}) : memref<?xf32>
+// CHECK: outs(%[[T]]
+// CHECK: ins(%[[T]], {{.*}}) outs(
+func.func @other_part(%n: index, %count: index, %x: memref<?xf32>) -> memref<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %result = memref.alloc(%count) : memref<?xf32>
+  scf.for %i = %c0 to %count step %c1 {
+    %before = memref.subview %result[%c0] [%n] [1] : memref<?xf32> to memref<?xf32, strided<[1], offset: ?>>
+    %out = memref.subview %result[%i] [%n] [1] : memref<?xf32> to memref<?xf32, strided<[1], offset: ?>>
+    %t = memref.alloc(%n) : memref<?xf32>
+    linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel"]} ins(%x : memref<?xf32>) outs(%t : memref<?xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %s = arith.addf %a, %a : f32
+      linalg.yield %s : f32
+    }
+    linalg.generic {indexing_maps = [#rows, #rows, #rows], iterator_types = ["parallel"]} ins(%t, %before : memref<?xf32>, memref<?xf32, strided<[1], offset: ?>>) outs(%out : memref<?xf32, strided<[1], offset: ?>>) {
+    ^bb0(%a: f32, %p: f32, %b: f32):
+      %s = arith.addf %a, %p : f32
+      linalg.yield %s : f32
+    }
+  }
+  return %result : memref<?xf32>
+}

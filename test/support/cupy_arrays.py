@@ -1,5 +1,6 @@
 """The stand-in for CuPy with the functions and methods that arrays need, by NumPy and as strict as CuPy 14: nothing
-becomes NumPy's by itself, and nothing of NumPy's is taken for CuPy's."""
+becomes NumPy's by itself, and nothing of NumPy's is taken for CuPy's. What is a view in NumPy is one here, as it is in
+CuPy."""
 
 from __future__ import annotations
 
@@ -51,8 +52,10 @@ def _by_numpy(cupy: CupyArrays, function: Callable[..., Any]) -> Callable[..., A
             return out
         if isinstance(made, tuple):
             return tuple(map(cupy.asarray, made))
-        is_array = isinstance(made, np.ndarray | np.generic)
-        return cupy.asarray(np.asarray(made)) if is_array else made
+        if not isinstance(made, np.ndarray | np.generic):
+            return made
+        viewed = next((x for x in args if isinstance(x, DeviceArray) and np.may_share_memory(x.host, made)), None)
+        return viewed.of_host(np.asarray(made)) if viewed is not None else cupy.asarray(np.asarray(made))
 
     return call
 
@@ -62,7 +65,10 @@ def _host(given: Any) -> Any:
         raise TypeError(f"Unsupported type {type(given)}")
     if isinstance(given, list | tuple):
         return type(given)(map(_host, given))
-    return given.get() if isinstance(given, Array) else given
+    if isinstance(given, Array):
+        given.cupy.cuda.current.synchronize()
+        return given.host
+    return given
 
 
 class DeviceArray(Array):
@@ -85,6 +91,10 @@ class DeviceArray(Array):
     def reshape(self, *shape: Any) -> Any:
         """Extents one by one, or together."""
         return super().reshape(shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape)
+
+    def of_host(self, host: np.ndarray) -> Any:
+        """A view, as NumPy makes it of what the memory holds."""
+        return self._view(host)
 
     @property
     def T(self) -> Any:
