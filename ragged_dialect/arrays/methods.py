@@ -22,7 +22,7 @@ from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.components import components
 from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, dtype_of
 from ragged_dialect.arrays.core.value import Value
-from ragged_dialect.arrays.index.dims import reshape, squeeze, transpose, unsqueeze
+from ragged_dialect.arrays.index.dims import reshape, squeeze, unsqueeze
 from ragged_dialect.arrays.index.getitem import getitem, take
 from ragged_dialect.arrays.index.levels import copied, merge, partition, select, split
 from ragged_dialect.arrays.numpy.functions import apply_function
@@ -172,9 +172,15 @@ class Methods(NDArrayOperatorsMixin):
         """Indices of a dense dim by a vector of integers."""
         return take(self, indices, axis=axis)
 
-    def transpose(self, *axes: int) -> ArrayLike:
-        """Dims in another order; a copy."""
-        return transpose(self, axes=axes)
+    def transpose(self, *axes: int | Sequence[int]) -> ArrayLike:
+        """Dims in another order, one by one or together, by default the reverse one; a copy."""
+        order = axes[0] if len(axes) == 1 and isinstance(axes[0], list | tuple) else axes
+        return np.transpose(self, order or None)  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+    @property
+    def T(self) -> ArrayLike:
+        """`transpose()`. LayoutError for a ragged array: a ragged dim follows its batch."""
+        return self.transpose()
 
     def reshape(self, dims: object, shape: object = None, *more: object) -> ArrayLike:
         """Adjacent dense dims `dims` with the extents `shape`, of which one may be -1; a view. Both are tuples."""
@@ -279,10 +285,12 @@ def _put_sign(name: str, operation: Callable[..., object]) -> None:
 
 
 def _put_all(cls: type, methods: type) -> None:
-    """The methods of one class on another."""
+    """The methods and properties of one class on another."""
     for name, member in vars(methods).items():
         if inspect.isfunction(member):
             _put(cls, name, member)
+        elif isinstance(member, property):
+            setattr(cls, name, member)
 
 
 for _name, _ufunc in {**_BINARY, **_COMPARISONS}.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import SupportsIndex
 
+from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.arrays.core.arguments import checked_axis
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, shape_of
@@ -18,7 +19,7 @@ from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import Attributes
 from ragged_dialect.layout import RAGGED
-from ragged_dialect.types import dense_type
+from ragged_dialect.types import dense_type, storage_type
 
 AxisArgument = int | tuple[int, ...] | None
 
@@ -144,8 +145,8 @@ def _drop_one(x: Tensor, number: int) -> Tensor:
 
 @operation("reshape")
 def reshape(x: Tensor, *, dims: tuple[int, ...], shape: tuple[int, ...]) -> Tensor:
-    """Adjacent plain dims `dims` with the extents `shape` instead, of which one may be -1; a view.
-    LayoutError where a dim is not plain, the extents are not static, or do not fit."""
+    """Adjacent plain dims `dims` with the extents `shape` instead, of which one may be -1; a view. LayoutError where a
+    dim is not plain or the extents do not fit, RuntimeCheckError where that is seen only when they are known."""
     chosen = sorted(dim_of(x, d) for d in dims)
     if not chosen or chosen != list(range(chosen[0], chosen[-1] + 1)) or not all(x.layout.is_plain(d) for d in chosen):
         raise LayoutError(f'reshape: expected adjacent plain dims, got {dims} of layout "{x.layout}"')
@@ -158,6 +159,7 @@ def reshape(x: Tensor, *, dims: tuple[int, ...], shape: tuple[int, ...]) -> Tens
         groups = [[k] for k in range(first)] + [list(range(first, last + 1))]
         groups += [[k] for k in range(last + 1, len(x.axes))]
         flat = restored(x, groups, [*x.axes[:first], joined, *x.axes[last + 1 :]], expand=False)
+    flat = _that_fits(flat, first, chosen[0], wanted)
     if len(wanted) == 1:
         return flat
     axes = [*flat.axes[:first], *map(PlainAxis, wanted), *flat.axes[first + 1 :]]
@@ -167,14 +169,31 @@ def reshape(x: Tensor, *, dims: tuple[int, ...], shape: tuple[int, ...]) -> Tens
     return restored(flat, groups, axes, expand=True)
 
 
+def _that_fits(x: Tensor, number: int, dim: int, wanted: Sequence[int | None]) -> Tensor:
+    """A tensor whose plain axis has an extent that others fit, one of which may be any; a check where only calls
+    know it."""
+    axis, known = x.axes[number], _product([e for e in wanted if e is not None])
+    if not isinstance(axis, PlainAxis) or axis.extent is not None:
+        return x
+    extent = build.value(shapes.dim(x.storage, number))
+    if None in wanted:
+        if known > 1:
+            builders.assert_valid([extent], "divides", x.trace.op, dim, known)
+        return x
+    builders.assert_valid([extent, build.value(known)], "equal", x.trace.op, dim)
+    axes = [*x.axes[:number], PlainAxis(known), *x.axes[number + 1 :]]
+    return x.trace.assembled(shapes.cast(x.storage, storage_type(shape_of(axes), element_type(x.dtype))), axes, x.dtype)
+
+
 def _fitted(old: list[int | None], new: list[int]) -> list[int | None]:
     wanted: list[int | None] = [None if e == -1 else e for e in new]
+    if min(new, default=0) < -1:
+        raise LayoutError(f"reshape: expected extents of at least -1, got {tuple(new)}")
     if wanted.count(None) > 1 or not new:
         raise LayoutError(f"reshape: expected at most one extent of -1, got {tuple(new)}")
     known = _product([e for e in wanted if e is not None])
     if None in old:
-        rest = [e for e in old if e is not None]
-        if None not in wanted or old.count(None) > 1 or (known and _product(rest) % known):
+        if None in wanted and not known:
             raise LayoutError(f"reshape: expected extents that fit {tuple(old)} for any batch, got {tuple(new)}")
         return wanted
     total = _product([e for e in old if e is not None])

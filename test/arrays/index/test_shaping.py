@@ -89,6 +89,32 @@ def test_unsqueeze(axis: int) -> None:
         assert_components(made.squeeze(axis), components(x))
 
 
+@pytest.mark.parametrize("shape", [(2, 3), (-1, 3), (2, -1), (6,), (-1,), (3, -1, 1)])
+def test_reshape_of_an_extent_that_calls_know(shape: tuple[int, ...]) -> None:
+    """Weights may have any number of rows: whether extents fit is asked in calls."""
+    function = rg.jit(lambda x, w: rg.reshape(x @ w.T, dims=(2,), shape=shape))
+    x, rng = array(LENGTHS), np.random.default_rng(0)
+    weights = rng.standard_normal((6, 4)).astype(np.float32)
+    wanted = [(c @ weights.T).reshape(-1, *np.empty(6).reshape(shape).shape) for c in components(x)]
+    assert_components(function(x, weights), wanted)
+    if shape != (-1,):
+        with pytest.raises(
+            rg.RuntimeCheckError, match=r"^reshape: level 2: expected (extent 6|a multiple of [23]), got 5$"
+        ):
+            function(x, weights[:5])
+
+
+def test_transpose_as_numpy() -> None:
+    dense = np.arange(24).reshape(2, 3, 4)
+    for transposed in (
+        lambda x: x.T,
+        lambda x: x.transpose(),
+        lambda x: x.transpose((1, 0, 2)),
+        lambda x: x.transpose(2, 0, 1),
+    ):
+        np.testing.assert_array_equal(rg.jit(transposed)(dense), transposed(dense))
+
+
 def test_reshape() -> None:
     x = array(LENGTHS)
     made = rg.reshape(x, dims=(2,), shape=(2, -1))
@@ -252,8 +278,15 @@ REFUSED: list[Refusal] = [
     (lambda x: rg.jit(lambda a: rg.chunk(a, 2))(x), rg.LayoutError,
      "chunk: expected an extent that is known when the function is traced, got dim 0"),
     (lambda x: x.split(0, 3), rg.RuntimeCheckError, "split: level 0: expected a multiple of 3, got 4"),
-    (lambda x: rg.reshape(np.ones((4, 2)), dims=(0, 1), shape=(3, -1)), rg.LayoutError,
-     "reshape: expected extents that fit (None, 2) for any batch, got (3, -1)"),
+    (lambda x: rg.reshape(np.ones((4, 2)), dims=(0, 1), shape=(3, -1)), rg.RuntimeCheckError,
+     "reshape: level 0: expected a multiple of 3, got 8"),
+    (lambda x: rg.reshape(np.ones((4, 2)), dims=(0, 1), shape=(7,)), rg.RuntimeCheckError,
+     "reshape: level 0: expected extent 7, got 8"),
+    (lambda x: rg.reshape(np.ones((4, 2)), dims=(0,), shape=(0, -1)), rg.LayoutError,
+     "reshape: expected extents that fit (None,) for any batch, got (0, -1)"),
+    (lambda x: rg.reshape(x, dims=(2,), shape=(-2, -2)), rg.LayoutError,
+     "reshape: expected extents of at least -1, got (-2, -2)"),
+    (lambda x: x.T, rg.LayoutError, "transpose: expected whole nested axes, got (2, 1, 0)"),
     (lambda x: rg.from_padded(np.ones(3), np.array([1])), TypeError,
      'from_padded: expected a dense array of rank 2 or more, got layout "d"'),
     (lambda x: rg.from_padded(np.ones((2, 3)), np.ones(2)), TypeError,
