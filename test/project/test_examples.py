@@ -159,16 +159,39 @@ def test_lowering_stages(capsys: pytest.CaptureFixture[str]) -> None:
         assert text in parts[name], name
 
 
-def test_training_as_with_padding() -> None:
-    """The losses of ragged and padded models, of documents of which some are empty."""
+@pytest.mark.parametrize(
+    ("name", "lengths"), [("train_classifier", [3, 0, 5, 1, 0, 2]), ("train_encoder", [3, 9, 1, 20])]
+)
+def test_training_as_with_padding(name: str, lengths: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The losses of ragged and padded models, of documents of which some are empty where PyTorch can do that."""
     torch: Any = pytest.importorskip("torch", reason="no torch (pip install torch)")
-    lengths = [3, 0, 5, 1, 0, 2]
-    words = torch.tensor(np.random.default_rng(0).standard_normal((sum(lengths), 4)), dtype=torch.float32)
-    results = example("train_classifier").compare(words, lengths, torch.tensor([0, 1, 1, 0, 0, 1]), 5)
+    monkeypatch.syspath_prepend(EXAMPLES)
+    words = torch.tensor(np.random.default_rng(0).standard_normal((sum(lengths), 16)), dtype=torch.float32)
+    documents = example("training").Documents(words, lengths, torch.arange(len(lengths)) % 2)
+    results = example("training").compare(example(name).models, documents, 5)
     np.testing.assert_allclose(*(run.losses for run in results), atol=1e-5)
     assert results[0].losses[-1] < results[0].losses[0]
 
 
+def test_a_training_says_how_models_differ(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torch: Any = pytest.importorskip("torch", reason="no torch (pip install torch)")
+    pytest.importorskip("matplotlib", reason="no matplotlib (pip install matplotlib)")
+    monkeypatch.syspath_prepend(EXAMPLES)
+    training = example("training")
+    documents = training.Documents(torch.ones(6, 16), [4, 2], torch.tensor([0, 1]))
+    monkeypatch.setattr(training, "read_documents", lambda longest: documents)
+    file = tmp_path / "losses.png"
+    models = example("train_classifier").models
+    assert training.main(models, None, ["2", "--plot", str(file)]) == 0
+    assert file.read_bytes().startswith(b"\x89PNG")
+    assert capsys.readouterr().out.startswith("2 documents, 6 words, the longest 4; 1 of a class\nragged: loss ")
+    monkeypatch.setattr(training, "TOLERANCE", -1.0)
+    assert training.main(models, None, ["2"]) == 1
+    assert "expected a difference of at most -1.0, got " in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.py")), ids=lambda file: file.name)
 def test_every_example_has_a_test(file: Path) -> None:
-    assert f'example("{file.stem}")' in Path(__file__).read_text()
+    assert f'"{file.stem}"' in Path(__file__).read_text()
