@@ -320,7 +320,7 @@ test_refused = refused(REFUSED)
 
 def test_names_of_the_package() -> None:
     assert re.fullmatch(r"\d+(\.\d+)*", rg.__version__)
-    assert {"__version__", "softmax", "compile"} <= set(dir(rg))
+    assert {"__version__", "softmax", "compile"} <= set(dir(rg)) == {*rg.__all__, "__version__"}
     assert all(getattr(rg, name) is not None for name in rg.__all__)
     with pytest.raises(AttributeError, match="module 'ragged_dialect' has no attribute 'nothing'"):
         rg.nothing  # pyright: ignore[reportAttributeAccessIssue]
