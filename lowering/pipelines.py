@@ -31,7 +31,9 @@ _SCF = Stage(
     "scf",
     "sequence-ragged-scans,convert-ragged-to-scf,canonicalize,cse,convert-ragged-checks-to-scf,protect-ragged-arguments,canonicalize,cse",
 )
-_LINALG = "convert-ragged-selects-to-scf,func.func(convert-elementwise-to-linalg),define-integer-divisions"
+_LINALG = (
+    "convert-ragged-selects-to-scf,func.func(convert-elementwise-to-linalg),define-integer-divisions,add-negated-terms"
+)
 _DENSE = Stage("dense", f"{_LINALG},canonicalize,cse")
 _BUFFER = Stage(
     "bufferize",

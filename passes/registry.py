@@ -170,10 +170,11 @@ _PACKAGES = {
         "ragged-raise-attention"
     ),
     "ragged_dialect.lowering": (
-        "cascade-ragged-sums collapse-ragged-loops convert-ragged-to-scf convert-ragged-checks-to-calls "
-        "convert-ragged-checks-to-scf convert-ragged-copies-to-linalg convert-ragged-forall-to-loops "
-        "convert-ragged-selects-to-scf define-integer-divisions guard-ragged-allocs hoist-ragged-allocas "
-        "order-ragged-loops outline-ragged-loops expand-ragged-floats expand-ragged-math protect-ragged-arguments "
+        "add-negated-terms cascade-ragged-sums collapse-ragged-loops convert-ragged-to-scf "
+        "convert-ragged-checks-to-calls convert-ragged-checks-to-scf convert-ragged-copies-to-linalg "
+        "convert-ragged-forall-to-loops convert-ragged-selects-to-scf define-integer-divisions "
+        "guard-ragged-allocs hoist-ragged-allocas order-ragged-loops outline-ragged-loops expand-ragged-floats "
+        "expand-ragged-math protect-ragged-arguments "
         "replace-empty-reshapes reuse-ragged-outs sequence-ragged-scans thread-ragged-kernels lower-memory-types "
         "unshare-ragged-empties vectorize-ragged-products"
     ),
