@@ -35,8 +35,6 @@ def pooled_with_a_mask(documents: Padded, query: Any) -> Any:
 class Classifier(torch.nn.Module):
     """Pools documents and separates two classes of them."""
 
-    rate = 0.05
-
     def __init__(self, width: int, pool: Callable[[Any, Any], Any]) -> None:
         super().__init__()
         self.pool = pool
@@ -47,6 +45,10 @@ class Classifier(torch.nn.Module):
 
     def forward(self, documents: Any) -> Any:
         return self.head(self.pool(documents, self.query))
+
+    def optimiser(self) -> Any:
+        """Of all parameters."""
+        return torch.optim.Adam(self.parameters(), lr=0.05)
 
 
 def models(width: int) -> tuple[Classifier, Classifier]:

@@ -23,7 +23,7 @@ import ragged_dialect as rg
 HEAD = 16
 """Features of a head."""
 
-LONGEST = 512
+LONGEST = 256
 """Words of a document: what is padded grows with the square of it."""
 
 
@@ -50,12 +50,14 @@ def parameters(layer: Any) -> Any:
 class Encoder(torch.nn.Module):
     """Layers, and a classifier on what comes out."""
 
-    rate = 0.002
-
     def __init__(self, layers: Any, pool: Any, width: int) -> None:
         super().__init__()
         self.layers = torch.nn.ModuleList(layers)
         self.classifier = Classifier(width, pool)
+
+    def optimiser(self) -> Any:
+        """Of all parameters; none that divides gradients by their size, which makes large ones of rounding errors."""
+        return torch.optim.SGD(self.parameters(), lr=0.05, momentum=0.9)
 
 
 class Ragged(Encoder):

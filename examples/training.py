@@ -54,7 +54,7 @@ Models = Callable[[int], tuple[Any, Any]]
 
 def train(model: Any, documents: Any, classes: Any, steps: int) -> Run:
     """Train a model on all documents at once."""
-    optimiser = torch.optim.Adam(model.parameters(), lr=model.rate)
+    optimiser = model.optimiser()
     kept: dict[int, int] = {}
 
     def note(tensor: Any) -> Any:
