@@ -10,7 +10,7 @@ from ragged_dialect.arrays.convert.optional import optional
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.creation import from_offsets
-from ragged_dialect.errors import ArgumentError
+from ragged_dialect.errors import ArgumentError, RaggedError
 
 _CPU, _CUDA = 1, 2
 _OP = "from_dlpack"
@@ -20,7 +20,7 @@ def from_dlpack(values: object, *offsets: object) -> RaggedArray:
     """As `rg.from_offsets`, of arrays that export `__dlpack__`, such as JAX's; memory is shared. The way
     back needs no function: `values` and `offsets` of an array export it themselves.
 
-    ArgumentError for an object that does not, and for memory that is neither on a CPU nor on CUDA."""
+    ArgumentError for an object that does not or cannot, and for memory that is neither on a CPU nor on CUDA."""
     return from_offsets(_array(values, "values"), *(_array(v, f"offsets {k}") for k, v in enumerate(offsets)))
 
 
@@ -29,9 +29,15 @@ def _array(given: Any, name: str) -> Any:
         return given
     if not hasattr(given, "__dlpack__") or not hasattr(given, "__dlpack_device__"):
         raise ArgumentError(f"{_OP}: {name}: expected an array that exports DLPack, got {type(given).__name__}")
-    kind = int(given.__dlpack_device__()[0])
-    if kind == _CPU:
-        return np.from_dlpack(given)
-    if kind == _CUDA:
-        return optional("cupy", _OP, "cupy-cuda12x").from_dlpack(given)
+    try:
+        kind = int(given.__dlpack_device__()[0])
+        if kind == _CPU:
+            return np.from_dlpack(given)
+        if kind == _CUDA:
+            return optional("cupy", _OP, "cupy-cuda12x").from_dlpack(given)
+    except (RaggedError, MemoryError):
+        raise
+    except Exception as error:  # an exporter may do anything
+        got = type(given).__name__
+        raise ArgumentError(f"{_OP}: {name}: expected an array that DLPack can pass on, got {got} ({error})") from None
     raise ArgumentError(f"{_OP}: {name}: expected memory of a CPU or CUDA, got DLPack device {kind}")

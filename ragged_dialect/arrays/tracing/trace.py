@@ -275,20 +275,21 @@ class Trace:
     def conform(self, a: NestedAxis, b: NestedAxis) -> NestedAxis:
         """One axis for two that have to have equal lengths; `b` may have fewer levels.
 
-        Between arguments that is a guard, else a check of the program."""
+        Between arguments that is a guard, else a check of the program. Windows stay two axes: those of equal lengths
+        may be at other places."""
         a, b = a.root, b.root
         if a is b:
             return a
         if a.letters == b.letters and a.origin is not None and b.origin is not None:
             self.guard(Conform(self.op, a.origin, b.origin))
-            b.same = a
+            b.same = None if "w" in b.letters else a
             return a
         if a.origin is not None and b.origin is not None and a.letters.startswith(b.letters) and not a.origin.derived:
             levels = len(b.letters)
             first = self.prefix(a, levels).root
             if first is not b:
                 self.guard(Conform(self.op, Origin(a.origin.leaf, a.origin.dim, str(levels)), b.origin))
-                b.same = first
+                b.same = None if "w" in b.letters else first
             return a
         self._assert_conform(a, b)
         return a

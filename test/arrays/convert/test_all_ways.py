@@ -56,6 +56,9 @@ def test_dlpack_shares_memory_both_ways() -> None:
 def test_dlpack_refuses() -> None:
     with pytest.raises(rg.ArgumentError, match="from_dlpack: values: expected an array that exports DLPack, got list"):
         rg.from_dlpack([1.0], [0, 1])
+    text = "from_dlpack: values: expected an array that DLPack can pass on, got Foreign"
+    with pytest.raises(rg.ArgumentError, match=text):
+        rg.from_dlpack(Foreign(np.zeros(1, "M8[s]")), [0, 1])
     text = "from_dlpack: offsets 0: expected memory of a CPU or CUDA, got DLPack device 10"
     with pytest.raises(rg.ArgumentError, match=text):
         rg.from_dlpack(V, Foreign(V, (10, 0)))

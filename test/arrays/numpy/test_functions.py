@@ -197,6 +197,7 @@ REFUSED: list[Refusal] = [
      "np.add: expected no out, got one (ragged arrays are immutable: use the result)"),
     (lambda x: np.sum(x, out=np.zeros(4)), TypeError, "np.sum: expected no out, got one"),
     (lambda x: np.add(x, x, where=np.ones(4)), TypeError, "np.add: expected a mask of booleans for where, got float64"),
+    (lambda x: np.sum(x, where=[[True], False]), TypeError, "expected an array or nested lists of numbers, got list"),
     (lambda x: np.add(x, x, dtype=np.int8), TypeError,
      "np.add: expected operands that NumPy computes in int8, got others: Cannot cast"),
     (lambda x: np.add(x, 1, casting="unsafe"), TypeError,

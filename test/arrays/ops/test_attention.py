@@ -87,6 +87,13 @@ def test_windows_of_an_array_whose_scores_are_stored() -> None:
     assert_components(made, components(rg.attention(x * 1.0, x * 1.0, x * 1.0, softcap=2.0)))
 
 
+@pytest.mark.parametrize("function", [rg.attention, rg.jit(rg.attention)])
+def test_keys_and_values_are_windows_at_other_places(function: Any) -> None:
+    q, k, v = array((3, 3, 5)), array((5, 3, 3), seed=1)[[2, 1, 0]], array((3, 5, 3), seed=2)[[2, 0, 1]]
+    expected = [attend(*p, False) for p in zip(components(q), components(k), components(v), strict=True)]
+    assert_components(function(q, k, v), expected)
+
+
 @pytest.mark.parametrize("heads", [(), (2,)])
 def test_windows_caps_and_log_sums(heads: tuple[int, ...]) -> None:
     q, k, v = array(LENGTHS, (*heads, 4)), array(OTHER, (*heads, 4), seed=1), array(OTHER, (*heads, 3), seed=2)
