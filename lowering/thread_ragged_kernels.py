@@ -108,7 +108,9 @@ def _check(kernel: ir.Operation) -> None:
     type_ = kernel.attributes["function_type"].value
     fits = [str(given) for given in type_.inputs[:3]] == ["i64"] * 3 and str(type_.return_type) == "!llvm.void"
     if not fits or type_.is_var_arg or len(kernel.regions[0].blocks) == 0:
-        raise PassFailure(kernel, f"expected {KERNEL} on a function with a body of type (i64, i64, i64, …), got {type_}")
+        raise PassFailure(
+            kernel, f"expected {KERNEL} on a function with a body of type (i64, i64, i64, …), got {type_}"
+        )
 
 
 def _calls(module: ir.Operation, kernels: dict[str, ir.Operation]) -> list[ir.Operation]:
