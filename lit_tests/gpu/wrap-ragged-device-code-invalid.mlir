@@ -26,11 +26,11 @@ func.func @tensors(%n: index, %x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// A tensor of what is read from memory cannot be kept for later.
-func.func @read(%x: memref<4xf32>) -> tensor<1xf32> {
+// A tensor that depends on what is read from memory cannot be kept for later.
+func.func @read(%x: memref<4xi1>, %a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
   %c0 = arith.constant 0 : index
-  %v = memref.load %x[%c0] : memref<4xf32>
-  // expected-error@below {{expected buffers and numbers, got tensor<1xf32>}}
-  %t = tensor.from_elements %v : tensor<1xf32>
-  return %t : tensor<1xf32>
+  %v = memref.load %x[%c0] : memref<4xi1>
+  // expected-error@below {{expected buffers and numbers, got tensor<4xf32>}}
+  %t = arith.select %v, %a, %b : tensor<4xf32>
+  return %t : tensor<4xf32>
 }
