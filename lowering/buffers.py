@@ -28,10 +28,9 @@ def is_buffer(value: ir.Value) -> bool:
 
 
 def require_buffers(module: ir.Operation) -> None:
-    """PassFailure at the first loop over components or linalg op of a module that is on tensors."""
+    """PassFailure at the first loop, branch or linalg op of a module that is on tensors."""
     for op in ops_in(module):
-        looped = op.name == "scf.forall" or op.name.startswith("linalg.")
-        if looped and any(is_tensor(result.type) for result in op.results):
+        if op.name.startswith(("scf.", "linalg.")) and any(is_tensor(result.type) for result in op.results):
             raise PassFailure(op, f"'{op.name}' op expected buffers, got tensors (run one-shot-bufferize first)")
 
 

@@ -9,9 +9,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from pathlib import Path
 from typing import cast
 
+from ragged_dialect.asm.files import read_file, reason
 from ragged_dialect.errors import PassError
 from ragged_dialect.lowering.stage import Stage
 from ragged_dialect.passes import running
@@ -33,9 +33,9 @@ def file_pipeline(file: str) -> tuple[Stage, ...]:
     """The passes of a file (`ragged-file-pipeline`), each a part of the stage it is listed in. PassError, with the
     line, for a file that is no pipeline."""
     try:
-        text = Path(file).read_text(encoding="utf-8")
+        text = read_file(file).decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise PassError(f"{file}: error: expected a pipeline file, got {type(error).__name__}") from None
+        raise PassError(f"{file}: error: expected a pipeline file, got {reason(error)}") from None
     try:
         data = json.loads(text, object_pairs_hook=_Pairs)
     except json.JSONDecodeError as error:

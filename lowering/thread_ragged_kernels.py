@@ -17,7 +17,7 @@ from ragged_dialect.lowering.llvm_text import constants, fields
 from ragged_dialect.lowering.loop_annotations import BRANCHES, settle
 from ragged_dialect.lowering.program_runtime import SHARE_DECLARATION, declare
 from ragged_dialect.lowering.thread_pool import SHARE
-from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 THRESHOLD = 131072
 """Elements of work below which a loop runs on the calling thread alone: measured, a helper that sleeps is of use from
@@ -48,6 +48,7 @@ llvm.func internal @ragged_parallel_for(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %
   llvm.return
 }}
 """
+_DEFINED = ("ragged_threads", "ragged_set_threads", "ragged_parallel_for")
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,9 @@ class ThreadRaggedKernels(RaggedPass):
         }
         if not kernels:
             return
+        for kernel in kernels.values():
+            _check(kernel)
+            del kernel.attributes[KERNEL]  # nothing is left to do for it
         calls = _calls(op, kernels)
         for kernel in kernels.values():  # its task alone calls it: inlined there, nothing is left
             kernel.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
@@ -84,8 +88,8 @@ class ThreadRaggedKernels(RaggedPass):
         declared = "\n".join(_declaration(name, kernel) for name, kernel in kernels.items())
         made = ir.Module.parse(SHARE_DECLARATION + declared + "\n".join(texts))
         declare(op)
-        table = ir.SymbolTable(made.operation)
-        for name in (*kernels, SHARE):
+        table, known = ir.SymbolTable(made.operation), ir.SymbolTable(op)
+        for name in (*kernels, SHARE, *(name for name in _DEFINED if name in known)):
             table[name].operation.erase()
         locate(made.operation, op.location)
         for name, kernel in kernels.items():
@@ -97,6 +101,16 @@ class ThreadRaggedKernels(RaggedPass):
             with ir.InsertionPoint(call), call.location:
                 _rewrite(call, tasks[call.attributes["callee"].value])
             call.erase()
+
+
+def _check(kernel: ir.Operation) -> None:
+    """PassFailure for a mark on what is no kernel."""
+    type_ = kernel.attributes["function_type"].value
+    fits = [str(given) for given in type_.inputs[:3]] == ["i64"] * 3 and str(type_.return_type) == "!llvm.void"
+    if not fits or type_.is_var_arg or len(kernel.regions[0].blocks) == 0:
+        raise PassFailure(
+            kernel, f"expected {KERNEL} on a function with a body of type (i64, i64, i64, …), got {type_}"
+        )
 
 
 def _calls(module: ir.Operation, kernels: dict[str, ir.Operation]) -> list[ir.Operation]:

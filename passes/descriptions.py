@@ -117,8 +117,8 @@ def _of_class(cls: type) -> _Found:
     """The source of a class that is somewhere else; without options when it has none to read."""
     try:
         node = ast.parse(inspect.cleandoc(inspect.getsource(cls))).body[0]
-    except OSError:
-        node = ast.parse(f"class {cls.__name__}:\n    {cls.__doc__ or ''!r}").body[0]
+    except (OSError, TypeError, SyntaxError):
+        node = ast.parse(f"class _:\n    {cls.__doc__ or ''!r}").body[0]
     assert isinstance(node, ast.ClassDef)
     return node, None
 

@@ -32,12 +32,19 @@ def parse_pipeline(text: str, context: ir.Context, root: str = MODULE) -> tuple[
     return tuple(_stages(parse_text(text, root), (), context, root))
 
 
-def _stages(elements: Sequence[Element], anchors: tuple[str, ...], context: ir.Context, root: str) -> Iterator[Stage]:
+def _stages(
+    elements: Sequence[Element],
+    anchors: tuple[str, ...],
+    context: ir.Context,
+    root: str,
+    inside: tuple[str, ...] = (),
+) -> Iterator[Stage]:
+    """The stages of elements below anchors, and `inside` of named pipelines."""
     for element in elements:
         if element.nested is not None:
-            yield from _stages(element.nested, (*anchors, element.name), context, root)
+            yield from _stages(element.nested, (*anchors, element.name), context, root, inside)
         elif _is_ours(element.name):
-            yield from _own_stages(element, anchors, context, root)
+            yield from _own_stages(element, anchors, context, root, inside)
         else:
             try:
                 yield _foreign_stage(element, anchors, context, root)
@@ -45,20 +52,24 @@ def _stages(elements: Sequence[Element], anchors: tuple[str, ...], context: ir.C
                 plugins.load_installed()
                 if not _is_ours(element.name):
                     raise
-                yield from _own_stages(element, anchors, context, root)
+                yield from _own_stages(element, anchors, context, root, inside)
 
 
 def _is_ours(name: str) -> bool:
     return registry.is_registered(name) or registry.is_pipeline(name)
 
 
-def _own_stages(element: Element, anchors: tuple[str, ...], context: ir.Context, root: str) -> Iterator[Stage]:
+def _own_stages(
+    element: Element, anchors: tuple[str, ...], context: ir.Context, root: str, inside: tuple[str, ...]
+) -> Iterator[Stage]:
     if registry.is_registered(element.name):
         yield _own_stage(element, anchors or (root,), anchors)
         return
+    if element.name in inside:
+        raise pipeline_error(element.column, f"expected a pipeline that is not part of itself, got '{element.name}'")
     for part in _parts(element, anchors if root == MODULE else (root,)):
         try:
-            for stage in _stages(parse_text(part.text), (), context, root):
+            for stage in _stages(parse_text(part.text), (), context, root, (*inside, element.name)):
                 yield dataclasses.replace(stage, part=part.name)
         except PassError as error:
             place: str = getattr(part, "place", "")  # a part that comes from a file tells the line
@@ -117,8 +128,14 @@ def _between(parts: Sequence[registry.Part], ends: Sequence[int | str | None], e
 
 
 def make_pass(cls: type[RaggedPass], options: Sequence[Option]) -> RaggedPass:
-    """A pass with options by their kebab-case names. PassError for an unknown name or a bad value."""
-    return cls(**_values(cls.name, _option_types(cls), options))
+    """A pass with options by their kebab-case names. PassError for an unknown name, a bad value, an option that is
+    missing, and a class that is not as those of passes."""
+    types = registry.made("types of options", cls.name, lambda: _option_types(cls), lambda found: True)
+    values = _values(cls.name, types, options)
+    for field in dataclasses.fields(cls):
+        if field.default is field.default_factory is dataclasses.MISSING and field.name not in values:
+            raise PassError(f"expected '{field.name.replace('_', '-')}' for '{cls.name}'")
+    return registry.made("a pass", cls.name, lambda: cls(**values), lambda found: isinstance(found, cls))
 
 
 @cache

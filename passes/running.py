@@ -151,7 +151,7 @@ class _Run:
     def _run_own(self, stage: Stage, own: RaggedPass) -> bool:
         try:
             return all(own.succeeds_on(op) for op in stage.targets(self.module))
-        except Exception as error:
+        except (Exception, GeneratorExit, SystemExit) as error:
             import traceback  # start-up time
 
             where = traceback.extract_tb(error.__traceback__)[-1]

@@ -168,8 +168,8 @@ def make_context(*dialects: Any) -> ir.Context:
 
 @functools.cache
 def _register_casters() -> None:
-    """Give attributes whose elements Python has no class for as `ir.Attribute`: the bindings raise where one of them is
-    read, which ends the process where C++ reads it for Python."""
+    """Give attributes whose elements Python has no class for, and locations that are attributes, as `ir.Attribute`: the
+    bindings raise where one of them is read, which ends the process where C++ reads it for Python."""
     kinds = ("I32", "I64", "Bool", "I16", "I8", "F32", "F64")
     arrays = [getattr(ir, f"Dense{kind}ArrayAttr") for kind in kinds]
     bit = ir.IntegerType.get_signless(1)
@@ -192,6 +192,13 @@ def _register_casters() -> None:
     register = getattr(ir, "register_type_caster")  # the stubs lack it
     register(ir.DenseI64ArrayAttr.get([]).typeid, replace=True)(array)
     register(elements.typeid, replace=True)(tensor)
+    for kind in ("UnknownLoc", "FileLineColLoc", "NameLoc", "FusedLoc", "CallSiteLoc"):
+        cls = getattr(ir, kind)
+        register(cls.static_typeid, replace=True)(functools.partial(_location, cls))
+
+
+def _location(cls: Callable[[Any], Any], found: Any) -> Any:
+    return found if isinstance(found, ir.Attribute) else cls(found)
 
 
 def load_dialect(context: ir.Context, dialect: Any) -> None:

@@ -17,3 +17,12 @@ func.func @complex(%x: tensor<?x?xf32, #others>) -> tensor<?x?xf32, #others> {
   %y = arith.addf %x, %x {a.b = dense<(1.0, 2.0)> : tensor<2xcomplex<f32>>} : tensor<?x?xf32, #others>
   return %y : tensor<?x?xf32, #others>
 }
+
+// -----
+
+#these = #ragged.layout<"dr">
+// CHECK-LABEL: llvm.func @locations
+func.func @locations(%x: tensor<?x?xf32, #these> {a.b = loc(unknown)}) -> tensor<?x?xf32, #these> attributes {a.b = loc("f":1:2)} {
+  %y = arith.addf %x, %x {a.b = [loc("n"), loc(fused["m", "n"]), loc(callsite("a" at "b"))]} : tensor<?x?xf32, #these>
+  return %y : tensor<?x?xf32, #these>
+}

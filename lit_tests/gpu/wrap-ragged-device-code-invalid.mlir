@@ -1,4 +1,4 @@
-// RUN: ragged-opt %s --verify-diagnostics --wrap-ragged-device-code
+// RUN: ragged-opt %s --split-input-file --verify-diagnostics --wrap-ragged-device-code
 
 // Host programs are straight lines with structured control flow.
 // expected-error@below {{expected a function of one block, got several}}
@@ -8,4 +8,29 @@ func.func @f(%c: i1) {
   return
 ^b:
   return
+}
+
+// -----
+
+// What is left on tensors has no place in memory.
+func.func @tensors(%n: index, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-error@below {{'scf.for' op expected buffers, got tensors (run one-shot-bufferize first)}}
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%s = %x) -> (tensor<4xf32>) {
+    %t = arith.addf %s, %s : tensor<4xf32>
+    scf.yield %t : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// A tensor that depends on what is read from memory cannot be kept for later.
+func.func @read(%x: memref<4xi1>, %a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %v = memref.load %x[%c0] : memref<4xi1>
+  // expected-error@below {{expected buffers and numbers, got tensor<4xf32>}}
+  %t = arith.select %v, %a, %b : tensor<4xf32>
+  return %t : tensor<4xf32>
 }

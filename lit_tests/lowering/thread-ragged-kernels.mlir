@@ -1,4 +1,4 @@
-// RUN: ragged-opt %s --thread-ragged-kernels | FileCheck %s
+// RUN: ragged-opt %s --thread-ragged-kernels --thread-ragged-kernels | FileCheck %s
 
 // CHECK-LABEL: llvm.func @f
 // CHECK-SAME: (%[[N:.*]]: i64, %[[WORK:.*]]: i64, %[[P:.*]]: !llvm.ptr)

@@ -153,3 +153,15 @@ module attributes {transform.with_named_sequence} {
 module attributes {transform.with_named_sequence} {
   func.func @f() { return }
 }
+
+// -----
+
+// Dims count from 0; nothing would be found.
+module attributes {transform.with_named_sequence} {
+  func.func @f() { return }
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    // expected-error@+1 {{expected dim of at least 0, got -1}}
+    %f = ragged_transform.match %root {dim = -1} : (!transform.any_op) -> !transform.any_op
+    transform.yield
+  }
+}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.asm.files import read_file
 from ragged_dialect.asm.module import copy_module, load_module, parse_module, print_module
 from ragged_dialect.dialect import context as make_context
 from ragged_dialect.errors import CompileError
@@ -76,7 +77,7 @@ def _load(source: object, filename: str) -> ir.Module:
     if isinstance(source, ir.Module):
         return copy_module(source)
     if isinstance(source, Path):
-        return load_module(source.read_bytes(), make_context(), str(source))
+        return load_module(read_file(source), make_context(), str(source))
     if not isinstance(source, (str, bytes)):
         raise CompileError(f"expected a program as text, bytes, a path or a module, got {type(source).__name__}")
     return load_module(source, make_context(), filename)

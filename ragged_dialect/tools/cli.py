@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
+from ragged_dialect.asm.files import read_file, read_stream, reason
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.runtime.whole_files import replacing
 
@@ -17,11 +16,8 @@ if TYPE_CHECKING:
 
 SUCCESS, FAILURE, INTERRUPTED = 0, 1, 130
 STREAM = "-"
-LONGEST_STREAM = 1 << 28
 INPUTS: dict[str, bytes] = {}
 """What the process has read, for the lines that diagnostics are about."""
-
-_PIECE = 1 << 20
 
 
 def run_tool(name: str, body: Callable[[], int]) -> int:
@@ -40,7 +36,7 @@ def run_tool(name: str, body: Callable[[], int]) -> int:
         return FAILURE
     except OSError as error:
         place = error.filename2 or error.filename
-        print(f"{name}: {f'{place}: ' if place else ''}{(error.strerror or str(error)).lower()}", file=sys.stderr)
+        print(f"{name}: {f'{place}: ' if place else ''}{reason(error)}", file=sys.stderr)
     except RaggedError as error:
         _show(name, error)
     except MemoryError:
@@ -76,15 +72,8 @@ def _open_closed_streams() -> None:
 
 
 def read_input(path: str) -> bytes:
-    """The bytes of a file, or of standard input for `-`. What has no size of its own may be endless: RaggedError
-    for more than `LONGEST_STREAM` bytes, or for what starts as no program does."""
-    if path == STREAM:
-        data = _read(sys.stdin.buffer)
-    elif stat.S_ISREG(os.stat(path).st_mode):
-        data = Path(path).read_bytes()
-    else:
-        with open(path, "rb") as file:
-            data = _read(file)
+    """The bytes of a file, or of standard input for `-`, as `files` reads them."""
+    data = read_stream(sys.stdin.buffer) if path == STREAM else read_file(path)
     INPUTS[shown_name(path)] = data
     return data
 
@@ -92,19 +81,6 @@ def read_input(path: str) -> bytes:
 def shown_name(path: str) -> str:
     """What diagnostics call an input."""
     return "<stdin>" if path == STREAM else path
-
-
-def _read(stream: BinaryIO) -> bytes:
-    from ragged_dialect.asm.probe import is_bytecode  # what else is parsed needs it too
-
-    data = bytearray()
-    while piece := stream.read(_PIECE):
-        if not data and b"\0" in piece and not is_bytecode(piece):
-            raise RaggedError("expected MLIR text or bytecode, got a zero byte")
-        data += piece
-        if len(data) > LONGEST_STREAM:
-            raise RaggedError(f"expected at most {LONGEST_STREAM >> 20} MiB from a stream, got more")
-    return bytes(data)
 
 
 def write_output(path: str, data: str | bytes) -> None:

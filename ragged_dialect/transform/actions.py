@@ -63,6 +63,9 @@ def match(op: ir.Operation, targets: Sequence[ir.Operation]) -> Sequence[ir.Oper
     """The ops in targets that touch a ragged tensor and are as the attributes say."""
     given = _given(op, ("name", "layout", "dim"))
     layout = Layout.parse(str(given["layout"])) if "layout" in given else None
+    dim = given.get("dim", 0)
+    if isinstance(dim, int) and dim < 0:
+        raise RaggedError(f"expected dim of at least 0, got {dim}")
     found = (inner for target in targets for inner in ops_in(target))
     fitting = [inner for inner in found if _fits(inner, given.get("name"), layout, given.get("dim"))]
     return list(dict.fromkeys(fitting))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir, transform
-from ragged_dialect.asm.diagnostics import ParseError
+from ragged_dialect.asm.files import read_file, reason
 from ragged_dialect.asm.module import load_module
+from ragged_dialect.errors import RaggedError
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 _MAIN = "__transform_main"
@@ -20,6 +22,9 @@ _DIAGNOSTIC = re.compile(
 )
 SHIPPED = Path(__file__).parent / "pipelines.mlir"
 """The library of `library=pipelines`: the named pipelines as sequences, a stage an op."""
+
+_running: ContextVar[tuple[tuple[str, str], ...]] = ContextVar("running", default=())
+"""Libraries and sequences that are being run: a script may run others, through `ragged_transform.apply`."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,16 @@ class RaggedTransformInterpreter(RaggedPass):
     def run(self, op: ir.Operation) -> None:
         """Run the sequence; what it refuses is at its own lines."""
         script = self._load(op) if self.library else _taken_out(op)
+        this, running = (self.library, self.entry_point), _running.get()
+        if self.library and this in running:
+            raise PassFailure(op, f"expected a script that does not run itself, got '{self.library}'")
+        token = _running.set((*running, this))
+        try:
+            self._apply(op, script)
+        finally:
+            _running.reset(token)
+
+    def _apply(self, op: ir.Operation, script: ir.Module) -> None:
         with script.context, ir.Location.unknown():
             entry = self._entry(op, script)
             options = transform.interpreter.TransformOptions()
@@ -62,10 +77,10 @@ class RaggedTransformInterpreter(RaggedPass):
     def _load(self, op: ir.Operation) -> ir.Module:
         path = SHIPPED if self.library == "pipelines" else Path(self.library)
         try:
-            return load_module(path.read_bytes(), op.context, str(path))
+            return load_module(read_file(path), op.context, str(path))
         except OSError as error:
-            raise PassFailure(op, f"expected a library, got {type(error).__name__} for '{path}'") from None
-        except ParseError as error:
+            raise PassFailure(op, f"expected a library, got '{path}': {reason(error)}") from None
+        except RaggedError as error:
             raise PassFailure(op, f"expected a library that is valid, got {error}") from None
 
     def _entry(self, op: ir.Operation, script: ir.Module) -> ir.Operation:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.fragments import copying, multiplied
+from support.fragments import copying, launched, multiplied, place_in_a, place_in_b, place_in_c
 
 from ragged_dialect.emulator import Emulator
 from ragged_dialect.emulator.ptx import PtxExecutor
@@ -50,6 +50,69 @@ def test_sums_of_products_in_several_orders(engine: str, dtype: str) -> None:
         assert (multiplied(engine, dtype, a, b, c, order) == a @ b + c).all()
     bits = {multiplied(engine, dtype, x, y, z, order).tobytes() for order in ("forward", "reverse", "random")}
     assert len(bits) == 3
+
+
+def strided(number: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """An offset: the digits of a number, the first fastest, by strides."""
+    offset = 0
+    for extent, stride in zip(extents, strides, strict=True):
+        offset += number % extent * stride
+        number //= extent
+    return offset
+
+
+# By lane and element, the offset in a matrix whose columns lie one after the other: the same layouts as those of
+# `support.fragments`, in the spelling of libraries of tiles. B is as its transpose, n x k.
+STRIDES = {
+    "a": (16, ((4, 8), (32, 1)), ((2, 2, 2), (16, 8, 128))),
+    "b": (8, ((4, 8), (16, 1)), ((2, 2), (8, 64))),
+    "c": (16, ((4, 8), (32, 1)), ((2, 2), (16, 8))),
+}
+
+
+def strided_place(name: str, lane: int, i: int) -> tuple[int, int]:
+    """Row and column of element i of a lane."""
+    rows, lanes, elements = STRIDES[name]
+    column, row = divmod(strided(lane, *lanes) + strided(i, *elements), rows)
+    return (column, row) if name == "b" else (row, column)
+
+
+@pytest.mark.parametrize(("name", "place", "count"), [("a", place_in_a, 8), ("b", place_in_b, 4), ("c", place_in_c, 4)])
+def test_both_spellings_of_the_layouts_agree(name: str, place: Any, count: int) -> None:
+    for lane in range(32):
+        for i in range(count):
+            assert strided_place(name, lane, i) == place(lane, i)
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_product_lane_by_lane(engine: str, dtype: str) -> None:
+    """Registers are filled, and results looked up, element by element: no layout of the emulator is used."""
+    rng = np.random.default_rng(3)
+    a, b, c = (rng.integers(-8, 9, shape).astype(np.float32) for shape in ((16, 16), (16, 8), (16, 8)))
+    registers = [np.zeros((1, 32, count), np.float32) for count in (8, 4, 4)]
+    for name, matrix, held in zip("abc", (a, b, c), registers, strict=True):
+        for lane in range(32):
+            for i in range(held.shape[2]):
+                held[0, lane, i] = matrix[strided_place(name, lane, i)]
+    found = launched(engine, dtype, registers[0], registers[1], registers[2])
+    for lane in range(32):
+        for i in range(4):
+            row, column = strided_place("c", lane, i)
+            assert found[0, lane, i] == sum(a[row, k] * b[k, column] for k in range(16)) + c[row, column]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_loads_of_matrices_are_fragments(engine: str) -> None:
+    """What `ldmatrix` gives of the four quarters of A, rows first, is the fragment of A; turned, of those of B."""
+    tiles = run(engine, copying("copy", "wait", "warp", "matrices", "store"))
+    turned = run(engine, copying("copy", "wait", "warp", "transposed", "store"))
+    numbers = np.arange(256).reshape(4, 8, 8)
+    a = np.block([[numbers[0], numbers[2]], [numbers[1], numbers[3]]])
+    b = np.concatenate([numbers[0], numbers[1]])
+    for lane in range(32):
+        assert tiles[lane].tolist() == [a[strided_place("a", lane, i)] for i in range(8)]
+        assert turned[lane, :4].tolist() == [b[strided_place("b", lane, i)] for i in range(4)]
 
 
 def run(engine: str, text: str, threads: int = 32, given: int = 16) -> np.ndarray:

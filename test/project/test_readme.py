@@ -36,6 +36,17 @@ def test_it_is_short() -> None:
     assert len(BLOCKS) == 2
 
 
+def test_counts() -> None:
+    """The numbers of README are those of the pages and programs that it names."""
+    readme, flags, speed = ((ROOT / page).read_text() for page in ("README.md", "docs/flags.md", "docs/speed.md"))
+    working, missing = re.findall(r"(\d+) work as in `mlir-opt` or are our own, (\d+) cannot be had", readme)[0]
+    assert f"\n{working} flags of `mlir-opt` and of this package work, {missing} cannot be had" in flags
+    table = speed.split("## Operations beside peers")[1].split("|---|\n")[1].split("\n\n")[0].splitlines()
+    assert f"and {len(table)} operations beside" in readme
+    operations = (ROOT / "benchmarks" / "peers" / "ours.py").read_text().split("OPERATIONS = {")[1].split("\n}")[0]
+    assert len(table) == operations.count('\n    "')
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_links_lead_somewhere(page: Path) -> None:
     text = page.read_text()

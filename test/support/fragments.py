@@ -132,15 +132,18 @@ def multiply_ptx(dtype: str) -> str:
 
 def multiplied(engine: str, dtype: str, a: Array, b: Array, c: Array, order: str = "random", seed: int = 0) -> Array:
     """Products of many 16 x 16 and 16 x 8 matrices, and sums with c, on the emulator or the executor of PTX text."""
-    kind = DTYPES[dtype]
-    given = [as_fragments(a.astype(kind), place_in_a), as_fragments(b.astype(kind), place_in_b)]
-    given.append(as_fragments(c.astype(np.float32), place_in_c))
-    made = np.zeros((len(a), 32, 4), np.float32)
+    given = (as_fragments(a, place_in_a), as_fragments(b, place_in_b), as_fragments(c, place_in_c))
+    return as_matrices(launched(engine, dtype, *given, order, seed), place_in_c, (16, 8))
+
+
+def launched(engine: str, dtype: str, a: Array, b: Array, c: Array, order: str = "random", seed: int = 0) -> Array:
+    """The same of elements by lane."""
+    made, kind = np.zeros((len(a), 32, 4), np.float32), DTYPES[dtype]
     launcher: Any = Emulator(multiply_ir(dtype), order=order, seed=seed) if engine == "llvm" else None
     launcher = launcher or PtxExecutor(multiply_ptx(dtype), order=order, seed=seed)
-    arrays = [array.view(np.uint32) if array.dtype != np.float32 else array for array in (*given, made)]
-    launcher.launch("k", (len(a), 1, 1), (32, 1, 1), arrays)
-    return as_matrices(made, place_in_c, (16, 8))
+    halves = [np.ascontiguousarray(half.astype(kind)).view(np.uint32) for half in (a, b)]
+    launcher.launch("k", (len(a), 1, 1), (32, 1, 1), [*halves, c.astype(np.float32), made])
+    return made
 
 
 COPIES = """

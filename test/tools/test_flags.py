@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
+from ragged_dialect.asm import files
 from ragged_dialect.asm.diagnostics import Diagnostic
 from ragged_dialect.tools import cli, driver, ragged_opt, stock
 from ragged_dialect.tools.flags import known
@@ -74,7 +75,7 @@ def test_streams_that_never_end(monkeypatch: pytest.MonkeyPatch, capfd: pytest.C
 
     endless = Endless()
     endless.buffer = endless
-    monkeypatch.setattr(cli, "LONGEST_STREAM", 4 << 20)
+    monkeypatch.setattr(files, "LONGEST_STREAM", 4 << 20)
     monkeypatch.setattr(sys, "stdin", endless)
     assert refused(capfd, "-") == "ragged-opt: expected at most 4 MiB from a stream, got more\n"
 

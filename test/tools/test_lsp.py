@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,7 +20,7 @@ from ragged_dialect.tools import ragged_lsp
 
 pytest.importorskip("pygls", reason="needs the extra lsp")
 
-from support.language_client import Editor
+from support.language_client import URI, Editor
 
 from ragged_dialect.tools.lsp import analysis
 from ragged_dialect.tools.lsp.index import definition, token_at
@@ -154,6 +158,66 @@ def test_no_text_ends_the_server(editor: Editor) -> None:
             editor.definition(offset)
     editor.notify("ragged/nothing", {"no": "such"})
     assert editor.open(CLOSED) == []
+
+
+def talk(*bodies: bytes) -> tuple[list[Any], str]:
+    """What the server answers to messages, whatever they are, and what it says on stderr."""
+    frames = b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in bodies)
+    command = [sys.executable, "-m", "ragged_dialect.tools.ragged_lsp", "--stdio"]
+    done = subprocess.run(command, input=frames, capture_output=True, timeout=60, check=True)
+    found = re.findall(rb"\r\n\r\n(\{.*?\})(?=Content-Length|$)", done.stdout, re.DOTALL)
+    return [json.loads(body) for body in found], done.stderr.decode()
+
+
+def request(number: int, method: str, params: object) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
+
+
+ASKED: list[tuple[object, int | None]] = [
+    ({}, -32602),
+    (None, -32602),
+    ({"textDocument": {"uri": URI}, "position": {"line": -1, "character": 0}}, -32602),
+    ({"textDocument": {"uri": URI}, "position": {"line": 2**31 - 1, "character": 2**31 - 1}}, None),
+    ({"textDocument": {"uri": "file:///not/open.mlir"}, "position": {"line": 0, "character": 0}}, None),
+    ({"textDocument": {"uri": f"file://{__file__}"}, "position": {"line": 30, "character": 2}}, None),
+]
+
+
+@pytest.mark.parametrize("method", ["textDocument/hover", "textDocument/definition"])
+def test_every_request_is_answered(method: str) -> None:
+    """Positions behind the end, documents that are not open, parameters that are none; bodies that are no messages."""
+    document = {"uri": URI, "languageId": "mlir", "version": 1, "text": CLOSED}
+    opened = json.dumps({"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument": document}})
+    start = request(99, "initialize", {"processId": None, "rootUri": None, "capabilities": {}})
+    asked = [request(number, method, params) for number, (params, _) in enumerate(ASKED)]
+    answers, said = talk(start, opened.encode(), b"{}", b"[", b"1", b"\xff", *asked)
+    found = {answer["id"]: answer for answer in answers if "id" in answer}
+    for number, (_, code) in enumerate(ASKED):
+        assert found[number].get("error", {}).get("code") == code
+    assert "Traceback" not in said
+    assert all(line.startswith("ragged-lsp: ") for line in said.splitlines())
+
+
+LONG_LINES = [
+    "@f " + "func " * 20_000, "%a = " + "%a, " * 20_000, "%a " + "{%a, " * 20_000, "tensor<" + "1x" * 50_000,
+    "tensor<?xf32" + " " * 100_000, '@f "' + '\\"' * 50_000, "%a " + "{" * 20_000 + "%a" * 20_000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", LONG_LINES, ids=lambda text: text[:12])
+def test_long_lines_take_time_by_their_length(text: str) -> None:
+    start = time.process_time()
+    for offset in (0, len(text) // 2):
+        hover(text, offset, analysis.Analysis())
+    assert time.process_time() - start < 5
+
+
+def test_half_typed_programs(editor: Editor) -> None:
+    """Every eleventh prefix of a program, with what stands at its end."""
+    for end in range(0, len(PROGRAM), 11):
+        editor.open(PROGRAM[:end])
+        editor.hover(end)
+        editor.definition(end)
 
 
 def test_long_documents_are_not_looked_at() -> None:

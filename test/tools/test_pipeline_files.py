@@ -101,7 +101,9 @@ def test_bad_files_are_named_with_the_line(
 
 def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([PROGRAM, "--ragged-file-pipeline=file=missing.json"]) == 1
-    assert "missing.json: error: expected a pipeline file, got FileNotFoundError" in capsys.readouterr().err
+    assert "missing.json: error: expected a pipeline file, got no such file or directory" in capsys.readouterr().err
+    assert main([PROGRAM, "--ragged-file-pipeline=file=/dev/zero"]) == 1
+    assert "ragged-opt: expected MLIR text or bytecode, got a zero byte" in capsys.readouterr().err
     assert main([PROGRAM, "--ragged-file-pipeline"]) == 1
     assert "expected 'file' for 'ragged-file-pipeline'" in capsys.readouterr().err
     assert pipelines.cpu_pipeline()[0].place == ""

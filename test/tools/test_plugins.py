@@ -176,6 +176,42 @@ GIVEN = {
 }
 
 
+PASS = """from dataclasses import dataclass
+from ragged_dialect.lowering.stage import Stage
+from ragged_dialect.passes import registry
+from ragged_dialect.passes.base import RaggedPass
+@dataclass(frozen=True)
+class Wrong(RaggedPass):
+  name = "wrong-c"
+  BODY
+  def run(self, op): raise SystemExit(3)
+def pipeline(): return (Stage("a", "cse,wrong-p"),)
+def register():
+  registry.register("wrong-c", lambda: Wrong)
+  registry.register_pipeline("wrong-p", __name__, "pipeline")
+"""
+BODIES = {
+    ("one: int", "--wrong-c"): "ragged-opt: expected 'one' for 'wrong-c'",
+    (
+        "one: 'Nothing' = 1",
+        "--wrong-c",
+    ): "ragged-opt: expected types of options of 'wrong-c', got NameError: name",
+    ("def __post_init__(self): 1 / 0", "--wrong-c"): "ragged-opt: expected a pass of 'wrong-c', got ZeroDivisionError",
+    ("one: int = 1", "--wrong-c"): "<unknown>: error: internal error in wrong-c: SystemExit: 3 (wrong.py:9)",
+    (
+        "one: int = 1",
+        "--wrong-p",
+    ): "ragged-opt: pipeline:1:5: error: expected a pipeline that is not part of itself",
+}
+
+
+@pytest.mark.parametrize("how", BODIES, ids=" ".join)
+def test_passes_that_go_wrong(how: tuple[str, str], folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "wrong.py").write_text(PASS.replace("BODY", how[0]))
+    assert opt(folder, "--load-pass-plugin=wrong", how[1]) == 1
+    assert BODIES[how] in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("what", GIVEN)
 def test_what_is_given_for_a_name(what: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "wrong.py").write_text(f"from ragged_dialect.passes import registry\ndef register(): registry.{what}")

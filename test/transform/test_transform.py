@@ -222,7 +222,23 @@ def test_libraries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main([str(program), f"{OWN}=library={library} {options}"]) == 1
         assert message in capsys.readouterr().err
     assert main([str(program), f"{OWN}=library={tmp_path / 'none.mlir'}"]) == 1
-    assert "expected a library, got FileNotFoundError" in capsys.readouterr().err
+    assert "none.mlir': no such file or directory" in capsys.readouterr().err
+    assert main([str(program), f"{OWN}=library=/dev/zero"]) == 1
+    assert "expected a library that is valid, got expected MLIR text or bytecode, got a zero" in capsys.readouterr().err
+
+
+def test_a_script_that_runs_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "f.mlir").write_text("func.func @f() { return }")
+    library = tmp_path / "s.mlir"
+    pipeline = f"ragged-transform-interpreter{{library={library}}}"
+    library.write_text(
+        "module attributes {transform.with_named_sequence} {\n"
+        "transform.named_sequence @__transform_main(%m: !transform.any_op {transform.consumed}) {\n"
+        f'  %0 = ragged_transform.apply %m {{pipeline = "{pipeline}"}} : (!transform.any_op) -> !transform.any_op\n'
+        "  transform.yield\n}\n}\n"
+    )
+    assert main([str(tmp_path / "f.mlir"), f"{OWN}=library={library}"]) == 1
+    assert f"expected a script that does not run itself, got '{library}'" in capsys.readouterr().err
 
 
 SCHEDULED = (ROOT / "examples" / "schedules" / "program.mlir").read_text()

@@ -19,9 +19,11 @@ from ragged_dialect.lowering.buffers import VIEWS, is_buffer
 from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.kernel.status import keep_report
+from ragged_dialect.passes.base import PassFailure
 
 _TOUCHES = frozenset({"memref.load", "memref.store", "memref.copy", "memref.atomic_rmw"})
 _NEUTRAL = VIEWS | {"memref.alloc", "memref.dim"}
+_SCALARS = (ir.IndexType, ir.IntegerType, ir.FloatType, ir.ComplexType, ir.VectorType)
 _PARALLEL = frozenset({"scf.forall", "linalg.generic"})
 
 
@@ -141,7 +143,7 @@ class Regions:
         kept = [r for op in ops for r in op.results if _used_outside(r, ops)]
         # Between the ops of a run are only host ops that need nothing of it: the last one's place sees all.
         with ir.InsertionPoint(ops[-1]), ops[-1].location:
-            slots: ValueMap = {r: _slot(r.type) for r in kept if not is_buffer(r)}
+            slots: ValueMap = {r: _slot(r) for r in kept if not is_buffer(r)}
             block = _forall_of_one(not any(_needs_block(op) for op in ops))
         end = list(block.operations)[-1].operation
         for op in ops:
@@ -190,9 +192,11 @@ class Regions:
         return arith.index_cast(value.type, loaded) if isinstance(value.type, ir.IndexType) else loaded
 
 
-def _slot(type_: ir.Type) -> ir.Value:
+def _slot(value: ir.Value) -> ir.Value:
     """A buffer for one scalar; indices are kept as i64."""
-    element = build.i64() if isinstance(type_, ir.IndexType) else type_
+    if not isinstance(value.type, _SCALARS):
+        raise PassFailure(definer(value), f"expected buffers and numbers, got {value.type}")
+    element = build.i64() if isinstance(value.type, ir.IndexType) else value.type
     return memref.alloc(ir.MemRefType.get([], element), [], [])
 
 

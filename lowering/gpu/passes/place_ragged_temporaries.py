@@ -17,6 +17,7 @@ from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.kernel.temporaries import replace_allocation, temporaries_of
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
 from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.structure_classes import defined_before
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ def _axis(alloc: ir.Operation, size: Mixed, forall: ir.Operation) -> _Axis:
     if isinstance(size, int) or is_outside(size, forall):
         return _Axis(size, size, 0)
     for starts, whole, dim in _written_slices_of(forall.regions[0].blocks[0], size):
-        if is_outside(whole, forall):
+        ready = all(isinstance(start, int) or defined_before(start, alloc) for start in starts)
+        if ready and is_outside(whole, forall):
             with ir.InsertionPoint(forall):
                 storage = extent(whole, dim)
             with ir.InsertionPoint(alloc):

@@ -8,6 +8,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT
 from ragged_dialect.lowering.gpu.passes.device_regions import Regions
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -39,6 +40,7 @@ class WrapRaggedDeviceCode(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Wrap the device code of every function of a module."""
+        require_buffers(op)
         block = op.regions[0].blocks[0]
         functions = [f.operation for f in block.operations if f.operation.name == "func.func"]
         for function in functions:

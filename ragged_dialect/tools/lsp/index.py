@@ -15,10 +15,13 @@ Span = tuple[int, int]
 _NAME = r"[\w$.\-]"
 _TOKEN = re.compile(rf'%{_NAME}+|@(?:{_NAME}+|{STRING})|[#!][A-Za-z_]{_NAME}*|"?[A-Za-z_]{_NAME}*"?')
 _PART = re.compile(r"^// ?-----[ \t]*$", re.MULTILINE)
-_SYMBOL_OPS = r"(?<![\w$.])[\w$.]*(?:func|module|global|named_sequence)\s[^@\n(){}]*"
+_SYMBOL_OP = re.compile(r"(?<![\w$.])[\w$.]*(?:func|module|global|named_sequence)\s[^@\n(){}]*$")
+_HIDDEN = rf"{STRING}|{COMMENT}|\\."  # the last so that no string starts at a quote that is escaped
+_NEAR = 500
+"""Characters before and behind a name that are looked at to tell whether it is defined there: lines may be long."""
 
 # `%a, %b:2 = …` at the start of a statement; `%i = …` anywhere, as in `scf.for` and `iter_args`.
-_FIRST_OF_ROW = re.compile(rf"(?:^|[{{}}])[ \t]*(?:%{_NAME}+(?::\d+)?[ \t]*,[ \t]*)*$")
+_FIRST_OF_ROW = re.compile(rf"(?:^|[{{}}])[ \t]*(?:%{_NAME}+(?::\d+)?[ \t]*,[ \t]*)*$", re.MULTILINE)
 _ROW = re.compile(r"(?::\d+)?\s*(?:,[^=()\n]*)?=(?!=)")
 _ASSIGNED = re.compile(r"(?::\d+)?\s*=(?!=)")
 # `@f(%x: …)`, `^bb0(%x: …)`, `dimensions = [1] (%x: …)`, but not `ins(%x : …)`.
@@ -46,16 +49,23 @@ def definition(text: str, token: Span) -> Span | None:
         return _value(text, token, part)
     if name.startswith("@"):
         bare = re.escape(name[1:].strip('"'))
-        sought = rf'{_SYMBOL_OPS}(?P<name>@"?{bare}"?)(?!{_NAME})|sym_name\s*=\s*(?P<quoted>"{bare}")'
+        sought = rf'(?P<symbol>@"?{bare}"?)(?!{_NAME})|sym_name\s*=\s*(?P<quoted>"{bare}")'
     elif name.startswith(("#", "!")):
         sought = rf"(?P<name>{re.escape(name)})(?!{_NAME})\s*=(?!=)"
     else:
         return None
-    for match in re.finditer(rf"{sought}|{STRING}|{COMMENT}", text[slice(*part)]):
+    for match in re.compile(rf"{sought}|{_HIDDEN}").finditer(text, *part):
         for group, found in match.groupdict().items():
-            if found is not None:
-                return part[0] + match.start(group), part[0] + match.end(group)
+            start, end = match.span(group)
+            if found is not None and (group != "symbol" or _SYMBOL_OP.search(text, _near(text, start), start)):
+                return start, end
     return None
+
+
+def _near(text: str, offset: int) -> int:
+    """Where what is looked at before an offset starts, in its line."""
+    start = max(0, offset - _NEAR)
+    return max(start, text.rfind("\n", start, offset) + 1)
 
 
 def _part(text: str, offset: int) -> Span:
@@ -70,38 +80,47 @@ def _part(text: str, offset: int) -> Span:
 
 def _value(text: str, use: Span, part: Span) -> Span | None:
     """The last definition before a use that is in a block around it; where there is none, the first behind."""
-    found = list(_occurrences(text, text[slice(*use)], part))
-    blocks = next((blocks for start, blocks, _ in found if start == use[0]), None)
-    if blocks is None:
-        return None
-    seen = [start for start, around, defines in found if defines and blocks[: len(around)] == around]
+    around: dict[int, int] = {}
+    found = list(_occurrences(text, text[slice(*use)], part, around))
+    block = next((block for start, block, _ in found if start == use[0]), None)
+    blocks: set[int] = set()
+    while block is not None:
+        blocks.add(block)
+        block = around.get(block)
+    seen = [start for start, block, defines in found if defines and block in blocks]
     before = [start for start in seen if start <= use[0]]
     at = before[-1] if before else next(iter(seen), None)
     return None if at is None else (at, at + use[1] - use[0])
 
 
-def _occurrences(text: str, name: str, part: Span) -> Iterator[tuple[int, tuple[int, ...], bool]]:
-    """Offset, offsets of the braces around it, and whether it is a definition, of a value's every occurrence."""
-    braces: list[int] = []
+def _occurrences(text: str, name: str, part: Span, around: dict[int, int]) -> Iterator[tuple[int, int, bool]]:
+    """Offset, block, and whether it is a definition, of a value's every occurrence. A block is the offset of its brace;
+    `around` gets the block around every block."""
+    braces: list[int] = [part[0] - 1]
     brackets: list[int] = []
-    tokens = re.compile(rf"{STRING}|{COMMENT}|(?P<value>{re.escape(name)}(?!{_NAME}))|[{{}}()]")
+    tokens = re.compile(rf"{_HIDDEN}|(?P<value>{re.escape(name)}(?!{_NAME}))|[{{}}()]")
     for match in tokens.finditer(text, *part):
-        stack = braces if match.group() in "{}" else brackets
         if match["value"]:
-            yield match.start(), tuple(braces), _defines(text, match.span(), brackets[-1] if brackets else None)
-        elif match.group() in "{(":
-            stack.append(match.start())
-        elif match.group() in "})" and stack:
-            stack.pop()
+            yield match.start(), braces[-1], _defines(text, match.span(), brackets[-1] if brackets else None)
+        elif match.group() == "{":
+            around[match.start()] = braces[-1]
+            braces.append(match.start())
+        elif match.group() == "(":
+            brackets.append(match.start())
+        elif match.group() == "}" and len(braces) > 1:
+            braces.pop()
+        elif match.group() == ")" and brackets:
+            brackets.pop()
 
 
 def _defines(text: str, span: Span, bracket: int | None) -> bool:
     start, end = span
-    line = text.rfind("\n", 0, start) + 1
-    if _ASSIGNED.match(text, end) or (_ROW.match(text, end) and _FIRST_OF_ROW.search(text[line:start])):
+    if _ASSIGNED.match(text, end):
+        return True
+    if _ROW.match(text, end, end + _NEAR) and _FIRST_OF_ROW.search(text, _near(text, start), start):
         return True
     if bracket is None:
         return False
     before = text[max(0, bracket - 200) : bracket]
     typed = _TYPED.match(text, end) is not None and _PARAMETERS.search(before) is not None
-    return typed or _INDICES.match(text, end) is not None
+    return typed or _INDICES.match(text, end, end + _NEAR) is not None

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from importlib import metadata
+from typing import Any
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
 from pygls.workspace import TextDocument
 
 from ragged_dialect.asm.diagnostics import Diagnostic
@@ -29,17 +33,47 @@ _UNITS: dict[object, tuple[str, int]] = {
 _UTF_8 = ("utf-8", "surrogatepass")
 
 
+class _Protocol(LanguageServerProtocol):
+    """Answers requests whose parameters are wrong, too: whoever asked would wait for ever."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """The message that an object is."""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            if "id" in data and "method" in data:
+                self._send_response(data["id"], None, error.to_response_error())
+            raise
+
+
+class _Line(logging.Formatter):
+    """A line for every record, without the traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        error = record.exc_info[1] if record.exc_info else None
+        first, *_ = f"{record.getMessage()}\n".splitlines()
+        return f"ragged-lsp: {first}{'' if error is None else f': {error}'}"
+
+
 class RaggedServer(LanguageServer):
     """A server with what is known of the documents that are open, by URI, with the version it is known of."""
 
     def __init__(self) -> None:
         # With whole texts no edit can be applied at another line than the client's.
-        super().__init__("ragged-lsp", metadata.version("ragged-dialect"), lsp.TextDocumentSyncKind.Full)
+        super().__init__(
+            "ragged-lsp", metadata.version("ragged-dialect"), lsp.TextDocumentSyncKind.Full, protocol_cls=_Protocol
+        )
         self.known: dict[str, tuple[int | None, Analysis]] = {}
 
+    def document(self, uri: str) -> TextDocument | None:
+        """A document that is open; no other is read."""
+        return self.workspace.text_documents.get(uri)
+
     def publish(self, uri: str) -> None:
-        """Look at a document, and tell the client."""
-        document = self.workspace.get_text_document(uri)
+        """Look at a document, if it is open, and tell the client."""
+        document = self.document(uri)
+        if document is None:
+            return
         found = analyse(document.source)
         self.known[uri] = (document.version, found)
         diagnostics = [self.diagnostic(document, one) for one in found.diagnostics]
@@ -90,6 +124,9 @@ class RaggedServer(LanguageServer):
 def make() -> RaggedServer:
     """The server with its answers."""
     server = RaggedServer()
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Line())
+    logging.getLogger("pygls").handlers = [handler]
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: lsp.DidOpenTextDocumentParams) -> None:
@@ -99,7 +136,7 @@ def make() -> RaggedServer:
     async def changed(params: lsp.DidChangeTextDocumentParams) -> None:
         uri, version = params.text_document.uri, params.text_document.version
         await asyncio.sleep(_QUIET_SECONDS)
-        document = server.workspace.text_documents.get(uri)
+        document = server.document(uri)
         if document is not None and document.version == version:
             server.publish(uri)
 
@@ -109,14 +146,18 @@ def make() -> RaggedServer:
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     def hovered(params: lsp.HoverParams) -> lsp.Hover | None:
-        document = server.workspace.get_text_document(params.text_document.uri)
+        document = server.document(params.text_document.uri)
+        if document is None:
+            return None
         offset = server.offset(document.source, params.position)
         text = hover(document.source, offset, server.analysis(document))
         return None if text is None else lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, text))
 
     @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
     def defined(params: lsp.DefinitionParams) -> lsp.Location | None:
-        document = server.workspace.get_text_document(params.text_document.uri)
+        document = server.document(params.text_document.uri)
+        if document is None:
+            return None
         token = token_at(document.source, server.offset(document.source, params.position))
         found = None if token is None else definition(document.source, token)
         return None if found is None else lsp.Location(document.uri, server.range(document.source, found))
@@ -136,8 +177,8 @@ def _span(text: str, found: Diagnostic) -> Span:
 def _start(text: str, line: int) -> int:
     """Offset of a line, counted from 0; of the last where there are fewer."""
     start = 0
-    for _ in range(line):
-        start = text.find("\n", start) + 1 or start
+    for _ in range(min(line, text.count("\n"))):
+        start = text.find("\n", start) + 1
     return start
 
 

@@ -17,7 +17,7 @@ from ragged_dialect.tools.lsp.index import Span, definition, token_at
 
 _LAYOUT = re.compile(r'#ragged\.layout\s*<\s*"(?P<letters>[^"\n]*)"\s*>')
 _TENSOR = re.compile(
-    rf"tensor<(?P<dims>(?:(?:\?|\d+)\s*x\s*)*)(?P<element>[^<>,\n]+(?:<[^<>\n]*>)?)\s*,\s*"
+    rf"tensor<(?P<dims>(?:(?:\?|\d+)\s*x\s*)*)(?P<element>[^<>,\n\s?\d][^<>,\n]*(?:<[^<>\n]*>\s*)?),\s*"
     rf"(?P<encoding>{_LAYOUT.pattern}|#[\w$.\-]+)\s*>"
 )
 _PARTS = {
