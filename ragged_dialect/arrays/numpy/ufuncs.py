@@ -122,7 +122,7 @@ _METHODS: dict[str, Body] = {"__call__": _call, "reduce": reduce, "accumulate": 
 
 
 def _mask(name: str, where: ArrayLike) -> ArrayLike:
-    made = np.asarray(where) if isinstance(where, (bool, list)) else where
+    made = take(where) if isinstance(where, (bool, list)) else where
     if np.dtype(getattr(made, "dtype", object)) != np.bool_:
         raise ArgumentError(f"np.{name}: expected a mask of booleans for where, got {getattr(made, 'dtype', made)}")
     return made
