@@ -86,7 +86,8 @@ def _depth(items: Sequence[object]) -> int:
 
 
 def _collect(items: Sequence[object], depth: int, counts: list[list[int]]) -> list[storage.ArrayLike]:
-    """Arrays in order, and empty lists of numbers, whose shape and dtype are those of the others; `counts[k]` gets the length of every list of depth k."""
+    """Arrays in order, and empty lists of numbers, whose shape and dtype are those of the others;
+    `counts[k]` gets the length of every list of depth k."""
     counts[depth].append(len(items))
     found: list[storage.ArrayLike] = []
     for item in items:

@@ -26,6 +26,15 @@ def test_parameters_of_numpys_types() -> None:
     assert made.values.tolist() == X.values.tolist()
 
 
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4"])
+def test_partition_by_short_integers(dtype: str) -> None:
+    values = np.arange(10.0)
+    made = rg.partition(values, np.array([0, 3, 10], dtype))
+    assert (
+        made.lengths.tolist() == rg.partition(values, np.array([3, 7], dtype), lengths=True).lengths.tolist() == [3, 7]
+    )
+
+
 def test_pieces_are_one_program() -> None:
     before = rg.compilations()
     parts = rg.chunk(X, 40, axis=1)
@@ -67,7 +76,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize("call, text", REFUSED, ids=range(len(REFUSED)))
+@pytest.mark.parametrize(("call", "text"), REFUSED, ids=range(len(REFUSED)))
 def test_refused(call: Callable[[], Any], text: str) -> None:
     with pytest.raises(RaggedError, match=text):
         call()
