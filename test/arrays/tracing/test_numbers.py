@@ -29,7 +29,7 @@ def test_parameters_of_numpys_types() -> None:
 @pytest.mark.parametrize("dtype", ["i1", "i2", "i4"])
 def test_partition_by_short_integers(dtype: str) -> None:
     values = np.arange(10.0)
-    made = rg.partition(values, np.array([0, 3, 10], dtype))
+    made: Any = rg.partition(values, np.array([0, 3, 10], dtype))
     assert (
         made.lengths.tolist() == rg.partition(values, np.array([3, 7], dtype), lengths=True).lengths.tolist() == [3, 7]
     )
