@@ -31,11 +31,12 @@ def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> Ragg
     items = cast("Sequence[object]", items)
     counts: list[list[int]] = [[] for _ in range(_depth(items))]
     given = _collect(items, 0, counts)
-    found = [None if leaf is None else storage.peek(leaf) for leaf in given]
+    found = [None if _is_empty(leaf) else storage.peek(leaf) for leaf in given]
     if not found:
         raise ArgumentError("ragged: expected at least one array, got none (use from_offsets)")
     first = next((leaf for leaf in found if leaf is not None), np.zeros(0))
-    leaves = [first[:0] if leaf is None else leaf for leaf in found]
+    empty = first[:0] if first.ndim else first
+    leaves = [empty if leaf is None else leaf for leaf in found]
     for leaf in leaves:
         if leaf.ndim == 0 or leaf.ndim != first.ndim or leaf.shape[1:] != first.shape[1:]:
             wanted = ", ".join(["n", *map(str, first.shape[1:])])
@@ -46,7 +47,7 @@ def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> Ragg
     lengths = [np.asarray(c, np.int64) for c in counts[1:]] + [np.asarray([leaf.shape[0] for leaf in leaves], np.int64)]
     values = values if dtype is None else storage.converted("ragged", values, storage.dtype_of(dtype))
     if any(map(storage.is_recorded, given)):
-        made = storage.joined([leaf for leaf in given if leaf is not None], values)
+        made = storage.joined([leaf for leaf in given if not _is_empty(leaf)], values)
     else:
         made = storage.give(values, _library(items))
     return from_lengths(made, *(xp.asarray(v) for v in lengths))
@@ -85,13 +86,13 @@ def _depth(items: Sequence[object]) -> int:
 
 
 def _collect(items: Sequence[object], depth: int, counts: list[list[int]]) -> list[storage.ArrayLike]:
-    """Arrays in order, None for an empty list of numbers, whose shape and dtype are those of the others;
+    """Arrays in order, and empty lists of numbers, whose shape and dtype are those of the others;
     `counts[k]` gets the length of every list of depth k."""
     counts[depth].append(len(items))
     found: list[storage.ArrayLike] = []
     for item in items:
         if depth + 1 == len(counts):
-            found.append(None if _is_list(item) and not item else item)
+            found.append(item)
         elif _is_list(item) and (not item or _holds_more(item)):
             found += _collect(item, depth + 1, counts)
         else:
@@ -101,6 +102,11 @@ def _collect(items: Sequence[object], depth: int, counts: list[list[int]]) -> li
 
 def _is_list(item: object) -> TypeGuard[Sequence[object]]:
     return isinstance(item, (list, tuple))
+
+
+def _is_empty(item: object) -> bool:
+    """Whether a list has nothing in it, and so no shape."""
+    return _is_list(item) and not item
 
 
 def _holds_more(item: Sequence[object]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ragged_dialect.arrays.convert.stored import from_parts, to_parts
-from ragged_dialect.arrays.core.arguments import integer
+from ragged_dialect.arrays.core.arguments import flag, integer
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.errors import ArgumentError, RuntimeCheckError
 from ragged_dialect.runtime.memory import total_memory
@@ -31,6 +31,7 @@ def save_npz(file: File, x: RaggedArray, *, compressed: bool = False) -> None:
     if not isinstance(x, RaggedArray):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"save_npz: expected a ragged array, got {type(x).__name__}")
     _check_file("save_npz", file, "write")
+    compressed = flag("save_npz", "compressed", compressed)
     parts: dict[str, Any] = to_parts(x, "save_npz")
     write = np.savez_compressed if compressed else np.savez
     if not isinstance(file, (str, PathLike)):

@@ -68,10 +68,10 @@ def _from_padded(dense: Tensor, lengths: Tensor | None, pad: Tensor | None, mask
         raise ArgumentError(f'from_padded: expected a dense array of rank 2 or more, got layout "{dense.layout}"')
     if mask is not None:
         return _by_mask(dense, mask)
+    if lengths is not None and (lengths.ndim != 1 or lengths.dtype.kind != "i" or not lengths.is_dense):
+        raise ArgumentError(f"from_padded: expected a vector of integers for lengths, got {lengths.described}")
     vector = shapes.as_vector(lengths.storage) if lengths is not None else _trimmed(dense, pad)
     if lengths is not None:
-        if lengths.ndim != 1 or lengths.dtype.kind != "i" or not lengths.is_dense:
-            raise ArgumentError("from_padded: expected a vector of integers for lengths, got another array")
         equal_extents((dense, 0), (lengths, 0), 0)
         builders.assert_valid([vector], "at_least", "from_padded", 1, 0)
     letters = "|".join(["dr", *("d" * (dense.ndim - 2))])

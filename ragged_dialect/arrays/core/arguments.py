@@ -41,6 +41,13 @@ def _shown(number: int) -> str:
     return str(number) if abs(number) < 2**128 else f"one of {number.bit_length()} bits"
 
 
+def flag(op: str, name: str, value: object) -> bool:
+    """A boolean of Python's or NumPy's. ArgumentError for anything else."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ArgumentError(f"{op}: expected a boolean for {name}, got {type(value).__name__}")
+    return bool(value)
+
+
 def checked_axis(op: str, axis: SupportsIndex, rank: int) -> int:
     """A dim, counted from the end when negative. AxisError out of range, ArgumentError for no integer."""
     at = integer(op, "axis", axis)
@@ -101,6 +108,15 @@ def check_call(
                 got = reprlib.repr(item) if isinstance(item, tuple) else type(item).__name__
                 text = f"expected {_named(parameter.annotation)}{place}, got {got}{hint}"
                 raise ArgumentError(f"{op}: {text}")
+
+
+def plain(value: Any) -> Any:
+    """A parameter with Python's numbers in place of NumPy's, and of what is an index."""
+    if isinstance(value, tuple):
+        return tuple(plain(item) for item in cast("tuple[Any, ...]", value))
+    if isinstance(value, np.generic):
+        return value.item()
+    return operator.index(value) if hasattr(type(value), "__index__") and not isinstance(value, bool) else value
 
 
 def _is_a(value: object, kind: Any) -> bool:

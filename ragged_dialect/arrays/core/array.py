@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from ragged_dialect.arrays.core import storage
-from ragged_dialect.arrays.core.arguments import integer
+from ragged_dialect.arrays.core.arguments import flag, integer
 from ragged_dialect.arrays.core.buffer import Buffer, RecordedBuffer, TensorBuffer, buffer_of
 from ragged_dialect.arrays.core.spec import DType, Spec, spec
 from ragged_dialect.arrays.core.storage import Dense
@@ -159,7 +159,7 @@ class RaggedArray(Value, ArrayMethods):
     def requires_grad_(self, requires_grad: bool = True) -> RaggedArray:
         """The array, of which PyTorch records what is computed from now on, or no longer. ArgumentError for an array
         that is not PyTorch's or not of floats, and where what is computed of others would be recorded no longer."""
-        if requires_grad == self.requires_grad:
+        if flag("requires_grad_", "requires_grad", requires_grad) == self.requires_grad:
             return self
         if self.spec.library not in ("torch", storage.RECORDED):
             raise ArgumentError(f"requires_grad_: expected an array of PyTorch's, got one of {self.spec.library}")

@@ -228,8 +228,8 @@ def dtype_of(dtype: DTypeLike) -> DType:
 
 def converted(op: str, array: Array, dtype: DType) -> Array:
     """Numbers that come in, in a dtype. RuntimeCheckError for one that an integer dtype does not hold, where `astype`
-    of an array wraps, ArgumentError for complex ones."""
-    if array.dtype.kind == "c":
+    of an array wraps, ArgumentError for complex ones and for what is no number."""
+    if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
         raise ArgumentError(f"{op}: expected numbers that {dtype} holds, got {array.dtype}")
     if dtype.kind == "i" and array.dtype.kind != "b" and array.size:
         limit = integer_limit(dtype)

@@ -121,7 +121,9 @@ def _getitem(x: Tensor, *leaves: Tensor, pattern: tuple[Any, ...]) -> Tensor:
 
 
 def _index(number: Tensor) -> ir.Value:
-    """A number as an MLIR value of type index."""
+    """An integer as an MLIR value of type index. ArgumentError for another number."""
+    if number.dtype.kind != "i":
+        raise ArgumentError(f"{number.trace.op}: expected an integer as an index, got {number.described}")
     return build.to_index(convert(number.scalar, number.dtype, INT64))
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.index.dims import dim_of
-from ragged_dialect.arrays.tracing.elements import convert
+from ragged_dialect.arrays.tracing.elements import INT64, convert
+from ragged_dialect.arrays.tracing.loops import mapped
 from ragged_dialect.arrays.tracing.operation import Operation, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
@@ -42,6 +41,9 @@ def partition(x: Tensor, vector: Tensor, *, axis: int = 0, lengths: bool = False
     if vector.dtype.kind != "i" or not vector.is_dense or vector.ndim not in (1, 2):
         name = "lengths" if lengths else "offsets"
         raise ArgumentError(f"partition: expected integers of rank 1 or 2 for {name}, got {vector.described}")
+    if vector.dtype.itemsize < 4:  # index vectors of programs have 32 bits or more
+        narrow = vector.dtype
+        vector = mapped(vector, [], INT64, lambda e: convert(e[0], narrow, INT64))
     return structured(x, builders.partition(x.value, vector.value, dim, lengths), view=True)
 
 
@@ -60,7 +62,7 @@ def select(x: Tensor, index: Tensor, *, axis: int) -> Tensor:
     if index.dtype.kind != "i" or index.ndim:
         hint = "take has a vector of them, gather one for every component"
         raise ArgumentError(f"select: expected one integer for index, got {index.described} ({hint})")
-    at = build.to_index(convert(index.scalar, index.dtype, np.dtype(np.int64)))
+    at = build.to_index(convert(index.scalar, index.dtype, INT64))
     return structured(x, builders.select(x.value, at, dim))
 
 

@@ -13,7 +13,7 @@ from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import bind, checked_axis, listed
 from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, dtype_of
 from ragged_dialect.arrays.numpy.ufuncs import REDUCTIONS, allowed, is_left_out, reduce
-from ragged_dialect.arrays.ops.join import concat, pieces
+from ragged_dialect.arrays.ops.join import concat, parts_of, pieces
 from ragged_dialect.arrays.ops.join import stack as stacked
 from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -163,30 +163,29 @@ def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -
     """Parts along a dim: so many, of sizes that differ by 1 at most, or cut at indices; of every component along
     a ragged dim."""
     dim = checked_axis("np.array_split", axis, ary.ndim)
-    if not isinstance(indices_or_sections, int):
+    if not isinstance(indices_or_sections, (int, np.integer)):
         given = storage.take(indices_or_sections)
         if given.ndim != 1 or (given.dtype.kind != "i" and given.size):
             raise ArgumentError(f"np.array_split: expected a number of sections or a list of indices, got {given}")
         cuts = [None, *given.astype(np.int64).tolist(), None]
         whole = (slice(None),) * dim
         return [ary[(*whole, slice(low, high))] for low, high in pairwise(cuts)]
-    if indices_or_sections < 1:
-        raise ArgumentError(f"np.array_split: expected at least 1 section, got {indices_or_sections}")
+    sections = parts_of("np.array_split", "sections", indices_or_sections)
     if ary.layout.letter(dim) in RAGGED:
-        return list(pieces(ary, chunks=indices_or_sections, axis=dim, even=True))
+        return pieces(ary, sections, dim, even=True)
     extent = ary.shape[dim]
     if extent is None:
         text = f"expected an extent that is known when the function is traced, got dim {dim}"
         raise LayoutError(f"np.array_split: {text}")
-    sizes = [extent // indices_or_sections + (k < extent % indices_or_sections) for k in range(indices_or_sections)]
-    return array_split(ary, np.cumsum(sizes)[:-1].tolist(), dim)
+    size, rest = divmod(extent, sections)
+    return array_split(ary, [k * size + min(k, rest) for k in range(1, sections)], dim)
 
 
 @_function
 def split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[ArrayLike]:
     """As `array_split`; a number of sections has to divide a dense extent."""
     extent = ary.shape[checked_axis("np.split", axis, ary.ndim)]
-    if isinstance(indices_or_sections, int) and (extent is None or extent % max(1, indices_or_sections)):
+    if isinstance(indices_or_sections, (int, np.integer)) and (extent is None or extent % max(1, indices_or_sections)):
         got = "a ragged one" if extent is None else extent
         raise LayoutError(
             f"np.split: expected an extent that {indices_or_sections} divides, got {got} (use np.array_split)"

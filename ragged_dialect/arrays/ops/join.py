@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import SupportsIndex
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith
@@ -13,6 +14,7 @@ from ragged_dialect.arrays.index.rows import component_lengths, component_starts
 from ragged_dialect.arrays.ops.elementwise import astype, resolve
 from ragged_dialect.arrays.tracing.agreement import equal_extents, equal_levels
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
+from ragged_dialect.arrays.tracing.elements import INT64, convert
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous, of_value
@@ -20,6 +22,8 @@ from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED
+
+_MOST_PARTS = 2**20
 
 
 @operation("concat")
@@ -104,28 +108,40 @@ def stack(arrays: Sequence[ArrayLike], axis: int = 0) -> ArrayLike:
 
 
 @operation("chunk")
-def pieces(x: Tensor, *, chunks: int, axis: int, even: bool = False) -> tuple[Tensor, ...]:
-    """Every component of a ragged dim cut in pieces: windows, views. Their sizes differ by 1 at most where they are to
-    be `even`, else all are of one size but the last."""
+def _piece(x: Tensor, number: Tensor, chunks: Tensor, *, axis: int, even: bool) -> Tensor:
+    """Piece `number` of every component of a ragged dim; see `pieces`."""
     lengths, starts = component_lengths(x, axis), component_starts(x, axis)
     count = shapes.dim(lengths, 0)
+    at, parts = (build.to_index(convert(n.scalar, n.dtype, INT64)) for n in (number, chunks))
     bound = _even_bound if even else _bound
-    made: list[Tensor] = []
-    for number in range(chunks):
-        low = vectors.generate(count, lambda q, k=number: bound(shapes.load(lengths, q), k, chunks))
-        high = vectors.generate(count, lambda q, k=number + 1: bound(shapes.load(lengths, q), k, chunks))
-        first = vectors.generate(count, lambda q, low=low: build.add(shapes.load(starts, q), shapes.load(low, q)))
-        size = vectors.generate(count, lambda q, a=low, b=high: build.sub(shapes.load(b, q), shapes.load(a, q)))
-        made.append(window(x, axis, first, size))
-    return tuple(made)
+    low = vectors.generate(count, lambda q: bound(shapes.load(lengths, q), at, parts))
+    high = vectors.generate(count, lambda q: bound(shapes.load(lengths, q), build.add(at, 1), parts))
+    first = vectors.generate(count, lambda q: build.add(shapes.load(starts, q), shapes.load(low, q)))
+    size = vectors.generate(count, lambda q: build.sub(shapes.load(high, q), shapes.load(low, q)))
+    return window(x, axis, first, size)
 
 
-def _bound(length: Mixed, number: int, chunks: int) -> Mixed:
+def pieces(x: ArrayLike, chunks: int, axis: int, even: bool = False) -> list[ArrayLike]:
+    """Every component of a ragged dim cut in pieces: windows, views. Their sizes differ by 1 at most where they are to
+    be `even`, else all are of one size but the last. One program makes any piece."""
+    return [_piece(x, number, chunks, axis=axis, even=even) for number in range(chunks)]
+
+
+def parts_of(op: str, name: str, value: SupportsIndex) -> int:
+    """A number of parts, each of which is an array. ArgumentError for none, and for more than anybody can use."""
+    count = integer(op, name, value)
+    if not 1 <= count <= _MOST_PARTS:
+        raise ArgumentError(f"{op}: expected {name} in [1, {_MOST_PARTS}], got {count}")
+    return count
+
+
+def _bound(length: Mixed, number: Mixed, chunks: Mixed) -> Mixed:
     """Where piece `number` begins when all are ceil(length / chunks) long but the last ones."""
-    return build.minimum(build.mul(build.ceildiv(length, chunks), number), length)
+    size = build.divide(build.sub(build.add(length, chunks), 1), chunks)
+    return build.minimum(build.mul(size, number), length)
 
 
-def _even_bound(length: Mixed, number: int, chunks: int) -> Mixed:
+def _even_bound(length: Mixed, number: Mixed, chunks: Mixed) -> Mixed:
     """Where it begins when sizes differ by 1 at most, longer ones first."""
     size, rest = arith.divui(length, build.value(chunks)), arith.remui(length, build.value(chunks))
     return build.add(build.mul(size, number), build.minimum(rest, number))
@@ -135,12 +151,10 @@ def chunk(x: ArrayLike, chunks: int, axis: int = 0) -> list[ArrayLike]:
     """Pieces along a dim, all of one size but the last, as `torch.chunk`: at most `chunks` of dim 0 or a dense
     dim; of a ragged dim that many, each with its part of every component, which may be empty: views."""
     check_ragged("chunk", x)
-    chunks = integer("chunk", "chunks", chunks)
-    if chunks < 1:
-        raise ArgumentError(f"chunk: expected at least 1 chunk, got {chunks}")
+    chunks = parts_of("chunk", "chunks", chunks)
     dim = checked_axis("chunk", axis, x.ndim)
     if x.layout.letter(dim) in RAGGED:
-        return list(pieces(x, chunks=chunks, axis=dim))
+        return pieces(x, chunks, dim)
     extent = x.shape[dim]
     if extent is None:
         raise LayoutError(f"chunk: expected an extent that is known when the function is traced, got dim {axis}")
@@ -149,4 +163,4 @@ def chunk(x: ArrayLike, chunks: int, axis: int = 0) -> list[ArrayLike]:
     return [x[(*whole, slice(low, low + size))] for low in range(0, max(extent, 1), size)]
 
 
-__all__ = ["chunk", "concat", "pieces", "stack"]
+__all__ = ["chunk", "concat", "parts_of", "pieces", "stack"]

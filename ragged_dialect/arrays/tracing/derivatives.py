@@ -10,7 +10,7 @@ from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.core.tree import Tree, flatten, unflatten
 from ragged_dialect.arrays.tracing.agreement import equal_extents
 from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis, shape_of
-from ragged_dialect.arrays.tracing.elements import kind
+from ragged_dialect.arrays.tracing.elements import convert, kind
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, known, running
@@ -143,9 +143,10 @@ def _like(op: str, x: Tensor, given: Tensor) -> ir.Value:
         elif isinstance(own, PlainAxis) and isinstance(other, PlainAxis):
             equal_extents((x, dim), (given, dim), dim)
         dim += len(own.letters)
-    if x.weak:
-        return given.scalar
-    return tensor.from_elements(x.value.type, [given.scalar]) if given.weak else fitted(given.value, x.value)
+    if x.weak or given.weak:
+        number = convert(given.scalar, given.dtype, x.dtype)
+        return number if x.weak else tensor.from_elements(x.value.type, [number])
+    return fitted(given.value, x.value)
 
 
 def _levels(x: Tensor) -> Layout:

@@ -25,7 +25,10 @@ def _numbers(op: str, argnums: Numbers, count: int) -> list[int]:
     for number in given:
         if not -count <= number < count:
             raise ArgumentError(f"{op}: expected argument numbers below {count}, got {number}")
-    return [number % count for number in given]
+    found = [number % count for number in given]
+    if len(set(found)) != len(found):
+        raise ArgumentError(f"{op}: expected different argument numbers, got {given}")
+    return found
 
 
 def _checked(op: str, function: Function) -> Function:
@@ -90,25 +93,25 @@ def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Callable[[Ne
     _checked("vjp", function)
     if any(isinstance(leaf, Tensor) for leaf in flatten(arguments)[0]):
         recorded = Recorded("vjp", function, arguments, range(len(arguments)))
-        return unflatten(recorded.tree, recorded.results), lambda given: tuple(
-            recorded.pulled(_leaves(recorded, given))
-        )
+        return unflatten(recorded.tree, recorded.results), lambda given: _pulled(recorded, given)
     value, pull = _pulling(function)
     return value(*arguments), lambda given: pull(arguments, given)
 
 
-def _leaves(recorded: Recorded, given: Nested) -> list[Tensor]:
+def _pulled(recorded: Recorded, given: Nested) -> tuple[Nested, ...]:
+    recorded.trace.check_running()
     leaves, tree = flatten(given)
     if tree != recorded.tree:
         raise ArgumentError(f"{recorded.op}: expected cotangents nested as the results, got other containers")
-    return [as_tensor(recorded.trace, leaf) for leaf in leaves]
+    return tuple(recorded.pulled([as_tensor(recorded.trace, leaf) for leaf in leaves]))
 
 
 @functools.lru_cache(_CACHED)
 def _pulling(function: Function) -> tuple[JitFunction, JitFunction]:
     def pulled(arguments: tuple[Nested, ...], cotangents: Nested) -> Nested:
-        return vjp(function, *arguments)[1](cotangents)
+        return _pulled(Recorded("vjp", function, arguments, range(len(arguments))), cotangents)
 
+    pulled.__name__ = "vjp"
     return jit(function), jit(pulled)
 
 
@@ -140,4 +143,5 @@ def _pushing(function: Function) -> JitFunction:
     def pushed(arguments: tuple[Nested, ...], tangents: tuple[Nested, ...]) -> tuple[Nested, Nested]:
         return _pushed(function, arguments, tangents)
 
+    pushed.__name__ = "jvp"
     return jit(pushed)

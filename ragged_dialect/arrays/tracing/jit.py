@@ -204,6 +204,8 @@ def jit(
     extents are not to be part of the key: for all arguments, or by parameter. `target` is `cpu`,
     `gpu` or `emulator`; by default where the arrays are."""
     names = _static_names(static)
+    if target is not None and not isinstance(target, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"jit: expected text or None for target, got {type(target).__name__}")
     if function is None:
         return lambda f: JitFunction(f, names, dynamic_dims, target)
     return JitFunction(function, names, dynamic_dims, target)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.arrays.core.arguments import bind, check_call, signature_of
+from ragged_dialect.arrays.core.arguments import bind, check_call, plain, signature_of
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import NUMBERS
 from ragged_dialect.arrays.core.storage import ArrayLike, Body
@@ -87,6 +87,7 @@ class Operation(Function):
                 tensor.trace.inside_operation = True
             return self._body(*(next(given) if there else None for there in present), **parameters)
 
+        parameters = {name: plain(value) for name, value in parameters.items()}
         specs, given = [None if a is None else leaf_spec(a) for a in arguments], [a for a in arguments if a is not None]
         if requires_gradient(given):
             from ragged_dialect.arrays.tracing.autograd import recorded  # start-up time
@@ -103,6 +104,7 @@ class Operation(Function):
         arguments, parameters = self._bound(arguments, parameters)
         if not trace.inside_operation:
             check_call(self.name, self._signature, arguments, parameters)
+            parameters = {name: plain(value) for name, value in parameters.items()}
         given = [None if a is None else as_tensor(trace, a) for a in arguments]
         if trace.inside_operation:  # errors name the operation that the user called
             return self._body(*given, **parameters)

@@ -46,7 +46,7 @@ def plan_result(trace: Trace, tensor: Tensor, returned: Returned, device: str, l
     made = spec(layout_of(tensor.axes), tuple(shape), tensor.dtype, device, library)
     values = _shared(trace, tensor)
     add = returned.add_own if tensor.is_dense else returned.add
-    at = add(tensor.storage) if values is None else values
+    at = add(tensor.value if tensor.weak else tensor.storage) if values is None else values
     loose = any(isinstance(axis, PlainAxis) and axis.extent is None for axis in tensor.axes)
     number, nested = not tensor.axes and tensor.weak, not tensor.is_dense
     return Result(at, made, tuple(axes), number, nested, loose, _view_shape(tensor) if at < 0 else None)

@@ -17,6 +17,7 @@ from ragged_dialect.errors import ArgumentError, TraceError
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.layout import RAGGED, Layout, Shape
+from ragged_dialect.types import dense_type
 
 if TYPE_CHECKING:
     from ragged_dialect.arrays.tracing.trace import Trace
@@ -93,8 +94,10 @@ class Tensor(Value):
 
     @property
     def storage(self) -> ir.Value:
-        """The dense MLIR tensor that holds the values."""
+        """The dense MLIR tensor that holds the values; of a number one of rank 0."""
         self.trace.check_running()
+        if self.weak:
+            return tensor.from_elements(dense_type([], self.value.type), [self.value])
         if self._storage is None:
             self._storage = self.value if self.is_dense else builders.values(self.value)
         return self._storage

@@ -220,13 +220,13 @@ REFUSED: list[Refusal] = [
     (lambda x: np.where(x), TypeError, "np.where: expected arguments (condition, x, y), got others: missing"),
     (lambda x: np.take(x, [0]), TypeError, "np.take: expected arguments (a, indices, axis), got others: missing"),
     (lambda x: np.cumsum(x), TypeError, "np.cumsum: expected arguments (x, axis), got others: missing a required"),
-    (lambda x: np.array_split(x, 0), TypeError, "np.array_split: expected at least 1 section, got 0"),
+    (lambda x: np.array_split(x, 0), TypeError, "np.array_split: expected sections in [1, 1048576], got 0"),
     (lambda x: np.array_split(x, 2, 3), IndexError, "np.array_split: expected axis in [-3, 3), got 3"),
     (lambda x: np.split(x, 3), rg.LayoutError, "expected an extent that 3 divides, got 4 (use np.array_split)"),
     (lambda x: np.split(x, 2, 1), rg.LayoutError, "np.split: expected an extent that 2 divides, got a ragged one"),
     (lambda x: rg.jit(lambda a: np.array_split(a, 2))(x), rg.LayoutError,
      "np.array_split: expected an extent that is known when the function is traced, got dim 0"),
-    (lambda x: rg.chunk(x, 0), TypeError, "chunk: expected at least 1 chunk, got 0"),
+    (lambda x: rg.chunk(x, 0), TypeError, "chunk: expected chunks in [1, 1048576], got 0"),
     (lambda x: rg.chunk(x, 2, axis=4), IndexError, "chunk: expected axis in [-3, 3), got 4"),
 ]  # fmt: skip
 
