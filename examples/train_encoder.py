@@ -13,7 +13,6 @@ import copy
 import sys
 from typing import Any
 
-import numpy as np
 import training
 from train_classifier import Classifier, pooled, pooled_with_a_mask
 from training import Padded, torch
@@ -35,7 +34,8 @@ def encoded(x: Any, parameters: Any) -> Any:
     parts = rg.reshape(rg.layer_norm(x, *norms[0]) @ w_in.T + b_in, (2,), (3, -1, HEAD))
     mixed = rg.attention(parts[:, :, 0], parts[:, :, 1], parts[:, :, 2])
     x = x + rg.reshape(mixed, (2, 3), (-1,)) @ w_out.T + b_out
-    hidden = np.maximum(rg.layer_norm(x, *norms[1]) @ first[0].T + first[1], 0)
+    hidden = rg.layer_norm(x, *norms[1]) @ first[0].T + first[1]
+    hidden = hidden * (1 + rg.erf(hidden * 0.5**0.5)) / 2  # GELU
     return x + hidden @ second[0].T + second[1]
 
 
@@ -57,7 +57,7 @@ class Encoder(torch.nn.Module):
 
     def optimiser(self) -> Any:
         """Of all parameters; none that divides gradients by their size, which makes large ones of rounding errors."""
-        return torch.optim.SGD(self.parameters(), lr=0.05, momentum=0.9)
+        return torch.optim.SGD(self.parameters(), lr=0.01)
 
 
 class Ragged(Encoder):
@@ -82,7 +82,7 @@ class WithAMask(Encoder):
 def models(width: int) -> tuple[Encoder, Encoder]:
     """The ragged and the padded one."""
     torch.manual_seed(0)
-    options: dict[str, Any] = {"dropout": 0.0, "batch_first": True, "norm_first": True}
+    options: dict[str, Any] = {"dropout": 0.0, "batch_first": True, "norm_first": True, "activation": "gelu"}
     layers = [torch.nn.TransformerEncoderLayer(width, width // HEAD, 2 * width, **options) for _ in range(2)]
     return Ragged(layers, pooled, width), WithAMask(copy.deepcopy(layers), pooled_with_a_mask, width)
 

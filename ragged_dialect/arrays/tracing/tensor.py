@@ -97,7 +97,7 @@ class Tensor(Value):
         """The dense MLIR tensor that holds the values; of a number one of rank 0."""
         self.trace.check_running()
         if self.weak:
-            return tensor.from_elements(dense_type([], self.value.type), [self.value])
+            return tensor.from_elements(dense_type((), self.value.type), [self.value])
         if self._storage is None:
             self._storage = self.value if self.is_dense else builders.values(self.value)
         return self._storage
