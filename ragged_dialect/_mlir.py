@@ -197,7 +197,7 @@ def _register_casters() -> None:
         register(cls.static_typeid, replace=True)(functools.partial(_location, cls))
 
 
-def _location(cls: Callable[[Any], Any], found: Any) -> Any:
+def _location(cls: Callable[[object], object], found: object) -> object:
     return found if isinstance(found, ir.Attribute) else cls(found)
 
 

@@ -177,11 +177,6 @@ class Methods(NDArrayOperatorsMixin):
         order = axes[0] if len(axes) == 1 and isinstance(axes[0], list | tuple) else axes
         return np.transpose(self, order or None)  # pyright: ignore[reportCallIssue, reportArgumentType]
 
-    @property
-    def T(self) -> ArrayLike:
-        """`transpose()`. LayoutError for a ragged array: a ragged dim follows its batch."""
-        return self.transpose()
-
     def reshape(self, dims: object, shape: object = None, *more: object) -> ArrayLike:
         """Adjacent dense dims `dims` with the extents `shape`, of which one may be -1; a view. Both are tuples."""
         if not isinstance(dims, tuple) or not isinstance(shape, tuple) or more:
@@ -285,12 +280,10 @@ def _put_sign(name: str, operation: Callable[..., object]) -> None:
 
 
 def _put_all(cls: type, methods: type) -> None:
-    """The methods and properties of one class on another."""
+    """The methods of one class on another."""
     for name, member in vars(methods).items():
         if inspect.isfunction(member):
             _put(cls, name, member)
-        elif isinstance(member, property):
-            setattr(cls, name, member)
 
 
 for _name, _ufunc in {**_BINARY, **_COMPARISONS}.items():

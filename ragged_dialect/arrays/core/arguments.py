@@ -110,13 +110,14 @@ def check_call(
                 raise ArgumentError(f"{op}: {text}")
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """A parameter with Python's numbers in place of NumPy's, and of what is an index."""
     if isinstance(value, tuple):
-        return tuple(plain(item) for item in cast("tuple[Any, ...]", value))
+        return tuple(plain(item) for item in cast("tuple[object, ...]", value))
     if isinstance(value, np.generic):
         return value.item()
-    return operator.index(value) if hasattr(type(value), "__index__") and not isinstance(value, bool) else value
+    is_index = hasattr(type(value), "__index__") and not isinstance(value, bool)  # a class may have the attribute too
+    return operator.index(cast("SupportsIndex", value)) if is_index else value
 
 
 def _is_a(value: object, kind: Any) -> bool:

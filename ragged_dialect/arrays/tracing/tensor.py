@@ -10,7 +10,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import DType
-from ragged_dialect.arrays.core.storage import DTypeLike
+from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis
 from ragged_dialect.errors import ArgumentError, TraceError
@@ -128,6 +128,11 @@ class Tensor(Value):
     def device(self) -> str:
         """Where the arrays of the call are: `cpu`, or `cuda:0`."""
         return self.trace.device
+
+    @property
+    def T(self) -> ArrayLike:
+        """The dims the other way round, of what is dense. LayoutError for a ragged dim: it follows its batch."""
+        return self.transpose()
 
     # What only a call knows ------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from importlib import metadata
-from typing import Any
+from typing import cast
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -36,13 +36,13 @@ _UTF_8 = ("utf-8", "surrogatepass")
 class _Protocol(LanguageServerProtocol):
     """Answers requests whose parameters are wrong, too: whoever asked would wait for ever."""
 
-    def structure_message(self, data: dict[str, Any]) -> Any:
+    def structure_message(self, data: dict[str, object]) -> object:
         """The message that an object is."""
         try:
             return super().structure_message(data)
         except JsonRpcException as error:
             if "id" in data and "method" in data:
-                self._send_response(data["id"], None, error.to_response_error())
+                self._send_response(cast("str | int", data["id"]), None, error.to_response_error())
             raise
 
 

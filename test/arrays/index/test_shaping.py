@@ -286,7 +286,7 @@ REFUSED: list[Refusal] = [
      "reshape: expected extents that fit (None,) for any batch, got (0, -1)"),
     (lambda x: rg.reshape(x, dims=(2,), shape=(-2, -2)), rg.LayoutError,
      "reshape: expected extents of at least -1, got (-2, -2)"),
-    (lambda x: x.T, rg.LayoutError, "transpose: expected whole nested axes, got (2, 1, 0)"),
+    (rg.jit(lambda x: x.T), rg.LayoutError, "transpose: expected whole nested axes, got (2, 1, 0)"),
     (lambda x: rg.from_padded(np.ones(3), np.array([1])), TypeError,
      'from_padded: expected a dense array of rank 2 or more, got layout "d"'),
     (lambda x: rg.from_padded(np.ones((2, 3)), np.ones(2)), TypeError,

@@ -59,7 +59,10 @@ def _leaked() -> Any:
 
 REFUSED: list[tuple[Callable[[], Any], str]] = [
     (_leaked, "expected a value of the function that is traced, got one that left the jit function"),
-    (lambda: rg.grad(lambda a: a.sum(), argnums=(0, -1))(X), "expected different argument numbers, got"),
+    (
+        lambda: rg.grad(lambda a: a.sum(), argnums=(0, -1))(X),
+        r"grad: expected different argument numbers, got \[0, -1\]",
+    ),
     (lambda: rg.vjp(lambda a: a * 2, X)[1](X[:2]), "vjp: level 0: expected 4 components, got 2"),
     (lambda: rg.jit(lambda x, a: x[:, a:])(X, 1.5), "getitem: expected an integer as an index, got float64 of rank 0"),
     (lambda: rg.from_padded(np.ones((3, 3)), 1), "expected a vector of integers for lengths, got int64 of rank 0"),
