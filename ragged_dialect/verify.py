@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
-from ragged_dialect._mlir import ext, ir
+from ragged_dialect._mlir import DYNAMIC, ext, ir
 from ragged_dialect.dialect import LayoutAttr
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.walk import ops_in
@@ -94,6 +94,8 @@ class _Verifier:
                 infos += [self._check_type(op, argument.type) for argument in block.arguments]
         if name.endswith((".func", ".global")):
             self._visit_function(op)
+        if name == "tensor.pad":
+            self._visit_pad(op)
         if name in OPS or name in _PASS_THROUGH:
             return
         infos += [self._info(value.type) for value in op.operands]
@@ -151,6 +153,15 @@ class _Verifier:
         if key not in self._computed:
             self._computed[key] = _error_of(analyze, op)
         return self._computed[key]
+
+    def _visit_pad(self, op: ir.Operation) -> None:
+        """As many operands as extents that say that there is one: upstream does not count here, as it does elsewhere,
+        and whatever reads the op, its printer first, takes an operand that is not there."""
+        _, *counts = op.attributes["operandSegmentSizes"]
+        for side, count in zip(("low", "high"), counts, strict=True):
+            wanted = list(op.attributes[f"static_{side}"]).count(DYNAMIC)
+            if wanted != count:
+                self.fail(op, f"expected {wanted} operands for {side}, got {count}")
 
     def _visit_function(self, op: ir.Operation) -> None:
         attributes = op.attributes

@@ -138,3 +138,15 @@ func.func @verify_tensor_14(%x: tensor<?x?x8xf32, #ragged.layout<"dr|d">>, %n: i
   %0 = tensor.expand_shape %x [[0], [1], [2, 3]] output_shape [%n, %m, 2, 4] : tensor<?x?x8xf32, #ragged.layout<"dr|d">> into tensor<?x?x2x4xf32, #ragged.layout<"dr|d|d">>
   return
 }
+
+// -----
+
+// The least integer stands for an operand, which is not there.
+func.func @pad(%x: tensor<3x?xf32>, %z: f32) -> tensor<3x?xf32> {
+  // expected-error@+1 {{'tensor.pad' op expected 1 operands for low, got 0}}
+  %0 = tensor.pad %x low[-9223372036854775808, 1] high[0, 1] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %z : f32
+  } : tensor<3x?xf32> to tensor<3x?xf32>
+  return %0 : tensor<3x?xf32>
+}
