@@ -193,7 +193,7 @@ def _fitted(old: list[int | None], new: list[int]) -> list[int | None]:
         raise LayoutError(f"reshape: expected at most one extent of -1, got {tuple(new)}")
     known = _product([e for e in wanted if e is not None])
     if None in old:
-        if None in wanted and not known:
+        if (None in wanted and not known) or known >= 2**63:
             raise LayoutError(f"reshape: expected extents that fit {tuple(old)} for any batch, got {tuple(new)}")
         return wanted
     total = _product([e for e in old if e is not None])
