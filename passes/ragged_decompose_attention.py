@@ -1,4 +1,4 @@
-"""`ragged-decompose-attention`: attention as products and a softmax."""
+"""`ragged-decompose-attention`: attention and its derivatives as products and a softmax."""
 
 from __future__ import annotations
 
@@ -13,7 +13,17 @@ from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.layout import Layout
-from ragged_dialect.ops.attention import AttentionOp, groups, wide
+from ragged_dialect.ops.attention import (
+    Attention,
+    AttentionDerivative,
+    AttentionJvpOp,
+    AttentionOp,
+    AttentionVjp,
+    AttentionVjpKvOp,
+    AttentionVjpQOp,
+    groups,
+    wide,
+)
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source
@@ -24,7 +34,7 @@ Body = Callable[[list[ir.Value]], ir.Value]
 
 @dataclass(frozen=True)
 class RaggedDecomposeAttention(RaggedPass):
-    """Replace `ragged.attention` by the ops that say what it means.
+    """Replace `ragged.attention`, and its derivatives, by the ops that say what they mean.
 
     ```mlir
     %o, %lse = ragged.attention %q, %k, %v {scale = 1.0} : …
@@ -35,8 +45,8 @@ class RaggedDecomposeAttention(RaggedPass):
     ```
 
     The scores are in memory. Options: `head-dims`, ops stay whose head dims are static and at most this (with a softcap
-    none of f64);
-    `keys-last`, whether the scores have keys in their last dim, as vectors want, or heads, as threads of a GPU do.
+    none of f64, and no `ragged.attention_jvp`); `keys-last`, whether the scores have keys in their last dim, as vectors
+    want, or heads, as threads of a GPU do.
     """
 
     name: ClassVar[str] = "ragged-decompose-attention"
@@ -46,16 +56,16 @@ class RaggedDecomposeAttention(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Replace the ops of a module."""
-        for found in find_ops(op, "ragged.attention"):
+        for found in find_ops(op, *_MEANINGS):
             if not self._stays(found):
                 decompose_attention(found, self.keys_last)
 
     def _stays(self, op: ir.Operation) -> bool:
-        dims = [op.operands[0].type.shape[3], op.operands[2].type.shape[3]]
-        long_tanh = view_of(op, AttentionOp).cap is not None and isinstance(
-            op.operands[0].type.element_type, ir.F64Type
-        )  # a function of a library, of one number
-        return DYNAMIC not in dims and max(dims) <= self.head_dims and not long_tanh
+        known = view_of(op, Attention)
+        dims = [x.type.shape[3] for x in (known.q, known.v)]
+        long_tanh = known.cap is not None and isinstance(known.q.type.element_type, ir.F64Type)  # a library's, of one
+        kernel = op.name != AttentionJvpOp.OPERATION_NAME and not long_tanh
+        return kernel and DYNAMIC not in dims and max(dims) <= self.head_dims
 
 
 def decompose_attention(op: ir.Operation, keys_last: bool = True) -> None:
@@ -70,8 +80,14 @@ def decompose_attention(op: ir.Operation, keys_last: bool = True) -> None:
 
 def decomposed(op: ir.Operation, wanted: Sequence[bool], keys_last: bool = True) -> list[ir.Value | None]:
     """The results of an op that are wanted, of other ops at the insertion point."""
-    made = _Attention(op, keys_last)
-    return [make() if want else None for make, want in zip((made.output, made.log_sum), wanted, strict=True)]
+    made = _MEANINGS[op.name](op, keys_last).made()
+    return [
+        shapes.cast(make(), result.type) if want else None
+        for make, want, result in zip(made, wanted, op.results, strict=True)
+    ]
+
+
+Made = tuple[Callable[[], ir.Value], ...]
 
 
 class _Attention:
@@ -79,22 +95,25 @@ class _Attention:
 
     def __init__(self, op: ir.Operation, keys_last: bool) -> None:
         self.op = op
-        attention = view_of(op, AttentionOp)
-        self.visible, self.cap = attention.visible, attention.cap
-        self.element = op.operands[0].type.element_type
+        attention = view_of(op, Attention)
+        self.visible, self.cap, self.scale = attention.visible, attention.cap, attention.scale.value
+        q, k, v = attention.q, attention.k, attention.v
+        self.element = q.type.element_type
         self.wide = wide(self.element)
-        q, k, v = op.operands
         self.groups = groups(shape_of(q.type), shape_of(k.type))
         self.heads = "hg" if self.groups > 1 else "h"
         self.lengths = [builders.lengths(x, 1) for x in (k, q)] if self.visible.end else []
         if shape_of(k.type) != shape_of(k.type).contiguous():
             k = builders.compact(k)  # the scores have its levels
-        q, self.k, self.v = (self._widened(x) for x in (q, k, v))
-        self.q = self._split(q) if self.groups > 1 else q
+        self.q, self.k, self.v = self._queries(q), self._widened(k), self._widened(v)
         self.order = f"bi{self.heads}j" if keys_last else f"bij{self.heads}"
         self.scores = self._scores()
 
     # What is made -------------------------------------------------------------------------------------
+
+    def made(self) -> Made:
+        """What makes the results."""
+        return self.output, self.log_sum
 
     def output(self) -> ir.Value:
         """The weighted sums of values."""
@@ -105,12 +124,7 @@ class _Attention:
             "linalg.softmax", results=[empty.type], operands=[self.scores, empty], attributes={"dimension": number}
         ).result
         weights = self._masked(weights, 0.0)  # of no key at all they are no numbers
-        made = self._sum([(weights, self.order), (self.v, "bjhe")], f"bi{self.heads}e", _product)
-        if self.groups > 1:
-            made = self._joined(made)
-        if self.wide != self.element:
-            made = arith.truncf(tensor_type(shape_of(made.type), self.element), made)
-        return shapes.cast(made, self.op.results[0].type)
+        return self._narrowed(self._sum([(weights, self.order), (self.v, "bjhe")], f"bi{self.heads}e", _product))
 
     def log_sum(self) -> ir.Value:
         """The log of the sum of exponentials."""
@@ -119,21 +133,24 @@ class _Attention:
         def larger(a: list[ir.Value]) -> ir.Value:
             return arith.maximumf(a[0], a[1])
 
-        def finite(top: ir.Value) -> ir.Value:
-            none = arith.cmpf(arith.CmpFPredicate.OEQ, top, build.constant(self.wide, float("-inf")))
-            return arith.select(none, build.constant(self.wide, 0.0), top)
-
         top = self._fold([(self.scores, self.order)], rows, low, larger)
-        top = self._map([(top, rows)], rows, lambda a: finite(a[0]))
+        top = self._map([(top, rows)], rows, lambda a: self._finite(a[0]))
         ins = [(self.scores, self.order), (top, rows)]
         total = self._sum(ins, rows, lambda a: arith.addf(a[2], math.exp(arith.subf(a[0], a[1]))))
         made = self._map([(top, rows), (total, rows)], rows, lambda a: arith.addf(a[0], math.log(a[1])))
-        return shapes.cast(self._joined(made) if self.groups > 1 else made, self.op.results[1].type)
+        return self._joined(made)
+
+    def _finite(self, top: ir.Value) -> ir.Value:
+        none = arith.cmpf(arith.CmpFPredicate.OEQ, top, build.constant(self.wide, float("-inf")))
+        return arith.select(none, build.constant(self.wide, 0.0), top)
+
+    def _scaled(self, x: ir.Value, dims: str) -> ir.Value:
+        factor = build.constant(self.wide, self.scale)
+        return self._map([(x, dims)], dims, lambda a: arith.mulf(a[0], factor))
 
     def _scores(self) -> ir.Value:
-        factor = build.constant(self.wide, ir.FloatAttr(self.op.attributes["scale"]).value)
         queries = f"bi{self.heads}d"
-        scaled = self._map([(self.q, queries)], queries, lambda a: arith.mulf(a[0], factor))
+        scaled = self._scaled(self.q, queries)
         made = self._sum([(scaled, queries), (self.k, "bjhd")], self.order, _product)
         if self.cap is not None:
             cap = build.constant(self.wide, self.cap)
@@ -189,18 +206,119 @@ class _Attention:
         return builders.empty(used, tensor_type(RaggedShape(layout, shape), self.wide), sources, own)
 
     def _widened(self, x: ir.Value) -> ir.Value:
-        if self.wide == self.element:
+        if self.wide == x.type.element_type:
             return x
         return arith.extf(tensor_type(shape_of(x.type), self.wide), x)
 
-    def _split(self, q: ir.Value) -> ir.Value:
-        """The heads of queries in groups: a view."""
-        return reshaped(q, [[0], [1, 2], [3]], lambda s: (s[0] // self.groups, self.groups, s[1]))
+    def _narrowed(self, x: ir.Value) -> ir.Value:
+        """What has heads of queries as a result has them, in the type of the queries."""
+        return self._short(self._joined(x))
+
+    def _short(self, x: ir.Value) -> ir.Value:
+        return x if self.wide == self.element else arith.truncf(tensor_type(shape_of(x.type), self.element), x)
+
+    def _queries(self, x: ir.Value) -> ir.Value:
+        """What has heads of queries, these in groups: a view."""
+        x = self._widened(x)
+        if self.groups == 1:
+            return x
+        rest = [[k] for k in range(3, len(x.type.shape))]
+        return reshaped(x, [[0], [1, 2], *rest], lambda s: (s[0] // self.groups, self.groups, *s[1:]))
 
     def _joined(self, x: ir.Value) -> ir.Value:
         """The groups of heads as heads again."""
+        if self.groups == 1:
+            return x
         groups = [[0], [1, 2], *([k] for k in range(3, len(x.type.shape) - 1))]
         return reshaped(x, groups, lambda s: (s[0] * s[1], *s[2:]))
+
+
+class _Derivative(_Attention):
+    """The derivatives: `weights` are the softmax, made again of the saved sums."""
+
+    def __init__(self, op: ir.Operation, keys_last: bool) -> None:
+        super().__init__(op, keys_last)
+        self.rows = f"bi{self.heads}"
+        self.own, self.outs = f"{self.rows}d", f"{self.rows}e"
+        given = view_of(op, AttentionDerivative)
+        ins = [(self.scores, self.order), (self._queries(given.lse), self.rows)]
+        weights = self._map(ins, self.order, lambda a: math.exp(arith.subf(a[0], self._finite(a[1]))))
+        self.weights = self._masked(weights, 0.0)
+
+    def _of_scores(self, ins: Sequence[tuple[ir.Value, str]], body: Body) -> ir.Value:
+        """Weights times what the body makes of them and of `ins`, and times the derivative of the softcap; 0 where a
+        query does not see a key."""
+
+        def whole(a: list[ir.Value]) -> ir.Value:
+            made = arith.mulf(a[1], body(a[2:]))
+            if self.cap is None:
+                return made
+            part = arith.divf(a[0], build.constant(self.wide, self.cap))
+            return arith.mulf(made, arith.subf(build.constant(self.wide, 1.0), arith.mulf(part, part)))
+
+        both = [(self.scores, self.order), (self.weights, self.order)]
+        return self._masked(self._map([*both, *ins], self.order, whole), 0.0)
+
+
+class _Jvp(_Derivative):
+    def made(self) -> Made:
+        given = view_of(self.op, AttentionJvpOp)
+        tq, tk = self._scaled(self._queries(given.tq), self.own), self._widened(given.tk)
+        first = self._sum([(tq, self.own), (self.k, "bjhd")], self.order, _product)
+        second = self._sum([(self._scaled(self.q, self.own), self.own), (tk, "bjhd")], self.order, _product)
+        ins = [(first, self.order), (second, self.order)]
+        parts = self._of_scores(ins, lambda a: arith.addf(a[0], a[1]))
+        totals = self._sum([(parts, self.order)], self.rows, lambda a: arith.addf(a[1], a[0]))
+
+        def output() -> ir.Value:
+            of_scores = self._sum([(parts, self.order), (self.v, "bjhe")], self.outs, _product)
+            of_values = self._sum([(self.weights, self.order), (self._widened(given.tv), "bjhe")], self.outs, _product)
+            ins = [(of_scores, self.outs), (of_values, self.outs), (totals, self.rows)]
+            ins.append((self._queries(given.o), self.outs))
+            made = self._map(ins, self.outs, lambda a: arith.subf(arith.addf(a[0], a[1]), arith.mulf(a[2], a[3])))
+            return self._narrowed(made)
+
+        return output, lambda: self._joined(totals)
+
+
+class _Vjp(_Derivative):
+    def __init__(self, op: ir.Operation, keys_last: bool) -> None:
+        super().__init__(op, keys_last)
+        given = view_of(op, AttentionVjp)
+        self.upstream = self._queries(given.upstream)
+        products = self._sum([(self.upstream, self.outs), (self.v, "bjhe")], self.order, _product)
+        ins = [(products, self.order), (self._queries(given.delta), self.rows)]
+        self.parts = self._of_scores(ins, lambda a: arith.subf(a[0], a[1]))
+
+
+class _VjpQ(_Vjp):
+    def made(self) -> Made:
+        return (
+            lambda: self._narrowed(
+                self._scaled(self._sum([(self.parts, self.order), (self.k, "bjhd")], self.own, _product), self.own)
+            ),
+        )
+
+
+class _VjpKv(_Vjp):
+    def made(self) -> Made:
+        def keys() -> ir.Value:
+            return self._short(
+                self._scaled(self._sum([(self.parts, self.order), (self.q, self.own)], "bjhd", _product), "bjhd")
+            )
+
+        def values() -> ir.Value:
+            return self._short(self._sum([(self.weights, self.order), (self.upstream, self.outs)], "bjhe", _product))
+
+        return keys, values
+
+
+_MEANINGS: dict[str, type[_Attention]] = {
+    AttentionOp.OPERATION_NAME: _Attention,
+    AttentionJvpOp.OPERATION_NAME: _Jvp,
+    AttentionVjpQOp.OPERATION_NAME: _VjpQ,
+    AttentionVjpKvOp.OPERATION_NAME: _VjpKv,
+}
 
 
 def reshaped(x: ir.Value, reassociation: list[list[int]], new: Callable[[list[int]], tuple[int, ...]]) -> ir.Value:

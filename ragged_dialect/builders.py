@@ -202,6 +202,29 @@ def attention(
     return made.results[0], made.results[1]
 
 
+def attention_jvp(like: ir.Operation, operands: Sequence[ir.Value]) -> tuple[ir.Value, ir.Value]:
+    """`ragged.attention_jvp` with the attributes of an op of attention: the tangents of both results."""
+    o, lse = operands[3:5]
+    made = create("ragged.attention_jvp", [o.type, lse.type], operands, _scores(like))
+    return made.results[0], made.results[1]
+
+
+def attention_vjp_q(like: ir.Operation, operands: Sequence[ir.Value]) -> ir.Value:
+    """`ragged.attention_vjp_q` with the attributes of an op of attention: the cotangent of the queries."""
+    return create("ragged.attention_vjp_q", [operands[0].type], operands, _scores(like)).result
+
+
+def attention_vjp_kv(like: ir.Operation, operands: Sequence[ir.Value]) -> tuple[ir.Value, ir.Value]:
+    """`ragged.attention_vjp_kv` with the attributes of an op of attention: the cotangents of keys and values."""
+    k, v = operands[:2]
+    made = create("ragged.attention_vjp_kv", [k.type, v.type], operands, _scores(like))
+    return made.results[0], made.results[1]
+
+
+def _scores(op: ir.Operation) -> Attributes:
+    return {name: op.attributes[name] for name in ("scale", "keys", "softcap") if name in op.attributes}
+
+
 def assume(
     x: ir.Value, level: int, divisible_by: int | None = None, min: int | None = None, max: int | None = None
 ) -> ir.Value:

@@ -1,19 +1,66 @@
-"""The rule of `ragged.attention`: the tangents are those of what it means, computed again beside it."""
+"""The rules of attention: its tangents are an op of their own, whose transposes are ops with kernels. What these mean
+is differentiated in their place."""
 
 from __future__ import annotations
 
-from ragged_dialect._mlir import ir
-from ragged_dialect.ops.attention import AttentionOp
-from ragged_dialect.passes.differentiate.flow import Tangents, recorded
-from ragged_dialect.passes.differentiate.tables import linearizes
+from collections.abc import Sequence
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import arith, ir
+from ragged_dialect.generic import generic
+from ragged_dialect.ops.attention import AttentionJvpOp, AttentionOp, AttentionVjpKvOp, AttentionVjpQOp
+from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents, recorded
+from ragged_dialect.passes.differentiate.tables import View, linearizes, transposes
+from ragged_dialect.passes.differentiate.values import converted, element_of, zeros_like
 from ragged_dialect.passes.ragged_decompose_attention import decomposed
+from ragged_dialect.types import shape_of
 
 
 @linearizes(AttentionOp)
 def _attention(ctx: Tangents, op: AttentionOp) -> list[ir.Value | None]:
+    given = [op.q, op.k, op.v]
+    tangents = [ctx.of(x) for x in given]
+    whole = [_whole(x) for x in given]
+    tangents = [zeros_like(x) if t is None else _whole(t) for x, t in zip(whole, tangents, strict=True)]
     results = list(op.operation.results)
-    wanted = [ctx.wants(r) for r in results]
+    made = builders.attention_jvp(op.operation, [*whole, *results, *tangents])
+    return [t if ctx.wants(r) else None for r, t in zip(results, made, strict=True)]
+
+
+def _whole(x: ir.Value) -> ir.Value:
+    """Windows over memory as a tensor of their own."""
+    return x if shape_of(x.type) == shape_of(x.type).contiguous() else builders.compact(x)
+
+
+@linearizes(AttentionJvpOp, AttentionVjpQOp, AttentionVjpKvOp)
+def _of_its_meaning(ctx: Tangents, op: View) -> list[ir.Value | None]:
+    wanted = [ctx.wants(r) for r in op.operation.results]
     ops, made = recorded(ir.InsertionPoint.current.block, lambda: decomposed(op.operation, wanted))
     scope = ctx.inside({})
     scope.run(ops, [x for x in made if x is not None])
     return [None if x is None else scope.of(x) for x in made]
+
+
+@transposes(AttentionJvpOp)
+def _transpose(back: Cotangents, op: AttentionJvpOp, given: Sequence[ir.Value | None]) -> None:
+    upstream = zeros_like(op.o) if given[0] is None else given[0]
+    rest = [op.lse, upstream, _delta(op.o, upstream, op.lse, given[1])]
+    if back.is_linear(op.tq):
+        back.add(op.tq, builders.attention_vjp_q(op.operation, [op.q, op.k, op.v, *rest]))
+    if back.is_linear(op.tk) or back.is_linear(op.tv):
+        made = builders.attention_vjp_kv(op.operation, [op.k, op.v, op.q, *rest])
+        for tangent, cotangent in zip((op.tk, op.tv), made, strict=True):
+            back.add(tangent, cotangent)
+
+
+def _delta(o: ir.Value, upstream: ir.Value, lse: ir.Value, above: ir.Value | None) -> ir.Value:
+    """The sums of `o * upstream` over rows, less the cotangent of `lse`."""
+    start = zeros_like(lse) if above is None else arith.negf(above)
+    rows = ir.AffineMap.get(4, 0, [ir.AffineDimExpr.get(k) for k in range(3)])
+    element = element_of(lse.type)
+
+    def body(a: list[ir.Value]) -> list[ir.Value]:
+        return [arith.addf(a[2], arith.mulf(converted(a[0], element), converted(a[1], element)))]
+
+    maps = [ir.AffineMap.get_identity(4)] * 2
+    return generic([o, upstream], [start], [*maps, rows], ["parallel"] * 3 + ["reduction"], body).result

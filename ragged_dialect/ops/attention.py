@@ -1,7 +1,8 @@
 """Attention within components, as one op: masks, skipped keys and statistics could not be found again in loop nests."""
 
 import re
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.checking.checker import Checker, Q
@@ -13,7 +14,6 @@ from ragged_dialect.traits import check_type, string_attr, tensor_shape, verifie
 
 FloatAttr = ir.FloatAttr
 
-_QUERIES, _KEYS = ("dr",), ("dr", "dw")
 _WINDOW = re.compile(r"window(_end)?<(-1|[0-9]{1,18}), ?(-1|[0-9]{1,18})>")
 CAPS = (1e-20, 1e20)
 """Softcaps that floats of 32 bits hold, and what scores become by them."""
@@ -53,9 +53,13 @@ class Keys(NamedTuple):
         return self.left is None and self.right is None
 
 
-def result_shapes(q: RaggedShape, k: RaggedShape, v: RaggedShape) -> tuple[RaggedShape, RaggedShape]:
-    """The shapes of the results for those of the operands. LayoutError where the op refuses them."""
-    for name, shape, firsts in (("q", q, _QUERIES), ("k", k, _KEYS), ("v", v, _KEYS)):
+def result_shapes(
+    q: RaggedShape, k: RaggedShape, v: RaggedShape, windows: bool = True
+) -> tuple[RaggedShape, RaggedShape]:
+    """The shapes of the results for those of the operands; keys and values may be windows. LayoutError where the op
+    refuses them."""
+    keys = ("dr", "dw") if windows else ("dr",)
+    for name, shape, firsts in (("q", q, ("dr",)), ("k", k, keys), ("v", v, keys)):
         if shape.layout.axes[1:] != ("d", "d") or shape.layout.axes[0] not in firsts:
             wanted = " or ".join(f'"{first}|d|d"' for first in firsts)
             raise LayoutError(f'expected {name} of layout {wanted}, got "{shape.layout}"')
@@ -84,7 +88,112 @@ def _agree(what: str, a: Extent, b: Extent) -> None:
         raise LayoutError(f"expected equal {what}, got {a} and {b}")
 
 
-class AttentionOp(RaggedOp, name="attention", traits=[Pure]):
+class Attention(RaggedOp):
+    """What ops of attention share: `q`, `k` and `v` among their operands, and which scores there are."""
+
+    scale: FloatAttr
+    optional = ("keys", "softcap")
+    windows = False
+    """Whether keys and values may be windows over memory."""
+
+    if TYPE_CHECKING:
+        q: Operand[Tensor]
+        k: Operand[Tensor]
+        v: Operand[Tensor]
+
+    @property
+    def visible(self) -> Keys:
+        """The keys that queries see."""
+        return Keys.parse(string_attr(self, "keys") if "keys" in self.operation.attributes else "all")
+
+    @property
+    def cap(self) -> float | None:
+        """What the scores stay below, None where there is no such bound."""
+        if "softcap" not in self.operation.attributes:
+            return None
+        found = self.operation.attributes["softcap"]
+        if not isinstance(found, FloatAttr) or not CAPS[0] <= found.value <= CAPS[1]:
+            raise LayoutError(f"expected a float in [{CAPS[0]:g}, {CAPS[1]:g}] for 'softcap', got {found}")
+        return found.value
+
+    def verify_operands(self) -> dict[str, tuple[RaggedShape, ir.Type]]:
+        """Refuse queries, keys, values and attributes; the shapes and elements of what is like `o` and like `lse`.
+        LayoutError."""
+        shapes = result_shapes(*map(tensor_shape, (self.q, self.k, self.v)), windows=self.windows)
+        element = self.q.type.element_type
+        if not isinstance(element, ir.FloatType):
+            raise LayoutError(f"expected operands of floats, got {element}")
+        for name in "kv":
+            found = getattr(self, name).type.element_type
+            if found != element:
+                raise LayoutError(f"expected {name} of {element}, got {found}")
+        _ = self.visible, self.cap
+        return dict(zip(("o", "lse"), zip(shapes, (element, wide(element)), strict=True), strict=True))
+
+    def verify_like(self, kinds: Mapping[str, tuple[RaggedShape, ir.Type]], **likes: str) -> None:
+        """Refuse operands and results that are not like what their name stands for: `o`, `lse`, or an operand.
+        LayoutError."""
+        for name, like in likes.items():
+            shape, element = kinds[like] if like in kinds else _kind(getattr(self, like))
+            check_type(getattr(self, name).type, shape, element, name)
+
+    def checks(self, ask: Checker[Q]) -> None:
+        q, k, v = self.q, self.k, self.v
+        own, other, values = map(tensor_shape, (q, k, v))
+        ask.equal(0, ask.extent(k, 0), ask.extent(q, 0))
+        ask.equal(0, ask.extent(v, 0), ask.extent(q, 0))
+        ask.conform(k, v, [(0, 0), (1, 1)])
+        if None in (own.shape[3], other.shape[3]):
+            ask.equal(3, ask.extent(k, 3), ask.extent(q, 3))
+        if None in (other.shape[2], values.shape[2]):
+            ask.equal(2, ask.extent(v, 2), ask.extent(k, 2))
+        if None in (own.shape[2], other.shape[2]):
+            ask.equal(2, ask.extent(k, 2), ask.extent(q, 2))
+
+    def checks_like(self, ask: Checker[Q], **likes: str) -> None:
+        """Operands have the lengths and the extents of others."""
+        for name, like in likes.items():
+            x, other = getattr(self, name), getattr(self, like)
+            ask.equal(0, ask.extent(x, 0), ask.extent(other, 0))
+            ask.conform(x, other, [(0, 0), (1, 1)])
+            for dim in range(2, min(tensor_shape(x).rank, tensor_shape(other).rank)):
+                if tensor_shape(x).shape[dim] is None:
+                    ask.equal(dim, ask.extent(x, dim), ask.extent(other, dim))
+
+    def same_width(self, ask: Checker[Q], x: ir.Value) -> None:
+        """An operand like `o` has the head dim of the values."""
+        if None in (tensor_shape(x).shape[3], tensor_shape(self.v).shape[3]):
+            ask.equal(3, ask.extent(x, 3), ask.extent(self.v, 3))
+
+    def level_above(self, level: int) -> int | None:
+        return level if level < 3 else None
+
+
+class AttentionDerivative(Attention):
+    """What takes the sums that `ragged.attention` gives, for the same operands and attributes."""
+
+    if TYPE_CHECKING:
+        lse: Operand[Tensor]
+
+
+class AttentionVjp(AttentionDerivative):
+    """What takes cotangents of the results."""
+
+    if TYPE_CHECKING:
+        upstream: Operand[Tensor]
+        delta: Operand[Tensor]
+
+    def checks(self, ask: Checker[Q]) -> None:
+        super().checks(ask)
+        self.checks_like(ask, lse="q", upstream="q", delta="q")
+        self.same_width(ask, self.upstream)
+
+
+def _kind(x: ir.Value) -> tuple[RaggedShape, ir.Type]:
+    return tensor_shape(x), x.type.element_type
+
+
+class AttentionOp(Attention, name="attention", traits=[Pure]):
     """softmax(scale * q k^T) v within each component, and the log of each row's sum of exponentials.
 
     q is [batch, queries, heads, head dim]; k and v have lengths of their own, and may have fewer heads, each for a
@@ -106,56 +215,117 @@ class AttentionOp(RaggedOp, name="attention", traits=[Pure]):
     q: Operand[Tensor]
     k: Operand[Tensor]
     v: Operand[Tensor]
-    scale: FloatAttr
-    optional = ("keys", "softcap")
-
-    @property
-    def visible(self) -> Keys:
-        """The keys that queries see."""
-        return Keys.parse(string_attr(self, "keys") if "keys" in self.operation.attributes else "all")
-
-    @property
-    def cap(self) -> float | None:
-        """What the scores stay below, None where there is no such bound."""
-        if "softcap" not in self.operation.attributes:
-            return None
-        found = self.operation.attributes["softcap"]
-        if not isinstance(found, FloatAttr) or not CAPS[0] <= found.value <= CAPS[1]:
-            raise LayoutError(f"expected a float in [{CAPS[0]:g}, {CAPS[1]:g}] for 'softcap', got {found}")
-        return found.value
+    windows = True
 
     @verifier
     def verify_invariants(self) -> None:
-        operands = list(self.operation.operands)
-        shapes = result_shapes(*(tensor_shape(operands[k]) for k in range(3)))
-        element = operands[0].type.element_type
-        if not isinstance(element, ir.FloatType):
-            raise LayoutError(f"expected operands of floats, got {element}")
-        for name, value in zip("kv", operands[1:], strict=True):
-            if value.type.element_type != element:
-                raise LayoutError(f"expected {name} of {element}, got {value.type.element_type}")
-        _ = self.visible, self.cap
-        for result, shape, kind in zip(self.operation.results, shapes, (element, wide(element)), strict=True):
-            check_type(result.type, shape, kind, "result")
-
-    def checks(self, ask: Checker[Q]) -> None:
-        q, k, v = self.q, self.k, self.v
-        own, other, values = map(tensor_shape, (q, k, v))
-        ask.equal(0, ask.extent(k, 0), ask.extent(q, 0))
-        ask.equal(0, ask.extent(v, 0), ask.extent(q, 0))
-        ask.conform(k, v, [(0, 0), (1, 1)])
-        if None in (own.shape[3], other.shape[3]):
-            ask.equal(3, ask.extent(k, 3), ask.extent(q, 3))
-        if None in (other.shape[2], values.shape[2]):
-            ask.equal(2, ask.extent(v, 2), ask.extent(k, 2))
-        if None in (own.shape[2], other.shape[2]):
-            ask.equal(2, ask.extent(k, 2), ask.extent(q, 2))
+        for result, (shape, element) in zip(self.operation.results, self.verify_operands().values(), strict=True):
+            check_type(result.type, shape, element, "result")
 
     def divisors(self, known: Divides) -> tuple[int, ...]:
         return (*known.of(self.q)[:3], known.of(self.v)[3])
 
-    def level_above(self, level: int) -> int | None:
-        return level if level < 3 else None
+
+class AttentionJvpOp(AttentionDerivative, name="attention_jvp", traits=[Pure]):
+    """The tangents of the results of `ragged.attention`, of tangents of its operands, in which it is linear.
+
+    `o` and `lse` are the results for the same operands and attributes. `ragged-differentiate` makes it;
+    `ragged-decompose-attention` says what it means.
+
+    ```mlir
+    %to, %tlse = ragged.attention_jvp %q, %k, %v, %o, %lse, %tq, %tk, %tv {scale = 2.500000e-01}
+         : (tensor<3x?x4x16xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x2x16xf32, #ragged.layout<"dr|d|d">>,
+            tensor<3x?x2x16xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x4x16xf32, #ragged.layout<"dr|d|d">>,
+            tensor<3x?x4xf32, #ragged.layout<"dr|d">>, tensor<3x?x4x16xf32, #ragged.layout<"dr|d|d">>,
+            tensor<3x?x2x16xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x2x16xf32, #ragged.layout<"dr|d|d">>)
+         -> (tensor<3x?x4x16xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x4xf32, #ragged.layout<"dr|d">>)
+    ```
+    """
+
+    to: Result[Tensor]
+    tlse: Result[Tensor]
+    q: Operand[Tensor]
+    k: Operand[Tensor]
+    v: Operand[Tensor]
+    o: Operand[Tensor]
+    lse: Operand[Tensor]
+    tq: Operand[Tensor]
+    tk: Operand[Tensor]
+    tv: Operand[Tensor]
+
+    @verifier
+    def verify_invariants(self) -> None:
+        kinds = self.verify_operands()
+        self.verify_like(kinds, o="o", lse="lse", tq="q", tk="k", tv="v", to="o", tlse="lse")
+
+    def checks(self, ask: Checker[Q]) -> None:
+        super().checks(ask)
+        self.checks_like(ask, o="q", lse="q", tq="q", tk="k", tv="v")
+        self.same_width(ask, self.o)
+
+    def divisors(self, known: Divides) -> tuple[int, ...]:
+        return known.of(self.o)
+
+
+class AttentionVjpQOp(AttentionVjp, name="attention_vjp_q", traits=[Pure]):
+    """The cotangent of the queries of `ragged.attention`, of those of its results.
+
+    `lse` is the result for the same operands and attributes, `upstream` the cotangent of `o`, and `delta` the sum of
+    `o * upstream` over each row less the cotangent of `lse`. With p = exp(score - lse), which is 0 where a query does
+    not see a key, the cotangent of a score is p * (upstream v^T - delta).
+
+    ```mlir
+    %dq = ragged.attention_vjp_q %q, %k, %v, %lse, %upstream, %delta {scale = 2.500000e-01}
+         : (tensor<3x?x4x16xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x2x16xf32, #ragged.layout<"dr|d|d">>,
+            tensor<3x?x2x16xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x4xf32, #ragged.layout<"dr|d">>,
+            tensor<3x?x4x16xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x4xf32, #ragged.layout<"dr|d">>)
+         -> tensor<3x?x4x16xf32, #ragged.layout<"dr|d|d">>
+    ```
+    """
+
+    dq: Result[Tensor]
+    q: Operand[Tensor]
+    k: Operand[Tensor]
+    v: Operand[Tensor]
+    lse: Operand[Tensor]
+    upstream: Operand[Tensor]
+    delta: Operand[Tensor]
+    same_lengths = True
+
+    @verifier
+    def verify_invariants(self) -> None:
+        kinds = self.verify_operands()
+        self.verify_like(kinds, lse="lse", upstream="o", delta="lse", dq="q")
+
+
+class AttentionVjpKvOp(AttentionVjp, name="attention_vjp_kv", traits=[Pure]):
+    """The cotangents of the keys and values of `ragged.attention`: see `ragged.attention_vjp_q`.
+
+    ```mlir
+    %dk, %dv = ragged.attention_vjp_kv %k, %v, %q, %lse, %upstream, %delta {scale = 2.500000e-01}
+         : (tensor<3x?x2x16xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x2x16xf32, #ragged.layout<"dr|d|d">>,
+            tensor<3x?x4x16xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x4xf32, #ragged.layout<"dr|d">>,
+            tensor<3x?x4x16xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x4xf32, #ragged.layout<"dr|d">>)
+         -> (tensor<3x?x2x16xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x2x16xf32, #ragged.layout<"dr|d|d">>)
+    ```
+    """
+
+    dk: Result[Tensor]
+    dv: Result[Tensor]
+    k: Operand[Tensor]  # the first operand has the structure of the results
+    v: Operand[Tensor]
+    q: Operand[Tensor]
+    lse: Operand[Tensor]
+    upstream: Operand[Tensor]
+    delta: Operand[Tensor]
+
+    @verifier
+    def verify_invariants(self) -> None:
+        kinds = self.verify_operands()
+        self.verify_like(kinds, lse="lse", upstream="o", delta="lse", dk="k", dv="v")
+
+    def divisors(self, known: Divides) -> tuple[int, ...]:
+        return known.of(self.k)
 
 
 def wide(element: ir.Type) -> ir.Type:
