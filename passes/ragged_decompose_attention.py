@@ -93,6 +93,9 @@ Made = tuple[Callable[[], ir.Value], ...]
 class _Attention:
     """Dims by letters: b batch, i queries, j keys, h heads of keys, g heads of queries for each, d and e head dims."""
 
+    nested = "ij"
+    """The ragged dims of scores: sums are over the inner one."""
+
     def __init__(self, op: ir.Operation, keys_last: bool) -> None:
         self.op = op
         attention = view_of(op, Attention)
@@ -106,7 +109,8 @@ class _Attention:
         if shape_of(k.type) != shape_of(k.type).contiguous():
             k = builders.compact(k)  # the scores have its levels
         self.q, self.k, self.v = self._queries(q), self._widened(k), self._widened(v)
-        self.order = f"bi{self.heads}j" if keys_last else f"bij{self.heads}"
+        outer, inner = self.nested
+        self.order = f"b{outer}{self.heads}{inner}" if keys_last else f"b{outer}{inner}{self.heads}"
         self.scores = self._scores()
 
     # What is made -------------------------------------------------------------------------------------
@@ -163,10 +167,10 @@ class _Attention:
         """`other` where a query does not see a key."""
         if self.visible.is_all:
             return scores
-        keys, left, right = self.order.index("j"), self.visible.left, self.visible.right
+        left, right = self.visible.left, self.visible.right
 
         def body(a: list[ir.Value]) -> ir.Value:
-            key, query = loop_index(keys), loop_index(1)
+            query, key = (loop_index(self.order.index(c)) for c in "ij")
             if self.lengths:
                 query = build.add(query, build.sub(build.to_index(a[1]), build.to_index(a[2])))
             seen = [] if right is None else [build.at_most(key, build.add(query, right))]
@@ -191,7 +195,7 @@ class _Attention:
         """An uninitialised tensor of such dims."""
         places = {c: Source(0, at) for at, c in enumerate(f"bi{self.heads}d")} | {"j": Source(1, 1), "e": Source(2, 3)}
         likes = [self.q, self.k, self.v]
-        nested = dims.index("j") + 1 if "j" in dims else 2
+        nested = max(dims.find(c) for c in "ij") + 1
         sources = [places[c] if at < nested else None for at, c in enumerate(dims)]
         extents = [likes[places[c].like].type.shape[places[c].level] for c in dims]
         letters = "".join("r" if c in "ij" else "d" for c in dims)
@@ -301,6 +305,8 @@ class _VjpQ(_Vjp):
 
 
 class _VjpKv(_Vjp):
+    nested = "ji"
+
     def made(self) -> Made:
         def keys() -> ir.Value:
             return self._short(
