@@ -33,7 +33,8 @@ class Backward(Lanes):
         self.own, self.saved, self.queries, self.scale = own, saved, queries, op.scale.value
         self.rows = [self.columns(x) for x in own]
         self.sums = [self.columns(x) for x in own[: 1 + second]]
-        self.parts = [self.regs.scratch(TILE) for _ in self.sums]
+        self.weights, self.parts = (self.regs.scratch(TILE) for _ in range(2))
+        self.slopes = self.weights if self.cap is None else self.regs.scratch(TILE)
         self.along = self.regs.scratch(2)
 
     def run(self, block: Block, head: ir.Value, first: Mixed, heads: int, outs: Sequence[ir.Value]) -> list[ir.Value]:
@@ -70,38 +71,42 @@ class Backward(Lanes):
         return [emitter.select(none, 0.0, emitter.number(lse) * (1 / math.log(2))).value, delta]
 
     def _tile(self, block: Block, bounds: Bounds, head: ir.Value, first: ir.Value) -> list[ir.Value]:
-        """A tile of rows: weights, cotangents of scores, and rows times these."""
+        """A tile of rows: weights, cotangents of scores, and rows times these. The products are in loops of their own:
+        the sums of both at once are more than there are registers."""
         n, count = self.regs.rows, self.tile(block, bounds, head, first)
 
-        def some(place: ir.Value) -> None:
-            rows = [build.add(build.add(first, place), k) for k in range(n)]
-            scores, upstream = (self.products(k, self.rows[k], block, bounds, head, first, rows) for k in range(2))
-            scores, capped = self.capped(scores)
-            scores = self.masked(block, bounds, rows, scores)
-            for k, row in enumerate(rows):
-                part = None if capped is None else capped[k]
-                self._part(block, bounds, head, row, build.add(place, k), scores[k], upstream[k], part)
+        def rows(place: ir.Value) -> list[ir.Value]:
+            return [build.add(build.add(first, place), k) for k in range(n)]
 
-        each(count, some, step=n)
-        for k, (sums, parts) in enumerate(zip(self.sums, self.parts, strict=True)):
-            self.add(k, sums, parts, block, head, first, count)
+        def weights(place: ir.Value) -> None:
+            found = self.products(0, self.rows[0], block, bounds, head, first, rows(place))
+            scores, capped = self.capped(found)
+            scores = self.masked(block, bounds, rows(place), scores)
+            for k, (row, score) in enumerate(zip(rows(place), scores, strict=True)):
+                lse, _ = self._numbers_of(block, bounds, head, row)
+                emitter = Emitter()
+                self.regs.store(exp2_at_most_one(emitter.number(score) - lse), self.weights, build.add(place, k))
+                if capped is not None:
+                    self.regs.store(1.0 - capped[k] * capped[k], self.slopes, build.add(place, k))
+
+        def parts(place: ir.Value) -> None:
+            found = self.products(1, self.rows[1], block, bounds, head, first, rows(place))
+            for k, (row, upstream) in enumerate(zip(rows(place), found, strict=True)):
+                at = build.add(place, k)
+                _, delta = self._numbers_of(block, bounds, head, row)
+                made = self.regs.load(self.weights, at) * (Emitter().number(upstream) - delta)
+                self.regs.store(made if self.cap is None else made * self.regs.load(self.slopes, at), self.parts, at)
+
+        each(count, weights, step=n)
+        each(count, parts, step=n)
+        for k, (sums, factors) in enumerate(zip(self.sums, (self.parts, self.weights), strict=False)):
+            self.add(k, sums, factors, block, head, first, count)
         return []
 
-    def _part(
-        self, block: Block, bounds: Bounds, head: ir.Value, row: ir.Value, place: ir.Value, score: ir.Value,
-        upstream: ir.Value, capped: Number | None,
-    ) -> None:  # fmt: skip
-        """The weights of a row, and the cotangents of its scores."""
-        emitter = Emitter()
+    def _numbers_of(self, block: Block, bounds: Bounds, head: ir.Value, row: ir.Value) -> list[Number]:
+        """The saved numbers of what meets a row, in all lanes."""
         if self.queries:
-            lse, delta = (self.regs.load(self.along, k) for k in range(2))
-        else:
-            query = build.add(build.minimum(row, build.sub(bounds.high, 1)), block.starts[0])
-            found = self._numbers(build.value(query), head)
-            lse, delta = (emitter.number(vector.broadcast(self.regs.vector, x)) for x in found)
-        weight = exp2_at_most_one(emitter.number(score) - lse)
-        part = weight * (emitter.number(upstream) - delta)
-        if capped is not None:
-            part = part * (1.0 - capped * capped)
-        for x, into in zip((part, weight), self.parts, strict=False):
-            self.regs.store(x, into, place)
+            return [self.regs.load(self.along, k) for k in range(2)]
+        query = build.add(build.minimum(row, build.sub(bounds.high, 1)), block.starts[0])
+        found = self._numbers(build.value(query), head)
+        return [Emitter().number(vector.broadcast(self.regs.vector, x)) for x in found]
