@@ -11,7 +11,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.ops import OPS
-from ragged_dialect.ops.attention import AttentionOp
+from ragged_dialect.ops.attention import Attention
 from ragged_dialect.ops.base import attributes_for
 from ragged_dialect.ops.checks import int_array
 from ragged_dialect.ops.making import EmptyOp
@@ -154,13 +154,22 @@ def _assert_conform(program: Program, op: ir.Operation) -> Run:
     return run
 
 
-@handler("ragged.attention")
+_ATTENTION = {
+    "ragged.attention": attention.attention,
+    "ragged.attention_jvp": attention.attention_jvp,
+    "ragged.attention_vjp_q": attention.attention_vjp_q,
+    "ragged.attention_vjp_kv": attention.attention_vjp_kv,
+}
+
+
+@handler(*_ATTENTION)
 def _attention(program: Program, op: ir.Operation) -> Run:
-    known = view_of(op, AttentionOp)
-    scale, visible, cap = known.scale.value, known.visible, known.cap
+    known = view_of(op, Attention)
+    function, scale, visible, cap = _ATTENTION[op.name], known.scale.value, known.visible, known.cap
+    places = [list(op.operands).index(x) for x in (known.q, known.k, known.v)]
 
     def run(env: Env, operands: Values) -> Values:
-        q, k, v = operands
-        return list(attention.attention(q, k, v, scale, visible, cap))
+        q, k, v = (operands[place] for place in places)
+        return list(function(attention.Scores(q, k, v, scale, visible, cap), *operands[3:]))
 
     return run

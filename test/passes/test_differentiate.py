@@ -28,7 +28,11 @@ WITHOUT = {
     "arith.flush_denormals": "no operation of arrays makes it",
 }
 """Ops of floats without a rule, each with the reason."""
-NEVER_LINEAR = {"ragged.attention": "its tangents are those of other ops"}
+NEVER_LINEAR = {
+    "ragged.attention": "its tangents are those of an op of their own",
+    "ragged.attention_vjp_q": "its tangents are those of other ops",
+    "ragged.attention_vjp_kv": "its tangents are those of other ops",
+}
 """Ops that no rule makes for tangents, so that none is transposed."""
 
 
