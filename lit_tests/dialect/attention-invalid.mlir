@@ -121,14 +121,3 @@ func.func @attention_10(%q: !q) {
   %0:2 = ragged.attention %q, %q, %q {scale = 1.0} : (!q, !q, !q) -> (!q, !l)
   return
 }
-
-// -----
-
-// The place of a query and a bound are added.
-!q = tensor<3x?x2x4xf32, #ragged.layout<"dr|d|d">>
-!l = tensor<3x?x2xf32, #ragged.layout<"dr|d">>
-func.func @attention_11(%q: !q) {
-  // expected-error@+1 {{'ragged.attention' op expected keys among all, causal, causal_end, window<l, r>, window_end<l, r>, got 'window<0, 9223372036854775806>'}}
-  %0:2 = ragged.attention %q, %q, %q {scale = 1.0, keys = "window<0, 9223372036854775806>"} : (!q, !q, !q) -> (!q, !l)
-  return
-}

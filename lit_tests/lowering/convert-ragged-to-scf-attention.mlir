@@ -9,7 +9,7 @@
 
 // CHECK-LABEL: func.func @attention
 // CHECK: scf.forall (%{{.*}}) in (%{{.*}}) shared_outs(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) -> (tensor<?x4x16xf32>, tensor<?x4xf32>)
-// CHECK: memref.alloca() {alignment = 64 : i64} : memref<16x[[W:[0-9]+]]xf32>
+// CHECK: memref.alloca() {alignment = 64 : i64} : memref<64x[[W:[0-9]+]]xf32>
 // CHECK: scf.while
 // CHECK: vector.broadcast %{{.*}} : f32 to vector<[[W]]xf32>
 // CHECK: arith.cmpi sge, %{{.*}} : vector<[[W]]xi32>
@@ -26,4 +26,41 @@ func.func @attention(%q: !q, %k: !k, %v: !k) -> (!q, !lse) {
 func.func @output(%q: !q, %k: !k, %v: !k) -> !q {
   %o, %lse = ragged.attention %q, %k, %v {scale = 1.0} : (!q, !k, !k) -> (!q, !lse)
   return %o : !q
+}
+
+// The derivatives: queries along the lanes, which have the saved numbers of each, and keys, which have one of them for
+// all lanes; both heads of queries add to those of keys. Exponentials are of differences from the saved sums.
+
+// CHECK-LABEL: func.func @vjp_q
+// CHECK: scf.forall (%{{.*}}) in (%{{.*}}) shared_outs(%{{.*}} = %{{.*}}) -> (tensor<?x4x16xf32>)
+// CHECK: memref.alloca() {alignment = 64 : i64} : memref<2x[[W:[0-9]+]]xf32>
+// CHECK: tensor.extract %{{.*}} : tensor<?x4xf32>
+// CHECK: scf.for
+// CHECK: arith.subf %{{.*}} : vector<[[W]]xf32>
+// CHECK-NOT: math.exp
+// CHECK: scf.forall.in_parallel
+func.func @vjp_q(%q: !q, %k: !k, %v: !k, %lse: !lse, %up: !q, %delta: !lse) -> !q {
+  %r = ragged.attention_vjp_q %q, %k, %v, %lse, %up, %delta {scale = 1.0, keys = "causal"} : (!q, !k, !k, !lse, !q, !lse) -> !q
+  return %r : !q
+}
+
+// CHECK-LABEL: func.func @vjp_kv
+// CHECK: scf.forall (%{{.*}}) in (%{{.*}}) shared_outs(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) -> (tensor<?x2x16xf32>, tensor<?x2x16xf32>)
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c2
+// CHECK: tensor.extract %{{.*}} : tensor<?x4xf32>
+// CHECK: vector.broadcast %{{.*}} : f32 to vector<[[W:[0-9]+]]xf32>
+// CHECK: arith.subf %{{.*}} : vector<[[W]]xf32>
+// CHECK: scf.forall.in_parallel
+func.func @vjp_kv(%q: !q, %k: !k, %v: !k, %lse: !lse, %up: !q, %delta: !lse) -> (!k, !k) {
+  %r:2 = ragged.attention_vjp_kv %k, %v, %q, %lse, %up, %delta {scale = 1.0, keys = "causal"} : (!k, !k, !q, !lse, !q, !lse) -> (!k, !k)
+  return %r#0, %r#1 : !k, !k
+}
+
+// Values that have no cotangent have no sums.
+
+// CHECK-LABEL: func.func @vjp_k
+// CHECK: scf.forall (%{{.*}}) in (%{{.*}}) shared_outs(%{{.*}} = %{{.*}}) -> (tensor<?x2x16xf32>)
+func.func @vjp_k(%q: !q, %k: !k, %v: !k, %lse: !lse, %up: !q, %delta: !lse) -> !k {
+  %r:2 = ragged.attention_vjp_kv %k, %v, %q, %lse, %up, %delta {scale = 1.0} : (!k, !k, !q, !lse, !q, !lse) -> (!k, !k)
+  return %r#0 : !k
 }

@@ -35,3 +35,33 @@ func.func @kept(%q: !s) -> !s {
   %o, %lse = ragged.attention %q, %q, %q {scale = 1.0} : (!s, !s, !s) -> (!s, !lse)
   return %o : !s
 }
+
+// So do derivatives, but for tangents, which have no kernel. Sums over queries are over the inner dim.
+
+// CHECK-LABEL: func.func @derivatives
+// CHECK-NOT: ragged.attention_jvp
+// CHECK: math.exp
+// CHECK: ragged.attention_vjp_kv
+func.func @derivatives(%q: !s, %lse: !lse) -> (!s, !s) {
+  %to:2 = ragged.attention_jvp %q, %q, %q, %q, %lse, %q, %q, %q {scale = 1.0} : (!s, !s, !s, !s, !lse, !s, !s, !s) -> (!s, !lse)
+  %d:2 = ragged.attention_vjp_kv %q, %q, %q, %lse, %to#0, %lse {scale = 1.0} : (!s, !s, !s, !lse, !s, !lse) -> (!s, !s)
+  return %d#0, %d#1 : !s, !s
+}
+
+// CHECK-LABEL: func.func @vjp_q
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<3x?x2x2x?xf32, #ragged.layout<"drddr">>)
+// CHECK: math.exp
+// CHECK: tensor.collapse_shape
+func.func @vjp_q(%q: !q, %k: !k, %v: !k, %lse: !lse) -> !q {
+  %d = ragged.attention_vjp_q %q, %k, %v, %lse, %q, %lse {scale = 1.0, keys = "causal"} : (!q, !k, !k, !lse, !q, !lse) -> !q
+  return %d : !q
+}
+
+// CHECK-LABEL: func.func @vjp_kv
+// CHECK: math.exp
+// CHECK: linalg.index 1
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<3x?x2x32xf32, #ragged.layout<"dr|d|d">>)
+func.func @vjp_kv(%q: !q, %k: !k, %v: !k, %lse: !lse) -> (!k, !k) {
+  %d:2 = ragged.attention_vjp_kv %k, %v, %q, %lse, %q, %lse {scale = 1.0, keys = "causal"} : (!k, !k, !q, !lse, !q, !lse) -> (!k, !k)
+  return %d#0, %d#1 : !k, !k
+}

@@ -93,3 +93,22 @@ func.func @gather(%x: tensor<?xf32>, %at: tensor<?xi64>) -> tensor<?xf32> {
   } -> tensor<?xf32>
   return %y : tensor<?xf32>
 }
+
+// -----
+
+// The cotangents of attention are ops, which compute the softmax again from the saved sums; windows become tensors.
+!q = tensor<3x?x2x4xf32, #ragged.layout<"dr|d|d">>
+!w = tensor<3x?x2x4xf32, #ragged.layout<"dw|d|d">>
+!l = tensor<3x?x2xf32, #ragged.layout<"dr|d">>
+// CHECK-LABEL: func.func @attention_vjp(
+// CHECK: %[[R:.*]]:2 = ragged.attention %[[Q:.*]], %[[K:.*]], %[[K]]
+// CHECK-DAG: ragged.compact %[[K]]
+// CHECK-DAG: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel", "reduction"]{{.*}} ins(%[[R]]#0, %[[C:.*]] :
+// CHECK-NOT: linalg.softmax
+// CHECK-NOT: ragged.attention_jvp
+// CHECK-DAG: ragged.attention_vjp_kv %{{.*}}, %{{.*}}, %[[Q]], %[[R]]#1, %{{.*}}, %{{.*}} {keys = "causal"
+// CHECK-DAG: ragged.attention_vjp_q %[[Q]], %{{.*}}, %{{.*}}, %[[R]]#1, %{{.*}}, %{{.*}} {keys = "causal"
+func.func @attention(%q: !q, %k: !w) -> !q {
+  %o, %lse = ragged.attention %q, %k, %k {scale = 1.0, keys = "causal"} : (!q, !w, !w) -> (!q, !l)
+  return %o : !q
+}

@@ -54,7 +54,7 @@ class Keys(NamedTuple):
 
 
 def result_shapes(
-    q: RaggedShape, k: RaggedShape, v: RaggedShape, windows: bool = True
+    q: RaggedShape, k: RaggedShape, v: RaggedShape, *, windows: bool = True
 ) -> tuple[RaggedShape, RaggedShape]:
     """The shapes of the results for those of the operands; keys and values may be windows. LayoutError where the op
     refuses them."""

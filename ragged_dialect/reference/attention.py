@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,10 +25,10 @@ class Scores:
     cap: float | None
 
     @property
-    def wide(self) -> np.dtype[Any]:
+    def wide(self) -> type[np.generic]:
         """What short floats are computed in."""
         dtype = self.q.values.dtype
-        return np.dtype(np.float32) if dtype.itemsize == 2 else dtype
+        return np.float32 if dtype.itemsize == 2 else dtype.type
 
     def rows(self) -> Iterator[Row]:
         """What each query and head sees, where it sees a key."""
@@ -39,7 +39,7 @@ class Scores:
                 seen = _seen(self.visible, i, len(own), len(keys))
                 for h in range(self.q.extent(2) if seen else 0):
                     at, to = [keys[j] for j in seen], [values[j] for j in seen]
-                    scores = np.array([q[row, h] @ k[j, h // group] for j in at], wide) * wide.type(self.scale)
+                    scores = np.multiply([q[row, h] @ k[j, h // group] for j in at], self.scale, dtype=wide)
                     slopes = np.full_like(scores, self.scale)
                     if self.cap is not None:
                         parts = np.tanh(scores / self.cap)
@@ -83,8 +83,9 @@ def attention_jvp(given: Scores, *rest: RaggedValue) -> list[RaggedValue | Array
     o, lse, tq, tk, tv = (x.values.astype(wide) for x in rest)
     q, k, v = (x.values.astype(wide) for x in (given.q, given.k, given.v))
     to, tlse = np.zeros_like(o), np.zeros_like(lse)
+    lse = _finite(lse)
     for x in given.rows():
-        weights = np.exp(x.scores - _finite(lse[x.row, x.head]))
+        weights = np.exp(x.scores - lse[x.row, x.head])
         moved = [tq[x.row, x.head] @ k[j, x.key_head] + q[x.row, x.head] @ tk[j, x.key_head] for j in x.keys]
         parts = weights * x.slopes * moved
         tlse[x.row, x.head] = parts.sum()
@@ -116,15 +117,16 @@ def attention_vjp_kv(given: Scores, *rest: RaggedValue) -> list[RaggedValue | Ar
 def _cotangents(given: Scores, *rest: RaggedValue) -> Iterator[tuple[Row, Array, Array]]:
     """Weights, and cotangents of products of a query and keys."""
     lse, upstream, delta = (x.values.astype(given.wide) for x in rest)
-    v = given.v.values.astype(given.wide)
+    v, lse = given.v.values.astype(given.wide), _finite(lse)
     for x in given.rows():
-        weights = np.exp(x.scores - _finite(lse[x.row, x.head]))
+        weights = np.exp(x.scores - lse[x.row, x.head])
         above = v[x.values, x.key_head] @ upstream[x.row, x.head]
         yield x, weights, weights * (above - delta[x.row, x.head]) * x.slopes
 
 
-def _finite(lse: Any) -> Any:
-    return 0 if lse == -np.inf else lse
+def _finite(lse: Array) -> Array:
+    """Sums of exponentials, 0 where there is none."""
+    return np.where(np.isneginf(lse), 0, lse)
 
 
 def _like(x: RaggedValue, values: Array) -> RaggedValue:

@@ -76,7 +76,8 @@ def vector(*numbers: int) -> Any:
 
 def named(op: str) -> str:
     """The names of an op's results, of which the first is `%0`."""
-    return "%0, %1" if op.startswith("ragged.attention") else "%0"
+    two = ("ragged.attention ", "ragged.attention_jvp ", "ragged.attention_vjp_kv ")
+    return "%0, %1" if op.startswith(two) else "%0"
 
 
 OPS = [
@@ -184,6 +185,30 @@ OPS = [
         HEADS,
         [ROWS, ROWS, (np.zeros((4, 1, 2), F32), np.array([0, 2, 2, 4]))],
         "ragged.attention: level 1, component 0: expected length 3, got 2",
+    ),
+    (
+        "ragged.attention_jvp %a0, %a0, %a0, %a0, %a1, %a0, %a0, %a2 {scale = 1.0} : "
+        f"({', '.join([HEADS] * 4)}, {SUMS}, {', '.join([HEADS] * 3)}) -> ({HEADS}, {SUMS})",
+        [HEADS, SUMS, HEADS],
+        HEADS,
+        [ROWS, (np.zeros((5, 1), F32), ROWS[1]), (np.zeros((4, 1, 2), F32), np.array([0, 3, 3, 4]))],
+        "ragged.attention_jvp: level 1, component 2: expected length 2, got 1",
+    ),
+    (
+        "ragged.attention_vjp_q %a0, %a0, %a0, %a1, %a0, %a2 {scale = 1.0} : "
+        f"({', '.join([HEADS] * 3)}, {SUMS}, {HEADS}, {SUMS}) -> {HEADS}",
+        [HEADS, SUMS, SUMS],
+        HEADS,
+        [ROWS, (np.zeros((5, 1), F32), ROWS[1]), (np.zeros((4, 1), F32), np.array([0, 2, 2, 4]))],
+        "ragged.attention_vjp_q: level 1, component 0: expected length 3, got 2",
+    ),
+    (
+        "ragged.attention_vjp_kv %a0, %a0, %a0, %a1, %a2, %a1 {scale = 1.0} : "
+        f"({', '.join([HEADS] * 3)}, {SUMS}, {HEADS}, {SUMS}) -> ({HEADS}, {HEADS})",
+        [HEADS, SUMS, HEADS],
+        HEADS,
+        [ROWS, (np.zeros((5, 1), F32), ROWS[1]), (np.zeros((4, 1, 2), F32), np.array([0, 2, 2, 4]))],
+        "ragged.attention_vjp_kv: level 1, component 0: expected length 3, got 2",
     ),
     (
         f"ragged.assume %a0 {{level = 1, divisible_by = 2}} : ({X}) -> {X}",
