@@ -155,7 +155,7 @@ class Attention(RaggedOp):
         for name, like in likes.items():
             x, other = getattr(self, name), getattr(self, like)
             ask.equal(0, ask.extent(x, 0), ask.extent(other, 0))
-            ask.conform(x, other, [(0, 0), (1, 1)])
+            ask.conform(other, x, [(0, 0), (1, 1)])
             for dim in range(2, min(tensor_shape(x).rank, tensor_shape(other).rank)):
                 if tensor_shape(x).shape[dim] is None:
                     ask.equal(dim, ask.extent(x, dim), ask.extent(other, dim))
