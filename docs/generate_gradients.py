@@ -240,7 +240,7 @@ def tensorflow_ragged(case: Case, lengths: Sequence[int]) -> Values:
     with tf.GradientTape() as tape:
         result = case.tensorflow(tf, tf.RaggedTensor.from_row_lengths(x, list(lengths)))
         flat = tf.reshape(result.flat_values if isinstance(result, tf.RaggedTensor) else result, [-1])
-        weights = np.cos(np.arange(flat.shape[0]))
+        weights = np.cos(np.arange(int(tf.size(flat))))
         number = tf.reduce_sum(tf.where(tf.math.is_finite(flat), flat, 0) * weights)
     return torch.tensor(tf.convert_to_tensor(tape.gradient(number, x)).numpy())
 
