@@ -28,6 +28,9 @@ WIDE = "ragged.wide"
 """Of a kernel, and of a forall that becomes one, that needs 64-bit indices whatever the extents: it checks index
 vectors, which may hold anything, or computes addresses."""
 
+BACKWARDS = "ragged.backwards"
+"""Of a `linalg.generic` on tensors: a loop of it that goes from the last index to the first."""
+
 MAPPING = "ragged.mapping"
 """Of a forall, and of an op on ragged tensors that says so of its loop nest: a `Mapping`."""
 

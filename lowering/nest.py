@@ -33,13 +33,14 @@ class Operand:
 @dataclass
 class Nest:
     """A compute op ready to be lowered. `alive` are the loops in order; `index_loops` those whose
-    index the payload reads."""
+    index the payload reads, which are none of those that go `backwards`."""
 
     operands: list[Operand]
     inputs: int
     kinds: dict[int, str]
     payload: Payload
     index_loops: frozenset[int] = frozenset()
+    backwards: frozenset[int] = frozenset()
 
     @property
     def outs(self) -> list[Operand]:
@@ -48,11 +49,15 @@ class Nest:
 
 
 def make_nest(
-    it: Iteration, operands: Sequence[Parts | ir.Value], payload: Payload, index_loops: frozenset[int] = frozenset()
+    it: Iteration,
+    operands: Sequence[Parts | ir.Value],
+    payload: Payload,
+    index_loops: frozenset[int] = frozenset(),
+    backwards: frozenset[int] = frozenset(),
 ) -> Nest:
     """A nest from an analysed op and its lowered operands (parts, or scalars)."""
     made = [
         Operand(*((x, None) if isinstance(x, Parts) else (None, x)), list(access.loops), list(access.exprs))
         for x, access in zip(operands, it.accesses, strict=True)
     ]
-    return Nest(made, it.inputs, dict(enumerate(it.kinds)), payload, index_loops)
+    return Nest(made, it.inputs, dict(enumerate(it.kinds)), payload, index_loops, backwards)

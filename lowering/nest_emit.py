@@ -125,7 +125,7 @@ class _Emitter:
         count = self._extent(loop)
 
         def body(i: ir.Value, inner: list[ir.Value]) -> list[ir.Value]:
-            self.ivs[loop] = i
+            self.ivs[loop] = build.sub(build.sub(count, i), 1) if loop in self.nest.backwards else i
             with self.ctx.scope():
                 return self._loops(inner, depth + 1)
 

@@ -1,8 +1,8 @@
 """Which loops of a nest are explicit, which collapse, which run with the open forall.
 
-Loops that index a level with levels below it in its axis are *explicit*: batch loops become an
-`scf.forall`, the others `scf.for` inside. Loops that all operands nest alike are collapsed first
-(the merge of their levels): an elementwise op runs flat over the values.
+Loops that index a level with levels below it in its axis are *explicit*, and so are those that go backwards, with
+the loops around them: batch loops become an `scf.forall`, the others `scf.for` inside. Loops that all operands nest
+alike are collapsed first (the merge of their levels): an elementwise op runs flat over the values.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def collapse(nest: Nest) -> None:
 
 
 def _collapse_pair(nest: Nest, a: int, b: int) -> bool:
-    if nest.kinds[a] != nest.kinds[b] or a in nest.index_loops or b in nest.index_loops:
+    if nest.kinds[a] != nest.kinds[b] or {a, b} & (nest.index_loops | nest.backwards):
         return False
     rules = {_pair_rule(operand, a, b) for operand in nest.operands}
     rules.discard("unused")
@@ -68,8 +68,8 @@ def close_pending_inputs(ctx: Lowering, nest: Nest) -> None:
 
 
 def explicit_loops(nest: Nest) -> list[int]:
-    """Loops that index a level with further levels below it in its axis."""
-    found: set[int] = set()
+    """Loops that index a level with levels below it in its axis, or go backwards, or are around one that does."""
+    found = {loop for loop in nest.kinds if any(loop <= inner for inner in nest.backwards)}
     for operand in nest.operands:
         if operand.parts is None:
             continue

@@ -165,3 +165,21 @@ func.func @runs(%offsets: memref<?xi64>, %n: index, %m: index) -> memref<?xi64> 
   }
   return %ids : memref<?xi64>
 }
+
+// -----
+
+// A short copy is no call.
+
+// CHECK-LABEL: func.func @row
+// CHECK: vector.load
+// CHECK: vector.store
+func.func @row(%x: memref<?x64xf32> {llvm.noalias}, %y: memref<?x64xf32> {llvm.noalias}, %r: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %c64 step %c1 {
+    %a = memref.load %x[%c0, %i] : memref<?x64xf32>
+    memref.store %a, %y[%r, %i] : memref<?x64xf32>
+  }
+  return
+}

@@ -14,6 +14,7 @@ from ragged_dialect.ir.clone import clone, copy_attributes
 from ragged_dialect.ir.walk import captures, find_ops
 from ragged_dialect.iteration import analyze
 from ragged_dialect.layout import Layout
+from ragged_dialect.lowering.attributes import BACKWARDS
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.making import contiguous_like, own_windows
 from ragged_dialect.lowering.nest import Payload, make_nest
@@ -91,7 +92,8 @@ def lower_generic(ctx: Lowering, op: ir.Operation) -> None:
     reads = [len(list(argument.uses)) > 0 for argument in body.arguments]
     for k in range(it.inputs, len(operands)):
         operands[k] = own_windows(ctx, ctx.parts(op.operands[k]), reads[k])
-    nest = make_nest(it, operands, clone_payload(ctx, body), index_loops(body))
+    backwards = frozenset({op.attributes[BACKWARDS].value}) if BACKWARDS in op.attributes else frozenset[int]()
+    nest = make_nest(it, operands, clone_payload(ctx, body), index_loops(body), backwards)
     for old, parts in zip(op.results, lower_nest(ctx, nest), strict=True):
         ctx.bind(old, typed(parts, old.type))
 
@@ -129,5 +131,7 @@ def clone_op(ctx: Lowering, op: ir.Operation, mapping: dict[ir.Value, ir.Value])
 
 
 def is_joinable(ctx: Lowering, op: ir.Operation) -> bool:
-    """Whether a dense op reads the open forall and can be lowered as a nest of its own."""
-    return op.operation.name == "linalg.generic" and any(ctx.is_pending(v) for v in op.operation.operands)
+    """Whether a dense op is lowered as a nest of its own: one that reads the open forall, or has a loop that goes
+    backwards."""
+    op = op.operation
+    return op.name == "linalg.generic" and (BACKWARDS in op.attributes or any(map(ctx.is_pending, op.operands)))

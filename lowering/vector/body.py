@@ -16,6 +16,9 @@ _MATH = frozenset(f"math.{name}" for name in ("absf", "absi", "ceil", "copysign"
 _SHORT_OPS = frozenset(f"arith.{name}" for name in ("bitcast", "extf", "select", "truncf"))
 """What there is for short floats, which are widened in registers."""
 
+_SHORT_COPY = 256
+"""Elements up to which a copy or fill of a static length is not worth a call."""
+
 
 class Unfit(Exception):
     """Why a loop cannot run on vectors."""
@@ -94,7 +97,7 @@ class Body:
 def body_of(loop: ir.Operation) -> Body:
     """What a loop does. Unfit for one that has loops or branches in it but for one that fills runs, that does not run
     along memory, whose iterations depend on each other otherwise than by folds, or that LLVM makes a copy or a fill
-    of."""
+    of, where that is long enough for a call."""
     if constant_int(loop.operands[2]) != 1:
         raise Unfit("its step")
     if LOOP in loop.attributes and str(loop.attributes[LOOP]) == str(ir.Attribute.parse(NOT_UNROLLED)):
@@ -105,7 +108,9 @@ def body_of(loop: ir.Operation) -> Body:
     _classify(body)
     _require_apart(body)
     computes = any(not op.name.startswith("memref.") and op.results[0] not in body.uniform for op in body.ops)
-    if not (computes or body.accumulators or body.run):
+    first, last = constant_int(loop.operands[0]), constant_int(loop.operands[1])
+    is_short = first is not None and last is not None and last - first <= _SHORT_COPY
+    if not (computes or body.accumulators or body.run or is_short):
         raise Unfit("a copy")
     return body
 

@@ -17,7 +17,7 @@ _SHORTEST = 8
 
 def vectorize(body: Body, registers: Registers) -> bool:
     """Replace a loop by one of vectors, with a mask at its end, or with the loop itself after it; whether it is long
-    enough for that."""
+    enough for that. Where masked stores are costly, the vectors before the last have none."""
     if body.run is not None:
         return _pack(body, body.run, registers)
     low, high = body.loop.operands[0], body.loop.operands[1]
@@ -31,8 +31,12 @@ def vectorize(body: Body, registers: Registers) -> bool:
         if count < _SHORTEST:
             return False
         lanes = min(lanes, 1 << ((count - 1).bit_length() if masked else count.bit_length() - 1))
+    whole = count is not None and count % lanes == 0
+    stores = any(op.name == "memref.store" for op in body.ops)
     with ir.InsertionPoint(body.loop), body.loop.location:
-        _emit(body, lanes, masked, whole=count is not None and count % lanes == 0)
+        if masked and not whole and stores and registers.costly:
+            _emit(body, lanes, masked=False, whole=False)
+        _emit(body, lanes, masked, whole)
     return True
 
 

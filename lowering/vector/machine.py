@@ -13,11 +13,13 @@ _LIGHT = 8
 @dataclass(frozen=True)
 class Registers:
     """Vector registers: their bytes, of which widths in bytes elements can be masked in memory, and of which those of
-    a mask can be stored side by side. Where elements cannot, code for that is a branch per lane."""
+    a mask can be stored side by side. Where elements cannot, code for that is a branch per lane. Where masks have no
+    registers of their own, masked stores are `costly`: 18 cycles and more on some processors (AMD's)."""
 
     bytes: int
     masked: tuple[int, ...]
     packed: tuple[int, ...] = ()
+    costly: bool = False
 
     def lanes(self, widest: int, ops: int) -> int:
         """Elements to do at a time, of which the widest type has some bytes. A sum has a latency of four cycles
@@ -28,7 +30,7 @@ class Registers:
 REGISTERS = {
     "none": None,
     "sse": Registers(16, ()),
-    "avx2": Registers(32, (4, 8)),
+    "avx2": Registers(32, (4, 8), costly=True),
     "avx512": Registers(64, (1, 2, 4, 8), (4, 8)),
 }
 """By the names that `expand-ragged-math` has for them."""

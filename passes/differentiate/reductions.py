@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 from ragged_dialect._mlir import arith, ir, math
@@ -99,26 +100,27 @@ def chosen(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:
     i64 = build.i64()
     places: list[Access] = []
 
-    def is_first(element: ir.Value, largest: ir.Value, at: Sequence[ir.Value]) -> ir.Value:
+    def is_largest(element: ir.Value, largest: ir.Value) -> ir.Value:
         same = _compare("OEQ", element, largest)
         if it.combiner in ("arith.maximumf", "arith.minimumf"):
             same = arith.ori(same, _compare("UNO", element, element))
-        for loop, place in zip(it.loops, at, strict=False):
-            same = arith.andi(same, build.equal(build.to_i64(loop_index(loop)), place))
         return same
+
+    def are_here(at: Sequence[ir.Value]) -> list[ir.Value]:
+        return [build.equal(build.to_i64(loop_index(loop)), place) for loop, place in zip(it.loops, at, strict=False)]
 
     for loop in it.loops:
 
         def body(element: ir.Value, beside: list[ir.Value], loop: int = loop) -> ir.Value:
-            here = is_first(element, beside[0], beside[1:])
+            here = functools.reduce(arith.andi, are_here(beside[1:]), is_largest(element, beside[0]))
             return arith.select(here, build.to_i64(loop_index(loop)), build.constant(i64, _FAR))
 
         places.append(it.fold([it.result, *places], i64, _FAR, "arith.minsi", body))
 
     def weigh(tangent: ir.Value, element: ir.Value, beside: list[ir.Value]) -> ir.Value:
-        return arith.select(is_first(element, beside[0], beside[1:]), tangent, zeros_like(tangent))
+        return arith.select(functools.reduce(arith.andi, are_here(beside)), tangent, zeros_like(tangent))
 
-    return it.weighted([it.result, *places], weigh)
+    return it.weighted(places, weigh)
 
 
 def multiplied(ctx: Tangents, nest: Nest, number: int) -> ir.Value | None:

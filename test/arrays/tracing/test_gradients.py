@@ -78,6 +78,7 @@ QUICK = {
     "layer norm": (lambda x, w: rg.layer_norm(x, w), lambda r, s: [rows(r, s), r.standard_normal(2)]),
     "product": (lambda x, w: x @ w, lambda r, s: [rows(r, s), r.standard_normal((2, 3))]),
     "scan": (lambda x: np.cumprod(x, axis=1), lambda r, s: [rows(r, s)]),
+    "cumsum": (lambda x: rg.cumsum(x, axis=1), lambda r, s: [rows(r, s)]),
     "slice": (lambda x: x[:, :2], lambda r, s: [rows(r, s)]),
     "concat": (lambda x, y: rg.concat([x, y * 2.0], axis=1), lambda r, s: [rows(r, s), rows(r, s[::-1])]),
     "padded": (lambda x: rg.to_padded(x, 0.0, (2,), truncate=True), lambda r, s: [rows(r, s)]),
@@ -99,7 +100,11 @@ SLOW = {
     "logsumexp": (lambda x: rg.logsumexp(x, axis=1), lambda r, s: [rows(r, s)]),
     "rms norm": (lambda x: rg.rms_norm(x), lambda r, s: [rows(r, s)]),
     "layer norm of components": (lambda x: rg.layer_norm(x, axis=(1, 2)), lambda r, s: [rows(r, s)]),
-    "cumsum": (lambda x: rg.cumsum(x, axis=1), lambda r, s: [rows(r, s)]),
+    "cumsum of cumsum": (lambda x: np.exp(rg.cumsum(x * rg.cumsum(x, 1), 1)), lambda r, s: [rows(r, s)]),
+    "cumsum of features": (lambda x: rg.cumsum(x, axis=2), lambda r, s: [rows(r, s, 3)]),
+    "cumsum of dense": (lambda x: rg.cumsum(x.sum(axis=1), axis=0), lambda r, s: [rows(r, s)]),
+    "cumsum of inner lists": (lambda x: rg.cumsum(x, axis=2), lambda r, s: [lists(r, s)]),
+    "cumsum of outer lists": (lambda x: rg.cumsum(x, axis=1), lambda r, s: [lists(r, s)]),
     "reversed": (lambda x: x[:, ::-1], lambda r, s: [rows(r, s)]),
     "features": (lambda x: x[:, :, 1:], lambda r, s: [rows(r, s)]),
     "some components": (lambda x: x[1:], lambda r, s: [rows(r, s)]),
@@ -139,6 +144,24 @@ def run_case(function, make):
     rng = np.random.default_rng(0)
     for lengths in STRUCTURES:
         check(function, make(rng, lengths), rng)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_running_sums_of_a_program_without_ragged_arrays(axis):
+    x = np.arange(20.0).reshape(4, 5)
+    got = rg.grad(lambda x: (rg.cumsum(x, axis=axis) * x).sum())(x)
+    np.testing.assert_array_equal(got, x.cumsum(axis) + np.flip(np.flip(x, axis).cumsum(axis), axis))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("lengths", [*STRUCTURES, [300, 0, 1100]])
+@pytest.mark.parametrize("features", [(), (3,), (2, 16)])
+def test_running_sums_are_exact_on_small_integers(lengths, dtype, features):
+    c = np.random.default_rng(0).integers(-1, 2, (sum(lengths), *features)).astype(dtype)
+    x = rg.from_lengths(c, lengths)
+    (got,) = rg.vjp(lambda x: rg.cumsum(x, axis=1), x)[1](x)
+    parts = [p[::-1].cumsum(0)[::-1] for p in np.split(c, np.cumsum(lengths)[:-1])] if lengths else [c]
+    np.testing.assert_array_equal(got.values, np.concatenate(parts))
 
 
 @pytest.mark.sampled(3)

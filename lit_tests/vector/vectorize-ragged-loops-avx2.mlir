@@ -1,0 +1,37 @@
+// RUN: ragged-opt %s --vectorize-ragged-loops=isa=avx2 --canonicalize --cse | FileCheck %s
+
+// Masked stores are costly: whole vectors have none, and what is left is one with a mask. Masked loads are not.
+
+// CHECK-LABEL: func.func @stored
+// CHECK-SAME: %[[N:[^:]*]]: index)
+// CHECK: %[[END:.*]] = arith.andi %{{.*}}, %c-32
+// CHECK: scf.for %{{.*}} = %c0 to %[[END]] step %c32
+// CHECK: vector.load
+// CHECK: vector.store
+// CHECK: scf.for %{{.*}} = %[[END]] to %[[N]] step %c32
+// CHECK: vector.maskedload
+// CHECK: vector.maskedstore
+func.func @stored(%x: memref<?xf32> {llvm.noalias}, %y: memref<?xf32> {llvm.noalias}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %s = arith.mulf %a, %a : f32
+    memref.store %s, %y[%i] : memref<?xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @summed
+// CHECK: vector.maskedload
+// CHECK-NOT: vector.load
+func.func @summed(%x: memref<?xf32>, %n: index, %first: f32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = scf.for %i = %c0 to %n step %c1 iter_args(%b = %first) -> (f32) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %s = arith.addf %a, %b fastmath<reassoc> : f32
+    scf.yield %s : f32
+  }
+  return %m : f32
+}
