@@ -107,10 +107,29 @@ def _merge_tile_parts(parts: Parts, dim: int, shape: RaggedShape) -> Parts:
     spelling = f"{letters[: at + 1]}r{letters[at + 2 :]}"
     layout = type(parts.layout)((*parts.layout.axes[:axis], spelling, *parts.layout.axes[axis + 1 :]))
     middle = RaggedShape(layout, tuple(None if k == dim + 2 else e for k, e in enumerate(parts.shape.shape)))
-    counts = walks.logical_lengths(parts, dim + 1)
-    new = {("offsets", dim + 1): vectors.scan(counts), ("offsets", dim + 2): _tile_offsets(parts, dim + 1)}
+    stored, outer = _as_stored(parts, dim + 1)
+    counts = walks.logical_lengths(stored, outer)
+    new = {("offsets", dim + 1): vectors.scan(counts), ("offsets", dim + 2): _tile_offsets(stored, outer)}
     leveled = with_shape(parts, middle, lambda old: None if old in (dim + 1, dim + 2) else old, new)
     return merge_parts(leveled, dim)
+
+
+def _as_stored(parts: Parts, dim: int) -> tuple[Parts, int]:
+    """Parts whose components of a level are in the order of storage, and that level: where windows above take some of
+    them, in an order of their own, all levels above are one that takes each."""
+    axis, at = parts.layout.locate(dim)
+    letters = parts.layout.axes[axis]
+    if "w" not in letters[:at]:
+        return parts, dim
+    first = parts.layout.dims(axis)[0]
+    layout = type(parts.layout)((*parts.layout.axes[:axis], f"d{letters[at:]}", *parts.layout.axes[axis + 1 :]))
+    extents = parts.shape.shape
+    shape = RaggedShape(layout, (*extents[:first], None, *extents[dim:]))
+
+    def moved(old: int) -> int | None:
+        return old if old < first else None if old < dim else old - dim + first + 1
+
+    return with_shape(parts, shape, moved, {}, {first: parts.parents(dim)}), first + 1
 
 
 def _tile_offsets(parts: Parts, outer: int) -> ir.Value:

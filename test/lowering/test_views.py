@@ -96,3 +96,29 @@ def shown(parts: Any) -> list[Any]:
     starts, lengths = vectors[:2]
     rows = chain.from_iterable(range(a, a + n) for a, n in zip(starts, lengths, strict=True))
     return [values[list(rows)].tolist(), lengths.tolist()]
+
+
+@pytest.mark.parametrize(
+    ("layout", "dim", "result", "vectors"),
+    [
+        ("dwrt|d", 1, "dwr|d", [[2, 0, 1], [1, 2, 0], [0, 5, 9, 16]]),
+        ("dwrrt|d", 2, "dwrr|d", [[2, 0], [1, 2], [0, 1, 1, 3], [0, 5, 9, 16]]),
+    ],
+)
+def test_merged_tiles_of_windows(
+    layout: str, dim: int, result: str, vectors: list[list[int]], compile: Compile
+) -> None:
+    """Windows take components in an order of their own, and some not at all; tiles are of all that are stored."""
+    rank = len(layout) - 1
+    types = [
+        f'tensor<{"?x" * (rank - 2)}3x3xi32, #ragged.layout<"{layout}">>',
+        f'tensor<{"?x" * (rank - 2)}3xi32, #ragged.layout<"{result}">>',
+    ]
+    text = f"""func.func @f(%x: {types[0]}) -> {types[1]} {{
+      %y = ragged.merge %x {{dim = {dim}}} : ({types[0]}) -> {types[1]}
+      return %y : {types[1]}
+    }}"""
+    given = (np.arange(48, dtype=np.int32).reshape(16, 3), *map(np.array, vectors))
+    (expected,) = run(text, "f", [given])
+    for got, wanted in zip(compile(text)(given), expected, strict=True):
+        np.testing.assert_array_equal(got, wanted)
