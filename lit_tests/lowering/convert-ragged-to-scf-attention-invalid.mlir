@@ -7,3 +7,14 @@ func.func @dynamic(%q: !q) -> !q {
   %o, %lse = ragged.attention %q, %q, %q {scale = 1.0} : (!q, !q, !q) -> (!q, tensor<3x?x1xf32, #ragged.layout<"dr|d">>)
   return %o : !q
 }
+
+// -----
+
+// Tangents have no kernel.
+!q = tensor<3x?x1x4xf32, #ragged.layout<"dr|d|d">>
+!l = tensor<3x?x1xf32, #ragged.layout<"dr|d">>
+func.func @tangents(%q: !q, %l: !l) -> !q {
+  // expected-error@+1 {{'ragged.attention_jvp' op expected attention with a kernel, got its tangents (run ragged-decompose-attention)}}
+  %to, %tl = ragged.attention_jvp %q, %q, %q, %q, %l, %q, %q, %q {scale = 1.0} : (!q, !q, !q, !q, !l, !q, !q, !q) -> (!q, !l)
+  return %to : !q
+}

@@ -136,8 +136,14 @@ def _block(own: Parts, others: tuple[Parts, Parts], number: ir.Value, lanes: int
     return Block(place, row, count, (first_row, second_row), many, shift)
 
 
+def lower_jvp(ctx: Lowering, op: ir.Operation) -> None:
+    """ragged.attention_jvp: there is no kernel. LayoutError."""
+    raise LayoutError("expected attention with a kernel, got its tangents (run ragged-decompose-attention)")
+
+
 RULES = {
     "ragged.attention": lower_attention,
+    "ragged.attention_jvp": lower_jvp,
     "ragged.attention_vjp_q": lower_vjp_q,
     "ragged.attention_vjp_kv": lower_vjp_kv,
 }
