@@ -24,3 +24,29 @@ func.func @one_use(%n: index, %x: f32) -> tensor<?xf32> {
   %0 = linalg.fill ins(%x : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
   return %0 : tensor<?xf32>
 }
+
+// Where one element is inserted the others are undefined still: two users get two.
+// CHECK-LABEL: func.func @offsets
+// CHECK: %[[A:.*]] = tensor.empty(%{{.*}})
+// CHECK-NEXT: %[[B:.*]] = tensor.empty(%{{.*}})
+// CHECK-NEXT: %[[SECOND:.*]] = tensor.insert %{{.*}} into %[[B]]
+// CHECK-NEXT: %[[FIRST:.*]] = tensor.insert %{{.*}} into %[[A]]
+// CHECK-NEXT: tensor.insert %{{.*}} into %[[SECOND]]
+// CHECK-NEXT: tensor.insert %{{.*}} into %[[FIRST]]
+func.func @offsets(%n: index, %i: index, %x: i64, %y: i64) -> (tensor<?xi64>, tensor<?xi64>) {
+  %zero = arith.constant 0 : index
+  %e = tensor.empty(%n) : tensor<?xi64>
+  %s = tensor.insert %x into %e[%zero] : tensor<?xi64>
+  %0 = tensor.insert %x into %s[%i] : tensor<?xi64>
+  %1 = tensor.insert %y into %s[%i] : tensor<?xi64>
+  return %0, %1 : tensor<?xi64>, tensor<?xi64>
+}
+
+// What others' elements are inserted into is a value.
+// CHECK-LABEL: func.func @argument
+// CHECK: tensor.insert
+// CHECK-NEXT: return
+func.func @argument(%i: index, %x: i64, %e: tensor<?xi64>) -> (tensor<?xi64>, tensor<?xi64>) {
+  %s = tensor.insert %x into %e[%i] : tensor<?xi64>
+  return %s, %s : tensor<?xi64>, tensor<?xi64>
+}
