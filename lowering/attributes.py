@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
 
+from ragged_dialect import plugins
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build
+from ragged_dialect.iteration import MAPPING
+from ragged_dialect.passes import registry
 from ragged_dialect.passes.base import PassFailure
 
 PARALLEL = "ragged.parallel"
@@ -31,8 +34,8 @@ vectors, which may hold anything, or computes addresses."""
 BACKWARDS = "ragged.backwards"
 """Of a `linalg.generic` on tensors: a loop of it that goes from the last index to the first."""
 
-MAPPING = "ragged.mapping"
-"""Of a forall, and of an op on ragged tensors that says so of its loop nest: a `Mapping`."""
+AUTO = "auto"
+"""No schedule, but the choice of one."""
 
 GENERAL, BALANCED, SEGMENT, CONTRACT = "general", "balanced", "segment", "contract"
 
@@ -45,23 +48,38 @@ BLOCK_SIZES = tuple(DEVICE.warp << k for k in range((DEVICE.block_threads // DEV
 UNROLLS = (1, 2, 4, 8)
 """Accesses that a thread may have in flight."""
 
-MAPPING_VALUES: dict[str, Collection[str | int]] = {
-    "schedule": SCHEDULES,
-    "threads": (1, *BLOCK_SIZES),
-    "unroll": UNROLLS,
-}
-"""The fields of a `Mapping` and what they may be."""
+TILE_SIZES = tuple(DEVICE.warp << k for k in range(16))
+"""Elements that a tile may have: what is at most one each for the threads of a warp is work for nobody else."""
+
+
+def schedule_names(asked: object = None) -> tuple[str, ...]:
+    """The schedules that there are. Those of installed plug-ins are looked for where another one is asked for."""
+    if isinstance(asked, str) and asked not in (*SCHEDULES, *registry.schedules()):
+        plugins.load_installed()
+    return (*SCHEDULES, *registry.schedules())
+
+
+def mapping_values(schedule: object = None) -> dict[str, Collection[str | int]]:
+    """The fields of a `Mapping` and what they may be, where such a schedule is asked for."""
+    return {
+        "schedule": schedule_names(schedule),
+        "threads": (1, *BLOCK_SIZES),
+        "unroll": UNROLLS,
+        "tile": TILE_SIZES,
+    }
 
 
 @dataclass(frozen=True)
 class Mapping:
     """How the iterations of a forall are spread over blocks and threads, as far as that has been decided: the name of
     a schedule, the most threads of a block (1: one thread does an iteration from start to end, and on the CPU the
-    thread that calls does all), and the accesses that a thread has in flight."""
+    thread that calls does all), the accesses that a thread has in flight, and the elements of a tile, which a block
+    has at once and on the CPU a thread."""
 
     schedule: str | None = None
     threads: int | None = None
     unroll: int | None = None
+    tile: int | None = None
 
     @staticmethod
     def of(op: ir.Operation) -> Mapping:
@@ -70,14 +88,19 @@ class Mapping:
             return Mapping()
         mark = op.attributes[MAPPING]
         named = [mark[k] for k in range(len(mark))] if isinstance(mark, ir.DictAttr) else []
-        if not named or any(entry.name not in MAPPING_VALUES for entry in named):
-            raise PassFailure(op, f"expected {MAPPING} with some of {', '.join(MAPPING_VALUES)}, got {mark}")
         decided = {entry.name: getattr(entry.attr, "value", None) for entry in named}
+        values = mapping_values(decided.get("schedule"))
+        if not named or any(entry.name not in values for entry in named):
+            raise PassFailure(op, f"expected {MAPPING} with some of {', '.join(values)}, got {mark}")
         for entry in named:
-            if decided[entry.name] not in MAPPING_VALUES[entry.name]:
-                known = ", ".join(map(str, MAPPING_VALUES[entry.name]))
+            if decided[entry.name] not in values[entry.name]:
+                known = ", ".join(map(str, values[entry.name]))
                 raise PassFailure(op, f"expected {entry.name} of {MAPPING} among {known}, got {entry.attr}")
         return Mapping(**decided)
+
+    def takes(self, other: Mapping) -> bool:
+        """Whether a nest with this mapping may do what an op with the other one does after it."""
+        return other in (self, Mapping())
 
     @property
     def is_serial(self) -> bool:

@@ -8,6 +8,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.generic import indexing_maps, iterator_kinds, without_body
 from ragged_dialect.iteration import expr_uses
+from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.passes.base import RaggedPass
 
 _NAMES = ("linalg.generic", "linalg.fill", "linalg.copy")
@@ -117,6 +118,7 @@ def _rebuild(op: ir.Operation, maps: list[ir.AffineMap], places: list[int], loop
     kinds = [kind for n, kind in enumerate(_kinds(op)) if n != loop + 1]
     outs = 1 if op.name != "linalg.generic" else list(op.attributes["operandSegmentSizes"])[1]
     made = without_body(operands[:-outs], operands[-outs:], new_maps, kinds)
+    Mapping.of(op).give(made)
     op.regions[0].blocks[0].append_to(made.regions[0])
     op.erase()
     return made

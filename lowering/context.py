@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import shapes
+from ragged_dialect.iteration import MAPPING
 from ragged_dialect.layout import Layout
-from ragged_dialect.lowering.attributes import MAPPING
 from ragged_dialect.lowering.forall import OpenForall
 from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.shape import RaggedShape

@@ -28,7 +28,8 @@ class ConvertRaggedForallToLoops(RaggedPass):
 
     Flat linalg ops whose first loop is parallel are cut into chunks of about `chunk` elements, in a
     marked loop too. Those over the same rows share a loop: a chunk is read from memory once, and what one op leaves
-    for the next stays in cache. Foralls inside foralls run serially. Precondition: bufferized.
+    for the next stays in cache. `ragged.mapping` of an op or a forall says otherwise: with one thread a loop is not
+    marked, and `tile` is the chunk. Foralls inside foralls run serially. Precondition: bufferized.
     """
 
     name: ClassVar[str] = "convert-ragged-forall-to-loops"
@@ -61,8 +62,10 @@ def _convert_block(block: ir.Block, parallel: bool, chunk: int) -> None:
 def _convert_forall(op: ir.Operation, parallel: bool, chunk: int) -> None:
     counts = counts_of(op)
     loop = scf.ForOp(build.value(0), build.value(build.product(counts)), build.value(1))
-    if parallel and not Mapping.of(op).is_serial:
+    mapping = Mapping.of(op)
+    if parallel and not mapping.is_serial:
         loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
+        Mapping(tile=mapping.tile).give(loop.operation)
     source = op.regions[0].blocks[0]
     with ir.InsertionPoint(loop.body):
         rest, indices = loop.induction_variable, []

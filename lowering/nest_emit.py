@@ -272,6 +272,9 @@ class _Emitter:
         maps = [ir.AffineMap.get(rank, 0, view.exprs) for view in views]
         kinds = [self.nest.kinds[loop] for loop in self.inner]
         op = generic(ins, outs, maps, kinds, lambda elements: self.nest.payload(elements, self._index))
+        if self.forall is None:
+            for name, value in self.ctx.mapping.items():
+                op.attributes[name] = value
         return list(op.results)
 
     def _index(self, loop: int) -> ir.Value:

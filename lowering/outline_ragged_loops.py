@@ -11,7 +11,7 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import remap
 from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.walk import captures, free_symbol
-from ragged_dialect.lowering.attributes import KERNEL, PARALLEL
+from ragged_dialect.lowering.attributes import KERNEL, PARALLEL, Mapping
 from ragged_dialect.lowering.buffers import is_buffer, is_constant, may_overlap, root
 from ragged_dialect.passes.base import RaggedPass
 
@@ -66,6 +66,7 @@ def _outline(module: ir.Operation, function: ir.Operation, loop: ir.Operation, n
     with ir.InsertionPoint(function), loop.location:
         kernel = func.FuncOp(name, type_, visibility="private")
         kernel.operation.attributes[KERNEL] = ir.UnitAttr.get()
+        Mapping.of(loop).give(kernel.operation)
         _mark_noalias(kernel, passed)
     block = kernel.operation.regions[0].blocks.append(*type_.inputs)
     arguments = list(block.arguments)

@@ -10,7 +10,7 @@ from ragged_dialect.ir.walk import locate
 from ragged_dialect.lowering.memory_runtime import ALLOCATE, CALL, FAIL, FREE, LIBRARY_MEMORY, MEMORY_RUNTIME
 from ragged_dialect.lowering.thread_pool import SHARE, THREAD_POOL
 
-SHARE_DECLARATION = f"llvm.func @{SHARE}(!llvm.ptr, !llvm.ptr, i64, i64, i64)\n"
+SHARE_DECLARATION = f"llvm.func @{SHARE}(!llvm.ptr, !llvm.ptr, i64, i64, i64, i64)\n"
 _DECLARATIONS = f"""
 llvm.func @{ALLOCATE}(i64) -> (!llvm.ptr {{llvm.noalias}}) attributes {{passthrough = ["nounwind"]}}
 llvm.func @{FREE}(!llvm.ptr) attributes {{passthrough = ["nounwind"]}}

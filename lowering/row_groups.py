@@ -11,7 +11,7 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import constant_int, definer, made_by
 from ragged_dialect.ir.walk import captures, find_ops
-from ragged_dialect.lowering.attributes import PARALLEL
+from ragged_dialect.lowering.attributes import PARALLEL, Mapping
 from ragged_dialect.lowering.buffers import is_address, is_allocation, is_buffer, is_own, plain_dim, range_view, root
 
 _FLAT = ("linalg.generic", "linalg.fill", "linalg.copy")
@@ -34,6 +34,7 @@ class RowGroup:
     lengths: set[Hashable] = field(default_factory=set[Hashable])
     places: dict[ir.Value, set[Place]] = field(default_factory=dict[ir.Value, set[Place]])
     written: set[ir.Value] = field(default_factory=set[ir.Value])
+    mapping: Mapping = field(default_factory=Mapping)
 
     def add(self, op: ir.Operation, places: list[Place]) -> bool:
         """Add an op, where it is over the same rows, and sees of other rows nothing that the group writes."""
@@ -43,7 +44,10 @@ class RowGroup:
         accessed = {root(x): {(x, dim)} for x, dim in places}
         for x, dim in (*places, *captured):
             accessed.setdefault(root(x), set()).add((x, dim))
-        if self.ops and not (lengths & self.lengths and self._is_free(accessed, written)):
+        mapping = Mapping.of(op)
+        if not self.ops:
+            self.mapping = mapping
+        elif not (lengths & self.lengths and self._is_free(accessed, written) and self.mapping.takes(mapping)):
             return False
         self.ops[op] = places
         self.lengths |= lengths
@@ -119,6 +123,9 @@ def _length(x: ir.Value, dim: int) -> Hashable:
 
 def cut(group: RowGroup, chunk: int) -> None:
     """Run the ops of a group in chunks of rows, in a loop where the last one is."""
+    chunk = group.mapping.tile or chunk
+    for op in group.ops:
+        Mapping().give(op)
     static = [length for length in group.lengths if isinstance(length, int)]
     places = [place for found in group.places.values() for place in found if place[1] >= 0]
     widest = max(_inner(*place) for place in places)
@@ -130,7 +137,8 @@ def cut(group: RowGroup, chunk: int) -> None:
         x, dim = next(place for place in reversed(own) if place[1] >= 0)  # a result, no temporary
         extent = static[0] if static else memref.dim(x, build.value(dim))
         loop = scf.ForOp(build.value(0), build.value(build.ceildiv(extent, rows)), build.value(1))
-        loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
+        if not group.mapping.is_serial:
+            loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
         with ir.InsertionPoint(loop.body):
             low = build.mul(loop.induction_variable, rows)
             size = build.minimum(rows, build.sub(extent, low))

@@ -20,8 +20,9 @@ from ragged_dialect.lowering.llvm_text import branch, constants, fields, search,
 from ragged_dialect.lowering.memory_runtime import CALL, FAIL
 
 SHARE = "ragged_share"
-"""`(ptr function, ptr captures, i64 count, i64 work, i64 threads)`: calls `function(captures, lo, hi)` for ranges that
-cover [0, count), on at most so many threads. `work` is the number of elements of all iterations."""
+"""`(ptr function, ptr captures, i64 count, i64 work, i64 tile, i64 threads)`: calls `function(captures, lo, hi)` for
+ranges that cover [0, count), on at most so many threads. `work` is the number of elements of all iterations, `tile`
+that of what a thread takes at a time, 0 where nobody asked for one."""
 
 MAX_THREADS = 256
 
@@ -295,9 +296,9 @@ llvm.func internal @ragged_close_place(%gate: !llvm.ptr) {{
 ^out:
   llvm.return
 }}
-llvm.func @{SHARE}(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64, %threads: i64) {{
+llvm.func @{SHARE}(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64, %tile: i64, %threads: i64) {{
   {_LOAD_STATE}
-  {constants(zero=0, one=1, eight=8, tile=_TILE, most=MAX_THREADS)}
+  {constants(zero=0, one=1, eight=8, usual=_TILE, most=MAX_THREADS)}
   %null = llvm.mlir.zero : !llvm.ptr
   %owned = llvm.call @ragged_own() : () -> i1
   llvm.cond_br %owned, ^choose, ^serial
@@ -315,8 +316,11 @@ llvm.func @{SHARE}(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64, %threads: 
   %piece = llvm.sdiv %n, %pieces : i64
   %average = llvm.sdiv %work, %n : i64
   %each = llvm.intr.smax(%average, %one) : (i64, i64) -> i64
-  %full = llvm.sdiv %tile, %each : i64
-  %least = llvm.intr.smin(%full, %piece) : (i64, i64) -> i64
+  %full = llvm.sdiv %usual, %each : i64
+  %fair = llvm.intr.smin(%full, %piece) : (i64, i64) -> i64
+  %wanted = llvm.sdiv %tile, %each : i64
+  %free = llvm.icmp "eq" %tile, %zero : i64
+  %least = llvm.select %free, %fair, %wanted : i1, i64
   %k = llvm.intr.smax(%least, %one) : (i64, i64) -> i64
   llvm.store %f, %fp : !llvm.ptr, !llvm.ptr
   llvm.store %c, %cp : !llvm.ptr, !llvm.ptr

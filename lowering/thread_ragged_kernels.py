@@ -12,7 +12,7 @@ from typing import ClassVar
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.ir.match import enclosing
 from ragged_dialect.ir.walk import find_ops, free_symbol, locate
-from ragged_dialect.lowering.attributes import KERNEL
+from ragged_dialect.lowering.attributes import KERNEL, Mapping
 from ragged_dialect.lowering.llvm_text import constants, fields
 from ragged_dialect.lowering.loop_annotations import BRANCHES, settle
 from ragged_dialect.lowering.program_runtime import SHARE_DECLARATION, declare
@@ -30,7 +30,7 @@ llvm.func @ragged_set_threads(%n: i64) {{
   llvm.store %n, %p : i64, !llvm.ptr
   llvm.return
 }}
-llvm.func internal @ragged_parallel_for(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64) {{
+llvm.func internal @ragged_parallel_for(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64, %tile: i64) {{
   {constants(zero=0, one=1)}
   %tp = llvm.mlir.addressof @ragged_threads : !llvm.ptr
   %wanted = llvm.load %tp : !llvm.ptr -> i64
@@ -44,7 +44,7 @@ llvm.func internal @ragged_parallel_for(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %
   llvm.call %f(%c, %zero, %n) : !llvm.ptr, (!llvm.ptr, i64, i64) -> ()
   llvm.return
 ^share:
-  llvm.call @{SHARE}(%f, %c, %n, %work, %threads) : (!llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
+  llvm.call @{SHARE}(%f, %c, %n, %work, %tile, %threads) : (!llvm.ptr, !llvm.ptr, i64, i64, i64, i64) -> ()
   llvm.return
 }}
 """
@@ -58,8 +58,10 @@ class ThreadRaggedKernels(RaggedPass):
     ```mlir
     llvm.call @f_kernel0(%lo, %n, %work, %a, %b) : …
     // becomes
-    llvm.store %a, %captures[0] … ; llvm.call @ragged_parallel_for(@f_kernel0_task, %captures, %n, %work)
+    llvm.store %a, %captures[0] … ; llvm.call @ragged_parallel_for(@f_kernel0_task, %captures, %n, %work, %tile)
     ```
+
+    A thread takes as many elements at a time as the kernel's `ragged.mapping` says, or (0) as the threads choose.
 
     Precondition: LLVM dialect, kernels called with a range that starts at 0.
     """
@@ -77,9 +79,11 @@ class ThreadRaggedKernels(RaggedPass):
         }
         if not kernels:
             return
+        tiles = {name: Mapping.of(kernel).tile or 0 for name, kernel in kernels.items()}
         for kernel in kernels.values():
             _check(kernel)
             del kernel.attributes[KERNEL]  # nothing is left to do for it
+            Mapping().give(kernel)
         calls = _calls(op, kernels)
         for kernel in kernels.values():  # its task alone calls it: inlined there, nothing is left
             kernel.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
@@ -99,7 +103,8 @@ class ThreadRaggedKernels(RaggedPass):
             body.append(inner)
         for call in calls:
             with ir.InsertionPoint(call), call.location:
-                _rewrite(call, tasks[call.attributes["callee"].value])
+                name = call.attributes["callee"].value
+                _rewrite(call, tasks[name], tiles[name])
             call.erase()
 
 
@@ -149,7 +154,7 @@ def _task(task: str, name: str, kernel: ir.Operation) -> str:
     return "\n".join([*lines, "  llvm.return", "}"])
 
 
-def _rewrite(call: ir.Operation, task: str) -> None:
+def _rewrite(call: ir.Operation, task: str, tile: int) -> None:
     pointer = ir.Type.parse("!llvm.ptr")
     i64 = ir.IntegerType.get_signless(64)
     _, count, work, *captures = call.operands
@@ -165,10 +170,10 @@ def _rewrite(call: ir.Operation, task: str) -> None:
     address = llvm.mlir_addressof(pointer, task)
     ir.Operation.create(
         "llvm.call",
-        operands=[address, storage, count, work],
+        operands=[address, storage, count, work, llvm.mlir_constant(ir.IntegerAttr.get(i64, tile))],
         attributes={
             "callee": ir.FlatSymbolRefAttr.get("ragged_parallel_for"),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([4, 0]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([5, 0]),
             "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
         },
     )

@@ -9,7 +9,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.match import enclosing, made_by
-from ragged_dialect.iteration import touches_ragged, whole_value
+from ragged_dialect.iteration import MAPPING, touches_ragged, whole_value
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.loop_nest import FusedNest, Operand, inline, join, write
 from ragged_dialect.passes.structure_keys import structural_source
@@ -46,7 +46,8 @@ class RaggedFuse(RaggedPass):
     anything, other ops only where the consumer runs over each element once. Uses of the structure
     alone (`ragged.empty`, lengths, checks) move to where the structure comes from first. Two nests
     join when they read one tensor over all their loops and neither needs the other. Matmuls and
-    softmax keep their names. An elementwise op that fuses with nothing stays as it is.
+    softmax keep their names. An elementwise op that fuses with nothing stays as it is, and so does an op that
+    says how its own loops are to be mapped (`ragged.mapping`).
 
     Options: `max-ops`, the most scalar ops in a body, at least 1; `siblings=false` joins no nests.
     """
@@ -93,7 +94,7 @@ class _Block:
                 self._write(op, nest)
 
     def _fuse_into(self, op: ir.Operation) -> None:
-        if not touches_ragged(op) or whole_value(op):
+        if not touches_ragged(op) or whole_value(op) or MAPPING in op.attributes:
             return
         try:
             nest = FusedNest.of(op)

@@ -33,6 +33,9 @@ class Part(Protocol):
 
 
 _LOADERS: dict[str, Loader] = {}
+_SCHEDULES: dict[str, tuple[str, str]] = {}
+OWN_SCHEDULES = ("auto", "general", "balanced", "segment", "contract")
+"""Names that this package has, see `lowering/gpu/schedules.py`."""
 
 
 def register(name: str, loader: Loader) -> None:
@@ -128,6 +131,27 @@ def register_pipeline(name: str, module: str, function: str) -> None:
 def pipelines() -> list[str]:
     """Names of the named pipelines, sorted."""
     return sorted(_PIPELINES)
+
+
+def register_schedule(name: str, module: str, attribute: str) -> None:
+    """Add a schedule, a `lowering.gpu.schedules.Schedule` that a module has as an attribute. PassError when the name is
+    taken or none."""
+    _check_name(name)
+    if name in (*_SCHEDULES, *OWN_SCHEDULES):
+        raise PassError(f"expected a new schedule name, got '{name}', which is registered")
+    _SCHEDULES[name] = module, attribute
+    plugins.to_undo(lambda: _SCHEDULES.pop(name, None))
+
+
+def schedules() -> list[str]:
+    """Names of the schedules of plug-ins, sorted."""
+    return sorted(_SCHEDULES)
+
+
+def schedule(name: str, is_schedule: Callable[[object], bool]) -> object:
+    """A schedule of a plug-in, imported now."""
+    module, attribute = _SCHEDULES[name]
+    return made("a schedule", name, lambda: getattr(importlib.import_module(module), attribute), is_schedule)
 
 
 def suggestion(name: str) -> str:

@@ -106,6 +106,7 @@ class _Run:
         self.done = 0
         self.diagnostics: list[Diagnostic] = []
         self.error: BaseException | None = None
+        self._is_there = True
 
     def run(self, statistics: passmanager.PassDisplayMode | None) -> None:
         manager = self._manager()
@@ -121,7 +122,7 @@ class _Run:
         if self.error is not None:
             raise self.error
         stage = self.stages[self.done]
-        for watcher in self.watchers:
+        for watcher in self.watchers if self._is_there else ():
             watcher.failed(stage, self.module)
         raise PassFailed(stage, self.diagnostics)
 
@@ -150,7 +151,7 @@ class _Run:
 
     def _run_own(self, stage: Stage, own: RaggedPass) -> bool:
         try:
-            return all(own.succeeds_on(op) for op in stage.targets(self.module))
+            done = all(own.succeeds_on(op) for op in stage.targets(self.module))
         except (Exception, GeneratorExit, SystemExit) as error:
             import traceback  # start-up time
 
@@ -159,6 +160,13 @@ class _Run:
             message = f"internal error in {stage.name}: {type(error).__name__}: {error} ({place})"
             self.diagnostics.append(Diagnostic(message))
             return False
+        self._is_there = _is_valid(self.module)
+        if not self._is_there:
+            import ctypes  # start-up time
+
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.module))  # its module would erase it again
+            self.diagnostics.append(Diagnostic(f"expected {stage.name} to leave the op it was given, got it erased"))
+        return done and self._is_there
 
     def _end(self, stage: Stage) -> bool:
         """What follows a stage, up to the next one; whether its result verifies."""
@@ -178,6 +186,14 @@ class _Run:
         if self.done < len(self.stages):
             for watcher in self.watchers:
                 watcher.before(self.stages[self.done], self.module)
+
+
+def _is_valid(op: ir.Operation) -> bool:
+    """Whether an op has not been erased."""
+    try:
+        return bool(op.name)
+    except RuntimeError:
+        return False
 
 
 def _verifies(module: ir.Operation) -> bool:

@@ -32,6 +32,10 @@ LINALG_OPS = frozenset(
     ).split()
 )
 
+MAPPING = "ragged.mapping"
+"""Of a compute op, and of the forall or flat linalg op that it becomes: how its loops are mapped to threads, see
+`lowering.attributes.Mapping`."""
+
 
 class Use(NamedTuple):
     """A level that a loop indexes: dim `dim` of operand `operand`."""

@@ -19,7 +19,7 @@ func.func @threads() {
 // -----
 
 func.func @field() {
-  // expected-error@below {{expected ragged.mapping with some of schedule, threads, unroll, got {blocks = 8 : i64}}}
+  // expected-error@below {{expected ragged.mapping with some of schedule, threads, unroll, tile, got {blocks = 8 : i64}}}
   scf.forall (%b) in (1) {
   } {ragged.mapping = {blocks = 8 : i64}}
   return

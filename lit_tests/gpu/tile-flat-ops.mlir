@@ -82,3 +82,33 @@ func.func @whole(%x: memref<?xf32>, %sum: memref<f32>) {
   }
   return
 }
+
+// What is mapped has a forall of its own, with tiles as large as it says; what follows without settings joins it.
+// CHECK-LABEL: func.func @mapped
+// CHECK: scf.forall
+// CHECK:   arith.addf
+// CHECK: scf.forall
+// CHECK:   arith.muli %{{.*}}, %c32
+// CHECK:   arith.mulf
+// CHECK:   arith.subf
+// CHECK: } {ragged.mapping = {threads = 64 : i64}}
+// CHECK-NOT: scf.forall
+func.func @mapped(%x: memref<?xf32>) {
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%x : memref<?xf32>) {
+  ^bb0(%out: f32):
+    %0 = arith.addf %out, %out : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%x : memref<?xf32>)
+      attrs = {ragged.mapping = {threads = 64, tile = 32}} {
+  ^bb0(%out: f32):
+    %0 = arith.mulf %out, %out : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%x : memref<?xf32>) {
+  ^bb0(%out: f32):
+    %0 = arith.subf %out, %out : f32
+    linalg.yield %0 : f32
+  }
+  return
+}

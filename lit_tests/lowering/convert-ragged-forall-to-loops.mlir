@@ -104,3 +104,31 @@ func.func @apart(%x: memref<?xf32>, %m: index, %s: f32) -> (memref<?xf32>, memre
   linalg.fill ins(%s : f32) outs(%z : memref<?xf32>)
   return %t, %y, %z : memref<?xf32>, memref<?xf32>, memref<?xf32>
 }
+
+// Tiles of their own: 32 elements make 2 of 16 rows; a forall hands them on. With one thread a loop is not marked.
+// CHECK-LABEL: func.func @mapped
+// CHECK: scf.for
+// CHECK:   memref.subview %{{.*}}[%{{.*}}, 0] [%{{.*}}, 16]
+// CHECK: } {ragged.parallel}
+// CHECK: scf.for
+// CHECK: } {ragged.mapping = {tile = 32 : i64}, ragged.parallel}
+// CHECK: scf.for
+// CHECK: memref.store
+// CHECK-NEXT: }
+// CHECK-NEXT: return
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @mapped(%n: index, %x: memref<?x16xf32>, %y: memref<?xf32>, %s: f32) {
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%x : memref<?x16xf32>)
+      attrs = {ragged.mapping = {tile = 32}} {
+  ^bb0(%out: f32):
+    %0 = arith.mulf %out, %s : f32
+    linalg.yield %0 : f32
+  }
+  scf.forall (%i) in (%n) {
+    memref.store %s, %y[%i] : memref<?xf32>
+  } {ragged.mapping = {tile = 32}}
+  scf.forall (%i) in (%n) {
+    memref.store %s, %y[%i] : memref<?xf32>
+  } {ragged.mapping = {threads = 1}}
+  return
+}

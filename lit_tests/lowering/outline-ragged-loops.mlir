@@ -31,3 +31,15 @@ func.func @serial(%n: index, %x: memref<?xf32>, %s: f32) {
   }
   return
 }
+
+// Settings of a loop are those of its kernel.
+// CHECK: func.func private @tiles_kernel0(
+// CHECK-SAME: attributes {ragged.kernel, ragged.mapping = {tile = 512 : i64}}
+func.func @tiles(%n: index, %x: memref<?xf32>, %s: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %s, %x[%i] : memref<?xf32>
+  } {ragged.parallel, ragged.mapping = {tile = 512}}
+  return
+}

@@ -1,11 +1,27 @@
 // RUN: ragged-opt %s --thread-ragged-kernels --thread-ragged-kernels | FileCheck %s
 
+// A kernel may say how many elements a thread takes at a time.
+// CHECK-LABEL: llvm.func @h
+// CHECK: %[[TILE:.*]] = llvm.mlir.constant(512 : i64)
+// CHECK: llvm.call @ragged_parallel_for(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[TILE]])
+// CHECK: llvm.func internal @h_kernel0(
+// CHECK-NOT: ragged.mapping
+llvm.func @h(%n: i64, %work: i64, %p: !llvm.ptr) {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  llvm.call @h_kernel0(%zero, %n, %work, %p) : (i64, i64, i64, !llvm.ptr) -> ()
+  llvm.return
+}
+llvm.func @h_kernel0(%lo: i64, %hi: i64, %work: i64, %p: !llvm.ptr) attributes {ragged.kernel, ragged.mapping = {tile = 512 : i64}} {
+  llvm.return
+}
+
 // CHECK-LABEL: llvm.func @f
 // CHECK-SAME: (%[[N:.*]]: i64, %[[WORK:.*]]: i64, %[[P:.*]]: !llvm.ptr)
 // CHECK: %[[C:.*]] = llvm.alloca %{{.*}} x !llvm.struct<(ptr)>
 // CHECK: llvm.store %[[P]], %{{.*}} : !llvm.ptr, !llvm.ptr
 // CHECK: %[[TASK:.*]] = llvm.mlir.addressof @f_kernel0_task
-// CHECK: llvm.call @ragged_parallel_for(%[[TASK]], %[[C]], %[[N]], %[[WORK]])
+// CHECK: %[[TILE:.*]] = llvm.mlir.constant(0 : i64)
+// CHECK: llvm.call @ragged_parallel_for(%[[TASK]], %[[C]], %[[N]], %[[WORK]], %[[TILE]])
 // CHECK-NOT: llvm.call @f_kernel0(
 // CHECK: llvm.return
 llvm.func @f(%n: i64, %work: i64, %p: !llvm.ptr) {

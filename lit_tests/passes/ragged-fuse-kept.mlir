@@ -61,3 +61,15 @@ func.func @dependent(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %i: tensor<3xf32
   %t = linalg.reduce { arith.maximumf } ins(%x : tensor<3x?xf32, #ragged.layout<"dr">>) outs(%s : tensor<3xf32>) dimensions = [1]
   return %t : tensor<3xf32>
 }
+
+// An op with settings keeps its loops.
+// CHECK-LABEL: func.func @mapped
+// CHECK: math.exp
+// CHECK: arith.mulf %{{.*}}, %{{.*}} {ragged.mapping = {threads = 64 : i64}}
+// CHECK: math.absf
+func.func @mapped(%x: tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf32, #ragged.layout<"dr">> {
+  %0 = math.exp %x : tensor<?x?xf32, #ragged.layout<"dr">>
+  %1 = arith.mulf %0, %0 {ragged.mapping = {threads = 64}} : tensor<?x?xf32, #ragged.layout<"dr">>
+  %2 = math.absf %1 : tensor<?x?xf32, #ragged.layout<"dr">>
+  return %2 : tensor<?x?xf32, #ragged.layout<"dr">>
+}

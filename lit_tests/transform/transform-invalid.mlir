@@ -115,7 +115,7 @@ module attributes {transform.with_named_sequence} {
   func.func @f() { return }
   transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
     %f = transform.structured.match ops{["func.func"]} in %root : (!transform.any_op) -> !transform.any_op
-    // expected-error@+1 {{op expected attributes among [schedule, threads, unroll], strings or integers, got warps = 4 : i64}}
+    // expected-error@+1 {{op expected attributes among [schedule, threads, unroll, tile], strings or integers, got warps = 4 : i64}}
     %g = ragged_transform.set %f {warps = 4} : (!transform.any_op) -> !transform.any_op
     transform.yield
   }

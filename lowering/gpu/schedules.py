@@ -9,34 +9,60 @@ There are three kernel builders, which the attribute `ragged.mapping` of a foral
 | `contract` | products of matrices of f16 or bf16, sums in f32 | a block per tile of a component's result |
 
 The option `schedule` of passes also knows `segment`: a block per component, `general` with as many threads as a
-component of usual length keeps busy, and `auto`, which takes what fits best.
+component of usual length keeps busy, and `auto`, which takes what fits best. Plug-ins add schedules by
+`passes.registry.register_schedule`; these are taken where they are asked for by name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Protocol, cast
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
-from ragged_dialect.lowering.attributes import BALANCED, CONTRACT, GENERAL, SCHEDULES, SEGMENT, Mapping
+from ragged_dialect.lowering.attributes import BALANCED, CONTRACT, GENERAL, SEGMENT, Mapping, schedule_names
 from ragged_dialect.lowering.gpu.contract import kernels as contract
 from ragged_dialect.lowering.gpu.kernel import builder
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp, generics_in
+from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.kernel.thread_shape import fast_loop
 from ragged_dialect.lowering.gpu.kernel.vector_access import vector_access
 from ragged_dialect.lowering.gpu.segmented import reduction_kernels
+from ragged_dialect.passes import registry
 from ragged_dialect.passes.base import PassFailure
 
-AUTO = "auto"
 
-BUILDERS: dict[str, Callable[..., None]] = {
-    GENERAL: builder.schedule,
-    SEGMENT: builder.schedule,
-    BALANCED: reduction_kernels.schedule,
-    CONTRACT: contract.schedule,
-}
-"""What replaces a forall by kernels and their launches, by the forall's schedule."""
+class Build(Protocol):
+    """Replaces a forall on the host by kernels, which it adds to a module under names that start with `name`, and their
+    launches. Kernels have at most so many threads in a block, and do nothing where a guard says so."""
+
+    def __call__(
+        self, forall: ir.Operation, module: ir.Operation, name: str, guards: Guards, threads: int, unroll: int
+    ) -> None: ...
+
+
+def _all_threads(_: ir.Operation) -> int:
+    return DEVICE.block_threads
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How the iterations of a forall become kernels: which it can take, the most threads that a block has for one of
+    these, the least, what builds the kernels, and whether a block has a tile of elements, whose size may be asked for,
+    and not an iteration."""
+
+    fits: Callable[[ir.Operation], bool]
+    build: Build
+    most_threads: Callable[[ir.Operation], int] = _all_threads
+    least_threads: int = 1
+    has_tiles: bool = False
+
+
+def schedule(name: str) -> Schedule:
+    """The schedule of a name that there is."""
+    own = OWN.get(name)
+    return own or cast(Schedule, registry.schedule(name, lambda found: isinstance(found, Schedule)))
 
 
 def _has(forall: ir.Operation, *names: str) -> bool:
@@ -57,36 +83,29 @@ def _is_segment(forall: ir.Operation) -> bool:
     return bool(generics_in(forall)) and _has(forall, "memref.load") and not _has(forall, "scf.for", "scf.while")
 
 
-_FITS: dict[str, Callable[[ir.Operation], bool]] = {
-    GENERAL: lambda forall: True,
-    BALANCED: reduction_kernels.fits,
-    SEGMENT: _is_segment,
-    CONTRACT: contract.fits,
-}
-
-
-def fits(forall: ir.Operation, name: str) -> bool:
-    """Whether a schedule can take a forall."""
-    return _FITS[name](forall)
-
-
 def pick(forall: ir.Operation) -> str:
     """The schedule of choice for a forall."""
-    return next(name for name in (CONTRACT, BALANCED, SEGMENT, GENERAL) if fits(forall, name))
+    return next(name for name, own in OWN.items() if own.fits(forall))
 
 
 def require_schedule(op: ir.Operation, name: str, *others: str) -> None:
     """PassFailure at an op when an option names no schedule, nor one of some others."""
-    names = [*others, *SCHEDULES]
+    names = [*others, *schedule_names(name if name not in others else None)]
     if name not in names:
         raise PassFailure(op, f"expected a schedule among {', '.join(names)}, got '{name}'")
 
 
 def mapped(forall: ir.Operation, name: str, asked: Mapping) -> Mapping:
-    """How a schedule maps a forall that was asked to have some of that."""
-    most = {SEGMENT: _segment_threads, BALANCED: _balanced_threads}.get(name)
-    if most is not None and asked.threads is None and most(forall) < DEVICE.block_threads:
-        asked = replace(asked, threads=most(forall))
+    """How a schedule maps a forall that was asked to have some of that. PassFailure where it has no tiles, or needs
+    more threads."""
+    found = schedule(name)
+    if asked.threads is not None and asked.threads < found.least_threads:
+        raise PassFailure(forall, f"expected at least {found.least_threads} threads for '{name}', got {asked.threads}")
+    if asked.tile is not None and not found.has_tiles:
+        raise PassFailure(forall, f"expected no tile where a block has an iteration of the loop nest, got {asked.tile}")
+    most = found.most_threads(forall)
+    if asked.threads is None and most < DEVICE.block_threads:
+        asked = replace(asked, threads=most)
     return replace(asked, schedule=GENERAL if name == SEGMENT else name)
 
 
@@ -111,3 +130,14 @@ def _lanes(generic: GenericOp) -> int:
         return 1
     vector = vector_access(generic, loop)
     return max(1, extent // (vector.width if vector is not None else 1))
+
+
+OWN = {
+    CONTRACT: Schedule(contract.fits, contract.schedule, least_threads=DEVICE.warp),
+    BALANCED: Schedule(
+        reduction_kernels.fits, reduction_kernels.schedule, _balanced_threads, least_threads=DEVICE.warp, has_tiles=True
+    ),
+    SEGMENT: Schedule(_is_segment, builder.schedule, _segment_threads),
+    GENERAL: Schedule(lambda _: True, builder.schedule),
+}
+"""Those of this package; `auto` takes the first one that fits."""

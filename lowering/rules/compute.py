@@ -12,7 +12,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.clone import clone, copy_attributes
 from ragged_dialect.ir.walk import captures, find_ops
-from ragged_dialect.iteration import analyze
+from ragged_dialect.iteration import MAPPING, analyze
 from ragged_dialect.layout import Layout
 from ragged_dialect.lowering.attributes import BACKWARDS
 from ragged_dialect.lowering.context import Lowering
@@ -34,7 +34,7 @@ def lower_elementwise(ctx: Lowering, op: ir.Operation) -> None:
     operands = [ctx.parts(v) if is_tensor(v.type) else v for v in op.operands]
     like = next(x for x in operands if isinstance(x, Parts))
     element = op.results[0].type.element_type
-    if like.layout.has_windows or _reads_pending(operands):
+    if like.layout.has_windows or _reads_pending(operands) or ctx.mapping:
         _elementwise_nest(ctx, op, operands, like, element)
         return
     values = [x.values if isinstance(x, Parts) else x for x in operands]
@@ -69,7 +69,7 @@ def _elementwise_nest(
 ) -> None:
     tensors = [x for x in operands if isinstance(x, Parts)]
     out = contiguous_like(ctx, typed(like, op.results[0].type), element)
-    attributes = copy_attributes(op)
+    attributes = {name: value for name, value in copy_attributes(op).items() if name != MAPPING}
 
     def payload(arguments: list[ir.Value], index: Callable[[int], ir.Value]) -> list[ir.Value]:
         given = iter(arguments[: len(tensors)])

@@ -11,6 +11,7 @@ from ragged_dialect.compiler.options import KernelOptions, Options
 from ragged_dialect.compiler.stored import stored
 from ragged_dialect.errors import CompileError
 from ragged_dialect.lowering import pipelines
+from ragged_dialect.lowering.attributes import AUTO, schedule_names
 from ragged_dialect.runtime.host_loading import load_host_program
 from ragged_dialect.runtime.program import Device, DeviceFunction
 from ragged_dialect.runtime.stored_program import DeviceProgram
@@ -85,6 +86,9 @@ _DEVICES: dict[str, Callable[[Options], tuple[str | None, MakeDevice]]] = {
 
 def device_program(program: Program, kernels: KernelOptions) -> DeviceProgram:
     """A program with its kernels, from the cache where it is there."""
+    for name in (kernels.schedule, *re.findall(r'schedule = "([^"]*)"', program.text)):
+        if name != AUTO:
+            schedule_names(name)  # of which plug-in, whose version is part of what the cache is asked for
     return stored(DeviceProgram, [program.text, *astuple(kernels)], lambda: _lower(program, kernels))
 
 

@@ -12,7 +12,7 @@ from ragged_dialect.ir.match import attribute_names
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.iteration import analyze, is_compute, touches_ragged
 from ragged_dialect.layout import Layout
-from ragged_dialect.lowering.attributes import MAPPING_VALUES, Mapping
+from ragged_dialect.lowering.attributes import Mapping, mapping_values
 from ragged_dialect.ops import OPS
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.pipeline import parse_pipeline
@@ -97,10 +97,11 @@ def _dims(op: ir.Operation, layout: Layout | None) -> Collection[int]:
 
 def set(op: ir.Operation, targets: Sequence[ir.Operation]) -> Sequence[ir.Operation]:
     """Write settings to nests."""
-    given = _given(op, tuple(MAPPING_VALUES))
+    given = _given(op, tuple(mapping_values()))
+    values = mapping_values(given.get("schedule"))
     for key, value in given.items():
-        if value not in MAPPING_VALUES[key]:
-            known = ", ".join(map(str, MAPPING_VALUES[key]))
+        if value not in values[key]:
+            known = ", ".join(map(str, values[key]))
             raise RaggedError(f"expected '{key}' among {known}, got '{value}'")
     for target in targets:
         if target.name != "scf.forall" and not (is_compute(target) and touches_ragged(target)):

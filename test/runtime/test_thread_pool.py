@@ -215,9 +215,9 @@ from ragged_dialect.compiler.loading import runtime
 from ragged_dialect.lowering.thread_pool import SHARE
 
 Body = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-share = ctypes.CFUNCTYPE(None, Body, ctypes.c_void_p, *[ctypes.c_int64] * 3)(runtime().addresses[SHARE])
+share = ctypes.CFUNCTYPE(None, Body, ctypes.c_void_p, *[ctypes.c_int64] * 4)(runtime().addresses[SHARE])
 
-def counted(n, work, depth, threads):
+def counted(n, work, depth, threads, tile=0):
     "How often every iteration of loops in loops is run"
     seen, lock, failed = [0] * n, threading.Lock(), []
     def body(_, lo, hi):
@@ -226,7 +226,7 @@ def counted(n, work, depth, threads):
                 failed.append(k)
             with lock:
                 seen[k] += 1
-    share(Body(body), None, n, work, threads)
+    share(Body(body), None, n, work, tile, threads)
     assert not failed
     return seen
 
@@ -235,7 +235,8 @@ for depth in (3, 5):
 for n in (2, 3, 100, 700):
     for work in (0, n, 2**20, 2**62, -1):
         for threads in (2, 3, 300):
-            assert counted(n, work, 0, threads) == [1] * n
+            for tile in (0, 1, 2**10, 2**62):
+                assert counted(n, work, 0, threads, tile) == [1] * n
 """
 
 

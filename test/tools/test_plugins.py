@@ -18,8 +18,10 @@ from ragged_dialect import extensions, ops, plugins
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import PassError, VerifyError
+from ragged_dialect.lowering.gpu.schedules import OWN
 from ragged_dialect.passes import registry
 from ragged_dialect.reference.interpreter import run
+from ragged_dialect.runtime import cache
 from ragged_dialect.tools import ragged_opt
 
 PRINTS = """func.func @f(%x: tensor<?xf32>) {
@@ -305,6 +307,76 @@ def test_ops_mean_what_the_reference_says(rowtools: Path, layout: str, target: s
     got, *got_vectors = rg.compile(text, target=target)(argument)
     np.testing.assert_allclose(got, expected, 1e-6)
     assert [v.tolist() for v in got_vectors] == [v.tolist() for v in vectors]
+
+
+SUMS = (ROOT / "examples" / "plugin" / "lit_tests" / "warps.mlir").read_text()
+
+
+@pytest.mark.parametrize("target", ["emulator", "ptx-emulator"])
+def test_schedules(rowtools: Path, target: str) -> None:
+    values, offsets = np.random.default_rng(0).random((70, 64), np.float32), np.array([0, 0, 33, 34, 70])
+    expected = [part.sum(0) for part in np.split(values, offsets[1:-1])]
+    asked = SUMS.replace("dimensions = [1]", 'dimensions = [1] {ragged.mapping = {schedule = "rowtools-warps"}}')
+    for text, schedule in ((SUMS, "rowtools-warps"), (asked, "auto")):
+        got = rg.compile(text, target=target, schedule=schedule)((values, offsets))
+        np.testing.assert_allclose(got, expected, 1e-5, 1e-5)
+
+
+def test_versions_of_schedules_are_part_of_the_key(rowtools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are known before the cache is asked."""
+    keys: list[str] = []
+    monkeypatch.setattr(cache, "load", lambda key: keys.append(" ".join(plugins.versions())))
+    asked = SUMS.replace("dimensions = [1]", 'dimensions = [1] {ragged.mapping = {schedule = "rowtools-warps"}}')
+    rg.compile(asked, target="emulator")
+    assert keys[0].startswith("rowtools.plugin:register rowtools 0.1.0")
+
+
+WRONG_SCHEDULES = {
+    "'os', 'sep'": "expected a schedule of 'wrong-s', got str",
+    "'os', 'zz'": "expected a schedule of 'wrong-s', got AttributeError: module 'os' has no attribute 'zz'",
+    "'wrong', 'RAISES'": "internal error in fission-ragged-foralls: ZeroDivisionError: division by zero (wrong.py:3)",
+    "'wrong', 'LEAVES'": "scf.forall",
+}
+
+
+@pytest.mark.parametrize("what", WRONG_SCHEDULES)
+def test_schedules_that_go_wrong(what: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "wrong.py").write_text(
+        "from ragged_dialect.lowering.gpu.schedules import Schedule\nfrom ragged_dialect.passes import registry\n"
+        "RAISES = Schedule(lambda forall: 1 / 0, print)\n"
+        "LEAVES = Schedule(lambda forall: True, lambda *given: None)\n"
+        f"def register(): registry.register_schedule('wrong-s', {what})"
+    )
+    (folder / "in.mlir").write_text(SUMS)
+    pipeline = "--pass-pipeline=ragged-to-gpu-pipeline{schedule=wrong-s}"
+    assert opt(folder, "--load-pass-plugin=wrong", pipeline) == (0 if "LEAVES" in what else 1)
+    found = capfd.readouterr()
+    assert WRONG_SCHEDULES[what] in found.out + found.err
+
+
+def test_schedules_have_new_names(folder: Path) -> None:
+    for name in ("auto", "general", "balanced", "segment", "contract"):
+        with pytest.raises(PassError, match=f"expected a new schedule name, got '{name}', which is registered"):
+            registry.register_schedule(name, "os", "sep")
+    registry.register_schedule("wrong-s", "os", "sep")
+    with pytest.raises(PassError, match="which is registered"):
+        registry.register_schedule("wrong-s", "os", "sep")
+    assert {"auto", *OWN} == set(registry.OWN_SCHEDULES)
+
+
+@pytest.mark.parametrize("flags", ["", "--mlir-print-ir-after-all", "--mlir-timing", "--mlir-pass-statistics"])
+def test_a_pass_that_erases_the_module(folder: Path, flags: str) -> None:
+    (folder / "wrong.py").write_text(
+        "from ragged_dialect.passes import registry\nfrom ragged_dialect.passes.base import RaggedPass\n"
+        "class Wrong(RaggedPass):\n  name = 'wrong-e'\n  def run(self, op): op.erase()\n"
+        "def register(): registry.register('wrong-e', lambda: Wrong)"
+    )
+    command = [sys.executable, "-m", "ragged_dialect.tools.ragged_opt", "--load-pass-plugin=wrong", *flags.split()]
+    command += [str(folder / "in.mlir"), "--pass-pipeline=wrong-e,cse"]
+    paths = os.pathsep.join([str(folder), str(ROOT)])
+    found = subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True)
+    assert found.returncode == 1, found.stderr
+    assert "error: expected wrong-e to leave the op it was given, got it erased" in found.stderr
 
 
 def test_a_context_that_was_there_before(rowtools: Path) -> None:

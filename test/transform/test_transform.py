@@ -13,6 +13,7 @@ import ragged_dialect as rg
 from conftest import ROOT
 from ragged_dialect.asm.module import load_module, print_module
 from ragged_dialect.dialect import context
+from ragged_dialect.errors import PassError
 from ragged_dialect.lowering.stage import Stage
 from ragged_dialect.tools.ragged_opt import main
 
@@ -280,6 +281,89 @@ def test_a_schedule_that_does_not_fit_is_refused(tmp_path: Path, capsys: pytest.
     program = str(ROOT / "examples" / "schedules" / "program.mlir")
     assert main([program, f"--pass-pipeline={pipeline}"]) == 1
     assert "expected a schedule that fits the loop nest, got 'balanced'" in capsys.readouterr().err
+
+
+FLAT = """#j = #ragged.layout<"dr|d">
+func.func @f(%v: tensor<?x64xf32>, %o: tensor<?xi64>, %w: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %x = ragged.partition %v, %o {dim = 0} : (tensor<?x64xf32>, tensor<?xi64>) -> tensor<?x?x64xf32, #j>
+  %y = arith.mulf %x, %x MAPPING : tensor<?x?x64xf32, #j>
+  %z = math.exp %y : tensor<?x?x64xf32, #j>
+  %m = ragged.merge %z {dim = 0} : (tensor<?x?x64xf32, #j>) -> tensor<?x64xf32>
+  return %m : tensor<?x64xf32>
+}
+"""
+
+
+def apart(mapping: str) -> str:
+    """The scheduled program with settings for its sums, and others for its rows."""
+    rows = 'iterator_types = ["parallel", "parallel", "parallel"]'
+    text = SCHEDULED.replace("dimensions = [1]", f"dimensions = [1] {{ragged.mapping = {{{mapping}}}}}")
+    return text.replace(rows, f'{rows}, ragged.mapping = {{schedule = "segment"}}')
+
+
+def gpu_code(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """The host code of a program for GPUs, without checks."""
+    (tmp_path / "f.mlir").write_text(text)
+    main([str(tmp_path / "f.mlir"), "--pass-pipeline=ragged-to-gpu-pipeline{check=0 to=map}"])
+    return capsys.readouterr().out
+
+
+def test_settings_of_flat_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Work that is flat over the values is mapped as its op says; what follows it without settings joins it."""
+    text = FLAT.replace("MAPPING", "{ragged.mapping = {threads = 64, unroll = 2, tile = 512}}")
+    out = gpu_code(text, tmp_path, capsys)
+    mapping = '{ragged.mapping = {schedule = "general", threads = 64 : i64, unroll = 2 : i64}}'
+    assert out.count("scf.forall") == out.count(mapping) == 1
+    assert "512" in out
+    assert "4096" not in out
+    plain = gpu_code(FLAT.replace("MAPPING", ""), tmp_path, capsys)
+    assert "4096" in plain
+
+
+@pytest.mark.parametrize("mapping", ["threads = 1", "tile = 128", "tile = 1048576", "threads = 32, tile = 64"])
+@pytest.mark.parametrize("target", ["cpu", "emulator"])
+def test_mapped_programs_have_the_same_results(mapping: str, target: str) -> None:
+    rng = np.random.default_rng(0)
+    values, centres = rng.standard_normal((3000, 64), np.float32), rng.standard_normal((4, 64), np.float32)
+    arguments = values, np.array([0, 3, 3, 1500, 3000]), centres
+    sums = apart(mapping if mapping == "threads = 1" else f'schedule = "balanced", {mapping}')
+    if target == "cpu" or "1048576" not in mapping:  # a thread adds so many rows in a step at most
+        found, wanted = (rg.compile(text, target=target)(*arguments) for text in (sums, SCHEDULED))
+        for got, want in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+    flat = FLAT.replace("MAPPING", f"{{ragged.mapping = {{{mapping}}}}}")
+    np.testing.assert_allclose(rg.compile(flat, target=target)(*arguments), np.exp(values * values), rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ('schedule = "balanced"', "expected a schedule that fits the loop nest, got 'balanced'"),
+        ("tile = 33", "expected tile of ragged.mapping among 32, 64, "),
+        ('schedule = "zz"', "expected schedule of ragged.mapping among general, balanced, segment, contract, got"),
+    ],
+)
+def test_settings_that_do_not_fit_flat_work(mapping: str, message: str) -> None:
+    with pytest.raises(PassError, match=message):
+        rg.compile(FLAT.replace("MAPPING", f"{{ragged.mapping = {{{mapping}}}}}"), target="emulator")
+
+
+@pytest.mark.parametrize(
+    ("schedule", "message"),
+    [
+        ("general", "expected no tile where a block has an iteration of the loop nest, got 1048576"),
+        ("balanced", "expected a tile of at most [0-9]+ elements, got 1048576"),
+    ],
+)
+def test_tiles_that_do_not_fit(schedule: str, message: str) -> None:
+    with pytest.raises(PassError, match=message):
+        rg.compile(apart(f'schedule = "{schedule}", tile = 1048576'), target="emulator")
+
+
+def test_too_few_threads_are_refused() -> None:
+    """Lanes of a warp look for components together: one thread would read what is not there."""
+    with pytest.raises(PassError, match="expected at least 32 threads for 'balanced', got 1"):
+        rg.compile(apart('schedule = "balanced", threads = 1'), target="emulator")
 
 
 def test_one_thread_keeps_a_nest_on_the_thread_that_calls(capsys: pytest.CaptureFixture[str]) -> None:

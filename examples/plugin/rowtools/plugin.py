@@ -17,6 +17,7 @@ def register() -> None:
     """The entry point: tells the registry the names and where they are."""
     registry.register("rowtools-drop-prints", _drop_prints)
     registry.register_pipeline("rowtools-release-pipeline", __name__, "release_pipeline")
+    registry.register_schedule("rowtools-warps", "rowtools.schedules", "WARPS")
     ops.register_dialect(
         Rowtools,
         patterns="rowtools.patterns",

@@ -11,7 +11,7 @@ from ragged_dialect.ir.walk import find_ops, free_symbol, outermost
 from ragged_dialect.lowering.attributes import BLOCK_SIZES, GATE, GENERAL, UNROLLS, Mapping
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.gpu.kernel.status import Guards, status_of
-from ragged_dialect.lowering.gpu.schedules import BUILDERS
+from ragged_dialect.lowering.gpu.schedules import schedule
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 MODULE = "kernels"
@@ -58,7 +58,7 @@ class ConvertForallToGpu(RaggedPass):
                 mapping = Mapping.of(forall)
                 threads = min(mapping.threads or self.threads, self.threads)
                 guards = _guards(op, function.operation, forall)
-                build = BUILDERS[mapping.schedule or GENERAL]
+                build = schedule(mapping.schedule or GENERAL).build
                 build(forall, kernels, name, guards, threads, mapping.unroll or self.unroll)
 
 

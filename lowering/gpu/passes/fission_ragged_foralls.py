@@ -10,7 +10,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import outermost
 from ragged_dialect.lowering.attributes import BALANCED, Mapping
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
-from ragged_dialect.lowering.gpu.schedules import fits, require_schedule
+from ragged_dialect.lowering.gpu.schedules import require_schedule, schedule
 from ragged_dialect.passes.base import RaggedPass
 
 _EFFECTS = ("memref.alloc", "memref.store", "memref.copy")
@@ -38,10 +38,11 @@ class FissionRaggedForalls(RaggedPass):
     def run(self, op: ir.Operation) -> None:
         """Split the foralls of every function of a module."""
         require_schedule(op, self.schedule)
+        fits = schedule(self.schedule).fits
         for function in host_functions(op):
             for forall in outermost(function, "scf.forall"):
-                if not Mapping.of(forall).is_serial and not fits(forall, self.schedule):
-                    fission(forall, lambda part: fits(part, self.schedule))
+                if not Mapping.of(forall).is_serial and not fits(forall):
+                    fission(forall, fits)
 
 
 def fission(forall: ir.Operation, fits: Callable[[ir.Operation], bool]) -> list[ir.Operation] | None:

@@ -7,7 +7,7 @@ before it only.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from ragged_dialect._mlir import DYNAMIC, arith, ir, scf
 from ragged_dialect.device_model import DEVICE
@@ -15,6 +15,7 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import defining_op
 from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import is_buffer, plain_dim, range_view, region, root
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
@@ -23,17 +24,18 @@ from ragged_dialect.lowering.gpu.kernel.thread_shape import fast_loop
 
 @dataclass(frozen=True)
 class Cut:
-    """An op and the loop that is cut into tiles; None when it cannot be cut."""
+    """An op, the loop that is cut into tiles, None when it cannot be cut, and how it is to be mapped."""
 
     generic: GenericOp
     loop: int | None
+    mapping: Mapping = field(default_factory=Mapping)
 
     @staticmethod
     def of(op: ir.Operation) -> Cut:
         """The first loop that can be cut."""
         generic = GenericOp(op)
         loops = [d for d, parallel in enumerate(generic.parallel) if parallel and generic.has_ranges(d)]
-        return Cut(generic, loops[0] if loops else None)
+        return Cut(generic, loops[0] if loops else None, Mapping.of(op))
 
     def dim(self, k: int) -> int:
         """The dim of operand k that is cut, -1 for none."""
@@ -74,6 +76,8 @@ def joins(run: list[Cut], cut: Cut) -> bool:
     """Whether an op can follow a run tile by tile."""
     if cut.loop is None or any(c.loop is None for c in run) or cut.extent_key() != run[0].extent_key():
         return False
+    if not run[0].mapping.takes(cut.mapping):
+        return False
     return all(_independent(earlier, cut) for earlier in run)
 
 
@@ -97,23 +101,31 @@ def _gathered(cut: Cut) -> set[ir.Value]:
 
 
 def tile(run: list[Cut], elements: int) -> ir.Operation:
-    """A forall over tiles of about `elements` elements in which the ops of a run follow one another;
-    of one tile when the run cannot be cut. It stands where the last op stood."""
-    last = run[-1].generic.op
+    """A forall over tiles of about `elements` elements, or as many as the run asks for, in which its ops follow one
+    another; of one tile when the run cannot be cut. It stands where the last op stood."""
+    last, mapping = run[-1].generic.op, run[0].mapping
+    elements = mapping.tile or elements
     with ir.InsertionPoint(last), last.location:
         if run[0].loop is None:
-            forall = forall_over(1)
+            forall = _mapped(forall_over(1), mapping)
+            Mapping().give(last)
             last.move_before(_end(forall))
             return forall
         rows = min(_rows(cut, elements) for cut in run)
         size = run[0].generic.extent(run[0].loop)
         rows = min(rows, max(size, 1)) if isinstance(size, int) else rows
-        forall = forall_over(build.ceildiv(size, rows))
+        forall = _mapped(forall_over(build.ceildiv(size, rows)), mapping)
     with ir.InsertionPoint(_end(forall)), last.location:
         low = build.mul(forall.regions[0].blocks[0].arguments[0], rows)
         place(run, low, rows, size)
     for cut in run:
         cut.generic.op.erase()
+    return forall
+
+
+def _mapped(forall: ir.Operation, mapping: Mapping) -> ir.Operation:
+    """A forall that is mapped as the ops in it were to be, whose tiles are made."""
+    replace(mapping, tile=None).give(forall)
     return forall
 
 
@@ -143,6 +155,7 @@ def _place(run: list[Cut], low: Mixed, size: Mixed, given: dict[int, ir.Value] |
             for k, x in enumerate(cut.generic.operands)
         ]
         copy = cut.generic.op.clone().operation
+        Mapping().give(copy)
         for k, x in enumerate(operands):
             copy.operands[k] = x
         _shift_index(copy, cut.loop, low)

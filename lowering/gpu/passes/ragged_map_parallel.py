@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import outermost
-from ragged_dialect.lowering.attributes import GENERAL, Mapping
+from ragged_dialect.lowering.attributes import AUTO, GENERAL, Mapping
 from ragged_dialect.lowering.gpu.passes.host_code import host_functions
-from ragged_dialect.lowering.gpu.schedules import AUTO, fits, mapped, pick, require_schedule
+from ragged_dialect.lowering.gpu.schedules import mapped, pick, require_schedule, schedule
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 
@@ -44,11 +44,11 @@ class RaggedMapParallel(RaggedPass):
 
     def _name(self, forall: ir.Operation, asked: Mapping) -> str:
         if asked.schedule is not None:
-            if not fits(forall, asked.schedule):
+            if not schedule(asked.schedule).fits(forall):
                 raise PassFailure(forall, f"expected a schedule that fits the loop nest, got '{asked.schedule}'")
             return asked.schedule
         if asked.is_serial:
             return GENERAL
         if self.schedule == AUTO:
             return pick(forall)
-        return self.schedule if fits(forall, self.schedule) else GENERAL
+        return self.schedule if schedule(self.schedule).fits(forall) else GENERAL

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import ClassVar
 
@@ -11,6 +11,7 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.generic import filled
 from ragged_dialect.generic import generic as make_generic
 from ragged_dialect.ir import build
+from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import allocate, subview
 from ragged_dialect.lowering.forall_bounds import forall_over
 from ragged_dialect.lowering.gpu.kernel.combiner import Combiner, combiner_of
@@ -46,7 +47,7 @@ class SplitLongReductions(RaggedPass):
             for generic in [o.operation for o in block.operations if o.operation.name == "linalg.generic"]:
                 loop = _split_loop(generic)
                 if loop is not None:
-                    _split(generic, loop, self.tile)
+                    _split(generic, loop, Mapping.of(generic).tile or self.tile)
 
 
 def _split_loop(op: ir.Operation) -> int | None:
@@ -81,6 +82,7 @@ def _split(op: ir.Operation, loop: int, elements: int) -> None:
         tiles = build.ceildiv(extent, rows)
         parts = [allocate([tiles, *out.type.shape], out.type.element_type) for out in generic.outs]
         forall = forall_over(tiles)
+        replace(Mapping.of(op), tile=None).give(forall)
         block = forall.regions[0].blocks[0]
         with ir.InsertionPoint(list(block.operations)[-1]):
             tile = block.arguments[0]

@@ -28,7 +28,8 @@ class TileFlatOps(RaggedPass):
     ```
 
     Neighbouring ops whose tiles depend on the same tile only share a forall. An op without a loop that can be cut
-    becomes a forall of one iteration. Whole tiles have static extents. `tile` is the number of elements of a tile.
+    becomes a forall of one iteration. Whole tiles have static extents. `tile` is the number of elements of a tile
+    where an op's `ragged.mapping` does not say; ops that are mapped otherwise are in foralls of their own.
     Precondition: `wrap-ragged-device-code`.
     """
 

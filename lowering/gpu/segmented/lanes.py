@@ -83,6 +83,11 @@ class Lanes:
         """Groups of a block."""
         return self.threads // self.lanes
 
+    @property
+    def elements(self) -> int:
+        """What a block has of a row for each of its groups."""
+        return self.lanes * self.width * self.groups
+
     def chunks(self, extents: dict[int, Mixed]) -> Mixed:
         """Parts of the features, at least one, given the extents of the parallel loops at the insertion
         point."""

@@ -15,6 +15,7 @@ from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.walk import ops_in
+from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import extent, is_buffer
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.gpu.kernel import builder
@@ -83,7 +84,11 @@ class _MapKernel:
             stored = reduce(build.minimum, [extent(x, dim) for x, dim in host_rows(self.row_map.op, self.row_map.rows)])
             chunks = self.lanes.chunks(self.row_map.extents)
             step = self.lanes.groups * self.unroll
-            size = build.mul(build.maximum(build.ceildiv(stored, step * TILES), DEVICE.batches), step)
+            asked = Mapping.of(self.forall).tile
+            steps = build.maximum(build.ceildiv(stored, step * TILES), DEVICE.batches)
+            if asked is not None:
+                steps = max(1, asked // (self.lanes.elements * self.unroll))
+            size = build.mul(steps, step)
             grid = build.mul(build.divide(build.sub(build.add(stored, size), 1), size), chunks)
             (count,) = counts_of(self.forall)
         with ir.InsertionPoint(self.kernel.end):

@@ -17,7 +17,7 @@ from ragged_dialect.generic import generic
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import loop_of
-from ragged_dialect.lowering.attributes import BLOCK_SIZES
+from ragged_dialect.lowering.attributes import BLOCK_SIZES, Mapping
 from ragged_dialect.lowering.buffers import allocate, extent, range_view
 from ragged_dialect.lowering.exact_sums import SHORT
 from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
@@ -147,12 +147,24 @@ class _Balanced:
         (count,) = counts_of(self.forall)
         rows = reduce(build.minimum, [extent(x, dim) for x, dim in host_rows(self.reduction.op, self.reduction.rows)])
         items = build.add(rows, build.maximum(count, 0))
-        least = DEVICE.thread_items * lanes.rows
-        size = build.maximum(least, build.minimum(_ceildiv(items, lanes.groups * TILES), most))
+        size = self._asked(lanes, most)
+        if size is None:
+            least = DEVICE.thread_items * lanes.rows
+            size = build.maximum(least, build.minimum(_ceildiv(items, lanes.groups * TILES), most))
         tiles = _ceildiv(items, build.mul(size, lanes.groups))
         carries = [self._scratch(tiles, out) for out in range(len(GenericOp(self.reduction.op).outs))]
         starts = allocate([tiles], build.i64())
         return _Plan(count, items, tiles, size, lanes.chunks(self.reduction.extents), starts, carries)
+
+    def _asked(self, lanes: Lanes, most: int) -> int | None:
+        """The items of a group's piece where the forall asks for tiles of some elements."""
+        tile = Mapping.of(self.forall).tile
+        if tile is None:
+            return None
+        wide = lanes.elements
+        if tile > most * wide:
+            raise PassFailure(self.forall, f"expected a tile of at most {most * wide} elements, got {tile}")
+        return max(lanes.rows, tile // wide)
 
     def _scratch(self, tiles: Mixed, out: int) -> ir.Value:
         """A row per tile of the shape and type of an out."""
