@@ -32,7 +32,8 @@ WIDE = "ragged.wide"
 vectors, which may hold anything, or computes addresses."""
 
 BACKWARDS = "ragged.backwards"
-"""Of a `linalg.generic` on tensors: a loop of it that goes from the last index to the first."""
+"""Of a `linalg.generic` that a scan becomes, inside of `convert-ragged-to-scf`: the loop that goes from the last index
+to the first."""
 
 AUTO = "auto"
 """No schedule, but the choice of one."""

@@ -1,16 +1,13 @@
-"""The known reductions: combining two scalars, neutral elements, and what combines in IR."""
+"""What combines two scalars in IR, and the neutral elements of what does."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragged_dialect._mlir import arith, ir
+from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import copy_attributes
 from ragged_dialect.ir.match import bit_width, defining_op
-
-_FLOAT = {"sum": "addf", "prod": "mulf", "max": "maximumf", "min": "minimumf"}
-_INTEGER = {"sum": "addi", "prod": "muli", "max": "maxsi", "min": "minsi"}
 
 NEUTRAL: dict[str, float | str] = {
     "arith.addf": -0.0,
@@ -34,30 +31,6 @@ NEUTRAL: dict[str, float | str] = {
 _GREATER, _LESS = (2, 3, 9, 10), (4, 5, 11, 12)
 _UNORDERED = 8
 """Predicates of `arith.cmpf` from here on hold for NaN."""
-
-
-def is_float(type_: ir.Type) -> bool:
-    """Whether a scalar type is a float."""
-    return isinstance(type_, (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type))
-
-
-def combine(kind: str, a: ir.Value, b: ir.Value) -> ir.Value:
-    """a combined with b."""
-    table = _FLOAT if is_float(a.type) else _INTEGER
-    if isinstance(a.type, ir.IntegerType) and a.type.width == 1:
-        # 1 is -1 as a signed bit: or and and are the maximum and minimum of bools
-        table = {**_INTEGER, "max": "ori", "min": "andi", "sum": "ori", "prod": "andi"}
-    return getattr(arith, table[kind])(a, b)
-
-
-def neutral(kind: str, type_: ir.Type) -> ir.Value:
-    """The value that changes nothing: 0, 1, and the extremes of the type."""
-    if is_float(type_):
-        return build.constant(type_, {"sum": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf")}[kind])
-    if bit_width(type_) == 1:
-        return build.constant(type_, {"sum": 0, "prod": 1, "max": 0, "min": 1}[kind])
-    low = -(1 << (bit_width(type_) - 1))
-    return build.constant(type_, {"sum": 0, "prod": 1, "max": low, "min": -low - 1}[kind])
 
 
 @dataclass(frozen=True)

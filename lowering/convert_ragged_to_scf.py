@@ -10,7 +10,6 @@ from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.iteration import is_compute, is_elementwise, touches_ragged
-from ragged_dialect.lowering.attributes import BACKWARDS
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.prepare import expand_foreign, prepare, round_in_steps
 from ragged_dialect.lowering.rules import access, attention, checks, compute, control, making, structure
@@ -71,7 +70,7 @@ def _has_ragged(module: ir.Operation) -> bool:
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal found
-        if op.name in OPS or touches_ragged(op) or _has_ragged_signature(op) or BACKWARDS in op.attributes:
+        if op.name in OPS or touches_ragged(op) or _has_ragged_signature(op):
             found = True
             return ir.WalkResult.INTERRUPT
         return ir.WalkResult.ADVANCE

@@ -11,7 +11,7 @@ from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.generic import generic
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.lowering.combiners import neutral
+from ragged_dialect.ir.kinds import neutral
 from ragged_dialect.sources import Source
 from ragged_dialect.types import DYNAMIC, shape_of, tensor_type
 

@@ -18,18 +18,18 @@ HEAD_DIMS = 480
 """Head dims up to which attention has a kernel on the CPU: what it keeps of a block of queries is on the stack."""
 
 
-def _ragged(attention: str, raised: str = "") -> Stage:
+def _ragged(attention: str, raised: str = "", scans: str = "") -> Stage:
     return Stage(
         "ragged",
         "define-integer-divisions,"  # of scalars; those of tensors once they are loops
-        f"ragged-decompose-attention{{{attention}}},"
+        f"{scans}ragged-decompose-attention{{{attention}}},"
         f"ragged-canonicalize,ragged-check-conform,ragged-simplify-splits,ragged-fuse,{raised}ragged-canonicalize",
     )
 
 
 _SCF = Stage(
     "scf",
-    "sequence-ragged-scans,convert-ragged-to-scf,canonicalize,cse,convert-ragged-checks-to-scf,protect-ragged-arguments,canonicalize,cse",
+    "convert-ragged-to-scf,canonicalize,cse,convert-ragged-checks-to-scf,protect-ragged-arguments,canonicalize,cse",
 )
 _LINALG = (
     "convert-ragged-selects-to-scf,func.func(convert-elementwise-to-linalg),define-integer-divisions,add-negated-terms"
@@ -129,7 +129,7 @@ def gpu_pipeline(check: bool = True, schedule: str = "auto") -> tuple[Stage, ...
     return (
         _LAYOUTS,
         *checks,
-        _ragged("keys-last=false"),
+        _ragged("keys-last=false", scans="ragged-decompose-scans,"),
         _GPU_SCF,
         _GPU_DENSE,
         _BUFFER,

@@ -11,8 +11,10 @@ from ragged_dialect.dialect import Ragged
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.decompose import decompose_softmax
+from ragged_dialect.lowering.scans import expand_scan
 from ragged_dialect.lowering.widen import multiplies_short, needs_widening, widen_factors, widen_reduction
 from ragged_dialect.ops import OPS
+from ragged_dialect.ops.making import ScanOp
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.types import is_tensor
 
@@ -54,8 +56,8 @@ def expand_foreign(module: ir.Operation) -> None:
 
 
 def prepare(module: ir.Operation, recompute: bool = False) -> None:
-    """Decompose softmax (`recompute` as for `decompose_softmax`), widen the accumulators of short floats; without
-    `recompute` their factors too, before they are multiplied."""
+    """Decompose softmax (`recompute` as for `decompose_softmax`) and scans, widen the accumulators of short floats;
+    without `recompute` their factors too, before they are multiplied."""
     for op in () if recompute else find_ops(module, "linalg.generic"):
         if multiplies_short(op):
             with ir.InsertionPoint(op), op.location:
@@ -67,6 +69,10 @@ def prepare(module: ir.Operation, recompute: bool = False) -> None:
                 decompose_softmax(op, recompute)
             else:
                 widen_reduction(op)
+    for op in find_ops(module, ScanOp.OPERATION_NAME):
+        with ir.InsertionPoint(op), op.location:
+            op.results[0].replace_all_uses_with(expand_scan(op))
+        op.erase()
 
 
 def round_in_steps(module: ir.Operation) -> None:

@@ -190,7 +190,7 @@ _PIPELINES = {
 _PACKAGES = {
     "ragged_dialect.passes": (
         "ragged-insert-checks ragged-canonicalize ragged-infer-layouts ragged-check-conform ragged-simplify-splits "
-        "ragged-fuse ragged-differentiate ragged-decompose-attention "
+        "ragged-fuse ragged-differentiate ragged-decompose-attention ragged-decompose-scans "
         "ragged-raise-attention"
     ),
     "ragged_dialect.lowering": (
@@ -199,7 +199,7 @@ _PACKAGES = {
         "convert-ragged-forall-to-loops convert-ragged-selects-to-scf define-integer-divisions "
         "guard-ragged-allocs hoist-ragged-allocas order-ragged-loops outline-ragged-loops expand-ragged-floats "
         "expand-ragged-math protect-ragged-arguments "
-        "replace-empty-reshapes reuse-ragged-outs sequence-ragged-scans thread-ragged-kernels lower-memory-types "
+        "replace-empty-reshapes reuse-ragged-outs thread-ragged-kernels lower-memory-types "
         "unshare-ragged-empties vectorize-ragged-products"
     ),
     "ragged_dialect.transform": "ragged-transform-interpreter",

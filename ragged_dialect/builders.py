@@ -180,6 +180,11 @@ def from_padded(dense: ir.Value, vectors: Sequence[ir.Value], layout: str | Layo
     return _make("from_padded", dense, RaggedShape(made, shape), [dense, *vectors])
 
 
+def scan(x: ir.Value, dim: int, kind: str, reverse: bool = False) -> ir.Value:
+    """`ragged.scan`: every element combined with those before it, or behind it."""
+    return inferred(making.ScanOp, [x], dim=dim, kind=kind, reverse=reverse)
+
+
 def reduce_across(x: ir.Value, max_: ir.Value, dim: int, kind: str) -> ir.Value:
     """`ragged.reduce_across`: reduce over the components that have an element."""
     return inferred(making.ReduceAcrossOp, [x, max_], dim=dim, kind=kind)

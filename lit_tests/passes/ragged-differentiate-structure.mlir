@@ -96,3 +96,31 @@ func.func @from_padded(%x: tensor<3x9xf32>, %offsets: tensor<4xi64>) -> tensor<3
   %y = ragged.from_padded %x, %offsets : (tensor<3x9xf32>, tensor<4xi64>) -> tensor<3x?xf32, #jagged>
   return %y : tensor<3x?xf32, #jagged>
 }
+
+// -----
+
+#rows = #ragged.layout<"dr|d">
+
+// Running sums are transposed to those from the other end: no history, and nothing is scattered.
+// CHECK-LABEL: func.func @scan_vjp(
+// CHECK-SAME: %{{.*}}: tensor<3x?x2xf32, #{{.*}}>, %[[C:[^:]*]]: tensor<3x?x2xf32
+// CHECK: %[[G:.*]] = ragged.scan %[[C]] {dim = 1, kind = "sum", reverse}
+// CHECK-NEXT: return %[[G]]
+func.func @scan(%x: tensor<3x?x2xf32, #rows>) -> tensor<3x?x2xf32, #rows> {
+  %y = ragged.scan %x {dim = 1, kind = "sum"} : (tensor<3x?x2xf32, #rows>) -> tensor<3x?x2xf32, #rows>
+  return %y : tensor<3x?x2xf32, #rows>
+}
+
+// -----
+
+#rows = #ragged.layout<"dr|d">
+
+// What a running maximum means is differentiated in its place.
+// CHECK-LABEL: func.func @largest_vjp(
+// CHECK: scf.for
+// CHECK: arith.maximumf
+// CHECK-NOT: ragged.scan
+func.func @largest(%x: tensor<3x?x2xf32, #rows>) -> tensor<3x?x2xf32, #rows> {
+  %y = ragged.scan %x {dim = 1, kind = "max"} : (tensor<3x?x2xf32, #rows>) -> tensor<3x?x2xf32, #rows>
+  return %y : tensor<3x?x2xf32, #rows>
+}

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.kinds import combine, is_float, neutral
 from ragged_dialect.ir.match import enclosing, view_of
 from ragged_dialect.iteration import Access, Iteration
 from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.lowering import walks
-from ragged_dialect.lowering.combiners import combine, is_float, neutral
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.empty import empty_parts
 from ragged_dialect.lowering.exact_sums import add_to_pair

@@ -19,7 +19,6 @@ from ragged_dialect.passes.differentiate.nests import erase_dead
 from ragged_dialect.passes.differentiate.tables import View, has_derivative, linearizes, transposes
 from ragged_dialect.passes.differentiate.values import zeros_like
 from ragged_dialect.passes.differentiate.views import reassembled
-from ragged_dialect.passes.running_folds import RunningFold, running_fold
 from ragged_dialect.types import is_ragged, is_tensor
 
 
@@ -178,18 +177,8 @@ class _Loop:
         return arith.addi(self._low, arith.muli(own, self._step))
 
 
-def _running_sum(op: View) -> RunningFold | None:
-    """What a loop that makes running sums computes, which is linear; None for any other loop."""
-    fold = RunningFold.of(op.operation)
-    return fold if fold is not None and fold.combiner.name == "arith.addf" else None
-
-
 @linearizes(scf.ForOp)
-def _(ctx: Tangents, op: View) -> list[ir.Value | None] | ir.Value | None:
-    fold = _running_sum(op)
-    if fold is not None:
-        tangent = ctx.of(fold.start)
-        return None if tangent is None else running_fold(tangent, fold.passes, fold.dim, arith.addf, fold.backwards)
+def _(ctx: Tangents, op: View) -> list[ir.Value | None]:
     loop = _Loop(op)
     results = list(op.operation.results)
     floats = [k for k, r in enumerate(results) if has_derivative(r)]
@@ -270,11 +259,6 @@ def _read(store: ir.Value, number: ir.Value, like: ir.Value) -> ir.Value:
 
 @transposes(scf.ForOp)
 def _(ctx: Cotangents, op: View, given: _Given) -> None:
-    """The iterations backwards; running sums are those of the cotangents from the other end."""
-    fold = _running_sum(op)
-    if fold is not None and isinstance(given, ir.Value):
-        ctx.add(fold.start, running_fold(given, fold.passes, fold.dim, arith.addf, not fold.backwards))
-        return
     loop = _Loop(op)
     captured = _captured(ctx, op)
     likes = [ctx.like(v) for v in captured]

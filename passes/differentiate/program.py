@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import definer
-from ragged_dialect.passes.differentiate import attention, control, linalg, making, scalars, structure, tensors
+from ragged_dialect.passes.differentiate import attention, control, linalg, making, scalars, scans, structure, tensors
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents, recorded
 from ragged_dialect.passes.differentiate.tables import has_derivative
 from ragged_dialect.passes.differentiate.values import zeros_like
 
-RULES = (attention, control, linalg, making, scalars, structure, tensors)
+RULES = (attention, control, linalg, making, scalars, scans, structure, tensors)
 """The modules whose import fills the tables."""
 
 

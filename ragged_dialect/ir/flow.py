@@ -13,10 +13,6 @@ first i that the body picks, -1 for none), `addi`, `add_unsigned` or `maxsi` (th
 `scan` (the carried sum is stored at every step). With `few`, many threads have few iterations each, not worth having
 several of in flight."""
 
-RUNNING = "ragged.running"
-"""Attribute of an `scf.for` whose carried tensor becomes running folds along a dim: pass k combines every element with
-the one 2**k before it, and the last one reaches over the longest component."""
-
 
 def for_loop(
     count: Mixed,

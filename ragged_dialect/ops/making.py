@@ -7,6 +7,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.checking.checker import Checker, Extent, Q
 from ragged_dialect.checking.structures import check_from_padded
 from ragged_dialect.errors import LayoutError
+from ragged_dialect.ir.kinds import KINDS
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.base import (
     Divides,
@@ -19,6 +20,7 @@ from ragged_dialect.ops.base import (
     Result,
     StringAttr,
     Tensor,
+    unchecked,
 )
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source, default_sources, empty_layout, parent_dims
@@ -35,8 +37,6 @@ from ragged_dialect.traits import (
     verifier,
 )
 from ragged_dialect.types import compatible, is_tensor, shape_of, tensor_type
-
-REDUCE_KINDS = ("sum", "prod", "max", "min")
 
 
 class EmptyOp(MixedOp, name="empty", traits=[Pure]):
@@ -263,9 +263,7 @@ class ReduceAcrossOp(RaggedOp, name="reduce_across", traits=[Pure]):
 
     def check_operands(self) -> None:
         check_scalar(self.max, "a maximum")
-        kind = string_attr(self, "kind")
-        if kind not in REDUCE_KINDS:
-            raise LayoutError(f"expected kind among {', '.join(REDUCE_KINDS)}, got '{kind}'")
+        _check_kind(self)
 
     def checks(self, ask: Checker[Q]) -> None:
         shape, dim = tensor_shape(self.x), int_attr(self, "dim")
@@ -276,3 +274,42 @@ class ReduceAcrossOp(RaggedOp, name="reduce_across", traits=[Pure]):
         if static is not None:
             ask.equal(dim, self.max, static)
         ask.fits(dim, [self.max, *(ask.extent(self.x, d) for d in range(shape.rank) if shape.layout.is_plain(d))])
+
+
+class ScanOp(RaggedOp, name="scan", traits=[Pure]):
+    """Combines every element with those before it, or with `reverse` with those behind it (an inclusive scan), along
+    an innermost ragged dim, a tile or a dense dim. `kind` is sum, prod, max or min. Results have the elements' type,
+    and floats are rounded as they are combined, in an order that depends on the target; a NaN is in all that follows.
+
+    ```mlir
+    %1 = ragged.scan %0 {dim = 1, kind = "sum"}
+         : (tensor<3x?x8xf32, #ragged.layout<"dr|d">>) -> tensor<3x?x8xf32, #ragged.layout<"dr|d">>
+    ```
+    """
+
+    res: Result[Tensor]
+    x: Operand[Tensor]
+    dim: IntegerAttr
+    kind: StringAttr
+    optional = ("reverse",)
+
+    same_lengths = True
+    checks = unchecked
+
+    @staticmethod
+    def infer(x: RaggedShape, *, dim: int) -> RaggedShape:
+        x.layout.locate(dim)
+        try:
+            x.reduce(frozenset({dim}))
+        except LayoutError:  # the next element has other ones below
+            raise LayoutError(f'expected an innermost level, got dim {dim} of layout "{x.layout}"') from None
+        return x.contiguous()
+
+    def check_operands(self) -> None:
+        _check_kind(self)
+
+
+def _check_kind(op: RaggedOp) -> None:
+    kind = string_attr(op, "kind")
+    if kind not in KINDS:
+        raise LayoutError(f"expected kind among {', '.join(KINDS)}, got '{kind}'")

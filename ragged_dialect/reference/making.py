@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
+from typing import Any
 
 import numpy as np
 
@@ -167,6 +168,20 @@ def reduce_across(x: RaggedValue, extent: int, dim: int, kind: str) -> Value:
     fresh = {k: x.axes[k].fresh() for k in rest}
     axes = [Axis.plain(extent) if k == axis else fresh[k] for k in range(len(x.axes))]
     return RaggedValue.make(out.astype(dtype), axes)
+
+
+def scan(x: Value, dim: int, kind: str, reverse: bool) -> Value:
+    """`ragged.scan`: every element combined with those before it, or behind it."""
+    done = RaggedValue.of(x).compact()
+    values = done.values.copy()
+    folded: dict[tuple[int, ...], Any] = {}
+    indices = list(done.indices())
+    for index in reversed(indices) if reverse else indices:
+        rest, at = (*index[:dim], *index[dim + 1 :]), done.position(index)
+        if rest in folded:
+            values[at] = COMBINERS[kind](folded[rest], values[at])
+        folded[rest] = values[at]
+    return RaggedValue.make(values, done.axes)
 
 
 def row_ids(x: RaggedValue, dim: int) -> list[int]:

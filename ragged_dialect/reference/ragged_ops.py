@@ -116,6 +116,12 @@ def _reduce_across(program: Program, op: ir.Operation) -> Run:
     return pure(lambda x, extent: making.reduce_across(x, int(extent), dim, kind))
 
 
+@handler("ragged.scan")
+def _scan(program: Program, op: ir.Operation) -> Run:
+    dim, kind, reverse = int_attr(op, "dim"), string_attr(op, "kind"), has_unit(op, "reverse")
+    return pure(lambda x: making.scan(x, dim, kind, reverse))
+
+
 @handler("ragged.assume", "ragged.guard")
 def _same(program: Program, op: ir.Operation) -> Run:
     return pure(lambda x: x)

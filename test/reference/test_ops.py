@@ -174,6 +174,22 @@ def test_reduce_across_rounds_once() -> None:
     assert result.astype(F32).tolist() == [258.0]
 
 
+SCANNED = [
+    ('kind = "sum"', [0.0, 1.0, 3.0, 3.0, 7.0]),
+    ('kind = "sum", reverse', [3.0, 3.0, 2.0, 7.0, 4.0]),
+    ('kind = "prod"', [0.0, 0.0, 0.0, 3.0, 12.0]),
+    ('kind = "max", reverse', [2.0, 2.0, 2.0, 4.0, 4.0]),
+    ('kind = "min"', [0.0, 0.0, 0.0, 3.0, 3.0]),
+]
+
+
+@pytest.mark.parametrize(("attributes", "expected"), SCANNED)
+def test_scan(attributes: str, expected: list[float]) -> None:
+    """Every component by itself, from either end."""
+    values, offsets = result_of(DR, f"ragged.scan {{dim = 1, {attributes}}}", DR.type)
+    assert (values.tolist(), offsets.tolist()) == (expected, [0, 3, 3, 5])
+
+
 def structure_of(text: str, *cases: Case) -> Any:
     """Index vectors and extents of the one result of a program."""
     return as_list(run(text, "f", [c.parts for c in cases])[0])[1:]

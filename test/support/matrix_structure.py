@@ -187,6 +187,9 @@ def making_cells(shape: RaggedShape) -> Iterator[Entry]:
         yield "ragged.reduce_across sum", f"dim {dim}", _reduce_across(dim, "sum")
     for kind in ("prod", "max", "min"):
         yield f"ragged.reduce_across {kind}", "last ragged dim", _reduce_across(_last_ragged(shape), kind)
+    for dim in range(shape.rank):
+        yield "ragged.scan sum", f"dim {dim}", _scan(dim, 'kind = "sum"')
+    yield "ragged.scan max", "last ragged dim, backwards", _scan(_last_ragged(shape), 'kind = "max", reverse')
     for level in range(shape.rank):
         facts = f"level = {level}, divisible_by = 1, min = 0, max = 99"
         yield "ragged.assume", f"level {level}", _unary("assume", facts, lambda s: s)
@@ -255,6 +258,10 @@ def _reduce_across(dim: int, kind: str) -> Build:
         b.give(b.op("ragged.reduce_across", [b.x, most], f'dim = {dim}, kind = "{kind}"', result))
 
     return build
+
+
+def _scan(dim: int, attributes: str) -> Build:
+    return _unary("scan", f"dim = {dim}, {attributes}", lambda s: s.contiguous())
 
 
 def _assert_conform(dim: int) -> Build:

@@ -1,0 +1,40 @@
+// RUN: ragged-opt %s --split-input-file --verify-diagnostics
+
+func.func @kind(%x: tensor<3x?xf32, #ragged.layout<"dr">>) {
+  // expected-error@+1 {{expected kind among sum, prod, max, min, got 'mean'}}
+  %0 = ragged.scan %x {dim = 1, kind = "mean"} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf32, #ragged.layout<"dr">>
+  return
+}
+
+// -----
+
+// The components differ in length.
+func.func @outer(%x: tensor<3x?xf32, #ragged.layout<"dr">>) {
+  // expected-error@+1 {{expected an innermost level, got dim 0 of layout "dr"}}
+  %0 = ragged.scan %x {dim = 0, kind = "sum"} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf32, #ragged.layout<"dr">>
+  return
+}
+
+// -----
+
+func.func @dim(%x: tensor<3x?xf32, #ragged.layout<"dr">>) {
+  // expected-error@+1 {{expected dim in [0, 2), got 2}}
+  %0 = ragged.scan %x {dim = 2, kind = "sum"} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf32, #ragged.layout<"dr">>
+  return
+}
+
+// -----
+
+func.func @windows(%x: tensor<3x?xf32, #ragged.layout<"dw">>) {
+  // expected-error@+1 {{expected result type tensor<3x?xf32, #ragged.layout<"dr">>, got}}
+  %0 = ragged.scan %x {dim = 1, kind = "sum"} : (tensor<3x?xf32, #ragged.layout<"dw">>) -> tensor<3x?xf32, #ragged.layout<"dw">>
+  return
+}
+
+// -----
+
+func.func @elements(%x: tensor<3x?xf32, #ragged.layout<"dr">>) {
+  // expected-error@+1 {{got}}
+  %0 = ragged.scan %x {dim = 1, kind = "sum"} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> tensor<3x?xf64, #ragged.layout<"dr">>
+  return
+}

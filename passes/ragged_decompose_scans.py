@@ -1,0 +1,112 @@
+"""`ragged-decompose-scans`: scans in passes over all elements, each of which combines what is twice as far apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import arith, ir, tensor
+from ragged_dialect.checks import CHECKED
+from ragged_dialect.generic import generic, loop_index
+from ragged_dialect.ir import build, flow, shapes
+from ragged_dialect.ir.kinds import combine
+from ragged_dialect.ir.match import view_of
+from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.layout import RAGGED
+from ragged_dialect.ops.making import ScanOp
+from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.passes.differentiate.values import empty_like, empty_without
+from ragged_dialect.traits import has_unit
+from ragged_dialect.types import shape_of
+
+
+@dataclass(frozen=True)
+class RaggedDecomposeScans(RaggedPass):
+    """Replace `ragged.scan` by passes over all elements, as many as the logarithm of the longest component (Hillis and
+    Steele, Data Parallel Algorithms, 1986).
+
+    ```mlir
+    %y = ragged.scan %x {dim = 1, kind = "sum"} : (!jagged) -> !jagged
+    // becomes
+    %y = scf.for %k = %c0 to %passes step %c1 iter_args(%z = %x) -> (!jagged) {
+      %next = linalg.generic ins(%z) outs(%e) { … select(%i >= 1 << %k, %z[%i - (1 << %k)] + %a, %a) … }
+      scf.yield %next
+    }
+    ```
+
+    All elements of a pass are independent of each other, as threads of a GPU want; a CPU goes over a component once.
+    """
+
+    name: ClassVar[str] = "ragged-decompose-scans"
+    anchor: ClassVar[str] = "any"
+
+    def run(self, op: ir.Operation) -> None:
+        """Replace the ops of a module."""
+        for found in find_ops(op, ScanOp.OPERATION_NAME):
+            with ir.InsertionPoint(found), found.location:
+                found.results[0].replace_all_uses_with(decomposed(found))
+            found.erase()
+
+
+def decomposed(op: ir.Operation) -> ir.Value:
+    """What a scan computes, of other ops at the insertion point."""
+    scan = view_of(op, ScanOp)
+    dim, kind = scan.dim.value, scan.kind.value
+    x = scan.x if scan.x.type == scan.res.type else builders.compact(scan.x)
+    end = _end(x, dim) if has_unit(op, "reverse") else None
+
+    def step(number: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
+        distance = arith.shli(build.value(1), number)
+        return [_pass(state[0], empty_like(x), dim, distance, kind, end)]
+
+    return flow.for_loop(_passes_over(x, dim), [x], step)[0]
+
+
+def _passes_over(x: ir.Value, dim: int) -> ir.Value:
+    """How many passes reach over the longest component of a dim."""
+    longest = builders.max_length(x, dim) if shape_of(x.type).layout.letter(dim) in RAGGED else shapes.dim(x, dim)
+    zeros = ir.Operation.create("math.ctlz", results=[build.i64()], operands=[build.to_i64(build.value(longest))])
+    return build.to_index(arith.subi(build.constant(build.i64(), 64), zeros.result))
+
+
+def _end(x: ir.Value, dim: int) -> ir.Value:
+    """How many elements a dim has: an index, or of a level whose components differ a tensor over the dims that are
+    left."""
+    layout = shape_of(x.type).layout
+    if layout.letter(dim) == "d" and not layout.is_split_outer(dim):
+        return build.value(shapes.dim(x, dim))
+    out = shapes.fill(build.constant(build.i64(), 0), empty_without(x, frozenset({dim}), build.i64()))
+    rank = len(x.type.shape)
+    maps = [ir.AffineMap.get_identity(rank), without(rank, dim)]
+    kinds = ["reduction" if k == dim else "parallel" for k in range(rank)]
+    return generic([x], [out], maps, kinds, lambda e: [arith.addi(e[1], build.constant(build.i64(), 1))]).result
+
+
+def without(rank: int, dim: int) -> ir.AffineMap:
+    """The loops of all dims but one."""
+    return ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(k) for k in range(rank) if k != dim])
+
+
+def _pass(x: ir.Value, out: ir.Value, dim: int, distance: ir.Value, kind: str, end: ir.Value | None) -> ir.Value:
+    """Every element with the one `distance` before it, or behind it where there is an end."""
+    rank = len(x.type.shape)
+    whole = ir.AffineMap.get_identity(rank)
+    ends = [end] if end is not None and isinstance(end.type, ir.RankedTensorType) else []
+
+    def body(given: list[ir.Value]) -> list[ir.Value]:
+        indices = [loop_index(k) for k in range(rank)]
+        if end is None:
+            there = arith.cmpi(arith.CmpIPredicate.sge, indices[dim], distance)
+            other = arith.subi(indices[dim], distance)
+        else:
+            other = arith.addi(indices[dim], distance)
+            there = arith.cmpi(arith.CmpIPredicate.slt, other, build.to_index(given[1]) if ends else end)
+        indices[dim] = arith.select(there, other, indices[dim])
+        both = combine(kind, tensor.extract(x, indices), given[0])
+        return [arith.select(there, both, given[0])]
+
+    maps = [whole, *(without(rank, dim) for _ in ends), whole]
+    made = generic([x, *ends], [out], maps, ["parallel"] * rank, body)
+    made.attributes[CHECKED] = ir.UnitAttr.get()  # the loop carries values of one structure, which no pass sees
+    return made.result
