@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any
 
 import numpy as np
 
 from ragged_dialect.reference.axis import Axis, Group, Node, groups_at, prefix_sums
 from ragged_dialect.reference.building import build
-from ragged_dialect.reference.scalars import COMBINERS, NEUTRAL
+from ragged_dialect.reference.scalars import COMBINERS, NEUTRAL, Data
 from ragged_dialect.reference.value import Array, RaggedValue
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.sources import Source, parent_dims
@@ -174,7 +173,7 @@ def scan(x: Value, dim: int, kind: str, reverse: bool) -> Value:
     """`ragged.scan`: every element combined with those before it, or behind it."""
     done = RaggedValue.of(x).compact()
     values = done.values.copy()
-    folded: dict[tuple[int, ...], Any] = {}
+    folded: dict[tuple[int, ...], Data] = {}
     indices = list(done.indices())
     for index in reversed(indices) if reverse else indices:
         rest, at = (*index[:dim], *index[dim + 1 :]), done.position(index)
