@@ -16,6 +16,7 @@ from ragged_dialect.lowering.widen import multiplies_short, needs_widening, wide
 from ragged_dialect.ops import OPS
 from ragged_dialect.ops.making import ScanOp
 from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.passes.ragged_decompose_attention import MEANINGS, settled
 from ragged_dialect.types import is_tensor
 
 Expansion = Callable[[ir.Operation], Sequence[ir.Value]]
@@ -56,8 +57,10 @@ def expand_foreign(module: ir.Operation) -> None:
 
 
 def prepare(module: ir.Operation, recompute: bool = False) -> None:
-    """Decompose softmax (`recompute` as for `decompose_softmax`) and scans, widen the accumulators of short floats;
-    without `recompute` their factors too, before they are multiplied."""
+    """Settle the extents of attention, decompose softmax (`recompute` as for `decompose_softmax`) and scans, widen the
+    accumulators of short floats; without `recompute` their factors too, before they are multiplied."""
+    for op in find_ops(module, *MEANINGS):
+        settled(op)
     for op in () if recompute else find_ops(module, "linalg.generic"):
         if multiplies_short(op):
             with ir.InsertionPoint(op), op.location:

@@ -10,6 +10,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, arith, ir, math, tensor
 from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.clone import copy_attributes
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.layout import Layout
@@ -56,7 +57,7 @@ class RaggedDecomposeAttention(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Replace the ops of a module."""
-        for found in find_ops(op, *_MEANINGS):
+        for found in map(settled, find_ops(op, *MEANINGS)):
             if not self._stays(found):
                 decompose_attention(found, self.keys_last)
 
@@ -66,6 +67,28 @@ class RaggedDecomposeAttention(RaggedPass):
         long_tanh = known.cap is not None and isinstance(known.q.type.element_type, ir.F64Type)  # a library's, of one
         kernel = op.name != AttentionJvpOp.OPERATION_NAME and not long_tanh
         return kernel and DYNAMIC not in dims and max(dims) <= self.head_dims
+
+
+def settled(op: ir.Operation) -> ir.Operation:
+    """An op in the place of another, whose operands and results have the extents that any of them has: they are
+    equal, or a check of the op fails."""
+    extents = view_of(op, Attention).extents()
+    fields = [field.name for field in getattr(type(op.opview), "_fields") if field.name in extents]
+    values = {name: getattr(op.opview, name) for name in fields}
+    types = {
+        name: tensor_type(RaggedShape(shape_of(x.type).layout, tuple(extents[name].values())), x.type.element_type)
+        for name, x in values.items()
+    }
+    if all(x.type == types[name] for name, x in values.items()):
+        return op
+    results = [name for name in fields if values[name] in list(op.results)]
+    with ir.InsertionPoint(op), op.location:
+        operands = [shapes.cast(values[name], types[name]) for name in fields if name not in results]
+        made = ir.Operation.create(op.name, [types[name] for name in results], operands, copy_attributes(op))
+        for old, new in zip(op.results, made.results, strict=True):
+            old.replace_all_uses_with(shapes.cast(new, old.type))
+    op.erase()
+    return made
 
 
 def decompose_attention(op: ir.Operation, keys_last: bool = True) -> None:
@@ -80,7 +103,7 @@ def decompose_attention(op: ir.Operation, keys_last: bool = True) -> None:
 
 def decomposed(op: ir.Operation, wanted: Sequence[bool], keys_last: bool = True) -> list[ir.Value | None]:
     """The results of an op that are wanted, of other ops at the insertion point."""
-    made = _MEANINGS[op.name](op, keys_last).made()
+    made = MEANINGS[op.name](op, keys_last).made()
     return [
         shapes.cast(make(), result.type) if want else None
         for make, want, result in zip(made, wanted, op.results, strict=True)
@@ -319,7 +342,7 @@ class _VjpKv(_Vjp):
         return keys, values
 
 
-_MEANINGS: dict[str, type[_Attention]] = {
+MEANINGS: dict[str, type[_Attention]] = {
     AttentionOp.OPERATION_NAME: _Attention,
     AttentionJvpOp.OPERATION_NAME: _Jvp,
     AttentionVjpQOp.OPERATION_NAME: _VjpQ,

@@ -65,3 +65,12 @@ func.func @vjp_kv(%q: !q, %k: !k, %v: !k, %lse: !lse) -> (!k, !k) {
   %d:2 = ragged.attention_vjp_kv %k, %v, %q, %lse, %q, %lse {scale = 1.0, keys = "causal"} : (!k, !k, !q, !lse, !q, !lse) -> (!k, !k)
   return %d#0, %d#1 : !k, !k
 }
+
+// Extents that one operand has static are those of all: the op stays, for a kernel with static head dims.
+// CHECK-LABEL: func.func @settled
+// CHECK: %[[K:.*]] = tensor.cast %{{.*}} : tensor<3x?x2x?xf32, #{{.*}}> to tensor<3x?x2x16xf32
+// CHECK: ragged.attention %{{.*}}, %[[K]], %{{.*}} -> (tensor<3x?x4x16xf32, {{.*}}>, tensor<3x?x4xf32
+func.func @settled(%q: tensor<3x?x4x16xf32, #ragged.layout<"dr|d|d">>, %k: tensor<3x?x2x?xf32, #ragged.layout<"dr|d|d">>, %v: tensor<3x?x2x16xf32, #ragged.layout<"dr|d|d">>) -> tensor<3x?x?x?xf32, #ragged.layout<"dr|d|d">> {
+  %o, %lse = ragged.attention %q, %k, %v {scale = 1.0} : (tensor<3x?x4x16xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x2x?xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x2x16xf32, #ragged.layout<"dr|d|d">>) -> (tensor<3x?x?x?xf32, #ragged.layout<"dr|d|d">>, tensor<3x?x?xf32, #ragged.layout<"dr|d">>)
+  return %o : tensor<3x?x?x?xf32, #ragged.layout<"dr|d|d">>
+}

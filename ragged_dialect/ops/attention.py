@@ -83,6 +83,18 @@ def groups(q: RaggedShape, k: RaggedShape) -> int:
     return own // fewer
 
 
+_DIMS = {
+    **dict.fromkeys(("q", "tq", "dq"), "bihd"),
+    **dict.fromkeys(("k", "tk", "dk"), "bjgd"),
+    **dict.fromkeys(("v", "tv", "dv"), "bjge"),
+    **dict.fromkeys(("o", "to", "upstream"), "bihe"),
+    **dict.fromkeys(("lse", "tlse", "delta"), "bih"),
+}
+"""The dims of operands and results: batch, queries, keys, heads of queries, of keys, head dims of keys, of values."""
+
+_DIM_NAMES = {"b": "batch extents", "h": "heads", "g": "heads", "d": "head dims", "e": "head dims"}
+
+
 def _agree(what: str, a: Extent, b: Extent) -> None:
     if a is not None and b is not None and a != b:
         raise LayoutError(f"expected equal {what}, got {a} and {b}")
@@ -130,12 +142,33 @@ class Attention(RaggedOp):
         _ = self.visible, self.cap
         return dict(zip(("o", "lse"), zip(shapes, (element, wide(element)), strict=True), strict=True))
 
+    def extents(self) -> dict[str, dict[str, Extent]]:
+        """The extents of operands and results by their dims' letters, static wherever one with the same dim is, of
+        keys and queries too where these must have as many heads. LayoutError where two differ."""
+        given = {name: tensor_shape(getattr(self, name)).shape for name in _DIMS if hasattr(self, name)}
+        alike = None in (given["q"][2], given["k"][2])
+        found: dict[str, tuple[str, int]] = {}
+        for name, shape in given.items():
+            for letter, extent in zip(_DIMS[name], shape, strict=True):
+                if extent is None:
+                    continue
+                key = "h" if alike and letter == "g" else letter
+                first, other = found.setdefault(key, (name, extent))
+                if extent != other:
+                    what = _DIM_NAMES[letter]
+                    raise LayoutError(f"expected equal {what} of {first} and {name}, got {other} and {extent}")
+        known = {letter: extent for letter, (_, extent) in found.items()}
+        if alike and "h" in known:
+            known["g"] = known["h"]
+        return {name: {letter: known.get(letter) for letter in _DIMS[name]} for name in given}
+
     def verify_like(self, kinds: Mapping[str, tuple[RaggedShape, ir.Type]], **likes: str) -> None:
         """Refuse operands and results that are not like what their name stands for: `o`, `lse`, or an operand.
         LayoutError."""
         for name, like in likes.items():
             shape, element = kinds[like] if like in kinds else _kind(getattr(self, like))
             check_type(getattr(self, name).type, shape, element, name)
+        self.extents()
 
     def checks(self, ask: Checker[Q]) -> None:
         q, k, v = self.q, self.k, self.v
@@ -156,8 +189,8 @@ class Attention(RaggedOp):
             x, other = getattr(self, name), getattr(self, like)
             ask.equal(0, ask.extent(x, 0), ask.extent(other, 0))
             ask.conform(other, x, [(0, 0), (1, 1)])
-            for dim in range(2, min(tensor_shape(x).rank, tensor_shape(other).rank)):
-                if tensor_shape(x).shape[dim] is None:
+            for dim, (letter, same) in enumerate(zip(_DIMS[name], _DIMS[like], strict=False)):
+                if dim > 1 and letter == same and tensor_shape(x).shape[dim] is None:
                     ask.equal(dim, ask.extent(x, dim), ask.extent(other, dim))
 
     def same_width(self, ask: Checker[Q], x: ir.Value) -> None:
@@ -221,6 +254,7 @@ class AttentionOp(Attention, name="attention", traits=[Pure]):
     def verify_invariants(self) -> None:
         for result, (shape, element) in zip(self.operation.results, self.verify_operands().values(), strict=True):
             check_type(result.type, shape, element, "result")
+        self.extents()
 
     def divisors(self, known: Divides) -> tuple[int, ...]:
         return (*known.of(self.q)[:3], known.of(self.v)[3])

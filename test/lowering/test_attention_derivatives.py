@@ -27,16 +27,27 @@ SCALE = 0.25
 Arrays = dict[str, Any]
 
 
-def text_of(op: str, element: str, heads: tuple[int, int], dims: tuple[int, int], keys: str, cap: float | None) -> str:
-    """A function of the operands of an op of derivatives."""
+def text_of(
+    op: str,
+    element: str,
+    heads: tuple[int, int],
+    dims: tuple[int, int],
+    keys: str,
+    cap: float | None,
+    loose: str | None = None,
+) -> str:
+    """A function of the operands of an op of derivatives, of which one is `loose`: it has no static extents."""
     wide = "f64" if element == "f64" else "f32"
     (h, g), (d, e) = heads, dims
     types = {name: f'tensor<?x?x{n}x{m}x{element}, #ragged.layout<"dr|d|d">>' for name, n, m in
              (("q", h, d), ("k", g, d), ("v", g, e), ("o", h, e))}  # fmt: skip
     types["lse"] = f'tensor<?x?x{h}x{wide}, #ragged.layout<"dr|d">>'
     takes, gives = OPS[op]
-    args = [types[LIKE[name]] for name in takes]
-    results = ", ".join(types[LIKE[name]] for name in gives)
+    typed = {name: types[LIKE[name]] for name in (*takes, *gives)}
+    if loose is not None:
+        typed[loose] = re.sub(r"x\d+(?=x)", "x?", typed[loose])
+    args = [typed[name] for name in takes]
+    results = ", ".join(typed[name] for name in gives)
     made = [f"%r#{k}" for k in range(len(gives))] if len(gives) > 1 else ["%r"]
     attributes = f'scale = {SCALE}, keys = "{keys}"' + ("" if cap is None else f", softcap = {cap}")
     return f"""func.func @f({", ".join(f"%a{k}: {t}" for k, t in enumerate(args))}) -> ({results}) {{
@@ -138,6 +149,18 @@ def check(
     """A compiled op against loops."""
     given, expected = arguments(element, heads, dims, keys, cap)
     assert_near(op, compile(text_of(op, element, heads, dims, keys, cap))(*operands(op, given)), expected, element)
+
+
+LOOSE = [(op, name) for op, (takes, gives) in OPS.items() for name in takes + gives]
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(("op", "loose"), LOOSE)
+def test_extents_of_one_are_those_of_all(op: str, loose: str) -> None:
+    """What calls alone know of an operand or result is static in the others."""
+    given, expected = arguments("f32", (4, 4), (16, 3), "causal", None)
+    text = text_of(op, "f32", (4, 4), (16, 3), "causal", None, loose)
+    assert_near(op, compile(text)(*operands(op, given)), expected, "f32")
 
 
 @pytest.mark.sampled(14)

@@ -16,6 +16,7 @@ from ragged_dialect.asm.diagnostics import Diagnostic
 from ragged_dialect.asm.module import parse_module, print_module
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import PassError
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes import registry
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.descriptions import describe, describe_all
@@ -301,3 +302,36 @@ def test_descriptions_import_no_bindings() -> None:
         "assert not bad, bad"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60, stdout=subprocess.DEVNULL)
+
+
+INVALID = """func.func @f(%n: index) -> index {
+  %c0 = arith.constant 0 : index
+  %x = memref.alloca(%n) : memref<?xf32>
+  %d = memref.dim %x, %c0 : memref<?xf32>
+  return %d : index
+}
+"""
+
+
+@dataclass(frozen=True)
+class LeavesInvalid(RaggedPass):
+    """Takes the size of an alloca away, without which MLIR's folders would read behind its operands."""
+
+    name: ClassVar[str] = "leaves-invalid"
+
+    def run(self, op: ir.Operation) -> None:
+        (found,) = find_ops(op, "memref.alloca")
+        with ir.InsertionPoint(found), found.location:
+            sizes = ir.DenseI32ArrayAttr.get([0, 0])
+            made = ir.Operation.create(found.name, [found.results[0].type], [], {"operandSegmentSizes": sizes})
+        found.results[0].replace_all_uses_with(made.results[0])
+        found.erase()
+
+
+def test_what_a_pass_of_ours_leaves_is_verified_before_mlir_sees_it() -> None:
+    """Also where a program is compiled, and nothing else is verified between passes: the process would end."""
+    module = parse_module(INVALID, context())
+    (native,) = parse_pipeline("canonicalize", module.context)
+    own = Stage("leaves-invalid", "leaves-invalid", own=LeavesInvalid())
+    with pytest.raises(PassFailed, match="incorrect number of dynamic sizes"):
+        run_pipeline(module, [own, native], verify=False)
