@@ -129,10 +129,10 @@ def subview(
     x: ir.Value, starts: Sequence[Mixed], sizes: Sequence[Mixed], kept: Sequence[int] | None = None
 ) -> ir.Value:
     """`memref.subview` with unit strides; axes that are not among the kept ones, of size 1, are dropped."""
-    operands, attributes, groups = shapes.slice_operands(starts, sizes)
+    operands, attributes, groups = shapes.slice_operands(x, starts, sizes)
     attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, *groups])
     strides, offset = x.type.get_strides_and_offset()
-    if not all(_is_zero(start) for start in starts):
+    if DYNAMIC in attributes["static_offsets"] or not all(_is_zero(start) for start in starts):
         offset = DYNAMIC
     kept = range(len(sizes)) if kept is None else kept
     layout = ir.StridedLayoutAttr.get(offset, [strides[k] for k in kept])

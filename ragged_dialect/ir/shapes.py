@@ -36,9 +36,17 @@ def _split(items: Sequence[Mixed]) -> tuple[list[ir.Value], ir.DenseI64ArrayAttr
     return dynamic, ir.DenseI64ArrayAttr.get([x if isinstance(x, int) else DYNAMIC for x in items])
 
 
-def slice_operands(offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> tuple[list[ir.Value], Attributes, list[int]]:
-    """Operands of a slice with unit strides, its attributes, and the sizes of its groups of operands."""
-    dyn_offsets, static_offsets = _split(offsets)
+def _places(x: ir.Value, offsets: Sequence[Mixed]) -> list[Mixed]:
+    """Offsets as MLIR has them: where an extent is known to be 0 none that is known is in bounds."""
+    return [value(at) if extent == 0 else at for at, extent in zip(offsets, x.type.shape, strict=True)]
+
+
+def slice_operands(
+    x: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed]
+) -> tuple[list[ir.Value], Attributes, list[int]]:
+    """Operands of a slice with unit strides of a tensor or buffer, its attributes, and the sizes of its groups of
+    operands."""
+    dyn_offsets, static_offsets = _split(_places(x, offsets))
     dyn_sizes, static_sizes = _split(sizes)
     attributes: Attributes = {
         "static_offsets": static_offsets,
@@ -50,7 +58,7 @@ def slice_operands(offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> tuple[li
 
 def extract_slice(x: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed], kept: Sequence[bool]) -> ir.Value:
     """`tensor.extract_slice` with unit strides; axes that are not kept have size 1 and are dropped."""
-    operands, attributes, groups = slice_operands(offsets, sizes)
+    operands, attributes, groups = slice_operands(x, offsets, sizes)
     shape = tuple(s for s, keep in zip(static(sizes), kept, strict=True) if keep)
     if not operands and list(attributes["static_sizes"]) == list(x.type.shape) and all(kept):
         return x
@@ -68,6 +76,8 @@ def insert_slice(source: ir.Value, into: ir.Value, offsets: Sequence[Mixed], siz
 
 def insert_in_parallel(source: ir.Value, into: ir.Value, offsets: Sequence[Mixed], sizes: Sequence[Mixed]) -> None:
     """The same in a forall's terminator."""
+    with ir.InsertionPoint(ir.InsertionPoint.current.block.owner):  # the terminator has insertions only
+        offsets = _places(into, offsets)
     _insert("tensor.parallel_insert_slice", [], source, into, offsets, sizes)
 
 
@@ -79,7 +89,7 @@ def _insert(
     offsets: Sequence[Mixed],
     sizes: Sequence[Mixed],
 ) -> ir.Operation:
-    operands, attributes, groups = slice_operands(offsets, sizes)
+    operands, attributes, groups = slice_operands(into, offsets, sizes)
     attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, 1, *groups])
     return ir.Operation.create(name, results=results, operands=[source, into, *operands], attributes=attributes)
 
