@@ -24,6 +24,10 @@ Expansion = Callable[[ir.Operation], Sequence[ir.Value]]
 results. Checks have been made by then."""
 
 
+EXPANDED: dict[str, Callable[[ir.Operation], ir.Value]] = {ScanOp.OPERATION_NAME: expand_scan}
+"""What makes others, which have a rule, of ops of the dialect that have none."""
+
+
 def _are_new(made: object, results: Sequence[ir.Value]) -> bool:
     """Whether what a plug-in gives are values that take the place of an op's results."""
     if not isinstance(made, (list, tuple, ir.OpResultList)):
@@ -72,9 +76,9 @@ def prepare(module: ir.Operation, recompute: bool = False) -> None:
                 decompose_softmax(op, recompute)
             else:
                 widen_reduction(op)
-    for op in find_ops(module, ScanOp.OPERATION_NAME):
+    for op in find_ops(module, *EXPANDED):
         with ir.InsertionPoint(op), op.location:
-            op.results[0].replace_all_uses_with(expand_scan(op))
+            op.results[0].replace_all_uses_with(EXPANDED[op.name](op))
         op.erase()
 
 
