@@ -161,7 +161,7 @@ def test_components_that_no_window_reaches(case: str, index: int, compile: Compi
     text, vectors = UNREACHED[case]
     none = np.zeros(3, np.int64)
     given: Any = (np.arange(32, dtype=np.int32).reshape(16, 2), none, none, *map(np.array, vectors))
-    arguments = [given, index, index + 1]
+    arguments: list[Any] = [given, index, index + 1]
     (expected,) = run(text, "f", arguments)
     found = compile(text)(*arguments)
     for got, wanted in zip(found[1:3], expected[1:3], strict=True):
