@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ragged_dialect._mlir import ir, tensor
+from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.generic import generic, loop_index
 from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
@@ -157,10 +157,10 @@ def _below_window(parts: Parts, dim: int) -> bool:
 
 
 def _load_within(vector: ir.Value, at: Mixed, guard: bool) -> ir.Value:
-    """An entry of a vector; with `guard` 0 for an index past its end."""
+    """An entry of a vector; with `guard` 0 for an index outside it."""
     if not guard:
         return shapes.load(vector, at)
-    inside = build.less(at, shapes.dim(vector, 0))
+    inside = build.below(at, shapes.dim(vector, 0))
     return flow.choose(inside, lambda: [shapes.load(vector, at)], lambda: [build.value(0)], [build.index_type()])[0]
 
 
@@ -206,10 +206,11 @@ def _select_rows(parts: Parts, dim: int, index: ir.Value, shape: RaggedShape) ->
         with parts.ctx.scope():
             start, length = parts.component(dim, loop_index(axis))
             row = build.value(build.add(start, index))
-            inside = build.less(index, length)
+            inside = build.below(index, length)
+            indices = [row if k == axis else loop_index(k) for k in range(rank)]  # in no scf.if, whose op is not this
 
         def gathered() -> list[ir.Value]:
-            return [tensor.extract(source, [row if k == axis else loop_index(k) for k in range(rank)])]
+            return [tensor.extract(source, indices)]
 
         if not guard:
             return gathered()
@@ -272,11 +273,20 @@ def _bound(x: ir.Value) -> Callable[[ir.Value], ir.Value]:
 
 def _slice_ragged(parts: Parts, dim: int, lo: ir.Value, hi: ir.Value, shape: RaggedShape) -> Parts:
     low, high = _bound(lo), _bound(hi)
-    starts = walks.element_starts(parts, dim)
-    count = shapes.dim(starts, 0)
+    starts, guard = walks.element_starts(parts, dim), _below_window(parts, dim)
+    lengths, count = walks.element_lengths(parts, dim) if guard else starts, shapes.dim(starts, 0)
+
+    def inside(i: ir.Value, x: Mixed) -> Mixed:
+        """0 for components that lack the range: no check sees those that no window reaches."""
+        if not guard:
+            return x
+        ordered = arith.andi(build.at_least(low(i), 0), build.at_most(low(i), high(i)))
+        there = arith.andi(ordered, build.at_most(high(i), shapes.load(lengths, i)))
+        return arith.select(there, build.value(x), build.value(0))
+
     new = {
-        ("starts", dim): vectors.generate(count, lambda i: build.add(shapes.load(starts, i), low(i))),
-        ("lengths", dim): vectors.generate(count, lambda i: build.sub(high(i), low(i))),
+        ("starts", dim): vectors.generate(count, lambda i: build.add(shapes.load(starts, i), inside(i, low(i)))),
+        ("lengths", dim): vectors.generate(count, lambda i: inside(i, build.sub(high(i), low(i)))),
     }
     made = with_shape(parts, shape, lambda old: old, new)
     made.windows.pop(dim, None)

@@ -61,7 +61,7 @@ func.func @attention_4(%q: !q, %v: !v) {
 !k = tensor<3x?x2x4xf32, #ragged.layout<"dr|d|d">>
 !l = tensor<3x?x3xf32, #ragged.layout<"dr|d">>
 func.func @attention_5(%q: !q, %k: !k) {
-  // expected-error@+1 {{'ragged.attention' op expected heads of q that are a multiple of 2, got 3}}
+  // expected-error@+1 {{'ragged.attention' op expected heads of q that are a positive multiple of 2, got 3}}
   %0:2 = ragged.attention %q, %k, %k {scale = 1.0} : (!q, !k, !k) -> (!q, !l)
   return
 }
@@ -119,5 +119,17 @@ func.func @attention_9(%q: !q) {
 func.func @attention_10(%q: !q) {
   // expected-error@+1 {{'ragged.attention' op expected result type tensor<3x?x2xf32, #ragged.layout<"dr|d">>, got tensor<3x?x2xbf16, #ragged.layout<"dr|d">>}}
   %0:2 = ragged.attention %q, %q, %q {scale = 1.0} : (!q, !q, !q) -> (!q, !l)
+  return
+}
+
+// -----
+
+// Groups have a head.
+!q = tensor<3x?x0x4xf32, #ragged.layout<"dr|d|d">>
+!k = tensor<3x?x2x4xf32, #ragged.layout<"dr|d|d">>
+!l = tensor<3x?x0xf32, #ragged.layout<"dr|d">>
+func.func @no_heads(%q: !q, %k: !k) {
+  // expected-error@+1 {{'ragged.attention' op expected heads of q that are a positive multiple of 2, got 0}}
+  %0:2 = ragged.attention %q, %k, %k {scale = 1.0} : (!q, !k, !k) -> (!q, !l)
   return
 }

@@ -78,8 +78,8 @@ def groups(q: RaggedShape, k: RaggedShape) -> int:
     own, fewer = q.shape[2], k.shape[2]
     if own is None or fewer is None or own == fewer:
         return 1
-    if fewer == 0 or own % fewer:
-        raise LayoutError(f"expected heads of q that are a multiple of {fewer}, got {own}")
+    if 0 in (own, fewer) or own % fewer:
+        raise LayoutError(f"expected heads of q that are a positive multiple of {fewer}, got {own}")
     return own // fewer
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ragged_dialect.reference.axis import Axis, Group, Window, chunks, concatenated, flatten, map_at, prefix_sums
+from ragged_dialect.reference.axis import Axis, Group, Node, Window, chunks, concatenated, flatten, map_at, prefix_sums
 from ragged_dialect.reference.building import tiled
 from ragged_dialect.reference.merge import merge
 from ragged_dialect.reference.value import Array, RaggedValue
@@ -135,7 +135,8 @@ def _select_leading(old: Axis, index: int) -> Axis:
 
 def _picked(old: Axis, place: int, index: int) -> Axis:
     """The axis without level `place`: of each of its groups only element `index`."""
-    forests = old.rewrite(place, lambda q, group: old.child(place, group, index))
+    empty = _empty(old, place + 1)
+    forests = old.rewrite(place, lambda q, group: old.child(place, group, index) if 0 <= index < len(group) else empty)
     if old.letters[place] == "w":
         gone = old.locate(place)[0] + 1
         forests = (*forests[:gone], *forests[gone + 1 :])
@@ -143,14 +144,21 @@ def _picked(old: Axis, place: int, index: int) -> Axis:
     return Axis(letters, forests, old.size, (*old.extents[:place], *old.extents[place + 1 :]))
 
 
+def _empty(axis: Axis, place: int) -> Node:
+    """What stands for an element that a component lacks, which no window reaches."""
+    extent = axis.extents[place]
+    return Window([], 0) if extent is None else [_empty(axis, place + 1)] * extent
+
+
 def _select_rows(x: RaggedValue, axis: int, index: int) -> Value:
     """Element `index` of every innermost component, gathered; dense levels that are last now are
     storage axes of their own."""
     old = x.axes[axis]
     place = len(old.letters) - 1
-    rows = [group[index] for group in old.groups(place)]
+    rows = [group[index] if 0 <= index < len(group) else -1 for group in old.groups(place)]  # -1: zeros, of no window
     axes = [_numbered(old, len(rows))]
-    values = np.take(x.values, np.array(rows, np.int64), axis)
+    padded = np.pad(x.values, [(0, int(k == axis)) for k in range(x.values.ndim)])
+    values = np.take(padded, np.array(rows, np.int64), axis)
     while len(axes[0].letters) > 1 and axes[0].letters[-1] == "d":
         head, extent = axes[0], axes[0].extents[-1]
         assert extent is not None
@@ -181,7 +189,8 @@ def slice_(x: Value, lo: np.integer | np.ndarray, hi: np.integer | np.ndarray, d
     lows, highs = (np.broadcast_to(np.asarray(v), (groups,)) for v in (lo, hi))
 
     def change(q: int, group: Group) -> Group:
-        return _cut(group, [int(lows[q]), int(highs[q])])[0]
+        low, high = int(lows[q]), int(highs[q])
+        return _cut(group, [low, high] if 0 <= low <= high <= len(group) else [0, 0])[0]  # [0, 0]: no window reaches it
 
     extent = None if ragged else int(hi) - int(lo)
     extents = (*wide.extents[:place], extent, *wide.extents[place + 1 :])

@@ -122,3 +122,48 @@ def test_merged_tiles_of_windows(
     (expected,) = run(text, "f", [given])
     for got, wanted in zip(compile(text)(given), expected, strict=True):
         np.testing.assert_array_equal(got, wanted)
+
+
+def of_windows(layout: str, *steps: tuple[str, int, str]) -> str:
+    """A program of selects, slices and merges of a dim, each with the layout that it gives, on pairs of numbers."""
+    name, given, lines = "%x", layout, list[str]()
+    for number, (op, dim, made) in enumerate(steps):
+        indices = {"select": 1, "slice": 2}.get(op, 0)
+        operands = ", ".join((name, *("%i", "%j")[:indices]))
+        types = ", ".join((pairs_of(given), *["index"] * indices))
+        lines.append(f"%{number} = ragged.{op} {operands} {{dim = {dim}}} : ({types}) -> {pairs_of(made)}")
+        name, given = f"%{number}", made
+    head = f"func.func @f(%x: {pairs_of(layout)}, %i: index, %j: index) -> {pairs_of(given)}"
+    return "\n".join((f"{head} {{", *lines, f"return {name} : {pairs_of(given)}", "}"))
+
+
+def pairs_of(layout: str) -> str:
+    return f'tensor<{"?x" * len(layout)}2xi32, #ragged.layout<"{layout}|d">>'
+
+
+UNREACHED: dict[str, tuple[str, list[list[int]]]] = {
+    "rows": (of_windows("dwr", ("select", 2, "dw")), [[0, 2, 16]]),
+    "rows of windows": (of_windows("dww", ("select", 2, "dw")), [[1, 3], [2, 4]]),
+    "components": (of_windows("dwrw", ("select", 2, "dww")), [[0, 2, 4], [1, 0, 12, 5], [8, 0, 0, 1]]),
+    "rows of ranges": (of_windows("dwr", ("slice", 2, "dww"), ("select", 2, "dw")), [[0, 2, 16]]),
+    "merged ranges": (of_windows("dwrr", ("slice", 2, "dwwr"), ("merge", 2, "dww")), [[0, 2, 4], [0, 2, 4, 6, 16]]),
+    "components of ranges": (
+        of_windows("dwrr", ("slice", 2, "dwwr"), ("select", 2, "dww")),
+        [[0, 2, 4], [0, 2, 4, 6, 16]],
+    ),
+}
+
+
+@pytest.mark.parametrize("index", [0, 1, 5, 10**12, -(10**12)])
+@pytest.mark.parametrize("case", UNREACHED)
+def test_components_that_no_window_reaches(case: str, index: int, compile: Compile) -> None:
+    """No check sees them: what they lack is not read."""
+    text, vectors = UNREACHED[case]
+    none = np.zeros(3, np.int64)
+    given: Any = (np.arange(32, dtype=np.int32).reshape(16, 2), none, none, *map(np.array, vectors))
+    arguments: list[Any] = [given, index, index + 1]
+    (expected,) = run(text, "f", arguments)
+    found = compile(text)(*arguments)
+    for got, wanted in zip(found[1:3], expected[1:3], strict=True):
+        np.testing.assert_array_equal(got, wanted)
+    assert [x.shape for x in found] == [x.shape for x in expected]

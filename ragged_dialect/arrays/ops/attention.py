@@ -161,8 +161,8 @@ def _groups(q: Tensor, k: Tensor) -> int:
     own, fewer = (q.shape[2], k.shape[2]) if q.ndim == 4 else (1, 1)
     if own is None or not fewer or own == fewer:
         return 1
-    if own % fewer:
-        raise LayoutError(f"attention: expected heads of q that are a multiple of {fewer}, got {own}")
+    if not own or own % fewer:
+        raise LayoutError(f"attention: expected heads of q that are a positive multiple of {fewer}, got {own}")
     return own // fewer
 
 
