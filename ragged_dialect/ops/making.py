@@ -242,8 +242,9 @@ class FromPaddedOp(MixedOp, name="from_padded", traits=[Pure]):
 
 class ReduceAcrossOp(RaggedOp, name="reduce_across", traits=[Pure]):
     """Reduces over the components: element i of the result combines element i of every component
-    that has one. `kind` is sum, prod, max or min; rows that no component has hold its neutral
-    element. `max` is the extent of the result and must reach the longest length.
+    that has one. `kind` is sum, prod, max or min (of booleans sum and max are or, prod and min and);
+    rows that no component has hold its neutral element. `max` is the extent of the result and must
+    reach the longest length.
 
     ```mlir
     %1 = ragged.reduce_across %0, %max {dim = 1, kind = "sum"}
@@ -278,8 +279,9 @@ class ReduceAcrossOp(RaggedOp, name="reduce_across", traits=[Pure]):
 
 class ScanOp(RaggedOp, name="scan", traits=[Pure]):
     """Combines every element with those before it, or with `reverse` with those behind it (an inclusive scan), along
-    an innermost ragged dim, a tile or a dense dim. `kind` is sum, prod, max or min. Results have the elements' type,
-    and floats are rounded as they are combined, in an order that depends on the target; a NaN is in all that follows.
+    an innermost ragged dim, a tile or a dense dim. `kind` is as for `ragged.reduce_across`. Results have the elements'
+    type, and floats are rounded as they are combined, in an order that depends on the target; a NaN is in all that
+    follows.
 
     ```mlir
     %1 = ragged.scan %0 {dim = 1, kind = "sum"}

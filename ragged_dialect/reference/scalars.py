@@ -234,25 +234,33 @@ CASTS: dict[str, Callable[[Data, np.dtype], Data]] = {
 """The arith casts, by name: data and the result's type."""
 
 
-COMBINERS: dict[str, Callable[[Data, Data], Data]] = {
-    "sum": lambda a, b: (BINARY["addf"] if is_float(dtype_of(a)) else BINARY["addi"])(a, b),
-    "prod": lambda a, b: (BINARY["mulf"] if is_float(dtype_of(a)) else BINARY["muli"])(a, b),
-    "max": lambda a, b: (BINARY["maximumf"] if is_float(dtype_of(a)) else BINARY["maxsi"])(a, b),
-    "min": lambda a, b: (BINARY["minimumf"] if is_float(dtype_of(a)) else BINARY["minsi"])(a, b),
+def _by_kind(of_floats: str, of_integers: str, of_bools: str) -> Callable[[Data, Data], Data]:
+    def combine(a: Data, b: Data) -> Data:
+        dtype = dtype_of(a)
+        return BINARY[of_floats if is_float(dtype) else of_bools if dtype.kind == "b" else of_integers](a, b)
+
+    return combine
+
+
+COMBINERS = {
+    "sum": _by_kind("addf", "addi", "ori"),
+    "prod": _by_kind("mulf", "muli", "andi"),
+    "max": _by_kind("maximumf", "maxsi", "ori"),
+    "min": _by_kind("minimumf", "minsi", "andi"),
 }
-"""The kinds of `ragged.reduce_across`."""
+"""The kinds of `ragged.reduce_across` and `ragged.scan`."""
 
 
 def _lowest(dtype: np.dtype) -> float:
     if is_float(dtype):
         return -np.inf
-    return dtype.kind == "b" or np.iinfo(dtype).min
+    return dtype.kind != "b" and np.iinfo(dtype).min
 
 
 def _highest(dtype: np.dtype) -> float:
     if is_float(dtype):
         return np.inf
-    return dtype.kind != "b" and np.iinfo(dtype).max
+    return dtype.kind == "b" or np.iinfo(dtype).max
 
 
 NEUTRAL: dict[str, Callable[[np.dtype], float]] = {

@@ -1,0 +1,86 @@
+"""`ragged.scan`, and the kinds of reductions, of every dtype: NaN, zeros with a sign, and booleans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.targets import Compile
+
+from ragged_dialect.reference import run
+
+DTYPES = {
+    "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64,
+    "i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
+}  # fmt: skip
+TOLERANCES = {"f16": 2e-2, "bf16": 0.1, "f32": 1e-5, "f64": 1e-13}
+"""Relative, of sums and products whose order differs."""
+ROWS = {
+    "rows": ('tensor<?x?x3xELEMENT, #ragged.layout<"dr|d">>', 1, [[0, 3, 3, 9, 9, 10]]),
+    "features": ('tensor<?x?x3xELEMENT, #ragged.layout<"dr|d">>', 2, [[0, 3, 3, 9, 9, 10]]),
+    "windows": ('tensor<?x?x3xELEMENT, #ragged.layout<"dw|d">>', 1, [[2, 0, 5, 1], [3, 0, 4, 9]]),
+    "dense": ("tensor<?x3xELEMENT>", 0, []),
+}
+KINDS = ("sum", "prod", "max", "min")
+
+
+def numbers(element: str) -> np.ndarray:
+    """Ten rows with what is special of a dtype."""
+    made = np.random.default_rng(0).standard_normal((10, 3)) * 3
+    if element == "i1":
+        return made > 0
+    made = made.astype(DTYPES[element])
+    if element not in TOLERANCES:
+        return made
+    made.flat[4], made.flat[20], made[9] = np.nan, -0.0, -0.0
+    return made
+
+
+def assert_alike(found: Any, wanted: Any, element: str) -> None:
+    """Equal but for rounding, with the signs of zeros."""
+    tolerance = TOLERANCES.get(element, 0)
+    np.testing.assert_allclose(found.astype("f8"), wanted.astype("f8"), rtol=tolerance, atol=5 * tolerance)
+    if element in ("f32", "f64"):
+        zeros = wanted == 0
+        np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(wanted[zeros]))
+
+
+@pytest.mark.sampled(24)
+@pytest.mark.parametrize("reverse", ["", ", reverse"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("element", DTYPES)
+def test_scans(element: str, rows: str, kind: str, reverse: str, compile: Compile) -> None:
+    type_, dim, vectors = ROWS[rows]
+    given = type_.replace("ELEMENT", element)
+    made = given.replace("dw", "dr")
+    text = f"""func.func @f(%x: {given}) -> {made} {{
+      %0 = ragged.scan %x {{dim = {dim}, kind = "{kind}"{reverse}}} : ({given}) -> {made}
+      return %0 : {made}
+    }}"""
+    values = numbers(element)
+    argument = (values, *map(np.array, vectors)) if vectors else values
+    (wanted,) = run(text, "f", [argument])
+    found = compile(text)(argument)
+    assert_alike(found[0] if vectors else found, wanted[0] if vectors else wanted, element)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("element", ["i1", "i8"])
+def test_kinds_of_booleans(element: str, kind: str, compile: Compile) -> None:
+    """Sums and maxima are or, products and minima and; rows that no component has hold what changes nothing."""
+    type_ = f'tensor<?x?x{element}, #ragged.layout<"dr">>'
+    text = f"""func.func @f(%x: {type_}, %n: index) -> tensor<?x{element}> {{
+      %0 = ragged.reduce_across %x, %n {{dim = 1, kind = "{kind}"}} : ({type_}, index) -> tensor<?x{element}>
+      return %0 : tensor<?x{element}>
+    }}"""
+    arguments = (np.array([1, 0, 1, 1, 0, 0], DTYPES[element]), np.array([0, 3, 5, 6])), 4
+    (wanted,) = run(text, "f", arguments)
+    found = compile(text)(*arguments)
+    np.testing.assert_array_equal(found, wanted)
+    if element == "i1":
+        combine = np.logical_or if kind in ("sum", "max") else np.logical_and
+        assert found.tolist()[:2] == [combine.reduce([1, 1, 0]), combine.reduce([0, 0])]
+        assert found.tolist()[3] == (kind in ("prod", "min"))
