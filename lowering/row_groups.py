@@ -131,7 +131,8 @@ def cut(group: RowGroup, chunk: int) -> None:
     widest = max(_inner(*place) for place in places)
     if static and static[0] * widest <= chunk:
         return
-    least = _SHARED if any(_is_product(*item) for item in group.ops.items()) else 1
+    is_product = any(_is_product(*item) for item in group.ops.items())
+    least = _SHARED if is_product and group.mapping.tile is None else 1
     (last, own), rows = list(group.ops.items())[-1], max(least, chunk // widest)
     with ir.InsertionPoint(last), last.location:
         x, dim = next(place for place in reversed(own) if place[1] >= 0)  # a result, no temporary
