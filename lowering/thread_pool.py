@@ -320,7 +320,8 @@ llvm.func @{SHARE}(%f: !llvm.ptr, %c: !llvm.ptr, %n: i64, %work: i64, %tile: i64
   %fair = llvm.intr.smin(%full, %piece) : (i64, i64) -> i64
   %wanted = llvm.sdiv %tile, %each : i64
   %free = llvm.icmp "eq" %tile, %zero : i64
-  %least = llvm.select %free, %fair, %wanted : i1, i64
+  %bounded = llvm.intr.smin(%wanted, %n) : (i64, i64) -> i64
+  %least = llvm.select %free, %fair, %bounded : i1, i64
   %k = llvm.intr.smax(%least, %one) : (i64, i64) -> i64
   llvm.store %f, %fp : !llvm.ptr, !llvm.ptr
   llvm.store %c, %cp : !llvm.ptr, !llvm.ptr
