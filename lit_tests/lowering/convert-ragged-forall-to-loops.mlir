@@ -132,3 +132,34 @@ func.func @mapped(%n: index, %x: memref<?x16xf32>, %y: memref<?xf32>, %s: f32) {
   } {ragged.mapping = {threads = 1}}
   return
 }
+
+// Ops that are mapped otherwise are in loops of their own.
+// CHECK-LABEL: func.func @apart
+// CHECK: scf.for
+// CHECK:   arith.addf
+// CHECK: } {ragged.parallel}
+// CHECK: scf.for
+// CHECK:   arith.mulf
+// CHECK:   arith.subf
+// CHECK-NOT: ragged.parallel
+// CHECK: return
+func.func @apart(%n: index) -> memref<?x16xf32> {
+  %x = memref.alloc(%n) : memref<?x16xf32>
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%x : memref<?x16xf32>) {
+  ^bb0(%out: f32):
+    %0 = arith.addf %out, %out : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%x : memref<?x16xf32>)
+      attrs = {ragged.mapping = {threads = 1}} {
+  ^bb0(%out: f32):
+    %0 = arith.mulf %out, %out : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%x : memref<?x16xf32>) {
+  ^bb0(%out: f32):
+    %0 = arith.subf %out, %out : f32
+    linalg.yield %0 : f32
+  }
+  return %x : memref<?x16xf32>
+}
