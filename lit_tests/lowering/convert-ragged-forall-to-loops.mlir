@@ -134,7 +134,7 @@ func.func @mapped(%n: index, %x: memref<?x16xf32>, %y: memref<?xf32>, %s: f32) {
 }
 
 // Ops that are mapped otherwise are in loops of their own.
-// CHECK-LABEL: func.func @apart
+// CHECK-LABEL: func.func @loops_of_their_own
 // CHECK: scf.for
 // CHECK:   arith.addf
 // CHECK: } {ragged.parallel}
@@ -143,7 +143,7 @@ func.func @mapped(%n: index, %x: memref<?x16xf32>, %y: memref<?xf32>, %s: f32) {
 // CHECK:   arith.subf
 // CHECK-NOT: ragged.parallel
 // CHECK: return
-func.func @apart(%n: index) -> memref<?x16xf32> {
+func.func @loops_of_their_own(%n: index) -> memref<?x16xf32> {
   %x = memref.alloc(%n) : memref<?x16xf32>
   linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%x : memref<?x16xf32>) {
   ^bb0(%out: f32):
