@@ -45,11 +45,11 @@ class ConvertRaggedForallToLoops(RaggedPass):
 
 
 def _convert_block(block: ir.Block, parallel: bool, chunk: int) -> None:
+    ops = [op.operation for op in block.operations]  # the loops of flat ops are as they shall be
     if parallel:
         for group in row_groups(block):
             cut(group, chunk)
-    for op in list(block.operations):
-        op = op.operation
+    for op in ops:
         if op.name == "scf.forall":
             with ir.InsertionPoint(op), op.location:
                 _convert_forall(op, parallel, chunk)

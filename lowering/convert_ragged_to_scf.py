@@ -50,6 +50,7 @@ class ConvertRaggedToScf(RaggedPass):
     """
 
     name: ClassVar[str] = "convert-ragged-to-scf"
+    verified: ClassVar[bool] = True
     recompute: bool = False
 
     def run(self, op: ir.Operation) -> None:

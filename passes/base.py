@@ -27,10 +27,12 @@ class RaggedPass:
     """A pass: a frozen dataclass whose fields are its options.
 
     Subclasses set `name` (kebab-case, also the file's stem with dashes) and define `run`. Instances
-    go straight into `PassManager.add`. `anchor` is the op the pass runs on.
+    go straight into `PassManager.add`. `anchor` is the op the pass runs on. What a pass leaves that makes most of a
+    program anew is `verified` wherever it runs: invalid IR ends the process in a pass of MLIR's.
     """
 
     name: ClassVar[str]
+    verified: ClassVar[bool] = False
     anchor: ClassVar[str] = "builtin.module"
 
     def run(self, op: ir.Operation) -> None:

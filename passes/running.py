@@ -172,7 +172,7 @@ class _Run:
         """What follows a stage, up to the next one; whether its result verifies."""
         if self.verify and not (_verifies(self.module) and verify_ragged(self.module)):
             return False
-        if self._goes_native() and not _verifies(self.module):
+        if not self.verify and stage.own is not None and stage.own.verified and not _verifies(self.module):
             return False
         if self.report is not None:
             for diagnostic in self.diagnostics:
@@ -183,11 +183,6 @@ class _Run:
         self.done += 1
         self._begin()
         return True
-
-    def _goes_native(self) -> bool:
-        """Whether a pass of ours was run, and one of MLIR's follows, in which invalid IR ends the process."""
-        done, following = self.stages[self.done], self.stages[self.done + 1 : self.done + 2]
-        return not self.verify and done.own is not None and any(stage.own is None for stage in following)
 
     def _begin(self) -> None:
         if self.done < len(self.stages):
