@@ -70,6 +70,11 @@ def mapping_values(schedule: object = None) -> dict[str, Collection[str | int]]:
     }
 
 
+def _is_plain(attribute: ir.Attribute) -> bool:
+    """Whether an attribute is a text or an integer. To Python the values of others, 1.0 and true, are equal to 1."""
+    return isinstance(attribute, (ir.StringAttr, ir.IntegerAttr)) and not isinstance(attribute, ir.BoolAttr)
+
+
 @dataclass(frozen=True)
 class Mapping:
     """How the iterations of a forall are spread over blocks and threads, as far as that has been decided: the name of
@@ -89,7 +94,7 @@ class Mapping:
             return Mapping()
         mark = op.attributes[MAPPING]
         named = [mark[k] for k in range(len(mark))] if isinstance(mark, ir.DictAttr) else []
-        decided = {entry.name: getattr(entry.attr, "value", None) for entry in named}
+        decided = {entry.name: getattr(entry.attr if _is_plain(entry.attr) else None, "value", None) for entry in named}
         values = mapping_values(decided.get("schedule"))
         if not named or any(entry.name not in values for entry in named):
             raise PassFailure(op, f"expected {MAPPING} with some of {', '.join(values)}, got {mark}")

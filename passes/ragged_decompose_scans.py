@@ -13,6 +13,7 @@ from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.kinds import combine
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.iteration import MAPPING
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.making import ScanOp
 from ragged_dialect.passes.base import RaggedPass
@@ -58,7 +59,10 @@ def decomposed(op: ir.Operation) -> ir.Value:
 
     def step(number: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
         distance = arith.shli(build.value(1), number)
-        return [_pass(state[0], empty_like(x), dim, distance, kind, end)]
+        made = _pass(state[0], empty_like(x), dim, distance, kind, end)
+        if MAPPING in op.attributes:
+            made.attributes[MAPPING] = op.attributes[MAPPING]
+        return [made.result]
 
     return flow.for_loop(_passes_over(x, dim), [x], step)[0]
 
@@ -88,7 +92,7 @@ def without(rank: int, dim: int) -> ir.AffineMap:
     return ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(k) for k in range(rank) if k != dim])
 
 
-def _pass(x: ir.Value, out: ir.Value, dim: int, distance: ir.Value, kind: str, end: ir.Value | None) -> ir.Value:
+def _pass(x: ir.Value, out: ir.Value, dim: int, distance: ir.Value, kind: str, end: ir.Value | None) -> ir.Operation:
     """Every element with the one `distance` before it, or behind it where there is an end."""
     rank = len(x.type.shape)
     whole = ir.AffineMap.get_identity(rank)
@@ -109,4 +113,4 @@ def _pass(x: ir.Value, out: ir.Value, dim: int, distance: ir.Value, kind: str, e
     maps = [whole, *(without(rank, dim) for _ in ends), whole]
     made = generic([x, *ends], [out], maps, ["parallel"] * rank, body)
     made.attributes[CHECKED] = ir.UnitAttr.get()  # the loop carries values of one structure, which no pass sees
-    return made.result
+    return made

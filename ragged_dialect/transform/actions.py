@@ -126,7 +126,8 @@ def _given(op: ir.Operation, known: Sequence[str]) -> dict[str, str | int]:
     for name in attribute_names(op):
         attribute = op.attributes[name]
         text = name in ("pipeline", "name", "layout", "schedule")
-        if name not in known or not isinstance(attribute, ir.StringAttr if text else ir.IntegerAttr):
+        kind = ir.StringAttr if text else ir.IntegerAttr
+        if name not in known or not isinstance(attribute, kind) or isinstance(attribute, ir.BoolAttr):
             raise RaggedError(
                 f"expected attributes among [{', '.join(known)}], strings or integers, got {name} = {attribute}"
             )

@@ -340,6 +340,8 @@ def test_mapped_programs_have_the_same_results(mapping: str, target: str) -> Non
     [
         ('schedule = "balanced"', "expected a schedule that fits the loop nest, got 'balanced'"),
         ("tile = 33", "expected tile of ragged.mapping among 32, 64, "),
+        ("tile = 64.0", "expected tile of ragged.mapping among 32, 64, .* got 6.4"),
+        ("threads = true", "expected threads of ragged.mapping among 1, 32, .* got true"),
         ('schedule = "zz"', "expected schedule of ragged.mapping among general, balanced, segment, contract, got"),
     ],
 )
@@ -358,6 +360,20 @@ def test_settings_that_do_not_fit_flat_work(mapping: str, message: str) -> None:
 def test_tiles_that_do_not_fit(schedule: str, message: str) -> None:
     with pytest.raises(PassError, match=message):
         rg.compile(apart(f'schedule = "{schedule}", tile = 1048576'), target="emulator")
+
+
+def test_scans_are_mapped() -> None:
+    """The loops that a scan becomes have its settings."""
+    rows = 'tensor<?x?x4xf32, #ragged.layout<"dr|d">>'
+    mark = "ragged.mapping = {threads = 64}"
+    text = f"""func.func @f(%x: {rows}) -> {rows} {{
+      %0 = ragged.scan %x {{dim = 1, kind = "sum", {mark}}} : ({rows}) -> {rows}
+      return %0 : {rows}
+    }}"""
+    for passes in ("convert-ragged-to-scf", "ragged-decompose-scans"):
+        module = load_module(text, context())
+        Stage("s", passes).run(module)
+        assert "ragged.mapping = {threads = 64 : i64}" in print_module(module)
 
 
 def test_too_few_threads_are_refused() -> None:
