@@ -40,7 +40,7 @@ AUTO = "auto"
 
 GENERAL, BALANCED, SEGMENT, CONTRACT = "general", "balanced", "segment", "contract"
 
-SCHEDULES = (GENERAL, BALANCED, SEGMENT, CONTRACT)
+SCHEDULES = tuple(name for name in registry.OWN_SCHEDULES if name != AUTO)
 """The schedules that a forall can be asked to have, see `gpu/schedules.py`."""
 
 BLOCK_SIZES = tuple(DEVICE.warp << k for k in range((DEVICE.block_threads // DEVICE.warp).bit_length()))
