@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 
 from ragged_dialect.compiler.stored import stored
 from ragged_dialect.errors import CompileError
@@ -23,9 +24,9 @@ SET_THREADS = "ragged_set_threads"
 """`(i64)`, in programs with parallel loops: how many threads these use."""
 
 
-def load_stored(program: CpuProgram) -> CpuFunction:
-    """A compiled program in memory, ready to call."""
-    linked = runtime()
+def load_stored(program: CpuProgram, linked: Runtime | None = None) -> CpuFunction:
+    """A compiled program in memory, ready to call, on the process's runtime or another."""
+    linked = linked or runtime()
     callbacks = print_callbacks(program.labels) if program.labels else {}
     known = {**linked.addresses, **vector_addresses(program.vectors)}
     known |= {symbol: address_of(function) for symbol, function in callbacks.items()}
@@ -49,14 +50,16 @@ def thread_count() -> int:
 
 _lock = threading.Lock()
 _made: list[Runtime] = []
+_counting = threading.Lock()
+_counts: list[tuple[Runtime, memory.CountedHooks]] = []
 
 
 class Runtime:
-    """The hooks of programs, over whatever memory comes from. `run` takes the address of a frame, and gives 0 or the
+    """The hooks of programs, over those that memory comes from. `run` takes the address of a frame, and gives 0 or the
     size in bytes that there was no memory for."""
 
-    def __init__(self) -> None:
-        known = {"malloc": address_of(memory.hooks.allocate), "free": address_of(memory.hooks.free)}
+    def __init__(self, hooks: memory.Hooks) -> None:
+        known = {"malloc": address_of(hooks.allocate), "free": address_of(hooks.free)}
         self._code = _linked(RUNTIME, (OPEN, RUN, *DECLARED), known)
         ctypes.CFUNCTYPE(None)(self._code.address(OPEN))()
         self.addresses = {name: self._code.address(name) for name in DECLARED}
@@ -68,8 +71,20 @@ def runtime() -> Runtime:
     with _lock:
         if not _made:
             _choose_memory()
-            _made.append(Runtime())
+            _made.append(Runtime(memory.hooks))
         return _made[0]
+
+
+@contextmanager
+def counted() -> Generator[tuple[Runtime, memory.CountedHooks]]:
+    """A runtime whose programs' memory is counted, by one caller at a time."""
+    runtime()  # chooses where memory comes from
+    with _counting:
+        if not _counts:
+            hooks = memory.CountedHooks()
+            _counts.append((Runtime(hooks), hooks))
+        _counts[0][1].start()
+        yield _counts[0]
 
 
 def _choose_memory() -> None:

@@ -6,14 +6,17 @@ import contextlib
 import ctypes
 import os
 import resource
+import threading
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ragged_dialect.errors import AllocationError, CompileError, RaggedError
 from ragged_dialect.runtime.machine_code import MachineCode
 
 _c: Any = ctypes.CDLL(None)
+_c.malloc.argtypes = [ctypes.c_size_t]
+_c.malloc.restype = ctypes.c_void_p
 _c.free.argtypes = [ctypes.c_void_p]
 _c.free.restype = None
 
@@ -34,6 +37,48 @@ class Hooks:
 
 
 hooks = Hooks()
+
+
+class CountedHooks(Hooks):
+    """The same memory, counted in bytes as it was asked for: `used` is what has not been given back, `peak` the most
+    there was of that since `start`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(self._take)
+        self.free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._give)
+        self._changing = threading.Lock()
+        self.start()
+
+    def start(self) -> None:
+        """Count from here."""
+        self._sizes: dict[int | None, int] = {}
+        self.used = self.peak = 0
+
+    def _take(self, size: int) -> int | None:
+        made = hooks.allocate(size)
+        if made:
+            with self._changing:
+                self._sizes[made] = size
+                self.used += size
+                self.peak = max(self.peak, self.used)
+        return made
+
+    def _give(self, memory: int | None) -> None:
+        with self._changing:
+            self.used -= self._sizes.pop(memory, 0)
+        hooks.free(memory)
+
+
+class MemoryUse(NamedTuple):
+    """Bytes of a call: its arguments, its results with their structures, and the most that the program held at one
+    time beside its arguments, parts of its results among them."""
+
+    arguments: int
+    results: int
+    peak: int
+
+
 _COUNTED = 2**63 - 1
 _LIMIT, _HELD, _MADE = range(3)
 _SHARE = 8

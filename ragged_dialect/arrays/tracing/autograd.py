@@ -34,7 +34,7 @@ def recorded(name: str, leaves: Leaves, body: Traceable, target: str | None = No
     """A program of leaves of which some require gradients, and the tree of its results. PassError for an operation
     without a derivative."""
     leaves = [_compacted(leaf) for leaf in leaves]
-    program, tree = build(name, [_plain(leaf) for leaf in leaves], body, target)
+    program, tree = build(name, without_gradients(leaves), body, target)
     return RecordedProgram(name, leaves, body, program), tree
 
 
@@ -50,7 +50,7 @@ class RecordedProgram:
         active = [k for k, leaf in enumerate(leaves) if leaf_spec(leaf).library == RECORDED]
         self._pull = _Pull(name, len(leaves), active, self._floats, body, self.target)
         if self._floats:
-            self._pull.check([_plain(leaf) for leaf in leaves], self._cotangents(program([_plain(x) for x in leaves])))
+            self._pull.check(without_gradients(leaves), self._cotangents(program(without_gradients(leaves))))
 
     def _cotangents(self, results: Sequence[Dense]) -> list[ArrayLike]:
         """Arguments of the structures and types of results."""
@@ -61,7 +61,7 @@ class RecordedProgram:
         leaves = [_compacted(leaf) for leaf in leaves]
         results: list[ArrayLike] = []
         if not sys.modules["torch"].is_grad_enabled():
-            return self._program([_plain(leaf) for leaf in leaves])
+            return self._program(without_gradients(leaves))
         made = _node().apply(self, leaves, results, *(_tensor(x) for x in leaves if _of_torch(x)))
         for k, tensor in zip(self._floats, made, strict=True):
             results[k] = _with_tensor(results[k], tensor)
@@ -73,7 +73,7 @@ class RecordedProgram:
 
     def forward(self, ctx: Any, leaves: Leaves, results: list[ArrayLike], tensors: Sequence[Dense]) -> Any:
         """The tensors of the results; what the backward program needs is saved."""
-        results += self._program([_plain(leaf) for leaf in leaves])
+        results += self._program(without_gradients(leaves))
         floats = [results[k] for k in self._floats]
         ctx.save_for_backward(*tensors)
         ctx.program = self
@@ -157,6 +157,11 @@ def _of_torch(leaf: Leaf) -> bool:
 def _compacted(leaf: Leaf) -> ArrayLike:
     """A leaf whose gradient has the shape of its values: without windows."""
     return leaf.compacted if isinstance(leaf, RaggedArray) and leaf.requires_grad else leaf
+
+
+def without_gradients(leaves: Leaves) -> list[Leaf]:
+    """The same leaves, of which no gradients are recorded."""
+    return [_plain(leaf) for leaf in leaves]
 
 
 def _plain(leaf: Leaf) -> ArrayLike:

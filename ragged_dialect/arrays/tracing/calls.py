@@ -22,6 +22,7 @@ from ragged_dialect.runtime.stored_program import CpuProgram
 
 if TYPE_CHECKING:
     from ragged_dialect._mlir import ir
+    from ragged_dialect.compiler.loading import Runtime
 
 Pack = Callable[[Leaves], bytes]
 Run: TypeAlias = Callable[[Leaves], Parts]
@@ -29,11 +30,11 @@ Run: TypeAlias = Callable[[Leaves], Parts]
 _NUMBERS: dict[type, str] = {bool: "=?7x", int: "=q", float: "=d"}
 
 
-def cpu_run(plan: Plan, program: CpuProgram) -> Run:
+def cpu_run(plan: Plan, program: CpuProgram, runtime: Runtime | None = None) -> Run:
     """Runs on the CPU: packed arguments in, a part per result out: a buffer or a number."""
     from ragged_dialect.compiler.loading import load_stored  # start-up time
 
-    function = load_stored(program)
+    function = load_stored(program, runtime)
     call = function.packed.named(plan.name)
     packers = tuple(_packer(plan, wanted) for wanted in plan.wanted)
     places: list[tuple[int, int, int, DType]] = []

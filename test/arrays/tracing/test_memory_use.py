@@ -1,0 +1,98 @@
+"""What `jit` functions say of their memory, beside what the system says that the process had."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import ragged_dialect as rg
+from conftest import ROOT
+
+MEASURED = """
+import ctypes, sys
+import numpy as np
+import ragged_dialect as rg
+
+def status(name):
+    "A size of this process in bytes"
+    (line,) = [text for text in open("/proc/self/status") if text.startswith(name)]
+    return 1024 * int(line.split()[1])
+
+generator = np.random.default_rng(3)
+lengths = np.concatenate([generator.integers(0, 60, 8000), [50_000]])
+x = rg.from_lengths(generator.standard_normal((lengths.sum(), 64), dtype=np.float32), lengths)
+functions = {
+    "elementwise": lambda x: x * 2 + 1,
+    "two": lambda x: (rg.softmax(x, 1), x[::-1] * 2),
+    "filter": lambda x: (x * 2)[x.max(2) > 1],
+    "gradient": rg.grad(lambda x: (rg.softmax(x, 1) * x).sum()),
+}
+f = rg.jit(functions[sys.argv[1]])
+said = f.memory(x)
+f(x)
+rg.release_memory()
+open("/proc/self/clear_refs", "w").write("5")  # proc(5): the peak is measured from here
+before = status("VmRSS")
+results = f(x)
+seen = status("VmHWM") - before
+assert said.arguments == x.nbytes
+assert abs(said.peak - seen) < 0.05 * seen, (said, seen)
+kept = results if isinstance(results, tuple) else (results,)
+new = sum(r.values.nbytes for r in kept)
+assert new <= said.results <= 1.05 * new, (said, new)
+"""
+
+
+@pytest.mark.parametrize("case", ["elementwise", "two", "filter", "gradient"])
+def test_the_peak_is_that_of_the_process(case: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "RAGGED_POOL_BYTES": "0"}
+    command = [sys.executable, "-c", MEASURED, case]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    if "clear_refs" in done.stderr:
+        pytest.skip("the system does not let processes reset their peak")
+    assert done.returncode == 0, done.stderr
+
+
+def test_skewed_lengths_are_not_padded() -> None:
+    x = rg.from_lengths(np.ones((110_000, 4), np.float32), [100_000] + [1] * 10_000)
+    for f in (
+        lambda x: rg.softmax(x, 1),
+        lambda x: rg.cumsum(x, 1),
+        lambda x: x.argmax(1),
+        lambda x: x - x.mean(1)[:, None, :],
+    ):
+        use = rg.jit(f).memory(x)
+        assert use.results <= use.peak < 6 * x.nbytes
+
+
+def test_the_example() -> None:
+    x = rg.from_lengths(np.ones((4, 2), np.float32), [3, 1])
+    use = rg.jit(lambda x: x.sum(1)).memory(x)
+    assert use.arguments == x.nbytes == 4 * 2 * 4 + 3 * 8
+    assert use.peak >= use.results >= 2 * 2 * 4
+    assert rg.jit(lambda x, k: x).memory(x, k=3) == (x.nbytes, 0, 0)  # the argument itself
+
+
+def test_calls_that_fail() -> None:
+    x = rg.from_lengths(np.ones(4), [3, 1])
+    f = rg.jit(lambda x, k: x[k])
+    with pytest.raises(rg.RangeError, match="got 7"):
+        f.memory(x, 7)
+    assert f.memory(x, 1).results >= 8
+    text = "function: expected a program for the CPU, whose memory is counted, got one for emulator"
+    with pytest.raises(rg.ArgumentError, match=text):
+        rg.jit(lambda x: x * 2, target="emulator").memory(x)
+    huge = rg.from_lengths(np.ones((2**24, 1), np.float32), [2**24])
+    with pytest.raises(rg.AllocationError):
+        rg.jit(lambda x, y: x + y).memory(huge, np.broadcast_to(np.float32(1), (2**24,)))
+
+
+def test_tensors_with_gradients() -> None:
+    torch = pytest.importorskip("torch", reason="no torch (pip install torch)")
+    x = rg.from_lengths(torch.ones(4, requires_grad=True), [3, 1])
+    plain = rg.from_lengths(np.ones(4, np.float32), [3, 1])
+    assert rg.jit(lambda x: x.sum(1)).memory(x) == rg.jit(lambda x: x.sum(1)).memory(plain)
