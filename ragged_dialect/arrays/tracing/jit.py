@@ -74,9 +74,9 @@ class JitFunction(Function):
     def _flatten(
         self, arguments: Sequence[ArrayLike], options: Mapping[str, ArrayLike]
     ) -> tuple[list[Leaf], _Arguments]:
-        """Leaves, and the tree of the bound arguments: a tuple of them in the order of the parameters."""
+        """Leaves, and the tree of the bound arguments: a tuple of them in the order of the parameters. Defaults are
+        part of the function."""
         bound = bind(self._name, self._signature, arguments, options)
-        bound.apply_defaults()
         leaves: list[Leaf] = []
         children: list[Tree] = []
         for name, value in bound.arguments.items():

@@ -96,6 +96,16 @@ def test_containers_numbers_and_static_arguments() -> None:
     assert run.compilations == 2
 
 
+def test_defaults_are_part_of_the_function() -> None:
+    x = rg.from_lengths(np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3), [3, 0, 1])
+    for f in (rg.softmax, rg.layer_norm, rg.rms_norm):
+        assert rg.jit(f)(x).tolist() == f(x).tolist()
+    f = rg.jit(lambda x, dim=1, by=2: x.sum(dim) * by)
+    assert f(x).tolist() == (x.sum(1) * 2).tolist()
+    assert f(x, by=3).tolist() == (x.sum(1) * 3).tolist()
+    assert f(x).tolist() == (x.sum(1) * 2).tolist()
+
+
 def test_captured_arrays() -> None:
     y = array(LENGTHS, seed=1)
     add = rg.jit(lambda x: x + y + W)
