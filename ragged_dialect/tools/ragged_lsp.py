@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
 from ragged_dialect.errors import RaggedError
-from ragged_dialect.tools.cli import SUCCESS, run_tool
+from ragged_dialect.tools.cli import FAILURE, SUCCESS, run_tool
 
 
 def _run(argv: Sequence[str] | None) -> int:
@@ -19,8 +20,10 @@ def _run(argv: Sequence[str] | None) -> int:
         raise RaggedError("expected the package pygls, got none (pip install ragged-dialect[lsp])")
     from ragged_dialect.tools.lsp import server
 
-    server.make().start_io()
-    return SUCCESS
+    made = server.make()
+    with open(os.dup(sys.stdout.fileno()), "wb") as output:  # which the server closes when it is told to exit
+        made.start_io(None, output)
+    return SUCCESS if made.was_shut_down else FAILURE  # as the protocol has it
 
 
 def main(argv: Sequence[str] | None = None) -> int:

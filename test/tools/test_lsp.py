@@ -160,17 +160,45 @@ def test_no_text_ends_the_server(editor: Editor) -> None:
     assert editor.open(CLOSED) == []
 
 
-def talk(*bodies: bytes) -> tuple[list[Any], str]:
-    """What the server answers to messages, whatever they are, and what it says on stderr."""
+def served(*bodies: bytes) -> subprocess.CompletedProcess[bytes]:
+    """A server that got messages, whatever they are, and no more after them."""
     frames = b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in bodies)
     command = [sys.executable, "-m", "ragged_dialect.tools.ragged_lsp", "--stdio"]
-    done = subprocess.run(command, input=frames, capture_output=True, timeout=60, check=True)
+    return subprocess.run(command, input=frames, capture_output=True, timeout=60, check=False)
+
+
+def talk(*bodies: bytes) -> tuple[list[Any], str]:
+    """What the server answers to messages before it is shut down, and what it says on stderr."""
+    done = served(*bodies, SHUTDOWN, EXIT)
+    assert done.returncode == 0
     found = re.findall(rb"\r\n\r\n(\{.*?\})(?=Content-Length|$)", done.stdout, re.DOTALL)
-    return [json.loads(body) for body in found], done.stderr.decode()
+    answers = [json.loads(body) for body in found]
+    return [answer for answer in answers if answer.get("id") != LAST], done.stderr.decode()
 
 
 def request(number: int, method: str, params: object) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
+
+
+LAST = 10**6
+INITIALIZE = request(1, "initialize", {"processId": None, "rootUri": None, "capabilities": {}})
+SHUTDOWN = request(LAST, "shutdown", None)
+EXIT = b'{"jsonrpc": "2.0", "method": "exit"}'
+
+
+@pytest.mark.parametrize(
+    ("messages", "code"),
+    [
+        ([INITIALIZE, SHUTDOWN, EXIT], 0),
+        ([INITIALIZE, SHUTDOWN], 0),
+        ([INITIALIZE, EXIT], 1),
+        ([INITIALIZE], 1),
+        ([EXIT], 1),
+    ],
+)
+def test_the_exit_code_says_whether_it_was_shut_down(messages: list[bytes], code: int) -> None:
+    done = served(*messages)
+    assert (done.returncode, done.stderr) == (code, b"")
 
 
 ASKED: list[tuple[object, int | None]] = [

@@ -64,6 +64,7 @@ class RaggedServer(LanguageServer):
             "ragged-lsp", metadata.version("ragged-dialect"), lsp.TextDocumentSyncKind.Full, protocol_cls=_Protocol
         )
         self.known: dict[str, tuple[int | None, Analysis]] = {}
+        self.was_shut_down = False
 
     def document(self, uri: str) -> TextDocument | None:
         """A document that is open; no other is read."""
@@ -128,6 +129,10 @@ def make() -> RaggedServer:
     handler.setFormatter(_Line())
     logging.getLogger("pygls").handlers = [handler]
 
+    @server.feature(lsp.SHUTDOWN)
+    def ended(*_: object) -> None:
+        server.was_shut_down = True
+
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: lsp.DidOpenTextDocumentParams) -> None:
         server.publish(params.text_document.uri)
@@ -162,7 +167,7 @@ def make() -> RaggedServer:
         found = None if token is None else definition(document.source, token)
         return None if found is None else lsp.Location(document.uri, server.range(document.source, found))
 
-    assert all((opened, changed, closed, hovered, defined))
+    assert all((ended, opened, changed, closed, hovered, defined))
     return server
 
 
