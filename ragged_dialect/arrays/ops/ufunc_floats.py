@@ -64,7 +64,7 @@ def hypot(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
 
 
 def _add_exponentials(loop: Loop, a: ir.Value, b: ir.Value, exp: str, scale: float) -> ir.Value:
-    """The larger one, and a function of how far the other is below it. Equal ones each have a part of the derivative."""
+    """The larger one, and a function of how far the other is below it. Equal ones share the derivative."""
     first = compare("ge", a, b)
     high, low = select(first, a, b), select(first, b, a)
     infinite = arith.andi(compare("eq", a, b), compare("eq", create("math.absf", a), infinity(loop.dtype, 1)))
