@@ -126,10 +126,17 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
         ctx.add(op.false_value, _select(op.condition, None, cotangent))
 
 
-@linearizes(arith.MaximumFOp, arith.MinimumFOp, arith.MaxNumFOp, arith.MinNumFOp)
+@linearizes(arith.MaxNumFOp, arith.MinNumFOp)
 def _(ctx: Tangents, op: View) -> ir.Value:
     """That of the first operand where it is the result."""
     return _select(_compare("oeq", op.result, op.lhs), ctx.of(op.lhs), ctx.of(op.rhs))
+
+
+@linearizes(arith.MaximumFOp, arith.MinimumFOp)
+def _(ctx: Tangents, op: View) -> ir.Value:
+    """That of the first operand where it is the result, or nan."""
+    first = arith.ori(_compare("oeq", op.result, op.lhs), _compare("uno", op.lhs, op.lhs))
+    return _select(first, ctx.of(op.lhs), ctx.of(op.rhs))
 
 
 @linearizes(math.ClampFOp)
@@ -167,17 +174,25 @@ def _(ctx: Tangents, op: View) -> ir.Value | None:
     return _sum(_times(lambda: op.b, ctx.of(op.a)), _times(lambda: op.a, ctx.of(op.b)), ctx.of(op.c))
 
 
+def _base(x: ir.Value, constant: ir.Value) -> ir.Value:
+    """What is raised to a power; 1 in place of 0 and nan where the power is 0, whose derivative is 0 there too."""
+    bad = arith.andi(constant, _compare("ule", math.absf(x), number_like(x, 0)))
+    return arith.select(bad, number_like(x, 1), x)
+
+
 @linearizes(math.PowFOp)
 def _(ctx: Tangents, op: View) -> ir.Value | None:
     """x**y: y x**(y-1) for x; for y log(x) x**y, and 0 where x is 0."""
+    zero, one = number_like(op.lhs, 0), number_like(op.lhs, 1)
 
     def base() -> ir.Value:
-        return arith.mulf(op.rhs, math.powf(op.lhs, arith.subf(op.rhs, number_like(op.rhs, 1))))
+        known = _base(op.lhs, _compare("oeq", op.rhs, zero))
+        return arith.mulf(op.rhs, math.powf(known, arith.subf(op.rhs, one)))
 
     def exponent() -> ir.Value:
-        zero = zeros_like(op.lhs)
-        made = arith.mulf(op.result, math.log(op.lhs))
-        return arith.select(_compare("oeq", op.lhs, zero), zero, made)
+        is_zero = _compare("oeq", op.lhs, zero)
+        made = arith.mulf(op.result, math.log(arith.select(is_zero, one, op.lhs)))
+        return arith.select(is_zero, zero, made)
 
     return _sum(_times(base, ctx.of(op.lhs)), _times(exponent, ctx.of(op.rhs)))
 
@@ -196,8 +211,9 @@ def _(ctx: Tangents, op: View) -> ir.Value | None:
     """n x**(n-1), without a division by x."""
 
     def factor() -> ir.Value:
-        one = arith.constant(op.rhs.type, 1)
-        return arith.mulf(arith.sitofp(op.lhs.type, op.rhs), math.fpowi(op.lhs, arith.subi(op.rhs, one)))
+        zero, one = (arith.constant(op.rhs.type, number) for number in (0, 1))
+        known = _base(op.lhs, arith.cmpi(arith.CmpIPredicate.eq, op.rhs, zero))
+        return arith.mulf(arith.sitofp(op.lhs.type, op.rhs), math.fpowi(known, arith.subi(op.rhs, one)))
 
     return _times(factor, ctx.of(op.lhs))
 

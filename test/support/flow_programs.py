@@ -7,13 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from support.programs import OPS, Ops, Program, State, generate
+from support.programs import OPS, Ops, Program, State, generate, reduces
 from support.structures import LAYOUTS, elements, seeded, type_text
 
 from ragged_dialect.layout import Layout
+from ragged_dialect.reference import making
 from ragged_dialect.shape import RaggedShape
 
 ELEMENT = "i32"
+KINDS = ("sum", "prod", "max", "min")
 
 
 def _body(state: State, name: str, other: str, out: str) -> str:
@@ -136,13 +138,38 @@ def _rows(state: State, dim: int) -> bool:
     return True
 
 
+def _scan(state: State, dim: int) -> bool:
+    """What is combined so far, from either end."""
+    shape = state.value.shape
+    if not reduces(shape, (dim,)):
+        return False
+    kind, reverse = KINDS[state.pick(0, len(KINDS) - 1)], bool(state.pick(0, 1))
+    attributes = f' {{dim = {dim}, kind = "{kind}"{", reverse" if reverse else ""}}}'
+    state.step("scan", [], [], attributes, shape.contiguous(), making.scan(state.value, dim, kind, reverse))
+    return True
+
+
 def _keep(state: State, dim: int) -> bool:
     """Return the value at hand too."""
     state.kept.append((state.name, state.type))
     return True
 
 
-FLOW: Ops = (*OPS, _for, _while, _if, _call, _partition_in_loop, _partition_in_loop, _rows, _rows, _keep, _keep)
+FLOW: Ops = (
+    *OPS,
+    _for,
+    _while,
+    _if,
+    _call,
+    _partition_in_loop,
+    _partition_in_loop,
+    _rows,
+    _rows,
+    _keep,
+    _keep,
+    _scan,
+    _scan,
+)
 
 
 def flow_program(seed: int, steps: int = 8) -> Program:

@@ -213,7 +213,7 @@ def _reduce(state: State, dim: int) -> bool:
     """Sum over some dims: a fill of what is left, made with `ragged.empty` or `tensor.empty`."""
     shape = state.value.shape
     choices = [
-        dims for n in range(1, shape.rank + 1) for dims in combinations(range(shape.rank), n) if _reduces(shape, dims)
+        dims for n in range(1, shape.rank + 1) for dims in combinations(range(shape.rank), n) if reduces(shape, dims)
     ]
     if not choices:
         return False
@@ -230,7 +230,8 @@ def _reduce(state: State, dim: int) -> bool:
     return True
 
 
-def _reduces(shape: RaggedShape, dims: tuple[int, ...]) -> bool:
+def reduces(shape: RaggedShape, dims: tuple[int, ...]) -> bool:
+    """Whether dims may be reduced together."""
     try:
         shape.reduce(frozenset(dims))
     except LayoutError:

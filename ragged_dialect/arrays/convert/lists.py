@@ -26,7 +26,7 @@ def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> Ragg
     copied. ArgumentError for lists of different depth, for arrays with different dense extents, for what is
     no list, and for nothing at all, whose shape nobody knows."""
     items = _listed(components, 0)
-    if not _is_list(items) and not getattr(items, "ndim", 0):
+    if not _is_list(items) and (storage.library(items) is None or not storage.peek(items).ndim):
         raise ArgumentError(f"ragged: expected nested lists of arrays, got {type(items).__name__}")
     items = cast("Sequence[object]", items)
     counts: list[list[int]] = [[] for _ in range(_depth(items))]

@@ -53,7 +53,7 @@ def load_npz(file: File, *, max_bytes: int | None = None) -> RaggedArray:
     if isinstance(file, (str, PathLike)):
         with open_regular(file) as opened:
             return load_npz(opened, max_bytes=max_bytes)
-    _check_file("load_npz", file, "read")
+    _check_file("load_npz", file, "read", "seek")
     try:
         with zipfile.ZipFile(file) as archive:
             _check_sizes(archive, total_memory() if max_bytes is None else max_bytes)
@@ -66,8 +66,8 @@ def load_npz(file: File, *, max_bytes: int | None = None) -> RaggedArray:
     return from_parts(parts, "load_npz")
 
 
-def _check_file(op: str, file: object, method: str) -> None:
-    if not isinstance(file, (str, PathLike)) and not hasattr(file, method):
+def _check_file(op: str, file: object, *methods: str) -> None:
+    if not isinstance(file, (str, PathLike)) and not all(callable(getattr(file, name, None)) for name in methods):
         raise ArgumentError(f"{op}: expected a path or an opened file, got {type(file).__name__}")
 
 

@@ -116,8 +116,10 @@ def plain(value: object) -> object:
         return tuple(plain(item) for item in cast("tuple[object, ...]", value))
     if isinstance(value, np.generic):
         return value.item()
-    is_index = hasattr(type(value), "__index__") and not isinstance(value, bool)  # a class may have the attribute too
-    return operator.index(cast("SupportsIndex", value)) if is_index else value
+    try:
+        return value if isinstance(value, bool) else operator.index(cast("SupportsIndex", value))
+    except TypeError:  # no index; some tensors are one
+        return value
 
 
 def _is_a(value: object, kind: Any) -> bool:
@@ -138,7 +140,7 @@ def _works(function: Callable[[Any], object]) -> Callable[[object], bool]:
     def works(value: object) -> bool:
         try:
             function(value)
-        except (TypeError, OverflowError, RuntimeCheckError):
+        except (TypeError, ValueError, OverflowError):
             return False
         return True
 

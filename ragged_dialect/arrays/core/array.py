@@ -51,6 +51,9 @@ class RaggedArray(Value, ArrayMethods):
     spec: Spec
     first: Structure | None
 
+    def __init__(self, *given: object, **named: object) -> None:
+        raise ArgumentError("RaggedArray: expected a function that makes arrays (rg.ragged and others), got a call")
+
     @staticmethod
     def trusted(buffer: Buffer, axes: tuple[Structure | None, ...], made: Spec) -> RaggedArray:
         """An array of parts that are known to be valid; no check."""

@@ -136,15 +136,18 @@ def pick(x: Tensor, dim: int, index: ir.Value) -> Tensor:
 
 
 def _pick_rows(x: Tensor, dim: int, index: ir.Value) -> Tensor:
-    """One row of every component: the first of windows that begin there."""
+    """One row of every component: the first of windows that begin there. Components that no window above shows may
+    have none."""
+    shown = builders.lengths(x.value, dim)
+    at = vectors.generate(shapes.dim(shown, 0), lambda k: wrapped(index, shapes.load(shown, k)))
+    builders.assert_valid([at, shown], "index", x.trace.op, dim)
     lengths, starts = component_lengths(x, dim), component_starts(x, dim)
     count = shapes.dim(lengths, 0)
-    at = vectors.generate(count, lambda q: wrapped(index, shapes.load(lengths, q)))
-    builders.assert_valid([at, lengths], "index", x.trace.op, dim)
-    first = vectors.generate(count, lambda q: build.add(shapes.load(starts, q), shapes.load(at, q)))
-    ones = vectors.generate(count, lambda _: build.value(1))
-    shown = window(x, dim, first, ones)
-    return structured(shown, known(builders.select(shown.value, build.value(0), dim)))
+    row = vectors.generate(count, lambda q: clamped(index, shapes.load(lengths, q)))
+    first = vectors.generate(count, lambda q: build.add(shapes.load(starts, q), shapes.load(row, q)))
+    size = vectors.generate(count, lambda q: build.minimum(build.sub(shapes.load(lengths, q), shapes.load(row, q)), 1))
+    rows = window(x, dim, first, size)
+    return structured(rows, known(builders.select(rows.value, build.value(0), dim)))
 
 
 def slice_dim(x: Tensor, dim: int, start: ir.Value | None, stop: ir.Value | None, step: int) -> Tensor:

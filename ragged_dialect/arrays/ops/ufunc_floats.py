@@ -53,22 +53,24 @@ def heaviside(loop: Loop, x: ir.Value, at_zero: ir.Value) -> ir.Value:
 @register(BODIES, "hypot")
 @in_single
 def hypot(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
-    """The root of a² + b², without overflow on the way."""
-    a, b = create("math.absf", a), create("math.absf", b)
-    high, low = arith.maximumf(a, b), arith.minimumf(a, b)
-    ratio = arith.divf(low, high)
-    root = arith.mulf(high, create("math.sqrt", arith.addf(loop.number(1), arith.mulf(ratio, ratio))))
+    """The root of a² + b², without overflow on the way. What both are divided by has no part in the derivative."""
+    sizes = create("math.absf", a), create("math.absf", b)
+    high = arith.maximumf(*sizes)
+    parts = [arith.divf(x, high) for x in (a, b)]
+    root = arith.mulf(high, create("math.sqrt", arith.addf(*(arith.mulf(x, x) for x in parts))))
     found = select(compare("eq", high, loop.number(0)), high, root)
-    infinite = arith.ori(compare("eq", a, infinity(loop.dtype, 1)), compare("eq", b, infinity(loop.dtype, 1)))
+    infinite = arith.ori(*(compare("eq", x, infinity(loop.dtype, 1)) for x in sizes))
     return select(infinite, infinity(loop.dtype, 1), found)
 
 
 def _add_exponentials(loop: Loop, a: ir.Value, b: ir.Value, exp: str, scale: float) -> ir.Value:
-    high = arith.maximumf(a, b)
-    below = arith.negf(create("math.absf", arith.subf(a, b)))
+    """The larger one, and a function of how far the other is below it. Equal ones share the derivative."""
+    first = compare("ge", a, b)
+    high, low = select(first, a, b), select(first, b, a)
+    infinite = arith.andi(compare("eq", a, b), compare("eq", create("math.absf", a), infinity(loop.dtype, 1)))
+    below = select(infinite, loop.number(0), arith.subf(low, high))
     added = create("math.log1p", create(exp, below))
-    found = arith.addf(high, arith.mulf(added, loop.number(scale)) if scale != 1 else added)
-    return select(compare("eq", a, b), arith.addf(a, loop.number(math.log(2) * scale)), found)
+    return arith.addf(high, arith.mulf(added, loop.number(scale)) if scale != 1 else added)
 
 
 @register(BODIES, "logaddexp")
@@ -109,6 +111,13 @@ def fmod(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
     return arith.remf(a, b) if loop.is_float else arith.remsi(a, b)
 
 
+def _zero_signed(loop: Loop, x: ir.Value, like: ir.Value) -> ir.Value:
+    """`x`, whose sign is that of another number but where it is 0, with that sign there too. The derivative is that
+    of `x`."""
+    negative = compare("lt", create("math.copysign", loop.number(1), like), loop.number(0))
+    return select(negative, arith.minimumf(x, loop.number(-0.0)), arith.maximumf(x, loop.number(0)))
+
+
 def _divmod_floats(loop: Loop, a: ir.Value, b: ir.Value) -> tuple[ir.Value, ir.Value]:
     """floor(a / b) and the remainder with the sign of b: the steps of NumPy's divmod."""
     zero, one = loop.number(0), loop.number(1)
@@ -123,8 +132,8 @@ def _divmod_floats(loop: Loop, a: ir.Value, b: ir.Value) -> tuple[ir.Value, ir.V
     rounded = select(compare("gt", arith.subf(quotient, floor), loop.number(0.5)), arith.addf(floor, one), floor)
     plain = arith.divf(a, b)
     rounded = select(compare("eq", quotient, zero), create("math.copysign", zero, plain), rounded)
-    signed = select(compare("eq", rest, zero), create("math.copysign", zero, b), rest)
-    return select(compare("eq", b, zero), plain, rounded), select(moved, arith.addf(rest, b), signed)
+    rest = _zero_signed(loop, select(moved, arith.addf(rest, b), rest), b)
+    return select(compare("eq", b, zero), plain, rounded), rest
 
 
 @register(BODIES, "remainder")
@@ -166,7 +175,7 @@ def modf(loop: Loop, x: ir.Value) -> list[ir.Value]:
     whole = create("math.trunc", x)
     infinite = compare("eq", create("math.absf", x), infinity(loop.dtype, 1))
     fraction = select(infinite, loop.number(0), arith.subf(x, whole))
-    return [create("math.copysign", fraction, x), whole]
+    return [_zero_signed(loop, fraction, x), whole]
 
 
 _EUCLID = {1: 12, 2: 24, 4: 47, 8: 93}

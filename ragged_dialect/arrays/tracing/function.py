@@ -78,7 +78,7 @@ class Function:
         key = (*specs, *parameters.items()) if parameters else tuple(specs)
         try:
             found = self._programs.get(key)
-        except TypeError:  # a parameter that has no hash, which `_call` refuses
+        except (TypeError, ValueError):  # a parameter that has no hash, which `_call` refuses
             found = None
         if found is None:
             return self._call(Call(arguments, parameters, key, leaves))

@@ -93,7 +93,7 @@ class JitFunction(Function):
     def _fixed(self, name: str, value: object) -> Static:
         try:
             return Static.of(value)
-        except TypeError:
+        except (TypeError, ValueError):
             text = f"expected what can be hashed for '{name}', which is static, got {type(value).__name__}"
             raise ArgumentError(f"{self._name}: {text}") from None
 

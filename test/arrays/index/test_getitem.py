@@ -102,6 +102,17 @@ def test_two_levels(lengths: Any, piece: slice) -> None:
     assert (x[piece] * 2).tolist() == [[[2 * v for v in i] for i in r] for r in rows[piece]]
 
 
+def test_one_row_of_what_windows_show() -> None:
+    """Components that no window shows may have none; those that are shown are counted."""
+    x = rg.ragged([[[1.0], [2.0, 3.0]], [[4.0, 5.0, 6.0]]])
+    assert x[:, -1:, 1].tolist() == [[3.0], [5.0]]
+    assert x[:, -1:, -2].tolist() == [[2.0], [5.0]]
+    assert x[np.array([1])][:, :, 2].tolist() == [[6.0]]
+    assert [x[:, :0, at].tolist() for at in (7, 2**63 - 1, -(2**63))] == [[[], []]] * 3
+    with pytest.raises(IndexError, match=r"level 2, component 1: expected index in \[0, 1\), got 1"):
+        _ = x[::-1][:, :1, 1]
+
+
 def test_a_slice_is_a_view() -> None:
     x = array(LENGTHS)
     assert np.shares_memory(x[:, 1:].stored.values, x.values)

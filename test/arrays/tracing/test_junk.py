@@ -18,6 +18,23 @@ LEAKS = (rg.CompileError, rg.PassError, rg.VerifyError)
 """What the compiler says of programs that should not have been made."""
 
 
+class NoIndex:
+    """Has the method of an integer and is none, as a tensor of several elements."""
+
+    def __index__(self) -> int:
+        raise TypeError
+
+    def __repr__(self) -> str:
+        return "NoIndex()"
+
+
+class OnlyRead:
+    """No opened file, though it has a method of one."""
+
+    def read(self, size: int) -> bytes:
+        return bytes(size)
+
+
 def _fault(run: Call) -> str | None:
     """What is wrong with what a call raises, None where nothing is."""
     try:
@@ -164,7 +181,15 @@ REFUSED: list[Refusal] = [
     (lambda x: rg.jit(dynamic_dims="a")(len), TypeError, "jit: expected tuples of dims for dynamic_dims, got str"),
     (lambda x: rg.jit(lambda a, n: a, static=("n",))(x, [1]), TypeError,
      "expected what can be hashed for 'n', which is static, got list"),
+    # the hash of what can be written is a ValueError
+    (lambda x: rg.jit(lambda a, n: a, static=("n",))(x, memoryview(bytearray(1))), TypeError,
+     "expected what can be hashed for 'n', which is static, got memoryview"),
+    (lambda x: rg.softmax(x, axis=memoryview(bytearray(1))), TypeError,
+     "softmax: expected an integer, a tuple of integers or None for axis, got memoryview"),
+    (lambda x: x.astype(memoryview(bytearray(1))), TypeError, "expected a dtype of NumPy, got <memory"),
+    (lambda x: x.astype(NoIndex()), TypeError, "expected a dtype of NumPy, got NoIndex()"),
     (lambda x: rg.load_npz(None), TypeError, "load_npz: expected a path or an opened file, got NoneType"),
+    (lambda x: rg.load_npz(OnlyRead()), TypeError, "load_npz: expected a path or an opened file, got OnlyRead"),
     (lambda x: rg.save_npz(1, x), TypeError, "save_npz: expected a path or an opened file, got int"),
 ]  # fmt: skip
 
