@@ -7,13 +7,14 @@ RAGGED_MLIR_PACKAGE, the one already imported, `mlir`, `torch_mlir`. Never mix t
 their objects are not interchangeable.
 """
 
+import contextlib
 import functools
 import importlib
 import importlib.util
 import os
 import sys
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ragged_dialect import locks
@@ -137,6 +138,35 @@ def _patch() -> None:
     # IRDL's base constraint goes by this name, which the wheel leaves out; it matches any width.
     vars_of: Any = ir.DenseI64ArrayAttr
     vars_of.attr_name = "builtin.dense_array"
+    # Erasing what is still used leaves users that read freed memory, and so does erasing what a pass runs on.
+    base: Any = ir.Operation.__mro__[1]
+    base.erase = _erase_of(base.erase)
+
+
+_kept: set[ir.Operation] = set()
+
+
+@contextlib.contextmanager
+def kept(*ops: ir.Operation) -> Generator[None]:
+    """Refuse to erase some ops while this is entered: passes are running on them."""
+    added = {op for op in ops if op not in _kept}
+    _kept.update(added)
+    try:
+        yield
+    finally:
+        _kept.difference_update(added)
+
+
+def _erase_of(erase: Callable[[Op], None]) -> Callable[[Op], None]:
+    def checked(self: Op) -> None:
+        op = self.operation
+        if op in _kept:
+            raise ValueError(f"expected an op that no pass is running on, got '{op.name}' to erase")
+        if any(next(result.uses, None) is not None for result in op.results):
+            raise ValueError(f"expected an op that has no uses, got '{op.name}' to erase")
+        erase(self)
+
+    return checked
 
 
 def _process_attr(field: Any, attr: Any) -> Any:

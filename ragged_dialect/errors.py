@@ -7,6 +7,10 @@ found; nothing else is meant to leave the package.
 from __future__ import annotations
 
 
+FAULTS = (Exception, GeneratorExit, SystemExit)
+"""What code of others, a plug-in's, may raise by mistake: all but an interrupt. After `sys.exit` in it nothing is done."""
+
+
 class RaggedError(RuntimeError):
     """Root of every exception this package raises on purpose. A RuntimeError, as what PyTorch, fvdb and
     FBGEMM raise for shapes, structures and arguments that do not fit; beside that each is what NumPy and
