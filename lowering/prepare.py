@@ -35,11 +35,15 @@ def standing_for(op: ir.Operation) -> Generator[None]:
     """Make ops right before one that they take the place of: those that compute with tensors have its mapping."""
     mark = op.attributes[MAPPING] if MAPPING in op.attributes else None
     block = op.block
-    before = set() if mark is None else {other.operation for other in block.operations}
+    before = [] if mark is None else [other.operation for other in block.operations]
     with ir.InsertionPoint(op), op.location:
         yield
     for made in () if mark is None else block.operations:
-        if made.operation.name == "linalg.generic" and made.operation not in before and is_tensor(made.operands[0].type):
+        if (
+            made.operation.name == "linalg.generic"
+            and made.operation not in before
+            and is_tensor(made.operands[0].type)
+        ):
             made.attributes[MAPPING] = mark
 
 

@@ -89,7 +89,9 @@ def lookup(name: str) -> type[RaggedPass]:
     from ragged_dialect.passes.base import RaggedPass  # imports this module
 
     def is_pass(found: object) -> bool:
-        return isinstance(found, type) and issubclass(found, RaggedPass) and isinstance(getattr(found, "name", None), str)
+        return (
+            isinstance(found, type) and issubclass(found, RaggedPass) and isinstance(getattr(found, "name", None), str)
+        )
 
     return made("a pass class", name, _LOADERS[name], is_pass)
 

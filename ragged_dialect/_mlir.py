@@ -143,18 +143,18 @@ def _patch() -> None:
     base.erase = _erase_of(base.erase)
 
 
-_kept: set[ir.Operation] = set()
+_kept: list[ir.Operation] = []  # no set: the hash of an op is that of its operands and attributes
 
 
 @contextlib.contextmanager
 def kept(*ops: ir.Operation) -> Generator[None]:
     """Refuse to erase some ops while this is entered: passes are running on them."""
-    added = {op for op in ops if op not in _kept}
-    _kept.update(added)
+    _kept.extend(ops)
     try:
         yield
     finally:
-        _kept.difference_update(added)
+        for op in ops:
+            _kept.remove(op)
 
 
 def _erase_of(erase: Callable[[Op], None]) -> Callable[[Op], None]:

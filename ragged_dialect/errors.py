@@ -6,9 +6,8 @@ found; nothing else is meant to leave the package.
 
 from __future__ import annotations
 
-
 FAULTS = (Exception, GeneratorExit, SystemExit)
-"""What code of others, a plug-in's, may raise by mistake: all but an interrupt. After `sys.exit` in it nothing is done."""
+"""What code of plug-ins may raise by mistake: all but an interrupt. A tool does not end where that calls `sys.exit`."""
 
 
 class RaggedError(RuntimeError):
