@@ -33,18 +33,15 @@ EXPANDED: dict[str, Callable[[ir.Operation], ir.Value]] = {ScanOp.OPERATION_NAME
 @contextmanager
 def standing_for(op: ir.Operation) -> Generator[None]:
     """Make ops right before one that they take the place of: those that compute with tensors have its mapping."""
-    mark = op.attributes[MAPPING] if MAPPING in op.attributes else None
-    block = op.block
-    before = [] if mark is None else [other.operation for other in block.operations]
+    block, mapping = op.block, {MAPPING: op.attributes[MAPPING]} if MAPPING in op.attributes else {}
+    before = [other.operation for other in block.operations] if mapping else []
     with ir.InsertionPoint(op), op.location:
         yield
-    for made in () if mark is None else block.operations:
-        if (
-            made.operation.name == "linalg.generic"
-            and made.operation not in before
-            and is_tensor(made.operands[0].type)
-        ):
-            made.attributes[MAPPING] = mark
+    for name, mark in mapping.items():
+        for made in block.operations:
+            new = made.operation.name == "linalg.generic" and made.operation not in before
+            if new and is_tensor(made.operands[0].type):
+                made.attributes[name] = mark
 
 
 def _are_new(made: object, results: Sequence[ir.Value]) -> bool:

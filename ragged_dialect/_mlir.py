@@ -139,8 +139,7 @@ def _patch() -> None:
     vars_of: Any = ir.DenseI64ArrayAttr
     vars_of.attr_name = "builtin.dense_array"
     # Erasing what is still used leaves users that read freed memory, and so does erasing what a pass runs on.
-    base: Any = ir.Operation.__mro__[1]
-    base.erase = _erase_of(base.erase)
+    setattr(ir.Operation.__mro__[1], "erase", _erase_of(ir.Operation.erase))
 
 
 _kept: list[ir.Operation] = []  # no set: the hash of an op is that of its operands and attributes
@@ -157,14 +156,14 @@ def kept(*ops: ir.Operation) -> Generator[None]:
             _kept.remove(op)
 
 
-def _erase_of(erase: Callable[[Op], None]) -> Callable[[Op], None]:
+def _erase_of(erase: Callable[[ir.Operation], None]) -> Callable[[Op], None]:
     def checked(self: Op) -> None:
         op = self.operation
         if op in _kept:
             raise ValueError(f"expected an op that no pass is running on, got '{op.name}' to erase")
         if any(next(result.uses, None) is not None for result in op.results):
             raise ValueError(f"expected an op that has no uses, got '{op.name}' to erase")
-        erase(self)
+        erase(op)
 
     return checked
 
