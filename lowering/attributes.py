@@ -18,12 +18,6 @@ from ragged_dialect.iteration import MAPPING
 from ragged_dialect.passes import registry
 from ragged_dialect.passes.base import PassFailure
 
-PARALLEL = "ragged.parallel"
-"""Of an `scf.for` whose iterations may run on several threads of the CPU."""
-
-KERNEL = "ragged.kernel"
-"""Of a function that does a range of the iterations of such a loop. What its buffer arguments point to is apart."""
-
 GATE = "ragged.gate"
 """Of a forall and of the buffer that is the gate of its kernels: their number."""
 

@@ -9,8 +9,7 @@ from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import defining_op, made_by
 from ragged_dialect.ir.walk import ops_in
-from ragged_dialect.iteration import expr_uses
-from ragged_dialect.lowering.attributes import KERNEL
+from ragged_dialect.iteration import KERNEL, expr_uses
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.types import is_tensor
 

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir, scf
 from ragged_dialect.ir import build
-from ragged_dialect.lowering.attributes import PARALLEL, Mapping
+from ragged_dialect.iteration import PARALLEL
+from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.row_groups import cut, row_groups

@@ -11,7 +11,8 @@ from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import remap
 from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.walk import captures, free_symbol
-from ragged_dialect.lowering.attributes import KERNEL, PARALLEL, Mapping
+from ragged_dialect.iteration import KERNEL, PARALLEL
+from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import is_buffer, is_constant, may_overlap, root
 from ragged_dialect.passes.base import RaggedPass
 

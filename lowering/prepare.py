@@ -3,13 +3,15 @@ that have one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 
 from ragged_dialect import extensions
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.dialect import Ragged
 from ragged_dialect.ir import shapes
 from ragged_dialect.ir.walk import find_ops, ops_in
+from ragged_dialect.iteration import MAPPING
 from ragged_dialect.lowering.decompose import decompose_softmax
 from ragged_dialect.lowering.scans import expand_scan
 from ragged_dialect.lowering.widen import multiplies_short, needs_widening, widen_factors, widen_reduction
@@ -28,6 +30,20 @@ EXPANDED: dict[str, Callable[[ir.Operation], ir.Value]] = {ScanOp.OPERATION_NAME
 """What makes others, which have a rule, of ops of the dialect that have none."""
 
 
+@contextmanager
+def standing_for(op: ir.Operation) -> Generator[None]:
+    """Make ops right before one that they take the place of: those that compute with tensors have its mapping."""
+    block, mapping = op.block, {MAPPING: op.attributes[MAPPING]} if MAPPING in op.attributes else {}
+    before = [other.operation for other in block.operations] if mapping else []
+    with ir.InsertionPoint(op), op.location:
+        yield
+    for name, mark in mapping.items():
+        for made in block.operations:
+            new = made.operation.name == "linalg.generic" and made.operation not in before
+            if new and is_tensor(made.operands[0].type):
+                made.attributes[name] = mark
+
+
 def _are_new(made: object, results: Sequence[ir.Value]) -> bool:
     """Whether what a plug-in gives are values that take the place of an op's results."""
     if not isinstance(made, (list, tuple, ir.OpResultList)):
@@ -44,7 +60,7 @@ def expand_foreign(module: ir.Operation) -> None:
     for op in [found for found in ops_in(module) if found.name in foreign]:
         if op.name not in expansions:
             raise PassFailure(op, f"expected an expansion of '{op.name}' by the plug-in that has it, got none")
-        with ir.InsertionPoint(op), op.location:
+        with standing_for(op):
             made = expansions[op.name](op) or ()  # without results a function may return nothing
             results = list(op.results)
             if not _are_new(made, results):
@@ -67,17 +83,17 @@ def prepare(module: ir.Operation, recompute: bool = False) -> None:
         settled(op)
     for op in () if recompute else find_ops(module, "linalg.generic"):
         if multiplies_short(op):
-            with ir.InsertionPoint(op), op.location:
+            with standing_for(op):
                 widen_factors(op)
     found = [op for op in ops_in(module) if op.name == "linalg.softmax" or needs_widening(op)]
     for op in found:
-        with ir.InsertionPoint(op), op.location:
+        with standing_for(op):
             if op.name == "linalg.softmax":
                 decompose_softmax(op, recompute)
             else:
                 widen_reduction(op)
     for op in find_ops(module, *EXPANDED):
-        with ir.InsertionPoint(op), op.location:
+        with standing_for(op):
             op.results[0].replace_all_uses_with(EXPANDED[op.name](op))
         op.erase()
 

@@ -11,7 +11,8 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.match import constant_int, definer, made_by
 from ragged_dialect.ir.walk import captures, find_ops
-from ragged_dialect.lowering.attributes import PARALLEL, Mapping
+from ragged_dialect.iteration import PARALLEL
+from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import is_address, is_allocation, is_buffer, is_own, plain_dim, range_view, root
 
 _FLAT = ("linalg.generic", "linalg.fill", "linalg.copy")

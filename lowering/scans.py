@@ -8,7 +8,6 @@ from ragged_dialect.generic import generic
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.kinds import combine, combiner
 from ragged_dialect.ir.match import view_of
-from ragged_dialect.iteration import MAPPING
 from ragged_dialect.lowering.attributes import BACKWARDS
 from ragged_dialect.lowering.combiners import NEUTRAL, neutral_constant
 from ragged_dialect.ops.making import ScanOp
@@ -34,8 +33,6 @@ def expand_scan(op: ir.Operation) -> ir.Value:
         return [made, made]
 
     made = generic([x], [folded, empty_like(x)], [whole, without(rank, dim), whole], kinds, body)
-    if MAPPING in op.attributes:
-        made.attributes[MAPPING] = op.attributes[MAPPING]
     if has_unit(op, "reverse"):
         made.attributes[BACKWARDS] = ir.IntegerAttr.get(build.i64(), dim)
     return made.results[1]

@@ -12,7 +12,8 @@ from typing import ClassVar
 from ragged_dialect._mlir import ir, llvm
 from ragged_dialect.ir.match import enclosing
 from ragged_dialect.ir.walk import find_ops, free_symbol, locate
-from ragged_dialect.lowering.attributes import KERNEL, Mapping
+from ragged_dialect.iteration import KERNEL
+from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.llvm_text import constants, fields
 from ragged_dialect.lowering.loop_annotations import BRANCHES, settle
 from ragged_dialect.lowering.program_runtime import SHARE_DECLARATION, declare

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.errors import LayoutError
+from ragged_dialect.errors import RaggedError
 
 
 class PassFailure(Exception):
@@ -47,7 +47,7 @@ class RaggedPass:
         except PassFailure as failure:
             failure.op.location.emit_error(str(failure))
             return False
-        except LayoutError as error:
+        except RaggedError as error:
             op.location.emit_error(f"{self.name}: {error}")
             return False
         return True

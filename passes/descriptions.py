@@ -41,7 +41,11 @@ class Description:
 def describe(name: str) -> Description:
     """A pass or a named pipeline. PassError when the name is unknown."""
     place = registry.place_of_pipeline(name) if registry.is_pipeline(name) else registry.place(name)
-    node, module = _of_class(registry.lookup(name)) if place is None else _definition(*place)
+
+    def find() -> _Found:
+        return _of_class(registry.lookup(name)) if place is None else _definition(*place)
+
+    node, module = registry.made("a description", name, find, lambda found: True)
     return Description(name, _summary(node), tuple(_options(node, module)))
 
 
@@ -69,8 +73,8 @@ def _parsed(lines: str) -> list[ast.stmt]:
 @cache
 def _text(module: str) -> str:
     spec = find_spec(module)
-    assert spec is not None
-    assert spec.origin is not None
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"No module named '{module}'")
     return Path(spec.origin).read_text(encoding="utf-8")
 
 

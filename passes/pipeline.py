@@ -11,7 +11,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import get_type_hints
+from typing import get_args, get_type_hints
 
 from ragged_dialect import extensions, plugins
 from ragged_dialect._mlir import ir, passmanager, register_carried_passes
@@ -93,24 +93,28 @@ def _parts(element: Element, anchors: tuple[str, ...]) -> Sequence[registry.Part
         message = f"expected '{element.name}' under '{MODULE}', got it under '{anchors[-1]}'"
         raise pipeline_error(element.column, message)
     function = registry.pipeline(element.name)
-    types = {name: type_ for name, type_ in get_type_hints(function).items() if name != "return"}
+    hints, required = registry.made("options", element.name, lambda: _parameters(function), lambda found: True)
+    types = {name: type_ for name, type_ in hints.items() if name != "return"}
     values = _values(element.name, {**types, "from": str, "to": str}, element.parsed_options())
     ends = [values.pop(end, None) for end in ("from", "to")]
-    missing = [name for name in _required(function) if name not in values]
+    missing = [name for name in required if name not in values]
     if missing:
         raise pipeline_error(element.column, f"expected '{missing[0]}' for '{element.name}'")
 
     def are_stages(found: object) -> bool:
-        return isinstance(found, tuple) and all(isinstance(getattr(part, "text", None), str) for part in found)
+        return isinstance(found, tuple) and all(
+            isinstance(getattr(part, key, None), str) for part in found for key in ("name", "text")
+        )
 
     made = registry.made("stages", element.name, lambda: tuple(function(**values)), are_stages)
     return _between(made, ends, element)
 
 
-def _required(function: Callable[..., object]) -> list[str]:
-    """The options of a named pipeline that have no default."""
+def _parameters(function: Callable[..., object]) -> tuple[dict[str, type], list[str]]:
+    """The types of the options of a named pipeline, and those that have no default."""
     parameters = inspect.signature(function).parameters.values()
-    return [parameter.name for parameter in parameters if parameter.default is parameter.empty]
+    required = [parameter.name for parameter in parameters if parameter.default is parameter.empty]
+    return get_type_hints(function), required
 
 
 def _between(parts: Sequence[registry.Part], ends: Sequence[int | str | None], element: Element) -> list[registry.Part]:
@@ -159,15 +163,19 @@ def _values(owner: str, types: Mapping[str, type], options: Sequence[Option]) ->
 
 
 def _value(option: Option, type_: type[int | str]) -> int | str:
-    if type_ is bool:
+    kinds = get_args(type_) or (type_,)
+    if bool in kinds:
         value = _TRUE.get(option.value or "true")
         if value is None:
             raise pipeline_error(option.column, f"expected true or false for '{option.name}', got '{option.value}'")
         return value
     if option.value is None:
         raise pipeline_error(option.column, f"expected a value for '{option.name}'")
-    if type_ is str:
+    if str in kinds:
         return option.value
+    if int not in kinds:
+        shown = getattr(type_, "__name__", type_)
+        raise pipeline_error(option.column, f"expected bool, int or str as type of '{option.name}', got {shown}")
     try:
         return int(option.value)
     except ValueError:

@@ -10,7 +10,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.generic import generic
 from ragged_dialect.ir.clone import copy_attributes
-from ragged_dialect.iteration import is_elementwise
+from ragged_dialect.iteration import MAPPING, is_elementwise
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.patterns import patterns
 from ragged_dialect.passes.rewriting import run_patterns, walk
@@ -122,6 +122,8 @@ def _generalize(op: ir.Operation) -> None:
     out = builders.empty([like], result)
     maps = [ir.AffineMap.get_identity(len(result.shape))] * (len(tensors) + 1)
     made = generic(tensors, [out], maps, ["parallel"] * len(result.shape), lambda elements: [_scalar(op, elements)])
+    if MAPPING in op.attributes:
+        made.attributes[MAPPING] = op.attributes[MAPPING]
     op.results[0].replace_all_uses_with(made.result)
     op.erase()
 
@@ -130,6 +132,6 @@ def _scalar(op: ir.Operation, elements: list[ir.Value]) -> ir.Value:
     """The op on one element of every tensor."""
     arguments = iter(elements)
     scalars = [next(arguments) if is_tensor(v.type) else v for v in op.operands]
-    attributes = copy_attributes(op)
+    attributes = {name: value for name, value in copy_attributes(op).items() if name != MAPPING}
     element = op.results[0].type.element_type
     return ir.Operation.create(op.name, results=[element], operands=scalars, attributes=attributes).result

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ragged_dialect import plugins
-from ragged_dialect.errors import PassError, RaggedError
+from ragged_dialect.errors import FAULTS, PassError, RaggedError
 
 if TYPE_CHECKING:
     from ragged_dialect.passes.base import RaggedPass
@@ -59,7 +59,7 @@ def made(what: str, name: str, make: Callable[[], T], is_right: Callable[[object
         found = make()
     except RaggedError:
         raise
-    except Exception as error:
+    except FAULTS as error:
         raise PassError(f"expected {what} of '{name}', got {type(error).__name__}: {error}") from error
     if not is_right(found):
         raise PassError(f"expected {what} of '{name}', got {type(found).__name__}")
@@ -84,15 +84,16 @@ def is_registered(name: str) -> bool:
 
 def lookup(name: str) -> type[RaggedPass]:
     """The class of a pass, imported now. PassError with the near names when it is unknown."""
-    loader = _LOADERS.get(name)
-    if loader is None:
+    if name not in _LOADERS:
         raise PassError(f"expected a known pass, got '{name}'{suggestion(name)}")
     from ragged_dialect.passes.base import RaggedPass  # imports this module
 
     def is_pass(found: object) -> bool:
-        return isinstance(found, type) and issubclass(found, RaggedPass)
+        return (
+            isinstance(found, type) and issubclass(found, RaggedPass) and isinstance(getattr(found, "name", None), str)
+        )
 
-    return made("a pass class", name, loader, is_pass)
+    return made("a pass class", name, _LOADERS[name], is_pass)
 
 
 def place(name: str) -> tuple[str, str] | None:

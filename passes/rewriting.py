@@ -11,12 +11,15 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ragged_dialect._mlir import ir, tensor
+from ragged_dialect.errors import PassError
 from ragged_dialect.layout import Layout
 from ragged_dialect.passes.matching import shapes_kept
 from ragged_dialect.types import is_ragged, layout_of
 
 Pattern = Callable[[ir.Operation, "Rewriter"], bool]
 Patterns = Mapping[str, Sequence[Pattern]]
+_REWRITES = 1000
+"""How many rewrites there may be for an op."""
 
 
 class Rewriter:
@@ -45,6 +48,8 @@ class Rewriter:
         """Replace the only result of `op`; a cast is inserted when static extents differ.
         Returns True, so that a pattern can end with it."""
         result = op.results[0]
+        if value == result:
+            raise PassError(f"expected another value in place of the result of '{op.name}', got itself")
         if value.type != result.type:
             with self.before(op):
                 value = cast(value, result.type)
@@ -89,12 +94,16 @@ def _run_worklist(work: list[ir.Operation], patterns: Patterns) -> bool:
     queued = set(work)
     rewriter = Rewriter()
     changed = False
+    left = _REWRITES * (len(work) + 1)
     while work:
         op = work.pop()
         queued.discard(op)
         if not _is_live(op) or not any(pattern(op, rewriter) for pattern in patterns[op.name]):
             continue
         changed = True
+        left -= 1
+        if not left:
+            raise PassError(f"expected rewrites to come to an end, got one more of '{op.name}'")
         rewriter.touched.append(op)
         for touched in reversed(rewriter.touched):
             if touched not in queued and touched.name in patterns:

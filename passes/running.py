@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragged_dialect._mlir import ir, passmanager
+from ragged_dialect import _mlir
+from ragged_dialect._mlir import ir, kept, passmanager
 from ragged_dialect.asm.diagnostics import Diagnostic
 from ragged_dialect.asm.locations import collect
-from ragged_dialect.errors import PassError
+from ragged_dialect.errors import FAULTS, PassError
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.verify import verify_ragged
 
@@ -106,7 +107,6 @@ class _Run:
         self.done = 0
         self.diagnostics: list[Diagnostic] = []
         self.error: BaseException | None = None
-        self._is_there = True
 
     def run(self, statistics: passmanager.PassDisplayMode | None) -> None:
         manager = self._manager()
@@ -122,7 +122,7 @@ class _Run:
         if self.error is not None:
             raise self.error
         stage = self.stages[self.done]
-        for watcher in self.watchers if self._is_there else ():
+        for watcher in self.watchers:
             watcher.failed(stage, self.module)
         raise PassFailed(stage, self.diagnostics)
 
@@ -151,22 +151,18 @@ class _Run:
 
     def _run_own(self, stage: Stage, own: RaggedPass) -> bool:
         try:
-            done = all(own.succeeds_on(op) for op in stage.targets(self.module))
-        except (Exception, GeneratorExit, SystemExit) as error:
+            targets = stage.targets(self.module)
+            with kept(self.module, *targets):
+                return all(map(own.succeeds_on, targets))
+        except FAULTS as error:
             import traceback  # start-up time
 
-            where = traceback.extract_tb(error.__traceback__)[-1]
+            frames = traceback.extract_tb(error.__traceback__)
+            where = next(frame for frame in reversed(frames) if frame.filename != _mlir.__file__)
             place = f"{Path(where.filename).name}:{where.lineno}"
             message = f"internal error in {stage.name}: {type(error).__name__}: {error} ({place})"
             self.diagnostics.append(Diagnostic(message))
             return False
-        self._is_there = _is_valid(self.module)
-        if not self._is_there:
-            import ctypes  # start-up time
-
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.module))  # its module would erase it again
-            self.diagnostics.append(Diagnostic(f"expected {stage.name} to leave the op it was given, got it erased"))
-        return done and self._is_there
 
     def _end(self, stage: Stage) -> bool:
         """What follows a stage, up to the next one; whether its result verifies."""
@@ -188,14 +184,6 @@ class _Run:
         if self.done < len(self.stages):
             for watcher in self.watchers:
                 watcher.before(self.stages[self.done], self.module)
-
-
-def _is_valid(op: ir.Operation) -> bool:
-    """Whether an op has not been erased."""
-    try:
-        return bool(op.name)
-    except RuntimeError:
-        return False
 
 
 def _verifies(module: ir.Operation) -> bool:

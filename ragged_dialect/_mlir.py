@@ -7,13 +7,14 @@ RAGGED_MLIR_PACKAGE, the one already imported, `mlir`, `torch_mlir`. Never mix t
 their objects are not interchangeable.
 """
 
+import contextlib
 import functools
 import importlib
 import importlib.util
 import os
 import sys
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ragged_dialect import locks
@@ -137,6 +138,34 @@ def _patch() -> None:
     # IRDL's base constraint goes by this name, which the wheel leaves out; it matches any width.
     vars_of: Any = ir.DenseI64ArrayAttr
     vars_of.attr_name = "builtin.dense_array"
+    # Erasing what is still used leaves users that read freed memory, and so does erasing what a pass runs on.
+    setattr(ir.Operation.__mro__[1], "erase", _erase_of(ir.Operation.erase))
+
+
+_kept: list[ir.Operation] = []  # no set: the hash of an op is that of its operands and attributes
+
+
+@contextlib.contextmanager
+def kept(*ops: ir.Operation) -> Generator[None]:
+    """Refuse to erase some ops while this is entered: passes are running on them."""
+    _kept.extend(ops)
+    try:
+        yield
+    finally:
+        for op in ops:
+            _kept.remove(op)
+
+
+def _erase_of(erase: Callable[[ir.Operation], None]) -> Callable[[Op], None]:
+    def checked(self: Op) -> None:
+        op = self.operation
+        if op in _kept:
+            raise ValueError(f"expected an op that no pass is running on, got '{op.name}' to erase")
+        if any(next(result.uses, None) is not None for result in op.results):
+            raise ValueError(f"expected an op that has no uses, got '{op.name}' to erase")
+        erase(op)
+
+    return checked
 
 
 def _process_attr(field: Any, attr: Any) -> Any:

@@ -13,7 +13,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import ext, ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir.match import attribute_names
@@ -35,6 +35,20 @@ LINALG_OPS = frozenset(
 MAPPING = "ragged.mapping"
 """Of a compute op, and of the forall or flat linalg op that it becomes: how its loops are mapped to threads, see
 `lowering.attributes.Mapping`."""
+
+PARALLEL = "ragged.parallel"
+"""Of an `scf.for` whose iterations may run on several threads of the CPU."""
+
+KERNEL = "ragged.kernel"
+"""Of a function that does a range of the iterations of such a loop. What its buffer arguments point to is apart."""
+
+_WITHOUT_LOOPS = frozenset(
+    f"ragged.{name}"
+    for name in (
+        "annotate assemble assert_conform assert_valid assume empty guard lengths max_length merge offsets partition "
+        "print select slice split starts total values"
+    ).split()
+)
 
 
 class Use(NamedTuple):
@@ -120,6 +134,18 @@ def whole_value(op: ir.Operation) -> bool:
 def touches_ragged(op: ir.Operation) -> bool:
     """Whether an operand or result of an op has a ragged type."""
     return any(is_ragged(v.type) for v in (*op.operation.operands, *op.operation.results))
+
+
+def has_mapping(op: ir.Operation) -> bool:
+    """Whether `MAPPING` says something of an op: it has loops, or may become some, as those of plug-ins may."""
+    name = op.name
+    if isinstance(op.opview, ext.Operation):
+        return name not in _WITHOUT_LOOPS
+    if name == "scf.for" or name.endswith(".func"):
+        return (PARALLEL if name == "scf.for" else KERNEL) in op.attributes
+    if is_elementwise(op):
+        return touches_ragged(op) and not whole_value(op)
+    return name == "scf.forall" or (name.startswith("linalg.") and name not in ("linalg.yield", "linalg.index"))
 
 
 def analyze(op: ir.Operation) -> Iteration:

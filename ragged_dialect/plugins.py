@@ -24,7 +24,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ragged_dialect.errors import PassError
+from ragged_dialect.errors import FAULTS, PassError
 
 GROUP = "ragged_dialect.plugins"
 _loaded: dict[str, str] = {}
@@ -71,7 +71,7 @@ def _load(name: str, version: str, find: Callable[[], Callable[[], object]]) -> 
     try:
         with all_or_none():
             find()()
-    except Exception as error:
+    except FAULTS as error:
         reason = str(error) if isinstance(error, PassError) else f"{type(error).__name__}: {error}"
         raise PassError(f"expected plug-in '{name}' to register what it adds, got {reason}") from error
     _loaded[name] = version

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ragged_dialect._mlir import Op, ir
-from ragged_dialect.errors import LayoutError
+from ragged_dialect.errors import FAULTS, LayoutError
 from ragged_dialect.ir.match import attribute_names
 from ragged_dialect.layout import Extent
 from ragged_dialect.shape import RaggedShape
@@ -40,7 +40,7 @@ def verifier(check: Callable[[Any], None]) -> Callable[[Any], bool]:
             return False
         except (Malformed, KeyError, IndexError):
             return True
-        except Exception as error:  # of a plug-in; the bindings would hand it to whoever parses
+        except FAULTS as error:  # of a plug-in; the bindings would hand it to whoever parses
             text = f"internal error in the verifier of '{op.operation.name}': {type(error).__name__}: {error}"
             op.location.emit_error(text)
             return False

@@ -10,14 +10,14 @@ from ragged_dialect.asm.diagnostics import Diagnostic
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.ir.match import attribute_names
 from ragged_dialect.ir.walk import ops_in
-from ragged_dialect.iteration import analyze, is_compute, touches_ragged
+from ragged_dialect.iteration import analyze, has_mapping, is_compute, touches_ragged
 from ragged_dialect.layout import Layout
 from ragged_dialect.lowering.attributes import Mapping, mapping_values
 from ragged_dialect.ops import OPS
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.pipeline import parse_pipeline
 from ragged_dialect.passes.running import PassFailed, run_pipeline
-from ragged_dialect.types import is_ragged, layout_of
+from ragged_dialect.types import is_ragged, layout_of, text_of
 
 _ROOTS = ("builtin.module", "func.func")
 
@@ -104,7 +104,7 @@ def set(op: ir.Operation, targets: Sequence[ir.Operation]) -> Sequence[ir.Operat
             known = ", ".join(map(str, values[key]))
             raise RaggedError(f"expected '{key}' among {known}, got '{value}'")
     for target in targets:
-        if target.name != "scf.forall" and not (is_compute(target) and touches_ragged(target)):
+        if not has_mapping(target):
             raise RaggedError(
                 f"expected loop nests, scf.forall or what computes on ragged tensors, got '{target.name}'"
             )
@@ -131,5 +131,5 @@ def _given(op: ir.Operation, known: Sequence[str]) -> dict[str, str | int]:
             raise RaggedError(
                 f"expected attributes among [{', '.join(known)}], strings or integers, got {name} = {attribute}"
             )
-        found[name] = attribute.value
+        found[name] = text_of(attribute) if isinstance(attribute, ir.StringAttr) else attribute.value
     return found

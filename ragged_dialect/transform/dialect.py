@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from ragged_dialect._mlir import ext, ir, load_dialect, transform
-from ragged_dialect.errors import RaggedError
+from ragged_dialect.errors import FAULTS, RaggedError
 from ragged_dialect.transform import actions
 
 StringAttr = ir.StringAttr
@@ -112,7 +112,8 @@ def _attach(name: str, action: Action, consumes: bool) -> None:
     class Effects(ir.MemoryEffectsOpInterface):
         @staticmethod
         def get_effects(op: ir.OpView, effects: object) -> None:
-            (transform.consumes_handle if consumes else transform.only_reads_handle)(op.op_operands, effects)
+            if len(op.operation.operands):  # effects are asked for before the op is verified
+                (transform.consumes_handle if consumes else transform.only_reads_handle)(op.op_operands, effects)
             transform.produces_handle(op.results, effects)
             transform.modifies_payload(effects)
 
@@ -124,10 +125,11 @@ def _applied(op: ir.OpView, action: Action, results: _Results, state: _State) ->
     """Exceptions must not pass through the interpreter's frames."""
     try:
         targets = [target.operation for target in state.get_payload_ops(op.operation.operands[0])]
-        results.set_ops(op.operation.results[0], action(op.operation, targets))
+        with op.context, op.location:
+            results.set_ops(op.operation.results[0], action(op.operation, targets))
     except RaggedError as error:
         op.location.emit_error(f"'{op.operation.name}' op {error}")
-    except Exception as error:
+    except FAULTS as error:
         op.location.emit_error(f"internal error in {op.operation.name}: {type(error).__name__}: {error}")
     else:
         return transform.DiagnosedSilenceableFailure.Success

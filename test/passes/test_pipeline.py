@@ -290,7 +290,7 @@ def test_description_of_a_pass_of_others(made: Any) -> None:
     assert [(o.name, o.default) for o in describe("test-mark").options] == [
         ("max-count", "3"), ("with-tag", "false"), ("label", "")
     ]  # fmt: skip
-    registry.register("test-made", lambda: type("Made", (RaggedPass,), {"__doc__": "Made."}))
+    registry.register("test-made", lambda: type("Made", (RaggedPass,), {"__doc__": "Made.", "name": "test-made"}))
     assert describe("test-made").summary == "Made."
     registry.unregister("test-made")
 

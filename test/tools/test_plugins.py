@@ -115,6 +115,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "import": ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
     "missing": ("", "AttributeError: module 'wrong' has no attribute 'register'"),
     "raises": ("def register(): raise ValueError('boom')", "ValueError: boom"),
+    "exits": ("import sys\nsys.exit(0)", "SystemExit: 0"),
     "twice": (
         "from ragged_dialect.passes import registry\n"
         "def register():\n  registry.register('wrong-a', None)\n  registry.register('wrong-a', None)",
@@ -170,6 +171,13 @@ def test_plugins_that_go_wrong(how: str, folder: Path, capfd: pytest.CaptureFixt
 
 GIVEN = {
     "register('wrong-c', lambda: int)": "expected a pass class of 'wrong-c', got type",
+    "register('wrong-c', None)": "expected a pass class of 'wrong-c', got TypeError: 'NoneType' object is not callable",
+    "register('wrong-c', lambda: __import__('sys').exit(0))": "expected a pass class of 'wrong-c', got SystemExit: 0",
+    "register('wrong-c', lambda: RaggedPass)": "expected a pass class of 'wrong-c', got type",
+    "register_pipeline('wrong-c', 'wrong', 'no_type')": (
+        "expected options of 'wrong-c', got NameError: name 'Nothing' is not defined"
+    ),
+    "register_pipeline('wrong-c', 'wrong', 'no_names')": "expected stages of 'wrong-c', got tuple",
     "register('wrong-c', lambda: 1 / 0)": "expected a pass class of 'wrong-c', got ZeroDivisionError: division by zero",
     "register_pipeline('wrong-c', 'no_such_module', 'f')": "expected a function of 'wrong-c', got ModuleNotFoundError",
     "register_pipeline('wrong-c', 'os', 'sep')": "expected a function of 'wrong-c', got str",
@@ -199,6 +207,7 @@ BODIES = {
         "--wrong-c",
     ): "ragged-opt: expected types of options of 'wrong-c', got NameError: name",
     ("def __post_init__(self): 1 / 0", "--wrong-c"): "ragged-opt: expected a pass of 'wrong-c', got ZeroDivisionError",
+    ("one: float = 1.0", "--wrong-c=one=2"): "expected bool, int or str as type of 'one', got float",
     ("one: int = 1", "--wrong-c"): "<unknown>: error: internal error in wrong-c: SystemExit: 3 (wrong.py:9)",
     (
         "one: int = 1",
@@ -214,9 +223,25 @@ def test_passes_that_go_wrong(how: tuple[str, str], folder: Path, capfd: pytest.
     assert BODIES[how] in capfd.readouterr().err
 
 
+def test_a_pipeline_without_a_module_is_not_listed(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "wrong.py").write_text(
+        "from ragged_dialect.passes import registry\n"
+        "def register(): registry.register_pipeline('wrong-c', 'no_such_module', 'f')"
+    )
+    assert opt(folder, "--load-pass-plugin=wrong", "--list-passes") == 1
+    message = "expected a description of 'wrong-c', got ModuleNotFoundError: No module named 'no_such_module'"
+    assert message in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("what", GIVEN)
 def test_what_is_given_for_a_name(what: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (folder / "wrong.py").write_text(f"from ragged_dialect.passes import registry\ndef register(): registry.{what}")
+    (folder / "wrong.py").write_text(
+        "from ragged_dialect.passes import registry\nfrom ragged_dialect.passes.base import RaggedPass\n"
+        f"def register(): registry.{what}\n"
+        "class Part:\n  text = 'cse'\n"
+        "def no_type(a: 'Nothing' = 1): return ()\n"
+        "def no_names(): return (Part(),)\n"
+    )
     assert opt(folder, "--load-pass-plugin=wrong", "--wrong-c") == 1
     assert capfd.readouterr().err.startswith(f"ragged-opt: {GIVEN[what]}")
 
@@ -247,8 +272,10 @@ USE = """func.func @f(%x: tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf
   return %y : tensor<?x?xf32, #ragged.layout<"dr">>
 }
 """
+TYPE = 'tensor<?x?xf32, #ragged.layout<"dr">>'
 WRONG_PARTS = {
     ("x", "[op.operands[0]]"): "",
+    ("__import__('sys').exit(0)", "[]"): "internal error in the verifier of 'wrong.op': SystemExit: 0",
     ("1 / 0", "[]"): "internal error in the verifier of 'wrong.op': ZeroDivisionError: division by zero",
     ("x", "None"): "expected 1 values from the expansion of 'wrong.op', got 0",
     ("x", "list(op.results)"): "expected a list of new values from the expansion of 'wrong.op', got list",
@@ -262,6 +289,22 @@ def test_parts_of_an_op_that_go_wrong(parts: tuple[str, str], folder: Path, capf
     (folder / "in.mlir").write_text(USE)
     assert opt(folder, "--load-pass-plugin=wrong", "--convert-ragged-to-scf") == (1 if WRONG_PARTS[parts] else 0)
     assert WRONG_PARTS[parts] in capfd.readouterr().err
+
+
+PATTERNS = {
+    "True": "expected rewrites to come to an end, got one more of 'wrong.op'",
+    "rewriter.replace(op, op.results[0])": "expected another value in place of the result of 'wrong.op', got itself",
+    "next(op.results[0].uses).owner.erase()": "expected an op that has no uses, got 'math.exp' to erase (wrong.py:",
+}
+
+
+@pytest.mark.parametrize("what", PATTERNS)
+def test_patterns_that_go_wrong(what: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    text = WRONG_OP.format(infer="x", values="[]").replace("lowering=__name__", "patterns=__name__")
+    (folder / "wrong.py").write_text(f"{text}\nPATTERNS = {{'wrong.op': (lambda op, rewriter: {what},)}}")
+    (folder / "in.mlir").write_text(USE.replace("return %y", f"%z = math.exp %y : {TYPE}\n  return %z"))
+    assert opt(folder, "--load-pass-plugin=wrong", "--ragged-canonicalize") == 1
+    assert PATTERNS[what] in capfd.readouterr().err
 
 
 def test_a_pass_that_raises(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -364,11 +407,23 @@ def test_schedules_have_new_names(folder: Path) -> None:
     assert {"auto", *OWN} == set(registry.OWN_SCHEDULES)
 
 
+FIRST = "list(op.regions[0].blocks[0].operations)[0]"
+ERASED = {
+    "op.erase()": "expected an op that no pass is running on, got 'builtin.module' to erase (wrong.py:5)",
+    f"{FIRST}.operation.parent.operation.erase()": "got 'builtin.module' to erase (wrong.py:5)",
+    f"{FIRST}.regions[0].blocks[0].operations[0].operation.erase()": (
+        "expected an op that has no uses, got 'arith.constant' to erase (wrong.py:5)"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ERASED)
 @pytest.mark.parametrize("flags", ["", "--mlir-print-ir-after-all", "--mlir-timing", "--mlir-pass-statistics"])
-def test_a_pass_that_erases_the_module(folder: Path, flags: str) -> None:
+def test_a_pass_that_erases_what_is_needed(folder: Path, what: str, flags: str) -> None:
+    (folder / "in.mlir").write_text("func.func @f() -> f32 {\n %0 = arith.constant 0.0 : f32\n return %0 : f32 }")
     (folder / "wrong.py").write_text(
         "from ragged_dialect.passes import registry\nfrom ragged_dialect.passes.base import RaggedPass\n"
-        "class Wrong(RaggedPass):\n  name = 'wrong-e'\n  def run(self, op): op.erase()\n"
+        f"class Wrong(RaggedPass):\n  name = 'wrong-e'\n  def run(self, op): {what}\n"
         "def register(): registry.register('wrong-e', lambda: Wrong)"
     )
     command = [sys.executable, "-m", "ragged_dialect.tools.ragged_opt", "--load-pass-plugin=wrong", *flags.split()]
@@ -376,7 +431,8 @@ def test_a_pass_that_erases_the_module(folder: Path, flags: str) -> None:
     paths = os.pathsep.join([str(folder), str(ROOT)])
     found = subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True)
     assert found.returncode == 1, found.stderr
-    assert "error: expected wrong-e to leave the op it was given, got it erased" in found.stderr
+    assert "error: internal error in wrong-e: ValueError: expected" in found.stderr
+    assert ERASED[what] in found.stderr
 
 
 def test_a_context_that_was_there_before(rowtools: Path) -> None:

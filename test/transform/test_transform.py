@@ -13,7 +13,7 @@ import ragged_dialect as rg
 from conftest import ROOT
 from ragged_dialect.asm.module import load_module, print_module
 from ragged_dialect.dialect import context
-from ragged_dialect.errors import PassError
+from ragged_dialect.errors import PassError, VerifyError
 from ragged_dialect.lowering.stage import Stage
 from ragged_dialect.tools.ragged_opt import main
 
@@ -113,6 +113,15 @@ REFUSED = {
         "%g = " + op("set", "%f", 'schedule = "best"'),
         "'ragged_transform.set' op expected 'schedule' among general, balanced, segment, contract, got 'best'",
     ),
+    "no text": (
+        "%g = " + op("match", "%f", r'name = "\FF"'),
+        "'ragged_transform.match' op expected text in UTF-8, got ",
+    ),
+    "no handle": (f'%g = "ragged_transform.match"() : () -> {H}', "error: op expects exactly 1 operands, but got 0"),
+    "what has no loops": (
+        f"%p = {find('ragged.merge', '%f')}\n%g = " + op("set", "%p", "threads = 64"),
+        "expected loop nests, scf.forall or what computes on ragged tensors, got 'ragged.merge'",
+    ),
     "nest": (
         "%g = " + op("set", "%f", "threads = 64"),
         "expected loop nests, scf.forall or what computes on ragged tensors, got 'func.func'",
@@ -164,6 +173,17 @@ def test_empty_handles_do_nothing(tmp_path: Path) -> None:
     assert not error
     assert "ragged.partition" in out
     assert "seen" not in out
+
+
+@pytest.mark.parametrize("flag", [UP, OWN])
+def test_settings_are_written(flag: str, tmp_path: Path) -> None:
+    """By MLIR's interpreter too, which has no context for Python."""
+    program = PROGRAM.replace("  %m = ", "  %y = math.exp %x : tensor<?x?xf32, #j>\n  %m = ")
+    file = tmp_path / "in.mlir"
+    matched, settings = op("match", "%f", 'name = "math.exp"'), op("set", "%p", 'schedule = "segment", threads = 64')
+    file.write_text(program.replace("BODY", f"%p = {matched}\n%q = {settings}"))
+    assert main([str(file), flag, "-o", str(tmp_path / "out")]) == 0
+    assert 'ragged.mapping = {schedule = "segment", threads = 64 : i64}' in (tmp_path / "out").read_text()
 
 
 @pytest.mark.parametrize(
@@ -374,6 +394,52 @@ def test_scans_are_mapped() -> None:
         module = load_module(text, context())
         Stage("s", passes).run(module)
         assert "ragged.mapping = {threads = 64 : i64}" in print_module(module)
+
+
+ROWS = 'tensor<?x?x4xf32, #ragged.layout<"dr|d">>'
+
+
+@pytest.mark.parametrize("target", ["cpu", "emulator"])
+def test_a_softmax_is_mapped(target: str) -> None:
+    """The loops that it becomes have its settings, and those of what follows theirs."""
+    text = f"""func.func @f(%x: {ROWS}, %o: {ROWS}) -> {ROWS} {{
+      %y = linalg.softmax {{ragged.mapping = {{threads = 64}}}} dimension(1)
+           ins(%x : {ROWS}) outs(%o : {ROWS}) -> {ROWS}
+      %z = arith.mulf %y, %x {{ragged.mapping = {{threads = 128}}}} : {ROWS}
+      return %z : {ROWS}
+    }}"""
+    module = load_module(text, context())
+    Stage("s", "convert-ragged-to-scf").run(module)
+    found = print_module(module)
+    assert "ragged.mapping = {threads = 64 : i64}" in found
+    assert "ragged.mapping = {threads = 128 : i64}" in found
+    values = np.random.default_rng(0).random((7, 4), np.float32)
+    x = values, np.array([0, 3, 3, 7])
+    got, *_ = rg.compile(text, target=target)(x, x)
+    parts = [np.exp(part) / np.exp(part).sum(0) * part for part in (values[:3], values[3:])]
+    np.testing.assert_allclose(got, np.concatenate(parts), 1e-5)
+
+
+def test_settings_of_what_is_generalized() -> None:
+    """An elementwise op of static tiles becomes a nest, which has them."""
+    tiles = 'tensor<2x4x8xf32, #ragged.layout<"dt|d">>'
+    text = f"""func.func @f(%x: {tiles}) -> {tiles} {{
+      %y = math.exp %x {{ragged.mapping = {{threads = 64}}}} : {tiles}
+      return %y : {tiles}
+    }}"""
+    module = load_module(text, context())
+    Stage("s", "ragged-canonicalize").run(module)
+    assert "attrs =  {ragged.mapping = {threads = 64 : i64}}" in print_module(module)
+
+
+@pytest.mark.parametrize("name", ["empty", "annotate"])
+def test_settings_of_what_has_no_loops_are_refused(name: str) -> None:
+    mapping = "ragged.mapping = {threads = 64}"
+    text = f"func.func @f(%x: {ROWS}) {{\n %y = ragged.{name} %x {{{mapping}}} : ({ROWS}) -> {ROWS}\n return }}"
+    with pytest.raises(VerifyError, match=r"expected ragged.mapping on what has loops, got it on an op that has none"):
+        rg.compile(text)
+    with pytest.raises(VerifyError, match=r"'func.func' op expected ragged.mapping on what has loops"):
+        rg.compile(f"func.func @f(%x: {ROWS}) attributes {{{mapping}}} {{ return }}")
 
 
 def test_too_few_threads_are_refused() -> None:
