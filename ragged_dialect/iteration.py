@@ -42,14 +42,6 @@ PARALLEL = "ragged.parallel"
 KERNEL = "ragged.kernel"
 """Of a function that does a range of the iterations of such a loop. What its buffer arguments point to is apart."""
 
-_WITHOUT_LOOPS = frozenset(
-    f"ragged.{name}"
-    for name in (
-        "annotate assemble assert_conform assert_valid assume empty guard lengths max_length merge offsets partition "
-        "print select slice split starts total values"
-    ).split()
-)
-
 
 class Use(NamedTuple):
     """A level that a loop indexes: dim `dim` of operand `operand`."""
@@ -140,7 +132,7 @@ def has_mapping(op: ir.Operation) -> bool:
     """Whether `MAPPING` says something of an op: it has loops, or may become some, as those of plug-ins may."""
     name = op.name
     if isinstance(op.opview, ext.Operation):
-        return name not in _WITHOUT_LOOPS
+        return getattr(op.opview, "is_mapped", False)
     if name == "scf.for" or name.endswith(".func"):
         return (PARALLEL if name == "scf.for" else KERNEL) in op.attributes
     if is_elementwise(op):

@@ -48,6 +48,8 @@ class AssembleOp(MixedOp, name="assemble", traits=[Pure]):
     ```
     """
 
+    is_mapped = False
+
     res: Result[Tensor]
 
     @verifier
@@ -75,6 +77,8 @@ class ValuesOp(RaggedOp, name="values", traits=[Pure]):
     %1 = ragged.values %0 : (tensor<3x?x64xf32, #ragged.layout<"dr|d">>) -> tensor<?x64xf32>
     ```
     """
+
+    is_mapped = False
 
     res: Result[Tensor]
     x: Operand[Tensor]
@@ -124,6 +128,8 @@ class OffsetsOp(LevelVectorOp, name="offsets", traits=[Pure]):
     ```
     """
 
+    is_mapped = False
+
     letters = "r"
 
 
@@ -134,6 +140,8 @@ class StartsOp(LevelVectorOp, name="starts", traits=[Pure]):
     %1 = ragged.starts %0 {level = 1} : (tensor<3x?xf32, #ragged.layout<"dw">>) -> tensor<?xi64>
     ```
     """
+
+    is_mapped = False
 
 
 class LengthsOp(LevelVectorOp, name="lengths", traits=[Pure]):
@@ -147,6 +155,8 @@ class LengthsOp(LevelVectorOp, name="lengths", traits=[Pure]):
     %3 = ragged.lengths %2 {level = 2, stored} : (tensor<3x?x?xf32, #ragged.layout<"dww">>) -> tensor<?xi64>
     ```
     """
+
+    is_mapped = False
 
     optional = ("stored",)
 
@@ -186,6 +196,8 @@ class TotalOp(LevelSizeOp, name="total", traits=[Pure]):
     ```
     """
 
+    is_mapped = False
+
 
 class MaxLengthOp(LevelSizeOp, name="max_length", traits=[Pure]):
     """The largest logical length of a level, 0 without components.
@@ -195,6 +207,8 @@ class MaxLengthOp(LevelSizeOp, name="max_length", traits=[Pure]):
     ```
     """
 
+    is_mapped = False
+
 
 class PrintOp(RaggedOp, name="print"):
     """Prints a tensor as nested lists to standard output; a debug aid.
@@ -203,6 +217,8 @@ class PrintOp(RaggedOp, name="print"):
     ragged.print %0 {label = "x"} : (tensor<3x?xf32, #ragged.layout<"dr">>) -> ()
     ```
     """
+
+    is_mapped = False
 
     x: Operand[Tensor]
     optional = ("label",)

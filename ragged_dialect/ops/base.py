@@ -48,6 +48,8 @@ class RaggedOp(ext.Operation):
     """Whether the result has the lengths and extents of the first operand, dim by dim."""
     same_storage = False
     """Whether it has its values and index vectors too."""
+    is_mapped = True
+    """Whether `ragged.mapping` says something of it: it computes, by loops or what becomes some."""
 
     if TYPE_CHECKING:
         infer: Callable[..., RaggedShape]

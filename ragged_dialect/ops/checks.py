@@ -47,6 +47,8 @@ class AssumeOp(RaggedOp, name="assume", traits=[Pure]):
     ```
     """
 
+    is_mapped = False
+
     res: Result[Tensor]
     x: Operand[Tensor]
     level: IntegerAttr
@@ -97,6 +99,8 @@ class AssertValidOp(MixedOp, name="assert_valid"):
     ```
     """
 
+    is_mapped = False
+
     kind: StringAttr
     op: StringAttr
     level: IntegerAttr
@@ -146,6 +150,8 @@ class AssertConformOp(RaggedOp, name="assert_conform"):
         : (tensor<3x?xf32, #ragged.layout<"dr">>, tensor<3x?xf32, #ragged.layout<"dr">>) -> ()
     ```
     """
+
+    is_mapped = False
 
     a: Operand[Tensor]
     b: Operand[Tensor]
@@ -199,6 +205,8 @@ class GuardOp(RaggedOp, name="guard"):
     ```
     """
 
+    is_mapped = False
+
     res: Result[Any]
     x: Operand[Any]
     same_lengths = same_storage = True
@@ -223,6 +231,8 @@ class AnnotateOp(RaggedOp, name="annotate"):
     %1 = ragged.annotate %0 : (tensor<3x?xf32>) -> tensor<3x?xf32, #ragged.layout<"dr">>
     ```
     """
+
+    is_mapped = False
 
     res: Result[Tensor]
     x: Operand[Tensor]

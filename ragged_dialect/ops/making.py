@@ -53,6 +53,8 @@ class EmptyOp(MixedOp, name="empty", traits=[Pure]):
     ```
     """
 
+    is_mapped = False
+
     res: Result[Tensor]
     optional = ("from",)
 

@@ -47,6 +47,8 @@ class PartitionOp(RaggedOp, name="partition", traits=[Pure]):
     ```
     """
 
+    is_mapped = False
+
     res: Result[Tensor]
     x: Operand[Tensor]
     vector: Operand[Tensor]
@@ -104,6 +106,8 @@ class MergeOp(RaggedOp, name="merge", traits=[Pure]):
     ```
     """
 
+    is_mapped = False
+
     res: Result[Tensor]
     x: Operand[Tensor]
     dim: IntegerAttr
@@ -155,6 +159,8 @@ class SplitOp(RaggedOp, name="split", traits=[Pure]):
     ```
     """
 
+    is_mapped = False
+
     res: Result[Tensor]
     x: Operand[Tensor]
     dim: IntegerAttr
@@ -195,6 +201,8 @@ class SelectOp(RaggedOp, name="select", traits=[Pure]):
     ```
     """
 
+    is_mapped = False
+
     res: Result[Tensor]
     x: Operand[Tensor]
     index: Operand[Any]
@@ -225,6 +233,8 @@ class SliceOp(RaggedOp, name="slice", traits=[Pure]):
          -> tensor<3x?xf32, #ragged.layout<"dw">>
     ```
     """
+
+    is_mapped = False
 
     res: Result[Tensor]
     x: Operand[Tensor]
