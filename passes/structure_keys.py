@@ -307,15 +307,16 @@ def _above(value: ir.Value) -> ir.Value | None:
 
 
 def _before_loop(loop: ir.Operation, number: int) -> ir.Value | None:
-    """What a loop carries at first in a place, when each iteration passes on what has the same structure."""
+    """What a loop carries at first in a place, when each iteration passes on what has the same structure. Upwards from
+    there, any other argument is of another place of the loop, or from outside of it."""
     if loop.name != "scf.for" or number < 0 or not is_tensor(loop.operands[_BOUNDS + number].type):
         return None
     block = loop.regions[0].blocks[0]
     carried = block.arguments[1 + number]
     value: ir.Value | None = block.operations[len(block.operations) - 1].operands[number]
-    while value is not None and value != carried:
+    while isinstance(value, ir.OpResult):
         value = _above(value)
-    return None if value is None else loop.operands[_BOUNDS + number]
+    return loop.operands[_BOUNDS + number] if value is not None and value == carried else None
 
 
 def structural_source(value: ir.Value, memo: dict[ir.Value, ir.Value]) -> ir.Value:
