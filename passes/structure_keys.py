@@ -64,6 +64,7 @@ class Keys:
 
     def __init__(self) -> None:
         self._dims: dict[tuple[ir.Value, int], Key] = {}
+        self._made_of: dict[Key, Key] = {}
 
     def find(self, key: Key) -> Key:
         """The key that stands for this one and all that are known to equal it."""
@@ -268,6 +269,7 @@ class Keys:
         return LevelKey(found.key, tuple(groups))
 
     def _function(self, op: ir.Operation, dim: int) -> Key:
+        """A number for what an op makes of its inputs: their own keys in it would double it with every op of a chain."""
         inputs: list[Key] = []
         for value in op.operands:
             if is_ragged(value.type):
@@ -275,7 +277,7 @@ class Keys:
             else:
                 inputs.append(self.operand(value))
         attributes = tuple(sorted((name, str(op.attributes[name])) for name in attribute_names(op)))
-        return (op.name, dim, attributes, *inputs)
+        return self._made_of.setdefault((op.name, dim, attributes, *inputs), ("made", len(self._made_of)))
 
 
 def _differs_stored(op: ir.Operation) -> bool:
