@@ -269,7 +269,7 @@ class Keys:
         return LevelKey(found.key, tuple(groups))
 
     def _function(self, op: ir.Operation, dim: int) -> Key:
-        """A number for what an op makes of its inputs: with their keys in it a key would double along a chain of ops."""
+        """A number for what an op makes of its inputs: with their keys in it keys would double along a chain."""
         inputs: list[Key] = []
         for value in op.operands:
             if is_ragged(value.type):
