@@ -64,6 +64,7 @@ class Keys:
 
     def __init__(self) -> None:
         self._dims: dict[tuple[ir.Value, int], Key] = {}
+        self._made_of: dict[Key, Key] = {}
 
     def find(self, key: Key) -> Key:
         """The key that stands for this one and all that are known to equal it."""
@@ -268,6 +269,7 @@ class Keys:
         return LevelKey(found.key, tuple(groups))
 
     def _function(self, op: ir.Operation, dim: int) -> Key:
+        """A number for what an op makes of its inputs: with their keys in it keys would double along a chain."""
         inputs: list[Key] = []
         for value in op.operands:
             if is_ragged(value.type):
@@ -275,7 +277,7 @@ class Keys:
             else:
                 inputs.append(self.operand(value))
         attributes = tuple(sorted((name, str(op.attributes[name])) for name in attribute_names(op)))
-        return (op.name, dim, attributes, *inputs)
+        return self._made_of.setdefault((op.name, dim, attributes, *inputs), ("made", len(self._made_of)))
 
 
 def _differs_stored(op: ir.Operation) -> bool:
@@ -307,15 +309,16 @@ def _above(value: ir.Value) -> ir.Value | None:
 
 
 def _before_loop(loop: ir.Operation, number: int) -> ir.Value | None:
-    """What a loop carries at first in a place, when each iteration passes on what has the same structure."""
+    """What a loop carries at first in a place, when each iteration passes on what has the same structure. Upwards from
+    there, any other argument is of another place of the loop, or from outside of it."""
     if loop.name != "scf.for" or number < 0 or not is_tensor(loop.operands[_BOUNDS + number].type):
         return None
     block = loop.regions[0].blocks[0]
     carried = block.arguments[1 + number]
     value: ir.Value | None = block.operations[len(block.operations) - 1].operands[number]
-    while value is not None and value != carried:
+    while isinstance(value, ir.OpResult):
         value = _above(value)
-    return None if value is None else loop.operands[_BOUNDS + number]
+    return loop.operands[_BOUNDS + number] if value is not None and value == carried else None
 
 
 def structural_source(value: ir.Value, memo: dict[ir.Value, ir.Value]) -> ir.Value:

@@ -55,3 +55,15 @@ func.func @assumes(%x: tensor<3x?xf32, #dr>) -> tensor<3x?xf32, #dr> {
   %2 = ragged.assume %1 {level = 1, divisible_by = 6, min = 4, max = 48} : (tensor<3x?xf32, #dr>) -> tensor<3x?xf32, #dr>
   return %2 : tensor<3x?xf32, #dr>
 }
+
+// A concatenation that is used twice stays one: chains of these would double.
+// CHECK-LABEL: func.func @concat_of_shared
+// CHECK-SAME: (%[[X:.*]]: tensor
+// CHECK: %[[A:.*]] = ragged.concat %[[X]], %[[X]] {dim = 1}
+// CHECK: %[[B:.*]] = ragged.concat %[[A]], %[[A]] {dim = 1}
+// CHECK: return %[[B]]
+func.func @concat_of_shared(%x: tensor<3x?xf32, #dr>) -> tensor<3x?xf32, #dr> {
+  %0 = ragged.concat %x, %x {dim = 1} : (tensor<3x?xf32, #dr>, tensor<3x?xf32, #dr>) -> tensor<3x?xf32, #dr>
+  %1 = ragged.concat %0, %0 {dim = 1} : (tensor<3x?xf32, #dr>, tensor<3x?xf32, #dr>) -> tensor<3x?xf32, #dr>
+  return %1 : tensor<3x?xf32, #dr>
+}

@@ -125,3 +125,38 @@ func.func @caller(%v: tensor<?xf32>, %i: index, %c: i1) {
   }
   return
 }
+
+// Loops that pass on what they carry in other places, or what a loop around them carries: nothing is known of its
+// structure.
+// CHECK-LABEL: func.func @swapped
+// CHECK-SAME: (%{{[a-z0-9]+}}: {{[^%]*}}%{{[a-z0-9]+}}: {{[^%]*}}%[[Z:[a-z0-9]+]]:
+// CHECK: %[[R:.*]]:2 = scf.for
+// CHECK: ragged.assert_conform %[[R]]#0, %[[Z]]
+func.func @swapped(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %y: tensor<3x?xf32, #ragged.layout<"dr">>,
+    %z: tensor<3x?xf32, #ragged.layout<"dr">>, %n: index) -> tensor<3x?xf32, #ragged.layout<"dr">> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %0:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x, %b = %y)
+      -> (tensor<3x?xf32, #ragged.layout<"dr">>, tensor<3x?xf32, #ragged.layout<"dr">>) {
+    scf.yield %b, %a : tensor<3x?xf32, #ragged.layout<"dr">>, tensor<3x?xf32, #ragged.layout<"dr">>
+  }
+  %1 = arith.addf %0#0, %z : tensor<3x?xf32, #ragged.layout<"dr">>
+  return %1 : tensor<3x?xf32, #ragged.layout<"dr">>
+}
+
+// CHECK-LABEL: func.func @carried_around
+// CHECK-SAME: (%[[X:[a-z0-9]+]]:
+// CHECK: %[[R:.*]] = scf.for
+// CHECK: ragged.assert_conform %[[R]], %[[X]]
+func.func @carried_around(%x: tensor<3x?xf32, #ragged.layout<"dr">>, %n: index) -> tensor<3x?xf32, #ragged.layout<"dr">> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %0 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<3x?xf32, #ragged.layout<"dr">>) {
+    %1 = scf.for %j = %c0 to %n step %c1 iter_args(%b = %a) -> (tensor<3x?xf32, #ragged.layout<"dr">>) {
+      scf.yield %a : tensor<3x?xf32, #ragged.layout<"dr">>
+    }
+    scf.yield %1 : tensor<3x?xf32, #ragged.layout<"dr">>
+  }
+  %2 = arith.addf %0, %x : tensor<3x?xf32, #ragged.layout<"dr">>
+  return %2 : tensor<3x?xf32, #ragged.layout<"dr">>
+}

@@ -90,12 +90,15 @@ def concat_of_one(op: ir.Operation, rewriter: Rewriter) -> bool:
 
 
 def concat_of_concat(op: ir.Operation, rewriter: Rewriter) -> bool:
-    """concat{d}(…, concat{d}(x…), …) -> concat{d}(…, x…, …)."""
+    """concat{d}(…, concat{d}(x…), …) -> concat{d}(…, x…, …), for an inner one that nothing else uses: one used twice,
+    as in a chain of concat(x, x), would have its operands twice in each.
+    """
     dim = dim_of(op)
     flat: list[ir.Value] = []
     for operand in op.operands:
         inner = producer(operand, "ragged.concat")
-        flat.extend([operand] if inner is None or dim_of(inner) != dim else inner.operands)
+        shared = len(list(operand.uses)) > 1
+        flat.extend([operand] if inner is None or dim_of(inner) != dim or shared else inner.operands)
     if len(flat) == len(op.operands):
         return False
     try:

@@ -232,3 +232,19 @@ def test_dropping_checks_loses_no_error(vectors: list[tuple[int, ...]], index: i
 def test_twice_is_once() -> None:
     once: Any = transform(MANY, RaggedInsertChecks(), RaggedCheckConform())
     assert str(transform(MANY, RaggedInsertChecks(), RaggedCheckConform(), RaggedCheckConform())) == str(once)
+
+
+def test_a_chain_of_slices_to_its_own_lengths() -> None:
+    """Keys do not double with every op: this took forever."""
+    dw = t("dw", "?x?")
+    body = "%c1 = arith.constant 1 : index\n"
+    for side in ("x", "y"):
+        above, type_ = "%a0", DR
+        for k in range(40):
+            body += f"%n{side}{k} = ragged.lengths {above} {{level = 1}} : ({type_}) -> {OFF}\n"
+            body += (
+                f"%{side}{k} = ragged.slice {above}, %c1, %n{side}{k} {{dim = 1}} : ({type_}, index, {OFF}) -> {dw}\n"
+            )
+            above, type_ = f"%{side}{k}", dw
+    assert kept(body + conform("%x39", "%y39", dw, "0, 1"), DR) == 0
+    assert kept(body + conform("%x39", "%y38", dw, "0, 1"), DR) == 1
