@@ -54,7 +54,7 @@ def _missing(package: str) -> str | None:
         for module in _REQUIRED:
             if importlib.util.find_spec(f"{package}.{module}") is None:
                 return f"{package}: no module {package}.{module}"
-    except ImportError as error:
+    except (ImportError, TypeError, ValueError) as error:  # also of what is no name of a package
         return f"{package}: {error}"
     return None
 

@@ -54,7 +54,7 @@ def compile(
         raise CompileError(f"expected a name for entry, got {type(entry).__name__}")
     options = Options(target, check, arch, sync, fast_math, schedule, index_bits)
     if target == "auto":
-        options = replace(options, target="gpu") if _has_gpu() else replace(options, target="cpu", arch=None)
+        options = replace(options, target="gpu") if _has_gpu() else Options("cpu", check)
     if options.target == "cpu":
         return compile_for_cpu(source, entry, bool(check))
     from ragged_dialect.compiler.device import compile_for_device  # start-up time

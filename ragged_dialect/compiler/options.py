@@ -53,6 +53,9 @@ class Options:
             raise CompileError(f"expected 32 or 64 index bits, got {self.index_bits}")
         if self.arch is not None and self.target in ("cpu", "emulator"):
             raise CompileError(f"expected no arch for target '{self.target}', got '{self.arch}'")
+        for name in ("schedule", "fast_math", "index_bits") if self.target == "cpu" else ():
+            if getattr(self, name) != getattr(Options, name):
+                raise CompileError(f"expected no {name} for target 'cpu', got '{getattr(self, name)}'")
 
     def kernels(self, arch: str | None) -> KernelOptions:
         """How kernels are made, in PTX for an architecture or in LLVM IR: that of the emulator, whose indices have

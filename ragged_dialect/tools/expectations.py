@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ragged_dialect.asm.diagnostics import Diagnostic
+from ragged_dialect.errors import RaggedError
 
 _EXPECTED = re.compile(
     r"expected-(?P<severity>error|warning|remark|note)(?P<regex>-re)? *"
@@ -79,4 +80,7 @@ def _find(lines: list[str]) -> Iterator[_Expectation]:
 def _pattern(text: str, has_regex: bool) -> re.Pattern[str]:
     """`-re` texts hold regular expressions in `{{…}}`; the rest is taken literally."""
     parts = re.split(r"\{\{(.*?)\}\}", text) if has_regex else [text]
-    return re.compile("".join(f"(?:{part})" if i % 2 else re.escape(part) for i, part in enumerate(parts)))
+    try:
+        return re.compile("".join(f"(?:{part})" if i % 2 else re.escape(part) for i, part in enumerate(parts)))
+    except re.error as error:
+        raise RaggedError(f"expected a regular expression in '{text}', got one with {error.msg}") from None

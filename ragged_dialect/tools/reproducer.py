@@ -14,10 +14,11 @@ from ragged_dialect.passes.running import Stage, Watcher
 from ragged_dialect.tools.cli import write_output
 
 # The parser takes the resource as one that nobody asks for, and says nothing of it: it is read from the text.
-_STRING = r'"((?:[^"\\]|\\.)*)"'
+_STRING = r'"(?:[^"\\]|\\.)*"'
 _RESOURCE = re.compile(rf"\{{-#(?:(?!#-\}}).)*?\bmlir_reproducer\s*:\s*\{{((?:{_STRING}|[^\"}}])*)\}}", re.DOTALL)
-_PIPELINE = re.compile(rf"\bpipeline\s*:\s*{_STRING}")
-_VERIFY = re.compile(r"\bverify_each\s*:\s*(true|false)\b")
+_ENTRY = re.compile(rf"([\w.]+)\s*:\s*({_STRING}|[^\s,}}]+)")
+_BOOLEAN = re.compile("true|false")
+_VALUES = {"pipeline": re.compile(_STRING), "disable_threading": _BOOLEAN, "verify_each": _BOOLEAN}
 
 
 def reproducer(program: str, pipeline: str, verify_each: bool) -> str:
@@ -41,12 +42,17 @@ def recorded(chunk: str | bytes) -> tuple[str, bool]:
     """The pipeline that a reproducer names, and whether to verify after each pass. PassError when
     the input is none."""
     resource = None if isinstance(chunk, bytes) else _RESOURCE.search(chunk)
-    pipeline = resource and _PIPELINE.search(resource.group(1))
-    if resource is None or pipeline is None:
+    entries: dict[str, str] = dict(_ENTRY.findall(resource.group(1))) if resource else {}
+    if "pipeline" not in entries:
         raise PassError("expected a resource 'mlir_reproducer' with a pipeline in the text, got none")
-    verify = _VERIFY.search(resource.group(1))
-    text = re.sub(r"\\([\dA-Fa-f]{2}|.)", _unescaped, pipeline.group(1))
-    return text, verify is None or verify.group(1) == "true"
+    for key, value in entries.items():
+        if key not in _VALUES:
+            raise PassError(f"expected {', '.join(_VALUES)} in 'mlir_reproducer', got '{key}'")
+        if not _VALUES[key].fullmatch(value):
+            kind = "a string" if key == "pipeline" else "true or false"
+            raise PassError(f"expected {kind} for '{key}' in 'mlir_reproducer', got {value}")
+    text = re.sub(r"\\([\dA-Fa-f]{2}|.)", _unescaped, entries["pipeline"][1:-1])
+    return text, entries.get("verify_each") != "false"
 
 
 def _unescaped(escape: re.Match[str]) -> str:

@@ -74,6 +74,13 @@ def test_the_variable_forces_one(complete: Path) -> None:
     assert run(SHOW, complete, RAGGED_MLIR_PACKAGE="torch_mlir").stdout.strip() == "torch_mlir"
 
 
+def test_what_is_no_package_is_refused() -> None:
+    for name in ("..a b", ".", "a..b"):
+        done = run(SHOW, RAGGED_MLIR_PACKAGE=name)
+        assert done.returncode != 0
+        assert f"expected MLIR Python bindings, got none that can be used: {name}: " in done.stderr
+
+
 def test_a_forced_package_that_lacks_modules_is_refused(incomplete: Path) -> None:
     done = run(SHOW, incomplete, RAGGED_MLIR_PACKAGE="mlir")
     assert "expected MLIR Python bindings, got none that can be used: mlir: no module mlir.passmanager" in done.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragged_dialect.asm.diagnostics import Diagnostic
+from ragged_dialect.errors import RaggedError
 from ragged_dialect.tools.expectations import Expectations
 
 
@@ -63,6 +64,13 @@ def test_notes() -> None:
 @pytest.mark.parametrize("text", ["expected-error {{no end", "expected-error {missing}", "expected-fatal {{x}}"])
 def test_no_expectation(text: str) -> None:
     assert Expectations(text, "f.mlir").expected == []
+
+
+def test_a_malformed_expression() -> None:
+    with pytest.raises(
+        RaggedError, match=r"expected a regular expression in 'has \{\{\[0-9\}\} operands', got one with"
+    ):
+        Expectations("x // expected-error-re {{has {{[0-9}} operands}}", "f.mlir")
 
 
 def test_an_empty_pattern_is_taken_literally() -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from conftest import ROOT
 from ragged_dialect.asm.probe import BYTECODE
+from ragged_dialect.errors import PassError
 from ragged_dialect.tools import ragged_opt
 from ragged_dialect.tools.options import parse_options
 from ragged_dialect.tools.reproducer import recorded, reproducer
@@ -272,6 +273,20 @@ def test_a_reproducer_of_upstream(tmp_path: Path, capfd: pytest.CaptureFixture[s
     (tmp_path / "in.mlir").write_text(text)
     assert _opt("--run-reproducer", tmp_path / "in.mlir") == 0
     assert capfd.readouterr().out.count("ragged.partition") == 1
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("nonsense: true", "expected pipeline, disable_threading, verify_each in 'mlir_reproducer', got 'nonsense'"),
+        ('disable_threading: "x"', "expected true or false for 'disable_threading' in 'mlir_reproducer', got \"x\""),
+        ('verify_each: "0x04"', "expected true or false for 'verify_each' in 'mlir_reproducer', got \"0x04\""),
+        ("pipeline: true", "expected a string for 'pipeline' in 'mlir_reproducer', got true"),
+    ],
+)
+def test_reproducers_that_are_wrong(entry: str, message: str) -> None:
+    with pytest.raises(PassError, match=re.escape(message)):
+        recorded('{-# external_resources: { mlir_reproducer: { pipeline: "cse", ' + entry + " } } #-}")
 
 
 def test_no_bytecode_on_a_terminal(file: Path) -> None:

@@ -175,6 +175,7 @@ def test_refused(folder: Folder, entry: str, inputs: list[str], message: str) ->
 OPTIONS = [
     (("--target", "tpu"), "ragged-run: expected a target among cpu, gpu, emulator, ptx-emulator, auto, got 'tpu'\n"),
     (("--arch", "sm_90"), "ragged-run: expected no arch for target 'cpu', got 'sm_90'\n"),
+    (("--schedule", "segment"), "ragged-run: expected no schedule for target 'cpu', got 'segment'\n"),
     (("--threads", "0"), "ragged-run: expected --threads of at least 1, got 0\n"),
     (("--output", "/nonexistent/out.npz"), "ragged-run: /nonexistent/out.npz: no such file or directory\n"),
 ]

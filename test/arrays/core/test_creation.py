@@ -255,7 +255,8 @@ REFUSED: list[Refusal] = [
     # what has an attribute `ndim`
     (lambda: rg.ragged(np.float32), TypeError, "ragged: expected nested lists of arrays, got type"),
     (lambda: rg.ragged(np), TypeError, "ragged: expected nested lists of arrays, got module"),
-    (lambda: rg.RaggedArray(), TypeError, "RaggedArray: expected a function that makes arrays (rg.ragged and others)"),
+    (lambda: rg.RaggedArray(), TypeError,
+     "RaggedArray: expected a function that makes arrays (rg.ragged and others), got a call"),
     (lambda: rg.from_offsets(V.astype(np.complex64), [0, 8]), TypeError,
      "bfloat16, got complex64 (convert to float32, with a dim for the two parts)"),
     (lambda: rg.from_lengths(V, [4, -1, 5]), rg.RuntimeCheckError,
