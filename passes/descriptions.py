@@ -45,7 +45,7 @@ def describe(name: str) -> Description:
     def find() -> _Found:
         return _of_class(registry.lookup(name)) if place is None else _definition(*place)
 
-    node, module = registry.made("a description", name, find, lambda found: True)
+    node, module = registry.made("a description", name, find)
     return Description(name, _summary(node), tuple(_options(node, module)))
 
 

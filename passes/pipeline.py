@@ -93,7 +93,7 @@ def _parts(element: Element, anchors: tuple[str, ...]) -> Sequence[registry.Part
         message = f"expected '{element.name}' under '{MODULE}', got it under '{anchors[-1]}'"
         raise pipeline_error(element.column, message)
     function = registry.pipeline(element.name)
-    hints, required = registry.made("options", element.name, lambda: _parameters(function), lambda found: True)
+    hints, required = registry.made("options", element.name, lambda: _parameters(function))
     types = {name: type_ for name, type_ in hints.items() if name != "return"}
     values = _values(element.name, {**types, "from": str, "to": str}, element.parsed_options())
     ends = [values.pop(end, None) for end in ("from", "to")]
@@ -134,7 +134,7 @@ def _between(parts: Sequence[registry.Part], ends: Sequence[int | str | None], e
 def make_pass(cls: type[RaggedPass], options: Sequence[Option]) -> RaggedPass:
     """A pass with options by their kebab-case names. PassError for an unknown name, a bad value, an option that is
     missing, and a class that is not as those of passes."""
-    types = registry.made("types of options", cls.name, lambda: _option_types(cls), lambda found: True)
+    types = registry.made("types of options", cls.name, lambda: _option_types(cls))
     values = _values(cls.name, types, options)
     for field in dataclasses.fields(cls):
         if field.default is field.default_factory is dataclasses.MISSING and field.name not in values:
