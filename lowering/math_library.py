@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ragged_dialect._mlir import ir, llvm
+from ragged_dialect.host_cpu import host_has
 from ragged_dialect.ir.walk import locate
-from ragged_dialect.lowering.host_cpu import host_has
 from ragged_dialect.lowering.math_variants import PREFIX, masked_function, scalar_function, widened_function
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.runtime.vector_math import libmvec

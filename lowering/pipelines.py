@@ -9,7 +9,7 @@ for stage in pipelines.cpu_pipeline():
 
 from __future__ import annotations
 
-from ragged_dialect.lowering.host_cpu import masked_features
+from ragged_dialect.host_cpu import masked_features
 from ragged_dialect.lowering.stage import Stage
 
 _LAYOUTS = Stage("layouts", "ragged-infer-layouts")

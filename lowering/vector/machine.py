@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragged_dialect.lowering.host_cpu import host_has
+from ragged_dialect.host_cpu import host_has
 
 _LIGHT = 8
 """Ops of a body up to which it waits for memory, or for its own sums, rather than for arithmetic."""

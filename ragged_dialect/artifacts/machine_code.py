@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ragged_dialect.errors import CompileError
+from ragged_dialect.host_cpu import is_x86, masked_features
 from ragged_dialect.lowering.expand_ragged_floats import BFLOAT_ROUNDING
-from ragged_dialect.lowering.host_cpu import is_x86, masked_features
 from ragged_dialect.ptx.llvm22 import to_llvm22
 
 HOST = "host"

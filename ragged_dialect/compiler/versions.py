@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
-from ragged_dialect.lowering.host_cpu import host_flags, masked_features
+from ragged_dialect.host_cpu import host_flags, masked_features
 from ragged_dialect.plugins import digest
 
 _ROOT = Path(__file__).resolve().parent.parent

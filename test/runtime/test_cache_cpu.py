@@ -118,7 +118,8 @@ def test_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     assert name
     assert "," in features
     assert libc == "" or libc.startswith("glibc ")
-    assert flags == sorted(flags)
+    has = [flag for flag in flags if not flag.startswith("-")]
+    assert has == sorted(has)
 
 
 def test_a_program_of_the_cache_is_whole(place: Path, lowered: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -284,5 +285,5 @@ def test_another_process_compiles_nothing(place: Path) -> None:
         found.append(subprocess.run(command, env=environment, capture_output=True, text=True, check=True))
     assert found[0].stdout == found[1].stdout
     assert found[0].stdout.startswith("[[1.0, 1.0], [0.0, 0.0], ")
-    runtime = ["host_cpu", "llvm_text", "memory_pool", "memory_runtime", "program_runtime", "thread_pool"]
+    runtime = ["llvm_text", "memory_pool", "memory_runtime", "program_runtime", "thread_pool"]
     assert found[1].stderr == f"{runtime}\n"

@@ -14,17 +14,20 @@ _VARIABLE = "RAGGED_CPU_FEATURES"
 _MASKED = re.compile(r"-[a-z0-9._-]+")
 # LLVM's names of x86 features, each with those before it; a name without an entry takes nothing else with it.
 _CHAIN = ("sse3", "ssse3", "sse4.1", "sse4.2", "avx", "f16c", "fma", "avx2", "avx512f", "avx512dq")
+_INEXACT = ("-avx512bf16", "-avxneconvert")
+"""Roundings to bf16 that take subnormals for zeros. LLVM uses them for values that are bf16 already, too, where it has
+kept them as f32."""
 _IN_CPUINFO = {"sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2"}
 
 
 def masked_features() -> tuple[str, ...]:
-    """LLVM's names of the features that code must not use, each after a minus. CompileError when the
-    variable has anything else."""
+    """LLVM's names of the features that code must not use, each after a minus: those of the variable and those that are
+    inexact. CompileError when the variable has anything else."""
     names = tuple(filter(None, os.environ.get(_VARIABLE, "").split(",")))
     for name in names:
         if _MASKED.fullmatch(name) is None:
             raise CompileError(f"expected {_VARIABLE} like '-avx512f,-fma', got '{name}'")
-    return names
+    return (*names, *_INEXACT) if is_x86() else names
 
 
 def host_has(feature: str) -> bool:
