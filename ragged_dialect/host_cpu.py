@@ -17,6 +17,8 @@ _CHAIN = ("sse3", "ssse3", "sse4.1", "sse4.2", "avx", "f16c", "fma", "avx2", "av
 _INEXACT = ("-avx512bf16", "-avxneconvert")
 """Roundings to bf16 that take subnormals for zeros. LLVM uses them for values that are bf16 already, too, where it has
 kept them as f32."""
+_NEVER = "amx"
+"""Begins names that differ between the LLVMs of the bindings and of llvmlite; code uses none of them by itself."""
 _IN_CPUINFO = {"sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2"}
 
 
@@ -28,6 +30,15 @@ def masked_features() -> tuple[str, ...]:
         if _MASKED.fullmatch(name) is None:
             raise CompileError(f"expected {_VARIABLE} like '-avx512f,-fma', got '{name}'")
     return (*names, *_INEXACT) if is_x86() else names
+
+
+def code_features() -> tuple[str, ...]:
+    """LLVM's names of what code may use, after a plus, and what it must not, after a minus: all that LLVM knows of this
+    machine, and what is masked. Where a function names any, LLVM asks the machine no more."""
+    from llvmlite import binding  # start-up time
+
+    own = binding.get_host_cpu_features().flatten().split(",")
+    return (*(name for name in own if name and not name[1:].startswith(_NEVER)), *masked_features())
 
 
 def host_has(feature: str) -> bool:

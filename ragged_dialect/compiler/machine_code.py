@@ -10,7 +10,7 @@ from typing import Any
 from ragged_dialect._mlir import execution_engine, ir
 from ragged_dialect.asm.locations import collect
 from ragged_dialect.errors import CompileError
-from ragged_dialect.host_cpu import masked_features
+from ragged_dialect.host_cpu import code_features
 from ragged_dialect.lowering.math_library import required_libraries
 
 _SOMEWHERE = 16
@@ -52,10 +52,7 @@ def _dumped(engine: Any) -> bytes:
 
 def _mask_features(module: ir.Module) -> None:
     """Let no function use what `host_cpu` takes away: the engine knows the host's CPU only."""
-    names = masked_features()
-    if not names:
-        return
-    quoted = ", ".join(f'"{name}"' for name in names)
+    quoted = ", ".join(f'"{name}"' for name in code_features())
     features = ir.Attribute.parse(f"#llvm.target_features<[{quoted}]>")
     for op in module.body.operations:
         if op.operation.name == "llvm.func" and len(op.operation.regions[0].blocks):

@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
-from ragged_dialect.host_cpu import host_flags, masked_features
+from ragged_dialect.host_cpu import code_features, host_flags
 from ragged_dialect.plugins import digest
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -38,10 +38,10 @@ def _host() -> tuple[str, ...]:
     from llvmlite import binding  # start-up time
 
     libc = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else None
-    return (binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(), libc or "", *host_flags())
+    return (binding.get_host_cpu_name(), libc or "", *host_flags())
 
 
 def machine() -> tuple[str, ...]:
     """What machine code depends on beside its program: the CPU and what is not to be used of it, and the C library,
     whose vector functions are called."""
-    return (*_host(), *masked_features())
+    return (*_host(), *code_features())

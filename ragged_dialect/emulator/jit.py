@@ -9,7 +9,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from ragged_dialect.host_cpu import masked_features
+from ragged_dialect.host_cpu import code_features
 
 # Enough for code that is mostly memory accesses and calls, at a tenth of the time of LLVM's pipelines.
 _PASSES = ("always_inliner", "sroa", "simplify_cfg", "instruction_combine", "simplify_cfg")
@@ -27,7 +27,7 @@ def _initialize() -> None:
 def _target_machine(level: int) -> Any:
     """A new one every time: an engine takes it over."""
     _initialize()
-    features = ",".join((llvm.get_host_cpu_features().flatten(), *masked_features()))
+    features = ",".join(code_features())
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=level)
 

@@ -192,6 +192,12 @@ def test_a_variable_that_takes_nothing_away_is_refused(text: str, monkeypatch: p
         load_lowered(lower_for_cpu(program(whole_ops("i32")[:1])))
 
 
+def test_llvm_knows_all_features(capfd: pytest.CaptureFixture[str]) -> None:
+    """That of the bindings, which are not asked for the names."""
+    load_lowered(lower_for_cpu(program(whole_ops("i32")[:1])))
+    assert capfd.readouterr().err == ""
+
+
 def test_an_empty_name_takes_nothing_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGGED_CPU_FEATURES", "-avx512f,")
     assert host_cpu.masked_features()[0] == "-avx512f"
