@@ -10,7 +10,7 @@ from ragged_dialect import builders
 from ragged_dialect._mlir import ir, passmanager
 from ragged_dialect.generic import generic
 from ragged_dialect.ir.clone import copy_attributes
-from ragged_dialect.iteration import MAPPING, is_elementwise
+from ragged_dialect.iteration import MAPPING, is_elementwise, share_mapping
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.patterns import patterns
 from ragged_dialect.passes.rewriting import run_patterns, walk
@@ -122,8 +122,7 @@ def _generalize(op: ir.Operation) -> None:
     out = builders.empty([like], result)
     maps = [ir.AffineMap.get_identity(len(result.shape))] * (len(tensors) + 1)
     made = generic(tensors, [out], maps, ["parallel"] * len(result.shape), lambda elements: [_scalar(op, elements)])
-    if MAPPING in op.attributes:
-        made.attributes[MAPPING] = op.attributes[MAPPING]
+    share_mapping(op, made)
     op.results[0].replace_all_uses_with(made.result)
     op.erase()
 

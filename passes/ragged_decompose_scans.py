@@ -13,7 +13,7 @@ from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.kinds import combine
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.ir.walk import find_ops
-from ragged_dialect.iteration import MAPPING
+from ragged_dialect.iteration import share_mapping
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.making import ScanOp
 from ragged_dialect.passes.base import RaggedPass
@@ -60,8 +60,7 @@ def decomposed(op: ir.Operation) -> ir.Value:
     def step(number: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
         distance = arith.shli(build.value(1), number)
         made = _pass(state[0], empty_like(x), dim, distance, kind, end)
-        if MAPPING in op.attributes:
-            made.attributes[MAPPING] = op.attributes[MAPPING]
+        share_mapping(op, made)
         return [made.result]
 
     return flow.for_loop(_passes_over(x, dim), [x], step)[0]

@@ -13,7 +13,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ragged_dialect._mlir import ext, ir
+from ragged_dialect._mlir import Op, ext, ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir.match import attribute_names
@@ -126,6 +126,12 @@ def whole_value(op: ir.Operation) -> bool:
 def touches_ragged(op: ir.Operation) -> bool:
     """Whether an operand or result of an op has a ragged type."""
     return any(is_ragged(v.type) for v in (*op.operation.operands, *op.operation.results))
+
+
+def share_mapping(op: ir.Operation, made: Op) -> None:
+    """Let what takes the place of an op have its mapping."""
+    if MAPPING in op.attributes:
+        made.attributes[MAPPING] = op.attributes[MAPPING]
 
 
 def has_mapping(op: ir.Operation) -> bool:
