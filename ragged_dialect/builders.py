@@ -12,7 +12,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.clone import Attributes
 from ragged_dialect.layout import RAGGED, Extent, Layout
-from ragged_dialect.ops import access, making, structure
+from ragged_dialect.ops import access, grouping, making, structure
 from ragged_dialect.ops.attention import result_shapes, wide
 from ragged_dialect.ops.base import RaggedOp, infer_shape
 from ragged_dialect.segments import MIXED_OPS, segments
@@ -183,6 +183,12 @@ def from_padded(dense: ir.Value, vectors: Sequence[ir.Value], layout: str | Layo
 def scan(x: ir.Value, dim: int, kind: str, reverse: bool = False) -> ir.Value:
     """`ragged.scan`: every element combined with those before it, or behind it."""
     return inferred(making.ScanOp, [x], dim=dim, kind=kind, reverse=reverse)
+
+
+def group_by(keys: ir.Value, count: ir.Value) -> ir.Value:
+    """`ragged.group_by`: the places of every key."""
+    type_ = tensor_type(grouping.GROUPS, ir.IntegerType.get_signless(64))
+    return create("ragged.group_by", [type_], [keys, count], {}).result
 
 
 def reduce_across(x: ir.Value, max_: ir.Value, dim: int, kind: str) -> ir.Value:

@@ -169,6 +169,13 @@ def reduce_across(x: RaggedValue, extent: int, dim: int, kind: str) -> Value:
     return RaggedValue.make(out.astype(dtype), axes)
 
 
+def group_by(keys: Array, count: int) -> Value:
+    """`ragged.group_by`: the indices of the keys that are 0, those that are 1, and so on."""
+    places = [[i for i, key in enumerate(keys.tolist()) if key == k] for k in range(count)]
+    axis = build("dr", [count, None], [prefix_sums([len(own) for own in places])], len(keys))
+    return RaggedValue.make(np.array([i for own in places for i in own], np.int64), [axis])
+
+
 def scan(x: Value, dim: int, kind: str, reverse: bool) -> Value:
     """`ragged.scan`: every element combined with those before it, or behind it."""
     done = RaggedValue.of(x).compact()

@@ -116,6 +116,11 @@ def _reduce_across(program: Program, op: ir.Operation) -> Run:
     return pure(lambda x, extent: making.reduce_across(x, int(extent), dim, kind))
 
 
+@handler("ragged.group_by")
+def _group_by(program: Program, op: ir.Operation) -> Run:
+    return pure(lambda keys, count: making.group_by(keys, int(count)))
+
+
 @handler("ragged.scan")
 def _scan(program: Program, op: ir.Operation) -> Run:
     dim, kind, reverse = int_attr(op, "dim"), string_attr(op, "kind"), has_unit(op, "reverse")

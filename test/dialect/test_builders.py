@@ -68,6 +68,7 @@ CASES = [
     ([X, "f32", "index"], lambda x, pad, n: ragged.to_padded(x, pad, [n], truncate=True), "tensor<3x?x8xf32>"),
     (["tensor<3x9x8xf32>", "tensor<4xi64>"], lambda x, o: ragged.from_padded(x, [o], "dr|d"), X),
     ([HEADS, HEADS], lambda q, k: ragged.attention(q, k, k, 0.5, "causal_end", 30.0), HEADS),
+    (["tensor<?xi32>", "index"], lambda k, n: ragged.group_by(k, n), J("?x?xi64", "dr")),
     ([X], lambda x: ragged.scan(x, dim=1, kind="sum", reverse=True), X),
     ([X, "index"], lambda x, n: ragged.reduce_across(x, n, dim=1, kind="sum"), "tensor<?x8xf32>"),
     ([X], lambda x: ragged.assume(x, level=1, divisible_by=8, min=0, max=64), X),
