@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
-from ragged_dialect._mlir import DYNAMIC, ir, memref, scf
+from ragged_dialect._mlir import DYNAMIC, arith, ir, memref, scf
 from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
@@ -92,7 +92,7 @@ def _outs(op: ir.Operation) -> list[ir.Value]:
 def _places(op: ir.Operation) -> list[Place] | None:
     """The buffers of an op, by the dim that its first loop indexes; None where it cannot be cut along it."""
     maps = indexing_maps(op)
-    if maps[0].n_dims == 0 or not _first_is_parallel(op) or _reads_first_index(op):
+    if maps[0].n_dims == 0 or not _first_is_parallel(op):
         return None
     dims = [plain_dim(m, 0) for m in maps]
     places = [(x, dim) for x, dim in zip(op.operands, dims, strict=True) if dim is not None and is_buffer(x)]
@@ -103,8 +103,13 @@ def _first_is_parallel(op: ir.Operation) -> bool:
     return op.name != "linalg.generic" or iterator_kinds(op)[0] == "parallel"
 
 
-def _reads_first_index(op: ir.Operation) -> bool:
-    return any(index.attributes["dim"].value == 0 for index in find_ops(op, "linalg.index"))
+def _count_from(op: ir.Operation, low: ir.Value) -> None:
+    """Let the first index of an op, which has the rows from one on, be that of all rows."""
+    for index in find_ops(op, "linalg.index"):
+        if index.attributes["dim"].value == 0:
+            with ir.InsertionPoint.after(index), index.location:
+                row = arith.addi(index.results[0], low)
+            index.results[0].replace_all_uses_except(row, row.owner.operation)
 
 
 def _length(x: ir.Value, dim: int) -> Hashable:
@@ -150,6 +155,7 @@ def cut(group: RowGroup, chunk: int) -> None:
     for op in group.ops:
         dims = [plain_dim(m, 0) for m in indexing_maps(op)]
         op.move_before(end)
+        _count_from(op, low)
         for k, x in enumerate(list(op.operands)):
             dim = dims[k]
             op.operands[k] = x if dim is None or dim < 0 else views[x, dim]

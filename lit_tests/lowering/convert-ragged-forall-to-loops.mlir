@@ -163,3 +163,26 @@ func.func @loops_of_their_own(%n: index) -> memref<?x16xf32> {
   }
   return %x : memref<?x16xf32>
 }
+
+// Rows that an op takes by their number are counted from where its chunk begins.
+// CHECK-LABEL: func.func @numbered
+// CHECK-SAME: (%[[TABLE:.*]]: memref<?x64xf32>, %[[IDS:.*]]: memref<?xi64>, %{{.*}}: memref<?x64xf32>)
+// CHECK: scf.for %[[CHUNK:.*]] = %{{.*}}
+// CHECK:   %[[LOW:.*]] = arith.muli %[[CHUNK]], %{{.*}} : index
+// CHECK:   linalg.generic
+// CHECK:     %[[I:.*]] = linalg.index 0 : index
+// CHECK:     %[[ROW:.*]] = arith.addi %[[I]], %[[LOW]] : index
+// CHECK:     memref.load %[[IDS]][%[[ROW]]]
+// CHECK: } {ragged.parallel}
+func.func @numbered(%table: memref<?x64xf32>, %ids: memref<?xi64>, %rows: memref<?x64xf32>) {
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%rows : memref<?x64xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %id = memref.load %ids[%i] : memref<?xi64>
+    %at = arith.index_cast %id : i64 to index
+    %x = memref.load %table[%at, %j] : memref<?x64xf32>
+    linalg.yield %x : f32
+  }
+  return
+}

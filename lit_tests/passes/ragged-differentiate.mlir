@@ -96,6 +96,32 @@ func.func @gather(%x: tensor<?xf32>, %at: tensor<?xi64>) -> tensor<?xf32> {
 
 // -----
 
+// Rows of a table are added row by row of the table, from the places where each was taken.
+// CHECK-LABEL: func.func @rows_vjp(
+// CHECK-SAME: %[[TABLE:[a-z0-9]*]]: tensor<?x4xf32>, %[[IDS:[a-z0-9]*]]: tensor<3x?xi64, #ragged.layout<"dr">>, %[[C:[a-z0-9]*]]: tensor<3x?x4xf32, #ragged.layout<"dr|d">>)
+// CHECK: %[[GROUPS:.*]] = ragged.group_by %{{.*}}, %{{.*}} : (tensor<?xi64>, index) -> tensor<?x?xi64, #ragged.layout<"dr">>
+// CHECK: %[[TAKEN:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel"]} ins(%[[GROUPS]] :
+// CHECK: tensor.extract %{{.*}} : tensor<?x4xf32>
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction", "parallel"]} ins(%[[TAKEN]] :
+// CHECK: arith.addf
+// CHECK-NOT: tensor.insert
+!ids = tensor<3x?xi64, #ragged.layout<"dr">>
+!rows = tensor<3x?x4xf32, #ragged.layout<"dr|d">>
+func.func @rows(%table: tensor<?x4xf32>, %ids: !ids) -> !rows {
+  %e = ragged.empty %ids {from = [[0, 0], [0, 1], -1]} : (!ids) -> !rows
+  %y = linalg.generic {indexing_maps = [affine_map<(b, i, f) -> (b, i)>, affine_map<(b, i, f) -> (b, i, f)>],
+      iterator_types = ["parallel", "parallel", "parallel"]} ins(%ids : !ids) outs(%e : !rows) {
+  ^bb0(%in: i64, %out: f32):
+    %k = arith.index_cast %in : i64 to index
+    %f = linalg.index 2 : index
+    %v = tensor.extract %table[%k, %f] : tensor<?x4xf32>
+    linalg.yield %v : f32
+  } -> !rows
+  return %y : !rows
+}
+
+// -----
+
 // The cotangents of attention are ops, which compute the softmax again from the saved sums; windows become tensors.
 !q = tensor<3x?x2x4xf32, #ragged.layout<"dr|d|d">>
 !w = tensor<3x?x2x4xf32, #ragged.layout<"dw|d|d">>

@@ -208,7 +208,7 @@ def _classify(body: Body) -> None:
             raise Unfit(op.name)
         else:
             _require_kind(op)
-            if op.name == "arith.addi" and inside == [body.index]:
+            if op.name == "arith.addi" and len(inside) == 1 and inside[0] in {body.index, *body.shifted}:
                 body.shifted.add(op.results[0])
             if all(x in body.uniform for x in inside):
                 body.uniform.add(op.results[0])

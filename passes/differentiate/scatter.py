@@ -11,6 +11,7 @@ from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.layout import RAGGED
+from ragged_dialect.ops.attention import wide
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.nests import Access, mapped
 from ragged_dialect.passes.differentiate.values import converted, element_of, empty_like
@@ -52,30 +53,28 @@ def storage_sizes(like: ir.Value) -> list[build.Mixed]:
     return [shapes.dim(storage, axis) for axis in range(len(storage.type.shape))]
 
 
-def flat(x: ir.Value) -> ir.Value:
-    """A dense tensor as one dim."""
-    rank = len(x.type.shape)
-    size = build.product(shapes.dim(x, d) for d in range(rank))
-    type_ = dense_type(shapes.static([size]), x.type.element_type)
-    if rank == 1:
+def flat(x: ir.Value, kept: int = 0) -> ir.Value:
+    """A dense tensor as one dim, before the last ones that are kept."""
+    joined = len(x.type.shape) - kept
+    sizes = [build.product(shapes.dim(x, d) for d in range(joined)), *(shapes.dim(x, joined + k) for k in range(kept))]
+    type_ = dense_type(shapes.static(sizes), x.type.element_type)
+    if joined == 1:
         return x
-    if rank == 0:
+    if joined == 0:
         return tensor.from_elements(type_, [tensor.extract(x, [])])
-    return tensor.collapse_shape(type_, x, [list(range(rank))])
+    return tensor.collapse_shape(type_, x, [list(range(joined)), *([joined + k] for k in range(kept))])
 
 
 def added(terms: ir.Value, positions: ir.Value, like: ir.Value) -> ir.Value:
     """A tensor like another of sums of terms at positions, short floats added as float32."""
     sizes = storage_sizes(like)
     element = element_of(like.type)
-    assert isinstance(element, ir.FloatType)
-    wide = element if element.width >= 32 else ir.F32Type.get()
     size = build.product(sizes)
-    zeros = shapes.fill(build.constant(wide, 0), shapes.empty([build.value(size)], wide))
+    zeros = shapes.fill(build.constant(wide(element), 0), shapes.empty([build.value(size)], wide(element)))
 
     def step(k: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
         at = build.to_index(tensor.extract(positions, [k]))
-        term = converted(tensor.extract(terms, [k]), wide)
+        term = converted(tensor.extract(terms, [k]), wide(element))
         return [tensor.insert(arith.addf(tensor.extract(state[0], [at]), term), state[0], [at])]
 
     (made,) = flow.for_loop(shapes.dim(terms, 0), [zeros], step)

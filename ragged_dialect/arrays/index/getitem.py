@@ -15,7 +15,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import check_untiled, integer
 from ragged_dialect.arrays.core.array import RaggedArray
-from ragged_dialect.arrays.index.dims import dim_of, insert_ones
+from ragged_dialect.arrays.index.dims import dim_of, insert_ones, restored
 from ragged_dialect.arrays.index.gather import boolean_mask, gather, stepped
 from ragged_dialect.arrays.index.levels import structured
 from ragged_dialect.arrays.index.reorder import pick_each, take_dense
@@ -25,6 +25,7 @@ from ragged_dialect.arrays.index.rows import (
     component_starts,
     kept_rows,
     slice_bounds,
+    take_blocks,
     take_components,
     take_rows,
     window,
@@ -197,12 +198,26 @@ def _by_array(x: Tensor, dim: int, index: Tensor) -> tuple[Tensor, int]:
         given = shapes.as_vector(index.storage)
         x = contiguous(x)
         return pick_each(x, dim, lambda _, k: shapes.load(given, k), shapes.dim(given, 0), index.shape[0]), 1
+    if isinstance(x.axes[x.place(dim)[0]], PlainAxis):
+        return _blocks(x, dim, contiguous(index)), index.ndim
     if not index.is_dense and dim == 0:
         return gather(x, index), index.ndim
     raise LayoutError(
         f"{x.trace.op}: expected a vector, or a ragged index on dim 0, got rank {index.ndim} on "
         f'dim {dim} of layout "{x.layout}"'
     )
+
+
+def _blocks(x: Tensor, dim: int, index: Tensor) -> Tensor:
+    """Rows of a plain dim by an index of any structure, in its place (NumPy's `table[ids]`)."""
+    sizes = index.storage_sizes()
+    if len(sizes) == 1:
+        vector = index
+    else:
+        extent = build.product(sizes)
+        plain = PlainAxis(extent if isinstance(extent, int) else None)
+        vector = restored(index, [list(range(len(sizes)))], [plain], expand=False)
+    return take_blocks(x, x.place(dim)[0], _checked(x, dim, vector), sizes, index.axes)
 
 
 def _checked(x: Tensor, dim: int, index: Tensor) -> ir.Value:
@@ -231,7 +246,9 @@ def _by_mask(x: Tensor, dim: int, mask: Tensor) -> tuple[Tensor, int]:
 
 @operation("take")
 def take(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
-    """Indices of a dense dim by a vector of integers: components of a batch, or columns."""
+    """Indices of a dense dim by a vector of integers: components of a batch, or columns. A dim without raggedness takes
+    integers of any structure, which the result has in its place: `rg.take(table, ids)` has a row of the table for every
+    id of a ragged array of ids."""
     return _by_array(x, dim_of(x, axis), indices)[0]
 
 

@@ -108,12 +108,18 @@ def take_components(x: Tensor, at: ir.Value) -> Tensor:
 
 def take_rows(x: Tensor, number: int, at: ir.Value, axis: Axis) -> Tensor:
     """Storage rows along an axis at positions `at`, under an axis of their own: a copy."""
-    sizes = x.storage_sizes()
-    sizes[number] = shapes.dim(at, 0)
-    rank = len(sizes)
+    return take_blocks(x, number, at, [shapes.dim(at, 0)], [axis])
+
+
+def take_blocks(x: Tensor, number: int, at: ir.Value, own: list[Mixed], axes_: list[Axis]) -> Tensor:
+    """Storage rows along an axis at positions `at`, which are those of storage of several axes, one after the other:
+    a copy under these axes, whose extents are `own`."""
+    storage = x.storage_sizes()
+    sizes = [*storage[:number], *own, *storage[number + 1 :]]
+    rank, loops = len(sizes), range(number, number + len(own))
     source = x.storage
     element = element_type(x.dtype)
-    axes = [*x.axes[:number], axis, *x.axes[number + 1 :]]
+    axes = [*x.axes[:number], *axes_, *x.axes[number + 1 :]]
     static = shape_of(axes).storage_shape()
     init = shapes.cast(
         shapes.empty([s if e is None else e for s, e in zip(sizes, static, strict=True)], element),
@@ -121,9 +127,12 @@ def take_rows(x: Tensor, number: int, at: ir.Value, axis: Axis) -> Tensor:
     )
 
     def body(_: list[ir.Value]) -> list[ir.Value]:
-        indices = [loop_index(k) for k in range(rank)]
-        indices[number] = shapes.load(at, indices[number])
-        return [tensor.extract(source, indices)]
+        indices: list[Mixed] = [loop_index(k) for k in range(rank)]
+        place: Mixed = 0
+        for size, loop in zip(own, loops, strict=True):
+            place = build.add(build.mul(place, size), indices[loop])
+        indices[loops.start : loops.stop] = [shapes.load(at, place)]
+        return [tensor.extract(source, [build.value(k) for k in indices])]
 
     op = generic.generic([], [init], [ir.AffineMap.get_identity(rank)], ["parallel"] * rank, body)
     return x.trace.assembled(op.result, axes, x.dtype)

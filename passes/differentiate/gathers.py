@@ -1,0 +1,176 @@
+"""The transpose of gathers: what a body takes of a tensor is added where it was taken.
+
+Rows that data picks are added row by row of the table: `ragged.group_by` has the places where each was taken. Anything
+else is added element by element. Either way a place gets its terms in the order of the elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragged_dialect import builders
+from ragged_dialect._mlir import DYNAMIC, arith, ir, tensor
+from ragged_dialect.generic import generic, loop_index
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.clone import clone
+from ragged_dialect.ir.match import made_by
+from ragged_dialect.ir.walk import captures
+from ragged_dialect.iteration import expr_uses
+from ragged_dialect.layout import Layout
+from ragged_dialect.ops.attention import wide
+from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.passes.differentiate.adjoint import Adjoint
+from ragged_dialect.passes.differentiate.nests import Access, Nest, mapped
+from ragged_dialect.passes.differentiate.scatter import Place, added, flat
+from ragged_dialect.passes.differentiate.values import converted, element_of, empty_like, empty_without, zeros_like
+from ragged_dialect.passes.differentiate.views import storage_of
+from ragged_dialect.shape import RaggedShape
+from ragged_dialect.sources import Source
+from ragged_dialect.types import is_ragged, is_tensor, shape_of, tensor_type
+
+
+def of_gathered(adjoint: Adjoint) -> None:
+    """Add to the cotangents of what a body captures: scalars, and tensors that it takes elements of."""
+    for value in adjoint.nest.gathers(adjoint.ctx.is_linear):
+        if is_tensor(value.type):
+            _scattered(adjoint, value)
+        else:
+            adjoint.ctx.add(value, adjoint.of_captured(value))
+
+
+def _scattered(adjoint: Adjoint, value: ir.Value) -> None:
+    like = adjoint.ctx.like(value)
+    nest = adjoint.nest
+    for number, op in enumerate(nest.body.operations):
+        if len(op.operation.regions) and value in captures([op.operation]):
+            raise PassFailure(
+                nest.op, f"ragged-differentiate: expected gathers outside of branches, got one in '{op.operation.name}'"
+            )
+        if op.operation.name == "tensor.extract" and op.operation.operands[0] == value:
+            adjoint.ctx.add(value, _of_extract(adjoint, number, like))
+
+
+def _of_extract(adjoint: Adjoint, number: int, like: ir.Value) -> ir.Value:
+    """The cotangent of a tensor from one gather of a body."""
+    nest = adjoint.nest
+    if nest.reduces or not nest.outs[0].map.is_permutation:
+        raise PassFailure(
+            nest.op, f"ragged-differentiate: expected a gather without a reduction, got one in '{nest.op.name}'"
+        )
+    ins, out = [*adjoint.likes, adjoint.given], nest.outs[0]
+
+    def term(given: list[ir.Value]) -> ir.Value:
+        return adjoint.gathered(number, given)[0]
+
+    terms = storage_of(mapped(ins, Access(empty_like(out.value, element_of(like.type)), out.map), nest.kinds, term))
+    rows = _Rows.of(nest, nest.body.operations[number].operation, like)
+    if rows is not None:
+        return _rows_added(terms, flat(storage_of(rows.positions(adjoint))), like)
+    place = Place(like)
+
+    def position(given: list[ir.Value]) -> ir.Value:
+        return build.to_i64(place.of(list(adjoint.gathered(number, given)[1])))
+
+    positions = mapped(ins, Access(empty_like(out.value, build.i64()), out.map), nest.kinds, position)
+    return added(flat(terms), flat(storage_of(positions)), like)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A gather of whole rows: the last loops go over their features, and `row` depends on the other `loops` only, by
+    `steps` of the body and the inputs that are `read`."""
+
+    nest: Nest
+    row: ir.Value
+    loops: int
+    steps: Sequence[ir.Operation]
+    read: Sequence[int]
+
+    @staticmethod
+    def of(nest: Nest, extract: ir.Operation, like: ir.Value) -> _Rows | None:
+        """The rows that an op of the body takes of a dense tensor, None where it takes anything else."""
+        row, *features = list(extract.operands)[1:]
+        rank, out = len(nest.kinds), nest.outs[0]
+        loops = rank - len(features)
+        own = [_loop(value) for value in features] == list(range(loops, rank))
+        if is_ragged(like.type) or not features or loops < 1 or not own or out.map != ir.AffineMap.get_identity(rank):
+            return None
+        steps = _needed(nest, row)
+        operands = {row, *(operand for step in steps for operand in step.operands)}
+        read = [k for k, element in enumerate(nest.elements) if element in operands]
+        exprs = [expr for k in read for expr in nest.ins[k].map.results]
+        by_feature = any(expr_uses(expr, loop) for expr in exprs for loop in range(loops, rank))
+        by_feature |= any((_loop(step.results[0]) or 0) >= loops or len(step.regions) for step in steps)
+        layout = shape_of(out.value.type).layout
+        if by_feature or not all(layout.is_plain(dim) for dim in range(loops, rank)):
+            return None
+        return _Rows(nest, row, loops, steps, read)
+
+    def positions(self, adjoint: Adjoint) -> ir.Value:
+        """The row that each of the other loops takes."""
+
+        def position(given: list[ir.Value]) -> ir.Value:
+            known = {self.nest.elements[k]: value for k, value in zip(self.read, given, strict=True)}
+            for step in self.steps:
+                clone(step, known)
+            return build.to_i64(known.get(self.row, self.row))
+
+        ins = [
+            Access(adjoint.likes[k].value, ir.AffineMap.get(self.loops, 0, list(self.nest.ins[k].map.results)))
+            for k in self.read
+        ]
+        features = frozenset(range(self.loops, len(self.nest.kinds)))
+        like = empty_without(self.nest.outs[0].value, features, build.i64())
+        return mapped(ins, Access(like, ir.AffineMap.get_identity(self.loops)), self.nest.kinds[: self.loops], position)
+
+
+def _loop(value: ir.Value) -> int | None:
+    """The loop whose index a value is."""
+    op = made_by(value, "linalg.index")
+    return None if op is None else op.attributes["dim"].value
+
+
+def _needed(nest: Nest, value: ir.Value) -> list[ir.Operation]:
+    """The ops of a body that a value of it depends on, in order."""
+    needed, found = {value}, list[ir.Operation]()
+    for op in reversed(list(nest.body.operations)):
+        if any(result in needed for result in op.operation.results):
+            needed.update(captures([op]))
+            found.insert(0, op.operation)
+    return found
+
+
+def _rows_added(terms: ir.Value, rows: ir.Value, like: ir.Value) -> ir.Value:
+    """A table like another, with the terms, one row after the other, added to the rows that are named."""
+    element, rank = element_of(like.type), len(like.type.shape)
+    features = range(1, rank)
+    terms = flat(terms, kept=len(features))
+    sizes = [shapes.dim(terms, d) for d in features]
+    places = builders.group_by(rows, build.value(shapes.dim(like, 0)))
+    loops = [ir.AffineDimExpr.get(k) for k in range(rank + 1)]
+    taken = Access(_grouped(places, sizes, wide(element)), ir.AffineMap.get_identity(rank + 1))
+
+    def body(given: list[ir.Value]) -> ir.Value:
+        at = [build.to_index(given[0]), *(loop_index(d + 1) for d in features)]
+        return converted(tensor.extract(terms, at), wide(element))
+
+    parallel = ["parallel"] * (rank + 1)
+    grouped = mapped([Access(places, ir.AffineMap.get(rank + 1, 0, loops[:2]))], taken, parallel, body)
+    zeros = shapes.fill(build.constant(wide(element), 0), shapes.empty([shapes.dim(like, 0), *sizes], wide(element)))
+    maps = [taken.map, ir.AffineMap.get(rank + 1, 0, [loops[0], *loops[2:]])]
+    kinds = ["parallel", "reduction", *parallel[2:]]
+    sums = generic([grouped], [zeros], maps, kinds, lambda given: [arith.addf(given[1], given[0])]).result
+    made = converted(sums, element)
+    if DYNAMIC not in like.type.shape[1:] and list(made.type.shape)[1:] == list(like.type.shape)[1:]:
+        return shapes.cast(made, like.type)
+    return shapes.insert_slice(made, zeros_like(like), [0] * rank, [shapes.dim(made, d) for d in range(rank)])
+
+
+def _grouped(places: ir.Value, sizes: Sequence[build.Mixed], element: ir.Type) -> ir.Value:
+    """An uninitialised tensor with rows of some sizes at groups of places."""
+    shape = shape_of(places.type)
+    layout = Layout((*shape.layout.axes, *("d" for _ in sizes)))
+    type_ = tensor_type(RaggedShape(layout, (*shape.shape, *shapes.static(sizes))), element)
+    sources = [Source(0, 0), Source(0, 1), *(None for _ in sizes)]
+    return builders.empty([places], type_, sources, [s for s in sizes if not isinstance(s, int)])
