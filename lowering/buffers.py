@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from ragged_dialect._mlir import DYNAMIC, ir, memref
 from ragged_dialect.ir import build, shapes
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import defining_op, made_by
+from ragged_dialect.ir.match import constant_int, definer, defining_op, made_by
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.iteration import KERNEL, expr_uses
 from ragged_dialect.passes.base import PassFailure
@@ -108,6 +108,27 @@ def plain_dim(map_: ir.AffineMap, loop: int) -> int | None:
         elif expr_uses(expr, loop):
             return None
     return place
+
+
+def extent_key(x: ir.Value, dim: int) -> Hashable:
+    """What the extent of a buffer is known by: those of equal keys are equal."""
+    if x.type.shape[dim] != DYNAMIC:
+        return x.type.shape[dim]
+    if not is_allocation(x):
+        return x, dim
+    return size_key(definer(x).operands[sum(s == DYNAMIC for s in x.type.shape[:dim])])
+
+
+def size_key(size: Mixed) -> Hashable:
+    """What a size is known by, as `extent_key`."""
+    if isinstance(size, int):
+        return size
+    asked = made_by(size, "memref.dim")
+    at = None if asked is None else constant_int(asked.operands[1])
+    if asked is not None and at is not None:
+        return extent_key(asked.operands[0], at)
+    number = constant_int(size)
+    return size if number is None else number
 
 
 def extent(x: ir.Value, dim: int) -> Mixed:

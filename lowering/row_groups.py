@@ -9,11 +9,19 @@ from ragged_dialect._mlir import DYNAMIC, arith, ir, memref, scf
 from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
-from ragged_dialect.ir.match import constant_int, definer, made_by
 from ragged_dialect.ir.walk import captures, find_ops
 from ragged_dialect.iteration import PARALLEL
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import is_address, is_allocation, is_buffer, is_own, plain_dim, range_view, root
+from ragged_dialect.lowering.buffers import (
+    extent_key,
+    is_address,
+    is_allocation,
+    is_buffer,
+    is_own,
+    plain_dim,
+    range_view,
+    root,
+)
 
 _FLAT = ("linalg.generic", "linalg.fill", "linalg.copy")
 _SHARED = 128
@@ -39,7 +47,7 @@ class RowGroup:
 
     def add(self, op: ir.Operation, places: list[Place]) -> bool:
         """Add an op, where it is over the same rows, and sees of other rows nothing that the group writes."""
-        lengths = {_length(x, dim) for x, dim in places if dim >= 0}
+        lengths = {extent_key(x, dim) for x, dim in places if dim >= 0}
         captured = [(x, -1) for x in captures([op]) if is_buffer(x) and x not in list(op.operands)]
         written = {root(x) for x in _outs(op)}
         accessed = {root(x): {(x, dim)} for x, dim in places}
@@ -110,18 +118,6 @@ def _count_from(op: ir.Operation, low: ir.Value) -> None:
             with ir.InsertionPoint.after(index), index.location:
                 row = arith.addi(index.results[0], low)
             index.results[0].replace_all_uses_except(row, row.owner.operation)
-
-
-def _length(x: ir.Value, dim: int) -> Hashable:
-    """What the extent of a buffer is known by."""
-    if x.type.shape[dim] != DYNAMIC:
-        return x.type.shape[dim]
-    if not is_allocation(x):
-        return x, dim
-    size = definer(x).operands[sum(s == DYNAMIC for s in x.type.shape[:dim])]
-    asked = made_by(size, "memref.dim")
-    at = None if asked is None else constant_int(asked.operands[1])
-    return size if asked is None or at is None else _length(asked.operands[0], at)
 
 
 # Cutting ------------------------------------------------------------------------------------------

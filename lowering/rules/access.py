@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from ragged_dialect import builders
 from ragged_dialect._mlir import DYNAMIC, ir, tensor
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.ir import build, clone, shapes, vectors
+from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import Attributes
 from ragged_dialect.ir.match import definer
@@ -16,6 +16,7 @@ from ragged_dialect.lowering import walks
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.parts import Parts, Range
 from ragged_dialect.lowering.runs import fill_runs
+from ragged_dialect.lowering.views import collapse, expand
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_tensor, shape_of, storage_type
 
@@ -200,19 +201,11 @@ def lower_reshape(ctx: Lowering, op: ir.Operation) -> None:
     collapsing = op.name == "tensor.collapse_shape"
     wide = parts.layout if collapsing else shape.layout
     groups = _storage_groups(op, wide)
-    attributes = clone.copy_attributes(op)
-    i64 = ir.IntegerType.get_signless(64)
-    attributes["reassociation"] = ir.ArrayAttr.get(
-        [ir.ArrayAttr.get([ir.IntegerAttr.get(i64, k) for k in group]) for group in groups]
-    )
-    operands = [parts.values]
-    if not collapsing:
-        sizes = _expanded_sizes(op, parts, shape)
-        operands += [s for s in sizes if not isinstance(s, int)]
-        static = [s if isinstance(s, int) else DYNAMIC for s in sizes]
-        attributes["static_output_shape"] = ir.DenseI64ArrayAttr.get(static)
-    result = storage_type(shape, type_.element_type)
-    values = ir.Operation.create(op.name, results=[result], operands=operands, attributes=attributes).result
+    if collapsing:
+        values = collapse(parts.values, groups)
+    else:
+        values = expand(parts.values, groups, _expanded_sizes(op, parts, shape))
+    values = shapes.cast(values, storage_type(shape, type_.element_type))
     made = Parts(ctx, shape, values, _moved_vectors(parts, shape), _moved_extents(parts, shape), {})
     ctx.bind(op.results[0], made)
 
