@@ -151,7 +151,7 @@ def cut(group: RowGroup, chunk: int) -> None:
     for op in group.ops:
         dims = [plain_dim(m, 0) for m in indexing_maps(op)]
         op.move_before(end)
-        _count_from(op, low)
+        _count_from(op, build.value(low))
         for k, x in enumerate(list(op.operands)):
             dim = dims[k]
             op.operands[k] = x if dim is None or dim < 0 else views[x, dim]

@@ -30,6 +30,8 @@ from ragged_dialect.arrays.index.levels import merge as merge
 from ragged_dialect.arrays.index.levels import partition as partition
 from ragged_dialect.arrays.index.levels import select as select
 from ragged_dialect.arrays.index.levels import split as split
+from ragged_dialect.arrays.index.routing import group_by as group_by
+from ragged_dialect.arrays.index.routing import ungroup as ungroup
 from ragged_dialect.arrays.ops.attention import attention as attention
 from ragged_dialect.arrays.ops.elementwise import astype as astype
 from ragged_dialect.arrays.ops.elementwise import clip as clip
@@ -49,6 +51,7 @@ from ragged_dialect.arrays.ops.normalise import logsumexp as logsumexp
 from ragged_dialect.arrays.ops.normalise import rms_norm as rms_norm
 from ragged_dialect.arrays.ops.normalise import softmax as softmax
 from ragged_dialect.arrays.ops.scan import cumsum as cumsum
+from ragged_dialect.arrays.ops.topk import top_k as top_k
 from ragged_dialect.arrays.tracing.gradients import grad as grad
 from ragged_dialect.arrays.tracing.gradients import jvp as jvp
 from ragged_dialect.arrays.tracing.gradients import value_and_grad as value_and_grad

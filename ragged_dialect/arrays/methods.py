@@ -34,6 +34,7 @@ from ragged_dialect.arrays.ops.normalise import log_softmax, logsumexp, softmax
 from ragged_dialect.arrays.ops.scan import cumprod, cumsum
 from ragged_dialect.arrays.ops.statistics import REDUCTIONS, mean, std, var
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.layout import Layout
 
 if TYPE_CHECKING:
     from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -45,6 +46,9 @@ Axis = int | tuple[int, ...] | None
 
 class Methods(NDArrayOperatorsMixin):
     """What arrays and traced values can do, and Python's operators (below), which type checkers know from NumPy."""
+
+    layout: Layout
+    ndim: int
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: ArrayLike, **options: ArrayLike) -> ArrayLike:
         """NumPy's ufuncs with their methods; see `numpy.ufuncs`."""
@@ -178,7 +182,11 @@ class Methods(NDArrayOperatorsMixin):
         return np.transpose(self, order or None)  # pyright: ignore[reportCallIssue, reportArgumentType]
 
     def reshape(self, dims: object, shape: object = None, *more: object) -> ArrayLike:
-        """Adjacent dense dims `dims` with the extents `shape`, of which one may be -1; a view. Both are tuples."""
+        """Adjacent dense dims `dims` with the extents `shape`, of which one may be -1; a view. Both are tuples. A dense
+        tracer takes extents alone as well, as NumPy's arrays do."""
+        if self.layout.is_dense and not isinstance(shape, tuple):
+            extents: Sequence[object] = dims if isinstance(dims, tuple | list) else [dims, shape, *more]
+            dims, shape, more = tuple(range(self.ndim)), tuple(e for e in extents if e is not None), ()
         if not isinstance(dims, tuple) or not isinstance(shape, tuple) or more:
             raise ArgumentError(
                 "reshape: expected a tuple of dense dims and one of their new extents, got other arguments "

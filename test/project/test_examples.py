@@ -129,6 +129,24 @@ def test_point_clouds(capsys: pytest.CaptureFixture[str]) -> None:
             np.testing.assert_allclose(normalised, expected, rtol=1e-3, atol=1e-4)
 
 
+def test_mixture_of_experts(capsys: pytest.CaptureFixture[str]) -> None:
+    """Against a loop over experts, one token after the other; it compares with another loop itself."""
+    module = example("mixture_of_experts")
+    assert re.search(r"^largest difference from the loop: \d\.\de-0[67]$", capsys.readouterr().out, re.MULTILINE)
+    router, *experts = (weight.astype(np.float64) for weight in module.weights)
+    found = module.layer(module.tokens, *module.weights)
+    for token, made in zip(module.tokens.astype(np.float64), found, strict=True):
+        scores = token @ router
+        chosen = np.argsort(-scores, kind="stable")[: module.CHOICES]
+        shares = np.exp(scores[chosen]) / np.exp(scores[chosen]).sum()
+        expected = np.zeros_like(token)
+        for share, expert in zip(shares, chosen, strict=True):
+            gate, up, down = (weight[expert] for weight in experts)
+            gated = token @ gate
+            expected += share * (gated / (1 + np.exp(-gated)) * (token @ up)) @ down
+        np.testing.assert_allclose(made, expected, rtol=1e-4, atol=1e-5)
+
+
 def test_padded(capsys: pytest.CaptureFixture[str]) -> None:
     """It compares its results itself."""
     module = example("padded")

@@ -108,20 +108,20 @@ def _getitem(x: Tensor, *leaves: Tensor, pattern: tuple[Any, ...]) -> Tensor:
             x = insert_ones(x, [dim])
             dim += 1
         elif item == "one":
-            x = pick(x, dim, _index(next(given)))
+            x = pick(x, dim, as_index(next(given)))
         elif item == "array":
             x, used = _by_array(x, dim, next(given))
             dim += used
         else:
             _, has_start, has_stop, step = item
-            start = _index(next(given)) if has_start else None
-            stop = _index(next(given)) if has_stop else None
+            start = as_index(next(given)) if has_start else None
+            stop = as_index(next(given)) if has_stop else None
             x = slice_dim(x, dim, start, stop, step)
             dim += 1
     return x
 
 
-def _index(number: Tensor) -> ir.Value:
+def as_index(number: Tensor) -> ir.Value:
     """An integer as an MLIR value of type index. ArgumentError for another number."""
     if number.dtype.kind != "i":
         raise ArgumentError(f"{number.trace.op}: expected an integer as an index, got {number.described}")
@@ -191,7 +191,7 @@ def _by_array(x: Tensor, dim: int, index: Tensor) -> tuple[Tensor, int]:
     if index.dtype.kind != "i":
         raise ArgumentError(f"{x.trace.op}: expected indices of integers or booleans, got {index.dtype}")
     if index.is_dense and index.ndim == 0:
-        return pick(x, dim, _index(index)), 0
+        return pick(x, dim, as_index(index)), 0
     if index.is_dense and index.ndim == 1 and x.layout.letter(dim) not in RAGGED:
         return take_at(x, dim, _checked(x, dim, index)), 1
     if index.is_dense and index.ndim == 1:

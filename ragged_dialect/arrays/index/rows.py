@@ -5,6 +5,8 @@ Vectors are MLIR values `tensor<?xi64>`; positions are those of a storage axis.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ragged_dialect import builders, generic
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, shape_of
@@ -111,7 +113,7 @@ def take_rows(x: Tensor, number: int, at: ir.Value, axis: Axis) -> Tensor:
     return take_blocks(x, number, at, [shapes.dim(at, 0)], [axis])
 
 
-def take_blocks(x: Tensor, number: int, at: ir.Value, own: list[Mixed], axes_: list[Axis]) -> Tensor:
+def take_blocks(x: Tensor, number: int, at: ir.Value, own: Sequence[Mixed], axes_: Sequence[Axis]) -> Tensor:
     """Storage rows along an axis at positions `at`, which are those of storage of several axes, one after the other:
     a copy under these axes, whose extents are `own`."""
     storage = x.storage_sizes()

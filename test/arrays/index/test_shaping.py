@@ -115,6 +115,13 @@ def test_transpose_as_numpy() -> None:
         np.testing.assert_array_equal(rg.jit(transposed)(dense), transposed(dense))
 
 
+@pytest.mark.parametrize("shape", [(-1,), (2, -1), ((3, 8),), ([4, 6],), (4, 3, 2)])
+def test_reshape_as_numpy(shape: tuple[object, ...]) -> None:
+    """Dense tracers, as the arrays that they are outside."""
+    dense = np.arange(24).reshape(4, 6)
+    np.testing.assert_array_equal(rg.jit(lambda x: (x * 1).reshape(*shape))(dense), dense.reshape(*shape))
+
+
 def test_reshape() -> None:
     x = array(LENGTHS)
     made = rg.reshape(x, dims=(2,), shape=(2, -1))

@@ -1,0 +1,69 @@
+"""Elements by the groups that data puts them in, there and back, against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.refusals import Refusal, refused
+
+import ragged_dialect as rg
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8"])
+@pytest.mark.parametrize(("count", "size"), [(3, 7), (7, 3), (1, 4), (2, 0)])
+def test_the_places_of_every_key(dtype: str, count: int, size: int) -> None:
+    keys = RNG.integers(0, count, size).astype(dtype)
+    places = rg.group_by(keys, count)
+    assert places.tolist() == [np.flatnonzero(keys == k).tolist() for k in range(count)]
+    assert places.dtype == np.int64
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 4)])
+def test_there_and_back(shape: tuple[int, ...]) -> None:
+    keys, values = RNG.integers(0, 5, 40), RNG.standard_normal((40, *shape))
+    places = rg.group_by(keys, 5)
+    grouped = rg.take(values, places)
+    np.testing.assert_array_equal(grouped.values, values[np.argsort(keys, kind="stable")])
+    np.testing.assert_array_equal(rg.ungroup(grouped, places), values)
+    gradient = rg.grad(lambda x: (rg.ungroup(rg.take(x, places) ** 2.0, places) * values).sum())(values)
+    np.testing.assert_allclose(gradient, 2 * values * values)
+
+
+def test_sums_by_key_are_those_of_bincount() -> None:
+    keys, values = RNG.integers(0, 50, 1000), RNG.random(1000)
+    sums = rg.jit(lambda values, keys: rg.take(values, rg.group_by(keys, 50)).sum(axis=1))(values, keys)
+    np.testing.assert_allclose(sums, np.bincount(keys, values, 50))
+
+
+KEYS = np.array([2, 0, 2])
+PLACES = [[1], [], [0, 2]]
+
+
+def places() -> rg.RaggedArray:
+    return rg.ragged(PLACES)
+
+
+KEY = "group_by: expected a vector of integers as keys, got "
+PLACE = "ungroup: expected places as group_by gives them, got "
+STRUCTURE = 'ungroup: expected an array of the structure of its places, got layout "'
+
+REFUSED: list[Refusal] = [
+    (lambda p: rg.group_by(KEYS, 2), IndexError, "group_by: level 0, component 0: expected index in [0, 2), got 2"),
+    (lambda p: rg.group_by(-KEYS, 3), IndexError, "group_by: level 0, component 0: expected index in [0, 3), got -2"),
+    (lambda p: rg.group_by(KEYS, -1), rg.RuntimeCheckError, "group_by: level 0: expected at least 0, got -1"),
+    (lambda p: rg.group_by(KEYS, 2.0), rg.ArgumentError, "group_by: expected an integer as an index, got float64"),
+    (lambda p: rg.group_by(KEYS * 1.0, 3), rg.ArgumentError, f"{KEY}float64 of rank 1"),
+    (lambda p: rg.group_by(KEYS[None], 3), rg.ArgumentError, f"{KEY}int64 of rank 2"),
+    (lambda p: rg.group_by(p, 3), rg.ArgumentError, f'{KEY}int64 of rank 2 and layout "dr"'),
+    (lambda p: rg.ungroup(p, KEYS), rg.ArgumentError, f"{PLACE}int64 of rank 1"),
+    (lambda p: rg.ungroup(p, p * 1.0), rg.ArgumentError, f"{PLACE}float64"),
+    (lambda p: rg.ungroup(KEYS, p), rg.LayoutError, f'{STRUCTURE}d"'),
+    (lambda p: rg.ungroup(p[1:], p), rg.RuntimeCheckError, "ungroup: level 0: expected "),
+    (lambda p: rg.ungroup(rg.ragged([[1, 2], [], [3]]), p), rg.RuntimeCheckError, "level 1, component 0: expected "),
+    (lambda p: rg.ungroup(p, p + 1), IndexError, "expected index in [0, 3), got 3"),
+    (lambda p: rg.ungroup(p, p * 0), rg.RuntimeCheckError, "ungroup: level 1, component 1: expected at least 1, got 0"),
+]
+
+test_what_is_refused = refused(REFUSED, places)

@@ -1,0 +1,71 @@
+"""The largest elements along a dim, against a sort of Python's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.refusals import Refusal, refused
+
+import ragged_dialect as rg
+
+RNG = np.random.default_rng(0)
+X = RNG.integers(-3, 4, (20, 7)).astype(np.float32)
+X[3, 2] = X[4, 1] = X[4, 3] = np.nan
+X[5], X[6, 3] = -np.inf, -np.inf
+
+
+def largest(x: Any, k: int) -> tuple[Any, Any]:
+    """Of every row: nan first, then by size, then by place."""
+    wide = x.astype(np.float64)
+    rows = [sorted(range(x.shape[1]), key=lambda j: (not np.isnan(r[j]), -np.nan_to_num(r[j]), j))[:k] for r in wide]
+    return np.take_along_axis(wide, np.array(rows), 1), np.array(rows)
+
+
+@pytest.mark.parametrize("k", [1, 2, 7])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int8, np.int64])
+def test_rows(dtype: Any, k: int) -> None:
+    x = (X if np.dtype(dtype).kind != "i" else np.nan_to_num(X, neginf=-9)).astype(dtype)
+    values, indices = rg.top_k(x, k)
+    expected, places = largest(x, k)
+    assert values.dtype == dtype
+    np.testing.assert_array_equal(indices, places)
+    np.testing.assert_array_equal(values.astype(np.float64), expected)
+
+
+def test_other_dims_and_ragged_arrays() -> None:
+    expected, places = largest(X, 2)
+    values, indices = rg.top_k(X.T.copy(), 2, axis=0)
+    np.testing.assert_array_equal(values, expected.T)
+    np.testing.assert_array_equal(indices, places.T)
+    ragged = rg.from_lengths(X, [5, 0, 15])
+    for values, indices in (rg.top_k(ragged, 2), rg.jit(lambda x: rg.top_k(x, 2))(ragged)):
+        np.testing.assert_array_equal(values.values, expected)
+        np.testing.assert_array_equal(indices.values, places)
+        np.testing.assert_array_equal(indices.lengths, [5, 0, 15])
+
+
+def test_the_gradient_goes_where_the_values_are_from() -> None:
+    x = RNG.standard_normal((5, 7))
+    gradient = rg.grad(lambda x: (rg.top_k(x, 2)[0] ** 2.0).sum())(x)
+    values, places = largest(x, 2)
+    expected = np.zeros_like(x)
+    np.put_along_axis(expected, places, 2 * values, 1)
+    np.testing.assert_allclose(gradient, expected)
+
+
+REFUSED: list[Refusal] = [
+    (lambda: rg.top_k(X, 8), rg.RuntimeCheckError, "top_k: level 1: expected at least 8, got 7"),
+    (lambda: rg.top_k(X, 0), rg.ArgumentError, "top_k: expected k of at least 1, got 0"),
+    (lambda: rg.top_k(X, 1.5), rg.ArgumentError, "top_k: expected an integer for k, got float"),
+    (lambda: rg.top_k(X, 1, axis=2), rg.AxisError, "top_k: "),
+    (
+        lambda: rg.top_k(rg.from_lengths(X, [5, 15]), 1, axis=1),
+        rg.LayoutError,
+        'top_k: expected a dense dim of its own, got dim 1 of layout "dr|d"',
+    ),
+]
+
+test_what_is_refused = refused(REFUSED)
