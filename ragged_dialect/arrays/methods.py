@@ -47,8 +47,12 @@ Axis = int | tuple[int, ...] | None
 class Methods(NDArrayOperatorsMixin):
     """What arrays and traced values can do, and Python's operators (below), which type checkers know from NumPy."""
 
-    layout: Layout
-    ndim: int
+    if TYPE_CHECKING:  # of what has the methods
+
+        @property
+        def layout(self) -> Layout: ...
+        @property
+        def ndim(self) -> int: ...
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: ArrayLike, **options: ArrayLike) -> ArrayLike:
         """NumPy's ufuncs with their methods; see `numpy.ufuncs`."""
