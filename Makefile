@@ -42,6 +42,7 @@ lint: $(DEV_STAMP)
 
 types: $(DEV_STAMP)
 	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/pyright --pythonpath $(BIN)/python --project pyright-310.json
 
 lit: $(DEV_STAMP)
 	$(BIN)/lit -sv lit_tests

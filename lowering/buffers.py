@@ -165,10 +165,10 @@ def subview(
 
 def range_view(x: ir.Value, dim: int, low: Mixed, size: Mixed) -> ir.Value:
     """A range of one dim of a buffer, as a view."""
-    shape = list(enumerate(x.type.shape))
-    starts = [low if k == dim else 0 for k, _ in shape]
+    shape: list[int] = list(x.type.shape)
+    starts = [low if k == dim else 0 for k in range(len(shape))]
     return subview(
-        x, starts, [size if k == dim else s if s != DYNAMIC else build.value(extent(x, k)) for k, s in shape]
+        x, starts, [size if k == dim else s if s != DYNAMIC else build.value(extent(x, k)) for k, s in enumerate(shape)]
     )
 
 
@@ -208,7 +208,7 @@ def _is_zero(x: Mixed) -> bool:
 
 def starts_and_sizes(subview: ir.Operation) -> tuple[list[Mixed], list[Mixed]]:
     """Starts and sizes of a `memref.subview`: ints and values."""
-    groups = list(subview.attributes["operandSegmentSizes"])
+    groups: list[int] = list(subview.attributes["operandSegmentSizes"])
     starts = iter(subview.operands[1 + k] for k in range(groups[1]))
     sizes = iter(subview.operands[1 + groups[1] + k] for k in range(groups[2]))
     return (

@@ -69,14 +69,15 @@ def _convert_forall(op: ir.Operation, parallel: bool, chunk: int) -> None:
         Mapping(tile=mapping.tile).give(loop.operation)
     source = op.regions[0].blocks[0]
     with ir.InsertionPoint(loop.body):
-        rest, indices = loop.induction_variable, []
+        rest: build.Mixed = loop.induction_variable
+        indices: list[build.Mixed] = []
         for count in reversed(counts[1:]):
             outer = build.divide(rest, count)
             indices.insert(0, build.sub(rest, build.mul(outer, count)))
             rest = outer
         indices.insert(0, rest)
         for old, new in zip(source.arguments, indices, strict=True):
-            old.replace_all_uses_with(new)
+            old.replace_all_uses_with(build.value(new))
         end = scf.yield_([])
     anchor = end.operation if hasattr(end, "operation") else list(loop.body.operations)[-1].operation
     for inner in list(source.operations)[:-1]:

@@ -44,7 +44,7 @@ def standing_for(op: ir.Operation) -> Generator[None]:
                 made.attributes[name] = mark
 
 
-def _are_new(made: object, results: Sequence[ir.Value]) -> bool:
+def _are_new(made: Sequence[object], results: Sequence[ir.Value]) -> bool:
     """Whether what a plug-in gives are values that take the place of an op's results."""
     if not isinstance(made, (list, tuple, ir.OpResultList)):
         return False

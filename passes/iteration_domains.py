@@ -166,7 +166,7 @@ class Chain:
 
     domains: tuple[Domain, ...]
     shape: RaggedShape
-    batches: dict[Domain, Extent] = field(default_factory=dict)
+    batches: dict[Domain, Extent] = field(default_factory=dict[Domain, Extent])
 
     @staticmethod
     def of_root(shape: RaggedShape) -> Chain:

@@ -279,7 +279,8 @@ def _write_body(nest: FusedNest, elements: list[ir.Value]) -> list[ir.Value]:
         kind, which = ref
         if kind == "value":
             return which
-        return made[which] if kind == "step" else elements[which + (len(nest.inputs) if kind == "out" else 0)]
+        number: int = which
+        return made[number] if kind == "step" else elements[number + (len(nest.inputs) if kind == "out" else 0)]
 
     for step in nest.steps:
         attributes = dict(step.attributes)

@@ -101,7 +101,7 @@ def _parts(element: Element, anchors: tuple[str, ...]) -> Sequence[registry.Part
     if missing:
         raise pipeline_error(element.column, f"expected '{missing[0]}' for '{element.name}'")
 
-    def are_stages(found: object) -> bool:
+    def are_stages(found: Sequence[object]) -> bool:
         return isinstance(found, tuple) and all(
             isinstance(getattr(part, key, None), str) for part in found for key in ("name", "text")
         )

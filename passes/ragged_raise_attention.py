@@ -18,6 +18,7 @@ from ragged_dialect.ops.attention import result_shapes
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.passes.ragged_decompose_attention import reshaped
 from ragged_dialect.shape import RaggedShape
+from ragged_dialect.traits import int_attr
 from ragged_dialect.types import shape_of
 
 
@@ -130,7 +131,7 @@ def _matched(op: ir.Operation) -> _Match | None:
         inner = None if scaled is None else _product(scaled[0])
         if outer is None or softmax is None or scaled is None or inner is None:
             continue
-        names = _names(inner, inner.out[softmax.attributes["dimension"].value])
+        names = _names(inner, inner.out[int_attr(softmax, "dimension")])
         if names is None:
             continue
         q, k, letters = names

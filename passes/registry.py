@@ -52,7 +52,7 @@ def _check_name(name: object) -> None:
         raise PassError(f"expected a name of small letters, digits and '-', got {name!r}")
 
 
-def made(what: str, name: str, make: Callable[[], T], is_right: Callable[[object], bool] = lambda _: True) -> T:
+def made(what: str, name: str, make: Callable[[], T], is_right: Callable[[T], bool] = lambda _: True) -> T:
     """What a plug-in's function gives. PassError, with the name of the pass or pipeline, where it raises or gives
     something else."""
     try:

@@ -34,9 +34,9 @@ class _Spread:
     """Values with the tiles of one split, each with the dim of its outer part."""
 
     known: Divisors
-    dims: dict[ir.Value, int] = field(default_factory=dict)
-    splits: list[ir.Operation] = field(default_factory=list)
-    empties: list[ir.Operation] = field(default_factory=list)
+    dims: dict[ir.Value, int] = field(default_factory=dict[ir.Value, int])
+    splits: list[ir.Operation] = field(default_factory=list[ir.Operation])
+    empties: list[ir.Operation] = field(default_factory=list[ir.Operation])
 
     def add(self, value: ir.Value, dim: int) -> None:
         """Add a value whose dims `dim` and `dim + 1` are an axis `dt`."""

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
-from threading import Lock
 from typing import Any, TypeVar
 from weakref import WeakSet, WeakValueDictionary
 
@@ -36,12 +35,12 @@ class _Fork(threading.local):
 _fork = _Fork()
 
 
-def lock() -> Lock:
+def lock() -> threading.RLock:
     """A reentrant lock that is free in a forked child."""
     return adopt(threading.RLock())
 
 
-def adopt(other: Any) -> Any:
+def adopt(other: T) -> T:
     """Let forks wait for a reentrant lock of another package too."""
     with _making:
         _known.add(other)
@@ -93,7 +92,7 @@ def _give_back_in_child() -> None:
     """Locks that were not given up in time are made anew: nobody is left to do it."""
     if _fork.held is not None:
         for each in {_making, *_known}.difference(_fork.held):
-            each._at_fork_reinit()  # pyright: ignore[reportAttributeAccessIssue]
+            getattr(each, "_at_fork_reinit")()
     _give_back()
 
 

@@ -109,8 +109,8 @@ def _sources(name: str) -> str:
 def digest(root: Path) -> str:
     """A digest of names, sizes and times of a source file, or of all in a folder."""
     found = hashlib.sha256()
-    folders = [(str(root.parent), [], [root.name])] if root.is_file() else sorted(os.walk(root, followlinks=True))
-    for folder, _, names in folders:
+    alone = [(str(root.parent), list[str](), [root.name])]
+    for folder, _, names in alone if root.is_file() else sorted(os.walk(root, followlinks=True)):
         for name in sorted(names):
             if not name.endswith(".pyc"):
                 state = os.stat(os.path.join(folder, name))

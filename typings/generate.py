@@ -23,7 +23,9 @@ EDITS = (
     (r"\b_mlir\.ir\.(?=[A-Z])", ""),
     (r"\btorch_mlir\.ir\.(?=[A-Z_])", "ir."),
     # The class of a value's type, or of an attribute, depends on the IR: code knows it, stubs do not.
-    (r'^_T = TypeVar\("_T", bound=Type\)$', '_T = TypeVar("_T", default=Any)'),
+    (r'^_T = TypeVar\("_T", bound=Type\)\n\n', ""),
+    (r"\(Generic\[_T\]\)|, Generic\[_T\]|\[_T\]", ""),
+    (r"(def type\(self\)) -> _T:", r"\1 -> Any:"),
     (r"(def __getitem__\(self, name: str\)) -> Attribute:", r"\1 -> Any:"),
     (r"(def get\(self, key: str, default: object \| None = None\)) -> Attribute \| None:", r"\1 -> Any:"),
     (r"(def value\(self\)) -> (?:Type|Attribute|object):", r"\1 -> Any:"),
@@ -38,7 +40,7 @@ EDITS = (
     (r"(def __iter__\(self\)) -> Iterator\[str\]:", r"\1 -> Iterator[str | NamedAttribute]:"),
     # Without a type the bindings would give what follows as unknown.
     (r"def __len__\(self, /\):", "def __len__(self) -> int:"),
-    (r"(def set_type\(self, type: _T\)):", r"\1 -> None:"),
+    (r"(def set_type\(self, type: )_T\):", r"\1Type) -> None:"),
     (r"\*arg_types, arg_locs: Sequence\[Location\]", "*arg_types: Type, arg_locs: Sequence[Location]"),
     (r"\*args, arg_locs: Sequence \| None", "*args: Type, arg_locs: Sequence[Location] | None"),
     (r"(?<=: )Callable(?=[,)])|(?<=-> )Callable(?=:)", "Callable[..., Any]"),
@@ -53,8 +55,6 @@ ITEMS = re.compile(r"^class \w+\(Sequence\[(\w+)\].*?(?=^class )", re.M | re.S)
 HEADS = {
     "ir": """
 from typing import Any
-
-from typing_extensions import TypeVar
 
 class Context:
     allow_unregistered_dialects: bool
@@ -83,11 +83,11 @@ def stub(module: str, folder: Path) -> str:
     command = [sys.executable, "-m", "nanobind.stubgen", "--quiet", "--include-private", "--exclude-docstrings"]
     subprocess.run([*command, "--module", f"torch_mlir._mlir_libs._mlir.{module}", "--output-file", target], check=True)
     text = target.read_text()
-    text = re.sub(r"^    TypeVar,\n", "", text, flags=re.M)
+    text = re.sub(r"^    (?:Generic|TypeVar),\n", "", text, flags=re.M)
     for pattern, replacement in EDITS:
         text = re.sub(pattern, replacement, text, flags=re.M)
     text = ITEMS.sub(_items, text)
-    body = re.search(r"^(?:class|_T|[a-z_]\w* = )", text, re.M)
+    body = re.search(r"^(?:class|[a-z_]\w* = )", text, re.M)
     assert body is not None
     text = text[: body.start()].rstrip() + "\n" + HEADS[module] + "\n" + text[body.start() :]
     target.write_text(text)

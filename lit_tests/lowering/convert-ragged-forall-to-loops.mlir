@@ -24,6 +24,18 @@ func.func @two(%n: index, %x: memref<?x4xf32>, %s: f32) {
   return
 }
 
+// An index of one step is 0.
+// CHECK-LABEL: func.func @one
+// CHECK: scf.for %[[I:[a-z0-9]+]] =
+// CHECK:   %[[ZERO:.*]] = arith.constant 0
+// CHECK:   memref.store %{{.*}}, %{{.*}}[%[[I]], %[[ZERO]]]
+func.func @one(%n: index, %x: memref<?x1xf32>, %s: f32) {
+  scf.forall (%i, %j) in (%n, 1) {
+    memref.store %s, %x[%i, %j] : memref<?x1xf32>
+  }
+  return
+}
+
 // A flat op is cut into chunks of about the given number of elements: 16 rows of 64.
 // CHECK-LABEL: func.func @flat
 // CHECK: scf.for %[[C:.*]] =

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ragged_dialect.arrays.convert.transfer import moved
 from ragged_dialect.arrays.core.arguments import integer
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.components import components
-from ragged_dialect.arrays.core.storage import ArrayLike, DTypeLike, dtype_of
+from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, dtype_of
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.index.dims import reshape, squeeze, unsqueeze
 from ragged_dialect.arrays.index.getitem import getitem, take
@@ -42,6 +42,10 @@ else:
     NDArrayOperatorsMixin = object
 
 Axis = int | tuple[int, ...] | None
+
+
+_transpose: Body = np.transpose
+Method: TypeAlias = Callable[[ArrayLike], object] | Callable[[ArrayLike, ArrayLike], object]
 
 
 class Methods(NDArrayOperatorsMixin):
@@ -183,7 +187,7 @@ class Methods(NDArrayOperatorsMixin):
     def transpose(self, *axes: int | Sequence[int]) -> ArrayLike:
         """Dims in another order, one by one or together, by default the reverse one; a copy."""
         order = axes[0] if len(axes) == 1 and isinstance(axes[0], list | tuple) else axes
-        return np.transpose(self, order or None)  # pyright: ignore[reportCallIssue, reportArgumentType]
+        return _transpose(self, order or None)
 
     def reshape(self, dims: object, shape: object = None, *more: object) -> ArrayLike:
         """Adjacent dense dims `dims` with the extents `shape`, of which one may be -1; a view. Both are tuples. A dense
@@ -276,7 +280,7 @@ _COMPARISONS = {
 _UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
 
 
-def _put(cls: type, name: str, method: Callable[..., object]) -> None:
+def _put(cls: type, name: str, method: Method) -> None:
     method.__name__, method.__qualname__ = name, f"{cls.__name__}.{name}"
     setattr(cls, name, method)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ragged_dialect import checks, device_model, errors
+from ragged_dialect import checks, device_model, errors, narrowing
 from ragged_dialect.artifacts.amalgamation import amalgamate
 from ragged_dialect.compiler.device import device_program, wide_kernels
 from ragged_dialect.compiler.frontend import Source, load_program
@@ -34,6 +34,7 @@ from ragged_dialect.symbols import spell
 
 RUNTIME = (
     errors,
+    narrowing,
     checks,
     device_model,
     status,

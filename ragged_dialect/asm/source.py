@@ -20,7 +20,9 @@ class Source:
     insertions: tuple[Insertion, ...] = ()
     suspects: tuple[tuple[int, str], ...] = ()
     """Offset and name of what looks like an op of the dialect but was left as it is."""
-    _lines: dict[int, list[tuple[int, int]]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _lines: dict[int, list[tuple[int, int]]] = field(
+        default_factory=dict[int, list[tuple[int, int]]], init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         line, start, last = 1, 0, 0

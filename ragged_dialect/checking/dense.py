@@ -97,7 +97,7 @@ def check_expand_shape(ask: Checker[Q], op: ir.Operation) -> None:
         ask.number(next(given)) if s == DYNAMIC else s for s in op.attributes["static_output_shape"]
     ]
     for dim, group in enumerate(op.attributes["reassociation"]):
-        made = [sizes[k.value] for k in group]
+        made: list[Extent[Q]] = [sizes[k.value] for k in group]
         if len(made) > 1:
             _check_size(ask, dim, made, ask.extent(x, dim))
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ragged_dialect.emulator.program import Kernel, Parameter
 from ragged_dialect.errors import EmulatorError
+from ragged_dialect.narrowing import is_array, is_boolean, is_integer, is_scalar
 
 Array = np.ndarray
 Argument = Array | int | float
@@ -57,7 +58,7 @@ class _Mismatch(Exception):
 def _word(parameter: Parameter, value: object) -> int:
     if parameter.type.startswith("ptr"):
         return _pointer(parameter, value)
-    if not isinstance(value, int | float | np.generic):
+    if not isinstance(value, int | float) and not is_scalar(value):
         raise _Mismatch(f"expected a number for {parameter.type}, got {_describe(value)}")
     if parameter.type.startswith("i"):
         return _integer(int(parameter.type[1:]), value)
@@ -65,7 +66,7 @@ def _word(parameter: Parameter, value: object) -> int:
 
 
 def _pointer(parameter: Parameter, value: object) -> int:
-    if not isinstance(value, np.ndarray):
+    if not is_array(value):
         raise _Mismatch(f"expected an array, got {_describe(value)}")
     if not value.flags.c_contiguous:
         raise _Mismatch(f"expected a C-contiguous array, got strides {value.strides} for shape {value.shape}")
@@ -77,7 +78,7 @@ def _pointer(parameter: Parameter, value: object) -> int:
 
 
 def _integer(bits: int, value: int | float | np.generic) -> int:
-    if not isinstance(value, int | np.integer | np.bool_):
+    if not is_integer(value) and not is_boolean(value):
         raise _Mismatch(f"expected an integer for i{bits}, got {_describe(value)}")
     number = int(value)
     if not -(1 << bits - 1) <= number < 1 << bits:
@@ -102,6 +103,6 @@ def _bfloat(value: float) -> int:
 
 
 def _describe(value: object) -> str:
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         return f"an array of {value.dtype}"
     return f"{value!r} of type {type(value).__name__}"

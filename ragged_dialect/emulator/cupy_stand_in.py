@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ragged_dialect.emulator.written import Block, written_from
+from ragged_dialect.narrowing import is_array, is_tuple
 
 Launcher = Callable[[str, Any, Any, Any], None]
 POISON = 0xA5
@@ -206,7 +207,7 @@ class Array:
         return Device(self.cupy, self.data.device_id)
 
     def __getitem__(self, index: Any) -> Array:
-        parts = index if isinstance(index, tuple) else (index,)
+        parts = index if is_tuple(index) else (index,)
         return self._view(
             self.host[parts if any(p is ... for p in parts) else (*parts, ...)]
         )  # a view, of one element too
@@ -326,7 +327,7 @@ class StandIn(types.ModuleType):
             getDeviceCount=self._count,
             getDevice=lambda: self.device,
             driverGetVersion=lambda: self.driver,
-            pointerGetAttributes=lambda ptr: types.SimpleNamespace(type=self._kind(ptr)),
+            pointerGetAttributes=self._attributes,
             CUDARuntimeError=CUDARuntimeError,
         )
         cuda = types.SimpleNamespace(
@@ -334,10 +335,10 @@ class StandIn(types.ModuleType):
             driver=types.SimpleNamespace(CUDADriverError=CUDADriverError),
             memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError, UnownedMemory=UnownedMemory),
             function=types.SimpleNamespace(Module=lambda: Module(self)),
-            Device=lambda number=None: Device(self, self.device if number is None else number),
+            Device=self._device,
             Event=Event,
             alloc_pinned_memory=PinnedMemory,
-            Stream=lambda **_: self.stream(16 * next(self._streams)),
+            Stream=self._new_stream,
             current=Stream(self, 0),
         )
         cuda.get_current_stream = lambda: cuda.current
@@ -348,10 +349,16 @@ class StandIn(types.ModuleType):
             raise CUDARuntimeError("cudaErrorNoDevice: no CUDA-capable device is detected")
         return self.devices
 
-    def _kind(self, pointer: int) -> int:
-        """Of memory: 0 where the driver does not know it, 2 on the device; or what `pointers` says."""
-        inside = any(block.holds(pointer) for block in self._blocks)
-        return self.pointers.get(pointer, 2 if inside else 0)
+    def _attributes(self, ptr: int) -> types.SimpleNamespace:
+        """The type of memory: 0 where the driver does not know it, 2 on the device; or what `pointers` says."""
+        inside = any(block.holds(ptr) for block in self._blocks)
+        return types.SimpleNamespace(type=self.pointers.get(ptr, 2 if inside else 0))
+
+    def _device(self, number: int | None = None) -> Device:
+        return Device(self, self.device if number is None else number)
+
+    def _new_stream(self, **_: object) -> Stream:
+        return self.stream(16 * next(self._streams))
 
     def stream(self, ptr: int) -> Stream:
         """A new stream."""
@@ -376,7 +383,7 @@ class StandIn(types.ModuleType):
 
     def asarray(self, value: Any, blocking: bool = False) -> Array:
         """An array of NumPy, or of something with an interface."""
-        if isinstance(value, np.ndarray):
+        if is_array(value):
             made = self.empty(value.shape, value.dtype)
             self.cuda.current.add(lambda: made.store(..., value))
             if blocking:

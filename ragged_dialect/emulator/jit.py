@@ -24,7 +24,7 @@ def _initialize() -> None:
         llvm.load_library_permanently("libm.so.6")
 
 
-def _target_machine(level: int) -> Any:
+def _target_machine(level: int) -> llvm.TargetMachine:
     """A new one every time: an engine takes it over."""
     _initialize()
     features = ",".join(code_features())
@@ -63,7 +63,7 @@ def promoted(text: str) -> str:
     return str(module)
 
 
-def _optimize(module: Any, machine: Any, names: tuple[str, ...] = _PASSES) -> None:
+def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, names: tuple[str, ...] = _PASSES) -> None:
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
     passes = llvm.create_new_module_pass_manager()
     for name in names:

@@ -119,7 +119,7 @@ class Program:
             found |= {callee} | self._reached(callee, (*path, callee))
         return found
 
-    def _shared_buffers(self, module: Any, addresses: dict[str, int]) -> tuple[SharedBuffer, ...]:
+    def _shared_buffers(self, module: llvm.ModuleRef, addresses: dict[str, int]) -> tuple[SharedBuffer, ...]:
         sizes = dict(_globals(module))
         made = list[SharedBuffer]()
         for name, address in addresses.items():
@@ -158,7 +158,7 @@ def _granule(footprint: Footprint, origin: Origin) -> int:
     return min(footprint.granules.get(origin, MAX_GRANULE), footprint.granules.get(None, MAX_GRANULE))
 
 
-def _parse(llvm_ir: str) -> Any:
+def _parse(llvm_ir: str) -> llvm.ModuleRef:
     try:
         module = llvm.parse_assembly(llvm_ir)
         module.verify()
@@ -169,11 +169,11 @@ def _parse(llvm_ir: str) -> Any:
     return module
 
 
-def _globals(module: Any) -> Iterable[tuple[str, str]]:
+def _globals(module: llvm.ModuleRef) -> Iterable[tuple[str, str]]:
     return ((variable.name, str(variable.global_value_type)) for variable in module.global_variables)
 
 
-def _place_shared(module: Any, packed: bool) -> tuple[Any, dict[str, int]]:
+def _place_shared(module: llvm.ModuleRef, packed: bool) -> tuple[Any, dict[str, int]]:
     """Memory for all shared variables, and their addresses in it. Nothing is better aligned than its
     declaration asks for, so that a kernel that relies on luck is found out; or `packed`, in the order of
     declaration, from an address that is a multiple of `_RED_ZONE`."""
@@ -197,7 +197,7 @@ def _place_shared(module: Any, packed: bool) -> tuple[Any, dict[str, int]]:
     return memory, addresses
 
 
-def _functions(module: Any, text: str) -> list[_Function]:
+def _functions(module: llvm.ModuleRef, text: str) -> list[_Function]:
     found = list[_Function]()
     bodies = dict(re.findall(r"^(define .*?@[\w.$-]+)\(.*?\{\n(.*?)^\}", text, flags=re.M | re.S))
     by_name = {head.rsplit("@", 1)[1]: (head, body) for head, body in bodies.items()}
@@ -211,7 +211,7 @@ def _functions(module: Any, text: str) -> list[_Function]:
     return found
 
 
-def _function(function: Any, is_kernel: bool, body: str) -> _Function:
+def _function(function: llvm.ValueRef, is_kernel: bool, body: str) -> _Function:
     arguments = list(function.arguments)
     if len(arguments) > MAX_ARGUMENTS:
         raise EmulatorError(f"expected at most {MAX_ARGUMENTS} parameters, got {len(arguments)} of @{function.name}")
@@ -241,7 +241,7 @@ def _stays(line: str) -> bool:
     return line.startswith(("attributes", "!"))
 
 
-def _declarations(module: Any, machine: Addresses) -> list[str]:
+def _declarations(module: llvm.ModuleRef, machine: Addresses) -> list[str]:
     """Definitions for the intrinsics and library functions that a module declares."""
     declared = [function for function in module.functions if function.is_declaration]
     present = {function.name for function in declared}

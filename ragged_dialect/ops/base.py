@@ -57,7 +57,7 @@ class RaggedOp(ext.Operation):
 
     def __init_subclass__(cls, *, name: str = "", traits: Sequence[type] = (), dialect: object = None) -> None:
         own = Ragged if name else None
-        super().__init_subclass__(name=name, traits=list(traits), dialect=dialect or own)
+        getattr(super(), "__init_subclass__")(name=name, traits=list(traits), dialect=dialect or own)
 
     def check_operands(self) -> None:
         """Refuse operands that the shape of the result does not depend on. LayoutError."""

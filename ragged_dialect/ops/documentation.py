@@ -18,7 +18,7 @@ def docstring(op: type) -> str:
     return inspect.cleandoc(op.__doc__ or "")
 
 
-def signature(op: type) -> str:
+def signature(op: type[object]) -> str:
     """Operands, attributes, results and traits of an op as a list in Markdown."""
     operands = list(_fields(op, "OperandDef"))
     if issubclass(op, MixedOp):
@@ -34,7 +34,7 @@ def signature(op: type) -> str:
     return "\n".join(f"- {name}: {', '.join(items) or 'none'}" for name, items in rows.items())
 
 
-def _fields(op: type, kind: str) -> Iterator[str]:
+def _fields(op: type[object], kind: str) -> Iterator[str]:
     for field in getattr(op, "_fields"):
         if type(field).__name__ == kind and not re.fullmatch(r"g\d+", field.name):
             constraint = getattr(field.constraint, "__name__", "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import llvmlite.binding as llvm
 
@@ -16,11 +15,11 @@ TRIPLE = "nvptx64-nvidia-cuda"
 # LLVM's global context is not thread safe; whoever calls llvmlite holds this.
 LOCK = locks.lock()
 # llvmlite's own lock, held in every call of its library, also where an object is given up.
-locks.adopt(llvm.ffi.lib._lock._lock)  # pyright: ignore[reportPrivateUsage]
+locks.adopt(llvm.ffi.lib._lock._lock)
 
 
 @cache
-def _target() -> Any:
+def _target() -> llvm.Target:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     # libdevice asks which square root it may use; unanswered, it takes the approximate one.
@@ -29,13 +28,13 @@ def _target() -> Any:
 
 
 @cache
-def target_machine(arch: str) -> Any:
+def target_machine(arch: str) -> llvm.TargetMachine:
     """LLVM's code generator for an architecture. CompileError for an unknown one."""
     features = f"+ptx{ptx_version(arch)}"
     return _target().create_target_machine(cpu=arch, features=features, opt=3)
 
 
-def parse(text: str) -> Any:
+def parse(text: str) -> llvm.ModuleRef:
     """A module of LLVM IR text. CompileError when LLVM refuses it."""
     try:
         module = llvm.parse_assembly(text)
@@ -45,7 +44,7 @@ def parse(text: str) -> Any:
     return module
 
 
-def optimize(module: Any, machine: Any) -> None:
+def optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
     """Run the O3 pipeline in place. Loops are unrolled only where metadata asks for it: unasked,
     LLVM and ptxas both unroll, to several times the useful size."""
     tuning = llvm.create_pipeline_tuning_options(speed_level=3)

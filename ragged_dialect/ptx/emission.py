@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib import resources
-from typing import Any
 
 import llvmlite.binding as llvm
 
@@ -55,7 +54,7 @@ def _fast(text: str) -> str:
     return _ROOT.sub(r"\1 afn", _DIVISION.sub("fdiv afn", text))
 
 
-def _link(module: Any, machine: Any, fast_math: bool) -> None:
+def _link(module: llvm.ModuleRef, machine: llvm.TargetMachine, fast_math: bool) -> None:
     """Add the math functions that are called. Of two definitions of a name the first counts."""
     module.triple, module.data_layout = backend.TRIPLE, str(machine.target_data)
     for text in (fast_prelude(), prelude()) if fast_math else (prelude(),):
@@ -67,11 +66,11 @@ def _link(module: Any, machine: Any, fast_math: bool) -> None:
         libdevice.link(module, missing)
 
 
-def _declared(module: Any) -> list[str]:
+def _declared(module: llvm.ModuleRef) -> list[str]:
     return [f.name for f in module.functions if f.is_declaration]
 
 
-def _check_declarations(module: Any) -> None:
+def _check_declarations(module: llvm.ModuleRef) -> None:
     declared = _declared(module)
     unresolved = [name for name in declared if not name.startswith("llvm.") and name != "__nvvm_reflect"]
     if unresolved:

@@ -7,7 +7,6 @@ import sysconfig
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import llvmlite.binding as llvm
 
@@ -29,7 +28,7 @@ def _candidates() -> Iterator[Path]:
     yield Path(sysconfig.get_path("purelib")) / "triton" / "backends" / "nvidia" / "lib" / _NAME
 
 
-def link(module: Any, names: Iterable[str]) -> None:
+def link(module: llvm.ModuleRef, names: Iterable[str]) -> None:
     """Define functions of libdevice in a module. CompileError when there is no libdevice, or it has
     no such function."""
     wanted = sorted(names)
@@ -65,6 +64,6 @@ def _library(path: Path) -> bytes:
     return library.as_bitcode()
 
 
-def _declaration(function: Any) -> str:
+def _declaration(function: llvm.ValueRef) -> str:
     result, parameters = str(function.global_value_type).split("(", 1)
     return f"declare {result.strip()} @{function.name}({parameters}"

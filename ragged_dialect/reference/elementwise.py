@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import numpy as np
 
@@ -11,20 +10,29 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.reference.functions import FUNCTIONS
 from ragged_dialect.reference.program import Program, Run, dtype_of_type, handler, pure, result_dtype
-from ragged_dialect.reference.scalars import BINARY, CASTS, FLOAT_PREDICATES, INTEGER_PREDICATES, Data, select, unsigned
-from ragged_dialect.reference.value import Datum, RaggedValue
+from ragged_dialect.reference.scalars import (
+    BINARY,
+    CASTS,
+    FLOAT_PREDICATES,
+    INTEGER_PREDICATES,
+    Data,
+    Function,
+    select,
+    unsigned,
+)
+from ragged_dialect.reference.value import RaggedValue
+from ragged_dialect.traits import int_attr
 from ragged_dialect.types import is_tensor
 
 
-def _lifted(program: Program, op: ir.Operation, function: Callable[..., Data]) -> Run:
+def _lifted(program: Program, op: ir.Operation, function: Function) -> Run:
     """A function of scalars and arrays on ragged tensors too: on their elements in logical order;
     the result has storage of its own."""
 
-    def run(*operands: Datum) -> Datum:
+    def run(*operands: Data | RaggedValue) -> Data | RaggedValue:
+        result = function(*(x.gather() if isinstance(x, RaggedValue) else x for x in operands))
         ragged = [x for x in operands if isinstance(x, RaggedValue)]
-        if not ragged:
-            return function(*operands)
-        return ragged[0].fresh(function(*(x.gather() if isinstance(x, RaggedValue) else x for x in operands)))
+        return ragged[0].fresh(result) if ragged else result
 
     return pure(run)
 
@@ -47,12 +55,12 @@ def _negf(program: Program, op: ir.Operation) -> Run:
 
 @handler("arith.cmpi")
 def _cmpi(program: Program, op: ir.Operation) -> Run:
-    return _lifted(program, op, INTEGER_PREDICATES[op.attributes["predicate"].value])
+    return _lifted(program, op, INTEGER_PREDICATES[int_attr(op, "predicate")])
 
 
 @handler("arith.cmpf")
 def _cmpf(program: Program, op: ir.Operation) -> Run:
-    compare = FLOAT_PREDICATES[op.attributes["predicate"].value]
+    compare = FLOAT_PREDICATES[int_attr(op, "predicate")]
     return _lifted(program, op, lambda a, b: compare(np.asarray(a), np.asarray(b)))
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ragged_dialect.reference.scalars import Data, dtype_of, signed, to_integer, unsigned, width
+from ragged_dialect.reference.scalars import Data, Function, dtype_of, signed, to_integer, unsigned, width
 
 
-def _float(function: Callable[..., Data]) -> Callable[..., Data]:
+def _float(function: Function) -> Callable[..., Data]:
     def run(*operands: Data) -> Data:
         wide = [np.asarray(x).astype(np.float64) for x in operands]
         return np.asarray(function(*wide)).astype(dtype_of(operands[0]))
@@ -30,7 +30,7 @@ def _round_half_away(x: Data) -> Data:
 def _count_bits(function: Callable[[int, int], int]) -> Callable[[Data], Data]:
     def run(x: Data) -> Data:
         bits = width(dtype_of(x))
-        counts = np.vectorize(lambda n: function(int(n), bits), otypes=[np.int64])(unsigned(x))
+        counts = np.vectorize(function, otypes=[np.int64])(unsigned(x).astype(object), bits)
         return to_integer(counts, dtype_of(x))
 
     return run
@@ -59,7 +59,7 @@ _ALIKE = (
 ).split()
 """Ops that NumPy has by their name."""
 
-FUNCTIONS: dict[str, Callable[..., Data]] = {
+FUNCTIONS: dict[str, Function] = {
     **{name: (_predicate if name.startswith("is") else _float)(getattr(np, name)) for name in _ALIKE},
     **{f"a{name}": _float(getattr(np, f"arc{name}")) for name in "sin cos tan tan2 sinh cosh tanh".split()},
     "rsqrt": _float(lambda x: 1 / np.sqrt(x)),

@@ -25,7 +25,9 @@ DECODERS = (elementwise, loops, ragged_ops, tensors)
 """The modules whose import registers what decodes the ops."""
 
 
-def run(module: ir.Module | str | bytes, entry: str, args: Sequence[Data], check: bool = True) -> list[Any]:
+def run(
+    module: ir.Module | str | bytes, entry: str, args: Sequence[Data | Sequence[Data]], check: bool = True
+) -> list[Any]:
     """Run function `entry` of a module (or its text) on values, one per argument.
 
     Tensors are NumPy arrays of the type's dtype, scalars Python numbers, ragged values tuples of
@@ -60,7 +62,7 @@ def _checks(number: int) -> DataChecker:
     return DataChecker(f"argument {number}", {}, {})
 
 
-def argument(type_: ir.Type, value: Data, number: int, check: bool) -> Datum:
+def argument(type_: ir.Type, value: Data | Sequence[Data], number: int, check: bool) -> Datum:
     """A Python value as a value of the interpreter."""
     if not is_ragged(type_):
         return _plain(type_, value)
@@ -77,7 +79,7 @@ def argument(type_: ir.Type, value: Data, number: int, check: bool) -> Datum:
     return RaggedValue.from_parts(shape, parts)
 
 
-def _plain(type_: ir.Type, value: Data) -> Data:
+def _plain(type_: ir.Type, value: Data | Sequence[Data]) -> Data:
     if not is_tensor(type_):
         return np.asarray(value).astype(dtype_of_type(type_))[()]
     array, dtype = np.asarray(value), dtype_of_type(type_.element_type)

@@ -19,11 +19,15 @@ from ragged_dialect.reference.value import Datum, RaggedValue
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.types import is_tensor, shape_of
 
-Values: TypeAlias = list[Any]
+Operand: TypeAlias = Any
 """Of class `Datum`: which, the types of an op say."""
-Env: TypeAlias = dict[int | str, Any]
+Values: TypeAlias = list[Operand]
+Env: TypeAlias = dict[int | str, Operand]
 Run: TypeAlias = Callable[[Env, Values], Sequence[Datum]]
 Decoder: TypeAlias = "Callable[[Program, ir.Operation], Run]"
+Pure: TypeAlias = (
+    Callable[[Operand], Datum] | Callable[[Operand, Operand], Datum] | Callable[[Operand, Operand, Operand], Datum]
+)
 
 HANDLERS: dict[str, Decoder] = {}
 """What decodes an op, by its name."""
@@ -169,7 +173,7 @@ class Program:
         return Step(op.name, run, tuple(map(self._slot, op.operands)), tuple(map(self._slot, op.results)), shapes)
 
 
-def pure(run: Callable[..., Datum]) -> Run:
+def pure(run: Pure) -> Run:
     """What runs an op with one result that is a function of its operands."""
     return lambda env, operands: [run(*operands)]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from ragged_dialect.ops.checks import int_array
 from ragged_dialect.ops.making import EmptyOp
 from ragged_dialect.reference import attention, making, structure
 from ragged_dialect.reference.conformity import require_pairs
-from ragged_dialect.reference.program import Env, Program, Run, Values, handler, pure, result_dtype
+from ragged_dialect.reference.program import Env, Operand, Program, Run, Values, handler, pure, result_dtype
 from ragged_dialect.reference.validity import require
 from ragged_dialect.reference.value import Datum, RaggedValue
 from ragged_dialect.traits import has_unit, int_attr, optional_int, string_attr
@@ -48,13 +47,13 @@ def _by_level(program: Program, op: ir.Operation) -> Run:
 def _structure(program: Program, op: ir.Operation) -> Run:
     attributes = attributes_for(OPS[op.name], op)
     function = structure.MEANINGS[op.name.removeprefix("ragged.")]
-    return pure(lambda *operands: function(*operands, **attributes))
+    return lambda env, operands: [function(*operands, **attributes)]
 
 
 @handler("ragged.assemble")
 def _assemble(program: Program, op: ir.Operation) -> Run:
     shape = shape_of(op.results[0].type)
-    return pure(lambda *parts: RaggedValue.from_parts(shape, parts))
+    return lambda env, parts: [RaggedValue.from_parts(shape, parts)]
 
 
 @handler("ragged.values")
@@ -86,7 +85,7 @@ def _empty(program: Program, op: ir.Operation) -> Run:
     result, dtype = shape_of(op.results[0].type), result_dtype(op)
     count = sum(is_tensor(v.type) for v in op.operands)
 
-    def run(*operands: Any) -> Datum:
+    def run(*operands: Operand) -> Datum:
         likes = [RaggedValue.of(x) for x in operands[:count]]
         given = iter(int(n) for n in operands[count:])
         own = [
@@ -101,13 +100,13 @@ def _empty(program: Program, op: ir.Operation) -> Run:
 
 @handler("ragged.to_padded")
 def _to_padded(program: Program, op: ir.Operation) -> Run:
-    return pure(lambda x, pad, *maxima: making.to_padded(x, pad, [int(n) for n in maxima]))
+    return lambda env, operands: [making.to_padded(operands[0], operands[1], [int(n) for n in operands[2:]])]
 
 
 @handler("ragged.from_padded")
 def _from_padded(program: Program, op: ir.Operation) -> Run:
     shape = shape_of(op.results[0].type)
-    return pure(lambda dense, *vectors: making.from_padded(dense, vectors, shape))
+    return lambda env, operands: [making.from_padded(operands[0], operands[1:], shape)]
 
 
 @handler("ragged.reduce_across")

@@ -16,6 +16,7 @@ from ragged_dialect.errors import RaggedError
 
 Data: TypeAlias = np.ndarray
 """A scalar is taken for an array of rank 0, whose interface it has."""
+Function: TypeAlias = Callable[[Data], Data] | Callable[[Data, Data], Data] | Callable[[Data, Data, Data], Data]
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import SupportsInt
 
 import numpy as np
 
@@ -110,9 +111,9 @@ def _rebased(x: RaggedValue, axis: int, new: Axis) -> Value:
     return _with_axis(x, axis, new) if "w" in new.letters else _taken(x, axis, new)
 
 
-def select(x: Value, index: int, dim: int) -> Value:
+def select(x: Value, index: SupportsInt, dim: int) -> Value:
     """`ragged.select`: one element of every group of `dim`."""
-    x = RaggedValue.of(x)
+    x, index = RaggedValue.of(x), int(index)
     axis, place = x.locate(dim)
     old = x.axes[axis]
     if old.letters == "d":
@@ -203,7 +204,7 @@ def compact(x: Value) -> Value:
     return RaggedValue.make(done.values, done.axes)
 
 
-def concat(operands: Sequence[Value], dim: int) -> Value:
+def concat(*operands: Value, dim: int) -> Value:
     """`ragged.concat`: lists concatenated at the depth of `dim`; the operands agree elsewhere."""
     xs = [RaggedValue.of(x).compact() for x in operands]
     axis, place = xs[0].locate(dim)
@@ -235,10 +236,10 @@ def _zip_concat(nodes: Sequence[Group], depth: int) -> Group:
 
 MEANINGS: dict[str, Callable[..., Value]] = {
     "compact": compact,
-    "concat": lambda *operands, dim: concat(operands, dim),
+    "concat": concat,
     "merge": merge,
     "partition": partition,
-    "select": lambda x, index, dim: select(x, int(index), dim),
+    "select": select,
     "slice": slice_,
     "split": split,
 }

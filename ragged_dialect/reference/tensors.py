@@ -56,7 +56,7 @@ def _insert(program: Program, op: ir.Operation) -> Run:
 @handler("tensor.empty")
 def _empty(program: Program, op: ir.Operation) -> Run:
     shape, dtype = list(op.results[0].type.shape), result_dtype(op)
-    return pure(lambda *sizes: poison(_mixed(shape, sizes), dtype))
+    return lambda env, sizes: [poison(_mixed(shape, sizes), dtype)]
 
 
 def _mixed(static: Sequence[int], dynamic: Sequence[SupportsInt]) -> list[int]:
@@ -68,13 +68,13 @@ def _mixed(static: Sequence[int], dynamic: Sequence[SupportsInt]) -> list[int]:
 @handler("tensor.splat")
 def _splat(program: Program, op: ir.Operation) -> Run:
     shape, dtype = list(op.results[0].type.shape), result_dtype(op)
-    return pure(lambda x, *sizes: np.full(_mixed(shape, sizes), x, dtype))
+    return lambda env, operands: [np.full(_mixed(shape, operands[1:]), operands[0], dtype)]
 
 
 @handler("tensor.from_elements")
 def _from_elements(program: Program, op: ir.Operation) -> Run:
     shape, dtype = list(op.results[0].type.shape), result_dtype(op)
-    return pure(lambda *elements: np.array(elements, dtype).reshape(shape))
+    return lambda env, elements: [np.array(elements, dtype).reshape(shape)]
 
 
 @handler("tensor.generate")
@@ -165,7 +165,7 @@ def _insert_slice(program: Program, op: ir.Operation) -> Run:
 
 @handler("tensor.expand_shape", "tensor.collapse_shape")
 def _reassociate(program: Program, op: ir.Operation) -> Run:
-    groups = [[attr.value for attr in group] for group in op.attributes["reassociation"]]
+    groups: list[list[int]] = [[attr.value for attr in group] for group in op.attributes["reassociation"]]
 
     def run(x: Value, *sizes: SupportsInt) -> Datum:
         value = RaggedValue.of(x)
@@ -204,7 +204,7 @@ def _reshape(program: Program, op: ir.Operation) -> Run:
 @handler("tensor.concat")
 def _concat(program: Program, op: ir.Operation) -> Run:
     dim = op.attributes["dim"].value
-    return pure(lambda *xs: np.concatenate(xs, dim))
+    return lambda env, operands: [np.concatenate(operands, dim)]
 
 
 @handler("tensor.pad")

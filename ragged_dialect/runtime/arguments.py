@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.narrowing import is_array, is_boolean, is_integer, is_list
 from ragged_dialect.runtime.signature import Argument, Array, Group, Part, Signature, scalar_format
 
 Converter: TypeAlias = "Callable[[object], Argument]"
@@ -29,7 +30,7 @@ def numpy_arrays(part: Part, alignment: int = 1) -> Converter:
     dtype, rank, static = part.dtype, len(part.shape or ()), static_extents(part)
 
     def convert(value: object) -> Array:
-        if not isinstance(value, np.ndarray):
+        if not is_array(value):
             raise MisfitError(f"expected a NumPy array, got {type(value).__name__}")
         if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
             raise MisfitError(MASKED)
@@ -101,7 +102,7 @@ class Flattener:
 
 def _parts(group: Group, argument: object) -> Sequence[object]:
     names = ", ".join(part.name for part in group.parts)
-    if not isinstance(argument, (tuple, list)):
+    if not is_list(argument):
         raise MisfitError(f"expected a tuple ({names}), got {type(argument).__name__}")
     if len(argument) != len(group.parts):
         raise MisfitError(f"expected a tuple of {len(group.parts)} ({names}), got {len(argument)}")
@@ -128,12 +129,12 @@ def _widened(part: Part, value: Array) -> Array:
 
 def _number(value: object) -> Any:
     """A 0-d array as its element."""
-    return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    return value[()] if is_array(value) and value.ndim == 0 else value
 
 
 def _bool(value: object) -> bool:
     value = _number(value)
-    if not isinstance(value, (bool, np.bool_)):
+    if not is_boolean(value):
         raise MisfitError(f"expected True or False, got {type(value).__name__}")
     return bool(value)
 
@@ -143,7 +144,7 @@ def _integer_converter(part: Part) -> Converter:
 
     def convert(value: object) -> int:
         value = _number(value)
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        if isinstance(value, bool) or not is_integer(value):
             raise MisfitError(f"expected a number of type {part.dtype}, got {type(value).__name__}")
         if not low <= value <= high:
             raise MisfitError(f"expected a number in [{low}, {high}], got {value}")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect.errors import DeviceError, RaggedError
+from ragged_dialect.narrowing import is_array
 from ragged_dialect.runtime.arguments import Converter
 from ragged_dialect.runtime.gpu_arrays import DeviceArrays
 from ragged_dialect.runtime.gpu_driver import device_errors, explained, load_module
@@ -174,4 +175,4 @@ class HostedDevice(CupyDevice):
 
     def clone(self, buffer: Argument) -> Argument:
         """A copy of a buffer of the device, or of a result."""
-        return buffer.copy() if isinstance(buffer, np.ndarray) else super().clone(buffer)
+        return buffer.copy() if is_array(buffer) else super().clone(buffer)

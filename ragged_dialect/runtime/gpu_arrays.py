@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ragged_dialect.device_model import DEVICE
+from ragged_dialect.narrowing import is_array
 from ragged_dialect.runtime.arguments import (
     Converter,
     MisfitError,
@@ -65,7 +66,7 @@ class DeviceArrays:
         return convert
 
     def _imported(self, value: Any, from_numpy: Converter) -> Any:
-        if isinstance(value, np.ndarray):
+        if is_array(value):
             return self._cupy.asarray(from_numpy(value), blocking=True)
         if isinstance(value, self._cupy.ndarray):
             return value.view(self._cupy.ndarray)

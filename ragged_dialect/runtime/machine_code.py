@@ -48,7 +48,7 @@ def _linker() -> _Link:
     """What links in this process."""
     import llvmlite.binding as llvm  # start-up time
 
-    adopt(llvm.ffi.lib._lock._lock)  # pyright: ignore[reportPrivateUsage]
+    adopt(llvm.ffi.lib._lock._lock)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine(jit=True)

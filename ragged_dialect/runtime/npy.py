@@ -52,7 +52,7 @@ def open_regular(path: str | PathLike[str]) -> BinaryIO:
 
 def _fill(file: IO[bytes], memory: memoryview) -> None:
     while memory:
-        count = file.readinto(memory)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+        count: int | None = getattr(file, "readinto")(memory)
         if not count:
             raise ArgumentError(f"expected {len(memory)} more bytes, got the end of the file")
         memory = memory[count:]

@@ -37,7 +37,7 @@ class _Printer(threading.local):
             print(f"{self.label}: {value}" if self.label else str(value), flush=True)
 
 
-def printer(labels: Sequence[str]) -> dict[str, Callable[..., None]]:
+def printer(labels: Sequence[str]) -> dict[str, Callable[[], None] | Callable[[int], None] | Callable[[float], None]]:
     """The printing functions by the end of their name, `ragged_print_…`."""
     made = _Printer(labels)
     return {

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ragged_dialect.checks import Check
+from ragged_dialect.narrowing import is_array
 
 
 class Status(NamedTuple):
@@ -35,7 +36,7 @@ def new_status() -> np.ndarray:
 
 def is_status(value: object) -> bool:
     """Whether an argument of a kernel has the form of a record."""
-    return isinstance(value, np.ndarray) and value.dtype == np.int64 and value.shape == (STATUS_ENTRIES,)
+    return is_array(value) and value.dtype == np.int64 and value.shape == (STATUS_ENTRIES,)
 
 
 def raise_failed(checks: Sequence[Check], record: Sequence[int]) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from ragged_dialect.errors import RaggedError
 
@@ -88,7 +88,7 @@ class Known:
             return self._bool(text)
         if "int" in str(self.field.type):
             return self._int(text)
-        return (*before, *text.split(",")) if isinstance(before, tuple) else text
+        return (*cast("tuple[str, ...]", before), *text.split(",")) if isinstance(before, tuple) else text
 
     def _bool(self, text: str) -> bool:
         if text not in _BOOLS:

@@ -6,6 +6,7 @@ import io
 
 import numpy as np
 
+from ragged_dialect.narrowing import is_array, is_tuple
 from ragged_dialect.reference.value import RaggedValue
 from ragged_dialect.runtime.signature import Argument, Group, Signature
 from ragged_dialect.tools.cli import write_output
@@ -19,7 +20,7 @@ def as_list(signature: Signature, returned: Argument) -> list[Argument]:
     """What a call returned as a list of results, arrays of the GPU as NumPy's."""
     count = len(signature.results)
     results = [] if count == 0 else [returned] if count == 1 else list(returned)
-    return [tuple(_on_host(part) for part in r) if isinstance(r, tuple) else _on_host(r) for r in results]
+    return [tuple(_on_host(part) for part in r) if is_tuple(r) else _on_host(r) for r in results]
 
 
 def _on_host(value: Argument) -> Argument:
@@ -57,7 +58,7 @@ def _show(number: int, group: Group, result: Argument) -> list[str]:
 
 
 def _plain(name: str, value: Argument) -> str:
-    text = np.array2string(value, separator=", ", prefix=f"{name} = ") if isinstance(value, np.ndarray) else value
+    text = np.array2string(value, separator=", ", prefix=f"{name} = ") if is_array(value) else value
     return f"{name} = {text}"
 
 

@@ -19,7 +19,7 @@ class Timer:
 
     name: str
     seconds: float = 0.0
-    parts: list[Timer] = field(default_factory=list)
+    parts: list[Timer] = field(default_factory=list["Timer"])
 
     def add(self, path: tuple[str, ...], seconds: float) -> None:
         """Add to this and to the last part along a path, which is made where it is another one."""

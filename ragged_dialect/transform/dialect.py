@@ -14,6 +14,8 @@ from ragged_dialect.transform import actions
 StringAttr = ir.StringAttr
 IntegerAttr = ir.IntegerAttr
 AnyOp = transform.AnyOpType
+Operand = ext.Operand
+Result = ext.Result
 
 
 class RaggedTransform(ext.Dialect, name="ragged_transform"):  # pyright: ignore[reportCallIssue, reportGeneralTypeIssues]
@@ -31,8 +33,8 @@ class ApplyOp(RaggedTransform.Operation, name="apply"):  # pyright: ignore[repor
     in parts, `"ragged-to-llvm-pipeline{from=scf to=dense}"`.
     """
 
-    res: ext.Result[AnyOp]  # pyright: ignore[reportInvalidTypeForm]
-    target: ext.Operand[AnyOp]  # pyright: ignore[reportInvalidTypeForm]
+    res: Result[AnyOp]  # pyright: ignore[reportInvalidTypeForm]
+    target: Operand[AnyOp]  # pyright: ignore[reportInvalidTypeForm]
     pipeline: StringAttr
 
 
@@ -47,8 +49,8 @@ class MatchOp(RaggedTransform.Operation, name="match"):  # pyright: ignore[repor
     that a computing op reduces; an attribute that is left out matches any. Nothing found is an empty handle.
     """
 
-    res: ext.Result[AnyOp]  # pyright: ignore[reportInvalidTypeForm]
-    target: ext.Operand[AnyOp]  # pyright: ignore[reportInvalidTypeForm]
+    res: Result[AnyOp]  # pyright: ignore[reportInvalidTypeForm]
+    target: Operand[AnyOp]  # pyright: ignore[reportInvalidTypeForm]
 
 
 class SetOp(RaggedTransform.Operation, name="set"):  # pyright: ignore[reportCallIssue, reportGeneralTypeIssues]
@@ -63,8 +65,8 @@ class SetOp(RaggedTransform.Operation, name="set"):  # pyright: ignore[reportCal
     after it without settings join. The handle stays valid, and the new one points to the same ops.
     """  # noqa: E501
 
-    res: ext.Result[AnyOp]  # pyright: ignore[reportInvalidTypeForm]
-    target: ext.Operand[AnyOp]  # pyright: ignore[reportInvalidTypeForm]
+    res: Result[AnyOp]  # pyright: ignore[reportInvalidTypeForm]
+    target: Operand[AnyOp]  # pyright: ignore[reportInvalidTypeForm]
 
 
 class _State(Protocol):

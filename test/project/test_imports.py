@@ -16,7 +16,7 @@ import ragged_dialect as rg
 from conftest import ROOT
 
 PLAIN = {"errors", "lazy", "layout", "shape", "merging", "sources", "checks", "segments", "locks", "device_model",
-         "extensions", "plugins"}  # fmt: skip
+         "extensions", "narrowing", "plugins"}  # fmt: skip
 LEVELS = {
     "passes": 2, "lowering": 3, "transform": 4, "execution": 4, "compiler": 4,
     "arrays": 5, "tools": 5, "artifacts": 5, "compat": 6,

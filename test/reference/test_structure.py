@@ -332,7 +332,7 @@ CONCATS = [
 def test_concat(case: Any) -> None:
     """Lists concatenated at a depth; the values are copied in order."""
     _, xs, dim, expected, tree = case
-    result = concat(xs, dim)
+    result = concat(*xs, dim=dim)
     assert layout(result) == expected
     assert nested(result) == tree
 

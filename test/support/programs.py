@@ -192,7 +192,7 @@ def _compact(state: State, dim: int) -> bool:
 
 def _concat(state: State, dim: int) -> bool:
     result = state.value.shape.concat([state.value.shape], dim)
-    value = structure.concat([state.value, state.value], dim)
+    value = structure.concat(state.value, state.value, dim=dim)
     state.step("concat", [state.name], [state.type], f" {{dim = {dim}}}", result, value)
     return True
 

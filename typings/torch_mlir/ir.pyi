@@ -3,7 +3,6 @@ import enum
 from typing import (
     ClassVar,
     Final,
-    Generic,
     Self,
     TypeAlias,
     overload
@@ -12,8 +11,6 @@ from typing import (
 from typing_extensions import Buffer, CapsuleType
 
 from typing import Any
-
-from typing_extensions import TypeVar
 
 class Context:
     allow_unregistered_dialects: bool
@@ -654,9 +651,7 @@ class TypeID:
 
     def __hash__(self) -> int: ...
 
-_T = TypeVar("_T", default=Any)
-
-class Value(Generic[_T]):
+class Value:
     def __init__(self, value: Value) -> None: ...
 
     @property
@@ -693,9 +688,9 @@ class Value(Generic[_T]):
     def get_name(self, state: AsmState) -> str: ...
 
     @property
-    def type(self) -> _T: ...
+    def type(self) -> Any: ...
 
-    def set_type(self, type: _T) -> None: ...
+    def set_type(self, type: Type) -> None: ...
 
     def replace_all_uses_with(self, arg: Value, /) -> None: ...
 
@@ -710,7 +705,7 @@ class Value(Generic[_T]):
     @property
     def location(self) -> Location: ...
 
-class BlockArgument(Value[_T]):
+class BlockArgument(Value):
     def __init__(self, value: Value) -> None: ...
 
     def maybe_downcast(self) -> BlockArgument: ...
@@ -727,7 +722,7 @@ class BlockArgument(Value[_T]):
 
     def set_location(self, loc: Location) -> None: ...
 
-class OpResult(Value[_T]):
+class OpResult(Value):
     def __init__(self, value: Value) -> None: ...
 
     def maybe_downcast(self) -> OpResult: ...
@@ -877,7 +872,7 @@ class OpOperandIterator:
 
     def __next__(self) -> OpOperand: ...
 
-class OpOperandList(Sequence[Value], Generic[_T]):
+class OpOperandList(Sequence[Value]):
     @overload
     def __getitem__(self, key: int, /) -> Value: ...
 
@@ -901,7 +896,7 @@ class OpOperands(Sequence[OpOperand]):
 
     def __add__(self, arg: OpOperands, /) -> list[OpOperand]: ...
 
-class OpResultList(Sequence[OpResult], Generic[_T]):
+class OpResultList(Sequence[OpResult]):
     @overload
     def __getitem__(self, key: int, /) -> OpResult: ...
 

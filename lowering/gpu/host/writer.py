@@ -150,7 +150,7 @@ class HostWriter:
     def _give_up(self, ends: list[tuple[int, set[str]]]) -> None:
         """Put a `del` after the last use of every buffer of this block that does not leave it: the
         next allocation may have its memory."""
-        later = ends[-1][1] if ends else set()
+        later: set[str] = ends[-1][1] if ends else set()
         for end, names in reversed(ends[:-1]):
             last = sorted((names & self._allocated) - later)
             if last:

@@ -47,8 +47,8 @@ class Kernel:
     threads: int
     module: ir.Operation
     guards: Guards = field(default_factory=Guards)
-    parameters: list[Parameter] = field(default_factory=list)
-    inside: dict[Inside, ir.Value] = field(default_factory=dict)
+    parameters: list[Parameter] = field(default_factory=list[Parameter])
+    inside: dict[Inside, ir.Value] = field(default_factory=dict[Inside, ir.Value])
     shared_left: int = DEVICE.shared_bytes
     op: ir.Operation = field(init=False)
     body: ir.Block = field(init=False)

@@ -14,6 +14,7 @@ from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.buffers import is_buffer
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.kernel.vector_access import VectorAccess
+from ragged_dialect.traits import int_attr
 
 Point = list[Mixed]
 """One index per loop."""
@@ -124,11 +125,11 @@ def _extract(vector: ir.Value, lane: int) -> ir.Value:
 def _copy(op: ir.Operation, known: dict[ir.Value, ir.Value], point: Point) -> None:
     """Copy an op of the payload to the insertion point, with what is in its regions."""
     if op.name == "linalg.index":
-        known[op.results[0]] = build.value(point[op.attributes["dim"].value])
+        known[op.results[0]] = build.value(point[int_attr(op, "dim")])
         return
     for index in find_ops(clone(op, known), "linalg.index"):
         with ir.InsertionPoint(index):
-            index.results[0].replace_all_uses_with(build.value(point[index.attributes["dim"].value]))
+            index.results[0].replace_all_uses_with(build.value(point[int_attr(index, "dim")]))
 
 
 _DIVISIONS: dict[type[ir.AffineExpr], Callable[[ir.Value, ir.Value], ir.Value]] = {

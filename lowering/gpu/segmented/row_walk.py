@@ -165,7 +165,7 @@ class RowWalk:
             elements = self._load([row, *(build.minimum(build.add(row, k), last) for k in range(1, self.mixed))], True)
             state = self._row(row, elements[0], state, neutral)
             return [stop, *self._each(row, row, stop, elements, 1, state, neutral)]
-        start = arith.subi(row, arith.remui(row, build.value(self.mixed)))
+        start: ir.Value = arith.subi(row, arith.remui(row, build.value(self.mixed)))
         whole = build.at_most(build.add(start, self.mixed), self.storage)
         types = [row.type, *(x.type for x in state)]
         return flow.choose(

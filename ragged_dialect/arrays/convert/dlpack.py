@@ -11,6 +11,7 @@ from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.creation import from_offsets
 from ragged_dialect.errors import ArgumentError, RaggedError
+from ragged_dialect.narrowing import is_list
 
 _CPU, _CUDA = 1, 2
 _OP = "from_dlpack"
@@ -25,7 +26,7 @@ def from_dlpack(values: object, *offsets: object) -> RaggedArray:
 
 
 def _array(given: Any, name: str) -> Any:
-    if storage.library(given) is not None or (name != "values" and isinstance(given, (list, tuple))):
+    if storage.library(given) is not None or (name != "values" and is_list(given)):
         return given
     if not hasattr(given, "__dlpack__") or not hasattr(given, "__dlpack_device__"):
         raise ArgumentError(f"{_OP}: {name}: expected an array that exports DLPack, got {type(given).__name__}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import Any, TypeGuard, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ragged_dialect.arrays.core.components import components
 from ragged_dialect.arrays.core.creation import from_lengths
 from ragged_dialect.arrays.core.storage import Dense, DTypeLike
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.narrowing import is_list
 from ragged_dialect.runtime.memory import enough
 from ragged_dialect.runtime.signature import Array
 
@@ -26,7 +27,7 @@ def ragged(components: Iterable[object], dtype: DTypeLike | None = None) -> Ragg
     copied. ArgumentError for lists of different depth, for arrays with different dense extents, for what is
     no list, and for nothing at all, whose shape nobody knows."""
     items = _listed(components, 0)
-    if not _is_list(items) and (storage.library(items) is None or not storage.peek(items).ndim):
+    if not is_list(items) and (storage.library(items) is None or not storage.peek(items).ndim):
         raise ArgumentError(f"ragged: expected nested lists of arrays, got {type(items).__name__}")
     items = cast("Sequence[object]", items)
     counts: list[list[int]] = [[] for _ in range(_depth(items))]
@@ -64,25 +65,26 @@ def _listed(items: object, depth: int) -> object:
     """Ragged arrays, ranges, generators and other iterables as lists."""
     if storage.library(items) is not None or isinstance(items, (str, bytes)) or not isinstance(items, Iterable):
         return items
+    items = cast("Iterable[object]", items)
     if depth > _DEEPEST:
         raise ArgumentError(f"ragged: expected lists at most {_DEEPEST} deep, got deeper ones")
     if hasattr(items, "indptr"):
         raise ArgumentError(f"ragged: expected lists, got {type(items).__name__} (use from_offsets(x.data, x.indptr))")
     if isinstance(items, RaggedArray):
         return [_listed(item, depth + 1) for item in components(items)]
-    own = cast("Sequence[object]", items if isinstance(items, (list, tuple)) else list(items))
+    own: Sequence[object] = items if is_list(items) else list(items)
     return own if all(type(item) in _NUMBERS for item in own) else [_listed(item, depth + 1) for item in own]
 
 
 def _library(components: object) -> str:
-    while isinstance(components, (list, tuple)):
-        components = next((c for c in components if not isinstance(c, (list, tuple)) or c), 0)
+    while is_list(components):
+        components = next((c for c in components if not is_list(c) or c), 0)
     return storage.library(components) or "numpy"
 
 
 def _depth(items: Sequence[object]) -> int:
     """How many lists are around an array, or a list of numbers."""
-    return 1 + max((_depth(item) for item in items if _is_list(item) and _holds_more(item)), default=0)
+    return 1 + max((_depth(item) for item in items if is_list(item) and _holds_more(item)), default=0)
 
 
 def _collect(items: Sequence[object], depth: int, counts: list[list[int]]) -> list[storage.ArrayLike]:
@@ -93,20 +95,16 @@ def _collect(items: Sequence[object], depth: int, counts: list[list[int]]) -> li
     for item in items:
         if depth + 1 == len(counts):
             found.append(item)
-        elif _is_list(item) and (not item or _holds_more(item)):
+        elif is_list(item) and (not item or _holds_more(item)):
             found += _collect(item, depth + 1, counts)
         else:
             raise ArgumentError(f"ragged: expected arrays inside {len(counts)} lists, got one inside {depth + 1}")
     return found
 
 
-def _is_list(item: object) -> TypeGuard[Sequence[object]]:
-    return isinstance(item, (list, tuple))
-
-
 def _is_empty(item: object) -> bool:
     """Whether a list has nothing in it, and so no shape."""
-    return _is_list(item) and not item
+    return is_list(item) and not item
 
 
 def _holds_more(item: Sequence[object]) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.arrays.core.arguments import check_untiled
@@ -25,6 +23,7 @@ from ragged_dialect.errors import ArgumentError
 from ragged_dialect.generic import loop_index
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.layout import RAGGED
+from ragged_dialect.narrowing import is_scalar
 
 
 @operation("to_padded")
@@ -130,7 +129,7 @@ def from_padded(
 
 def _number(x: ArrayLike) -> ArrayLike:
     """A scalar of NumPy as Python's, which has to fit."""
-    return x.item() if isinstance(x, np.generic) and x.dtype.kind in "bif" else x
+    return x.item() if is_scalar(x) and x.dtype.kind in "bif" else x
 
 
 def _loose(x: ArrayLike) -> ArrayLike:

@@ -15,10 +15,12 @@ from ragged_dialect.runtime.signature import Array
 DEVICE = re.compile(r"(cpu|cuda)(?::(\d+))?\Z")
 """What names a device: its kind, and the number of a GPU."""
 
+_CONTAINERS: tuple[type[object], ...] = (list, tuple, dict, set)
+
 
 def spelled(given: object) -> str:
     """The text of what names a device or a dtype; of a list, which may hold itself, only its type."""
-    return type(given).__name__ if isinstance(given, (list, tuple, dict, set)) else str(given)
+    return type(given).__name__ if isinstance(given, _CONTAINERS) else str(given)
 
 
 def moved(x: RaggedArray, device: object) -> RaggedArray:

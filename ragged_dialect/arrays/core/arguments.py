@@ -14,11 +14,10 @@ from numbers import Real
 from types import NoneType, UnionType
 from typing import Any, SupportsIndex, cast, get_args
 
-import numpy as np
-
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.errors import ArgumentError, AxisError, LayoutError, RuntimeCheckError
 from ragged_dialect.layout import Layout
+from ragged_dialect.narrowing import is_boolean, is_scalar, is_tuple
 
 
 def integer(op: str, name: str, value: SupportsIndex) -> int:
@@ -43,7 +42,7 @@ def _shown(number: int) -> str:
 
 def flag(op: str, name: str, value: object) -> bool:
     """A boolean of Python's or NumPy's. ArgumentError for anything else."""
-    if not isinstance(value, (bool, np.bool_)):
+    if not is_boolean(value):
         raise ArgumentError(f"{op}: expected a boolean for {name}, got {type(value).__name__}")
     return bool(value)
 
@@ -105,16 +104,16 @@ def check_call(
                 check_word(op, item)
                 place = "" if several else f" for {name}"
                 hint = " (ask with `is`)" if op in ("equal", "not_equal") else ""
-                got = reprlib.repr(item) if isinstance(item, tuple) else type(item).__name__
+                got = reprlib.repr(item) if is_tuple(item) else type(item).__name__
                 text = f"expected {_named(parameter.annotation)}{place}, got {got}{hint}"
                 raise ArgumentError(f"{op}: {text}")
 
 
 def plain(value: object) -> object:
     """A parameter with Python's numbers in place of NumPy's, and of what is an index."""
-    if isinstance(value, tuple):
-        return tuple(plain(item) for item in cast("tuple[object, ...]", value))
-    if isinstance(value, np.generic):
+    if is_tuple(value):
+        return tuple(plain(item) for item in value)
+    if is_scalar(value):
         return value.item()
     try:
         return value if isinstance(value, bool) else operator.index(cast("SupportsIndex", value))
@@ -158,15 +157,15 @@ _ARRAY: tuple[str, Callable[[Any], bool]] = ("an array or a number", lambda valu
 KINDS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
     Any: ("what can be hashed", _works(hash)),
     NoneType: ("None", lambda value: value is None),
-    bool: ("a boolean", lambda value: isinstance(value, (bool, np.bool_))),
+    bool: ("a boolean", is_boolean),
     int: ("an integer", _is_integer),
     float: ("a number", lambda value: isinstance(value, Real) and _is_float(value)),
     str: ("text", lambda value: isinstance(value, str)),
-    tuple[Any, ...]: ("a tuple of what can be hashed", lambda value: isinstance(value, tuple) and _works(hash)(value)),
+    tuple[Any, ...]: ("a tuple of what can be hashed", lambda value: is_tuple(value) and _works(hash)(value)),
     tuple[int, int]: (
         "a tuple of two integers",
-        lambda value: isinstance(value, tuple) and len(value) == 2 and all(map(_is_integer, value)),
+        lambda value: is_tuple(value) and len(value) == 2 and all(map(_is_integer, value)),
     ),
-    tuple[int, ...]: ("a tuple of integers", lambda value: isinstance(value, tuple) and all(map(_is_integer, value))),
+    tuple[int, ...]: ("a tuple of integers", lambda value: is_tuple(value) and all(map(_is_integer, value))),
 }
 """What annotations ask for, in words and as a question; other classes are those of arrays."""

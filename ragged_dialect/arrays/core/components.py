@@ -33,16 +33,16 @@ class _Pieces:
 
     def __init__(self, axis: Structure) -> None:
         self.axis = axis
-        self.starts = [storage.to_host(axis.starts(k)) if c in RAGGED else None for k, c in enumerate(axis.letters)]
-        self.lengths = [storage.to_host(axis.lengths(k)) if c in RAGGED else None for k, c in enumerate(axis.letters)]
+        self.starts = {k: storage.to_host(axis.starts(k)) for k, c in enumerate(axis.letters) if c in RAGGED}
+        self.lengths = {k: storage.to_host(axis.lengths(k)) for k, c in enumerate(axis.letters) if c in RAGGED}
 
     def component(self, at: int) -> Piece:
         """Storage range and structure of a component of the first level."""
         letters = self.axis.letters
         if letters[1] == "d":
             return self._uniform(at)
-        low = int(self.starts[1][at])  # pyright: ignore[reportOptionalSubscript]
-        high = low + int(self.lengths[1][at])  # pyright: ignore[reportOptionalSubscript]
+        low = int(self.starts[1][at])
+        high = low + int(self.lengths[1][at])
         return self._below(2, "d", low, high, (high - low,))
 
     def _uniform(self, at: int) -> Piece:

@@ -6,6 +6,7 @@ one of them. `library` says what a user gets back.
 
 from __future__ import annotations
 
+import importlib
 import reprlib
 import sys
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ import numpy as np
 
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.errors import ArgumentError, DeviceError, RaggedError, RuntimeCheckError
+from ragged_dialect.narrowing import is_array
 from ragged_dialect.runtime.arguments import MASKED
 from ragged_dialect.runtime.memory import enough
 from ragged_dialect.runtime.signature import Array
@@ -159,8 +161,7 @@ def give(array: Array | GpuArray, kind: str) -> Dense:
         raise ArgumentError(GRADIENT)
     if kind != "torch":
         return array
-    import torch  # pyright: ignore[reportMissingImports]  # optional package
-
+    torch = importlib.import_module("torch")  # optional package
     if not isinstance(array, np.ndarray):
         return torch.from_dlpack(array)
     if array.dtype.name == "bfloat16":
@@ -174,14 +175,14 @@ def owned(vector: Array | GpuArray) -> Array:
     if not isinstance(vector, np.ndarray):
         return vector.copy()
     base: Any = vector
-    while isinstance(base, np.ndarray):
-        base = base.base  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    while is_array(base):
+        base = base.base
     return vector if type(base) is bytes else np.ndarray(vector.shape, vector.dtype, vector.tobytes())
 
 
 def frozen(array: Any) -> Array:
     """The array, read-only where its library has read-only arrays."""
-    if isinstance(array, np.ndarray):
+    if is_array(array):
         array.flags.writeable = False
     return array
 

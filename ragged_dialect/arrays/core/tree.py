@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.narrowing import is_dict, is_list, is_tuple
 
 Tree: TypeAlias = "Node | Static | None"
 """None is a leaf."""
@@ -46,8 +47,8 @@ class Static:
 
 
 def _exact(value: object) -> Hashable:
-    if isinstance(value, tuple):
-        return (type(value), *map(_exact, cast("tuple[Any, ...]", value)))
+    if is_tuple(value):
+        return (type(value), *map(_exact, value))
     return (type(value), value.hex() if isinstance(value, float) else value)
 
 
@@ -60,9 +61,9 @@ def flatten(value: object) -> tuple[list[Any], Tree]:
 def _flatten(value: object, leaves: list[Leaf], depth: int = 0) -> Tree:
     if depth > _DEEPEST:
         raise ArgumentError(f"expected containers at most {_DEEPEST} deep, got deeper ones")
-    if isinstance(value, dict):
+    if is_dict(value):
         return Node(dict, tuple(value), tuple(_flatten(v, leaves, depth + 1) for v in value.values()))
-    if isinstance(value, (tuple, list)):
+    if is_list(value):
         return Node(type(value), (), tuple(_flatten(v, leaves, depth + 1) for v in value))
     if value is None or isinstance(value, _STATIC):
         return Static.of(value)
@@ -76,12 +77,13 @@ def flatten_arguments(value: object, place: str) -> tuple[list[Any], Tree]:
     leaves: list[Leaf] = []
     tree = _flatten(value, leaves)
     for leaf in leaves:
-        if isinstance(leaf, (set, frozenset)) or callable(leaf):
+        if isinstance(leaf, _SETS) or callable(leaf):
             raise ArgumentError(f"{place}: expected arrays, numbers or text, got {type(leaf).__name__} (use static)")
     return leaves, tree
 
 
-_STATIC = (str, bool, np.dtype, type)
+_SETS: tuple[type[object], ...] = (set, frozenset)
+_STATIC: tuple[type[object], ...] = (str, bool, np.dtype, type)
 
 
 def unflatten(tree: Tree, leaves: Iterable[Any]) -> Any:

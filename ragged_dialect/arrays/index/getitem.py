@@ -6,7 +6,7 @@ array of booleans keeps elements of every component, one of integers picks them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -42,19 +42,20 @@ from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, AxisError, LayoutError
 from ragged_dialect.ir import build, shapes, vectors
 from ragged_dialect.layout import RAGGED
+from ragged_dialect.narrowing import is_integer, is_tuple
 
 
 def getitem(x: Any, index: object) -> Any:
     """`x[index]`. IndexError for too many indices or one out of range."""
-    items = _expanded(x.ndim, index if isinstance(index, tuple) else (index,))
+    items = _expanded(x.ndim, index if is_tuple(index) else (index,))
     pattern: list[Any] = []
     leaves: list[Any] = []
     for item in items:
         if item is None:
             pattern.append("new")
         elif isinstance(item, slice):
-            pattern.append(_slice_pattern(item, leaves))
-        elif isinstance(item, (int, np.integer)) and not isinstance(item, bool):
+            pattern.append(_slice_pattern(cast("slice", item), leaves))
+        elif is_integer(item) and not isinstance(item, bool):
             pattern.append("one")
             leaves.append(int(item))
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.array import RaggedArray
+from ragged_dialect.arrays.core.storage import ArrayLike
 from ragged_dialect.arrays.index.dims import dim_of
 from ragged_dialect.arrays.tracing.elements import INT64, convert
 from ragged_dialect.arrays.tracing.loops import mapped
@@ -66,7 +67,11 @@ def select(x: Tensor, index: Tensor, *, axis: int) -> Tensor:
     return structured(x, builders.select(x.value, at, dim))
 
 
-@operation("compact", direct=lambda x: getattr(x, "compacted", None))
+def _compacted(x: ArrayLike) -> ArrayLike:
+    return getattr(x, "compacted", None)
+
+
+@operation("compact", direct=_compacted)
 def compact(x: Tensor) -> Tensor:
     """Windows made contiguous: a copy of what is inside them; the array itself without windows."""
     return contiguous(x)

@@ -19,6 +19,7 @@ from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError, LayoutError
 from ragged_dialect.layout import RAGGED
+from ragged_dialect.narrowing import is_integer
 
 FUNCTIONS: dict[str, Body] = {}
 """By NumPy's names; arguments as NumPy's."""
@@ -163,7 +164,7 @@ def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -
     """Parts along a dim: so many, of sizes that differ by 1 at most, or cut at indices; of every component along
     a ragged dim."""
     dim = checked_axis("np.array_split", axis, ary.ndim)
-    if not isinstance(indices_or_sections, (int, np.integer)):
+    if not is_integer(indices_or_sections):
         given = storage.take(indices_or_sections)
         if given.ndim != 1 or (given.dtype.kind != "i" and given.size):
             raise ArgumentError(f"np.array_split: expected a number of sections or a list of indices, got {given}")
@@ -185,7 +186,7 @@ def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -
 def split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[ArrayLike]:
     """As `array_split`; a number of sections has to divide a dense extent."""
     extent = ary.shape[checked_axis("np.split", axis, ary.ndim)]
-    if isinstance(indices_or_sections, (int, np.integer)) and (extent is None or extent % max(1, indices_or_sections)):
+    if is_integer(indices_or_sections) and (extent is None or extent % max(1, indices_or_sections)):
         got = "a ragged one" if extent is None else extent
         raise LayoutError(
             f"np.split: expected an extent that {indices_or_sections} divides, got {got} (use np.array_split)"

@@ -11,6 +11,7 @@ from ragged_dialect.arrays.core.storage import ArrayLike, Body, DTypeLike, dtype
 from ragged_dialect.arrays.core.value import Value
 from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.narrowing import is_tuple
 
 REDUCTIONS = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_or": "any", "logical_and": "all",
@@ -67,7 +68,7 @@ def allowed(name: str, options: Mapping[str, ArrayLike], known: tuple[str, ...])
 def _call(name: str, *inputs: ArrayLike, dtype: DTypeLike | None = None, where: ArrayLike = True) -> ArrayLike:
     """A ufunc of elements, which are converted before it, as NumPy's; 0 where a mask does not hold."""
     found = OPERATIONS[name](*(inputs if dtype is None else _converted(name, inputs, dtype_of(dtype))))
-    results = found if isinstance(found, tuple) else (found,)
+    results = found if is_tuple(found) else (found,)
     if where is not True:
         results = tuple(OPERATIONS["where"](_mask(name, where), r, 0).astype(r.dtype) for r in results)
     return results if isinstance(found, tuple) else results[0]

@@ -97,7 +97,10 @@ def _floats_converted(values: Iterable[ir.Value], source: DType, target: DType) 
 
 
 def _math(name: str, op: str) -> None:
-    BODIES[name] = lambda loop, *x: create(op, *x)
+    def body(loop: Loop, *x: ir.Value) -> ir.Value:
+        return create(op, *x)
+
+    BODIES[name] = body
 
 
 for _name in "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh sqrt cbrt copysign".split():
@@ -111,7 +114,11 @@ for _name, _op in {
 
 def _rounding(name: str) -> None:
     """Integers and booleans are whole already."""
-    BODIES[name] = lambda loop, x: create(f"math.{name}", x) if loop.is_float else x
+
+    def body(loop: Loop, x: ir.Value) -> ir.Value:
+        return create(f"math.{name}", x) if loop.is_float else x
+
+    BODIES[name] = body
 
 
 for _name in ("floor", "ceil", "trunc"):
@@ -137,10 +144,18 @@ _by_kind("bitwise_or", "", "arith.ori", "arith.ori")
 _by_kind("bitwise_xor", "", "arith.xori", "arith.xori")
 _by_kind("divide", "arith.divf", "", "")
 
+
+def _comparison(name: str, predicate: str) -> None:
+    def body(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
+        return compare(predicate, a, b)
+
+    BODIES[name] = body
+
+
 for _name, _predicate in {
     "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge", "equal": "eq", "not_equal": "ne",
 }.items():  # fmt: skip
-    BODIES[_name] = lambda loop, a, b, predicate=_predicate: compare(predicate, a, b)
+    _comparison(_name, _predicate)
 
 
 @register(BODIES, "logical_and")

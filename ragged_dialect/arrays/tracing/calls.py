@@ -6,8 +6,6 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-
 from ragged_dialect.arrays.core.arguments import check_word
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.buffer import AllocatedBuffer, Buffer
@@ -16,6 +14,7 @@ from ragged_dialect.arrays.tracing.axes import Origin
 from ragged_dialect.arrays.tracing.guards import structure_at, structure_finder
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves
 from ragged_dialect.arrays.tracing.plan import Parts, Plan
+from ragged_dialect.narrowing import is_scalar, is_tuple
 from ragged_dialect.runtime.frames import descriptor, descriptor_array
 from ragged_dialect.runtime.signature import Argument
 from ragged_dialect.runtime.stored_program import CpuProgram
@@ -118,8 +117,8 @@ def device_run(plan: Plan, module: ir.Module, target: str) -> Run:
                 check_word(plan.name, leaves[item])
                 flat.append(_array_of(leaves[item]))
         results = function(*flat)
-        found = () if results is None else results if isinstance(results, tuple) else (results,)
-        return [Buffer(p) if hasattr(p, "shape") and not isinstance(p, np.generic) else p for p in found]
+        found = () if results is None else results if is_tuple(results) else (results,)
+        return [Buffer(p) if hasattr(p, "shape") and not is_scalar(p) else p for p in found]
 
     return run
 

@@ -61,11 +61,10 @@ class Function:
         leaves: Leaves = arguments
         present = True
         for at, argument in enumerate(arguments):
-            kind = type(argument)
-            if kind is RaggedArray:
+            if type(argument) is RaggedArray:
                 specs.append(argument.spec)
-            elif kind in self._numbers:
-                specs.append(self._numbers[kind])
+            elif type(argument) in self._numbers:
+                specs.append(self._numbers[type(argument)])
             elif argument is None:
                 specs.append(None)
                 present = False

@@ -21,6 +21,7 @@ from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, dense_
 from ragged_dialect.arrays.tracing.lowered import LoweredFunction, lower
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.narrowing import is_list, is_mapping
 from ragged_dialect.runtime.memory import MemoryUse
 
 Dims = Mapping[str, Sequence[int]] | Sequence[int]
@@ -211,7 +212,7 @@ def jit(
     static: Iterable[str] = (),
     dynamic_dims: Dims | None = None,
     target: str | None = None,
-) -> Any:
+) -> JitFunction | Callable[[Body], JitFunction]:
     """Compile a function of arrays: `@rg.jit`, or `@rg.jit(static=("axis",))`.
 
     The function is called once with tracers; what it does to them becomes one program. Its arguments
@@ -222,9 +223,11 @@ def jit(
     names = _static_names(static)
     if target is not None and not isinstance(target, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"jit: expected text or None for target, got {type(target).__name__}")
-    if function is None:
-        return lambda f: JitFunction(f, names, dynamic_dims, target)
-    return JitFunction(function, names, dynamic_dims, target)
+
+    def compiled(body: Body) -> JitFunction:
+        return JitFunction(body, names, dynamic_dims, target)
+
+    return compiled if function is None else compiled(function)
 
 
 def _parameters(function: Body) -> inspect.Signature:
@@ -240,14 +243,14 @@ def _parameters(function: Body) -> inspect.Signature:
 
 
 def _checked_dims(dims: Any, signature: inspect.Signature) -> Dims:
-    unknown = [name for name in dims if name not in signature.parameters] if isinstance(dims, Mapping) else []
+    unknown = [name for name in dims if name not in signature.parameters] if is_mapping(dims) else []
     if unknown:
         raise ArgumentError(f"jit: expected names of parameters for dynamic_dims, got '{unknown[0]}'")
-    given = list(dims.values()) if isinstance(dims, Mapping) else [dims]
+    given = list(dims.values()) if is_mapping(dims) else [dims]
     for own in given:
-        if not isinstance(own, (tuple, list)) or not all(isinstance(d, int) for d in own):
+        if not is_list(own) or not all(isinstance(d, int) for d in own):
             raise ArgumentError(f"jit: expected tuples of dims for dynamic_dims, got {type(own).__name__}")
-    return dims if isinstance(dims, Mapping) else tuple(dims)
+    return dims if is_mapping(dims) else tuple(dims)
 
 
 def _static_names(static: object) -> tuple[str, ...]:

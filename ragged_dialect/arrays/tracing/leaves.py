@@ -85,8 +85,7 @@ def is_dense(value: object) -> bool:
 
 def leaf_spec(leaf: Leaf) -> Spec:
     """The spec of an argument: a RaggedArray, a DenseLeaf or a Python number."""
-    found = NUMBERS.get(type(leaf))
-    return found if found is not None else leaf.spec
+    return NUMBERS[type(leaf)] if type(leaf) in NUMBERS else leaf.spec
 
 
 def device_of(arguments: Sequence[ArrayLike]) -> str:

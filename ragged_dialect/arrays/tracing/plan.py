@@ -15,7 +15,7 @@ from ragged_dialect.arrays.core.structure import Structure
 from ragged_dialect.arrays.core.tree import Tree
 from ragged_dialect.arrays.tracing.axes import Origin
 from ragged_dialect.arrays.tracing.guards import Guard
-from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf
+from ragged_dialect.arrays.tracing.leaves import DenseLeaf
 from ragged_dialect.runtime.stored_program import CpuProgram
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Plan:
     results: tuple[Result, ...]
 
 
-def kind_of(leaf: Leaf) -> Kind:
+def kind_of(leaf: object) -> Kind:
     """The kind of an argument."""
     return tuple(axis is not None for axis in leaf.axes) if isinstance(leaf, RaggedArray) else type(leaf)
 

@@ -12,8 +12,15 @@ import numpy as np
 from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.tracing.guards import Fits, Leaves
 from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.narrowing import is_tuple
 
-Exact: TypeAlias = Callable[..., Sequence[float | np.generic | np.ndarray]]
+Number: TypeAlias = Any
+"""An integer or a float: which, an operation's dtypes say."""
+
+Numbers: TypeAlias = Sequence[float | np.generic | np.ndarray]
+Exact: TypeAlias = (
+    Callable[[Number], Numbers] | Callable[[Number, Number], Numbers] | Callable[[Number, Number, Number], Numbers]
+)
 """What Python makes of numbers: one or several."""
 
 Reader: TypeAlias = Callable[[Leaves, list[float]], float]
@@ -26,9 +33,9 @@ def _power(a: float, b: float) -> float:
     return a ** min(b, _WORD) if isinstance(a, int) and abs(a) > 1 else a**b  # more bits do not fit either
 
 
-_PYTHON: dict[str, Callable[..., Any]] = {
-    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,
-    "floor_divide": operator.floordiv, "remainder": operator.mod, "power": _power, "negative": operator.neg,
+_PYTHON: dict[str, Callable[[Number], Number] | Callable[[Number, Number], Number]] = {
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": lambda a, b: a / b,
+    "floor_divide": lambda a, b: a // b, "remainder": operator.mod, "power": _power, "negative": operator.neg,
     "absolute": abs, "square": lambda a: a * a, "left_shift": lambda a, b: a << min(b, _WORD),
 }  # fmt: skip
 """Ufuncs whose integers may leave 64 bits; NumPy's do the others."""
@@ -37,10 +44,10 @@ _PYTHON: dict[str, Callable[..., Any]] = {
 def exact(ufunc: str) -> Exact:
     """A ufunc of Python's numbers."""
 
-    def run(*numbers: float) -> Sequence[float | np.generic | np.ndarray]:
+    def run(*numbers: float) -> Numbers:
         python = None if any(type(n) is bool for n in numbers) else _PYTHON.get(ufunc)
         found = getattr(np, ufunc)(*numbers) if python is None else python(*numbers)
-        return found if isinstance(found, tuple) else (found,)
+        return found if is_tuple(found) else (found,)
 
     return run
 

@@ -9,11 +9,13 @@ import numpy as np
 import ragged_dialect as rg
 from ragged_dialect.arrays.core import storage, validation
 from ragged_dialect.arrays.core.arguments import integer
-from ragged_dialect.arrays.core.storage import Dense
+from ragged_dialect.arrays.core.storage import ArrayLike, Dense
 from ragged_dialect.arrays.core.structure import offsets_of
 from ragged_dialect.compat.fbgemm.converting import check_offsets_list, dense_to_jagged, jagged, jagged_to_padded_dense
 from ragged_dialect.compat.fbgemm.selecting import given_like
 from ragged_dialect.errors import ArgumentError, RangeError
+
+Combine = Callable[[ArrayLike, ArrayLike], ArrayLike] | Callable[[ArrayLike, ArrayLike, ArrayLike], ArrayLike]
 
 
 def jagged_dense_elementwise_add(x_values: Dense, x_offsets: Sequence[Dense], y: Dense) -> Dense:
@@ -52,7 +54,7 @@ def jagged_dense_elementwise_mul(x_values: Dense, x_offsets: Sequence[Dense], y:
 
 
 def _combined(
-    op: str, x_values: Dense, x_offsets: Sequence[Dense], dense: Sequence[Dense], combine: Callable[..., rg.RaggedArray]
+    op: str, x_values: Dense, x_offsets: Sequence[Dense], dense: Sequence[Dense], combine: Combine
 ) -> tuple[Dense, list[Dense]]:
     x = jagged(op, x_values, x_offsets)
     others = [rg.like(x, dense_to_jagged(y, x_offsets)[0]) for y in dense]

@@ -18,6 +18,7 @@ from ragged_dialect.arrays.ops.elementwise import UFUNCS
 from ragged_dialect.compat.fvdb import torch_functions
 from ragged_dialect.compat.fvdb.placing import is_device, numpy_dtype
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.narrowing import is_tuple
 
 T = TypeVar("T", bound="Elementwise")
 
@@ -63,7 +64,7 @@ class Elementwise(NDArrayOperatorsMixin):
             if len(out) != 1 or not isinstance(out[0], Elementwise):
                 raise ArgumentError(f"np.{ufunc.__name__}: expected one jagged tensor for out, got another")
             return out[0]._become(found)
-        return tuple(map(self._of, found)) if isinstance(found, tuple) else self._of(found)
+        return tuple(map(self._of, found)) if is_tuple(found) else self._of(found)
 
     def _operand(self, value: Any) -> Any:
         if isinstance(value, Elementwise):

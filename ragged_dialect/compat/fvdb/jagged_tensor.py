@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import listed
 from ragged_dialect.arrays.core.array import RaggedArray
@@ -16,6 +14,7 @@ from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.compat.fvdb import making, reducing, shaping
 from ragged_dialect.compat.fvdb.elementwise import Elementwise
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.narrowing import is_integer
 
 
 class JaggedTensor(Elementwise):
@@ -199,7 +198,7 @@ class JaggedTensor(Elementwise):
             return self._of(shaping.picked(self.array, index.array))
         if isinstance(index, slice):
             return JaggedTensor(impl=self.array[index])
-        if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
+        if is_integer(index) and not isinstance(index, bool):
             return self._of(shaping.indexed(self.array, int(index)))
         raise ArgumentError(f"expected an int, a slice, ... or a JaggedTensor as index, got {type(index).__name__}")
 

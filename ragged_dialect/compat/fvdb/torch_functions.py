@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.compat.fvdb.making import check_conform
 from ragged_dialect.errors import ArgumentError
+from ragged_dialect.narrowing import is_list
 
 if TYPE_CHECKING:
     from ragged_dialect.compat.fvdb.elementwise import Elementwise
@@ -80,7 +81,7 @@ def _check_rows(name: str, operands: Sequence[object], cls: type[Elementwise], r
 def _check_dims(name: str, args: Sequence[object], named: Mapping[str, object], rank: int) -> None:
     place = REDUCTIONS[name]
     dims = args[place] if len(args) > place else named.get("dim", named.get("axis"))
-    dims = dims if isinstance(dims, (tuple, list)) else (dims,)
+    dims = dims if is_list(dims) else (dims,)
     for dim in dims or (None,):
         if isinstance(dim, bool) or not isinstance(dim, int) or not -rank < dim < rank or dim == 0:
             raise ArgumentError(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import ragged_dialect as rg
 from ragged_dialect.arrays.core.storage import Dense
 from ragged_dialect.compat.torch_nested.nested_tensor import NestedTensor
+from ragged_dialect.narrowing import is_dict
 
 
 class _Parts(NamedTuple):
@@ -31,7 +32,7 @@ def _together(value: Any) -> Any:
 
 
 def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
-    if isinstance(value, dict):
+    if is_dict(value):
         return {key: function(item) for key, item in value.items()}
     return type(value)(map(function, value)) if type(value) in (list, tuple) else value
 

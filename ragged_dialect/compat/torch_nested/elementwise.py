@@ -14,6 +14,7 @@ from ragged_dialect.arrays.ops.elementwise import UFUNCS
 from ragged_dialect.arrays.tracing.operation import OPERATIONS
 from ragged_dialect.compat.torch_nested.dims import axis_of, dim_of, moved
 from ragged_dialect.errors import ArgumentError, LayoutError, RuntimeCheckError
+from ragged_dialect.narrowing import is_tuple
 
 T = TypeVar("T", bound="Elementwise")
 
@@ -57,7 +58,11 @@ class Elementwise(NDArrayOperatorsMixin):
         found = ufunc_name(name)
         if found is None or name.startswith("__"):
             raise AttributeError(f"nested tensors have no attribute '{name}'")
-        return lambda *others: apply(found, (self, *others))
+
+        def method(*others: Dense) -> Dense:
+            return apply(found, (self, *others))
+
+        return method
 
     @classmethod
     def __torch_function__(
@@ -136,7 +141,7 @@ def apply(name: str, operands: Sequence[Any]) -> Any:
             )
     place: Callable[[Any, Elementwise], Any] = _factor if name == "matmul" else _aligned
     found = OPERATIONS[name](*(place(x, first) for x in operands))
-    results = found if isinstance(found, tuple) else (found,)
+    results = found if is_tuple(found) else (found,)
     made = tuple(type(first)(result, first.ragged_dim) for result in results)
     return made if isinstance(found, tuple) else made[0]
 

@@ -15,6 +15,7 @@ from ragged_dialect.compat.fvdb.placing import numpy_dtype
 from ragged_dialect.compat.torch_nested.dims import dim_of, moved
 from ragged_dialect.compat.torch_nested.nested_tensor import NestedTensor
 from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.narrowing import is_list
 
 
 def nested_tensor(
@@ -41,7 +42,7 @@ def nested_tensor(
 
 def _packed(op: str, tensor_list: object, dtype: object, device: object) -> NestedTensor:
     """A nested tensor of tensors, with their gradients."""
-    if not isinstance(tensor_list, (list, tuple)):
+    if not is_list(tensor_list):
         raise ArgumentError(f"{op}: expected a list of tensors, got {type(tensor_list).__name__}")
     parts = [t if storage.library(t) else np.asarray(t) for t in tensor_list]
     dim = _ragged_dim(op, parts)

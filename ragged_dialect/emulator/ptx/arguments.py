@@ -10,6 +10,7 @@ import numpy as np
 from ragged_dialect.emulator.ptx.syntax import Kernel, Parameter
 from ragged_dialect.emulator.ptx.types import TYPES
 from ragged_dialect.errors import EmulatorError
+from ragged_dialect.narrowing import is_scalar
 
 
 def unpacked(kernel: Kernel, arguments: Sequence[Any]) -> list[Any]:
@@ -42,7 +43,7 @@ def _unpacked(where: str, parameter: Parameter, argument: Any) -> Any:
 
 def _bytes(where: str, argument: Any) -> bytes:
     """As `_scalar.pyx` of CuPy has it."""
-    if isinstance(argument, np.generic) and argument.dtype.kind in "biufc":
+    if is_scalar(argument) and argument.dtype.kind in "biufc":
         return argument.tobytes()
     if isinstance(argument, bool):
         return bytes([argument])

