@@ -35,6 +35,7 @@ from ragged_dialect.arrays.ops.scan import cumprod, cumsum
 from ragged_dialect.arrays.ops.statistics import REDUCTIONS, mean, std, var
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.layout import Layout
+from ragged_dialect.narrowing import is_list
 
 if TYPE_CHECKING:
     from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -193,7 +194,7 @@ class Methods(NDArrayOperatorsMixin):
         """Adjacent dense dims `dims` with the extents `shape`, of which one may be -1; a view. Both are tuples. A dense
         tracer takes extents alone as well, as NumPy's arrays do."""
         if self.layout.is_dense and not isinstance(shape, tuple):
-            extents: Sequence[object] = dims if isinstance(dims, tuple | list) else [dims, shape, *more]
+            extents: Sequence[object] = dims if is_list(dims) else [dims, shape, *more]
             dims, shape, more = tuple(range(self.ndim)), tuple(e for e in extents if e is not None), ()
         if not isinstance(dims, tuple) or not isinstance(shape, tuple) or more:
             raise ArgumentError(
