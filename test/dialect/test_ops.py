@@ -48,7 +48,8 @@ class TestClasses:
             classes = pending.pop().__subclasses__()
             pending += classes
             made |= set(classes)
-        assert {op for op in made if hasattr(op, "OPERATION_NAME")} == set(OPS)
+        ours = {op for op in made if getattr(op, "OPERATION_NAME", "").startswith("ragged.")}  # not those of plug-ins
+        assert ours == set(OPS)
 
     def test_mixed_ops(self) -> None:
         assert {op.OPERATION_NAME for op in OPS if issubclass(op, MixedOp)} == MIXED_OPS
