@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support.targets import Compile
 
+import ragged_dialect as rg
 from conftest import ROOT
 from ragged_dialect import reference
 
@@ -145,6 +146,20 @@ def test_mixture_of_experts(capsys: pytest.CaptureFixture[str]) -> None:
             gated = token @ gate
             expected += share * (gated / (1 + np.exp(-gated)) * (token @ up)) @ down
         np.testing.assert_allclose(made, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("target", ["emulator", "ptx-emulator"])
+def test_mixture_of_experts_on_a_gpu(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Routing decisions stay on the device."""
+    module = example("mixture_of_experts")
+    for name, size in {"HIDDEN": 4, "EXPERTS": 3}.items():
+        monkeypatch.setattr(module, name, size)
+    rng = np.random.default_rng(0)
+    shapes = [(20, 4), (4, 3), (3, 4, 6), (3, 4, 6), (3, 6, 4)]
+    arguments = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+    layer = rg.jit(module.layer)
+    on_device = rg.compile(layer.lower(*arguments).source, target=target, sync="forbid")
+    np.testing.assert_allclose(on_device(*arguments), layer(*arguments), rtol=1e-5, atol=1e-5)
 
 
 def test_padded(capsys: pytest.CaptureFixture[str]) -> None:
