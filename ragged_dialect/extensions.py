@@ -21,7 +21,7 @@ class DialectClass(Protocol):
     operations: list[type]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)  # start-up time
 class Extension:
     """A dialect of a plug-in: its class, and the module for every part of the compiler that it has something for."""
 

@@ -16,7 +16,6 @@ than most runs of the tools.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import os
 import sys
@@ -108,6 +107,8 @@ def _sources(name: str) -> str:
 
 def digest(root: Path) -> str:
     """A digest of names, sizes and times of a source file, or of all in a folder."""
+    import hashlib  # start-up time
+
     found = hashlib.sha256()
     alone = [(str(root.parent), list[str](), [root.name])]
     for folder, _, names in alone if root.is_file() else sorted(os.walk(root, followlinks=True)):

@@ -10,10 +10,13 @@ Python or this package starts like it.
 
 from __future__ import annotations
 
-import ctypes
 import re
 from collections.abc import Callable
 from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import ctypes
 
 _PREFIX = "rg__"
 _LINKED = frozenset(("main", "end", "edata", "etext"))
@@ -40,6 +43,8 @@ def in_c_library(name: str) -> bool:
 @cache
 def _c_libraries() -> list[ctypes.CDLL]:
     """Those of glibc, whatever else this process has loaded; all that it has where it runs on another."""
+    import ctypes  # start-up time
+
     found: list[ctypes.CDLL] = []
     for name in ("libc.so.6", "libm.so.6", "libpthread.so.0"):
         try:

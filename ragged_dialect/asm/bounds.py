@@ -30,14 +30,15 @@ _RUNS = (
 )
 _NAME = r"[#!][A-Za-z_][\w$.\-]*"
 _DEFINITION = re.compile(rf"{STRING}|{COMMENT}|(?P<name>{_NAME})\s*=(?!=)")
-_WORD = re.compile(
+# Few texts have what these are for: they are compiled when they are first used.
+_WORD = (
     rf"{STRING}|{COMMENT}|(?P<newline>\n)|->|[<>]=|(?P<next>{_NAME}\s*=(?!=))|(?P<use>{_NAME})"
     r"|(?P<bracket>[()\[\]{}<>])|[\w.$?]+"
 )
 # The first four bytes of a resource say how it is aligned; MLIR asks for memory like that.
-_RESOURCE = re.compile(rf'{COMMENT}|:\s*"0x(?P<alignment>[\da-fA-F]{{8}})[\da-fA-F]*"|{STRING}')
+_RESOURCE = rf'{COMMENT}|:\s*"0x(?P<alignment>[\da-fA-F]{{8}})[\da-fA-F]*"|{STRING}'
 # The parser makes room for as many operands as the type has elements.
-_ELEMENTS = re.compile(
+_ELEMENTS = (
     rf"{STRING}|{COMMENT}|(?P<op>\b(?:from|to)_elements\b)(?:(?!_elements\b)[^:{{=])*"
     rf"(?:\{{(?:(?!_elements\b)[^}}])*\}}\s*)?:\s*(?P<type>!{_NAME[4:]}|\w+\s*<[\d\sx]*)"
 )
@@ -86,7 +87,7 @@ def _large_alias(text: str) -> tuple[int, str] | None:
 def _size(text: str, start: int, known: dict[str, _Size]) -> _Size:
     """Size of what an alias stands for: up to the end of the line where no bracket is open, or the next alias."""
     level, depth, words = 0, 0, 0
-    for match in _WORD.finditer(text, start):
+    for match in re.compile(_WORD).finditer(text, start):
         if match["next"] or (match["newline"] and level <= 0 and words):
             break
         if match["newline"]:
@@ -104,7 +105,7 @@ def _bad_resource(text: str) -> tuple[int, str] | None:
     start = text.find("{-#")
     if start < 0:
         return None
-    for match in _RESOURCE.finditer(text, start):
+    for match in re.compile(_RESOURCE).finditer(text, start):
         if match["alignment"]:
             alignment = int.from_bytes(bytes.fromhex(match["alignment"]), "little")
             if alignment.bit_count() != 1 or alignment > 1 << 16:
@@ -116,7 +117,7 @@ def _many_elements(text: str) -> tuple[int, str] | None:
     if "_elements" not in text:
         return None
     aliases = dict(re.findall(rf"(!{_NAME[4:]})\s*=\s*(\w+\s*<[\d\sx]*)", text))
-    for match in _ELEMENTS.finditer(text):
+    for match in re.finditer(_ELEMENTS, text):
         type_ = aliases.get(match["type"], match["type"] or "")
         if prod(map(int, re.findall(r"\d+", type_.partition("<")[2]))) > LARGEST:
             return match.start("op"), f"expected at most {LARGEST} elements as operands or results"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +34,8 @@ def probe(load: Callable[[], Any], size: int) -> None:
         try:
             load().operation.get_asm()
         except ParseError as error:
+            import pickle  # start-up time
+
             return pickle.dumps(error.diagnostics)
         return b""
 
@@ -42,4 +43,6 @@ def probe(load: Callable[[], Any], size: int) -> None:
     if refused is None:
         raise VerifyError("expected MLIR bytecode, got some that MLIR cannot read")
     if refused:
+        import pickle  # start-up time
+
         raise ParseError(*pickle.loads(refused))

@@ -15,6 +15,8 @@ Operand = ext.Operand
 Result = ext.Result
 Tensor = ir.RankedTensorType
 Index = ir.IndexType
+Scalar = Any
+"""Of an operand that may be of several types of scalars, which the op's class tells apart."""
 IntegerAttr = ir.IntegerAttr
 StringAttr = ir.StringAttr
 DenseI64ArrayAttr = ir.DenseI64ArrayAttr

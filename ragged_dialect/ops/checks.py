@@ -18,6 +18,7 @@ from ragged_dialect.ops.base import (
     Pure,
     RaggedOp,
     Result,
+    Scalar,
     StringAttr,
     Tensor,
     unchecked,
@@ -208,7 +209,7 @@ class GuardOp(RaggedOp, name="guard"):
     is_mapped = False
 
     res: Result[Any]
-    x: Operand[Any]
+    x: Operand[Scalar]
     same_lengths = same_storage = True
     checks = unchecked
 

@@ -1,11 +1,9 @@
 """Ops that make structures of data: which elements belong together."""
 
-from typing import Any
-
 from ragged_dialect._mlir import ir
 from ragged_dialect.checking.checker import Checker, Q
 from ragged_dialect.layout import Layout
-from ragged_dialect.ops.base import Operand, Pure, RaggedOp, Result, Tensor
+from ragged_dialect.ops.base import Operand, Pure, RaggedOp, Result, Scalar, Tensor
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import check_result, check_scalar, check_vector, tensor_shape, verifier
 
@@ -28,7 +26,7 @@ class GroupByOp(RaggedOp, name="group_by", traits=[Pure]):
 
     res: Result[Tensor]
     keys: Operand[Tensor]
-    count: Operand[Any]
+    count: Operand[Scalar]
 
     @verifier
     def verify_invariants(self) -> None:

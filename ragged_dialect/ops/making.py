@@ -1,7 +1,6 @@
 """Ops that make ragged tensors, and ops that convert to and from padded ones."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.checking.checker import Checker, Extent, Q
@@ -18,6 +17,7 @@ from ragged_dialect.ops.base import (
     Pure,
     RaggedOp,
     Result,
+    Scalar,
     StringAttr,
     Tensor,
     unchecked,
@@ -160,7 +160,7 @@ class ToPaddedOp(RaggedOp, name="to_padded", traits=[Pure]):
 
     res: Result[Tensor]
     x: Operand[Tensor]
-    pad: Operand[Any]
+    pad: Operand[Scalar]
     maxima: Sequence[Operand[Index]]
     optional = ("truncate",)
 
@@ -256,7 +256,7 @@ class ReduceAcrossOp(RaggedOp, name="reduce_across", traits=[Pure]):
 
     res: Result[Tensor]
     x: Operand[Tensor]
-    max: Operand[Any]
+    max: Operand[Scalar]
     dim: IntegerAttr
     kind: StringAttr
 

@@ -2,14 +2,24 @@
 selection of an innermost level, which copy."""
 
 from math import gcd
-from typing import Any
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.checking.checker import Checker, Extent, Q
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.merging import merge_rule
-from ragged_dialect.ops.base import Divides, IntegerAttr, MixedOp, Operand, Pure, RaggedOp, Result, Tensor, unchecked
+from ragged_dialect.ops.base import (
+    Divides,
+    IntegerAttr,
+    MixedOp,
+    Operand,
+    Pure,
+    RaggedOp,
+    Result,
+    Scalar,
+    Tensor,
+    unchecked,
+)
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import (
     check_scalar,
@@ -205,7 +215,7 @@ class SelectOp(RaggedOp, name="select", traits=[Pure]):
 
     res: Result[Tensor]
     x: Operand[Tensor]
-    index: Operand[Any]
+    index: Operand[Scalar]
     dim: IntegerAttr
 
     @staticmethod
@@ -238,8 +248,8 @@ class SliceOp(RaggedOp, name="slice", traits=[Pure]):
 
     res: Result[Tensor]
     x: Operand[Tensor]
-    lo: Operand[Any]
-    hi: Operand[Any]
+    lo: Operand[Scalar]
+    hi: Operand[Scalar]
     dim: IntegerAttr
 
     @staticmethod

@@ -97,7 +97,7 @@ class OptDriver:
         for name in (*dumping.before, *dumping.after):
             if not is_known(name, made):
                 raise RaggedError(f"expected known passes for --mlir-print-ir-before and -after, got '{name}'")
-        if dumping != type(dumping)():
+        if written(dumping):
             from ragged_dialect.tools.dumps import Dumps
 
             self.watchers.append(Dumps(dumping, self._text))

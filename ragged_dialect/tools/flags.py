@@ -15,7 +15,7 @@ _DIGITS = 9  # 32 bits
 _BOOLS = {"": True, "1": True, "true": True, "0": False, "false": False}
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)  # start-up time
 class Flag:
     """A flag; `metavar` stands for its value, which may be left out where there is an `implied` one. `also` is
     another name. It is tried with `value` and what it `needs`, where `{out}` is a path and other words in braces are
@@ -67,7 +67,7 @@ def flag(
     return field(default=default, metadata={"flag": made})
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)  # start-up time
 class Known:
     """A flag and where its value is kept: the group's class and the field."""
 

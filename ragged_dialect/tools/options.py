@@ -15,7 +15,7 @@ MARKER = "// -----"
 _LONG = re.compile(r"--?([A-Za-z][\w.\-]+|o)(?:=(.*))?$", re.DOTALL)
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)  # start-up time
 class Reading:
     """Reading"""
 
@@ -36,7 +36,7 @@ class Reading:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)  # start-up time
 class Passes:
     """Passes"""
 
@@ -60,7 +60,7 @@ class Passes:
     disable_threading: bool = flag("--mlir-disable-threading", "no effect: there is one thread always", silent=True)
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)  # start-up time
 class Output:
     """Output"""
 
@@ -87,7 +87,7 @@ class Output:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)  # start-up time
 class Printing:
     """Printing: of the result, and of dumps"""
 
@@ -125,7 +125,7 @@ class Printing:
         }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)  # start-up time
 class Dumping:
     """IR between passes, on stderr"""
 
@@ -151,7 +151,7 @@ class Dumping:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)  # start-up time
 class Measuring:
     """Times and statistics, on stderr"""
 
@@ -174,7 +174,7 @@ class Measuring:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)  # start-up time
 class Diagnosing:
     """Diagnostics"""
 
@@ -195,7 +195,7 @@ class Diagnosing:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)  # start-up time
 class Reproducing:
     """Reproducers"""
 
@@ -213,7 +213,7 @@ class Reproducing:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)  # start-up time
 class Telling:
     """What the tool tells of itself"""
 
@@ -245,7 +245,7 @@ IMPOSSIBLE = tuple(
 GROUPS = (Reading, Passes, Output, Printing, Dumping, Measuring, Diagnosing, Reproducing, Telling)
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)  # start-up time
 class Options:
     """What ragged-opt was asked to do. `named` are the passes that were flags."""
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from ragged_dialect import plugins
 from ragged_dialect.tools.cli import run_tool
-from ragged_dialect.tools.options import Options, Telling, parse_options
+from ragged_dialect.tools.flags import written
+from ragged_dialect.tools.options import Options, parse_options
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -19,7 +20,7 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def _act(options: Options) -> int:
-    if options.telling != Telling():
+    if written(options.telling):
         from ragged_dialect.tools import info
 
         return info.show(options.telling, options.output.output)
