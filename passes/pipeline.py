@@ -23,13 +23,28 @@ from ragged_dialect.passes.pipeline_text import Element, Option, parse_text, pip
 from ragged_dialect.passes.running import MODULE, Stage
 
 _POSITION = re.compile(r"^pipeline:1:\d+: error: ")
+_RESTRICTED = re.compile(r"restricted to '([^']+)' on a PassManager intended to run on")
 _TRUE = {"true": True, "1": True, "false": False, "0": False}
 
 
-def parse_pipeline(text: str, context: ir.Context, root: str = MODULE) -> tuple[Stage, ...]:
-    """The stages of a pipeline on an op `root`. PassError with the column for malformed text, an unknown pass or
-    option, a value of the wrong type, or a pass under an op that it does not run on."""
-    return tuple(_stages(parse_text(text, root), (), context, root))
+def parse_pipeline(text: str, context: ir.Context, root: str = MODULE, flags: bool = False) -> tuple[Stage, ...]:
+    """The stages of a pipeline on an op `root`. Passes that are `flags` are nested under the op that they run on, as
+    mlir-opt does. PassError with the column for malformed text, an unknown pass or option, a value of the wrong type,
+    or a pass under an op that it does not run on."""
+    elements = parse_text(text, root)
+    if flags:
+        elements = tuple(_nested(element, context, root) for element in elements)
+    return tuple(_stages(elements, (), context, root))
+
+
+def _nested(element: Element, context: ir.Context, root: str) -> Element:
+    """A pass under the op that it runs on, where that is not the root."""
+    if registry.is_registered(element.name):
+        anchor = registry.lookup(element.name).anchor
+    else:
+        restricted = None if _is_ours(element.name) else _RESTRICTED.search(_refusal(element.text, context, root))
+        anchor = root if restricted is None else restricted[1]
+    return element if anchor in (root, "any") else Element(anchor, element.column, nested=(element,))
 
 
 def _stages(
@@ -84,7 +99,7 @@ def _own_stage(element: Element, around: tuple[str, ...], anchors: tuple[str, ..
     if anchor == "any" or cls.anchor not in (anchor, "any"):
         raise pipeline_error(element.column, f"expected '{element.name}' under '{cls.anchor}', got it under '{anchor}'")
     own = make_pass(cls, element.parsed_options())
-    return Stage(element.name, element.name + element.options, anchors, own)
+    return Stage(element.name, element.text, anchors, own)
 
 
 def _parts(element: Element, anchors: tuple[str, ...]) -> Sequence[registry.Part]:
@@ -201,7 +216,7 @@ def is_known(name: str, context: ir.Context) -> bool:
 def _foreign_stage(element: Element, anchors: tuple[str, ...], context: ir.Context, root: str) -> Stage:
     if element.name.startswith("transform-"):  # libraries may have ops of ours
         load_named(" ".join(extensions.LATER), context)
-    stage = Stage(element.name, element.name + element.options, anchors)
+    stage = Stage(element.name, element.text, anchors)
     message = _refusal(str(stage), context, root)
     if _is_unknown(message):
         raise UnknownPass(element.name, element.column)

@@ -30,6 +30,11 @@ class Element:
     options: str = ""
     nested: tuple[Element, ...] | None = None
 
+    @property
+    def text(self) -> str:
+        """A pass as it is written."""
+        return self.name + self.options
+
     def parsed_options(self) -> list[Option]:
         """The options one by one; values may hold balanced braces and quoted blanks."""
         start = self.column + len(self.name) + 1

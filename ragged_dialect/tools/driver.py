@@ -79,7 +79,7 @@ class OptDriver:
     def _stages(self, made: ir.Context) -> tuple[Stage, ...]:
         options = self.options
         try:
-            stages = parse_pipeline(options.passes.pipeline or "", made)
+            stages = parse_pipeline(options.passes.pipeline or "", made, flags=bool(options.named))
         except UnknownPass as error:
             raise RaggedError(unknown_flag(f"--{error.name}")) if error.name in options.named else error from None
         if options.passes.dump_pipeline:
