@@ -12,7 +12,8 @@ from ragged_dialect.tools.cli import STREAM
 from ragged_dialect.tools.flags import BINDINGS, STOCK, Flag, Known, flag, known
 
 MARKER = "// -----"
-_LONG = re.compile(r"--?([A-Za-z][\w.\-]+|o)(?:=(.*))?$", re.DOTALL)
+_SHORT = {"o": "-o", "h": "--help"}
+_LONG = re.compile(r"--?([A-Za-z][\w.\-]+|[oh])(?:=(.*))?$", re.DOTALL)
 
 
 @dataclass(repr=False, eq=False)  # start-up time
@@ -332,7 +333,7 @@ class _Reader:
         for impossible in IMPOSSIBLE:
             if impossible.name == f"--{name}":
                 raise RaggedError(f"expected a flag that can be had here, got '{impossible.name}' ({impossible.help})")
-        return self.known.get("-o" if name == "o" else f"--{name}"), value
+        return self.known.get(_SHORT.get(name, f"--{name}")), value
 
 
 def _bare(options: str) -> str:

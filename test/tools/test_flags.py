@@ -87,6 +87,15 @@ def test_unknown_flags_are_refused_before_input_is_read(
     assert "unknown flag '--no-such-flag'" in refused(capfd, "--no-such-flag")
 
 
+def test_help_has_a_short_name(capfd: pytest.CaptureFixture[str]) -> None:
+    shown: list[str] = []
+    for name in ("-h", "--help"):
+        assert ragged_opt.main([name]) == 0
+        shown.append(capfd.readouterr().out)
+    assert shown[0] == shown[1]
+    assert shown[0].startswith("usage: ragged-opt [flags] [file]\n")
+
+
 def test_without_the_stock_tool(file: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(stock, "find", lambda: None)
     expected = "expected torch-mlir-opt for --mlir-print-value-users, got none (it comes with torch-mlir)"
