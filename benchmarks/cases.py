@@ -66,10 +66,6 @@ CROSS = (
 """Points at which others measure, and lists of numbers."""
 
 
-TABLE = 1000
-"""Rows of a table, and keys to group by."""
-
-
 class Case:
     """The arrays of a point, made once."""
 
@@ -100,17 +96,6 @@ class Case:
     def picked(self) -> Array:
         """Components in another order, about as many as there are."""
         return np.random.default_rng(3).integers(0, self.lengths.size, self.lengths.size)
-
-    @cached_property
-    def ids(self) -> Array:
-        """A row of the table for every row, below `TABLE`."""
-        return np.random.default_rng(4).integers(0, TABLE, self.rows)
-
-    @cached_property
-    def table(self) -> Array:
-        """Rows to look up."""
-        features = self.point.features
-        return self._random(TABLE) if features is None else self._random(TABLE, features)
 
     @cached_property
     def row_ids(self) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cases import TABLE, Case
+from cases import Case
 
 import ragged_dialect as rg
 
@@ -47,11 +47,6 @@ def _take(case: Case) -> Callable[[], Any]:
     return lambda: rg.take(x, case.picked).values  # packed, as peers do it
 
 
-def _lookup(case: Case) -> Callable[[], Any]:
-    ids = rg.from_offsets(case.ids, case.offsets)
-    return lambda: rg.take(case.table, ids)
-
-
 def _attention(case: Case) -> Callable[[], Any]:
     if case.point.features is None or case.point.features % 4 or case.values.dtype.kind != "f":
         raise NotImplementedError
@@ -70,8 +65,6 @@ OPERATIONS = {
     "to_padded": _on(rg.to_padded),
     "take": _take,
     "filter": _filter,
-    "lookup": _lookup,
-    "group_by": lambda case: lambda: rg.group_by(case.ids, TABLE).values,
     "concat": _on(lambda x: rg.concat([x, x], 1)),
     "x * 2 + 1": _on(rg.jit(lambda x: x * 2 + 1)),
     "x - mean": _on(rg.jit(lambda x: x - x.mean(1, keepdims=True)), "f"),

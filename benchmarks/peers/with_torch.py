@@ -33,16 +33,6 @@ def _to_padded(case: Case) -> Callable[[], Any]:
     return lambda: torch.nn.utils.rnn.pad_sequence(parts, batch_first=True).numpy()
 
 
-def _lookup(case: Case) -> Callable[[], Any]:
-    table, ids = torch.from_numpy(case.table), torch.from_numpy(case.ids)
-    return lambda: torch.index_select(table, 0, ids).numpy()
-
-
-def _group_by(case: Case) -> Callable[[], Any]:
-    ids = torch.from_numpy(case.ids)
-    return lambda: torch.argsort(ids, stable=True).numpy()
-
-
 def _product(case: Case) -> Callable[[], Any]:
     x, weights = _values(case), torch.from_numpy(case.weights)
     return lambda: (x @ weights).numpy()
@@ -73,8 +63,6 @@ OPERATIONS = {
     "mean": _reduced("mean"),
     "layer_norm": _layer_norm,
     "to_padded": _to_padded,
-    "lookup": _lookup,
-    "group_by": _group_by,
     "x @ w": _product,
     "x * 2 + 1": _affine,
     "attention": attention,
