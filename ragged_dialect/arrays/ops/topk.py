@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import SupportsIndex
-
 from ragged_dialect import builders, generic
 from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.arrays.core.arguments import integer
@@ -21,7 +19,7 @@ from ragged_dialect.ir import build, shapes
 
 
 @operation("top_k")
-def top_k(x: Tensor, *, k: int, axis: SupportsIndex = -1) -> tuple[Tensor, Tensor]:
+def top_k(x: Tensor, *, k: int, axis: int = -1) -> tuple[Tensor, Tensor]:
     """The `k` largest elements along a dense dim, in descending order, and their indices, int64: that dim has extent k
     in both. Of equal elements the first comes first; nan is larger than all, as in `np.sort`. `k` is at most the
     extent: RuntimeCheckError. The values have a gradient, which goes where they are from.
