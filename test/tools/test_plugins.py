@@ -131,3 +131,58 @@ def test_tests_of_the_example(rowtools: Path) -> None:
     lit = [sys.executable, "-m", "lit.main", "-q", str(ROOT / "examples" / "plugin" / "lit_tests")]
     found = subprocess.run(lit, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True)
     assert found.returncode == 0, found.stdout + found.stderr
+
+
+CONVERSION = """from dataclasses import dataclass
+from ragged_dialect import ops
+from ragged_dialect._mlir import arith, ext, ir
+from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.lowering import pipelines
+from ragged_dialect.lowering.stage import Stage
+from ragged_dialect.ops.base import Operand, Result
+from ragged_dialect.passes import registry
+from ragged_dialect.passes.base import RaggedPass
+class Squares(ext.Dialect, name="squares"): pass
+class Square(Squares.Operation, name="square"):
+    res: Result[ir.F32Type]
+    x: Operand[ir.F32Type]
+@dataclass(frozen=True)
+class ConvertSquares(RaggedPass):
+    name = "convert-squares-to-arith"
+    def run(self, op):
+        for found in find_ops(op, "squares.square"):
+            with ir.InsertionPoint(found), found.location:
+                found.results[0].replace_all_uses_with(arith.mulf(found.operands[0], found.operands[0]))
+            found.erase()
+def pipeline():
+    first, *rest = pipelines.cpu_pipeline()
+    return (Stage("convert", "convert-squares-to-arith"), first, *rest)
+def register():
+    registry.register("convert-squares-to-arith", lambda: ConvertSquares)
+    registry.register_pipeline("squares-to-llvm-pipeline", __name__, "pipeline")
+    ops.register_dialect(Squares)
+"""
+SQUARED = """!x = tensor<?x?xf32, #ragged.layout<"dr">>
+func.func @f(%x: !x) -> !x {
+  %e = ragged.empty %x : (!x) -> !x
+  %y = linalg.map ins(%x : !x) outs(%e : !x) (%a: f32, %o: f32) {
+    %s = squares.square %a : (f32) -> f32
+    linalg.yield %s : f32
+  }
+  return %y : !x
+}
+"""
+
+
+def test_a_dialect_conversion(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Of ops of a package's own in bodies on ragged tensors: a pass, alone and as the first stage of a pipeline."""
+    (folder / "wrong_squares.py").write_text(CONVERSION)
+    (folder / "in.mlir").write_text(SQUARED)
+    assert opt(folder, "--load-pass-plugin=wrong_squares", "--convert-squares-to-arith") == 0
+    out = capfd.readouterr().out
+    assert "arith.mulf" in out
+    assert "squares." not in out
+    assert opt(folder, "--load-pass-plugin=wrong_squares", "--squares-to-llvm-pipeline") == 0
+    out = capfd.readouterr().out
+    assert "llvm.fmul" in out
+    assert "squares." not in out
