@@ -42,6 +42,11 @@ _ELEMENTS = (
     rf"{STRING}|{COMMENT}|(?P<op>\b(?:from|to)_elements\b)(?:(?!_elements\b)[^:{{=])*"
     rf"(?:\{{(?:(?!_elements\b)[^}}])*\}}\s*)?:\s*(?P<type>!{_NAME[4:]}|\w+\s*<[\d\sx]*)"
 )
+# The verifier takes the first dim of every group.
+_GROUPS = (
+    rf"{STRING}|{COMMENT}|(?:\b(?:expand|collapse)_shape\b[^\[:{{\n]*|\breassociation\s*=\s*)"
+    r"(?P<groups>\[[\[\]\s\d,]*)"
+)
 
 
 def refuse(text: str) -> tuple[int, str] | None:
@@ -52,7 +57,7 @@ def refuse(text: str) -> tuple[int, str] | None:
     dims = bad_dims(text)
     if dims is not None:
         return dims[0], f"expected a list of integers after '{dims[1]} ='"
-    return _long_run(text) or _large_alias(text) or _bad_resource(text) or _many_elements(text)
+    return _long_run(text) or _large_alias(text) or _bad_resource(text) or _many_elements(text) or _no_dim(text)
 
 
 def _long_run(text: str) -> tuple[int, str] | None:
@@ -121,4 +126,14 @@ def _many_elements(text: str) -> tuple[int, str] | None:
         type_ = aliases.get(match["type"], match["type"] or "")
         if prod(map(int, re.findall(r"\d+", type_.partition("<")[2]))) > LARGEST:
             return match.start("op"), f"expected at most {LARGEST} elements as operands or results"
+    return None
+
+
+def _no_dim(text: str) -> tuple[int, str] | None:
+    if "_shape" not in text:
+        return None
+    for match in re.finditer(_GROUPS, text):
+        empty = re.search(r"[\[,]\s*\[\s*\]", match["groups"] or "")
+        if empty is not None:
+            return match.start("groups") + empty.start(), "expected a dim in every group of a reshape"
     return None

@@ -81,6 +81,21 @@ def test_refused(name: str) -> None:
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "%0 = tensor.expand_shape %x [[], [0, 1]] output_shape [2, 4] : tensor<8xf32> into tensor<2x4xf32>",
+        "%0 = tensor.collapse_shape %x [[0], [ ]] : tensor<8xf32> into tensor<8x1xf32>",
+        '%0 = "tensor.collapse_shape"(%x) <{reassociation = [[0],\n[]]}> : (tensor<8xf32>) -> tensor<8x1xf32>',
+    ],
+)
+def test_groups_without_a_dim(text: str) -> None:
+    """MLIR's verifier takes the first dim of each."""
+    program = f"func.func @f(%x: tensor<8xf32>) {{\n{text}\nreturn }}"
+    with pytest.raises(VerifyError, match=r"f.mlir:2:.*expected a dim in every group of a reshape"):
+        load_module(program, context(), "f.mlir")
+
+
 @pytest.mark.parametrize("alignment", ["00000000", "03000000", "00000080"])
 def test_resources_that_cannot_be_aligned(alignment: str) -> None:
     with pytest.raises(VerifyError, match=r"f.mlir:2:.*expected a resource aligned to a power of two up to 65536"):
