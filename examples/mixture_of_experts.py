@@ -84,6 +84,13 @@ print(f"largest difference from the loop: {error:.1e}")
 assert error < 1e-5
 
 # %% [markdown]
+# `rg.nn.moe` is this layer as one function, which takes the router's scores.
+
+# %%
+router, *rest = weights
+assert np.array_equal(rg.nn.moe(tokens, tokens @ router, *rest, k=CHOICES), found)
+
+# %% [markdown]
 # ## It trains
 #
 # The gradient is a ragged program too: what comes back from an expert's tokens is added up where they are from, in the

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ragged_dialect import builders
+from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.index.getitem import as_index
 from ragged_dialect.arrays.index.rows import take_rows
 from ragged_dialect.arrays.tracing.agreement import equal_levels
@@ -26,7 +27,12 @@ def group_by(keys: Tensor, count: Tensor) -> Tensor:
     """
     if not keys.is_dense or keys.ndim != 1 or keys.dtype.kind != "i":
         raise ArgumentError(f"{keys.trace.op}: expected a vector of integers as keys, got {keys.described}")
-    return of_value(keys.trace, builders.group_by(shapes.as_vector(keys.storage), as_index(count)), INT64)
+    return places_of(keys, as_index(count))
+
+
+def places_of(keys: Tensor, count: ir.Value) -> Tensor:
+    """The places of every key in [0, count) among dense keys."""
+    return of_value(keys.trace, builders.group_by(shapes.as_vector(keys.storage), count), INT64)
 
 
 @operation("ungroup")

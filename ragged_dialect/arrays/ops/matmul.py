@@ -105,6 +105,11 @@ def _ragged_dot(x: Tensor, w: Tensor, *, mode: str) -> Tensor:
     return contract(x.trace, [x, w], *_GROUPED[mode])
 
 
+def grouped_product(x: Tensor, w: Tensor) -> Tensor:
+    """The elements of every component times its own weights."""
+    return contract(x.trace, [x, w], *_GROUPED["rows"])
+
+
 def ragged_dot(x: ArrayLike, w: ArrayLike, *, mode: str = "rows") -> ArrayLike:
     """Products of groups, in the modes of `jax.lax.ragged_dot_general`; the groups are the components, of lengths L.
 

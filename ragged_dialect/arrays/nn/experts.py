@@ -1,0 +1,92 @@
+"""Mixture of experts: tokens go to the experts that they choose, and come back."""
+
+from __future__ import annotations
+
+from ragged_dialect.arrays.index.dims import reshape, unsqueeze
+from ragged_dialect.arrays.index.getitem import take
+from ragged_dialect.arrays.index.routing import places_of, ungroup
+from ragged_dialect.arrays.nn.activations import ACTIVATIONS
+from ragged_dialect.arrays.ops.elementwise import UFUNCS
+from ragged_dialect.arrays.ops.matmul import grouped_product
+from ragged_dialect.arrays.ops.normalise import logsumexp, softmax
+from ragged_dialect.arrays.ops.topk import top_k
+from ragged_dialect.arrays.tracing.agreement import equal_extents, equal_levels
+from ragged_dialect.arrays.tracing.axes import NestedAxis, PlainAxis
+from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
+from ragged_dialect.arrays.tracing.tensor import Tensor
+from ragged_dialect.arrays.tracing.wrap import contiguous
+from ragged_dialect.errors import ArgumentError, LayoutError
+from ragged_dialect.ir import build
+
+
+@operation("moe")
+def moe(
+    x: Tensor,
+    scores: Tensor,
+    gate: Tensor | None,
+    up: Tensor,
+    down: Tensor,
+    *,
+    k: int,
+    activation: str = "silu",
+    normalized: bool = True,
+) -> Tensor:
+    """A mixture of experts: every token is the weighted sum of what `k` experts make of it. The tokens of an expert are
+    a component, so that no expert has a capacity, no token is dropped and nothing is padded.
+
+    `x` are tokens of `hidden` features, [tokens, hidden] or ragged with them as last dim; the result is like it.
+    `scores`, [tokens, experts] or of the structure of `x`, are the router's, a product of the tokens as a rule. A token
+    goes to the `k` experts of its largest scores (of equal ones to the first). Their weights are the softmax of these
+    scores, or, with `normalized=False`, the shares of these scores in the softmax of all. Expert e makes
+    `activation(x @ up[e]) @ down[e]` of it, or `(activation(x @ gate[e]) * (x @ up[e])) @ down[e]` where there is a
+    gate: `up` and `gate` are [experts, hidden, inner], `down` is [experts, inner, hidden], the activation is "silu",
+    "gelu" or "relu". A token with a score of nan becomes nan.
+
+    ArgumentError for another activation or rank, RuntimeCheckError for extents that differ and for k beyond the
+    number of experts. It has gradients, in the scores too.
+
+    >>> up, down = np.ones((2, 3, 4)), np.ones((2, 4, 3))
+    >>> rg.nn.moe(np.ones((1, 3)), np.zeros((1, 2)), None, up, down, k=2, activation="relu")
+    array([[12., 12., 12.]])
+    """
+    if activation not in ACTIVATIONS:
+        raise ArgumentError(f"moe: expected an activation among {', '.join(ACTIVATIONS)}, got {activation!r}")
+    for name, weights in (("up", up), ("down", down), ("gate", gate)):
+        if weights is not None and (not weights.is_dense or weights.ndim != 3):
+            raise ArgumentError(f"moe: expected {name} of rank 3, a matrix for every expert, got {weights.described}")
+    x, scores = contiguous(x), contiguous(scores)
+    tokens, scored = _rows("tokens", x), _rows("scores", scores)
+    if not (x.is_dense or scores.is_dense):
+        if x.layout != scores.layout:
+            raise LayoutError(
+                f'moe: expected scores of the structure of the tokens, "{x.layout}", got "{scores.layout}"'
+            )
+        equal_levels(x, scores, 0, len(x.layout.axes[0]))
+    equal_extents((tokens, 0), (scored, 0), 0)
+    equal_extents((scored, 1), (up, 0), 1)
+    best, experts = top_k(scored, k=k, axis=1)
+    weights = (
+        softmax(best, axis=1)
+        if normalized
+        else UFUNCS["exp"](UFUNCS["subtract"](best, unsqueeze(logsumexp(scored, axis=1), axis=1)))
+    )
+    places = places_of(reshape(experts, dims=(0, 1), shape=(-1,)), build.value(up.extent(0)))
+    own = take(tokens, UFUNCS["floor_divide"](places, k))
+    made = grouped_product(own, up)
+    act = ACTIVATIONS[activation]
+    made = act(made) if gate is None else UFUNCS["multiply"](act(grouped_product(own, gate)), made)
+    back = ungroup(grouped_product(made, down), places)
+    chosen = reshape(back, dims=(0,), shape=(-1, k))
+    found = OPERATIONS["sum"](UFUNCS["multiply"](chosen, unsqueeze(weights, axis=2)), axis=1)
+    if x.is_dense:
+        return found
+    return x.trace.assembled(found.storage, [*x.axes[:-1], found.axes[-1]], found.dtype)
+
+
+def _rows(name: str, x: Tensor) -> Tensor:
+    """The rows of an array, one after the other: [rows, features]. LayoutError."""
+    if x.is_dense and x.ndim == 2:
+        return x
+    if len(x.axes) == 2 and isinstance(x.axes[0], NestedAxis) and isinstance(x.axes[1], PlainAxis):
+        return x.trace.assembled(x.storage, [PlainAxis(None), x.axes[1]], x.dtype)
+    raise LayoutError(f'moe: expected {name} of layout "d|d" or ragged with one dense dim, got layout "{x.layout}"')
