@@ -12,7 +12,17 @@ from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.iteration import is_compute, is_elementwise, touches_ragged
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.prepare import expand_foreign, prepare, round_in_steps
-from ragged_dialect.lowering.rules import access, attention, checks, compute, control, grouping, making, structure
+from ragged_dialect.lowering.rules import (
+    access,
+    attention,
+    checks,
+    compute,
+    control,
+    exchange,
+    grouping,
+    making,
+    structure,
+)
 from ragged_dialect.ops import OPS
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.passes.divisibility import Divisors
@@ -23,6 +33,7 @@ RULES: dict[str, Callable[[Lowering, ir.Operation], None]] = {
     **structure.RULES,
     **access.RULES,
     **making.RULES,
+    **exchange.RULES,
     **grouping.RULES,
     **attention.RULES,
     **checks.RULES,

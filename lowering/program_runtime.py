@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import locate
-from ragged_dialect.lowering.memory_runtime import ALLOCATE, CALL, FAIL, FREE, LIBRARY_MEMORY, MEMORY_RUNTIME
+from ragged_dialect.lowering.memory_runtime import ALLOCATE, CALL, FAIL, FREE, LIBRARY_MEMORY, MEMORY_RUNTIME, REQUIRE
 from ragged_dialect.lowering.thread_pool import SHARE, THREAD_POOL
 
 SHARE_DECLARATION = f"llvm.func @{SHARE}(!llvm.ptr, !llvm.ptr, i64, i64, i64, i64)\n"
@@ -18,7 +18,11 @@ llvm.func @{FAIL}(i64) attributes {{passthrough = ["cold", "noreturn", "nounwind
 llvm.func @{CALL}(!llvm.ptr, !llvm.ptr) -> i64
 {SHARE_DECLARATION}
 """
-DECLARED = (ALLOCATE, FREE, FAIL, CALL, SHARE)
+DECLARED = (ALLOCATE, FREE, FAIL, REQUIRE, CALL, SHARE)
+
+EXCHANGE = "_mlir_ciface_ragged_exchange"
+"""`(rows, sent, room, received, ranks, row bytes, what, is lengths) -> code`, all i64: what runs a program exchanges
+rows with other ranks; programs that have `ragged.all_to_all` need it."""
 
 RUNTIME = MEMORY_RUNTIME + THREAD_POOL
 

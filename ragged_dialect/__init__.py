@@ -30,7 +30,12 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'ragged_dialect' has no attribute '{name}'")
     module, own = _HOMES[name]
-    found = globals()[name] = getattr(importlib.import_module(module), own)
+    found = (
+        importlib.import_module(f"{module}.{own}")
+        if module == __name__
+        else getattr(importlib.import_module(module), own)
+    )
+    globals()[name] = found
     return found
 
 

@@ -1,5 +1,6 @@
 # The public names: one line each. `__init__.py` reads them off here, and loads a name on first use.
 
+from ragged_dialect import ranks as ranks
 from ragged_dialect.arrays import nn as nn
 from ragged_dialect.arrays.convert.arrow_array import from_arrow as from_arrow
 from ragged_dialect.arrays.convert.awkward_array import from_awkward as from_awkward
@@ -23,6 +24,7 @@ from ragged_dialect.arrays.index.dims import reshape as reshape
 from ragged_dialect.arrays.index.dims import squeeze as squeeze
 from ragged_dialect.arrays.index.dims import transpose as transpose
 from ragged_dialect.arrays.index.dims import unsqueeze as unsqueeze
+from ragged_dialect.arrays.index.exchange import all_to_all as all_to_all
 from ragged_dialect.arrays.index.gather import boolean_mask as boolean_mask
 from ragged_dialect.arrays.index.gather import gather as gather
 from ragged_dialect.arrays.index.getitem import take as take
@@ -71,6 +73,7 @@ from ragged_dialect.errors import MissingPackageError as MissingPackageError
 from ragged_dialect.errors import PassError as PassError
 from ragged_dialect.errors import RaggedError as RaggedError
 from ragged_dialect.errors import RangeError as RangeError
+from ragged_dialect.errors import RankError as RankError
 from ragged_dialect.errors import RuntimeCheckError as RuntimeCheckError
 from ragged_dialect.errors import TraceError as TraceError
 from ragged_dialect.errors import VerifyError as VerifyError

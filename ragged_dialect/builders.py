@@ -12,7 +12,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ir.clone import Attributes
 from ragged_dialect.layout import RAGGED, Extent, Layout
-from ragged_dialect.ops import access, grouping, making, structure
+from ragged_dialect.ops import access, exchange, grouping, making, structure
 from ragged_dialect.ops.attention import result_shapes, wide
 from ragged_dialect.ops.base import RaggedOp, infer_shape
 from ragged_dialect.segments import MIXED_OPS, segments
@@ -189,6 +189,11 @@ def group_by(keys: ir.Value, count: ir.Value) -> ir.Value:
     """`ragged.group_by`: the places of every key."""
     type_ = tensor_type(grouping.GROUPS, ir.IntegerType.get_signless(64))
     return create("ragged.group_by", [type_], [keys, count], {}).result
+
+
+def all_to_all(x: ir.Value) -> ir.Value:
+    """`ragged.all_to_all`: what every rank has for every other one, exchanged."""
+    return inferred(exchange.AllToAllOp, [x])
 
 
 def reduce_across(x: ir.Value, max_: ir.Value, dim: int, kind: str) -> ir.Value:

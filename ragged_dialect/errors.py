@@ -56,6 +56,11 @@ class DeviceError(RaggedError):
     """A GPU that is missing, too old for the program, out of memory, or that stopped."""
 
 
+class RankError(RaggedError):
+    """A rank of a group that failed, left, runs another program, sent what it must not, or does not answer: raised on
+    every rank."""
+
+
 class AllocationError(RaggedError, MemoryError):
     """Memory that a program needs and that there is not; nothing of the call is left."""
 

@@ -8,13 +8,14 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build, flow, shapes, vectors
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.kinds import combine, is_float, neutral
-from ragged_dialect.ir.match import enclosing, view_of
+from ragged_dialect.ir.match import view_of
 from ragged_dialect.iteration import Access, Iteration
 from ragged_dialect.layout import RAGGED, Layout
 from ragged_dialect.lowering import walks
 from ragged_dialect.lowering.context import Lowering
 from ragged_dialect.lowering.empty import empty_parts
 from ragged_dialect.lowering.exact_sums import add_to_pair
+from ragged_dialect.lowering.external_calls import call_external, module_of
 from ragged_dialect.lowering.nest import Payload, make_nest
 from ragged_dialect.lowering.nest_emit import lower_nest
 from ragged_dialect.lowering.parts import Parts
@@ -180,13 +181,11 @@ def _print_dims(ctx: Lowering, parts: Parts, call: _Printer, fixed: list[Mixed])
 
 
 class _Printer:
-    """Calls of `ragged_print_*`, declared in the module on first use. Labels are collected in the
+    """Calls of `ragged_print_*`. Labels are collected in the
     module's `ragged.labels`."""
 
     def __init__(self, op: ir.Operation) -> None:
-        self.module = enclosing(op)
-        while self.module.name != "builtin.module":
-            self.module = enclosing(self.module)
+        self.module = module_of(op)
 
     def label(self, text: str) -> int:
         """Number of a label."""
@@ -209,21 +208,7 @@ class _Printer:
         self("float", [x if x.type == double else arith.extf(double, x)])
 
     def __call__(self, name: str, operands: Sequence[ir.Value]) -> None:
-        symbol = f"ragged_print_{name}"
-        if symbol not in ir.SymbolTable(self.module):
-            type_ = ir.FunctionType.get([v.type for v in operands], [])
-            with ir.InsertionPoint.at_block_begin(self.module.regions[0].blocks[0]):
-                ir.Operation.create(
-                    "func.func",
-                    attributes={
-                        "sym_name": ir.StringAttr.get(symbol),
-                        "function_type": ir.TypeAttr.get(type_),
-                        "sym_visibility": ir.StringAttr.get("private"),
-                        "llvm.emit_c_interface": ir.UnitAttr.get(),
-                    },
-                    regions=1,
-                )
-        ir.Operation.create("func.call", operands=operands, attributes={"callee": ir.FlatSymbolRefAttr.get(symbol)})
+        call_external(self.module, f"ragged_print_{name}", operands)
 
 
 RULES = {

@@ -9,6 +9,7 @@ from ragged_dialect.ir.clone import clone
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.access import AssembleOp, ValuesOp
 from ragged_dialect.ops.checks import AnnotateOp, AssumeOp, GuardOp
+from ragged_dialect.ops.exchange import AllToAllOp
 from ragged_dialect.ops.structure import CompactOp, ConcatOp, MergeOp, PartitionOp, SelectOp, SliceOp, SplitOp
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
@@ -22,7 +23,7 @@ from ragged_dialect.types import is_ragged, shape_of
 
 
 @linearizes(
-    PartitionOp, MergeOp, SplitOp, SelectOp, SliceOp, ConcatOp, CompactOp, AssembleOp, AssumeOp, AnnotateOp,
+    AllToAllOp, PartitionOp, MergeOp, SplitOp, SelectOp, SliceOp, ConcatOp, CompactOp, AssembleOp, AssumeOp, AnnotateOp,
     tensor.CastOp, tensor.ExtractOp, tensor.ExtractSliceOp, tensor.ExpandShapeOp, tensor.CollapseShapeOp,
     tensor.FromElementsOp, tensor.InsertOp, tensor.InsertSliceOp,
 )  # fmt: skip
@@ -104,6 +105,12 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
 @transposes(CompactOp)
 def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     ctx.add(op.x, fitted(cotangent, ctx.like(op.x)))
+
+
+@transposes(AllToAllOp)
+def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
+    """What came from a rank goes back to it."""
+    ctx.add(op.x, reassembled(storage_of(builders.all_to_all(cotangent)), ctx.like(op.x)))
 
 
 # Parts and wholes -----------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.artifacts.alone import require_alone
 from ragged_dialect.artifacts.c_header import header
 from ragged_dialect.artifacts.c_interface import SUFFIXES, c_name, parameters
 from ragged_dialect.artifacts.c_wrapper import wrapper
@@ -29,7 +30,8 @@ from ragged_dialect.errors import CompileError
 from ragged_dialect.execution import Lowered, lower_for_cpu
 from ragged_dialect.lowering.math_library import required_libraries
 from ragged_dialect.lowering.memory_runtime import CALL
-from ragged_dialect.lowering.program_runtime import add_runtime
+from ragged_dialect.lowering.program_runtime import EXCHANGE, add_runtime
+from ragged_dialect.ops.exchange import AllToAllOp
 from ragged_dialect.runtime.whole_files import replace_all
 
 _SET_THREADS = "ragged_set_threads"
@@ -54,6 +56,7 @@ def write(source: Source, entry: str | None, output: Path, check: bool = True, c
     name = lowered.signature.name
     if lowered.labels:
         raise CompileError(f"{name}: expected a program without ragged.print for a library, got one that prints")
+    require_alone(name, [AllToAllOp.OPERATION_NAME] if EXCHANGE in _symbols(lowered.module) else [])
     include = output.with_name((output.stem.removeprefix("lib") or output.stem) + ".h")
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=".ragged.") as made:
         folder = Path(made)

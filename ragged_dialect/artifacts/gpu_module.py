@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ragged_dialect import checks, device_model, errors, narrowing
+from ragged_dialect.artifacts.alone import require_alone
 from ragged_dialect.artifacts.amalgamation import amalgamate
 from ragged_dialect.compiler.device import device_program, wide_kernels
 from ragged_dialect.compiler.frontend import Source, load_program
@@ -156,6 +157,7 @@ def python_module(
 def module_text(program: DeviceProgram, wide: str, arch: str, sync: bool) -> str:
     """The text of the module; `wide` is the PTX of its kernels with 64-bit indices."""
     name, host = program.signature.name, program.host
+    require_alone(name, host.reads_back)
     runtime = amalgamate(RUNTIME)
     groups = program.signature.arguments, program.signature.results
     imports = ["from functools import cache", *runtime.imports.splitlines()]

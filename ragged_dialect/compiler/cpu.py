@@ -16,7 +16,7 @@ from ragged_dialect.compiler.stored import stored
 from ragged_dialect.locks import once
 from ragged_dialect.lowering import pipelines
 from ragged_dialect.lowering.math_library import VECTOR
-from ragged_dialect.lowering.program_runtime import DECLARED
+from ragged_dialect.lowering.program_runtime import DECLARED, EXCHANGE
 from ragged_dialect.lowering.records import checks_of, labels_of
 from ragged_dialect.lowering.validity import require_valid
 from ragged_dialect.runtime.cpu import CpuFunction
@@ -84,5 +84,5 @@ def _compiled(lowered: Lowered) -> CpuProgram:
         symbols = {op.attributes["sym_name"].value for op in module.body.operations if "sym_name" in op.attributes}
         vectors = tuple(sorted(name for name in symbols if name.startswith(VECTOR)))
         entry = "_mlir_ciface_" + lowered.symbol
-        code = object_code(module, signature.name, entry, (*DECLARED, *print_callbacks(labels)))
+        code = object_code(module, signature.name, entry, (*DECLARED, EXCHANGE, *print_callbacks(labels)))
     return CpuProgram(signature, f"_mlir_{entry}", checks, labels, vectors, SET_THREADS in symbols, code)

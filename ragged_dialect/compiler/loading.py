@@ -12,13 +12,17 @@ from ragged_dialect.compiler.stored import stored
 from ragged_dialect.errors import CompileError
 from ragged_dialect.lowering.memory_pool import GIVE, MEMORY_POOL, POOL, SHRINK, TAKE
 from ragged_dialect.lowering.memory_runtime import OPEN, RUN
-from ragged_dialect.lowering.program_runtime import DECLARED, RUNTIME
+from ragged_dialect.lowering.program_runtime import DECLARED, EXCHANGE, RUNTIME
+from ragged_dialect.ranks.calls import exchange
 from ragged_dialect.runtime import memory
+from ragged_dialect.runtime.callbacks import guarded
 from ragged_dialect.runtime.cpu import CpuFunction
 from ragged_dialect.runtime.machine_code import MachineCode, address_of
 from ragged_dialect.runtime.printing import print_callbacks
 from ragged_dialect.runtime.stored_program import CpuProgram, StoredCode
 from ragged_dialect.runtime.vector_math import vector_addresses
+
+_exchange = guarded(exchange, 8)
 
 SET_THREADS = "ragged_set_threads"
 """`(i64)`, in programs with parallel loops: how many threads these use."""
@@ -29,6 +33,7 @@ def load_stored(program: CpuProgram, linked: Runtime | None = None) -> CpuFuncti
     linked = linked or runtime()
     callbacks = print_callbacks(program.labels) if program.labels else {}
     known = {**linked.addresses, **vector_addresses(program.vectors)}
+    known[EXCHANGE] = address_of(_exchange)
     known |= {symbol: address_of(function) for symbol, function in callbacks.items()}
     wanted = (program.symbol, SET_THREADS) if program.parallel else (program.symbol,)
     code = MachineCode(program.code, wanted, known)

@@ -229,6 +229,15 @@ class Array:
         source = value.host if isinstance(value, Array) else value
         self.cupy.cuda.current.add(lambda: self.store(index, source))
 
+    def set(self, value: np.ndarray) -> None:
+        """From the host. ValueError or TypeError for another shape or dtype."""
+        if value.dtype != self.dtype:
+            raise TypeError(f"{value.dtype} array cannot be set to {self.dtype} array")
+        if value.shape != self.shape:
+            raise ValueError(f"shape mismatch: {value.shape} to {self.shape}")
+        taken = value.copy()
+        self.cupy.cuda.current.add(lambda: self.store(..., taken))
+
     def store(self, index: Any, value: npt.ArrayLike) -> None:
         """Store, when the stream has got there."""
         self.host[index] = value

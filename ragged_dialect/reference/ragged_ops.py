@@ -14,7 +14,7 @@ from ragged_dialect.ops.attention import Attention
 from ragged_dialect.ops.base import attributes_for
 from ragged_dialect.ops.checks import int_array
 from ragged_dialect.ops.making import EmptyOp
-from ragged_dialect.reference import attention, making, structure
+from ragged_dialect.reference import attention, exchange, making, structure
 from ragged_dialect.reference.conformity import require_pairs
 from ragged_dialect.reference.program import Env, Operand, Program, Run, Values, handler, pure, result_dtype
 from ragged_dialect.reference.validity import require
@@ -118,6 +118,11 @@ def _reduce_across(program: Program, op: ir.Operation) -> Run:
 @handler("ragged.group_by")
 def _group_by(program: Program, op: ir.Operation) -> Run:
     return pure(lambda keys, count: making.group_by(keys, int(count)))
+
+
+@handler("ragged.all_to_all")
+def _all_to_all(program: Program, op: ir.Operation) -> Run:
+    return lambda env, operands: [exchange.all_to_all(RaggedValue.of(operands[0]))]
 
 
 @handler("ragged.scan")

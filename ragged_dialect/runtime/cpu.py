@@ -7,6 +7,7 @@ from typing import Any
 
 from ragged_dialect.checks import Check
 from ragged_dialect.runtime.arguments import Flattener, by_position
+from ragged_dialect.runtime.callbacks import STOPPED, stopped
 from ragged_dialect.runtime.frames import Frame, FrameLayout
 from ragged_dialect.runtime.memory import explained, no_memory
 from ragged_dialect.runtime.signature import Signature
@@ -51,7 +52,7 @@ class PackedFunction:
         memory[self._input] = packed
         size = self._run(address)
         if size:
-            raise no_memory(self._name, size)
+            raise stopped() if size == STOPPED else no_memory(self._name, size)
         fields = self._read(memory, self._output)
         self._free.append(frame)
         if not self._status:

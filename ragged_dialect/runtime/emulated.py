@@ -11,6 +11,7 @@ from ragged_dialect import locks
 from ragged_dialect.checks import Check
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.errors import DeviceError, DeviceMemoryError, EmulatorError, RaggedError
+from ragged_dialect.ranks.calls import exchange_rows
 from ragged_dialect.runtime.arguments import Array, Converter, numpy_arrays
 from ragged_dialect.runtime.host_program import HostProgram
 from ragged_dialect.runtime.narrow import Late, launch_of
@@ -120,6 +121,18 @@ class EmulatedDevice:
     def clone(self, buffer: Array) -> Array:
         """A copy of a buffer."""
         return buffer.copy()
+
+    def exchange(self, rows: Array, sent: Array, room: Array, received: Array, *numbers: int) -> int:
+        """Rows to other ranks and from them. Ranks may be threads, which call meanwhile."""
+        self._raise_failed()
+        status = self._status
+        self._lock.release()
+        try:
+            exchange_rows(rows, sent, room, received, *numbers)
+        finally:
+            self._lock.acquire()
+            self._status = status
+        return 0
 
     def constant(self, name: str) -> Array:
         """The buffer of a constant, which is not written."""

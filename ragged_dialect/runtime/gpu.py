@@ -29,16 +29,24 @@ class CupyDevice:
     Calls are queued on CuPy's current stream. A failed check is raised by a later call on that
     stream, or by `synchronize()`; with `sync` by the call itself, which then waits. `ptx` is empty
     for a program without kernels; `wide` gives PTX of the kernels that take buffers of any size, and is
-    called when a launch first needs them.
+    called when a launch first needs them; `exchange` is what goes to other ranks, where there may be any.
     """
 
     target = "gpu"
 
     def __init__(
-        self, cupy: ModuleType, name: str, ptx: str, program: HostProgram, sync: bool, wide: Callable[[], str]
+        self,
+        cupy: ModuleType,
+        name: str,
+        ptx: str,
+        program: HostProgram,
+        sync: bool,
+        wide: Callable[[], str],
+        exchange: Callable[..., None] | None = None,
     ) -> None:
         self._cupy = cupy
         self._name = name
+        self._exchange = exchange
         self._module = load_module(cupy, name, ptx) if ptx else None
         self._wide_ptx = wide
         self._wide = Late(self._load_wide)
@@ -128,6 +136,17 @@ class CupyDevice:
         if not all(0 <= i < extent for i, extent in zip(index, buffer.shape, strict=True)):
             raise DeviceError(f"{self._name}: expected an index in a buffer of shape {buffer.shape}, got {index}")
         return buffer[index].get()[()]
+
+    def exchange(self, rows: Argument, sent: Argument, room: Argument, received: Argument, *numbers: int) -> int:
+        """Rows to other ranks and from them (`ranks.calls.exchange_rows`), by way of the host's memory, after
+        everything queued."""
+        assert self._exchange is not None
+        if self._streams is not None:
+            self._streams.status(*self._place()).raise_now()
+        taken = np.empty(room.shape, room.dtype)
+        self._exchange(rows.get(), sent.get(), taken, received.get(), *numbers)
+        room.set(taken)
+        return 0
 
     def store(self, buffer: Argument, index: tuple[int, ...], value: complex) -> None:
         """Set one element."""

@@ -130,6 +130,16 @@ def test_point_clouds(capsys: pytest.CaptureFixture[str]) -> None:
             np.testing.assert_allclose(normalised, expected, rtol=1e-3, atol=1e-4)
 
 
+def test_expert_parallel(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"):
+        monkeypatch.delenv(name, raising=False)
+    module = example("expert_parallel")
+    module.RANKS_OF_THREADS = 2
+    assert module.main() == 0
+    said = "2 ranks, experts [5, 3], 96 tokens: equal to one process, forward and backward"
+    assert capsys.readouterr().out.splitlines() == [said]
+
+
 def test_mixture_of_experts(capsys: pytest.CaptureFixture[str]) -> None:
     """Against a loop over experts, one token after the other; it compares with another loop itself."""
     module = example("mixture_of_experts")

@@ -7,6 +7,7 @@ from ragged_dialect.errors import CompileError
 from ragged_dialect.lowering.gpu.host.writer import Emitter, Finish, HostWriter
 
 _PRINT = "ragged_print_"
+_EXCHANGE, _REQUIRE = "ragged_exchange", "ragged_require"
 
 
 def _block(op: ir.Operation, region: int) -> ir.Block:
@@ -83,6 +84,12 @@ def _call(w: HostWriter, op: ir.Operation) -> None:
     if callee.startswith(_PRINT):
         printer = w.bind(f"rt.printer[{callee.removeprefix(_PRINT)!r}]", "print")
         w.line(f"{printer}({arguments})")
+        return
+    if callee == _EXCHANGE:  # buffers, of which the program has the addresses, and numbers
+        w.reads_back["ragged.all_to_all"] = None
+        w.assign(op.results[0], f"{w.runtime('exchange')}({arguments})")
+        return
+    if callee == _REQUIRE:  # what an exchange raises needs no code
         return
     if callee not in w.functions:
         raise CompileError(f"expected functions with bodies in the host program, got a call of '{callee}'")

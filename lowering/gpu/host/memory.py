@@ -168,6 +168,7 @@ EMITTERS: dict[str, Emitter] = {
     "memref.copy": _copy,
     "bufferization.clone": _clone,
     "memref.cast": _cast,
+    "memref.extract_aligned_pointer_as_index": _cast,
     "memref.collapse_shape": _collapse,
     "memref.expand_shape": _expand,
     "memref.subview": _subview,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ragged_dialect.arrays.index.dims import reshape, unsqueeze
+from ragged_dialect.arrays.index.exchange import to_owners
 from ragged_dialect.arrays.index.getitem import take
 from ragged_dialect.arrays.index.routing import places_of, ungroup
 from ragged_dialect.arrays.nn.activations import ACTIVATIONS
@@ -30,6 +31,7 @@ def moe(
     k: int,
     activation: str = "silu",
     normalized: bool = True,
+    owned: tuple[int, ...] | None = None,
 ) -> Tensor:
     """A mixture of experts: every token is the weighted sum of what `k` experts make of it. The tokens of an expert are
     a component, so that no expert has a capacity, no token is dropped and nothing is padded.
@@ -41,6 +43,10 @@ def moe(
     `activation(x @ up[e]) @ down[e]` of it, or `(activation(x @ gate[e]) * (x @ up[e])) @ down[e]` where there is a
     gate: `up` and `gate` are [experts, hidden, inner], `down` is [experts, inner, hidden], the activation is "silu",
     "gelu" or "relu". A token with a score of nan becomes nan.
+
+    Experts may be spread over the ranks of the group that is entered (`rg.ranks`): `owned` says how many each rank has,
+    the first ones rank 0 and so on, `up`, `gate` and `down` are those of this rank, and `scores` has all. Tokens go to
+    the ranks of their experts and come back (`rg.all_to_all`), and gradients the other way.
 
     ArgumentError for another activation or rank, RuntimeCheckError for extents that differ and for k beyond the
     number of experts. It has gradients, in the scores too.
@@ -63,24 +69,34 @@ def moe(
             )
         equal_levels(x, scores, 0, len(x.layout.axes[0]))
     equal_extents((tokens, 0), (scored, 0), 0)
-    equal_extents((scored, 1), (up, 0), 1)
+    if owned is None:
+        equal_extents((scored, 1), (up, 0), 1)
+    elif min(owned, default=-1) < 0:
+        raise ArgumentError(f"moe: expected how many experts each rank owns, got {owned}")
     best, experts = top_k(scored, k=k, axis=1)
     weights = (
         softmax(best, axis=1)
         if normalized
         else UFUNCS["exp"](UFUNCS["subtract"](best, unsqueeze(logsumexp(scored, axis=1), axis=1)))
     )
-    places = places_of(reshape(experts, dims=(0, 1), shape=(-1,)), build.value(up.extent(0)))
-    own = take(tokens, UFUNCS["floor_divide"](places, k))
+    places = places_of(reshape(experts, dims=(0, 1), shape=(-1,)), build.value(scored.extent(1)))
+    own, back = take(tokens, UFUNCS["floor_divide"](places, k)), _same
+    if owned is not None:
+        own, back = to_owners(own, owned, up.extent(0))
     made = grouped_product(own, up)
     act = ACTIVATIONS[activation]
     made = act(made) if gate is None else UFUNCS["multiply"](act(grouped_product(own, gate)), made)
-    back = ungroup(grouped_product(made, down), places)
-    chosen = reshape(back, dims=(0,), shape=(-1, k))
+    made = ungroup(back(grouped_product(made, down)), places)
+    chosen = reshape(made, dims=(0,), shape=(-1, k))
     found = OPERATIONS["sum"](UFUNCS["multiply"](chosen, unsqueeze(weights, axis=2)), axis=1)
     if x.is_dense:
         return found
     return x.trace.assembled(found.storage, [*x.axes[:-1], found.axes[-1]], found.dtype)
+
+
+def _same(x: Tensor) -> Tensor:
+    """The way back from where nothing went."""
+    return x
 
 
 def _rows(name: str, x: Tensor) -> Tensor:

@@ -1,0 +1,39 @@
+"""Ops between the ranks of a group: processes that run one program on data of their own."""
+
+from ragged_dialect.errors import LayoutError
+from ragged_dialect.ops.base import Operand, RaggedOp, Result, Tensor, unchecked
+from ragged_dialect.shape import RaggedShape
+
+
+class AllToAllOp(RaggedOp, name="all_to_all"):
+    """What every rank has for every other one, exchanged: component r of `x` goes to rank r, and component r of the
+    result comes from rank r. The leading extent is the number of ranks; lengths go first, then elements, and nothing is
+    padded. Extents of dense dims are the same on all ranks. With experts on the ranks, [rank, expert, token] of a
+    source becomes [rank, expert, token] of a destination: `[source][expert, token] -> [expert][source, token]` of all
+    ranks together.
+
+    Every rank runs the same ops of this kind in the same order. A program that runs without a group is one rank. The
+    group checks what others send; on every rank a difference is an error.
+
+    ```mlir
+    %1 = ragged.all_to_all %x
+         : (tensor<4x?x?x512xf32, #ragged.layout<"drr|d">>) -> tensor<4x?x?x512xf32, #ragged.layout<"drr|d">>
+    ```
+    """
+
+    is_mapped = False
+    checks = unchecked
+
+    x: Operand[Tensor]
+    res: Result[Tensor]
+
+    @staticmethod
+    def infer(x: RaggedShape) -> RaggedShape:
+        """The same shape, with the lengths of others."""
+        first, *others = x.layout.axes or ("",)
+        if not first.startswith("d") or set(first) - set("dr") or any(axis != "d" for axis in others):
+            raise LayoutError(
+                "expected a leading dim of ranks, and other axes dense, as in "
+                f'"d|d" or "drr|d", got layout "{x.layout}"'
+            )
+        return x

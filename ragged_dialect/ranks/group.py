@@ -1,0 +1,239 @@
+"""A group of ranks and what its ranks do together: one exchange after the other, in the same order on every rank.
+
+An exchange has three rounds. Every rank tells every other one what it is about to send, and how it does; every rank
+tells whether it takes that; then the data goes. So a rank that failed, left, or runs another program is an error on
+every rank, and nobody waits for data that will not come. A rank that is gone without a word is what the engine notices,
+or the timeout.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import suppress
+from contextvars import ContextVar, Token
+from types import TracebackType
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragged_dialect.errors import ArgumentError, RankError
+
+Bytes: TypeAlias = NDArray[np.uint8]
+Words: TypeAlias = NDArray[np.int64]
+
+TIMEOUT = 600.0
+"""Seconds that a rank waits for another one by default. Others may still be compiling the program: seconds, not
+more."""
+
+_WORKS, _FAILED, _LEFT = range(3)
+_TEXT = 256
+"""Bytes of an error's text that other ranks are told."""
+_HEADER = 4 + _TEXT // 8
+"""Words of what a rank says before data goes: how it does, how many exchanges it had, what the exchange is, how many
+bytes come, and the text of an error."""
+
+_group: ContextVar[Group] = ContextVar("ragged_group")
+
+
+def current() -> Group:
+    """The group that was entered last; without one, this process alone."""
+    return _group.get(_ALONE)
+
+
+class Group:
+    """Ranks 0 to `size - 1` of one program, of which this is `rank`; without an engine, one process alone.
+
+    As a context it is the group of the calls inside, and leaving it is a barrier: it waits for the other ranks. A rank
+    that leaves it by an exception tells the others, whose next exchange is a RankError with that text."""
+
+    rank = 0
+    size = 1
+
+    def __init__(self, engine: Engine | None = None, timeout: float = TIMEOUT) -> None:
+        if not timeout > 0:
+            raise ArgumentError(f"expected a timeout of more than 0 seconds, got {timeout}")
+        self._engine = engine
+        self._timeout = timeout
+        if engine is not None:
+            self.rank, self.size = engine.rank, engine.size
+        self._count = 0
+        self._failure = ""
+        self._entered: list[Token[Group]] = []
+
+    def __enter__(self) -> Group:
+        self._entered.append(_group.set(self))
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        _group.reset(self._entered.pop())
+        if self._entered or self._failure:
+            return
+        if error is not None:
+            self.fail(f"{type(error).__name__}: {error}")
+            return
+        self._agree(_LEFT, 0, [0] * self.size, [0] * self.size)
+        self._count = 0
+
+    def fail(self, text: str) -> None:
+        """Tell the other ranks that this one failed, without waiting for them. The group is of no use from here on."""
+        self._failure = f"rank {self.rank} failed: {text}"
+        if self._engine is not None:
+            with suppress(RankError):  # of a rank that is gone already
+                header = self._header(_FAILED, 0, text)
+                for other in self._others():
+                    self._engine.post(other, header.view(np.uint8))
+
+    def rows(self, rows: NDArray[np.generic], counts: Sequence[int]) -> tuple[NDArray[np.generic], list[int]]:
+        """The first `counts[0]` rows to rank 0, the next `counts[1]` to rank 1, and so on: those that came, by rank,
+        and how many came from each. Rows are of one size on all ranks. ArgumentError for counts that are not those of
+        all rows; RankError."""
+        if len(counts) != self.size or sum(counts) != len(rows) or min(counts, default=0) < 0:
+            raise ArgumentError(f"expected {self.size} counts with sum {len(rows)}, got {list(counts)}")
+        given, taken = np.array(counts, np.int64), np.empty(self.size, np.int64)
+        one = list(range(self.size + 1))
+        self.exchange(given, one, taken, one, 8, 1, lengths=True)
+        out = np.empty((int(taken.sum()), *rows.shape[1:]), rows.dtype)
+        sent, received = ([0, *np.cumsum(n).tolist()] for n in (given, taken))
+        size = rows.dtype.itemsize * int(np.prod(rows.shape[1:]))
+        self.exchange(np.ascontiguousarray(rows), sent, out, received, size, 2)
+        return out, taken.tolist()
+
+    def exchange(
+        self,
+        send: NDArray[np.generic],
+        sends: Sequence[int],
+        receive: NDArray[np.generic],
+        receives: Sequence[int],
+        row_bytes: int,
+        what: int,
+        lengths: bool = False,
+    ) -> None:
+        """Rows `sends[r]` to `sends[r + 1]` go to rank r, and what comes from rank r is written to rows `receives[r]`
+        to `receives[r + 1]`. `what` says what the exchange is for, the same on every rank; `lengths` are not negative,
+        and their sum is an int64. RankError."""
+        if self._failure:
+            raise RankError(f"expected a group that works, got one that failed before: {self._failure}")
+        if len(sends) != self.size + 1:
+            raise ArgumentError(f"expected a leading extent of {self.size}, the number of ranks, got {len(sends) - 1}")
+        here, there = (a.reshape(-1).view(np.uint8) for a in (send, receive))
+        out, own = ([n * row_bytes for n in bounds] for bounds in (sends, receives))
+        self._agree(_WORKS, what, np.diff(out).tolist(), np.diff(own).tolist())
+        rank = self.rank
+        there[own[rank] : own[rank + 1]] = here[out[rank] : out[rank + 1]]
+        if self._engine is not None:
+            for other in self._others():
+                if out[other + 1] > out[other]:
+                    self._engine.post(other, here[out[other] : out[other + 1]])
+            for other in self._others():
+                if own[other + 1] > own[other]:
+                    self._fetch(other, there[own[other] : own[other + 1]])
+            self._engine.flush(self._deadline())
+        if lengths:
+            self._check_lengths(there.view(np.int64), receives)
+
+    def _check_lengths(self, lengths: Words, receives: Sequence[int]) -> None:
+        """Lengths of other ranks are data like any other."""
+        for other in range(self.size):
+            own = lengths[receives[other] : receives[other + 1]]
+            for component, length in enumerate(own.tolist()):
+                if not 0 <= length < 2**40:
+                    raise RankError(
+                        f"rank {other} sent lengths: component {component}: expected one in [0, 2**40), got {length}"
+                    )
+
+    def _agree(self, state: int, what: int, sends: Sequence[int], receives: Sequence[int]) -> None:
+        """The first two rounds. RankError, on every rank, where one of them does not go on."""
+        self._count += 1
+        if self._engine is None:
+            return
+        headers = self._round([self._header(state, what, "", n) for n in sends])
+        states = {rank: int(header[0]) for rank, header in headers.items()}
+        for rank, other in states.items():
+            if other == _FAILED:
+                raise self._failed(f"rank {rank} failed: {_text_of(headers[rank])}")
+        for rank, other in states.items():
+            if other != state:
+                at = "left the group" if other == _LEFT else "goes on"
+                raise self._failed(f"expected the same program on every rank, got rank {rank}, which {at}")
+        problem = ""
+        for rank, header in headers.items():
+            _, count, other, size, *_ = header.tolist()
+            if (count, other) != (self._count, what):
+                problem = f"expected exchange {self._count} ({what:#x}) of rank {rank}, got {count} ({other:#x})"
+            elif size != receives[rank]:
+                problem = f"expected {receives[rank]} bytes of rank {rank}, got {size}"
+        verdicts = self._round([self._header(_FAILED if problem else _WORKS, what, problem)] * self.size)
+        if problem:
+            raise self._failed(problem)
+        for rank, header in verdicts.items():
+            if header[0] != _WORKS:
+                raise self._failed(f"rank {rank} refused: {_text_of(header)}")
+
+    def _failed(self, text: str) -> RankError:
+        self._failure = text
+        return RankError(text)
+
+    def _round(self, headers: Sequence[Words]) -> dict[int, Words]:
+        """A header to every other rank, and those of the others."""
+        engine = self._engine
+        assert engine is not None
+        found = {other: np.empty(_HEADER, np.int64) for other in self._others()}
+        for other in found:
+            engine.post(other, headers[other].view(np.uint8))
+        for other, header in found.items():
+            self._fetch(other, header.view(np.uint8))
+        engine.flush(self._deadline())
+        return found
+
+    def _fetch(self, other: int, into: Bytes) -> None:
+        assert self._engine is not None
+        try:
+            self._engine.fetch(other, into, self._deadline())
+        except TimeoutError:
+            raise self._failed(f"expected rank {other} to answer within {self._timeout:g} s, got nothing") from None
+        except RankError as error:
+            raise self._failed(str(error)) from error
+
+    def _header(self, state: int, what: int, text: str, size: int = 0) -> Words:
+        header = np.zeros(_HEADER, np.int64)
+        header[:4] = state, self._count, what, size
+        short = text.encode()[:_TEXT]
+        header[4:].view(np.uint8)[: len(short)] = np.frombuffer(short, np.uint8)
+        return header
+
+    def _others(self) -> list[int]:
+        """The other ranks, each rank's in an order of its own, so that not all send to rank 0 first."""
+        return [(self.rank + step) % self.size for step in range(1, self.size)]
+
+    def _deadline(self) -> float:
+        return time.monotonic() + self._timeout
+
+
+class Engine(ABC):
+    """What carries bytes between ranks, in order from one rank to another."""
+
+    rank: int
+    size: int
+
+    @abstractmethod
+    def post(self, rank: int, data: Bytes) -> None:
+        """Send bytes without waiting; they stay as they are until `flush`."""
+
+    @abstractmethod
+    def fetch(self, rank: int, into: Bytes, deadline: float) -> None:
+        """Receive as many bytes as there is room for. TimeoutError after a time of `time.monotonic`, RankError for a
+        rank that is gone."""
+
+    @abstractmethod
+    def flush(self, deadline: float) -> None:
+        """Wait until what was sent may change."""
+
+
+def _text_of(header: Words) -> str:
+    return header[4:].tobytes().rstrip(b"\0").decode(errors="replace")
+
+
+_ALONE = Group()

@@ -1,0 +1,70 @@
+"""Ranks as threads of this process: for tests, and to try a program out without an engine."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from ragged_dialect.errors import ArgumentError, RankError
+from ragged_dialect.ranks.group import TIMEOUT, Bytes, Engine, Group
+
+T = TypeVar("T")
+
+
+class _Threads(Engine):
+    """A queue for every pair of ranks."""
+
+    def __init__(self, rank: int, queues: list[list[queue.SimpleQueue[Bytes]]]) -> None:
+        self.rank, self.size = rank, len(queues)
+        self._queues = queues
+
+    def post(self, rank: int, data: Bytes) -> None:
+        self._queues[self.rank][rank].put(data.copy())
+
+    def fetch(self, rank: int, into: Bytes, deadline: float) -> None:
+        try:
+            data = self._queues[rank][self.rank].get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty:
+            raise TimeoutError from None
+        if len(data) != len(into):
+            raise RankError(f"expected {len(into)} bytes of rank {rank}, got {len(data)}")
+        into[:] = data
+
+    def flush(self, deadline: float) -> None:
+        pass
+
+
+def run(size: int, function: Callable[[Group], T], timeout: float = TIMEOUT) -> list[T]:
+    """What a function gives on every rank of a group of threads, which is entered for it. The first error of a rank is
+    raised, that of the rank that failed rather than those of ranks that were told so.
+
+    >>> def shift(group):
+    ...     counts = [int(other == (group.rank + 1) % group.size) for other in range(group.size)]
+    ...     return group.rows(np.array([group.rank]), counts)[0].tolist()
+    >>> rg.ranks.run(3, shift)
+    [[2], [0], [1]]
+    """
+    if size < 1:
+        raise ArgumentError(f"expected at least 1 rank, got {size}")
+    queues: list[list[queue.SimpleQueue[Bytes]]] = [[queue.SimpleQueue() for _ in range(size)] for _ in range(size)]
+    results: dict[int, T] = {}
+    errors: list[BaseException] = []
+
+    def serve(rank: int) -> None:
+        try:
+            with Group(_Threads(rank, queues), timeout) as group:
+                results[rank] = function(group)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=serve, args=(rank,), name=f"rank {rank}") for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise min(errors, key=lambda error: isinstance(error, RankError))
+    return [results[rank] for rank in range(size)]

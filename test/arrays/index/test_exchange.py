@@ -1,0 +1,114 @@
+"""Arrays exchanged between ranks that are threads: the seed's example, gradients, and experts spread over ranks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ragged_dialect as rg
+from ragged_dialect.ranks import Group
+
+LENGTHS = np.array([[30, 0, 40, 30], [25, 35, 25, 15]])
+"""Tokens of each of two ranks for four experts: section 6.4 of the seed."""
+
+
+@pytest.mark.parametrize("owned", [(2, 2), (3, 1), (0, 4)])
+def test_tokens_of_two_ranks_become_those_of_four_experts(owned: tuple[int, ...]) -> None:
+    """[rank, expert, token] to [expert, token], two experts on a rank or another number."""
+
+    @rg.jit
+    def sent(tokens: Any, owned: Any) -> Any:
+        return rg.all_to_all(rg.partition(tokens, owned, lengths=True))
+
+    def work(group: Group) -> Any:
+        tokens = 1000 * group.rank + np.arange(100)
+        return sent(rg.from_lengths(tokens, LENGTHS[group.rank]), np.array(owned)).tolist()
+
+    ends = np.cumsum(LENGTHS, axis=1)
+    starts, bounds = ends - LENGTHS, np.cumsum([0, *owned])
+    for rank, found in enumerate(rg.ranks.run(2, work)):
+        assert found == [
+            [
+                list(range(1000 * source + starts[source, expert], 1000 * source + ends[source, expert]))
+                for expert in range(bounds[rank], bounds[rank + 1])
+            ]
+            for source in range(2)
+        ]
+        lengths = [sum(len(of[expert]) for of in found) for expert in range(owned[rank])]
+        assert lengths == [55, 35, 65, 45][bounds[rank] : bounds[rank + 1]]
+
+
+def test_gradients_go_the_way_back() -> None:
+    def work(group: Group) -> Any:
+        mine = rg.ragged([[1.0 + group.rank] * (other + 1) for other in range(group.size)])
+
+        def loss(x: Any) -> Any:
+            y = rg.all_to_all(x * x)
+            return (y * (10.0**group.rank)).sum()
+
+        return rg.grad(loss)(mine).tolist()
+
+    for rank, found in enumerate(rg.ranks.run(3, work)):
+        assert found == [[2.0 * (1 + rank) * 10.0**other] * (other + 1) for other in range(3)]
+
+
+def test_windows_are_made_contiguous() -> None:
+    def work(group: Group) -> Any:
+        return rg.all_to_all(rg.ragged([[group.rank, 5], [group.rank, 6, 7]])[:, 1:]).tolist()
+
+    assert rg.ranks.run(2, work) == [[[5], [5]], [[6, 7], [6, 7]]]
+
+
+TOKENS, HIDDEN, INNER, EXPERTS = 48, 6, 10, 8
+
+
+def weights() -> list[Any]:
+    rng = np.random.default_rng(0)
+    sizes = [(TOKENS, HIDDEN), (HIDDEN, EXPERTS), *[(EXPERTS, HIDDEN, INNER)] * 2, (EXPERTS, INNER, HIDDEN)]
+    return [rng.standard_normal(size) for size in sizes]
+
+
+@rg.jit(static=["owned"])
+def layer(x: Any, router: Any, gate: Any, up: Any, down: Any, owned: tuple[int, ...] | None = None) -> Any:
+    return rg.nn.moe(x, x @ router, gate, up, down, k=2, owned=owned)
+
+
+@pytest.mark.parametrize("owned", [(8,), (5, 3), (3, 0, 5), (2, 2, 2, 2)])
+def test_experts_on_ranks_make_what_one_process_makes(owned: tuple[int, ...]) -> None:
+    x, *all_ = weights()
+    size, ends = len(owned), np.cumsum([0, *owned])
+
+    def loss(weights: Any, x: Any, owned: Any) -> Any:
+        return (layer(x, *weights, owned=owned) ** 2.0).sum()
+
+    def work(group: Group) -> Any:
+        rank = group.rank
+        own = [all_[0], *(weight[ends[rank] : ends[rank + 1]] for weight in all_[1:])]
+        mine = x[TOKENS * rank // size : TOKENS * (rank + 1) // size]
+        return layer(mine, *own, owned=owned), rg.grad(lambda weights: loss(weights, mine, owned))(own)
+
+    results, gradients = zip(*rg.ranks.run(size, work), strict=True)
+    np.testing.assert_array_equal(np.concatenate(results), layer(x, *all_))
+    router, *experts = rg.grad(lambda weights: loss(weights, x, None))(all_)
+    np.testing.assert_allclose(sum(own[0] for own in gradients), router, rtol=1e-10, atol=1e-10)
+    for number, whole in enumerate(experts, 1):
+        np.testing.assert_array_equal(np.concatenate([own[number] for own in gradients]), whole)
+
+
+def test_experts_that_others_do_not_own() -> None:
+    x, router, *experts = weights()
+
+    def work(group: Group, owned: tuple[int, ...], own: int) -> Any:
+        return layer(x, router, *(weight[:own] for weight in experts), owned=owned)
+
+    cases = {
+        (4, 3): "moe: level 1: expected lengths to sum to 8, got 7",
+        (5, 3): "moe: level 1: expected lengths to sum to ",
+        (9, -1): "moe: expected how many experts each rank owns, got (9, -1)",
+    }
+    for owned, text in cases.items():
+        with pytest.raises(rg.RaggedError) as caught:
+            rg.ranks.run(2, lambda group, owned=owned: work(group, owned, 4))
+        assert text in str(caught.value), str(caught.value)

@@ -1,0 +1,193 @@
+"""Groups of threads: rows go where they belong, and what one rank does wrong is an error on every rank."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextvars import copy_context
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ragged_dialect as rg
+from ragged_dialect.ranks import Group
+
+Work = Callable[[Group], Any]
+
+
+def errors_of(size: int, work: Work, timeout: float = 60) -> dict[int, BaseException]:
+    """What each rank raises."""
+    found: dict[int, BaseException] = {}
+
+    def watched(group: Group) -> None:
+        try:
+            work(group)
+        except BaseException as error:
+            found[group.rank] = error
+            raise
+
+    with pytest.raises(Exception):  # noqa: PT011 (of which kind, the test says)
+        rg.ranks.run(size, watched, timeout)
+    return found
+
+
+def shuffled(group: Group) -> None:
+    """Uneven counts, some of them zero."""
+    counts = [(3 * group.rank + other) % 4 for other in range(group.size)]
+    rows = np.array([(group.rank, other) for other in range(group.size) for _ in range(counts[other])], "int32")
+    found, given = group.rows(rows.reshape(-1, 2), counts)
+    assert given == [(3 * other + group.rank) % 4 for other in range(group.size)]
+    assert found.dtype == "int32"
+    assert found.tolist() == [[other, group.rank] for other in range(group.size) for _ in range(given[other])]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_rows_go_where_they_belong(size: int) -> None:
+    def work(group: Group) -> int:
+        for _ in range(3):
+            shuffled(group)
+        return group.rank
+
+    assert rg.ranks.run(size, work) == list(range(size))
+
+
+def test_a_process_without_a_group_is_one_rank() -> None:
+    group = rg.ranks.current()
+    assert (group.rank, group.size) == (0, 1)
+    assert group.rows(np.arange(3), [3])[0].tolist() == [0, 1, 2]
+
+
+def test_groups_nest_and_belong_to_their_context() -> None:
+    outer, inner = Group(), Group()
+    with outer, inner:
+        assert rg.ranks.current() is inner
+        found: list[Group] = []
+        other = threading.Thread(target=lambda: found.append(rg.ranks.current()))
+        other.start()
+        other.join()
+        assert found[0] not in (outer, inner)
+        assert copy_context().run(rg.ranks.current) is inner
+    assert rg.ranks.current() not in (outer, inner)
+
+
+def test_a_group_can_be_entered_again() -> None:
+    def work(group: Group) -> None:  # which is entered already
+        with group:
+            shuffled(group)
+        shuffled(group)
+
+    rg.ranks.run(2, work)
+
+
+def fails(group: Group) -> None:
+    if group.rank == 1:
+        raise ValueError("no tokens")
+    shuffled(group)
+
+
+def leaves(group: Group) -> None:
+    shuffled(group)
+    if group.rank != 1:
+        shuffled(group)
+
+
+def goes_on(group: Group) -> None:
+    shuffled(group)
+    if group.rank == 1:
+        shuffled(group)
+
+
+def has_other_rows(group: Group) -> None:
+    group.rows(np.zeros((3, 2 + (group.rank == 2))), [1] * 3)
+
+
+def runs_other_ops(group: Group) -> None:
+    one = list(range(group.size + 1))
+    group.exchange(np.zeros(3, "int64"), one, np.zeros(3, "int64"), one, 8, 7 + (group.rank == 0))
+
+
+def sends_lengths(length: int) -> Work:
+    def work(group: Group) -> None:
+        one = list(range(group.size + 1))
+        lengths = np.array([length if group.rank == 1 else 0] * group.size)
+        group.exchange(lengths, one, np.empty_like(lengths), one, 8, 7, lengths=True)
+
+    return work
+
+
+SAID = "expected the same program on every rank, got rank "
+WRONG: list[tuple[Work, str]] = [
+    (fails, "rank 1 failed: ValueError: no tokens"),
+    (leaves, f"{SAID}1, which left the group"),
+    (goes_on, f"{SAID}2, which left the group"),
+    (has_other_rows, "expected 16 bytes of rank 2, got 24"),
+    (runs_other_ops, "expected exchange 1 (0x7) of rank 0, got 1 (0x8)"),
+    (sends_lengths(-1), "rank 1 sent lengths: component 0: expected one in [0, 2**40), got -1"),
+    (sends_lengths(2**40), "rank 1 sent lengths: component 0: expected one in [0, 2**40), got 1099511627776"),
+]
+
+
+@pytest.mark.parametrize(("work", "text"), WRONG)
+def test_what_one_rank_does_wrong_is_an_error_on_every_rank(work: Work, text: str) -> None:
+    started = time.monotonic()
+    errors = errors_of(3, work)
+    assert sorted(errors) in ([0, 1, 2], [0, 2], [1])  # a rank may have left in peace: others raise then
+    assert time.monotonic() - started < 10
+    assert any(str(error) == text for error in errors.values())
+    told = [error for rank, error in errors.items() if not (work is fails and rank == 1)]
+    assert all(isinstance(error, rg.RankError) for error in told)
+
+
+def test_a_group_that_failed_is_of_no_use() -> None:
+    def work(group: Group) -> None:
+        with pytest.raises(rg.RankError):
+            group.rows(np.zeros((2, 2)), [1, 1])
+        with pytest.raises(
+            rg.RankError, match="expected a group that works, got one that failed before: expected 16 b"
+        ):
+            group.rows(np.zeros(2), [1, 1])
+
+    errors: list[BaseException] = []
+
+    def watched(group: Group) -> None:
+        try:
+            if group.rank == 0:
+                work(group)
+            else:
+                with pytest.raises(rg.RankError):
+                    group.rows(np.zeros((2, 3)), [1, 1])
+        except BaseException as error:
+            errors.append(error)
+
+    rg.ranks.run(2, watched)
+    assert not errors
+
+
+def test_a_rank_that_does_not_answer() -> None:
+    def work(group: Group) -> None:
+        if group.rank == 0:
+            time.sleep(1.5)
+        shuffled(group)
+
+    errors = errors_of(2, work, timeout=0.3)
+    assert str(errors[1]) == "expected rank 0 to answer within 0.3 s, got nothing"
+
+
+REFUSED: list[tuple[Callable[[], object], str]] = [
+    (lambda: rg.ranks.run(0, shuffled), "expected at least 1 rank, got 0"),
+    (lambda: rg.ranks.run(2, shuffled, timeout=0), "expected a timeout of more than 0 seconds, got 0"),
+    (lambda: Group().rows(np.arange(3), [2]), "expected 1 counts with sum 3, got [2]"),
+    (lambda: Group().rows(np.arange(3), [4, -1]), "expected 1 counts with sum 3, got [4, -1]"),
+    (lambda: rg.ranks.mpi(3), "expected a communicator of mpi4py, got int"),
+]
+
+
+@pytest.mark.parametrize(("call", "text"), REFUSED)
+def test_what_is_refused(call: Callable[[], object], text: str) -> None:
+    if "mpi4py" in text:
+        pytest.importorskip("mpi4py", reason="no mpi4py (pip install mpi4py mpich)")
+    with pytest.raises(rg.ArgumentError) as caught:
+        call()
+    assert text in str(caught.value)
