@@ -164,8 +164,9 @@ def to_index(x: ir.Value) -> ir.Value:
 
 
 def to_i64(x: Mixed) -> ir.Value:
-    """An index as i64."""
-    return arith.index_cast(i64(), value(x))
+    """An index as i64; what is one stays."""
+    made = value(x)
+    return made if made.type == i64() else arith.index_cast(i64(), made)
 
 
 def _compare(predicate: Any, a: Mixed, b: Mixed) -> ir.Value:

@@ -147,6 +147,10 @@ def _drop_one(x: Tensor, number: int) -> Tensor:
 def reshape(x: Tensor, *, dims: tuple[int, ...], shape: tuple[int, ...]) -> Tensor:
     """Adjacent plain dims `dims` with the extents `shape` instead, of which one may be -1; a view. LayoutError where a
     dim is not plain or the extents do not fit, RuntimeCheckError where that is seen only when they are known."""
+    if x.ndim == 0 and not dims:  # a number is one element
+        if not shape:
+            return x
+        x, dims = insert_ones(x, [0]), (0,)
     chosen = sorted(dim_of(x, d) for d in dims)
     if not chosen or chosen != list(range(chosen[0], chosen[-1] + 1)) or not all(x.layout.is_plain(d) for d in chosen):
         raise LayoutError(f'reshape: expected adjacent plain dims, got {dims} of layout "{x.layout}"')

@@ -8,14 +8,14 @@ from ragged_dialect.arrays.index.reorder import pick_each, rearranged, relaid
 from ragged_dialect.arrays.index.rows import (
     component_lengths,
     component_starts,
+    from_ends,
     kept_rows,
     row_ids,
     slice_bounds,
-    wrapped,
 )
 from ragged_dialect.arrays.tracing.agreement import batch_extent, equal_levels
 from ragged_dialect.arrays.tracing.axes import NestedAxis
-from ragged_dialect.arrays.tracing.elements import BOOL
+from ragged_dialect.arrays.tracing.elements import BOOL, INT64, convert
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous
@@ -89,7 +89,7 @@ def gather(x: Tensor, index: Tensor) -> Tensor:
     ids = row_ids(index, theirs)
     given = shapes.as_vector(index.storage)
     count = shapes.dim(given, 0)
-    at = vectors.generate(count, lambda k: wrapped(shapes.load(given, k), shapes.load(lengths, shapes.load(ids, k))))
+    at = from_ends(count, lambda k: tensor.extract(given, [k]), lambda k: shapes.load(lengths, shapes.load(ids, k)))
     bounds = vectors.gather(lengths, ids)
     builders.assert_valid([at, bounds], "index", x.trace.op, level)
     positions = vectors.generate(
@@ -107,6 +107,6 @@ def _gather_matrix(x: Tensor, index: Tensor) -> Tensor:
     batch_extent((index, 0), (x, 0), 0)
 
     def at(b: ir.Value, k: ir.Value) -> ir.Value:
-        return build.to_index(tensor.extract(index.storage, [b, k]))
+        return convert(tensor.extract(index.storage, [b, k]), index.dtype, INT64)
 
     return pick_each(x, 1, at, index.extent(1), index.shape[1])

@@ -6,12 +6,13 @@ array of booleans keeps elements of every component, one of integers picks them.
 
 from __future__ import annotations
 
+import math
 from typing import Any, cast
 
 import numpy as np
 
 from ragged_dialect import builders
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import ir, tensor
 from ragged_dialect.arrays.core import storage
 from ragged_dialect.arrays.core.arguments import check_untiled, integer
 from ragged_dialect.arrays.core.array import RaggedArray
@@ -23,6 +24,7 @@ from ragged_dialect.arrays.index.rows import (
     clamped,
     component_lengths,
     component_starts,
+    from_ends,
     kept_rows,
     slice_bounds,
     take_blocks,
@@ -47,7 +49,7 @@ from ragged_dialect.narrowing import is_integer, is_tuple
 
 def getitem(x: Any, index: object) -> Any:
     """`x[index]`. IndexError for too many indices or one out of range."""
-    items = _expanded(x.ndim, index if is_tuple(index) else (index,))
+    items = _expanded(x, index if is_tuple(index) else (index,))
     pattern: list[Any] = []
     leaves: list[Any] = []
     for item in items:
@@ -78,9 +80,9 @@ def _slice_pattern(item: slice, leaves: list[Any]) -> Any:
     return ("slice", item.start is not None, item.stop is not None, max(step, 1 - 2**63))
 
 
-def _expanded(rank: int, items: tuple[object, ...]) -> list[object]:
+def _expanded(x: Any, items: tuple[object, ...]) -> list[object]:
     """The items with `...` replaced by whole slices."""
-    used = sum(_dims_used(item) for item in items)
+    rank, used = x.ndim, sum(_dims_used(x, item, item is items[0]) for item in items)
     if used > rank:
         raise AxisError(f"getitem: expected at most {rank} indices, got {used}")
     at = [k for k, item in enumerate(items) if item is Ellipsis]
@@ -91,11 +93,14 @@ def _expanded(rank: int, items: tuple[object, ...]) -> list[object]:
     return [*items[: at[0]], *[slice(None)] * (rank - used), *items[at[0] + 1 :]]
 
 
-def _dims_used(item: object) -> int:
+def _dims_used(x: Any, item: object, is_first: bool) -> int:
+    """How many dims of `x` an item stands for: a mask for its own, and a ragged index of the components' elements too;
+    other indices look up one dim, whatever their rank."""
     if item is None or item is Ellipsis:
         return 0
     if isinstance(item, (RaggedArray, Tensor)):
-        return max(item.ndim, 1)
+        gathers = is_first and not item.layout.is_dense and not x.layout.is_plain(0)
+        return item.ndim if item.dtype == BOOL or gathers else 1
     return storage.peek(item).ndim if is_dense(item) and storage.peek(item).dtype.kind == "b" else 1
 
 
@@ -198,7 +203,7 @@ def _by_array(x: Tensor, dim: int, index: Tensor) -> tuple[Tensor, int]:
     if index.is_dense and index.ndim == 1:
         given = shapes.as_vector(index.storage)
         x = contiguous(x)
-        return pick_each(x, dim, lambda _, k: shapes.load(given, k), shapes.dim(given, 0), index.shape[0]), 1
+        return pick_each(x, dim, lambda _, k: tensor.extract(given, [k]), shapes.dim(given, 0), index.shape[0]), 1
     if isinstance(x.axes[x.place(dim)[0]], PlainAxis):
         return _blocks(x, dim, contiguous(index)), index.ndim
     if not index.is_dense and dim == 0:
@@ -215,8 +220,8 @@ def _blocks(x: Tensor, dim: int, index: Tensor) -> Tensor:
     if len(sizes) == 1:
         vector = index
     else:
-        extent = build.product(sizes)
-        plain = PlainAxis(extent if isinstance(extent, int) else None)
+        known = all(isinstance(size, int) for size in sizes)  # what is unknown may be 0 times as well
+        plain = PlainAxis(math.prod(size for size in sizes if isinstance(size, int)) if known else None)
         vector = restored(index, [list(range(len(sizes)))], [plain], expand=False)
     return take_blocks(x, x.place(dim)[0], _checked(x, dim, vector), sizes, index.axes)
 
@@ -225,7 +230,7 @@ def _checked(x: Tensor, dim: int, index: Tensor) -> ir.Value:
     """A vector of indices of a dense dim, counted from the end where negative; checked when it runs."""
     extent = build.value(x.extent(dim))
     given = shapes.as_vector(index.storage)
-    at = vectors.generate(shapes.dim(given, 0), lambda i: wrapped(shapes.load(given, i), extent))
+    at = from_ends(shapes.dim(given, 0), lambda i: tensor.extract(given, [i]), lambda _: extent)
     builders.assert_valid([at, extent], "index", x.trace.op, dim)
     return at
 

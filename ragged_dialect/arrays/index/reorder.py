@@ -12,10 +12,10 @@ from ragged_dialect.arrays.index.rows import (
     component_lengths,
     component_starts,
     explicit_extents,
+    from_ends,
     ragged_level,
     take_rows,
     with_axis,
-    wrapped,
 )
 from ragged_dialect.arrays.tracing.axes import Axis, NestedAxis, PlainAxis, batch_axis, shape_of
 from ragged_dialect.arrays.tracing.tensor import Tensor
@@ -28,7 +28,7 @@ from ragged_dialect.layout import RAGGED
 from ragged_dialect.types import dense_type
 
 Index: TypeAlias = "Callable[[ir.Value, ir.Value], ir.Value]"
-"""Index k of component p."""
+"""Index k of component p, an i64."""
 
 
 def relaid(x: Tensor, dim: int, offsets: ir.Value) -> NestedAxis:
@@ -115,9 +115,7 @@ def pick_each(x: Tensor, dim: int, index: Index, count: Mixed, extent: int | Non
     def parent(i: ir.Value) -> ir.Value:
         return arith.divui(i, count)
 
-    at = vectors.generate(
-        total, lambda i: wrapped(index(parent(i), arith.remui(i, count)), shapes.load(lengths, parent(i)))
-    )
+    at = from_ends(total, lambda i: index(parent(i), arith.remui(i, count)), lambda i: shapes.load(lengths, parent(i)))
     bounds = vectors.generate(total, lambda i: shapes.load(lengths, parent(i)))
     builders.assert_valid([at, bounds], "index", x.trace.op, dim)
     rows = vectors.generate(total, lambda i: build.add(shapes.load(starts, parent(i)), shapes.load(at, i)))

@@ -5,7 +5,7 @@ Vectors are MLIR values `tensor<?xi64>`; positions are those of a storage axis.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ragged_dialect import builders, generic
 from ragged_dialect._mlir import arith, ir, tensor
@@ -74,6 +74,18 @@ def wrapped(index: ir.Value, extent: Mixed) -> ir.Value:
     """An index that counts from the end when it is negative."""
     negative = compare("lt", index, build.value(0))
     return select(negative, build.add(index, extent), index)
+
+
+def from_ends(size: Mixed, number: Callable[[ir.Value], ir.Value], extent: Callable[[ir.Value], Mixed]) -> ir.Value:
+    """A vector of numbers, i64, of which those below 0 count from the end. They are not checked yet and stay i64: in a
+    kernel, an index may have 32 bits, which numbers far out of range would fit into again."""
+
+    def counted(i: ir.Value) -> ir.Value:
+        given = number(i)
+        negative = compare("lt", given, build.constant(build.i64(), 0))
+        return select(negative, arith.addi(given, build.to_i64(extent(i))), given)
+
+    return vectors.generate(size, counted)
 
 
 def clamped(bound: ir.Value, extent: Mixed) -> ir.Value:

@@ -106,3 +106,52 @@ def test_long_lookups(threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
     gradient = rg.grad(lambda table: (rg.take(table, ids) * 3).sum())(table)
     expected = np.bincount(ids.values, minlength=1000)[:, None] * np.full(64, 3, np.float32)
     np.testing.assert_array_equal(gradient, expected)
+
+
+FAR = [2**32, -(2**32), 2**32 + 5, 2**62]
+"""Indices out of range that are in range again where 32 bits are kept of them, as kernels keep them of their own."""
+LISTS = rg.from_lengths(np.arange(6.0), [6])
+LOOKUPS: dict[str, tuple[Any, Any]] = {
+    "rows": (lambda x, at: rg.take(x, at), np.arange(6.0)),
+    "components": (lambda x, at: rg.take(x, at).sum(axis=1), rg.from_lengths(np.arange(6.0), [1] * 6)),
+    "elements": (lambda x, at: rg.gather(x, rg.partition(at, np.array([0, 1]))), LISTS),
+    "one of each": (lambda x, at: x[:, at], LISTS),
+    "a matrix": (lambda x, at: rg.gather(x, at.reshape(1, -1)), LISTS),
+}
+
+
+@pytest.mark.parametrize("target", ["cpu", "ptx-emulator"])
+@pytest.mark.parametrize("name", LOOKUPS)
+def test_no_bits_of_an_index_are_dropped_before_it_is_checked(name: str, target: str) -> None:
+    function, table = LOOKUPS[name]
+    compiled = rg.jit(function, target=target)
+    compiled(table, np.array([5]))
+    for at in FAR:
+        with pytest.raises(rg.RangeError, match="expected index in"):
+            compiled(table, np.array([at]))
+            compiled(table, np.array([5]))  # on a GPU the next call raises it
+
+
+@pytest.mark.parametrize("extents", [(3, 0), (0, 4), (0, 0)])
+def test_no_ids_of_any_shape(extents: tuple[int, int]) -> None:
+    ids = np.zeros(extents, int)
+    assert rg.take(np.ones((7, 2)), ids).shape == (*extents, 2)
+    assert rg.take(np.ones((7, 2)), rg.from_lengths(ids, [0, extents[0]])).lengths.tolist() == [0, extents[0]]
+
+
+def test_an_index_of_any_rank_looks_up_one_dim() -> None:
+    """Beside `...` too, from both ends, and where there are fewer dims than the index has."""
+    x, ids = RNG.standard_normal((4, 4, 4)), np.array([[0, 1], [3, -2]])
+    for function in (
+        lambda t, i: t[..., i],
+        lambda t, i: t[i, ..., 0],
+        lambda t, i: t[:, i, 1:],
+        lambda t, i: t[:, :, i],
+        lambda t, i: t[0, 0][i],
+    ):
+        np.testing.assert_array_equal(rg.jit(function)(x, ids), function(x, ids))
+    lists, few = rg.from_lengths(x, [1, 3]), rg.ragged([[0], [1, 2]])
+    found = lists[..., few]
+    assert str(found.layout) == "dr|d|dr"
+    np.testing.assert_array_equal(found.values, x[:, :, [0, 1, 2]])
+    assert lists[few[:, :1] * 0, ..., 2].shape == (2, None, 4)

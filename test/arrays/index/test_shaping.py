@@ -340,3 +340,9 @@ BELOW: list[Refusal] = [
 ]  # fmt: skip
 
 test_refused_below_dense_levels = refused(BELOW, lambda: GRID)
+
+
+def test_a_number_is_one_element() -> None:
+    for shape in ((-1,), (1,), (1, -1), ()):
+        found = rg.jit(lambda x, shape=shape: x.reshape(shape))(np.float32(3))
+        assert np.asarray(found).shape == np.float32(3).reshape(shape).shape

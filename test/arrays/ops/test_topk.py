@@ -35,6 +35,25 @@ def test_rows(dtype: Any, k: int) -> None:
     np.testing.assert_array_equal(values.astype(np.float64), expected)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_many_of_a_row(dtype: str) -> None:
+    """Beyond what is kept in order while a row is read once."""
+    x = RNG.integers(0, 9, (6, 40)).astype(dtype)
+    if dtype == "float32":
+        x[1, 3], x[2], x[3, ::2] = np.nan, -np.inf, np.nan
+    for k in (17, 40):
+        values, indices = rg.top_k(x, k)
+        expected, places = largest(x, k)
+        np.testing.assert_array_equal(indices, places)
+        np.testing.assert_array_equal(values, expected)
+    ragged = rg.from_lengths(x, [2, 0, 4])
+    np.testing.assert_array_equal(rg.top_k(ragged, 17)[1].values, largest(x, 17)[1])
+    np.testing.assert_array_equal(rg.top_k(x.T.copy(), 17, axis=0)[1].T, largest(x, 17)[1])
+    if dtype == "float32":
+        gradient = rg.grad(lambda x: rg.top_k(x, 17)[0].sum())(x)
+        np.testing.assert_array_equal(gradient.sum(1), [17.0] * 6)
+
+
 def test_other_dims_and_ragged_arrays() -> None:
     expected, places = largest(X, 2)
     values, indices = rg.top_k(X.T.copy(), 2, axis=0)
@@ -58,6 +77,7 @@ def test_the_gradient_goes_where_the_values_are_from() -> None:
 
 REFUSED: list[Refusal] = [
     (lambda: rg.top_k(X, 8), rg.RuntimeCheckError, "top_k: level 1: expected at least 8, got 7"),
+    (lambda: rg.top_k(X, 2**62), rg.RuntimeCheckError, "top_k: level 1: expected at least 4611686018427387904, got 7"),
     (lambda: rg.top_k(X, 0), rg.ArgumentError, "top_k: expected k of at least 1, got 0"),
     (lambda: rg.top_k(X, 1.5), rg.ArgumentError, "top_k: expected an integer for k, got float"),
     (lambda: rg.top_k(X, 1, axis=2), rg.AxisError, "top_k: "),
