@@ -23,10 +23,15 @@ _SELF = re.compile(r"\bragged-file-pipeline\b")
 def written(passes: Iterable[running.Stage]) -> str:
     """The file of a pipeline; a pass that belongs to no stage is one of its own name."""
     stages = [
-        {"name": name, "passes": [str(one) for one in group]}
+        {"name": name, "passes": [_kept(str(one)) for one in group]}
         for name, group in groupby(passes, key=lambda one: one.part or one.name)
     ]
     return json.dumps({"stages": stages}, indent=2) + "\n"
+
+
+def _kept(text: str) -> str:
+    """A pass below the ops that it runs on: text as a whole may have a module around it, which reading drops."""
+    return f"{running.MODULE}({text})" if text.startswith((f"{running.MODULE}(", "any(")) else text
 
 
 def file_pipeline(file: str) -> tuple[Stage, ...]:

@@ -88,14 +88,21 @@ def _own_stages(
                 yield dataclasses.replace(stage, part=part.name)
         except PassError as error:
             place: str = getattr(part, "place", "")  # a part that comes from a file tells the line
-            if not place:
+            if not place and inside:  # what is inside of named pipelines tells its place already
                 raise
+            if not place:
+                raise pipeline_error(
+                    element.column, f"'{element.name}', stage '{part.name}': {_POSITION.sub('', str(error))}"
+                ) from None
             raise PassError(f"{place}: error: {_POSITION.sub('', str(error))}") from None
 
 
 def _own_stage(element: Element, around: tuple[str, ...], anchors: tuple[str, ...]) -> Stage:
     cls = registry.lookup(element.name)
     anchor = around[-1]
+    if anchor == cls.anchor == "any":
+        message = f"expected '{element.name}' under an op by its name, like 'func.func', got it under 'any'"
+        raise pipeline_error(element.column, message)
     if anchor == "any" or cls.anchor not in (anchor, "any"):
         raise pipeline_error(element.column, f"expected '{element.name}' under '{cls.anchor}', got it under '{anchor}'")
     own = make_pass(cls, element.parsed_options())
@@ -191,10 +198,9 @@ def _value(option: Option, type_: type[int | str]) -> int | str:
     if int not in kinds:
         shown = getattr(type_, "__name__", type_)
         raise pipeline_error(option.column, f"expected bool, int or str as type of '{option.name}', got {shown}")
-    try:
-        return int(option.value)
-    except ValueError:
-        raise pipeline_error(option.column, f"expected an integer for '{option.name}', got '{option.value}'") from None
+    if re.fullmatch(r"[+-]?[0-9]{1,19}", option.value) is None or not -(2**63) <= int(option.value) < 2**63:
+        raise pipeline_error(option.column, f"expected an integer for '{option.name}', got '{option.value}'")
+    return int(option.value)
 
 
 class UnknownPass(PassError):
@@ -211,6 +217,11 @@ def is_known(name: str, context: ir.Context) -> bool:
         return True
     plugins.load_installed()
     return _is_ours(name)
+
+
+def is_native(name: str) -> bool:
+    """Whether there is a pass or pipeline of MLIR of that name."""
+    return not _is_unknown(_refusal(name, ir.Context()))
 
 
 def _foreign_stage(element: Element, anchors: tuple[str, ...], context: ir.Context, root: str) -> Stage:

@@ -41,10 +41,17 @@ OWN_SCHEDULES = ("auto", "general", "balanced", "segment", "contract")
 def register(name: str, loader: Loader) -> None:
     """Add a pass under its name. PassError when the name is taken or none."""
     _check_name(name)
-    if name in _LOADERS or name in _PIPELINES:
+    if name in _LOADERS or name in _PIPELINES or _is_native(name):
         raise PassError(f"expected a new pass name, got '{name}', which is registered")
     _LOADERS[name] = loader
     plugins.to_undo(lambda: _LOADERS.pop(name, None))
+
+
+def _is_native(name: str) -> bool:
+    """Whether a pass or pipeline of MLIR has the name."""
+    from ragged_dialect.passes.pipeline import is_native  # imports this module
+
+    return is_native(name)
 
 
 def _check_name(name: object) -> None:
@@ -123,9 +130,10 @@ def register_pipeline(name: str, module: str, function: str) -> None:
     """Add a named pipeline: a function whose keyword arguments are its options, which gives stages with a `name` and
     a `text`. PassError when the name is taken or none."""
     _check_name(name)
-    if name in _PIPELINES or name in _LOADERS:
+    if name in _PIPELINES or name in _LOADERS or _is_native(name):
         raise PassError(f"expected a new pipeline name, got '{name}', which is registered")
     _PIPELINES[name] = module, function
+    plugins.depends_on(module)
     plugins.to_undo(lambda: _PIPELINES.pop(name, None))
 
 
@@ -141,6 +149,7 @@ def register_schedule(name: str, module: str, attribute: str) -> None:
     if name in (*_SCHEDULES, *OWN_SCHEDULES):
         raise PassError(f"expected a new schedule name, got '{name}', which is registered")
     _SCHEDULES[name] = module, attribute
+    plugins.depends_on(module)
     plugins.to_undo(lambda: _SCHEDULES.pop(name, None))
 
 

@@ -14,7 +14,7 @@ import importlib.util
 import os
 import sys
 import types
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ragged_dialect import locks
@@ -131,7 +131,8 @@ def _patch() -> None:
     # Without a module for the dialect the bindings retry a failing import for every wrapper they
     # make (12 us each, 0.2 us with it). Ours comes first: its empty `linalg` keeps the bindings from
     # importing theirs as soon as they see such an op.
-    registry = _import("_mlir_libs._mlir").globals
+    library = _import("_mlir_libs._mlir")
+    registry = library.globals
     registry.dialect_search_modules = ["ragged_dialect.mlir_dialects", *registry.dialect_search_modules]
     # The builders of `ext` treat falsy attributes (false, empty arrays) as absent.
     ext.AttributeDef.process_attr = _process_attr
@@ -140,6 +141,13 @@ def _patch() -> None:
     vars_of.attr_name = "builtin.dense_array"
     # Erasing what is still used leaves users that read freed memory, and so does erasing what a pass runs on.
     setattr(ir.Operation.__mro__[1], "erase", _erase_of(ir.Operation.erase))
+    greedy, converting, converter = (
+        getattr(library.rewrite, name) for name in ("PatternRewriter", "ConversionPatternRewriter", "TypeConverter")
+    )
+    greedy.erase_op = _rewriter_erase_of(greedy.erase_op)  # in a conversion, uses are replaced later
+    greedy.replace_op = _replace_of(greedy.replace_op)
+    converting.replace_op = _replace_of(converting.replace_op)
+    converter.add_conversion = _add_conversion_of(converter.add_conversion)
 
 
 _kept: list[ir.Operation] = []  # no set: the hash of an op is that of its operands and attributes
@@ -156,16 +164,57 @@ def kept(*ops: ir.Operation) -> Generator[None]:
             _kept.remove(op)
 
 
+_New: TypeAlias = "Op | Sequence[ir.Value]"
+"""What comes in place of an op."""
+
+
+def _check_erased(op: ir.Operation) -> None:
+    if op in _kept:
+        raise ValueError(f"expected an op that no pass is running on, got '{op.name}' to erase")
+    if any(next(result.uses, None) is not None for result in op.results):
+        raise ValueError(f"expected an op that has no uses, got '{op.name}' to erase")
+
+
 def _erase_of(erase: Callable[[ir.Operation], None]) -> Callable[[Op], None]:
     def checked(self: Op) -> None:
-        op = self.operation
-        if op in _kept:
-            raise ValueError(f"expected an op that no pass is running on, got '{op.name}' to erase")
-        if any(next(result.uses, None) is not None for result in op.results):
-            raise ValueError(f"expected an op that has no uses, got '{op.name}' to erase")
-        erase(op)
+        _check_erased(self.operation)
+        erase(self.operation)
 
     return checked
+
+
+def _rewriter_erase_of(erase: Callable[[object, ir.Operation], None]) -> Callable[[object, Op], None]:
+    def checked(self: object, op: Op) -> None:
+        _check_erased(op.operation)
+        erase(self, op.operation)
+
+    return checked
+
+
+def _replace_of(replace: Callable[[object, ir.Operation, _New], None]) -> Callable[[object, Op, _New], None]:
+    """MLIR reads as many values as the op has results, whether they are there or not."""
+
+    def checked(self: object, op: Op, by: _New) -> None:
+        results = by.operation.results if isinstance(by, (ir.Operation, ir.OpView)) else by
+        wanted = len(op.operation.results)
+        if len(results) != wanted:
+            raise ValueError(f"expected {wanted} values for '{op.operation.name}', got {len(results)}")
+        replace(self, op.operation, by)
+
+    return checked
+
+
+_conversions: list[object] = []
+
+
+def _add_conversion_of(add: Callable[[object, object], None]) -> Callable[[object, object], None]:
+    """The bindings keep no reference to the function, which may be a lambda that nobody else has."""
+
+    def kept(self: object, convert: object) -> None:
+        _conversions.append(convert)
+        add(self, convert)
+
+    return kept
 
 
 def _process_attr(field: Any, attr: Any) -> Any:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -67,13 +67,16 @@ def _load(name: str, version: str, find: Callable[[], Callable[[], object]]) -> 
     """Call a plug-in's function. What it registered before it failed is taken back."""
     if name in _loaded:
         return
+    _registered.clear()
     try:
         with all_or_none():
-            find()()
+            register = find()
+            sources = _sources([name.split(":")[0]])  # as imported: they may change before a program is compiled
+            register()
     except FAULTS as error:
         reason = str(error) if isinstance(error, PassError) else f"{type(error).__name__}: {error}"
         raise PassError(f"expected plug-in '{name}' to register what it adds, got {reason}") from error
-    _loaded[name] = version
+    _loaded[name] = " ".join([version, *sources, *_sources(_registered)])
 
 
 @contextmanager
@@ -95,14 +98,36 @@ def to_undo(undo: Callable[[], object]) -> None:
 
 def versions() -> tuple[str, ...]:
     """What compiled programs depend on in the loaded plug-ins: their versions and the state of their sources."""
-    return tuple(f"{name} {version} {_sources(name)}" for name, version in sorted(_loaded.items()))
+    return tuple(f"{name} {state}" for name, state in sorted(_loaded.items()))
 
 
-def _sources(name: str) -> str:
-    file = sys.modules[name.split(":")[0].split(".")[0]].__file__
-    if file is None:
-        return ""
-    return digest(Path(file).parent) if Path(file).stem == "__init__" else digest(Path(file))
+_registered: list[str] = []
+"""Modules that the plug-in that is being loaded registers, to be imported later."""
+
+
+def depends_on(module: str | None) -> None:
+    """Note a module that a plug-in registers: compiled programs depend on its sources too."""
+    if module is not None:
+        _registered.append(module)
+
+
+def _sources(modules: Iterable[str]) -> list[str]:
+    """Digests of the packages of modules; of one that is in none, of the files beside it, which it may import."""
+    from importlib.util import find_spec  # start-up time
+
+    found: list[str] = []
+    for name in sorted({module.split(".")[0] for module in modules}):
+        try:
+            spec = find_spec(name)
+        except ValueError:  # what runs as a script has none
+            spec = None
+        if spec is None:
+            continue
+        places = [Path(place) for place in spec.submodule_search_locations or ()]
+        if not places and spec.origin is not None:
+            places = sorted(Path(spec.origin).parent.glob("*.py"))
+        found += [digest(place) for place in places]
+    return found
 
 
 def digest(root: Path) -> str:

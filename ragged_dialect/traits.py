@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ragged_dialect._mlir import Op, ir
+from ragged_dialect._mlir import Op, ext, ir
 from ragged_dialect.errors import FAULTS, LayoutError
 from ragged_dialect.ir.match import attribute_names
 from ragged_dialect.layout import Extent
@@ -38,15 +38,28 @@ def verifier(check: Callable[[Any], None]) -> Callable[[Any], bool]:
         except LayoutError as error:
             op.location.emit_error(f"'{op.operation.name}' op {error}")
             return False
-        except (Malformed, KeyError, IndexError):
+        except Malformed:
             return True
-        except FAULTS as error:  # of a plug-in; the bindings would hand it to whoever parses
+        except FAULTS as error:
+            if isinstance(error, (KeyError, IndexError)) and _is_malformed(op):
+                return True  # of a plug-in; the bindings would hand it to whoever parses
             text = f"internal error in the verifier of '{op.operation.name}': {type(error).__name__}: {error}"
             op.location.emit_error(text)
             return False
         return True
 
     return hook
+
+
+def _is_malformed(op: ir.OpView) -> bool:
+    """Whether an op lacks what its class declares, which MLIR says of it by itself; of our own ops all that an operand
+    or attribute is not found by."""
+    if type(op).__module__.startswith("ragged_dialect."):
+        return True
+    fields, optional = getattr(op, "_fields"), getattr(op, "optional", ())
+    operands = sum(isinstance(f, ext.OperandDef) and f.variadicity.name == "single" for f in fields)
+    attributes = {f.name for f in fields if isinstance(f, ext.AttributeDef)} - set(optional)
+    return len(op.operation.operands) < operands or any(name not in op.operation.attributes for name in attributes)
 
 
 def _refuse_misspelt_attributes(op: Any) -> None:

@@ -106,6 +106,8 @@ class OptDriver:
 
     def _chunks(self, data: bytes) -> list[str | bytes]:
         if is_bytecode(data):
+            if self.options.reading.split is not None:
+                raise RaggedError("expected text for --split-input-file, got bytecode")
             return [data]
         text, marker = decode(data, self.filename), self.options.reading.split
         return [text] if marker is None else list(split_chunks(text, marker))
@@ -213,6 +215,8 @@ class OptDriver:
     def _write(self, outputs: Sequence[str | bytes]) -> None:
         output = self.options.output
         if output.bytecode:
+            if len(outputs) > 1:
+                raise RaggedError(f"expected one module for --emit-bytecode, got {len(outputs)} of --split-input-file")
             write_output(output.output, b"".join(o for o in outputs if isinstance(o, bytes)))
         else:
             write_output(output.output, f"{output.split_marker}\n".join(o for o in outputs if isinstance(o, str)))

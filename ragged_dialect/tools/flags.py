@@ -82,6 +82,10 @@ class Known:
             text = flag.implied
         if text is None:
             raise RaggedError(f"expected a value for '{flag.name}', got none")
+        if not text and flag.metavar in ("FILE", "MODULE"):
+            raise RaggedError(f"expected a {flag.metavar.lower()} for '{flag.name}', got an empty name")
+        if not text and kind is None and flag.implied is None and flag.metavar == "DIR":
+            return None  # as in mlir-opt
         if flag.choices and text not in flag.choices:
             raise RaggedError(f"expected one of {', '.join(flag.choices)} for '{flag.name}', got '{text}'")
         if isinstance(kind, bool) or self.field.type == "bool | None":

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,11 +112,11 @@ class Printing:
         default=None, metavar="N", value="4",
     )  # fmt: skip
     hex_if_larger: int | None = flag(
-        "--mlir-print-elementsattrs-with-hex-if-larger", "print dense attributes of more elements in hex", STOCK,
+        "--mlir-print-elementsattrs-with-hex-if-larger", "print larger dense attributes of the result in hex", STOCK,
         default=None, metavar="N", value="2",
     )  # fmt: skip
-    value_users: bool = flag("--mlir-print-value-users", "say in comments where values are used", STOCK)
-    unique_ids: bool = flag("--mlir-print-unique-ssa-ids", "number values through all functions", STOCK)
+    value_users: bool = flag("--mlir-print-value-users", "say in comments where values are used (of the result)", STOCK)
+    unique_ids: bool = flag("--mlir-print-unique-ssa-ids", "number values through all functions (of the result)", STOCK)
 
     def more(self) -> dict[str, bool | int | None]:
         """Further arguments of `print_module`."""
@@ -283,21 +285,36 @@ def _checked(options: Options, reader: _Reader) -> Options:
     from dataclasses import replace
 
     passes = options.passes
+    if options.reading.split == "":  # as in mlir-opt
+        options = replace(options, reading=replace(options.reading, split=MARKER))
     if options.named and passes.pipeline is not None:
         raise RaggedError(f"expected --pass-pipeline or single passes, got both ('--{options.named[0]}')")
     if options.reading.run_reproducer and (options.named or passes.pipeline is not None):
         raise RaggedError("expected --run-reproducer without passes, the file names them")
     if not reader.passes:
         return options
-    text = ",".join(name + (f"{{{_bare(options)}}}" if options else "") for name, options in reader.passes)
+    text = ",".join(_as_text(name, given) for name, given in reader.passes)
     return replace(options, passes=replace(passes, pipeline=text))
+
+
+def _as_text(name: str, options: str | None) -> str:
+    """A pass of the command line as pipeline text."""
+    from ragged_dialect.passes.pipeline_text import parse_text  # start-up time
+
+    if not options:
+        return name
+    text = f"{name}{{{_bare(options)}}}"
+    elements = parse_text(text)
+    if len(elements) != 1 or elements[0].text != text:
+        raise RaggedError(f"expected options of '--{name}', got more than that: '{options}'")
+    return text
 
 
 class _Reader:
     """Divides a command line into flags, inputs and passes."""
 
     def __init__(self, argv: Sequence[str]) -> None:
-        self.argv = list(argv)
+        self.argv = list(_expanded(argv, ()))
         self.known = known(GROUPS)
         self.inputs: list[str] = []
         self.passes: list[tuple[str, str | None]] = []
@@ -334,6 +351,19 @@ class _Reader:
             if impossible.name == f"--{name}":
                 raise RaggedError(f"expected a flag that can be had here, got '{impossible.name}' ({impossible.help})")
         return self.known.get(_SHORT.get(name, f"--{name}")), value
+
+
+def _expanded(argv: Iterable[str], inside: tuple[str, ...]) -> Iterator[str]:
+    """The words of a command line; `@file` stands for those of a file, as in LLVM's tools, where there is one."""
+    for arg in argv:
+        file = arg.removeprefix("@")
+        if file == arg or not os.path.isfile(file):
+            yield arg
+            continue
+        if file in inside:
+            raise RaggedError(f"expected response files that do not name themselves, got '{arg}'")
+        with open(file, encoding="utf-8", errors="surrogateescape") as opened:
+            yield from _expanded(shlex.split(opened.read()), (*inside, file))
 
 
 def _bare(options: str) -> str:

@@ -42,6 +42,11 @@ def _run(argv: Sequence[str]) -> int:
 
         write_output(STREAM, f"{version('ragged-compile')}\n")
         return SUCCESS
+    for name, value, is_for_cpu in (
+        ("cpu", options.cpu, True), ("fast-math", options.fast_math, False), ("schedule", options.schedule, False)
+    ):  # fmt: skip
+        if value not in (False, "auto", "host") and is_for_cpu != (options.target == "cpu"):
+            raise CompileError(f"expected no --{name} for --target={options.target}, got one")
     if options.output is None:
         raise CompileError("expected -o FILE, got none")
     _compile(options)

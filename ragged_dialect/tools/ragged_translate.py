@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from ragged_dialect.errors import RaggedError
 from ragged_dialect.ptx.targets import DEFAULT_ARCH
 from ragged_dialect.tools.cli import STREAM, SUCCESS, read_input, run_tool, shown_name, write_output
 
@@ -32,10 +33,10 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     add("--to", choices=_TRANSLATIONS, default="llvmir", help="what to print; llvmir is the default")
     add("--mlir-to-llvmir", dest="to", action="store_const", const="llvmir", help="as --to=llvmir")
     add("--target", choices=("cpu", "gpu"), help="for --to=llvmir; default: gpu if there is a gpu.module, else cpu")
-    add("--arch", default=DEFAULT_ARCH, metavar="SM", help=f"GPU architecture (default {DEFAULT_ARCH})")
+    add("--arch", metavar="SM", help=f"GPU architecture (default {DEFAULT_ARCH})")
     add("--fast-math", action="store_true", help="approximate instructions for f32 math in PTX")
-    add("--schedule", default="auto", help="for gpu: how kernels are spread over blocks and threads (default auto)")
-    add("--index-bits", type=int, choices=(32, 64), default=64, help="width of index in kernels (default 64)")
+    add("--schedule", help="for gpu: how kernels are spread over blocks and threads (default auto)")
+    add("--index-bits", type=int, choices=(32, 64), help="width of index in kernels (default 64)")
     add("--check-ptx", action="store_true", help="assemble the PTX; print registers, spills and widths to stderr")
     add("--no-check", action="store_true", help="leave run-time checks out")
     args = parser.parse_args(argv)
@@ -56,8 +57,18 @@ def _translated_input(data: bytes, filename: str, args: argparse.Namespace) -> s
     if (args.target or default) == "cpu":
         from ragged_dialect.compiler.llvm_ir import lowered_to_llvm_ir
 
+        given = {
+            "arch": args.arch,
+            "fast-math": args.fast_math,
+            "schedule": args.schedule,
+            "index-bits": args.index_bits,
+        }
+        for name, value in given.items():
+            if value is not None and value is not False:
+                raise RaggedError(f"expected no --{name} for the CPU, got {value}")
         return lowered_to_llvm_ir(module, not args.no_check)
-    options = GpuOptions(args.to, args.arch, args.fast_math, args.index_bits, args.schedule, not args.no_check)
+    arch, bits, schedule = args.arch or DEFAULT_ARCH, args.index_bits or 64, args.schedule or "auto"
+    options = GpuOptions(args.to, arch, args.fast_math, bits, schedule, not args.no_check)
     return translate(module, options)
 
 

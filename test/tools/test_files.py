@@ -145,3 +145,16 @@ def test_no_bindings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGGED_MLIR_PACKAGE", "zz")
     code, text = shell("run", "f.mlir --input x.npy", folder)
     assert (code, text.split(": zz:")[0]) == (1, "ragged-run: expected MLIR Python bindings, got none that can be used")
+
+
+@pytest.mark.parametrize(
+    ("flags", "text"),
+    [
+        (["--fast-math"], "expected no --fast-math for --target=cpu, got one"),
+        (["--schedule=general"], "expected no --schedule for --target=cpu, got one"),
+        (["--target=sm_90", "--cpu=generic"], "expected no --cpu for --target=sm_90, got one"),
+    ],
+)
+def test_options_of_another_target(flags: list[str], text: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert ragged_compile.main(["f.mlir", "-o", "libf.so", *flags]) == 1
+    assert capfd.readouterr().err == f"ragged-compile: {text}\n"

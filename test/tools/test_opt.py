@@ -15,9 +15,9 @@ import pytest
 
 from conftest import ROOT
 from ragged_dialect.asm.probe import BYTECODE
-from ragged_dialect.errors import PassError
+from ragged_dialect.errors import PassError, RaggedError
 from ragged_dialect.tools import ragged_opt
-from ragged_dialect.tools.options import parse_options
+from ragged_dialect.tools.options import MARKER, parse_options
 from ragged_dialect.tools.reproducer import recorded, reproducer
 
 MERGE = """func.func @f(%x: tensor<?xf32>, %o: tensor<4xi64>) -> tensor<?xf32> {
@@ -133,6 +133,13 @@ REFUSED = [
         ["--load-pass-plugin=no.such"],
         "expected plug-in 'no.such:register' to register what it adds, got Mod",
     ),
+    (["-o", ""], "expected a file for '-o', got an empty name"),
+    (["--irdl-file="], "expected a file for '--irdl-file', got an empty name"),
+    (["--load-pass-plugin="], "expected a module for '--load-pass-plugin', got an empty name"),
+    (["--ragged-fuse=max-ops=4},cse{", os.devnull], "expected options of '--ragged-fuse', got more than that: 'max-"),
+    (["--ragged-fuse=max-ops=1_0", os.devnull], "expected an integer for 'max-ops', got '1_0'"),
+    (["--ragged-fuse=max-ops=9223372036854775808", os.devnull], "expected an integer for 'max-ops', got '92233720368"),
+    (["--pass-pipeline=any(cse),any(ragged-fuse)", os.devnull], "under an op by its name, like 'func.func', got it"),
     (["/dev/zero"], "expected MLIR text or bytecode, got a zero byte"),
 ]
 
@@ -373,3 +380,35 @@ def test_imports_nothing_heavy(file: Path) -> None:
     )
     root = ROOT
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env={**os.environ, "PYTHONPATH": str(root)})
+
+
+def test_empty_values_are_those_of_mlir_opt(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default marker, and no folder."""
+    monkeypatch.chdir(tmp_path)
+    assert parse_options(["--split-input-file="]).reading.split == MARKER
+    assert _opt(file, "--cse", "--mlir-print-ir-tree-dir=", "--mlir-print-ir-after-all", "-o", os.devnull) == 0
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == []
+
+
+def test_response_files(tmp_path: Path) -> None:
+    inner, outer = tmp_path / "inner", tmp_path / "outer"
+    inner.write_text("--cse '--ragged-fuse=max-ops=4'\n")
+    outer.write_text(f"@{inner} --canonicalize")
+    assert parse_options([f"@{outer}", "f.mlir"]).named == ("cse", "ragged-fuse", "canonicalize")
+    assert parse_options(["@no-such-file"]).input == "@no-such-file"
+    inner.write_text(f"@{outer}")
+    with pytest.raises(RaggedError, match="expected response files that do not name themselves, got '@"):
+        parse_options([f"@{outer}"])
+
+
+def test_bytecode_is_of_one_module(file: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    two, output = tmp_path / "two.mlir", tmp_path / "out.bc"
+    two.write_text("func.func private @f()\n// -----\nfunc.func private @g()\n")
+    assert _opt(two, "--split-input-file", "--emit-bytecode", "-o", output) == 1
+    assert not output.exists()
+    assert _opt(file, "--emit-bytecode", "-o", output) == 0
+    assert _opt(output, "--split-input-file") == 1
+    assert capfd.readouterr().err.splitlines() == [
+        "ragged-opt: expected one module for --emit-bytecode, got 2 of --split-input-file",
+        "ragged-opt: expected text for --split-input-file, got bytecode",
+    ]

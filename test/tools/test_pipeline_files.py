@@ -107,3 +107,13 @@ def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([PROGRAM, "--ragged-file-pipeline"]) == 1
     assert "expected 'file' for 'ragged-file-pipeline'" in capsys.readouterr().err
     assert pipelines.cpu_pipeline()[0].place == ""
+
+
+def test_a_written_pipeline_keeps_what_passes_run_on(tmp_path: Path) -> None:
+    program, file = tmp_path / "empty.mlir", tmp_path / "p.json"
+    program.write_text("module {}")
+    text = "builtin.module(any(canonicalize),builtin.module(cse),func.func(cse))"
+    flags = [f"--pass-pipeline={text}", f"--dump-pipeline-file={file}", "-o", str(tmp_path / "out")]
+    assert main([str(program), *flags]) == 0
+    again = parse_pipeline(f"ragged-file-pipeline{{file={file}}}", context())
+    assert [str(stage) for stage in again] == [str(stage) for stage in parse_pipeline(text, context())]

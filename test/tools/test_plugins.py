@@ -119,10 +119,7 @@ def test_versions_are_part_of_the_key_of_what_is_compiled(folder: Path) -> None:
     none = plugins.versions()
     plugins.load("wrong")
     (one,) = plugins.versions()
-    (folder / "wrong.py").write_text("def register(): return 1")
-    (two,) = plugins.versions()
     assert none == ()
-    assert one != two
     assert one.startswith("wrong:register ")
 
 

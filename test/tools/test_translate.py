@@ -51,3 +51,16 @@ def test_refused(text: str, message: str, tmp_path: Path, capfd: pytest.CaptureF
 def test_no_such_file(capfd: pytest.CaptureFixture[str]) -> None:
     assert ragged_translate.main(["/nonexistent.mlir"]) == 1
     assert capfd.readouterr() == ("", "ragged-translate: /nonexistent.mlir: no such file or directory\n")
+
+
+@pytest.mark.parametrize(
+    ("flag", "text"),
+    [("--arch=sm_90", "arch for the CPU, got sm_90"), ("--schedule=general", "schedule for the CPU, got general"),
+     ("--fast-math", "fast-math for the CPU, got True"), ("--index-bits=32", "index-bits for the CPU, got 32")],
+)  # fmt: skip
+def test_options_of_gpus_are_refused_for_the_cpu(
+    flag: str, text: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "f.mlir").write_text("func.func @f() { return }")
+    assert ragged_translate.main([str(tmp_path / "f.mlir"), flag]) == 1
+    assert capfd.readouterr().err == f"ragged-translate: expected no --{text}\n"

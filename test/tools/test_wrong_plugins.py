@@ -14,6 +14,7 @@ from support.packages import SUMS, install, opt
 import ragged_dialect as rg
 from conftest import ROOT
 from ragged_dialect import extensions, ops, plugins
+from ragged_dialect._mlir import ir, rewrite
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import PassError, VerifyError
@@ -36,6 +37,16 @@ WRONG: dict[str, tuple[str, str]] = {
         "def register():\n  registry.register('wrong-a', None)\n"
         "  registry.register_pipeline('ragged-fuse', 'wrong', 'f')",
         "expected a new pipeline name, got 'ragged-fuse', which is registered",
+    ),
+    "taken by a pass of MLIR": (
+        "from ragged_dialect.passes import registry\n"
+        "def register():\n  registry.register('wrong-a', None)\n  registry.register('canonicalize', None)",
+        "expected a new pass name, got 'canonicalize', which is registered",
+    ),
+    "taken by a pipeline of MLIR": (
+        "from ragged_dialect.passes import registry\n"
+        "def register(): registry.register_pipeline('buffer-deallocation-pipeline', 'wrong', 'f')",
+        "expected a new pipeline name, got 'buffer-deallocation-pipeline', which is registered",
     ),
     "dialect": (
         "from ragged_dialect import ops\nfrom ragged_dialect._mlir import ext\n"
@@ -122,7 +133,7 @@ BODIES = {
     (
         "one: int = 1",
         "--wrong-p",
-    ): "ragged-opt: pipeline:1:5: error: expected a pipeline that is not part of itself",
+    ): "ragged-opt: pipeline:1:1: error: 'wrong-p', stage 'a': expected a pipeline that is not part of itself",
 }
 
 
@@ -335,3 +346,85 @@ def test_an_unregistered_op(folder: Path, capfd: pytest.CaptureFixture[str]) -> 
     (folder / "in.mlir").write_text(CALL.replace("OP %x", '"wrong.plain"(%x)'))
     assert opt(folder, "--allow-unregistered-dialect") == 1
     assert "ops of other packages take layouts if" in capfd.readouterr().err
+
+
+REWRITES = """
+from dataclasses import dataclass
+from ragged_dialect._mlir import ir, rewrite
+from ragged_dialect.passes import registry
+from ragged_dialect.passes.base import RaggedPass
+@dataclass(frozen=True)
+class Wrong(RaggedPass):
+  name = "wrong-c"
+  def run(self, op):
+    def pattern(found, rewriter):
+      {what}
+    patterns = rewrite.RewritePatternSet(op.context)
+    patterns.add("arith.constant", pattern)
+    rewrite.apply_patterns_and_fold_greedily(op, patterns.freeze())
+def register(): registry.register("wrong-c", lambda: Wrong)
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [
+        ("rewriter.erase_op(found)", "expected an op that has no uses, got 'arith.constant' to erase"),
+        ("rewriter.replace_op(found, [])", "expected 1 values for 'arith.constant', got 0"),
+    ],
+)
+def test_a_rewrite_that_leaves_uses_without_values(
+    folder: Path, capfd: pytest.CaptureFixture[str], what: str, text: str
+) -> None:
+    (folder / "wrong.py").write_text(REWRITES.replace("{what}", what))
+    program = "func.func @f() -> i32 { %0 = arith.constant 1 : i32 return %0 : i32 }"
+    (folder / "f.mlir").write_text(program)
+    done = subprocess.run(
+        [sys.executable, "-m", "ragged_dialect.tools.ragged_opt", "f.mlir", "--load-pass-plugin=wrong", "--wrong-c"],
+        cwd=folder, env={**os.environ, "PYTHONPATH": f"{ROOT}:{folder}"}, capture_output=True, text=True, check=False,
+        timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert text in done.stderr
+
+
+def test_a_type_converter_keeps_its_functions() -> None:
+    """The bindings do not, and a lambda that nobody else has was called after it was freed."""
+    with ir.Context(), ir.Location.unknown():
+        converter = rewrite.TypeConverter()
+        function = lambda type_: ir.IntegerType.get_signless(64)  # noqa: E731
+        before = sys.getrefcount(function)
+        converter.add_conversion(function)
+        assert sys.getrefcount(function) > before
+        del function
+        assert str(converter.convert_type(ir.F32Type.get())) == "i64"
+
+
+VERIFIER = """
+from ragged_dialect import ops
+from ragged_dialect._mlir import ext
+from ragged_dialect.ops.base import Operand, RaggedOp, Result, Tensor, unchecked
+class Wrong(ext.Dialect, name="wrong"): pass
+class Op(RaggedOp, name="op", dialect=Wrong):
+  checks = unchecked
+  x: Operand[Tensor]
+  res: Result[Tensor]
+  def check_operands(self): return {}["no such key"]
+  @staticmethod
+  def infer(x): return x
+def register(): ops.register_dialect(Wrong)
+"""
+
+
+def test_a_verifier_that_raises_what_malformed_ops_raise(folder: Path) -> None:
+    (folder / "wrong.py").write_text(VERIFIER)
+    (folder / "f.mlir").write_text(
+        'func.func @f(%x: tensor<2xf32>) { %0 = "wrong.op"(%x) : (tensor<2xf32>) -> tensor<2xf32> return }'
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "ragged_dialect.tools.ragged_opt", "f.mlir", "--load-pass-plugin=wrong"],
+        cwd=folder, env={**os.environ, "PYTHONPATH": f"{ROOT}:{folder}"}, capture_output=True, text=True, check=False,
+        timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "internal error in the verifier of 'wrong.op': KeyError: 'no such key'" in done.stderr

@@ -80,7 +80,7 @@ def _slice_pattern(item: slice, leaves: list[Any]) -> Any:
     return ("slice", item.start is not None, item.stop is not None, max(step, 1 - 2**63))
 
 
-def _expanded(x: Any, items: tuple[object, ...]) -> list[object]:
+def _expanded(x: RaggedArray | Tensor, items: tuple[object, ...]) -> list[object]:
     """The items with `...` replaced by whole slices."""
     rank, used = x.ndim, sum(_dims_used(x, item, item is items[0]) for item in items)
     if used > rank:
@@ -93,7 +93,7 @@ def _expanded(x: Any, items: tuple[object, ...]) -> list[object]:
     return [*items[: at[0]], *[slice(None)] * (rank - used), *items[at[0] + 1 :]]
 
 
-def _dims_used(x: Any, item: object, is_first: bool) -> int:
+def _dims_used(x: RaggedArray | Tensor, item: object, is_first: bool) -> int:
     """How many dims of `x` an item stands for: a mask for its own, and a ragged index of the components' elements too;
     other indices look up one dim, whatever their rank."""
     if item is None or item is Ellipsis:
