@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
+from ragged_dialect._mlir import ir
+from ragged_dialect.asm.files import read_file
+from ragged_dialect.asm.module import print_module
 from ragged_dialect.compiler.cpu import Lowered, compile_for_cpu, lower_for_cpu
-from ragged_dialect.compiler.frontend import Source
+from ragged_dialect.compiler.frontend import Program, Source
 from ragged_dialect.compiler.loading import thread_count
 from ragged_dialect.compiler.options import TARGETS, Options
 from ragged_dialect.errors import CompileError, DeviceError
 from ragged_dialect.runtime.cpu import CpuFunction
 from ragged_dialect.runtime.program import DeviceFunction
+from ragged_dialect.runtime.recompiled import Recipe
 
 __all__ = ["TARGETS", "Lowered", "compile", "lower_for_cpu", "thread_count"]
 
@@ -47,13 +52,29 @@ def compile(
     is 64, or 32 for kernels with 32-bit indices, which run where every extent fits (the others are made
     when a call needs them; default: 32 on the GPU, 64 on the emulator).
 
-    Threads on the CPU: RAGGED_NUM_THREADS, all cores by default. Raises VerifyError, CompileError,
+    Threads on the CPU: RAGGED_NUM_THREADS, all cores by default. A compiled function in a pickle is what it was
+    compiled of, and is compiled again where it is read, or found in the cache. Raises VerifyError, CompileError,
     PassError or DeviceError.
     """
     if entry is not None and not isinstance(entry, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise CompileError(f"expected a name for entry, got {type(entry).__name__}")
-    options = Options(target, check, arch, sync, fast_math, schedule, index_bits)
-    if target == "auto":
+    made = _compiled(source, entry, Options(target, check, arch, sync, fast_math, schedule, index_bits))
+    options = {"arch": arch, "sync": sync, "fast_math": fast_math, "schedule": schedule, "index_bits": index_bits}
+    if not isinstance(source, Program):  # which was lowered, and has no text any more
+        made.recipe = Recipe(_text(source), entry, target, check, tuple(options.items()))
+    return made
+
+
+def _text(source: ir.Module | Path | str | bytes) -> str | bytes:
+    """A program as a pickle has it."""
+    if isinstance(source, (str, bytes)):
+        return source
+    return read_file(source) if isinstance(source, Path) else print_module(source)
+
+
+def _compiled(source: Source, entry: str | None, options: Options) -> CpuFunction | DeviceFunction:
+    check = options.check
+    if options.target == "auto":
         options = replace(options, target="gpu") if _has_gpu() else Options("cpu", check)
     if options.target == "cpu":
         return compile_for_cpu(source, entry, bool(check))

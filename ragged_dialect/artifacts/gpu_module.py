@@ -25,6 +25,7 @@ from ragged_dialect.runtime import (
     narrow,
     printing,
     program,
+    recompiled,
     signature,
     status,
 )
@@ -44,6 +45,7 @@ RUNTIME = (
     host_numbers,
     host_program,
     printing,
+    recompiled,
     program,
     gpu_arrays,
     gpu_driver,

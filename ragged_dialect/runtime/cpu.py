@@ -10,6 +10,7 @@ from ragged_dialect.runtime.arguments import Flattener, by_position
 from ragged_dialect.runtime.callbacks import STOPPED, stopped
 from ragged_dialect.runtime.frames import Frame, FrameLayout
 from ragged_dialect.runtime.memory import explained, no_memory
+from ragged_dialect.runtime.recompiled import Recompiled
 from ragged_dialect.runtime.signature import Signature
 from ragged_dialect.runtime.status import raise_failed
 
@@ -64,7 +65,7 @@ class PackedFunction:
         return results
 
 
-class CpuFunction:
+class CpuFunction(Recompiled):
     """A compiled function on NumPy arrays.
 
     A ragged argument or result is the tuple of its parts (values, index vectors, extents), a

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 from ragged_dialect.errors import DeviceError
 from ragged_dialect.runtime.arguments import Converter, Flattener, by_position
+from ragged_dialect.runtime.recompiled import Recompiled
 from ragged_dialect.runtime.signature import Argument, Array, Part, Signature
 
 Run: TypeAlias = Callable[..., tuple[Argument, ...]]
@@ -44,7 +45,7 @@ class Device(Protocol):
         ...
 
 
-class DeviceFunction:
+class DeviceFunction(Recompiled):
     """A compiled function whose kernels a device runs.
 
     A ragged argument or result is the tuple of its parts (values, index vectors, extents), a

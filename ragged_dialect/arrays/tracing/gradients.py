@@ -50,7 +50,7 @@ def value_and_grad(function: Function, argnums: Numbers = 0) -> JitFunction:
 
     ArgumentError for arguments that are no floats and for results that are no number; PassError, with its name, for an
     operation that has no derivative."""
-    return _value_and_grad("value_and_grad", function, argnums, lambda value, gradient: (value, gradient))
+    return _derived("value_and_grad", function, argnums)
 
 
 def grad(function: Function, argnums: Numbers = 0) -> JitFunction:
@@ -59,16 +59,26 @@ def grad(function: Function, argnums: Numbers = 0) -> JitFunction:
     ```python
     rg.grad(lambda x: (x * x).sum())(x)  # 2 x, with the components of x
     ```"""
-    return _value_and_grad("grad", function, argnums, lambda value, gradient: gradient)
+    return _derived("grad", function, argnums)
 
 
-def _value_and_grad(
-    op: str, function: Function, argnums: Numbers, choose: Callable[[Nested, Nested], Nested]
-) -> JitFunction:
-    _checked(op, function)
+def _derived(op: str, function: Function, argnums: Numbers) -> JitFunction:
+    return jit(_Derived(op, _checked(op, function), argnums), static=_static(function))
 
-    @functools.wraps(function)
-    def derived(*arguments: Nested, **parameters: Nested) -> Nested:
+
+class _Derived:
+    """A function with the gradient of another one, and its value for `value_and_grad`. A class, so that it pickles."""
+
+    def __init__(self, op: str, function: Function, argnums: Numbers) -> None:
+        functools.update_wrapper(self, function, updated=())
+        self._made_of = op, function, argnums
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _Derived, self._made_of
+
+    def __call__(self, *arguments: Nested, **parameters: Nested) -> Nested:
+        """The gradient, or both."""
+        op, function, argnums = self._made_of
         numbers = _numbers(op, argnums, len(arguments))
         recorded = Recorded(op, functools.partial(function, **parameters), arguments, numbers)
         if len(recorded.results) != 1 or recorded.results[0].axes:
@@ -78,10 +88,8 @@ def _value_and_grad(
         check_float(f"{op}: expected a result of floats", result)
         one = Tensor(result.trace, number_like(result.value, 1), result.dtype, (), weak=result.weak)
         gradients = recorded.pulled([one])
-        several = isinstance(argnums, Sequence)
-        return choose(unflatten(recorded.tree, recorded.results), tuple(gradients) if several else gradients[0])
-
-    return jit(derived, static=_static(function))
+        gradient = tuple(gradients) if isinstance(argnums, Sequence) else gradients[0]
+        return gradient if op == "grad" else (unflatten(recorded.tree, recorded.results), gradient)
 
 
 def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Callable[[Nested], tuple[Nested, ...]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -41,6 +42,9 @@ class Operation(Function):
         self._elementwise = elementwise
         self.__signature__, self._arrays = _public(inspect.signature(body))
         super().__init__(len(self._arrays) or sys.maxsize, NUMBERS, named=True)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _known, (self.name,)
 
     def _call(self, call: Call) -> ArrayLike:
         """Traced code, the other way to give arguments, or a program to compile."""
@@ -140,6 +144,12 @@ def _public(signature: inspect.Signature) -> tuple[inspect.Signature, tuple[str,
         p.replace(kind=p.POSITIONAL_OR_KEYWORD, annotation=p.empty if p.name in arrays else p.annotation) for p in known
     ]
     return signature.replace(parameters=shown, return_annotation=signature.empty), arrays
+
+
+def _known(name: str) -> Operation:
+    """An operation by its name, where a process may not have loaded it yet."""
+    importlib.import_module("ragged_dialect.arrays")
+    return OPERATIONS[name]
 
 
 OPERATIONS: dict[str, Operation] = {}
