@@ -99,11 +99,6 @@ def _stack(*arrays: Tensor, axis: int) -> Tensor:
     if not arrays:
         raise ArgumentError("stack: expected at least one array, got none")
     dim = checked_axis("stack", axis, arrays[0].ndim + 1)
-    return stack_tensors(arrays, dim)
-
-
-def stack_tensors(arrays: Sequence[Tensor], dim: int) -> Tensor:
-    """Tensors of one structure along a new dim."""
     return _concat(*(insert_ones(contiguous(x), [dim]) for x in arrays), axis=dim)
 
 
