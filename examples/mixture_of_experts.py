@@ -33,8 +33,7 @@ def layer(tokens: Any, router: Any, gate: Any, up: Any, down: Any) -> Any:
     weights = rg.softmax(scores, axis=1)
     places = rg.group_by(rg.merge(experts, 0), EXPERTS)  # [experts, ragged] of choices, two for every token
     own = rg.take(tokens, places // CHOICES)
-    gated = rg.ragged_dot(own, gate)
-    made = rg.ragged_dot(gated / (1.0 + np.exp(-gated)) * rg.ragged_dot(own, up), down)
+    made = rg.ragged_dot(rg.nn.silu(rg.ragged_dot(own, gate)) * rg.ragged_dot(own, up), down)
     back = rg.ungroup(made, places)
     return (back.reshape(-1, CHOICES, HIDDEN) * weights[:, :, None]).sum(axis=1)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ragged_dialect.arrays.ops.elementwise import UFUNCS, erf
+from ragged_dialect.arrays.ops.elementwise import UFUNCS, astype, erf, where
+from ragged_dialect.arrays.ops.statistics import float_dtype, wide
 from ragged_dialect.arrays.tracing.operation import operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 
@@ -26,28 +27,32 @@ def relu(x: Tensor) -> Tensor:
 
 @operation("silu")
 def silu(x: Tensor) -> Tensor:
-    """x / (1 + exp(-x)), element by element.
+    """x / (1 + exp(-x)), element by element. No exp overflows, whose gradient would be nan.
 
     >>> rg.nn.silu(np.array([0.0, 100.0]))
     array([  0., 100.])
     """
-    return UFUNCS["divide"](x, UFUNCS["add"](1.0, UFUNCS["exp"](UFUNCS["negative"](x))))
+    positive = UFUNCS["greater_equal"](x, 0)
+    small = UFUNCS["exp"](where(positive, UFUNCS["negative"](x), x))
+    return UFUNCS["multiply"](x, UFUNCS["divide"](where(positive, 1, small), UFUNCS["add"](small, 1)))
 
 
 @operation("gelu")
 def gelu(x: Tensor, *, approximate: bool = False) -> Tensor:
     """x times the share of the standard normal distribution below x, element by element; approximated by tanh on
-    request, as models are that were trained so.
+    request, as models are that were trained so. Short floats are computed in float32.
 
     >>> rg.nn.gelu(np.array([0.0, 100.0]))
     array([  0., 100.])
     """
+    dtype = float_dtype(x.dtype)
+    x = astype(x, dtype=wide(dtype))
     if approximate:
         cube = UFUNCS["multiply"](UFUNCS["multiply"](UFUNCS["multiply"](x, x), x), _CUBE)
         share = UFUNCS["tanh"](UFUNCS["multiply"](UFUNCS["add"](x, cube), _ROOT_2_OVER_PI))
     else:
         share = erf(UFUNCS["multiply"](x, _ROOT_HALF))
-    return UFUNCS["multiply"](UFUNCS["multiply"](x, 0.5), UFUNCS["add"](1.0, share))
+    return astype(UFUNCS["multiply"](UFUNCS["multiply"](x, 0.5), UFUNCS["add"](1.0, share)), dtype=dtype)
 
 
 ACTIVATIONS = {"gelu": gelu, "relu": relu, "silu": silu}

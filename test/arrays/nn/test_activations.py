@@ -39,6 +39,16 @@ def test_the_values_are_those_of_the_formula(name: str, dtype: str, limit: float
 
 
 @pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_numbers_far_from_zero_have_a_value_and_a_gradient(name: str, dtype: str) -> None:
+    """Where an exp, or a cube, is infinite."""
+    ours, _ = FORMULAS[name]
+    x = np.array([-30000.0, -1000.0, -90.0, -12.0, 90.0, 1000.0, 30000.0], dtype)
+    np.testing.assert_allclose(ours(x), np.maximum(x, 0), atol=1e-3)
+    np.testing.assert_allclose(rg.grad(lambda x: ours(x).astype("float32").sum())(x), x > 0, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", FORMULAS)
 def test_the_gradient_is_that_of_finite_differences(name: str) -> None:
     ours, formula = FORMULAS[name]
     x = SAMPLES[SAMPLES != 0]
