@@ -138,11 +138,16 @@ class Group:
         """Lengths of other ranks are data like any other."""
         for other in range(self.size):
             own = lengths[receives[other] : receives[other + 1]]
-            for component, length in enumerate(own.tolist()):
-                if not 0 <= length < 2**40:
-                    raise RankError(
-                        f"rank {other} sent lengths: component {component}: expected one in [0, 2**40), got {length}"
-                    )
+            wrong = (own < 0) | (own >= 2**40)
+            if wrong.any():
+                at = int(wrong.argmax())
+                raise self._failed(
+                    f"rank {other} sent lengths: component {at}: expected one in [0, 2**40), got {own[at]}"
+                )
+            if own.sum(dtype=np.float64) >= 2**62:
+                raise self._failed(
+                    f"rank {other} sent lengths: expected a sum below 2**62, got {own.sum(dtype=object)}"
+                )
 
     def _agree(self, state: int, what: int, sends: Sequence[int], receives: Sequence[int]) -> None:
         """The first two rounds. RankError, on every rank, where one of them does not go on."""

@@ -108,11 +108,11 @@ def runs_other_ops(group: Group) -> None:
     group.exchange(np.zeros(3, "int64"), one, np.zeros(3, "int64"), one, 8, 7 + (group.rank == 0))
 
 
-def sends_lengths(length: int) -> Work:
+def sends_lengths(length: int, count: int = 1) -> Work:
     def work(group: Group) -> None:
-        one = list(range(group.size + 1))
-        lengths = np.array([length if group.rank == 1 else 0] * group.size)
-        group.exchange(lengths, one, np.empty_like(lengths), one, 8, 7, lengths=True)
+        bounds = [count * rank for rank in range(group.size + 1)]
+        lengths = np.full(count * group.size, length if group.rank == 1 else 0)
+        group.exchange(lengths, bounds, np.empty_like(lengths), bounds, 8, 7, lengths=True)
 
     return work
 
@@ -125,6 +125,7 @@ WRONG: list[tuple[Work, str]] = [
     (has_other_rows, "expected 16 bytes of rank 2, got 24"),
     (runs_other_ops, "expected exchange 1 (0x7) of rank 0, got 1 (0x8)"),
     (sends_lengths(-1), "rank 1 sent lengths: component 0: expected one in [0, 2**40), got -1"),
+    (sends_lengths(2**39, 2**24), f"rank 1 sent lengths: expected a sum below 2**62, got {2**63}"),
     (sends_lengths(2**40), "rank 1 sent lengths: component 0: expected one in [0, 2**40), got 1099511627776"),
 ]
 
