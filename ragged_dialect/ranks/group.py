@@ -144,10 +144,9 @@ class Group:
                 raise self._failed(
                     f"rank {other} sent lengths: component {at}: expected one in [0, 2**40), got {own[at]}"
                 )
-            if own.sum(dtype=np.float64) >= 2**62:
-                raise self._failed(
-                    f"rank {other} sent lengths: expected a sum below 2**62, got {own.sum(dtype=object)}"
-                )
+            total = float(own.sum(dtype=np.float64))
+            if total >= 2**62:
+                raise self._failed(f"rank {other} sent lengths: expected a sum below 2**62, got {total:.3g}")
 
     def _agree(self, state: int, what: int, sends: Sequence[int], receives: Sequence[int]) -> None:
         """The first two rounds. RankError, on every rank, where one of them does not go on."""
