@@ -142,7 +142,7 @@ def test_what_one_rank_does_wrong_is_an_error_on_every_rank(work: Work, text: st
 
 def test_lengths_whose_sum_is_no_number_of_rows() -> None:
     lengths = np.full(2**23, 2**39)
-    with pytest.raises(rg.RankError, match="rank 0 sent lengths: expected a sum below 2.*62, got 4.61e.18"):
+    with pytest.raises(rg.RankError, match=r"rank 0 sent lengths: expected a sum below 2\*\*62, got 4\.61e\+18"):
         Group().exchange(lengths, [0, 2**23], np.empty_like(lengths), [0, 2**23], 8, 7, lengths=True)
 
 
