@@ -58,6 +58,8 @@ def run(source: Path, target: Path, client: Any) -> int:
     """Pool all files of a folder on a cluster: one file for every row group. The number of rows."""
     target.mkdir(parents=True, exist_ok=True)
     parts = parts_of(source)
+    if not parts:
+        raise SystemExit(f"expected Parquet files in {source}, got none")
     names = [str(target / f"{Path(file).stem}-{group:05d}.parquet") for file, group in parts]
     files, groups = zip(*parts, strict=True)
     return sum(client.gather(client.map(pool_part, files, groups, names, pure=False, retries=2)))

@@ -12,7 +12,7 @@ from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.row_groups import cut, row_groups
-from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 _CHUNK = 16384
 
@@ -38,6 +38,8 @@ class ConvertRaggedForallToLoops(RaggedPass):
 
     def run(self, op: ir.Operation) -> None:
         """Convert every function of a module."""
+        if self.chunk < 1:
+            raise PassFailure(op, f"expected a chunk of at least 1 element, got {self.chunk}")
         require_buffers(op)
         for function in op.regions[0].blocks[0].operations:
             if function.operation.name == "func.func":

@@ -13,7 +13,7 @@ What a call returns stays plain memory of `malloc`: whoever has the result frees
 from __future__ import annotations
 
 from ragged_dialect.lowering.llvm_text import branch, constants, fields
-from ragged_dialect.runtime.callbacks import STOPPED
+from ragged_dialect.runtime.callbacks import DONE, STOPPED
 
 ALLOCATE, FREE = "_mlir_memref_to_llvm_alloc", "_mlir_memref_to_llvm_free"
 """What MLIR calls the hooks: `(i64 size) -> ptr`, which never is NULL, and `(ptr)`."""
@@ -22,7 +22,7 @@ FAIL = "ragged_fail"
 """`(i64 size)`, does not return: the running call fails for lack of so many bytes."""
 
 REQUIRE = "_mlir_ciface_ragged_require"
-"""`(i64 code)`: the running call fails, for a reason that whoever gave the code knows, where it is not 0."""
+"""`(i64 code)`: the running call fails, for a reason that whoever gave the code knows, where it is not DONE."""
 
 CALL = "ragged_call"
 """`(ptr function, ptr argument) -> i64`: calls the function; 0, or the size there was no memory for."""
@@ -87,8 +87,8 @@ llvm.func @{FAIL}(%size: i64) attributes {{passthrough = ["cold", "noreturn"]}} 
   llvm.unreachable
 }}
 llvm.func @{REQUIRE}(%code: i64) attributes {{passthrough = ["nounwind"]}} {{
-  %zero = llvm.mlir.constant(0 : i64) : i64
-  {branch("bad = ne %code, %zero : i64", "fail", "out")}
+  %done = llvm.mlir.constant({DONE} : i64) : i64
+  {branch("bad = ne %code, %done : i64", "fail", "out")}
 ^fail:
   %size = llvm.mlir.constant({STOPPED} : i64) : i64
   llvm.call @{FAIL}(%size) : (i64) -> ()

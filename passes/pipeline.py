@@ -161,13 +161,6 @@ def make_pass(cls: type[RaggedPass], options: Sequence[Option]) -> RaggedPass:
     for field in dataclasses.fields(cls):
         if field.default is field.default_factory is dataclasses.MISSING and field.name not in values:
             raise PassError(f"expected '{field.name.replace('_', '-')}' for '{cls.name}'")
-        value, default = values.get(field.name), field.default
-        if type(value) is not int or type(default) is not int or not cls.__module__.startswith("ragged_dialect."):
-            continue
-        least = min(default, 1)  # the integers of our own passes are counts
-        if value < least:
-            option = next(option for option in options if option.name.replace("-", "_") == field.name)
-            raise pipeline_error(option.column, f"expected at least {least} for '{option.name}', got {value}")
     return registry.made("a pass", cls.name, lambda: cls(**values), lambda found: isinstance(found, cls))
 
 

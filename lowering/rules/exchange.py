@@ -14,13 +14,16 @@ from ragged_dialect.lowering.parts import Parts
 from ragged_dialect.ops.exchange import AllToAllOp
 from ragged_dialect.types import shape_of, storage_type
 
+_MIX = 1_000_003
+"""A prime that makes one number of several, in which their order counts."""
+
 
 def lower_all_to_all(ctx: Lowering, op: ir.Operation) -> None:
     """ragged.all_to_all. Both sides know how many rows of a level go where before these are sent: the lengths of the
     level above say it, and of the first level every rank has one row for every other one."""
     x, shape = ctx.parts(view_of(op, AllToAllOp).x), shape_of(op.results[0].type)
-    # What both sides must agree on: the op's layout and the turn of the call.
-    what = crc32(str(shape.layout).encode()) << 8
+    # What both sides must agree on: layout, type of the elements, turn of the call, and below the shape of rows.
+    what = crc32(f"{shape.layout} {x.element}".encode()) << 8
     sent = received = vectors.generate(build.add(x.extent(0), 1), lambda rank: rank)
     made: dict[tuple[str, int], ir.Value] = {}
     for level, letter in enumerate(shape.layout.axes[0][1:], 1):
@@ -46,7 +49,10 @@ def _exchanged(
     static = [DYNAMIC if isinstance(size, ir.Value) else size for size in sizes]
     out = memref.alloc(ir.MemRefType.get(static, element), [size for size in sizes if isinstance(size, ir.Value)], [])
     row = build.mul(build.product(sizes[1:]), -(-bit_width(element) // 8))
-    numbers = [build.sub(shapes.dim(sent, 0), 1), row, what, int(is_lengths)]
+    agreed: Mixed = what
+    for size in sizes[1:]:
+        agreed = build.add(build.mul(build.value(agreed), _MIX), size)
+    numbers = [build.sub(shapes.dim(sent, 0), 1), row, agreed, int(is_lengths)]
     addresses = [_address(_buffer(rows)), _address(_buffer(sent)), _address(out), _address(_buffer(received))]
     call = call_external(
         module_of(op),

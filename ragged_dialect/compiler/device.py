@@ -12,7 +12,7 @@ from ragged_dialect.compiler.stored import stored
 from ragged_dialect.errors import CompileError
 from ragged_dialect.lowering import pipelines
 from ragged_dialect.lowering.attributes import AUTO, schedule_names
-from ragged_dialect.ranks.calls import exchange_rows
+from ragged_dialect.ranks.calls import exchange_alone, exchange_rows
 from ragged_dialect.runtime.host_loading import load_host_program
 from ragged_dialect.runtime.program import Device, DeviceFunction
 from ragged_dialect.runtime.stored_program import DeviceProgram
@@ -56,7 +56,7 @@ def _ptx_emulator(options: Options) -> tuple[str, MakeDevice]:
     def make(program: DeviceProgram, wide: Callable[[], str]) -> Device:
         cupy = StandIn(loader(), re.sub(r"\D", "", arch))
         return HostedDevice(
-            cupy, program.signature.name, program.kernels, program.host, bool(options.check), wide, exchange_rows
+            cupy, program.signature.name, program.kernels, program.host, bool(options.check), wide, exchange_alone
         )
 
     return arch, make

@@ -8,6 +8,7 @@ or the timeout.
 
 from __future__ import annotations
 
+import operator
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from contextlib import suppress
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import TypeAlias
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +29,9 @@ Words: TypeAlias = NDArray[np.int64]
 TIMEOUT = 600.0
 """Seconds that a rank waits for another one by default. Others may still be compiling the program: seconds, not
 more."""
+
+_LONGEST = 1e8
+"""Seconds that every clock and lock takes: three years."""
 
 _WORKS, _FAILED, _LEFT = range(3)
 _TEXT = 256
@@ -53,8 +58,8 @@ class Group:
     size = 1
 
     def __init__(self, engine: Engine | None = None, timeout: float = TIMEOUT) -> None:
-        if not timeout > 0:
-            raise ArgumentError(f"expected a timeout of more than 0 seconds, got {timeout}")
+        if not isinstance(timeout, (int, float)) or not 0 < timeout <= _LONGEST:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(f"expected a timeout in (0, {_LONGEST:g}] seconds, got {timeout!r}")
         self._engine = engine
         self._timeout = timeout
         if engine is not None:
@@ -68,37 +73,50 @@ class Group:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        _group.reset(self._entered.pop())
-        if self._entered or self._failure:
-            return
-        if error is not None:
-            self.fail(f"{type(error).__name__}: {error}")
-            return
-        self._agree(_LEFT, 0, [0] * self.size, [0] * self.size)
-        self._count = 0
+        token = self._entered.pop()
+        try:
+            if self._entered or self._failure or self._engine is None:
+                return
+            if error is not None:
+                self.fail(_told(error))
+                return
+            self._agree(_LEFT, 0, [0] * self.size, [0] * self.size)
+            self._flush()
+            self._count = 0
+        finally:
+            with suppress(ValueError):  # a generator is closed in whatever context
+                _group.reset(token)
 
     def fail(self, text: str) -> None:
         """Tell the other ranks that this one failed, without waiting for them. The group is of no use from here on."""
+        if self._engine is None:
+            return
         self._failure = f"rank {self.rank} failed: {text}"
-        if self._engine is not None:
+        for other in self._others():
             with suppress(RankError):  # of a rank that is gone already
-                header = self._header(_FAILED, 0, text)
-                for other in self._others():
-                    self._engine.post(other, header.view(np.uint8))
+                self._engine.post(other, self._header(_FAILED, 0, text).view(np.uint8))
 
     def rows(self, rows: NDArray[np.generic], counts: Sequence[int]) -> tuple[NDArray[np.generic], list[int]]:
         """The first `counts[0]` rows to rank 0, the next `counts[1]` to rank 1, and so on: those that came, by rank,
         and how many came from each. Rows are of one size on all ranks. ArgumentError for counts that are not those of
         all rows; RankError."""
+        rows = np.asarray(rows)
+        if rows.ndim == 0 or rows.dtype.hasobject or rows.dtype.kind == "T":
+            raise ArgumentError(f"expected rows of numbers, got {rows.dtype} of rank {rows.ndim}")
+        try:
+            counts = [operator.index(count) for count in counts]
+        except TypeError as error:
+            raise ArgumentError(f"expected integers as counts, got {counts!r}") from error
         if len(counts) != self.size or sum(counts) != len(rows) or min(counts, default=0) < 0:
-            raise ArgumentError(f"expected {self.size} counts with sum {len(rows)}, got {list(counts)}")
+            raise ArgumentError(f"expected {self.size} counts with sum {len(rows)}, got {counts}")
         given, taken = np.array(counts, np.int64), np.empty(self.size, np.int64)
         one = list(range(self.size + 1))
-        self.exchange(given, one, taken, one, 8, 1, lengths=True)
+        what = crc32(f"{rows.dtype.descr} {rows.shape[1:]}".encode())
+        self.exchange(given, one, taken, one, 8, what << 1, lengths=True)
         out = np.empty((int(taken.sum()), *rows.shape[1:]), rows.dtype)
         sent, received = ([0, *np.cumsum(n).tolist()] for n in (given, taken))
         size = rows.dtype.itemsize * int(np.prod(rows.shape[1:]))
-        self.exchange(np.ascontiguousarray(rows), sent, out, received, size, 2)
+        self.exchange(np.ascontiguousarray(rows), sent, out, received, size, what << 1 | 1)
         return out, taken.tolist()
 
     def exchange(
@@ -126,11 +144,11 @@ class Group:
         if self._engine is not None:
             for other in self._others():
                 if out[other + 1] > out[other]:
-                    self._engine.post(other, here[out[other] : out[other + 1]])
+                    self._engine.post(other, here[out[other] : out[other + 1]].copy())  # which stays as it is
             for other in self._others():
                 if own[other + 1] > own[other]:
                     self._fetch(other, there[own[other] : own[other + 1]])
-            self._engine.flush(self._deadline())
+            self._flush()
         if lengths:
             self._check_lengths(there.view(np.int64), receives)
 
@@ -162,19 +180,28 @@ class Group:
             if other != state:
                 at = "left the group" if other == _LEFT else "goes on"
                 raise self._failed(f"expected the same program on every rank, got rank {rank}, which {at}")
-        problem = ""
-        for rank, header in headers.items():
-            _, count, other, size, *_ = header.tolist()
-            if (count, other) != (self._count, what):
-                problem = f"expected exchange {self._count} ({what:#x}) of rank {rank}, got {count} ({other:#x})"
-            elif size != receives[rank]:
-                problem = f"expected {receives[rank]} bytes of rank {rank}, got {size}"
+        problems = (self._problem(rank, header, what, receives[rank]) for rank, header in headers.items())
+        problem = next(filter(None, problems), "")
         verdicts = self._round([self._header(_FAILED if problem else _WORKS, what, problem)] * self.size)
         if problem:
             raise self._failed(problem)
         for rank, header in verdicts.items():
             if header[0] != _WORKS:
                 raise self._failed(f"rank {rank} refused: {_text_of(header)}")
+
+    def _problem(self, rank: int, header: Words, what: int, wanted: int) -> str:
+        """What keeps this rank from taking what another one is about to send, or nothing."""
+        _, count, other, size, *_ = header.tolist()
+        if count != self._count:
+            return f"expected exchange {self._count} of rank {rank}, got exchange {count}"
+        if other != what:
+            return f"expected rows of one type and shape, by the same op, got others of rank {rank}"
+        return f"expected {wanted} bytes of rank {rank}, got {size}" if size != wanted else ""
+
+    def _lost(self, text: str) -> RankError:
+        """What the others do not know of yet."""
+        self.fail(text)
+        return RankError(text)
 
     def _failed(self, text: str) -> RankError:
         self._failure = text
@@ -189,22 +216,31 @@ class Group:
             engine.post(other, headers[other].view(np.uint8))
         for other, header in found.items():
             self._fetch(other, header.view(np.uint8))
-        engine.flush(self._deadline())
         return found
+
+    def _flush(self) -> None:
+        """Wait until what was sent is under way."""
+        assert self._engine is not None
+        try:
+            self._engine.flush(self._deadline())
+        except TimeoutError:
+            raise self._lost(f"expected all ranks to take what they are sent within {self._timeout:g} s") from None
+        except RankError as error:
+            raise self._lost(str(error)) from error
 
     def _fetch(self, other: int, into: Bytes) -> None:
         assert self._engine is not None
         try:
             self._engine.fetch(other, into, self._deadline())
         except TimeoutError:
-            raise self._failed(f"expected rank {other} to answer within {self._timeout:g} s, got nothing") from None
+            raise self._lost(f"expected rank {other} to answer within {self._timeout:g} s, got nothing") from None
         except RankError as error:
-            raise self._failed(str(error)) from error
+            raise self._lost(str(error)) from error
 
     def _header(self, state: int, what: int, text: str, size: int = 0) -> Words:
         header = np.zeros(_HEADER, np.int64)
         header[:4] = state, self._count, what, size
-        short = text.encode()[:_TEXT]
+        short = text.encode(errors="replace")[:_TEXT]
         header[4:].view(np.uint8)[: len(short)] = np.frombuffer(short, np.uint8)
         return header
 
@@ -224,7 +260,7 @@ class Engine(ABC):
 
     @abstractmethod
     def post(self, rank: int, data: Bytes) -> None:
-        """Send bytes without waiting; they stay as they are until `flush`."""
+        """Send bytes without waiting; nobody changes them."""
 
     @abstractmethod
     def fetch(self, rank: int, into: Bytes, deadline: float) -> None:
@@ -233,7 +269,15 @@ class Engine(ABC):
 
     @abstractmethod
     def flush(self, deadline: float) -> None:
-        """Wait until what was sent may change."""
+        """Wait until what was sent is under way, so that it need not be kept."""
+
+
+def _told(error: BaseException) -> str:
+    """What the others are told of an exception, whose text may be none."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__
 
 
 def _text_of(header: Words) -> str:

@@ -12,6 +12,9 @@ from ragged_dialect.ranks.group import TIMEOUT, Bytes, Engine, Group
 _CHUNK = 2**30
 """Bytes of a message: MPI's counts are C integers below 2**31 before MPI 4."""
 
+_TAG = 21063
+"""Of our messages, so that those of others do not mix with them."""
+
 _SPIN = 1e-3
 """Seconds a rank asks again at once before it begins to sleep between questions: messages take microseconds, and other
 ranks on the same cores have to run."""
@@ -26,11 +29,17 @@ class _Mpi(Engine):
 
     def post(self, rank: int, data: Bytes) -> None:
         for at in range(0, len(data), _CHUNK):
-            self._sent.append(self._communicator.Isend([data[at : at + _CHUNK], self._mpi.BYTE], dest=rank))
+            self._sent.append(self._communicator.Isend([data[at : at + _CHUNK], self._mpi.BYTE], rank, _TAG))
 
     def fetch(self, rank: int, into: Bytes, deadline: float) -> None:
         for at in range(0, len(into), _CHUNK):
-            self._wait([self._communicator.Irecv([into[at : at + _CHUNK], self._mpi.BYTE], source=rank)], deadline)
+            request = self._communicator.Irecv([into[at : at + _CHUNK], self._mpi.BYTE], rank, _TAG)
+            try:
+                self._wait([request], deadline)
+            except BaseException:  # what comes late must not be written to memory that is somebody else's by then
+                request.Cancel()
+                request.Wait()
+                raise
 
     def flush(self, deadline: float) -> None:
         self._wait(self._sent, deadline)
@@ -46,9 +55,9 @@ class _Mpi(Engine):
 
 
 def mpi(communicator: Any = None, timeout: float = TIMEOUT) -> Group:
-    """The group of an MPI communicator of `mpi4py`, `COMM_WORLD` if none is given; it is duplicated, so that messages
-    of others do not mix with those of programs. `timeout` is how many seconds a rank waits for another one.
-    MissingPackageError without mpi4py (`pip install ragged-dialect[mpi]`)."""
+    """The group of an MPI communicator of `mpi4py`, `COMM_WORLD` if none is given. Its messages have a tag of their
+    own. `timeout` is how many seconds a rank waits for another one. MissingPackageError without mpi4py
+    (`pip install ragged-dialect[mpi]`), ArgumentError for a communicator that this process is not in."""
     try:
         library: Any = importlib.import_module("mpi4py.MPI")
     except ImportError as error:
@@ -56,4 +65,8 @@ def mpi(communicator: Any = None, timeout: float = TIMEOUT) -> Group:
     given: Any = library.COMM_WORLD if communicator is None else communicator
     if not isinstance(given, library.Intracomm):
         raise ArgumentError(f"expected a communicator of mpi4py, got {type(given).__name__}")
-    return Group(_Mpi(library, given.Dup()), timeout)
+    try:
+        engine = _Mpi(library, given)
+    except library.Exception as error:
+        raise ArgumentError(f"expected a communicator that this process is in, got: {error}") from error
+    return Group(engine, timeout)

@@ -22,7 +22,7 @@ class _Threads(Engine):
         self._queues = queues
 
     def post(self, rank: int, data: Bytes) -> None:
-        self._queues[self.rank][rank].put(data.copy())
+        self._queues[self.rank][rank].put(data)
 
     def fetch(self, rank: int, into: Bytes, deadline: float) -> None:
         try:
@@ -47,8 +47,8 @@ def run(size: int, function: Callable[[Group], T], timeout: float = TIMEOUT) -> 
     >>> rg.ranks.run(3, shift)
     [[2], [0], [1]]
     """
-    if size < 1:
-        raise ArgumentError(f"expected at least 1 rank, got {size}")
+    if not isinstance(size, int) or size < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"expected at least 1 rank, got {size!r}")
     queues: list[list[queue.SimpleQueue[Bytes]]] = [[queue.SimpleQueue() for _ in range(size)] for _ in range(size)]
     results: dict[int, T] = {}
     errors: list[BaseException] = []
@@ -60,7 +60,7 @@ def run(size: int, function: Callable[[Group], T], timeout: float = TIMEOUT) -> 
         except BaseException as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=serve, args=(rank,), name=f"rank {rank}") for rank in range(size)]
+    threads = [threading.Thread(target=serve, args=(rank,), name=f"rank {rank}", daemon=True) for rank in range(size)]
     for thread in threads:
         thread.start()
     for thread in threads:

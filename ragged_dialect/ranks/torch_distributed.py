@@ -62,4 +62,7 @@ def torch_group(process_group: Any = None, timeout: float = TIMEOUT) -> Group:
         raise MissingPackageError(f"expected torch (pip install torch), got: {error}") from error
     if not distributed.is_available() or not distributed.is_initialized():
         raise ArgumentError("expected a process group of torch.distributed, got none (init_process_group)")
-    return Group(_ProcessGroup(importlib.import_module("torch"), process_group), timeout)
+    engine = _ProcessGroup(importlib.import_module("torch"), process_group)
+    if engine.size < 1:
+        raise ArgumentError("expected a process group that this process is in, got another one")
+    return Group(engine, timeout)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from threading import Lock
 from types import ModuleType
 from typing import Any
 
@@ -184,8 +185,15 @@ class HostedDevice(CupyDevice):
 
     target = "ptx-emulator"
 
+    _lock = Lock()
+    """Of all of them: they share the memory that the executor watches."""
+
     def call(self, run: Run, flat: Sequence[Argument]) -> tuple[Argument, ...]:
-        """Run. RuntimeCheckError when a check failed."""
+        """Run. RuntimeCheckError when a check failed. One call at a time: the stand-in has one host."""
+        with self._lock:
+            return self._call(run, flat)
+
+    def _call(self, run: Run, flat: Sequence[Argument]) -> tuple[Argument, ...]:
         return tuple(value.get() if hasattr(value, "get") else value for value in super().call(run, flat))
 
     def memory(self, buffer: Argument) -> object:

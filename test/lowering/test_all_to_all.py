@@ -98,6 +98,12 @@ def test_on_the_executor_of_ptx_text_one_rank_gets_its_own() -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
+def test_the_executor_of_ptx_text_is_one_rank() -> None:
+    compiled = rg.compile(program("dr|d", "f32"), target="ptx-emulator")
+    with pytest.raises(rg.ArgumentError, match="expected one rank for target ptx-emulator, got 2"):
+        rg.ranks.run(2, lambda _: compiled(parts([[[1, 2]], []], "dr|d", "float32", 0)))
+
+
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
 def test_another_number_of_components_than_ranks(target: str) -> None:
     compiled = rg.compile(program("dr|d", "f32"), target=target)

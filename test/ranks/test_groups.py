@@ -103,6 +103,15 @@ def has_other_rows(group: Group) -> None:
     group.rows(np.zeros((3, 2 + (group.rank == 2))), [1] * 3)
 
 
+def has_another_type(group: Group) -> None:
+    rg.all_to_all(np.ones((3, 2), "int32" if group.rank == 2 else "float32"))
+
+
+def has_more_rows(group: Group) -> None:
+    one, two = ([n * rank for rank in range(group.size + 1)] for n in (2, 2 + (group.rank == 1)))
+    group.exchange(np.zeros(9, "int64"), two, np.zeros(9, "int64"), one, 8, 7)
+
+
 def runs_other_ops(group: Group) -> None:
     one = list(range(group.size + 1))
     group.exchange(np.zeros(3, "int64"), one, np.zeros(3, "int64"), one, 8, 7 + (group.rank == 0))
@@ -122,8 +131,10 @@ WRONG: list[tuple[Work, str]] = [
     (fails, "rank 1 failed: ValueError: no tokens"),
     (leaves, f"{SAID}1, which left the group"),
     (goes_on, f"{SAID}2, which left the group"),
-    (has_other_rows, "expected 16 bytes of rank 2, got 24"),
-    (runs_other_ops, "expected exchange 1 (0x7) of rank 0, got 1 (0x8)"),
+    (has_other_rows, "expected rows of one type and shape, by the same op, got others of rank 2"),
+    (has_another_type, "expected rows of one type and shape, by the same op, got others of rank 2"),
+    (has_more_rows, "expected 16 bytes of rank 1, got 24"),
+    (runs_other_ops, "expected rows of one type and shape, by the same op, got others of rank 0"),
     (sends_lengths(-1), "rank 1 sent lengths: component 0: expected one in [0, 2**40), got -1"),
     (sends_lengths(2**40), "rank 1 sent lengths: component 0: expected one in [0, 2**40), got 1099511627776"),
 ]
@@ -151,7 +162,7 @@ def test_a_group_that_failed_is_of_no_use() -> None:
         with pytest.raises(rg.RankError):
             group.rows(np.zeros((2, 2)), [1, 1])
         with pytest.raises(
-            rg.RankError, match="expected a group that works, got one that failed before: expected 16 b"
+            rg.RankError, match="expected a group that works, got one that failed before: expected rows"
         ):
             group.rows(np.zeros(2), [1, 1])
 
@@ -183,7 +194,12 @@ def test_a_rank_that_does_not_answer() -> None:
 
 REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: rg.ranks.run(0, shuffled), "expected at least 1 rank, got 0"),
-    (lambda: rg.ranks.run(2, shuffled, timeout=0), "expected a timeout of more than 0 seconds, got 0"),
+    (lambda: rg.ranks.run(2, shuffled, timeout=0), "expected a timeout in (0, 1e+08] seconds, got 0"),
+    (lambda: rg.ranks.run(2, shuffled, timeout=float("inf")), "expected a timeout in (0, 1e+08] seconds, got inf"),
+    (lambda: rg.ranks.run(2.0, shuffled), "expected at least 1 rank, got 2.0"),
+    (lambda: Group().rows(np.arange(3), [1.5, 1.5]), "expected integers as counts, got [1.5, 1.5]"),
+    (lambda: Group().rows(np.array(3), [1]), "expected rows of numbers, got int64 of rank 0"),
+    (lambda: Group().rows(np.array([None]), [1]), "expected rows of numbers, got object of rank 1"),
     (lambda: Group().rows(np.arange(3), [2]), "expected 1 counts with sum 3, got [2]"),
     (lambda: Group().rows(np.arange(3), [4, -1]), "expected 1 counts with sum 3, got [4, -1]"),
     (lambda: rg.ranks.mpi(3), "expected a communicator of mpi4py, got int"),
@@ -197,3 +213,60 @@ def test_what_is_refused(call: Callable[[], object], text: str) -> None:
     with pytest.raises(rg.ArgumentError) as caught:
         call()
     assert text in str(caught.value)
+
+
+def test_the_group_of_no_ranks_does_not_fail() -> None:
+    """It is the process's, and there is nobody to tell."""
+    with pytest.raises(ValueError, match="no tokens"), rg.ranks.current():
+        raise ValueError("no tokens")
+    assert rg.ranks.current().rows(np.arange(3), [3])[0].tolist() == [0, 1, 2]
+
+
+class Untold(Exception):
+    def __str__(self) -> str:
+        raise ValueError
+
+
+@pytest.mark.parametrize(("error", "text"), [(OSError("\udcff"), "OSError: ?"), (Untold(), "Untold")])
+def test_errors_without_a_text(error: Exception, text: str) -> None:
+    def work(group: Group) -> None:
+        if group.rank == 1:
+            raise error
+        shuffled(group)
+
+    errors = errors_of(2, work)
+    assert errors[1] is error
+    assert str(errors[0]) == f"rank 1 failed: {text}"
+
+
+def test_a_rank_that_gave_up_tells_the_others() -> None:
+    """The one that was late, at its next exchange."""
+
+    def work(group: Group) -> None:
+        if group.rank == 0:
+            time.sleep(1)
+        shuffled(group)
+
+    started = time.monotonic()
+    errors = errors_of(2, work, timeout=0.3)
+    assert "rank 1" in str(errors[0])
+    assert time.monotonic() - started < 10
+
+
+def test_errors_of_callbacks_have_no_views_of_what_was_freed() -> None:
+    def work(group: Group) -> None:
+        try:
+            rg.all_to_all(np.ones((group.size + 1, 2)))
+        except rg.ArgumentError as error:
+            chain: list[BaseException | None] = [error]
+            while chain:
+                one = chain.pop()
+                if one is not None:
+                    frame = one.__traceback__
+                    while frame is not None:
+                        assert "ranks" not in frame.tb_frame.f_code.co_filename.split("test")[0]
+                        frame = frame.tb_next
+                    chain += [one.__cause__, one.__context__]
+            raise
+
+    errors_of(2, work)

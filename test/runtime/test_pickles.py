@@ -94,7 +94,7 @@ def test_functions_without_a_recipe_and_things_that_moved(tmp_path: Path, monkey
     moved = __import__("moved")
     kept = pickle.dumps(moved.pooled)
     moved.pooled = 3
-    with pytest.raises(rg.ArgumentError, match=r"jit: expected a function at moved\.pooled, got int"):
+    with pytest.raises(rg.ArgumentError, match=r"jit: expected a jit function at moved\.pooled, got int"):
         pickle.loads(kept)
     with pytest.raises(rg.ArgumentError) as caught:
         pickle.dumps(load_lowered(lower_for_cpu(TEXT)))

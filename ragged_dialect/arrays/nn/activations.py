@@ -14,15 +14,18 @@ _ROOT_2_OVER_PI = math.sqrt(2 / math.pi)
 _CUBE = 0.044715
 """Of the cube in gelu's approximation: Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016."""
 
+_FAR = 30.0
+"""From where on tanh is 1 in any dtype; a cube far beyond is infinite, and its gradient nan."""
+
 
 @operation("relu")
 def relu(x: Tensor) -> Tensor:
-    """max(x, 0), element by element; nan stays nan.
+    """max(x, 0), element by element; nan stays nan. The derivative at 0 is 0.
 
     >>> rg.nn.relu(np.array([-1.0, 2.0]))
     array([0., 2.])
     """
-    return UFUNCS["maximum"](x, 0)
+    return UFUNCS["maximum"](0, x)
 
 
 @operation("silu")
@@ -48,8 +51,9 @@ def gelu(x: Tensor, *, approximate: bool = False) -> Tensor:
     dtype = float_dtype(x.dtype)
     x = astype(x, dtype=wide(dtype))
     if approximate:
-        cube = UFUNCS["multiply"](UFUNCS["multiply"](UFUNCS["multiply"](x, x), x), _CUBE)
-        share = UFUNCS["tanh"](UFUNCS["multiply"](UFUNCS["add"](x, cube), _ROOT_2_OVER_PI))
+        near = UFUNCS["minimum"](UFUNCS["maximum"](x, -_FAR), _FAR)
+        cube = UFUNCS["multiply"](UFUNCS["multiply"](UFUNCS["multiply"](near, near), near), _CUBE)
+        share = UFUNCS["tanh"](UFUNCS["multiply"](UFUNCS["add"](near, cube), _ROOT_2_OVER_PI))
     else:
         share = erf(UFUNCS["multiply"](x, _ROOT_HALF))
     return astype(UFUNCS["multiply"](UFUNCS["multiply"](x, 0.5), UFUNCS["add"](1.0, share)), dtype=dtype)

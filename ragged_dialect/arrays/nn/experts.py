@@ -71,7 +71,7 @@ def moe(
     equal_extents((tokens, 0), (scored, 0), 0)
     if owned is None:
         equal_extents((scored, 1), (up, 0), 1)
-    elif min(owned, default=-1) < 0:
+    elif not owned or not all(type(n) is int and n >= 0 for n in owned):
         raise ArgumentError(f"moe: expected how many experts each rank owns, got {owned}")
     best, experts = top_k(scored, k=k, axis=1)
     weights = (

@@ -19,7 +19,7 @@ from ragged_dialect.arrays.core.tree import Static, Tree, flatten, flatten_argum
 from ragged_dialect.arrays.tracing.function import Call, Compiled, Function, build, measure, requires_gradient
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, dense_leaf, leaf_spec, simple_leaf
 from ragged_dialect.arrays.tracing.lowered import LoweredFunction, lower
-from ragged_dialect.arrays.tracing.pickled_functions import at, code_of, is_at
+from ragged_dialect.arrays.tracing.pickled_functions import at, is_by_name
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.errors import ArgumentError
 from ragged_dialect.narrowing import is_list, is_mapping
@@ -54,8 +54,8 @@ class JitFunction(Function):
         """By its name where a module has it, as functions are pickled; otherwise by what it was made of."""
         module, name = self.__module__, str(getattr(self, "__qualname__", ""))  # some callables have none
         options = self._static, self._dynamic, self._target
-        if is_at(self, module, name):
-            return _named, (module, name, code_of(self._function, module), *options)
+        if is_by_name(self, module, name):
+            return _named, (module, name)
         return JitFunction, (self._function, *options)
 
     def _is_positional(self) -> bool:
@@ -197,16 +197,12 @@ class _Arguments(NamedTuple):
         return tuple(next(given) if child is None else None for child in self.children)
 
 
-def _named(
-    module: str, name: str, code: bytes | None, static: Sequence[str], dynamic: Dims | None, target: str | None
-) -> JitFunction:
-    """A function that a module has by a name, or one of sent code."""
-    found = at(module, name, code)
-    if isinstance(found, JitFunction):
-        return found
-    if not callable(found):
-        raise ArgumentError(f"jit: expected a function at {module}.{name}, got {type(found).__name__}")
-    return JitFunction(found, static, dynamic, target)
+def _named(module: str, name: str) -> JitFunction:
+    """A function that a module has."""
+    found = at(module, name)
+    if not isinstance(found, JitFunction):
+        raise ArgumentError(f"jit: expected a jit function at {module}.{name}, got {type(found).__name__}")
+    return found
 
 
 def _is_none(child: Tree) -> bool:

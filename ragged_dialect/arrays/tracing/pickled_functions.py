@@ -1,39 +1,30 @@
-"""Where functions are that a pickle names, for workers that import them or are sent their code."""
+"""Functions in pickles: by their name where a module has it, as functions of Python are."""
 
 from __future__ import annotations
 
 import importlib
-import pickle
 import sys
 from functools import reduce
+from types import FrameType
 
 
-def is_at(thing: object, module: str, name: str) -> bool:
-    """Whether a module has something under a qualified name."""
+def is_by_name(thing: object, module: str, name: str) -> bool:
+    """Whether a pickle may have a thing by its qualified name. cloudpickle sends what belongs to the script that runs
+    by value, since workers do not have it."""
     try:
-        return _found(module, name) is thing
+        return at(module, name) is thing and not (module == "__main__" and _is_cloudpickle())
     except (ImportError, AttributeError):
         return False
 
 
-def code_of(function: object, module: str) -> bytes | None:
-    """A function of the script that runs, which workers do not have, as cloudpickle sends it where it is in use: Dask
-    and Ray are."""
-    if module != "__main__" or "cloudpickle" not in sys.modules:
-        return None
-    dumps = getattr(importlib.import_module("cloudpickle"), "dumps")
-    return dumps(function)
-
-
-def at(module: str, name: str, code: bytes | None) -> object:
-    """What a module has under a name, or else what the code is of. AttributeError, ImportError."""
-    try:
-        return _found(module, name)
-    except (ImportError, AttributeError):
-        if code is None:
-            raise
-        return pickle.loads(code)
-
-
-def _found(module: str, name: str) -> object:
+def at(module: str, name: str) -> object:
+    """What a module has under a qualified name. AttributeError, ImportError."""
     return reduce(getattr, name.split("."), sys.modules.get(module) or importlib.import_module(module))
+
+
+def _is_cloudpickle() -> bool:
+    """Whether cloudpickle is who asks: `__reduce__` is told of no pickler."""
+    frame: FrameType | None = sys._getframe()  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and not str(frame.f_globals.get("__name__", "")).startswith("cloudpickle"):
+        frame = frame.f_back
+    return frame is not None
