@@ -20,7 +20,7 @@ def _run(argv: Sequence[str]) -> int:
     if args.check_ptx:
         from ragged_dialect.ptx.assembler import check, table
 
-        sys.stderr.write(table(check(text, args.arch)))
+        sys.stderr.write(table(check(text, args.arch or DEFAULT_ARCH)))
     write_output(args.output, text)
     return SUCCESS
 
