@@ -100,8 +100,10 @@ def test_on_the_executor_of_ptx_text_one_rank_gets_its_own() -> None:
 
 def test_the_executor_of_ptx_text_is_one_rank() -> None:
     compiled = rg.compile(program("dr|d", "f32"), target="ptx-emulator")
-    with pytest.raises(rg.ArgumentError, match="expected one rank for target ptx-emulator, got 2"):
-        rg.ranks.run(2, lambda _: compiled(parts([[[1, 2]], []], "dr|d", "float32", 0)))
+    group = Group()
+    group.size = 2
+    with group, pytest.raises(rg.ArgumentError, match="expected one rank for target ptx-emulator, got 2"):
+        compiled(parts([[[1, 2]], []], "dr|d", "float32", 0))
 
 
 @pytest.mark.parametrize("target", ["cpu", "emulator"])
