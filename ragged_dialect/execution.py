@@ -6,10 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.asm.files import read_file
-from ragged_dialect.asm.module import print_module
 from ragged_dialect.compiler.cpu import Lowered, compile_for_cpu, lower_for_cpu
-from ragged_dialect.compiler.frontend import Program, Source
+from ragged_dialect.compiler.frontend import Program, Source, load_program
 from ragged_dialect.compiler.loading import thread_count
 from ragged_dialect.compiler.options import TARGETS, Options
 from ragged_dialect.errors import CompileError, DeviceError
@@ -58,18 +56,14 @@ def compile(
     """
     if entry is not None and not isinstance(entry, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise CompileError(f"expected a name for entry, got {type(entry).__name__}")
+    if isinstance(source, (Path, ir.Module)):
+        source, entry = load_program(source, entry), None
     made = _compiled(source, entry, Options(target, check, arch, sync, fast_math, schedule, index_bits))
     options = {"arch": arch, "sync": sync, "fast_math": fast_math, "schedule": schedule, "index_bits": index_bits}
-    if not isinstance(source, Program):  # which was lowered, and has no text any more
-        made.recipe = Recipe(_text(source), entry, target, check, tuple(options.items()))
+    # The text of a program is there already: the cache was asked for it.
+    text = source.text if isinstance(source, Program) else source
+    made.recipe = Recipe(text, entry, target, check, tuple(options.items()))
     return made
-
-
-def _text(source: ir.Module | Path | str | bytes) -> str | bytes:
-    """A program as a pickle has it."""
-    if isinstance(source, (str, bytes)):
-        return source
-    return read_file(source) if isinstance(source, Path) else print_module(source)
 
 
 def _compiled(source: Source, entry: str | None, options: Options) -> CpuFunction | DeviceFunction:

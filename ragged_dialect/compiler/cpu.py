@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.asm.files import read_file
 from ragged_dialect.checks import Check
 from ragged_dialect.compiler.frontend import Program, Source, load_program
 from ragged_dialect.compiler.loading import SET_THREADS, load_stored
@@ -63,8 +61,6 @@ def compile_for_cpu(source: Source, entry: str | None, check: bool) -> CpuFuncti
     def make() -> CpuFunction:
         return load_stored(cpu_program(load_program(source, entry), check))
 
-    if isinstance(source, Path):
-        return once((source, read_file(source), entry, check), make)
     return once((source, entry, check), make) if isinstance(source, (str, bytes)) else make()
 
 

@@ -70,22 +70,17 @@ def component_lengths(x: Tensor, dim: int) -> ir.Value:
     return builders.lengths(x.value, dim, stored=True)
 
 
-def wrapped(index: ir.Value, extent: Mixed) -> ir.Value:
-    """An index that counts from the end when it is negative."""
-    negative = compare("lt", index, build.value(0))
-    return select(negative, build.add(index, extent), index)
+def wrapped(number: ir.Value, extent: Mixed) -> ir.Value:
+    """A number, index or i64, that counts from the end when it is negative."""
+    negative = compare("lt", number, build.constant(number.type, 0))
+    size = build.value(extent) if isinstance(number.type, ir.IndexType) else build.to_i64(extent)
+    return select(negative, arith.addi(number, size), number)
 
 
 def from_ends(size: Mixed, number: Callable[[ir.Value], ir.Value], extent: Callable[[ir.Value], Mixed]) -> ir.Value:
     """A vector of numbers, i64, of which those below 0 count from the end. They are not checked yet and stay i64: in a
     kernel, an index may have 32 bits, which numbers far out of range would fit into again."""
-
-    def counted(i: ir.Value) -> ir.Value:
-        given = number(i)
-        negative = compare("lt", given, build.constant(build.i64(), 0))
-        return select(negative, arith.addi(given, build.to_i64(extent(i))), given)
-
-    return vectors.generate(size, counted)
+    return vectors.generate(size, lambda i: wrapped(number(i), extent(i)))
 
 
 def clamped(bound: ir.Value, extent: Mixed) -> ir.Value:
