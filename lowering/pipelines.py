@@ -66,7 +66,8 @@ def _loops(isa: str, half: str) -> Stage:
         "loops",
         "convert-ragged-copies-to-linalg,convert-ragged-forall-to-loops,canonicalize,reuse-ragged-outs,"
         "func.func(promote-buffers-to-stack{max-alloc-size-in-bytes=4096 max-rank-of-allocated-memref=2}),"
-        "buffer-deallocation-pipeline,convert-bufferization-to-memref,canonicalize,cse,convert-ragged-copies-to-linalg,"
+        "buffer-deallocation-pipeline,convert-bufferization-to-memref,canonicalize,cse,shorten-ragged-lifetimes,"
+        "convert-ragged-copies-to-linalg,"
         "func.func(linalg-generalize-named-ops),collapse-ragged-loops,order-ragged-loops,"
         "func.func(llvm-request-c-wrappers),outline-ragged-loops,"
         f"vectorize-ragged-products{{isa={isa}}},hoist-ragged-allocas,func.func(convert-linalg-to-loops),"

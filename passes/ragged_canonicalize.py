@@ -56,7 +56,8 @@ class RaggedCanonicalize(RaggedPass):
     Elementwise ops on tiled tensors of static shape become `linalg.generic`, which upstream does not
     fold to a constant. Our patterns and upstream's canonicalization and cse alternate to a fixpoint; the upstream
     patterns in `DISABLED` stay off. Checks are assumed inserted before (`ragged-insert-checks`):
-    a rewrite may drop an op that was the only witness of invalid data.
+    a rewrite may drop an op that was the only witness of invalid data. They come right behind what they check,
+    since one between two computations would keep those from sharing a loop.
 
     Options: `seed` shuffles the order in which patterns are tried; the result does not depend on it,
     but for such a chain it may.

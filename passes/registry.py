@@ -209,7 +209,7 @@ _PACKAGES = {
         "convert-ragged-forall-to-loops convert-ragged-selects-to-scf copy-strided-casts define-integer-divisions "
         "guard-ragged-allocs hoist-ragged-allocas order-ragged-loops outline-ragged-loops expand-ragged-floats "
         "expand-ragged-math protect-ragged-arguments "
-        "replace-empty-reshapes reuse-ragged-outs thread-ragged-kernels lower-memory-types "
+        "replace-empty-reshapes reuse-ragged-outs shorten-ragged-lifetimes thread-ragged-kernels lower-memory-types "
         "unshare-ragged-empties vectorize-ragged-products"
     ),
     "ragged_dialect.transform": "ragged-transform-interpreter",

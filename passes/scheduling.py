@@ -2,7 +2,8 @@
 
 Where a rewrite left a view, a cast or a constant tells which pattern ran first, and nothing else.
 So they are put where their operands and users say: constants in front of their block by value,
-the others right before the first op that needs them. Every other op keeps its place.
+the others right before the first op that needs them. Checks come right behind what they check, in their
+order: between two computations, each would keep them from sharing a loop. Every other op keeps its place.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from ragged_dialect.ops import MOVABLE
 from ragged_dialect.passes.rewriting import walk
 
 _MOVABLE = frozenset({"tensor.cast", "tensor.dim", "arith.addi", "arith.extsi", "arith.index_cast"})
+_CHECKS = frozenset({"ragged.assert_conform", "ragged.assert_valid"})
+_COMPUTES = ("arith.", "linalg.", "math.", "tensor.")
 
 
 def schedule(root: ir.Operation) -> None:
@@ -30,6 +33,9 @@ def schedule(root: ir.Operation) -> None:
 def _schedule_block(block: ir.Block, ops: list[ir.Operation]) -> None:
     constants = [op for op in ops if op.name == "arith.constant"]
     loose = {op for op in ops if _is_movable(op.name)}
+    if any(op.name in _CHECKS for op in ops):
+        _raise_checks(ops, loose)
+        ops = [op.operation for op in block.operations]
     if loose:
         for op in ops:
             if op not in loose and op.name != "arith.constant":
@@ -39,6 +45,41 @@ def _schedule_block(block: ir.Block, ops: list[ir.Operation]) -> None:
         first = block.operations[0].operation
         if first != op:
             op.move_before(first)
+
+
+def _raise_checks(ops: list[ir.Operation], loose: set[ir.Operation]) -> None:
+    """Move checks up to what they check, over no op that has effects and none another check."""
+    places = {op: (place, 0) for place, op in enumerate(ops)}
+    barrier: ir.Operation | None = None
+    for op in ops:
+        if op.name not in _CHECKS:
+            barrier = barrier if op in loose or op.name.startswith(_COMPUTES) else op
+            continue
+        makers = [maker for maker in _makers(op, loose) if maker in places]
+        last = max((*makers, *((barrier,) if barrier else ())), key=lambda maker: places[maker], default=None)
+        if last is None:
+            op.move_before(ops[0])
+            places[op] = (-1, 0)
+        else:
+            op.move_after(last)
+            places[op] = (places[last][0], places[last][1] + 1)
+        barrier = op
+
+
+def _makers(op: ir.Operation, loose: set[ir.Operation]) -> Iterator[ir.Operation]:
+    """The ops, but for loose ones, that make what an op needs: those of its loose ones."""
+    seen = {op}
+    stack = [op]
+    while stack:
+        for value in stack.pop().operands:
+            maker = None if isinstance(value.owner, ir.Block) else value.owner.operation
+            if maker is None or maker in seen:
+                continue
+            seen.add(maker)
+            if maker in loose:
+                stack.append(maker)
+            elif maker.name != "arith.constant":
+                yield maker
 
 
 def _is_movable(name: str) -> bool:

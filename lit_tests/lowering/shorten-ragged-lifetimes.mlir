@@ -1,0 +1,95 @@
+// RUN: ragged-opt %s --shorten-ragged-lifetimes | FileCheck %s
+
+// What only the branch uses is allocated there; what it uses last is freed there, and in the other branch too.
+// CHECK-LABEL: func.func @branches
+// CHECK: %[[A:.*]] = memref.alloc(%{{.*}}) : memref<?xf32>
+// CHECK-NEXT: linalg.fill {{.*}} outs(%[[A]]
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: %[[B:.*]] = memref.alloc(%{{.*}}) : memref<?xf32>
+// CHECK-NEXT: linalg.copy ins(%[[A]] {{.*}} outs(%[[B]]
+// CHECK-NEXT: memref.dealloc %[[A]] :
+// CHECK-NEXT: memref.load %[[B]]
+// CHECK-NEXT: memref.dealloc %[[B]] :
+// CHECK-NEXT: scf.yield
+// CHECK-NEXT: } else {
+// CHECK-NEXT: memref.dealloc %[[A]] :
+// CHECK-NEXT: scf.yield
+// CHECK-NOT: memref.dealloc
+// CHECK: return
+func.func @branches(%n: index, %ok: i1, %x: f32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %b = memref.alloc(%n) : memref<?xf32>
+  %a = memref.alloc(%n) : memref<?xf32>
+  linalg.fill ins(%x : f32) outs(%a : memref<?xf32>)
+  %r = scf.if %ok -> (f32) {
+    linalg.copy ins(%a : memref<?xf32>) outs(%b : memref<?xf32>)
+    %y = memref.load %b[%c0] : memref<?xf32>
+    scf.yield %y : f32
+  } else {
+    scf.yield %x : f32
+  }
+  memref.dealloc %a : memref<?xf32>
+  memref.dealloc %b : memref<?xf32>
+  return %r : f32
+}
+
+// Of views too; a branch that has no other one, and a loop, are left before anything is freed, and nothing that is
+// allocated before a loop is allocated in it.
+// CHECK-LABEL: func.func @outside
+// CHECK: %[[A:.*]] = memref.alloc(%{{.*}}) : memref<?xf32>
+// CHECK-NEXT: %[[V:.*]] = memref.subview %[[A]]
+// CHECK: %[[B:.*]] = memref.alloc(%{{.*}}) : memref<?xf32>
+// CHECK-NEXT: linalg.fill {{.*}} outs(%[[B]]
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: linalg.fill {{.*}} outs(%[[B]]
+// CHECK-NEXT: }
+// CHECK-NEXT: memref.dealloc %[[B]] :
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: linalg.fill {{.*}} outs(%[[V]]
+// CHECK-NEXT: }
+// CHECK-NEXT: memref.dealloc %[[A]] :
+// CHECK-NEXT: return
+func.func @outside(%n: index, %ok: i1, %x: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %b = memref.alloc(%n) : memref<?xf32>
+  %a = memref.alloc(%n) : memref<?xf32>
+  %v = memref.subview %a[1] [%n] [1] : memref<?xf32> to memref<?xf32, strided<[1], offset: 1>>
+  linalg.fill ins(%x : f32) outs(%b : memref<?xf32>)
+  scf.if %ok {
+    linalg.fill ins(%x : f32) outs(%b : memref<?xf32>)
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    linalg.fill ins(%x : f32) outs(%v : memref<?xf32, strided<[1], offset: 1>>)
+  }
+  memref.dealloc %b : memref<?xf32>
+  memref.dealloc %a : memref<?xf32>
+  return
+}
+
+// What a branch, a loop or a function gives away stays as it is, and what is freed in another block.
+// CHECK-LABEL: func.func @escapes
+// CHECK: %[[A:.*]] = memref.alloc
+// CHECK-NEXT: %[[B:.*]] = memref.alloc
+// CHECK-NEXT: %[[C:.*]] = memref.alloc
+// CHECK-NEXT: scf.if
+// CHECK: memref.dealloc %[[A]] :
+// CHECK-NEXT: return
+func.func @escapes(%n: index, %ok: i1, %x: f32) -> memref<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = memref.alloc(%n) : memref<?xf32>
+  %b = memref.alloc(%n) : memref<?xf32>
+  %c = memref.alloc(%n) : memref<?xf32>
+  %r = scf.if %ok -> (memref<?xf32>) {
+    memref.dealloc %b : memref<?xf32>
+    scf.yield %a : memref<?xf32>
+  } else {
+    linalg.fill ins(%x : f32) outs(%b : memref<?xf32>)
+    memref.dealloc %b : memref<?xf32>
+    scf.yield %a : memref<?xf32>
+  }
+  linalg.fill ins(%x : f32) outs(%r : memref<?xf32>)
+  memref.dealloc %a : memref<?xf32>
+  return %c : memref<?xf32>
+}
