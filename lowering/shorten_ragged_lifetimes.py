@@ -68,7 +68,7 @@ def _users(buffer: ir.Value) -> tuple[list[ir.Operation], list[ir.Operation]]:
                 continue
             if op.name in VIEWS:
                 values.append(op.results[0])
-            elif op.name not in _MEMORY and not op.name.startswith(_ACCESSES) or any(map(is_buffer, op.results)):
+            elif (op.name not in _MEMORY and not op.name.startswith(_ACCESSES)) or any(map(is_buffer, op.results)):
                 return [], []
             users.append(op)
     return users, frees
