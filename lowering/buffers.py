@@ -114,6 +114,9 @@ def extent_key(x: ir.Value, dim: int) -> Hashable:
     """What the extent of a buffer is known by: those of equal keys are equal."""
     if x.type.shape[dim] != DYNAMIC:
         return x.type.shape[dim]
+    view = made_by(x, "memref.subview")
+    if view is not None and len(view.attributes["static_sizes"]) == x.type.rank:
+        return size_key(starts_and_sizes(view)[1][dim])
     if not is_allocation(x):
         return x, dim
     return size_key(definer(x).operands[sum(s == DYNAMIC for s in x.type.shape[:dim])])

@@ -10,6 +10,7 @@ from ragged_dialect.ir import build
 from ragged_dialect.iteration import PARALLEL
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import require_buffers
+from ragged_dialect.lowering.component_tiles import ComponentTiles
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.row_groups import cut, row_groups
 from ragged_dialect.passes.base import PassFailure, RaggedPass
@@ -29,7 +30,8 @@ class ConvertRaggedForallToLoops(RaggedPass):
 
     Flat linalg ops whose first loop is parallel are cut into chunks of about `chunk` elements, in a
     marked loop too. Those over the same rows share a loop: a chunk is read from memory once, and what one op leaves
-    for the next stays in cache. `ragged.mapping` of an op or a forall says otherwise: with one thread a loop is not
+    for the next stays in cache. Products of the rows of components, and what is done to their rows before and after, run by
+    tiles of rows, wherever components begin: one that is much longer than the others is shared out. `ragged.mapping` of an op or a forall says otherwise: with one thread a loop is not
     marked, and `tile` is the chunk. Foralls inside foralls run serially. Precondition: bufferized.
     """
 
@@ -54,6 +56,10 @@ def _convert_block(block: ir.Block, parallel: bool, chunk: int) -> None:
             cut(group, chunk)
     for op in ops:
         if op.name == "scf.forall":
+            tiles = ComponentTiles.of(op) if parallel else None
+            if tiles is not None:
+                tiles.emit(chunk)
+                continue
             with ir.InsertionPoint(op), op.location:
                 _convert_forall(op, parallel, chunk)
         elif op.name.startswith("scf.") and PARALLEL not in op.attributes:

@@ -9,7 +9,7 @@ from ragged_dialect._mlir import DYNAMIC, ir
 from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir.match import definer, defining_op, enclosing, made_by
 from ragged_dialect.ir.walk import captures, find_ops
-from ragged_dialect.lowering.buffers import is_buffer, is_own, root, starts_and_sizes, touches
+from ragged_dialect.lowering.buffers import is_buffer, is_own, region, root, starts_and_sizes, touches
 from ragged_dialect.passes.base import RaggedPass
 
 
@@ -37,8 +37,14 @@ class ReuseRaggedOuts(RaggedPass):
     def run(self, op: ir.Operation) -> None:
         """Replace the temporaries in loops of a module, those of later ops first: theirs are outs of earlier ones."""
         for generic in reversed(find_ops(op, "linalg.generic")):
-            if enclosing(generic).name == "scf.for" and "reduction" not in iterator_kinds(generic):
+            if _is_in_loop(generic) and "reduction" not in iterator_kinds(generic):
                 _reuse(generic)
+
+
+def _is_in_loop(op: ir.Operation) -> bool:
+    """Whether an op runs in every iteration of a loop, or where that has something to do."""
+    above = enclosing(op)
+    return above.name == "scf.for" or (above.name == "scf.if" and not above.results and _is_in_loop(above))
 
 
 def _reuse(op: ir.Operation) -> None:
@@ -50,7 +56,7 @@ def _reuse(op: ir.Operation) -> None:
         return
     if len(maps) != next(iter(op.attributes["operandSegmentSizes"])):  # several outs
         return
-    if any(True for _ in op.regions[0].blocks[0].arguments[-1].uses):  # adds to what is there
+    if out in inputs or any(True for _ in op.regions[0].blocks[0].arguments[-1].uses):  # reads what is there
         return
     for x in inputs:
         read = [map_ for y, map_ in zip(inputs, maps, strict=True) if y == x]
@@ -65,12 +71,17 @@ def _reuse(op: ir.Operation) -> None:
 
 
 def _is_alike(x: ir.Value, view: ir.Operation) -> bool:
-    """Whether a buffer is an allocation of the shape and the elements of a view."""
-    made, type_ = made_by(x, "memref.alloc"), view.results[0].type
-    if made is None or type_.element_type != x.type.element_type or type_.rank != x.type.rank:
+    """Whether a buffer is an allocation of the shape and the elements of a view, or the first part of one."""
+    type_, found = view.results[0].type, region(x)
+    if found is None or type_.element_type != x.type.element_type or type_.rank != x.type.rank:
+        return False
+    buffer, parts = found
+    made = made_by(buffer, "memref.alloc")
+    if made is None or any(start != 0 for start, _ in parts) or (buffer != x and len(list(buffer.uses)) > 1):
         return False
     sizes = iter(made.operands)
-    return starts_and_sizes(view)[1] == [next(sizes) if s == DYNAMIC else s for s in x.type.shape]
+    whole = [next(sizes) if s == DYNAMIC else s for s in buffer.type.shape]
+    return starts_and_sizes(view)[1] == [whole[k] if isinstance(s, tuple) else s for k, (_, s) in enumerate(parts)]
 
 
 def _first_user(x: ir.Value, last: ir.Operation) -> ir.Operation | None:

@@ -9,6 +9,7 @@ from ragged_dialect._mlir import DYNAMIC, arith, ir, memref, scf
 from ragged_dialect.generic import indexing_maps, iterator_kinds
 from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.walk import captures, find_ops
 from ragged_dialect.iteration import PARALLEL
 from ragged_dialect.lowering.attributes import Mapping
@@ -123,19 +124,21 @@ def _count_from(op: ir.Operation, low: ir.Value) -> None:
 # Cutting ------------------------------------------------------------------------------------------
 
 
+def rows_of_chunk(group: RowGroup, chunk: int) -> int:
+    """The rows of about so many elements of the widest buffer of a group."""
+    least = _SHARED if is_product(group) and group.mapping.tile is None else 1
+    return max(least, (group.mapping.tile or chunk) // max(_inner(*place) for place in _along(group)))
+
+
 def cut(group: RowGroup, chunk: int) -> None:
     """Run the ops of a group in chunks of rows, in a loop where the last one is."""
     chunk = group.mapping.tile or chunk
     for op in group.ops:
         Mapping().give(op)
     static = [length for length in group.lengths if isinstance(length, int)]
-    places = [place for found in group.places.values() for place in found if place[1] >= 0]
-    widest = max(_inner(*place) for place in places)
-    if static and static[0] * widest <= chunk:
+    if static and static[0] * max(_inner(*place) for place in _along(group)) <= chunk:
         return
-    is_product = any(_is_product(*item) for item in group.ops.items())
-    least = _SHARED if is_product and group.mapping.tile is None else 1
-    (last, own), rows = list(group.ops.items())[-1], max(least, chunk // widest)
+    (last, own), rows = list(group.ops.items())[-1], rows_of_chunk(group, chunk)
     with ir.InsertionPoint(last), last.location:
         x, dim = next(place for place in reversed(own) if place[1] >= 0)  # a result, no temporary
         extent = static[0] if static else memref.dim(x, build.value(dim))
@@ -145,9 +148,14 @@ def cut(group: RowGroup, chunk: int) -> None:
         with ir.InsertionPoint(loop.body):
             low = build.mul(loop.induction_variable, rows)
             size = build.minimum(rows, build.sub(extent, low))
-            views = {place: _chunk_of(place, group, low, size, rows) for place in places}
             scf.yield_([])
-    end = list(loop.body.operations)[-1].operation
+    narrow(group, low, size, rows, list(loop.body.operations)[-1].operation)
+
+
+def narrow(group: RowGroup, low: Mixed, size: Mixed, rows: int, end: ir.Operation) -> None:
+    """Move the ops of a group before an op, to run on `size` rows from `low` on, which are at most `rows`."""
+    with ir.InsertionPoint(end), end.location:
+        views = {place: _chunk_of(place, group, low, size, rows) for place in _along(group)}
     for op in group.ops:
         dims = [plain_dim(m, 0) for m in indexing_maps(op)]
         op.move_before(end)
@@ -155,6 +163,16 @@ def cut(group: RowGroup, chunk: int) -> None:
         for k, x in enumerate(list(op.operands)):
             dim = dims[k]
             op.operands[k] = x if dim is None or dim < 0 else views[x, dim]
+
+
+def _along(group: RowGroup) -> list[Place]:
+    """The places of a group that rows are along."""
+    return [place for found in group.places.values() for place in found if place[1] >= 0]
+
+
+def is_product(group: RowGroup) -> bool:
+    """Whether rows are multiplied with a matrix that all of them see."""
+    return any(_is_product(*item) for item in group.ops.items())
 
 
 def _is_product(op: ir.Operation, places: list[Place]) -> bool:
@@ -167,12 +185,13 @@ def _is_product(op: ir.Operation, places: list[Place]) -> bool:
 def _chunk_of(place: Place, group: RowGroup, low: Mixed, size: Mixed, rows: int) -> ir.Value:
     """The rows of a chunk. What only the group uses is allocated for a chunk."""
     x, dim = place
-    shape = [rows if k == dim else s for k, s in enumerate(x.type.shape)]
-    inside = all(use.owner.operation in group.ops for use in x.uses)
-    if not inside or not is_allocation(x) or DYNAMIC in shape:
+    if not is_allocation(x) or any(use.owner.operation not in group.ops for use in x.uses):
         return range_view(x, dim, low, size)
+    shape = [rows if k == dim else s for k, s in enumerate(x.type.shape)]
     type_ = ir.MemRefType.get(shape, x.type.element_type, None, x.type.memory_space)
-    return range_view(memref.alloc(type_, [], [], alignment=_LINE), dim, 0, size)
+    dynamic = [k for k, s in enumerate(x.type.shape) if s == DYNAMIC]
+    sizes = [value for k, value in zip(dynamic, definer(x).operands, strict=True) if k != dim]
+    return range_view(memref.alloc(type_, sizes, [], alignment=_LINE), dim, 0, size)
 
 
 def _inner(x: ir.Value, dim: int) -> int:

@@ -13,7 +13,8 @@ from ragged_dialect.passes.base import RaggedPass
 
 @dataclass(frozen=True)
 class UnshareRaggedEmpties(RaggedPass):
-    """Give every use of a `tensor.empty`, or of one with an element inserted, its own.
+    """Give every use of a `tensor.empty`, or of one with an element inserted, its own, and every op that adds to a
+    fill one of its own.
 
     ```mlir
     %e = tensor.empty(%n) : tensor<?xf32>
@@ -26,20 +27,36 @@ class UnshareRaggedEmpties(RaggedPass):
 
     Common subexpression elimination makes equal ones the same, and bufferization would let two outs
     of one loop share a buffer, because neither's contents are defined. Of one with an element inserted, as
-    the 0 that offsets begin with, it would copy everything, which nobody has written.
+    the 0 that offsets begin with, it would copy everything, which nobody has written; and of a fill it would copy
+    what can be filled again.
     """
 
     name: ClassVar[str] = "unshare-ragged-empties"
 
     def run(self, op: ir.Operation) -> None:
         """Copy every destination of a module with several uses."""
+        fills = [fill for fill in find_ops(op, "linalg.fill") if _is_destination(defining_op(fill.operands[1]))]
+        for fill in fills:
+            _own_uses(fill, [use for use in _uses(fill) if _is_out(*use)])
         inserts = [insert for insert in find_ops(op, "tensor.insert") if _is_destination(insert)]
         for made in [*reversed(inserts), *find_ops(op, "tensor.empty")]:
-            uses = [(use.owner, use.operand_number) for use in made.results[0].uses]
-            for user, number in uses[1:]:
-                with ir.InsertionPoint(made):
-                    copy = made.clone().operation
-                user.operation.operands[number] = copy.results[0]
+            _own_uses(made, _uses(made))
+
+
+def _uses(made: ir.Operation) -> list[tuple[ir.Operation, int]]:
+    return [(use.owner.operation, use.operand_number) for result in made.results for use in result.uses]
+
+
+def _is_out(user: ir.Operation, number: int) -> bool:
+    return user.name.startswith("linalg.") and number >= len(user.operands) - len(user.results)
+
+
+def _own_uses(made: ir.Operation, uses: list[tuple[ir.Operation, int]]) -> None:
+    """Give all uses but the first a copy."""
+    for user, number in uses[1:]:
+        with ir.InsertionPoint(made):
+            copy = made.clone().operation
+        user.operands[number] = copy.results[0]
 
 
 def _is_destination(op: ir.Operation | None) -> bool:

@@ -198,3 +198,97 @@ func.func @numbered(%table: memref<?x64xf32>, %ids: memref<?xi64>, %rows: memref
   }
   return
 }
+
+// Products of the rows of components are computed by tiles of rows: of a component there are as many as its rows fill, and
+// one. What is left for a later product is as large as a tile.
+// CHECK-LABEL: func.func @tiles_of_rows
+// CHECK-SAME: (%[[O:.*]]: memref<?xi64>, %[[N:.*]]: index,
+// CHECK: %[[FILLED:.*]] = arith.divui %{{.*}}, %c128{{.*}} : index
+// CHECK: %[[TILES:.*]] = arith.addi %[[FILLED]], %[[N]] : index
+// CHECK: scf.for %[[TILE:.*]] = %{{.*}} to %[[TILES]]
+// CHECK:   %[[FOUND:.*]]:2 = scf.while
+// CHECK:   scf.if
+// CHECK:     memref.subview %{{.*}}[%[[FOUND]]#0, 0, 0] [1, 64, 64]
+// CHECK:     %[[LEFT:.*]] = memref.alloc() {{.*}} : memref<128x64xf32>
+// CHECK:     linalg.fill
+// CHECK:     linalg.generic
+// CHECK:     linalg.generic
+// CHECK: } {ragged.parallel}
+#rows = affine_map<(m, n, k) -> (m, k)>
+#weights = affine_map<(m, n, k) -> (k, n)>
+#sums = affine_map<(m, n, k) -> (m, n)>
+func.func @tiles_of_rows(%o: memref<?xi64>, %n: index, %x: memref<?x64xf32>, %w: memref<?x64x64xf32>, %y: memref<?x64xf32>) {
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  scf.forall (%b) in (%n) {
+    %low = memref.load %o[%b] : memref<?xi64>
+    %start = arith.index_cast %low : i64 to index
+    %next = arith.addi %b, %c1 : index
+    %high = memref.load %o[%next] : memref<?xi64>
+    %end = arith.index_cast %high : i64 to index
+    %length = arith.subi %end, %start : index
+    %own = memref.subview %x[%start, 0] [%length, 64] [1, 1] : memref<?x64xf32> to memref<?x64xf32, strided<[64, 1], offset: ?>>
+    %right = memref.subview %w[%b, 0, 0] [1, 64, 64] [1, 1, 1] : memref<?x64x64xf32> to memref<64x64xf32, strided<[64, 1], offset: ?>>
+    %t = memref.alloc(%length) : memref<?x64xf32>
+    linalg.fill ins(%zero : f32) outs(%t : memref<?x64xf32>)
+    linalg.generic {indexing_maps = [#rows, #weights, #sums], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%own, %right : memref<?x64xf32, strided<[64, 1], offset: ?>>, memref<64x64xf32, strided<[64, 1], offset: ?>>)
+        outs(%t : memref<?x64xf32>) {
+    ^bb0(%a: f32, %c: f32, %s: f32):
+      %p = arith.mulf %a, %c : f32
+      %q = arith.addf %s, %p : f32
+      linalg.yield %q : f32
+    }
+    %to = memref.subview %y[%start, 0] [%length, 64] [1, 1] : memref<?x64xf32> to memref<?x64xf32, strided<[64, 1], offset: ?>>
+    linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+        ins(%t : memref<?x64xf32>) outs(%to : memref<?x64xf32, strided<[64, 1], offset: ?>>) {
+    ^bb0(%a: f32, %s: f32):
+      %q = math.exp %a : f32
+      linalg.yield %q : f32
+    }
+  }
+  return
+}
+
+// Not where something is of the component as a whole, or its length comes from elsewhere.
+// CHECK-LABEL: func.func @whole
+// CHECK-NOT: scf.while
+// CHECK: return
+func.func @whole(%o: memref<?xi64>, %n: index, %x: memref<?x64xf32>, %w: memref<64x64xf32>, %y: memref<?x64xf32>, %z: memref<?xf32>) {
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  scf.forall (%b) in (%n) {
+    %low = memref.load %o[%b] : memref<?xi64>
+    %start = arith.index_cast %low : i64 to index
+    %next = arith.addi %b, %c1 : index
+    %high = memref.load %o[%next] : memref<?xi64>
+    %end = arith.index_cast %high : i64 to index
+    %length = arith.subi %end, %start : index
+    %own = memref.subview %x[%start, 0] [%length, 64] [1, 1] : memref<?x64xf32> to memref<?x64xf32, strided<[64, 1], offset: ?>>
+    %to = memref.subview %y[%start, 0] [%length, 64] [1, 1] : memref<?x64xf32> to memref<?x64xf32, strided<[64, 1], offset: ?>>
+    linalg.generic {indexing_maps = [#rows, #weights, #sums], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%own, %w : memref<?x64xf32, strided<[64, 1], offset: ?>>, memref<64x64xf32>)
+        outs(%to : memref<?x64xf32, strided<[64, 1], offset: ?>>) {
+    ^bb0(%a: f32, %c: f32, %s: f32):
+      %p = arith.mulf %a, %c : f32
+      %q = arith.addf %s, %p : f32
+      linalg.yield %q : f32
+    }
+    memref.store %zero, %z[%b] : memref<?xf32>
+  }
+  scf.forall (%b) in (%n) {
+    %low = memref.load %o[%b] : memref<?xi64>
+    %length = arith.index_cast %low : i64 to index
+    %own = memref.subview %x[%b, 0] [%length, 64] [1, 1] : memref<?x64xf32> to memref<?x64xf32, strided<[64, 1], offset: ?>>
+    %to = memref.subview %y[%b, 0] [%length, 64] [1, 1] : memref<?x64xf32> to memref<?x64xf32, strided<[64, 1], offset: ?>>
+    linalg.generic {indexing_maps = [#rows, #weights, #sums], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%own, %w : memref<?x64xf32, strided<[64, 1], offset: ?>>, memref<64x64xf32>)
+        outs(%to : memref<?x64xf32, strided<[64, 1], offset: ?>>) {
+    ^bb0(%a: f32, %c: f32, %s: f32):
+      %p = arith.mulf %a, %c : f32
+      %q = arith.addf %s, %p : f32
+      linalg.yield %q : f32
+    }
+  }
+  return
+}

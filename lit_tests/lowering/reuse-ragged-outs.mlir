@@ -167,3 +167,58 @@ func.func @other_part(%n: index, %count: index, %x: memref<?xf32>) -> memref<?xf
   }
   return %result : memref<?xf32>
 }
+
+// In a branch of the loop, and of the first rows of an allocation.
+// CHECK-LABEL: func.func @first_rows
+// CHECK: scf.if
+// CHECK: %[[OUT:.*]] = memref.subview %{{.*}}[%{{.*}}, 0]
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : memref<?x4xf32>) outs(%[[OUT]]
+// CHECK-NEXT: ^bb0
+// CHECK: linalg.generic {{.*}} ins(%[[OUT]] : {{.*}}) outs(%[[OUT]]
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @first_rows(%n: index, %count: index, %some: i1, %x: memref<?x4xf32>) -> memref<?x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %result = memref.alloc(%count) : memref<?x4xf32>
+  scf.for %i = %c0 to %count step %c1 {
+    scf.if %some {
+      %t = memref.alloc() : memref<128x4xf32>
+      %first = memref.subview %t[0, 0] [%n, 4] [1, 1] : memref<128x4xf32> to memref<?x4xf32, strided<[4, 1]>>
+      linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<?x4xf32>) outs(%first : memref<?x4xf32, strided<[4, 1]>>) {
+      ^bb0(%a: f32, %b: f32):
+        linalg.yield %a : f32
+      }
+      %out = memref.subview %result[%i, 0] [%n, 4] [1, 1] : memref<?x4xf32> to memref<?x4xf32, strided<[4, 1], offset: ?>>
+      linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%first : memref<?x4xf32, strided<[4, 1]>>) outs(%out : memref<?x4xf32, strided<[4, 1], offset: ?>>) {
+      ^bb0(%a: f32, %b: f32):
+        %s = arith.addf %a, %a : f32
+        linalg.yield %s : f32
+      }
+    }
+  }
+  return %result : memref<?x4xf32>
+}
+
+// The op reads what is in the result's place: the temporary stays.
+// CHECK-LABEL: func.func @in_place
+// CHECK: %[[T:.*]] = memref.alloc(%{{.*}}) : memref<?xf32>
+// CHECK: linalg.generic {{.*}} outs(%[[T]]
+// CHECK: ins(%[[T]], %[[OUT:.*]] : {{.*}}) outs(%[[OUT]]
+func.func @in_place(%n: index, %count: index, %x: memref<?xf32>, %result: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %count step %c1 {
+    %t = memref.alloc(%n) : memref<?xf32>
+    linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel"]} ins(%x : memref<?xf32>) outs(%t : memref<?xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      linalg.yield %a : f32
+    }
+    %out = memref.subview %result[%i] [%n] [1] : memref<?xf32> to memref<?xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [#rows, #rows, #rows], iterator_types = ["parallel"]} ins(%t, %out : memref<?xf32>, memref<?xf32, strided<[1], offset: ?>>) outs(%out : memref<?xf32, strided<[1], offset: ?>>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %s = arith.addf %a, %b : f32
+      linalg.yield %s : f32
+    }
+  }
+  return
+}

@@ -50,3 +50,16 @@ func.func @argument(%i: index, %x: i64, %e: tensor<?xi64>) -> (tensor<?xi64>, te
   %s = tensor.insert %x into %e[%i] : tensor<?xi64>
   return %s, %s : tensor<?xi64>, tensor<?xi64>
 }
+
+// A fill that two ops add to is filled twice, not copied; what is read keeps its own.
+// CHECK-LABEL: func.func @fills
+// CHECK-COUNT-2: linalg.fill
+// CHECK-NOT: linalg.fill
+// CHECK: return
+func.func @fills(%n: index, %x: tensor<?x4xf32>, %zero: f32) -> (tensor<?xf32>, tensor<?xf32>, tensor<?xf32>) {
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %0 = linalg.reduce {arith.addf} ins(%x : tensor<?x4xf32>) outs(%f : tensor<?xf32>) dimensions = [1]
+  %1 = linalg.reduce {arith.maximumf} ins(%x : tensor<?x4xf32>) outs(%f : tensor<?xf32>) dimensions = [1]
+  return %0, %1, %f : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>
+}

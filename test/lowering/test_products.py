@@ -38,6 +38,29 @@ def test_weights_of_each_component(columns: int) -> None:
         np.testing.assert_allclose(found[low:high], x[low:high] @ w[b], atol=1e-5)
 
 
+def test_tiles_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is between two products is kept for a tile of rows of a component: of lengths about one, of one that is much
+    longer, of none; and the rows of a gradient."""
+    lengths = [127, 0, 128, 129, 1, 0, 0, 700, 256, 255, 257, 0]
+    x = rg.from_lengths(values(sum(lengths), 9, dtype=np.float32), np.array(lengths))
+    gate, up = (0.3 * values(12, 9, 40, dtype=np.float32) for _ in range(2))
+    down = values(12, 40, 17, dtype=np.float32)
+
+    @rg.jit
+    def layer(x: Any, gate: Any, up: Any, down: Any) -> Any:
+        inner = rg.nn.silu(rg.ragged_dot(x, gate)) * rg.ragged_dot(x, up)
+        return rg.ragged_dot(inner, down)
+
+    found = layer(x, gate, up, down)
+    for b, part in enumerate(x.unbind()):
+        rows = np.asarray(part, np.float64)
+        scores = rows @ gate[b]
+        expected = (scores / (1 + np.exp(-scores)) * (rows @ up[b])) @ down[b]
+        np.testing.assert_allclose(np.asarray(found.unbind()[b]), expected, atol=1e-4, rtol=1e-4)
+    monkeypatch.setenv("RAGGED_NUM_THREADS", "3")
+    np.testing.assert_array_equal(layer(x, gate, up, down).values, found.values)
+
+
 @pytest.mark.parametrize("dtype", [np.float16, pytest.param(ml_dtypes.bfloat16, marks=pytest.mark.slow)])
 def test_short_floats(dtype: Any) -> None:
     """They are widened once, and their products added in float32."""

@@ -194,3 +194,14 @@ REFUSED: list[Refusal] = [
 ]
 
 test_what_is_refused = refused(REFUSED, layer)
+
+
+@pytest.mark.parametrize("skewed", [False, True])
+def test_memory_is_that_of_the_rows(skewed: bool) -> None:
+    """What is between the products is not kept for all tokens, whether experts have the same or one has all of them."""
+    tokens, k, hidden, inner = 4096, 2, 64, 128
+    layer = made(tokens, 16, hidden, inner, "float32")
+    if skewed:
+        layer.scores[:, 3:5] += 20
+    use = rg.jit(lambda *given: rg.nn.moe(*given, k=k)).memory(*layer)
+    assert use.peak <= 1.05 * tokens * k * (hidden + inner) * 4

@@ -1,0 +1,110 @@
+"""Products of the rows of components, which are apart: loops over tiles of rows instead of loops over components.
+
+A component that is much longer than the others keeps no thread waiting then, and what is left of a tile for the next
+product is as large as a tile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ragged_dialect._mlir import arith, ir, memref, scf
+from ragged_dialect.ir import build, flow
+from ragged_dialect.ir.match import definer, made_by
+from ragged_dialect.iteration import PARALLEL
+from ragged_dialect.lowering.attributes import Mapping
+from ragged_dialect.lowering.buffers import is_address, size_key
+from ragged_dialect.lowering.forall_bounds import counts_of
+from ragged_dialect.lowering.row_groups import RowGroup, is_product, narrow, row_groups, rows_of_chunk
+
+
+@dataclass(frozen=True)
+class ComponentTiles:
+    """A bufferized forall over components whose ops run over the rows of one, as `offsets` has them."""
+
+    forall: ir.Operation
+    group: RowGroup
+    offsets: ir.Value
+
+    @staticmethod
+    def of(forall: ir.Operation) -> ComponentTiles | None:
+        """What a forall computes, where that are products of rows and nothing else, and lengths come from offsets."""
+        block = forall.regions[0].blocks[0]
+        if len(block.arguments) != 1 or Mapping.of(forall) != Mapping():
+            return None
+        groups = list(row_groups(block))
+        if len(groups) != 1 or not is_product(groups[0]):
+            return None
+        others = [op.operation for op in list(block.operations)[:-1] if op.operation not in groups[0].ops]
+        if not all(is_address(op) or op.name == "memref.load" for op in others):
+            return None
+        lengths = [op.results[0] for op in others if op.name == "arith.subi"]
+        for length in lengths:
+            offsets = _offsets_of(length, block.arguments[0])
+            if offsets is not None and offsets.owner != block and size_key(length) in groups[0].lengths:
+                return ComponentTiles(forall, groups[0], offsets)
+        return None
+
+    def emit(self, chunk: int) -> None:
+        """Replace the forall by a loop over tiles of about so many elements. Before the tiles of a component are all
+        those of the ones before it, at most one of them empty: that is as many as rows fill, and one for each."""
+        rows = rows_of_chunk(self.group, chunk)
+        with ir.InsertionPoint(self.forall), self.forall.location:
+            count = build.value(counts_of(self.forall)[0])
+            first = self._offset(0)
+            filled = build.divide(build.sub(self._offset(count), first), rows)
+            loop = scf.ForOp(build.value(0), build.value(build.add(filled, count)), build.value(1))
+            loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
+        with ir.InsertionPoint(loop.body), self.forall.location:
+            component = self._component(loop.induction_variable, count, first, rows)
+            start = self._offset(component)
+            tile = build.sub(loop.induction_variable, self._first_tile(component, first, rows))
+            low = build.value(build.mul(tile, rows))
+            left = build.sub(build.sub(self._offset(build.add(component, 1)), start), low)
+            some = scf.IfOp(build.value(build.more(left, 0)))
+            scf.yield_([])
+        with ir.InsertionPoint(some.then_block), self.forall.location:
+            size = build.minimum(left, rows)
+            scf.yield_([])
+        end = list(some.then_block.operations)[-1].operation
+        block = self.forall.regions[0].blocks[0]
+        block.arguments[0].replace_all_uses_with(component)
+        for op in list(block.operations)[:-1]:
+            if op.operation not in self.group.ops:
+                op.operation.move_before(end)
+        narrow(self.group, low, size, rows, end)
+        self.forall.erase()
+
+    def _offset(self, at: build.Mixed) -> ir.Value:
+        return build.to_index(memref.load(self.offsets, [build.value(at)]))
+
+    def _first_tile(self, component: ir.Value, first: ir.Value, rows: int) -> ir.Value:
+        """The tiles before those of a component."""
+        return build.value(build.add(build.divide(build.sub(self._offset(component), first), rows), component))
+
+    def _component(self, tile: ir.Value, count: ir.Value, first: ir.Value, rows: int) -> ir.Value:
+        """The component of a tile, by a search."""
+
+        def halve(state: list[ir.Value]) -> list[ir.Value]:
+            low, high = state
+            middle = build.value(build.divide(build.add(low, high), 2))
+            before = build.at_most(self._first_tile(middle, first, rows), tile)
+            return [arith.select(before, middle, low), arith.select(before, high, middle)]
+
+        def apart(state: list[ir.Value]) -> ir.Value:
+            return build.more(build.sub(state[1], state[0]), 1)
+
+        return flow.repeat([build.value(0), count], apart, halve)[0]
+
+
+def _offsets_of(length: ir.Value, component: ir.Value) -> ir.Value | None:
+    """The vector that a length is the difference of two adjacent elements of, those of a component; None for others."""
+    high, low = (made_by(x, "arith.index_cast") for x in definer(length).operands)
+    if high is None or low is None:
+        return None
+    above, below = (made_by(x.operands[0], "memref.load") for x in (high, low))
+    if above is None or below is None or len(list(below.operands)) != 2 or list(below.operands)[1] != component:
+        return None
+    after = made_by(list(above.operands)[1], "arith.addi")
+    is_next = after is not None and set(map(size_key, after.operands)) == {component, 1}
+    return below.operands[0] if is_next and above.operands[0] == below.operands[0] else None
