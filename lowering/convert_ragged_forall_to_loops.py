@@ -30,9 +30,10 @@ class ConvertRaggedForallToLoops(RaggedPass):
 
     Flat linalg ops whose first loop is parallel are cut into chunks of about `chunk` elements, in a
     marked loop too. Those over the same rows share a loop: a chunk is read from memory once, and what one op leaves
-    for the next stays in cache. Products of the rows of components, and what is done to their rows before and after, run by
-    tiles of rows, wherever components begin: one that is much longer than the others is shared out. `ragged.mapping` of an op or a forall says otherwise: with one thread a loop is not
-    marked, and `tile` is the chunk. Foralls inside foralls run serially. Precondition: bufferized.
+    for the next stays in cache. Products of the rows of components, and what is done to their rows before and after,
+    run by tiles of rows, wherever components begin: one that is much longer than the others is shared out.
+    `ragged.mapping` of an op or a forall says otherwise: with one thread a loop is not marked, and `tile` is the
+    chunk. Foralls inside foralls run serially. Precondition: bufferized.
     """
 
     name: ClassVar[str] = "convert-ragged-forall-to-loops"
