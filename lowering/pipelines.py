@@ -18,12 +18,12 @@ HEAD_DIMS = 480
 """Head dims up to which attention has a kernel on the CPU: what it keeps of a block of queries is on the stack."""
 
 
-def _ragged(attention: str, raised: str = "", scans: str = "") -> Stage:
+def _ragged(attention: str, raised: str = "", scans: str = "", last: str = "") -> Stage:
     return Stage(
         "ragged",
         "define-integer-divisions,"  # of scalars; those of tensors once they are loops
         f"{scans}ragged-decompose-attention{{{attention}}},"
-        f"ragged-canonicalize,ragged-check-conform,ragged-simplify-splits,ragged-fuse,{raised}ragged-canonicalize",
+        f"ragged-canonicalize,ragged-check-conform,ragged-simplify-splits,ragged-fuse,{raised}ragged-canonicalize{last}",
     )
 
 
@@ -84,7 +84,7 @@ def cpu_pipeline(check: bool = True, isa: str = "auto", half: str = "auto") -> t
     return (
         _LAYOUTS,
         *((_CHECK,) if check else ()),
-        _ragged(f"head-dims={HEAD_DIMS}", f"ragged-raise-attention{{head-dims={HEAD_DIMS}}},"),
+        _ragged(f"head-dims={HEAD_DIMS}", f"ragged-raise-attention{{head-dims={HEAD_DIMS}}},", last=",ragged-overlap"),
         _SCF,
         _DENSE,
         _BUFFER,

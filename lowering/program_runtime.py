@@ -20,9 +20,10 @@ llvm.func @{CALL}(!llvm.ptr, !llvm.ptr) -> i64
 """
 DECLARED = (ALLOCATE, FREE, FAIL, REQUIRE, CALL, SHARE)
 
-EXCHANGE = "_mlir_ciface_ragged_exchange"
-"""`(rows, sent, room, received, ranks, row bytes, what, is lengths) -> code`, all i64: what runs a program exchanges
-rows with other ranks; programs that have `ragged.all_to_all` need it."""
+EXCHANGES = tuple(f"_mlir_ciface_ragged_exchange{step}" for step in ("", "_start", "_wait", "_take"))
+"""What runs a program exchanges rows with other ranks; programs that have `ragged.all_to_all` need them.
+`(rows, sent, room, received, ranks, row bytes, what, is lengths) -> code`, all i64, does it at once. The others
+take the address of some i64, `(address) -> code`, and leave their answer there (`ranks/calls.py`)."""
 
 RUNTIME = MEMORY_RUNTIME + THREAD_POOL
 

@@ -2,8 +2,9 @@
 
 Where a rewrite left a view, a cast or a constant tells which pattern ran first, and nothing else.
 So they are put where their operands and users say: constants in front of their block by value,
-the others right before the first op that needs them. Checks come right behind what they check, in their
-order: between two computations, each would keep them from sharing a loop. Every other op keeps its place.
+the others right before the first op that needs them. Checks come right behind what they check, and exchanges
+begin where what they send is known, in their order: between two computations, each would keep them from sharing a
+loop or from going on meanwhile. Every other op keeps its place.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.ops import MOVABLE
 from ragged_dialect.passes.rewriting import walk
 
-_MOVABLE = frozenset({"tensor.cast", "tensor.dim", "arith.addi", "arith.extsi", "arith.index_cast"})
-_CHECKS = frozenset({"ragged.assert_conform", "ragged.assert_valid"})
+_WAIT = "ragged.all_to_all_wait"
+_MOVABLE = frozenset({_WAIT, "tensor.cast", "tensor.dim", "arith.addi", "arith.extsi", "arith.index_cast"})
+_EARLY = frozenset({"ragged.all_to_all_start", "ragged.assert_conform", "ragged.assert_valid"})
 _COMPUTES = ("arith.", "linalg.", "math.", "tensor.")
 
 
@@ -33,8 +35,8 @@ def schedule(root: ir.Operation) -> None:
 def _schedule_block(block: ir.Block, ops: list[ir.Operation]) -> None:
     constants = [op for op in ops if op.name == "arith.constant"]
     loose = {op for op in ops if _is_movable(op.name)}
-    if any(op.name in _CHECKS for op in ops):
-        _raise_checks(ops, loose)
+    if any(op.name in _EARLY for op in ops):
+        _raise(ops, loose)
         ops = [op.operation for op in block.operations]
     if loose:
         for op in ops:
@@ -47,27 +49,30 @@ def _schedule_block(block: ir.Block, ops: list[ir.Operation]) -> None:
             op.move_before(first)
 
 
-def _raise_checks(ops: list[ir.Operation], loose: set[ir.Operation]) -> None:
-    """Move checks up to what they check, over no op that has effects and none another check."""
+def _raise(ops: list[ir.Operation], loose: set[ir.Operation]) -> None:
+    """Move checks and starts up to what they need, over no op that has effects and none another of them. What needs
+    the result of an exchange would have it waited for at once: it stays."""
     places = {op: (place, 0) for place, op in enumerate(ops)}
     barrier: ir.Operation | None = None
     for op in ops:
-        if op.name not in _CHECKS:
+        if op.name not in _EARLY:
             barrier = barrier if op in loose or op.name.startswith(_COMPUTES) else op
             continue
         makers = [maker for maker in _makers(op, loose) if maker in places]
         last = max((*makers, *((barrier,) if barrier else ())), key=lambda maker: places[maker], default=None)
+        barrier = op
+        if any(maker.name == _WAIT for maker in makers):
+            continue
         if last is None:
             op.move_before(ops[0])
             places[op] = (-1, 0)
         else:
             op.move_after(last)
             places[op] = (places[last][0], places[last][1] + 1)
-        barrier = op
 
 
 def _makers(op: ir.Operation, loose: set[ir.Operation]) -> Iterator[ir.Operation]:
-    """The ops, but for loose ones, that make what an op needs: those of its loose ones."""
+    """The ops, but for loose ones, that make what an op needs: those of its loose ones. Waits are among them."""
     seen = {op}
     stack = [op]
     while stack:
@@ -76,7 +81,7 @@ def _makers(op: ir.Operation, loose: set[ir.Operation]) -> Iterator[ir.Operation
             if maker is None or maker in seen:
                 continue
             seen.add(maker)
-            if maker in loose:
+            if maker in loose and maker.name != _WAIT:
                 stack.append(maker)
             elif maker.name != "arith.constant":
                 yield maker

@@ -196,6 +196,16 @@ def all_to_all(x: ir.Value) -> ir.Value:
     return inferred(exchange.AllToAllOp, [x])
 
 
+def all_to_all_start(x: ir.Value) -> ir.Value:
+    """`ragged.all_to_all_start`: the same, begun."""
+    return create("ragged.all_to_all_start", [ir.IndexType.get()], [x], {}).result
+
+
+def all_to_all_wait(x: ir.Value, turn: ir.Value) -> ir.Value:
+    """`ragged.all_to_all_wait`: what came of an exchange that was begun."""
+    return inferred(exchange.AllToAllWaitOp, [x, turn])
+
+
 def reduce_across(x: ir.Value, max_: ir.Value, dim: int, kind: str) -> ir.Value:
     """`ragged.reduce_across`: reduce over the components that have an element."""
     return inferred(making.ReduceAcrossOp, [x, max_], dim=dim, kind=kind)

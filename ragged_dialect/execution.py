@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from ragged_dialect._mlir import ir
+from ragged_dialect.asm.files import read_file
 from ragged_dialect.compiler.cpu import Lowered, compile_for_cpu, lower_for_cpu
-from ragged_dialect.compiler.frontend import Program, Source, load_program
+from ragged_dialect.compiler.frontend import PROGRAM, Program, Source, load_program
 from ragged_dialect.compiler.loading import thread_count
 from ragged_dialect.compiler.options import TARGETS, Options
 from ragged_dialect.errors import CompileError, DeviceError
@@ -56,9 +57,13 @@ def compile(
     """
     if entry is not None and not isinstance(entry, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise CompileError(f"expected a name for entry, got {type(entry).__name__}")
-    if isinstance(source, (Path, ir.Module)):
+    filename = PROGRAM
+    if isinstance(source, Path):
+        filename, source = str(source), read_file(source)
+    elif isinstance(source, ir.Module):
         source, entry = load_program(source, entry), None
-    made = _compiled(source, entry, Options(target, check, arch, sync, fast_math, schedule, index_bits))
+    asked = Options(target, check, arch, sync, fast_math, schedule, index_bits)
+    made = _compiled(source, entry, asked, filename)
     options = {"arch": arch, "sync": sync, "fast_math": fast_math, "schedule": schedule, "index_bits": index_bits}
     # The text of a program is there already: the cache was asked for it.
     text = source.text if isinstance(source, Program) else source
@@ -66,15 +71,15 @@ def compile(
     return made
 
 
-def _compiled(source: Source, entry: str | None, options: Options) -> CpuFunction | DeviceFunction:
+def _compiled(source: Source, entry: str | None, options: Options, filename: str) -> CpuFunction | DeviceFunction:
     check = options.check
     if options.target == "auto":
         options = replace(options, target="gpu") if _has_gpu() else Options("cpu", check)
     if options.target == "cpu":
-        return compile_for_cpu(source, entry, bool(check))
+        return compile_for_cpu(source, entry, bool(check), filename)
     from ragged_dialect.compiler.device import compile_for_device  # start-up time
 
-    return compile_for_device(source, entry, options)
+    return compile_for_device(source, entry, options, filename)
 
 
 def _has_gpu() -> bool:

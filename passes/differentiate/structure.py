@@ -9,7 +9,7 @@ from ragged_dialect.ir.clone import clone
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops.access import AssembleOp, ValuesOp
 from ragged_dialect.ops.checks import AnnotateOp, AssumeOp, GuardOp
-from ragged_dialect.ops.exchange import AllToAllOp
+from ragged_dialect.ops.exchange import AllToAllOp, AllToAllWaitOp
 from ragged_dialect.ops.structure import CompactOp, ConcatOp, MergeOp, PartitionOp, SelectOp, SliceOp, SplitOp
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.passes.differentiate.flow import Cotangents, Tangents
@@ -37,6 +37,12 @@ def _(ctx: Tangents, op: View) -> ir.Value:
         elif isinstance(element_of(value.type), ir.FloatType):
             known[value] = zeros_like(value)
     return clone(op.operation, known).result
+
+
+@linearizes(AllToAllWaitOp)
+def _(ctx: Tangents, op: View) -> ir.Value:
+    """Tangents are exchanged by themselves, where the elements are waited for."""
+    return builders.all_to_all(ctx.given(op.x))
 
 
 @linearizes(GuardOp)
@@ -107,7 +113,7 @@ def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     ctx.add(op.x, fitted(cotangent, ctx.like(op.x)))
 
 
-@transposes(AllToAllOp)
+@transposes(AllToAllOp, AllToAllWaitOp)
 def _(ctx: Cotangents, op: View, cotangent: ir.Value) -> None:
     """What came from a rank goes back to it."""
     ctx.add(op.x, reassembled(storage_of(builders.all_to_all(cotangent)), ctx.like(op.x)))

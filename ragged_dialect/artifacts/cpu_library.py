@@ -30,7 +30,7 @@ from ragged_dialect.errors import CompileError
 from ragged_dialect.execution import Lowered, lower_for_cpu
 from ragged_dialect.lowering.math_library import required_libraries
 from ragged_dialect.lowering.memory_runtime import CALL
-from ragged_dialect.lowering.program_runtime import EXCHANGE, add_runtime
+from ragged_dialect.lowering.program_runtime import EXCHANGES, add_runtime
 from ragged_dialect.ops.exchange import AllToAllOp
 from ragged_dialect.runtime.whole_files import replace_all
 
@@ -56,7 +56,7 @@ def write(source: Source, entry: str | None, output: Path, check: bool = True, c
     name = lowered.signature.name
     if lowered.labels:
         raise CompileError(f"{name}: expected a program without ragged.print for a library, got one that prints")
-    require_alone(name, [AllToAllOp.OPERATION_NAME] if EXCHANGE in _symbols(lowered.module) else [])
+    require_alone(name, [AllToAllOp.OPERATION_NAME] if _symbols(lowered.module) & {*EXCHANGES} else [])
     include = output.with_name((output.stem.removeprefix("lib") or output.stem) + ".h")
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=".ragged.") as made:
         folder = Path(made)

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.checks import Check
-from ragged_dialect.compiler.frontend import Program, Source, load_program
+from ragged_dialect.compiler.frontend import PROGRAM, Program, Source, load_program
 from ragged_dialect.compiler.loading import SET_THREADS, load_stored
 from ragged_dialect.compiler.machine_code import object_code
 from ragged_dialect.compiler.stored import stored
 from ragged_dialect.locks import once
 from ragged_dialect.lowering import pipelines
 from ragged_dialect.lowering.math_library import VECTOR
-from ragged_dialect.lowering.program_runtime import DECLARED, EXCHANGE
+from ragged_dialect.lowering.program_runtime import DECLARED, EXCHANGES
 from ragged_dialect.lowering.records import checks_of, labels_of
 from ragged_dialect.lowering.validity import require_valid
 from ragged_dialect.runtime.cpu import CpuFunction
@@ -55,13 +55,13 @@ def lower_for_cpu(
     return Lowered(module, replace(signature, status=bool(checks)), checks, labels, locations)
 
 
-def compile_for_cpu(source: Source, entry: str | None, check: bool) -> CpuFunction:
+def compile_for_cpu(source: Source, entry: str | None, check: bool, filename: str = PROGRAM) -> CpuFunction:
     """A function of a program as a callable on NumPy arrays."""
 
     def make() -> CpuFunction:
-        return load_stored(cpu_program(load_program(source, entry), check))
+        return load_stored(cpu_program(load_program(source, entry, filename), check))
 
-    return once((source, entry, check), make) if isinstance(source, (str, bytes)) else make()
+    return once((source, entry, check, filename), make) if isinstance(source, (str, bytes)) else make()
 
 
 def cpu_program(program: Program, check: bool) -> CpuProgram:
@@ -80,5 +80,5 @@ def _compiled(lowered: Lowered) -> CpuProgram:
         symbols = {op.attributes["sym_name"].value for op in module.body.operations if "sym_name" in op.attributes}
         vectors = tuple(sorted(name for name in symbols if name.startswith(VECTOR)))
         entry = "_mlir_ciface_" + lowered.symbol
-        code = object_code(module, signature.name, entry, (*DECLARED, EXCHANGE, *print_callbacks(labels)))
+        code = object_code(module, signature.name, entry, (*DECLARED, *EXCHANGES, *print_callbacks(labels)))
     return CpuProgram(signature, f"_mlir_{entry}", checks, labels, vectors, SET_THREADS in symbols, code)

@@ -62,7 +62,11 @@ Source: TypeAlias = "Program | ir.Module | Path | str | bytes"
 """What a program is made of: text or bytecode, a file of it, or a module."""
 
 
-def load_program(source: Source, entry: str | None = None, filename: str = "<program>") -> Program:
+PROGRAM = "<program>"
+"""What diagnostics call a program that is in no file."""
+
+
+def load_program(source: Source, entry: str | None = None, filename: str = PROGRAM) -> Program:
     """The program of a source (as `ragged_dialect.compile` takes it, or loaded before) and the function of a name, or
     the only public one. VerifyError for what does not verify, CompileError without such a function."""
     if isinstance(source, Program):

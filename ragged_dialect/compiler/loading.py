@@ -12,8 +12,9 @@ from ragged_dialect.compiler.stored import stored
 from ragged_dialect.errors import CompileError
 from ragged_dialect.lowering.memory_pool import GIVE, MEMORY_POOL, POOL, SHRINK, TAKE
 from ragged_dialect.lowering.memory_runtime import OPEN, RUN
-from ragged_dialect.lowering.program_runtime import DECLARED, EXCHANGE, RUNTIME
+from ragged_dialect.lowering.program_runtime import DECLARED, EXCHANGES, RUNTIME
 from ragged_dialect.ranks.calls import exchange
+from ragged_dialect.ranks.pending import start, take, wait
 from ragged_dialect.runtime import memory
 from ragged_dialect.runtime.callbacks import guarded
 from ragged_dialect.runtime.cpu import CpuFunction
@@ -22,7 +23,7 @@ from ragged_dialect.runtime.printing import print_callbacks
 from ragged_dialect.runtime.stored_program import CpuProgram, StoredCode
 from ragged_dialect.runtime.vector_math import vector_addresses
 
-_exchange = guarded(exchange, 8)
+_exchanges = [guarded(exchange, 8), *(guarded(step, 1) for step in (start, wait, take))]
 
 SET_THREADS = "ragged_set_threads"
 """`(i64)`, in programs with parallel loops: how many threads these use."""
@@ -33,8 +34,8 @@ def load_stored(program: CpuProgram, linked: Runtime | None = None) -> CpuFuncti
     linked = linked or runtime()
     callbacks = print_callbacks(program.labels) if program.labels else {}
     known = {**linked.addresses, **vector_addresses(program.vectors)}
-    known[EXCHANGE] = address_of(_exchange)
-    known |= {symbol: address_of(function) for symbol, function in callbacks.items()}
+    called = [*zip(EXCHANGES, _exchanges, strict=True), *callbacks.items()]
+    known |= {symbol: address_of(function) for symbol, function in called}
     wanted = (program.symbol, SET_THREADS) if program.parallel else (program.symbol,)
     code = MachineCode(program.code, wanted, known)
     if program.parallel:

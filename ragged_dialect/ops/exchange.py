@@ -1,8 +1,9 @@
 """Ops between the ranks of a group: processes that run one program on data of their own."""
 
 from ragged_dialect.errors import LayoutError
-from ragged_dialect.ops.base import Operand, RaggedOp, Result, Tensor, unchecked
+from ragged_dialect.ops.base import Index, Operand, RaggedOp, Result, Tensor, unchecked
 from ragged_dialect.shape import RaggedShape
+from ragged_dialect.traits import tensor_shape, verifier
 
 
 class AllToAllOp(RaggedOp, name="all_to_all"):
@@ -37,3 +38,46 @@ class AllToAllOp(RaggedOp, name="all_to_all"):
                 f'"d|d" or "drr|d", got layout "{x.layout}"'
             )
         return x
+
+
+class AllToAllStartOp(RaggedOp, name="all_to_all_start"):
+    """Begins what `ragged.all_to_all` does of `x` and goes on: what is sent is copied, and the group exchanges it
+    meanwhile. `ragged.all_to_all_wait` takes the number that it gives. Starts and other exchanges are in one order on
+    all ranks. `ragged-overlap` makes it; programs on the CPU have it.
+
+    ```mlir
+    %turn = ragged.all_to_all_start %x : (tensor<4x?x512xf32, #ragged.layout<"dr|d">>) -> index
+    ```
+    """
+
+    is_mapped = False
+    checks = unchecked
+
+    x: Operand[Tensor]
+    turn: Result[Index]
+
+    @verifier
+    def verify_invariants(self) -> None:
+        AllToAllOp.infer(tensor_shape(self.x))
+
+
+class AllToAllWaitOp(RaggedOp, name="all_to_all_wait"):
+    """The result of the exchange that `turn` is the number of, which began with `x`; it is waited for once.
+
+    ```mlir
+    %1 = ragged.all_to_all_wait %x, %turn
+         : (tensor<4x?x512xf32, #ragged.layout<"dr|d">>, index) -> tensor<4x?x512xf32, #ragged.layout<"dr|d">>
+    ```
+    """
+
+    is_mapped = False
+    checks = unchecked
+
+    x: Operand[Tensor]
+    turn: Operand[Index]
+    res: Result[Tensor]
+
+    @staticmethod
+    def infer(x: RaggedShape) -> RaggedShape:
+        """As of `ragged.all_to_all`."""
+        return AllToAllOp.infer(x)

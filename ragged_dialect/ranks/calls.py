@@ -40,12 +40,12 @@ def exchange(
     rows: int, sent: int, room: int, received: int, ranks: int, row_bytes: int, what: int, is_lengths: int
 ) -> None:
     """The same by the addresses of the arrays."""
-    sends, receives = (_memory(at, 8 * (ranks + 1)).view(np.int64) for at in (sent, received))
-    send, receive = _memory(rows, int(sends[-1]) * row_bytes), _memory(room, int(receives[-1]) * row_bytes)
+    sends, receives = (memory(at, 8 * (ranks + 1)).view(np.int64) for at in (sent, received))
+    send, receive = memory(rows, int(sends[-1]) * row_bytes), memory(room, int(receives[-1]) * row_bytes)
     exchange_rows(send, sends, receive, receives, ranks, row_bytes, what, is_lengths)
 
 
-def _memory(address: int, size: int) -> Bytes:
+def memory(address: int, size: int) -> Bytes:
     """Bytes that are somewhere; of none, the address may be any."""
     if not size:
         return np.empty(0, np.uint8)

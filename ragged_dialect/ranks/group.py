@@ -11,7 +11,9 @@ from __future__ import annotations
 import operator
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
 from contextlib import suppress
 from contextvars import ContextVar, Token
 from types import TracebackType
@@ -25,6 +27,10 @@ from ragged_dialect.errors import ArgumentError, RankError
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Words: TypeAlias = NDArray[np.int64]
+Exchange: TypeAlias = (
+    "Callable[[NDArray[np.generic], Sequence[int], NDArray[np.generic], Sequence[int], int, int, bool], None]"
+)
+"""`Group.exchange`."""
 
 TIMEOUT = 600.0
 """Seconds that a rank waits for another one by default. Others may still be compiling the program: seconds, not
@@ -67,6 +73,10 @@ class Group:
         self._count = 0
         self._failure = ""
         self._entered: list[Token[Group]] = []
+        self.begun: dict[int, Future[object]] = {}
+        """What was begun and not taken yet, by number."""
+        self._turns = 0
+        self._worker: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Group:
         self._entered.append(_group.set(self))
@@ -75,6 +85,8 @@ class Group:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         token = self._entered.pop()
         try:
+            if not self._entered:
+                self._settle()
             if self._entered or self._failure or self._engine is None:
                 return
             if error is not None:
@@ -91,6 +103,7 @@ class Group:
         """Tell the other ranks that this one failed, without waiting for them. The group is of no use from here on."""
         if self._engine is None:
             return
+        self._settle()
         self._failure = f"rank {self.rank} failed: {text}"
         for other in self._others():
             with suppress(RankError):  # of a rank that is gone already
@@ -131,11 +144,45 @@ class Group:
     ) -> None:
         """Rows `sends[r]` to `sends[r + 1]` go to rank r, and what comes from rank r is written to rows `receives[r]`
         to `receives[r + 1]`. `what` says what the exchange is for, the same on every rank; `lengths` are not negative,
-        and their sum is an int64. RankError."""
+        and their sum is an int64. What was begun before comes first. RankError."""
+        self._settle()
+        self._exchange(send, sends, receive, receives, row_bytes, what, lengths)
+
+    def begin(self, work: Callable[[Exchange], object]) -> int:
+        """Do some exchanges while the caller goes on, after those that were begun before; the number is that of their
+        outcome in `begun`. Where an engine takes calls of one thread only, the caller does them."""
+        self._turns += 1
+        if self._engine is None or not self._engine.background:
+            done = Future[object]()
+            done.set_result(work(self._exchange))
+            self.begun[self._turns] = done
+        else:
+            self._worker = self._worker or ThreadPoolExecutor(1, f"exchanges of rank {self.rank}")
+            self.begun[self._turns] = self._worker.submit(work, self._exchange)
+        return self._turns
+
+    def require_ranks(self, count: int) -> None:
+        """ArgumentError for a number that is not that of the ranks."""
+        if count != self.size:
+            raise ArgumentError(f"expected a leading extent of {self.size}, the number of ranks, got {count}")
+
+    def _settle(self) -> None:
+        """Let what was begun end, as it may."""
+        wait_for(self.begun.values())
+
+    def _exchange(
+        self,
+        send: NDArray[np.generic],
+        sends: Sequence[int],
+        receive: NDArray[np.generic],
+        receives: Sequence[int],
+        row_bytes: int,
+        what: int,
+        lengths: bool,
+    ) -> None:
         if self._failure:
             raise RankError(f"expected a group that works, got one that failed before: {self._failure}")
-        if len(sends) != self.size + 1:
-            raise ArgumentError(f"expected a leading extent of {self.size}, the number of ranks, got {len(sends) - 1}")
+        self.require_ranks(len(sends) - 1)
         here, there = (a.reshape(-1).view(np.uint8) for a in (send, receive))
         out, own = ([n * row_bytes for n in bounds] for bounds in (sends, receives))
         self._agree(_WORKS, what, np.diff(out).tolist(), np.diff(own).tolist())
@@ -257,6 +304,8 @@ class Engine(ABC):
 
     rank: int
     size: int
+    background = True
+    """Whether another thread than that of the group may call it, one at a time."""
 
     @abstractmethod
     def post(self, rank: int, data: Bytes) -> None:

@@ -26,6 +26,7 @@ class _Mpi(Engine):
         self._mpi, self._communicator = library, communicator
         self.rank, self.size = communicator.Get_rank(), communicator.Get_size()
         self._sent: list[Any] = []
+        self.background = library.Query_thread() >= library.THREAD_SERIALIZED
 
     def post(self, rank: int, data: Bytes) -> None:
         for at in range(0, len(data), _CHUNK):

@@ -125,6 +125,16 @@ def _all_to_all(program: Program, op: ir.Operation) -> Run:
     return lambda env, operands: [exchange.all_to_all(RaggedValue.of(operands[0]))]
 
 
+@handler("ragged.all_to_all_start")
+def _all_to_all_start(program: Program, op: ir.Operation) -> Run:
+    return lambda env, operands: [0]  # waits have one order on all ranks too
+
+
+@handler("ragged.all_to_all_wait")
+def _all_to_all_wait(program: Program, op: ir.Operation) -> Run:
+    return lambda env, operands: [exchange.all_to_all(RaggedValue.of(operands[0]))]
+
+
 @handler("ragged.scan")
 def _scan(program: Program, op: ir.Operation) -> Run:
     dim, kind, reverse = int_attr(op, "dim"), string_attr(op, "kind"), has_unit(op, "reverse")

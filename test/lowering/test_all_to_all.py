@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,27 @@ TYPES = {
 KINDS = {"f32": "float32", "f64": "float64", "i8": "int8", "i64": "int64", "i1": "bool"}
 
 
+def type_of(layout: str, kind: str) -> str:
+    return TYPES[layout].replace("KIND", kind) if "r" in layout else f"tensor<?x2x{kind}>"
+
+
+def begun(layout: str, kind: str) -> str:
+    """Two exchanges are under way, of which the second one is waited for first."""
+    type_ = type_of(layout, kind)
+    return f"""func.func @f(%x: {type_}) -> {type_} {{
+      %0 = ragged.all_to_all_start %x : ({type_}) -> index
+      %1 = ragged.all_to_all_start %x : ({type_}) -> index
+      %2 = ragged.all_to_all_wait %x, %1 : ({type_}, index) -> {type_}
+      %3 = ragged.all_to_all_wait %x, %0 : ({type_}, index) -> {type_}
+      %4 = ragged.all_to_all %2 : ({type_}) -> {type_}
+      %5 = ragged.all_to_all %3 : ({type_}) -> {type_}
+      %6 = ragged.all_to_all %4 : ({type_}) -> {type_}
+      return %6 : {type_}
+    }}"""
+
+
 def program(layout: str, kind: str) -> str:
-    type_ = TYPES[layout].replace("KIND", kind) if "r" in layout else f"tensor<?x2x{kind}>"
+    type_ = type_of(layout, kind)
     return f"""func.func @f(%x: {type_}) -> {type_} {{
       %0 = ragged.all_to_all %x : ({type_}) -> {type_}
       return %0 : {type_}
@@ -67,10 +87,10 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("target", ["cpu", "emulator"])
+@pytest.mark.parametrize(("target", "made"), [("cpu", program), ("emulator", program), ("cpu", begun)])
 @pytest.mark.parametrize(("layout", "kind"), CASES)
-def test_blocks_change_places(target: str, layout: str, kind: str) -> None:
-    text, letters, dtype = program(layout, kind), layout.split("|")[0], KINDS[kind]
+def test_blocks_change_places(target: str, made: Callable[[str, str], str], layout: str, kind: str) -> None:
+    text, letters, dtype = made(layout, kind), layout.split("|")[0], KINDS[kind]
     compiled, rng, extent = rg.compile(text, target=target), np.random.default_rng(0), 3
     for size in (1, 2, 3):
         blocks = [[block(rng, letters[1:], extent) for _ in range(size)] for _ in range(size)]
@@ -86,7 +106,8 @@ def test_blocks_change_places(target: str, layout: str, kind: str) -> None:
             own = given[group.rank]
             return run(text, "f", [own if "r" in letters else own[0]])[0]
 
-        for work in (call, interpret):
+        works: list[Callable[[Group], Any]] = [call, interpret]
+        for work in works:
             for found, wanted in zip(rg.ranks.run(size, work), expected, strict=True):
                 for a, b in zip(found if isinstance(found, tuple) else (found,), wanted, strict=True):
                     np.testing.assert_array_equal(a, b)
@@ -106,9 +127,9 @@ def test_the_executor_of_ptx_text_is_one_rank() -> None:
         compiled(parts([[[1, 2]], []], "dr|d", "float32", 0))
 
 
-@pytest.mark.parametrize("target", ["cpu", "emulator"])
-def test_another_number_of_components_than_ranks(target: str) -> None:
-    compiled = rg.compile(program("dr|d", "f32"), target=target)
+@pytest.mark.parametrize(("target", "made"), [("cpu", program), ("emulator", program), ("cpu", begun)])
+def test_another_number_of_components_than_ranks(target: str, made: Callable[[str, str], str]) -> None:
+    compiled = rg.compile(made("dr|d", "f32"), target=target)
     with pytest.raises(rg.ArgumentError) as caught:
         compiled(parts([[[1, 2]], []], "dr|d", "float32", 0))
     assert str(caught.value) == "expected a leading extent of 1, the number of ranks, got 2"
@@ -134,3 +155,36 @@ def test_files_are_programs_of_one_rank(tmp_path: Path, name: str) -> None:
         write() if name == "libf.so" else write(arch="sm_90")
     assert str(caught.value) == "f: expected a program of one rank for a file, got one with ragged.all_to_all"
     assert not list(tmp_path.iterdir())
+
+
+def test_a_check_that_fails_while_an_exchange_is_under_way() -> None:
+    """The rank that fails takes part to the end in what it began, and tells the others then."""
+    compiled = rg.compile("""func.func @f(%x: tensor<?x2xf32>, %offsets: tensor<?xi64>)
+        -> (tensor<?x2xf32>, tensor<?x2xf32>) {
+      %zero = arith.constant 0 : index
+      %t = ragged.all_to_all_start %x : (tensor<?x2xf32>) -> index
+      %n = tensor.dim %x, %zero : tensor<?x2xf32>
+      ragged.assert_valid %offsets, %n {kind = "offsets", op = "f", level = 1} : (tensor<?xi64>, index) -> ()
+      %0 = ragged.all_to_all_wait %x, %t : (tensor<?x2xf32>, index) -> tensor<?x2xf32>
+      %1 = ragged.all_to_all %0 : (tensor<?x2xf32>) -> tensor<?x2xf32>
+      return %0, %1 : tensor<?x2xf32>, tensor<?x2xf32>
+    }""")
+    x = np.ones((3, 2), np.float32)
+    told: list[str] = []
+
+    def work(group: Group) -> Any:
+        try:
+            return compiled(x, np.array([0, 3 + group.rank // 2]))
+        except rg.RankError as error:
+            told.append(str(error))
+            raise
+
+    with pytest.raises(rg.RuntimeCheckError):
+        rg.ranks.run(3, work, timeout=20)
+    assert len(told) == 2
+    assert all(text.startswith("rank 2 failed: ") for text in told)
+
+
+def test_what_is_begun_on_a_gpu_is_refused() -> None:
+    with pytest.raises(rg.CompileError, match="got a call of 'ragged_exchange_start'"):
+        rg.compile(begun("dr|d", "f32"), target="emulator")

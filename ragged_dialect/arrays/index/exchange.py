@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import arith, ir
@@ -35,33 +36,47 @@ def all_to_all(x: Tensor) -> Tensor:
     return structured(x, builders.all_to_all(contiguous(x).value))
 
 
-def to_owners(x: Tensor, owned: Sequence[int], own: Mixed) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-    """The components of `x`, [expert, token], on the ranks that own them: the first `owned[0]` on rank 0, and so on;
-    this one owns `own`. Each of the result has the tokens of all ranks, in the order of the ranks. With it comes the
-    way back of what has its lengths: to the lengths of `x`."""
-    ranks = len(owned)
+class Shipment(NamedTuple):
+    """Components of some experts, with the tokens of this rank, on the way to the ranks that own these: `received` is
+    [source, expert, token] there, and `own` is how many experts this rank has of them."""
+
+    received: Tensor
+    ranks: int
+    own: Mixed
+
+    def arrived(self) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        """The components of the experts of this rank: each has the tokens of all ranks, in the order of the ranks. With
+        them comes the way back of what has their lengths: to those that were sent."""
+        ranks, own = self.ranks, self.own
+        flat = merge(self.received, axis=0)
+        equal_levels(self.received, _parted(flat, _uniform(ranks, own)), 0, 2)
+        parts = contiguous(take_components(flat, _transposed(ranks, own)))  # of every expert one for each source
+        mine = merge(_parted(parts, _uniform(own, ranks)), axis=1)
+
+        def back(made: Tensor) -> Tensor:
+            given = made.trace.assembled(made.storage, [parts.axes[0], *made.axes[1:]], made.dtype)
+            again = contiguous(take_components(given, _transposed(own, ranks)))
+            return merge(all_to_all(_parted(again, _uniform(ranks, own))), axis=0)
+
+        return mine, back
+
+
+def to_owners(x: Tensor, owned: Sequence[int], own: Mixed) -> Shipment:
+    """The components of `x`, [expert, token], to the ranks that own them: the first `owned[0]` to rank 0, and so on;
+    this one owns `own`."""
     counts = [build.value(n) for n in owned]
-    sent = _parted(x, vectors.generate(ranks, lambda i: _picked(i, counts)))
-    received = all_to_all(sent)  # [source, expert, token]
-    flat = merge(received, axis=0)
-    equal_levels(received, _parted(flat, _uniform(ranks, own)), 0, 2)
-    parts = contiguous(take_components(flat, _transposed(ranks, own)))  # of every expert one for each source
-    mine = merge(_parted(parts, _uniform(own, ranks)), axis=1)
-
-    def back(made: Tensor) -> Tensor:
-        given = made.trace.assembled(made.storage, [parts.axes[0], *made.axes[1:]], made.dtype)
-        again = contiguous(take_components(given, _transposed(own, ranks)))
-        return merge(all_to_all(_parted(again, _uniform(ranks, own))), axis=0)
-
-    return mine, back
+    sent = _parted(x, vectors.generate(len(owned), lambda i: picked(i, counts)))
+    return Shipment(all_to_all(sent), len(owned), own)
 
 
 def _parted(x: Tensor, lengths: ir.Value) -> Tensor:
     return structured(x, builders.partition(x.value, lengths, 0, True), view=True)
 
 
-def _picked(at: ir.Value, numbers: Sequence[ir.Value]) -> ir.Value:
-    """One of some numbers."""
+def picked(at: ir.Value, numbers: Sequence[ir.Value]) -> ir.Value:
+    """One of some numbers, by place; 0 of none."""
+    if not numbers:
+        return build.value(0)
     found = numbers[-1]
     for k, number in enumerate(numbers[:-1]):
         found = arith.select(build.equal(at, k), number, found)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
 from ragged_dialect.arrays.index.dims import reshape, unsqueeze
-from ragged_dialect.arrays.index.exchange import to_owners
+from ragged_dialect.arrays.index.exchange import Shipment, picked, to_owners
 from ragged_dialect.arrays.index.getitem import take
 from ragged_dialect.arrays.index.routing import places_of, ungroup
+from ragged_dialect.arrays.index.rows import take_components
 from ragged_dialect.arrays.nn.activations import ACTIVATIONS
 from ragged_dialect.arrays.ops.elementwise import UFUNCS
 from ragged_dialect.arrays.ops.matmul import grouped_product
@@ -17,7 +22,8 @@ from ragged_dialect.arrays.tracing.operation import OPERATIONS, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.wrap import contiguous
 from ragged_dialect.errors import ArgumentError, LayoutError
-from ragged_dialect.ir import build
+from ragged_dialect.ir import build, shapes, vectors
+from ragged_dialect.ir.build import Mixed
 
 
 @operation("moe")
@@ -32,6 +38,7 @@ def moe(
     activation: str = "silu",
     normalized: bool = True,
     owned: tuple[int, ...] | None = None,
+    chunks: int = 1,
 ) -> Tensor:
     """A mixture of experts: every token is the weighted sum of what `k` experts make of it. The tokens of an expert are
     a component, so that no expert has a capacity, no token is dropped and nothing is padded.
@@ -46,7 +53,8 @@ def moe(
 
     Experts may be spread over the ranks of the group that is entered (`rg.ranks`): `owned` says how many each rank has,
     the first ones rank 0 and so on, `up`, `gate` and `down` are those of this rank, and `scores` has all. Tokens go to
-    the ranks of their experts and come back (`rg.all_to_all`), and gradients the other way.
+    the ranks of their experts and come back (`rg.all_to_all`), and gradients the other way. With more `chunks` than one
+    each rank's experts are as many groups, whose tokens travel while those of others are computed with.
 
     ArgumentError for another activation or rank, RuntimeCheckError for extents that differ and for k beyond the
     number of experts. It has gradients, in the scores too.
@@ -73,6 +81,8 @@ def moe(
         equal_extents((scored, 1), (up, 0), 1)
     elif not owned or not all(type(n) is int and n >= 0 for n in owned):
         raise ArgumentError(f"moe: expected how many experts each rank owns, got {owned}")
+    if type(chunks) is not int or chunks < 1 or (chunks > 1 and owned is None):
+        raise ArgumentError(f"moe: expected at least 1 chunk, and 1 of experts that no rank owns, got {chunks}")
     best, experts = top_k(scored, k=k, axis=1)
     weights = (
         softmax(best, axis=1)
@@ -80,13 +90,16 @@ def moe(
         else UFUNCS["exp"](UFUNCS["subtract"](best, unsqueeze(logsumexp(scored, axis=1), axis=1)))
     )
     places = places_of(reshape(experts, dims=(0, 1), shape=(-1,)), build.value(scored.extent(1)))
-    own, back = take(tokens, UFUNCS["floor_divide"](places, k)), _same
-    if owned is not None:
-        own, back = to_owners(own, owned, up.extent(0))
-    made = grouped_product(own, up)
-    act = ACTIVATIONS[activation]
-    made = act(made) if gate is None else UFUNCS["multiply"](act(grouped_product(own, gate)), made)
-    made = ungroup(back(grouped_product(made, down)), places)
+    weights_of = _Experts(gate, up, down, activation)
+    own = take(tokens, UFUNCS["floor_divide"](places, k))
+    if owned is None:
+        made = weights_of.applied(own)
+    elif chunks == 1:
+        mine, back = to_owners(own, owned, up.extent(0)).arrived()
+        made = back(weights_of.applied(mine))
+    else:
+        made, places = _in_chunks(own, places, weights_of, owned, chunks)
+    made = ungroup(made, places)
     chosen = reshape(made, dims=(0,), shape=(-1, k))
     found = OPERATIONS["sum"](UFUNCS["multiply"](chosen, unsqueeze(weights, axis=2)), axis=1)
     if x.is_dense:
@@ -94,9 +107,63 @@ def moe(
     return x.trace.assembled(found.storage, [*x.axes[:-1], found.axes[-1]], found.dtype)
 
 
-def _same(x: Tensor) -> Tensor:
-    """The way back from where nothing went."""
-    return x
+class _Experts(NamedTuple):
+    """The weights of some experts."""
+
+    gate: Tensor | None
+    up: Tensor
+    down: Tensor
+    activation: str
+
+    def applied(self, own: Tensor) -> Tensor:
+        """What experts make of the tokens of their components."""
+        made = grouped_product(own, self.up)
+        act = ACTIVATIONS[self.activation]
+        made = act(made) if self.gate is None else UFUNCS["multiply"](act(grouped_product(own, self.gate)), made)
+        return grouped_product(made, self.down)
+
+    def part(self, chunk: int, chunks: int) -> _Experts:
+        """Those of a group of the experts."""
+        low, high = (build.divide(build.mul(self.up.extent(0), n), chunks) for n in (chunk, chunk + 1))
+        count = build.sub(high, low)
+        gate = None if self.gate is None else _some(self.gate, low, count)
+        return _Experts(gate, _some(self.up, low, count), _some(self.down, low, count), self.activation)
+
+
+def _some(w: Tensor, low: Mixed, count: Mixed) -> Tensor:
+    """Some matrices of several: a view."""
+    rest = [w.extent(dim) for dim in (1, 2)]
+    storage = shapes.extract_slice(w.storage, [low, 0, 0], [count, *rest], [True] * 3)
+    return w.trace.assembled(storage, [PlainAxis(None), *w.axes[1:]], w.dtype)
+
+
+def _in_chunks(
+    own: Tensor, places: Tensor, experts: _Experts, owned: Sequence[int], chunks: int
+) -> tuple[Tensor, Tensor]:
+    """What experts make of the components that are theirs, and the places of what they made: chunk by chunk, all of
+    which are under way before the first one is computed with (`ragged-overlap`)."""
+    ends = [0, *accumulate(owned)]
+    numbers: list[list[int]] = []
+    shipments: list[tuple[Shipment, _Experts]] = []
+    for chunk in range(chunks):
+        cuts = [
+            (low + n * chunk // chunks, low + n * (chunk + 1) // chunks) for low, n in zip(ends, owned, strict=False)
+        ]
+        numbers.append([expert for low, high in cuts for expert in range(low, high)])
+        part = experts.part(chunk, chunks)
+        counts = [high - low for low, high in cuts]
+        shipments.append((to_owners(_components(own, numbers[-1]), counts, part.up.extent(0)), part))
+    made: list[Tensor] = []
+    for shipment, part in shipments:
+        mine, back = shipment.arrived()
+        made.append(back(part.applied(mine)))
+    return OPERATIONS["concat"](*made, axis=0), _components(places, [n for group in numbers for n in group])
+
+
+def _components(x: Tensor, numbers: Sequence[int]) -> Tensor:
+    """Some components, one after the other."""
+    at = vectors.generate(len(numbers), lambda i: picked(i, [build.value(n) for n in numbers]))
+    return contiguous(take_components(x, at))
 
 
 def _rows(name: str, x: Tensor) -> Tensor:

@@ -70,24 +70,29 @@ def weights() -> list[Any]:
     return [rng.standard_normal(size) for size in sizes]
 
 
-@rg.jit(static=["owned"])
-def layer(x: Any, router: Any, gate: Any, up: Any, down: Any, owned: tuple[int, ...] | None = None) -> Any:
-    return rg.nn.moe(x, x @ router, gate, up, down, k=2, owned=owned)
+@rg.jit(static=["owned", "chunks"])
+def layer(
+    x: Any, router: Any, gate: Any, up: Any, down: Any, owned: tuple[int, ...] | None = None, chunks: int = 1
+) -> Any:
+    return rg.nn.moe(x, x @ router, gate, up, down, k=2, owned=owned, chunks=chunks)
 
 
-@pytest.mark.parametrize("owned", [(8,), (5, 3), (3, 0, 5), (2, 2, 2, 2)])
-def test_experts_on_ranks_make_what_one_process_makes(owned: tuple[int, ...]) -> None:
+CASES = [((8,), 1), ((5, 3), 1), ((3, 0, 5), 1), ((2, 2, 2, 2), 1), ((8,), 3), ((5, 3), 2), ((3, 0, 5), 4)]
+
+
+@pytest.mark.parametrize(("owned", "chunks"), CASES)
+def test_experts_on_ranks_make_what_one_process_makes(owned: tuple[int, ...], chunks: int) -> None:
     x, *all_ = weights()
     size, ends = len(owned), np.cumsum([0, *owned])
 
     def loss(weights: Any, x: Any, owned: Any) -> Any:
-        return (layer(x, *weights, owned=owned) ** 2.0).sum()
+        return (layer(x, *weights, owned=owned, chunks=chunks if owned else 1) ** 2.0).sum()
 
     def work(group: Group) -> Any:
         rank = group.rank
         own = [all_[0], *(weight[ends[rank] : ends[rank + 1]] for weight in all_[1:])]
         mine = x[TOKENS * rank // size : TOKENS * (rank + 1) // size]
-        return layer(mine, *own, owned=owned), rg.grad(lambda weights: loss(weights, mine, owned))(own)
+        return layer(mine, *own, owned=owned, chunks=chunks), rg.grad(lambda weights: loss(weights, mine, owned))(own)
 
     results, gradients = zip(*rg.ranks.run(size, work), strict=True)
     np.testing.assert_array_equal(np.concatenate(results), layer(x, *all_))
@@ -112,3 +117,12 @@ def test_experts_that_others_do_not_own() -> None:
         with pytest.raises(rg.RaggedError) as caught:
             rg.ranks.run(2, lambda group, owned=owned: work(group, owned, 4))
         assert text in str(caught.value), str(caught.value)
+
+
+@pytest.mark.parametrize(("owned", "chunks"), [(None, 2), ((8,), 0), ((8,), -1), ((8,), True)])
+def test_chunks_that_are_none(owned: Any, chunks: Any) -> None:
+    x, *all_ = weights()
+    with pytest.raises(
+        rg.ArgumentError, match="moe: expected at least 1 chunk, and 1 of experts that no rank owns, got"
+    ):
+        rg.nn.moe(x, x @ all_[0], *all_[1:], k=2, owned=owned, chunks=chunks)
