@@ -12,6 +12,7 @@ from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
 
 _SIGNED = ("arith.divsi", "arith.ceildivsi", "arith.floordivsi", "arith.remsi")
+_POWER = "math.ipowi"
 _UNSIGNED = ("arith.divui", "arith.ceildivui", "arith.remui")
 
 
@@ -28,20 +29,22 @@ class DefineIntegerDivisions(RaggedPass):
     %q = arith.select %zero, %c0, %r : i32
     ```
 
-    Where the processor divides, such a divisor would end the process. Divisions of whole tensors are left alone:
-    they are scalar ones once `convert-elementwise-to-linalg` has run. Divisors that are constants, or that this
-    pass has made, are left as they are.
+    So does 0 to a negative power (`math.ipowi`), a quotient by 0. Where the processor divides, such a divisor would end
+    the process. Divisions of whole tensors are left alone: they are scalar ones once `convert-elementwise-to-linalg`
+    has run. Divisors that are constants, or that this pass has made, are left as they are.
     """
 
     name: ClassVar[str] = "define-integer-divisions"
 
     def run(self, op: ir.Operation) -> None:
         """Define the scalar divisions of a module."""
-        for division in find_ops(op, *_SIGNED, *_UNSIGNED):
-            type_ = division.results[0].type
-            if isinstance(type_, (ir.IntegerType, ir.IndexType)) and not _is_safe(division.operands[1]):
-                with ir.InsertionPoint(division), division.location:
-                    _define(division, division.name in _SIGNED)
+        for found in find_ops(op, *_SIGNED, *_UNSIGNED, _POWER):
+            if isinstance(found.results[0].type, (ir.IntegerType, ir.IndexType)):
+                with ir.InsertionPoint(found), found.location:
+                    if found.name == _POWER:
+                        _define_power(found)
+                    elif not _is_safe(found.operands[1]):
+                        _define(found, found.name in _SIGNED)
 
 
 def _is_safe(divisor: ir.Value) -> bool:
@@ -77,3 +80,13 @@ def _define(division: ir.Operation, signed: bool) -> None:
         value = result if minus is None else arith.select(minus, arith.subi(nothing, dividend), result)
         defined = arith.select(zero, nothing, value)
     result.replace_all_uses_except(defined, [value.owner.operation, defined.owner.operation])
+
+
+def _define_power(power: ir.Operation) -> None:
+    """Let the base be 2 instead of 0 where the exponent is negative: of that nothing is left either."""
+    base, exponent = power.operands
+    known, chosen = constant_int(exponent), made_by(base, "arith.select")
+    if (known is not None and known >= 0) or constant_int(base) or (chosen and constant_int(chosen.operands[1]) == 2):
+        return
+    nothing = arith.andi(build.equal(base, 0), build.less(exponent, 0))
+    power.operands[0] = arith.select(nothing, build.constant(base.type, 2), base)

@@ -26,6 +26,11 @@ def is_dict(x: object) -> TypeGuard[dict[Item, Item]]:
     return isinstance(x, dict)
 
 
+def is_frozenset(x: object) -> TypeGuard[frozenset[Item]]:
+    """Whether something is a frozenset."""
+    return isinstance(x, frozenset)
+
+
 def is_mapping(x: object) -> TypeGuard[Mapping[Item, Item]]:
     """Whether something is a mapping."""
     return isinstance(x, Mapping)

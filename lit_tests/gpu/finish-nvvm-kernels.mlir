@@ -22,4 +22,25 @@ gpu.module @kernels {
     %swapped = llvm.cmpxchg %p, %old, %n acq_rel monotonic : !llvm.ptr, i32
     llvm.return
   }
+
+  // Amounts that have 64 bits, or had them.
+  // CHECK-LABEL: llvm.func @shifts
+  // CHECK-SAME: (%[[X:.*]]: i64, %[[Y:.*]]: i16, %[[N:.*]]: i64)
+  // CHECK: %[[MASKED:.*]] = llvm.and %[[N]], %{{.*}} : i64
+  // CHECK: llvm.shl %[[X]], %[[MASKED]] : i64
+  // CHECK: %[[CUT:.*]] = llvm.trunc %[[N]] : i64 to i16
+  // CHECK: %[[MOST:.*]] = llvm.mlir.constant(15 : i16) : i16
+  // CHECK: %[[SHORT:.*]] = llvm.and %[[CUT]], %[[MOST]] : i16
+  // CHECK: llvm.lshr %[[Y]], %[[SHORT]] : i16
+  // CHECK-NOT: llvm.and
+  llvm.func @shifts(%x: i64, %y: i16, %n: i64) {
+    %c3 = llvm.mlir.constant(3 : i64) : i64
+    %0 = llvm.shl %x, %n : i64
+    %m = llvm.trunc %n : i64 to i16
+    %1 = llvm.lshr %y, %m : i16
+    %2 = llvm.shl %x, %c3 : i64
+    %3 = llvm.lshr %y, %y : i16
+    %4 = llvm.ashr %x, %n : i64
+    llvm.return
+  }
 }

@@ -70,3 +70,25 @@ func.func @left_alone(%x: tensor<?xi32>, %a: i32, %b: i32) -> (tensor<?xi32>, i3
   %r = arith.remui %a, %safe : i32
   return %t, %q, %r : tensor<?xi32>, i32, i32
 }
+
+// 0 to a negative power is a quotient by 0, and 2 to that is 0.
+// CHECK-LABEL: func.func @power
+// CHECK-SAME: (%[[A:.*]]: i32, %[[B:.*]]: i32)
+// CHECK-DAG: %[[ZERO:.*]] = arith.cmpi eq, %[[A]], %{{.*}} : i32
+// CHECK-DAG: %[[NEGATIVE:.*]] = arith.cmpi slt, %[[B]], %{{.*}} : i32
+// CHECK: %[[NOTHING:.*]] = arith.andi %[[ZERO]], %[[NEGATIVE]]
+// CHECK: %[[BASE:.*]] = arith.select %[[NOTHING]], %c2{{.*}}, %[[A]] : i32
+// CHECK: math.ipowi %[[BASE]], %[[B]] : i32
+// CHECK-NOT: arith.andi
+// CHECK: return
+func.func @power(%a: i32, %b: i32) -> (i32, i32, i32, i32) {
+  %c0 = arith.constant 0 : i32
+  %c2 = arith.constant 2 : i32
+  %p = math.ipowi %a, %b : i32
+  %square = math.ipowi %a, %c2 : i32
+  %of_two = math.ipowi %c2, %b : i32
+  %safe = arith.cmpi eq, %a, %c0 : i32
+  %base = arith.select %safe, %c2, %a : i32
+  %again = math.ipowi %base, %b : i32
+  return %p, %square, %of_two, %again : i32, i32, i32, i32
+}

@@ -51,7 +51,7 @@ def _ptx_emulator(options: Options) -> tuple[str, MakeDevice]:
     from ragged_dialect.ptx.targets import DEFAULT_ARCH
     from ragged_dialect.runtime.gpu import HostedDevice
 
-    arch = options.arch or DEFAULT_ARCH
+    arch = DEFAULT_ARCH if options.arch is None else options.arch
 
     def make(program: DeviceProgram, wide: Callable[[], str]) -> Device:
         cupy = StandIn(loader(), re.sub(r"\D", "", arch))
@@ -76,7 +76,7 @@ def _gpu(options: Options) -> tuple[str, MakeDevice]:
         sync = options.check == "sync"
         return CupyDevice(cupy, program.signature.name, program.kernels, program.host, sync, wide, exchange_rows)
 
-    return options.arch or device_arch(cupy, PTX_VERSIONS), make
+    return device_arch(cupy, PTX_VERSIONS) if options.arch is None else options.arch, make
 
 
 _DEVICES: dict[str, Callable[[Options], tuple[str | None, MakeDevice]]] = {

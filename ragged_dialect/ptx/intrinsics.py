@@ -14,7 +14,7 @@ _FLOAT = ("sqrt", "fma", "fmuladd", "floor", "ceil", "trunc", "rint", "nearbyint
 _INTEGER = ("smax", "smin", "umax", "umin", "abs", "ctlz", "cttz", "ctpop", "bswap", "bitreverse", "fshl", "fshr",
             "sadd.with.overflow", "uadd.with.overflow", "ssub.with.overflow", "usub.with.overflow",
             "smul.with.overflow", "umul.with.overflow", "sadd.sat", "uadd.sat", "ssub.sat", "usub.sat",
-            "fptosi.sat", "fptoui.sat")  # fmt: skip
+            "fptosi.sat", "fptoui.sat", "scmp", "ucmp")  # fmt: skip
 _OTHER = ("nvvm", "memcpy", "memmove", "memset", "lifetime.start", "lifetime.end", "assume", "expect", "dbg",
           "experimental.noalias.scope.decl", "invariant.start", "invariant.end", "vector.reduce",
           "trap", "donothing", "sideeffect")  # fmt: skip

@@ -122,6 +122,7 @@ INTEGERS += [
     ("mov.b64 %d, {%a, %b}", "b32 b32", "b64", lambda a, b: a | b << 32),
     ("mov.b64 {%r8, %d}, %a", "b64", "b32", lambda a: a >> 32),
     ("mov.b32 {%d, %rs8}, %a", "b32", "b16", lambda a: a),
+    ("{ .reg .pred __$t; setp.lt.s32 __$t, %a, %b; selp.s32 %d, %a, %b, __$t; }", "s32 s32", "s32", min),
 ]
 # 9.7.9.22 cvt between integers: cut, or filled up as the source says
 for source, target in itertools.product(("s16", "u16", "s32", "u32", "s64", "u64"), repeat=2):
@@ -219,6 +220,44 @@ def test_one_rounding(name: str, kind: str) -> None:
     zero = np.array([not e for e in exact])
     same(found[~zero], want[~zero])
     assert not found[zero].astype(np.float64).any()
+
+
+def towards_zero(exact: Fraction) -> Any:
+    """A fraction as the f32 next to it that is no larger in size."""
+    found = nearest(exact, "f32")
+    larger = np.isinf(found) or abs(Fraction(float(found))) > abs(exact)
+    return np.nextafter(found, np.float32(0)) if larger else found
+
+
+# 9.7.3.3, 9.7.3.6: .rz
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "fma"])
+def test_rounding_towards_zero(name: str) -> None:
+    rng = np.random.default_rng(5)
+    a, b, c = (finite(floats("f32", 3000, seed))[:3000] for seed in range(3))
+    b[:1000] = np.ldexp(a[:1000], rng.integers(-60, 0, 1000).astype(np.int32))  # so that sums are rounded
+    with np.errstate(all="ignore"):
+        c[1000:2000] = np.nan_to_num(a * b, posinf=1, neginf=1)[1000:2000]
+    operands = "%a, %b, %c" if name == "fma" else "%a, %b"
+    given = [a, b, c] if name == "fma" else [a, b]
+    operator: Reference = {"add": Fraction.__add__, "sub": Fraction.__sub__, "mul": Fraction.__mul__}.get(
+        name, lambda x, y, z: x * y + z
+    )
+    found = run(f"{name}.rz.f32 %d, {operands}", ["f32"] * len(given), "f32", *given)
+    exact = [operator(*(Fraction(float(x)) for x in row)) for row in zip(*given, strict=True)]
+    want = np.array([towards_zero(e) for e in exact])
+    zero = np.array([not e for e in exact])
+    np.testing.assert_array_equal(found[~zero], want[~zero])
+    assert not found[zero].any()
+    assert (want[~zero] != np.array([nearest(e, "f32") for e in exact])[~zero]).sum() > 100
+
+
+def test_what_has_no_size_rounded_towards_zero() -> None:
+    a = np.array([np.inf, np.inf, np.nan, 0, -0.0, 1e-39, 3e38], np.float32)
+    b = np.array([1, -np.inf, 1, -0.0, -0.0, 0, 3e38], np.float32)
+    same(run("add.rz.f32 %d, %a, %b", ["f32"] * 2, "f32", a, b),
+         np.array([np.inf, np.nan, np.nan, 0, -0.0, 1e-39, np.finfo(np.float32).max], np.float32))  # fmt: skip
+    same(run("add.rz.ftz.f32 %d, %a, %b", ["f32"] * 2, "f32", a[5:6].copy(), b[5:6].copy()), np.zeros(1, np.float32))
+    same(run("fma.rz.sat.f32 %d, %a, %b, %a", ["f32"] * 2, "f32", a[:2], b[:2]), np.array([1, 0], np.float32))
 
 
 @pytest.mark.parametrize("kind", ["f32", "f64"])

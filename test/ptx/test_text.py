@@ -155,6 +155,15 @@ def test_allowed_intrinsics_have_instructions() -> None:
     assert in_child(work) == b"all"
 
 
+@pytest.mark.parametrize("name", ["scmp", "ucmp"])
+@pytest.mark.parametrize("kind", ["i8", "i64"])
+def test_comparisons_of_three_results(name: str, kind: str) -> None:
+    """What LLVM makes of nested selects."""
+    function = f"@llvm.{name}.{kind}.{kind}"
+    op, declaration = f"call {kind} {function}({kind} %v, {kind} 0)", f"declare {kind} {function}({kind}, {kind})"
+    assert "setp" in emit(KERNEL.format(type=kind, op=op, declaration=declaration))
+
+
 def test_refused_intrinsics_would_abort() -> None:
     """Why there is a list: without the check the process dies."""
 

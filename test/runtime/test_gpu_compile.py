@@ -50,6 +50,10 @@ def test_compile_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 OPTIONS = [
     ({"target": "gpu", "arch": "sm_1"}, "expected an arch among sm_80"),
+    ({"target": "gpu", "arch": ""}, "expected an arch among sm_80"),
+    ({"target": "ptx-emulator", "arch": ""}, "expected an arch among sm_80"),
+    ({"target": ""}, "expected a target among cpu, gpu, emulator, ptx-emulator, auto, got ''"),
+    ({"entry": ""}, "expected an entry among"),
     ({"target": "cpu", "arch": "sm_90"}, "expected no arch for target 'cpu', got 'sm_90'"),
     ({"target": "emulator", "arch": "sm_90"}, "expected no arch for target 'emulator', got 'sm_90'"),
     ({"target": "cpu", "schedule": "segment"}, "expected no schedule for target 'cpu', got 'segment'"),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ragged_dialect.errors import ArgumentError
-from ragged_dialect.narrowing import is_dict, is_list, is_tuple
+from ragged_dialect.narrowing import is_dict, is_frozenset, is_list, is_scalar, is_tuple
 
 Tree: TypeAlias = "Node | Static | None"
 """None is a leaf."""
@@ -26,14 +26,13 @@ class Node:
     """A container: its type, keys (of a dict) and children; None as a child is a leaf."""
 
     kind: type
-    keys: tuple[Hashable, ...]
+    keys: tuple[Static, ...]
     children: tuple[Tree, ...]
 
 
 @dataclass(frozen=True)
 class Static:
-    """A child that is no leaf, and is there as it is. 1, 1.0 and True are equal, and make different programs: `key`
-    tells them apart."""
+    """A child that is no leaf, and is there as it is."""
 
     value: object = field(compare=False)
     key: Hashable
@@ -41,15 +40,36 @@ class Static:
     @staticmethod
     def of(value: object) -> Static:
         """A child of a value. TypeError for one that has no hash."""
-        key = _exact(value)
+        key = exact(value)
         hash(key)
         return Static(value, key)
 
 
-def _exact(value: object) -> Hashable:
+def exact(value: object) -> Hashable:
+    """What tells values apart that make different programs, though they may be equal: 1, 1.0 and True, 0.0 and -0.0. It
+    is their type, and what they are made of: of tuples, frozensets, ranges and dataclasses all, which may be equal in
+    the same way. Values of other classes make one program where they are equal, as their class has it."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return kind, value
     if is_tuple(value):
-        return (type(value), *map(_exact, value))
-    return (type(value), value.hex() if isinstance(value, float) else value)
+        kinds = tuple(map(type, value))
+        return (kind, value, kinds) if _PLAIN.issuperset(kinds) else (kind, *map(exact, value))
+    if is_frozenset(value):
+        return kind, frozenset(map(exact, value))
+    if is_scalar(value):
+        return kind, str(value.dtype), value.tobytes()
+    if isinstance(value, (float, complex)):
+        return kind, value.real.hex(), value.imag.hex()
+    if isinstance(value, range):
+        return kind, value.start, value.stop, value.step
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = [getattr(value, f.name) for f in fields(value) if f.compare and f.hash is not False]
+        return kind, value, *map(exact, parts)
+    return kind, value
+
+
+_PLAIN = frozenset({int, str, bool, type(None)})
 
 
 def flatten(value: object) -> tuple[list[Any], Tree]:
@@ -62,7 +82,7 @@ def _flatten(value: object, leaves: list[Leaf], depth: int = 0) -> Tree:
     if depth > _DEEPEST:
         raise ArgumentError(f"expected containers at most {_DEEPEST} deep, got deeper ones")
     if is_dict(value):
-        return Node(dict, tuple(value), tuple(_flatten(v, leaves, depth + 1) for v in value.values()))
+        return Node(dict, tuple(map(Static.of, value)), tuple(_flatten(v, leaves, depth + 1) for v in value.values()))
     if is_list(value):
         return Node(type(value), (), tuple(_flatten(v, leaves, depth + 1) for v in value))
     if value is None or isinstance(value, _STATIC):
@@ -98,7 +118,7 @@ def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
         return tree.value
     children = [_unflatten(child, leaves) for child in tree.children]
     if tree.kind is dict:
-        return dict(zip(tree.keys, children, strict=True))
+        return dict(zip((key.value for key in tree.keys), children, strict=True))
     if tree.kind is list:
         return children
     return tree.kind(*children) if hasattr(tree.kind, "_fields") else tuple(children)

@@ -13,7 +13,7 @@ from ragged_dialect.arrays.tracing.elements import INT64, compare, constant, sel
 from ragged_dialect.arrays.tracing.operation import Operation, operation
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import element_type
-from ragged_dialect.errors import LayoutError
+from ragged_dialect.errors import AxisError, LayoutError
 from ragged_dialect.generic import loop_index
 
 
@@ -36,6 +36,8 @@ def _arg(name: str, ufunc: str, sign: int) -> Operation:
     def body(x: Tensor, *, axis: AxisArgument = None, keepdims: bool = False) -> Tensor:
         whole = source(x)
         dims = dims_of(whole, axis)
+        if axis == ():
+            raise AxisError(f"{x.trace.op}: expected at least one axis, got ()")
         x, dim = joined(whole, dims) if dims else (whole, 0)
         found = grouped(x, frozenset({dim}))
         beside = [found.indices(dim)] if found.moves else []

@@ -20,7 +20,7 @@ BODIES: dict[str, Body] = {}
 
 @register(BODIES, "power")
 def power(loop: Loop, a: ir.Value, b: ir.Value) -> ir.Value:
-    """a to the b; integers to a negative power give what 1 / a would, without the remainder."""
+    """a to the b; integers to a negative power give what 1 / a would, without the remainder; of 0 that is 0."""
     return create("math.powf", a, b) if loop.is_float else create("math.ipowi", a, b)
 
 

@@ -9,7 +9,7 @@ from ragged_dialect.arrays.core.spec import DType
 from ragged_dialect.arrays.tracing.trace import element_type
 from ragged_dialect.ir import build
 
-BOOL, INT64, SINGLE = np.dtype(np.bool_), np.dtype(np.int64), np.dtype(np.float32)
+BOOL, INT32, INT64, SINGLE = (np.dtype(name) for name in ("bool", "int32", "int64", "float32"))
 
 
 def kind(dtype: DType) -> str:
@@ -66,7 +66,7 @@ def convert(x: ir.Value, source: DType, target: DType) -> ir.Value:
     if a == "f" and b == "f":
         return _float_to_float(x, source, target)
     if a == "f":
-        return arith.fptosi(type_, x)
+        return _float_to_integer(x, source, target)
     if b == "f":
         return arith.uitofp(type_, x) if a == "b" else arith.sitofp(type_, x)
     if a == "b":
@@ -78,6 +78,18 @@ def _float_to_float(x: ir.Value, source: DType, target: DType) -> ir.Value:
     if source.itemsize == target.itemsize:  # float16 and bfloat16
         return convert(convert(x, source, SINGLE), SINGLE, target)
     return (arith.extf if target.itemsize > source.itemsize else arith.truncf)(element_type(target), x)
+
+
+def _float_to_integer(x: ir.Value, source: DType, target: DType) -> ir.Value:
+    """As NumPy on x86: what is out of range of int32, for int64 of that, and nan give its least number, which shorter
+    integers have the last bits of. `arith.fptosi` alone is undefined there, and differs from target to target."""
+    if source.itemsize < SINGLE.itemsize:  # the bound is above all of float16
+        return _float_to_integer(convert(x, source, SINGLE), SINGLE, target)
+    wide = max(target, INT32, key=lambda d: d.itemsize)
+    bound = 2.0 ** (8 * wide.itemsize - 1)
+    inside = compare("lt", create("math.absf", x), constant(source, bound))
+    whole = arith.fptosi(element_type(wide), select(inside, x, constant(source, -bound)))
+    return convert(whole, wide, target)
 
 
 def infinity(dtype: DType, sign: int) -> ir.Value:

@@ -11,7 +11,7 @@ from ragged_dialect._mlir import ir
 from ragged_dialect.arrays.core.array import RaggedArray
 from ragged_dialect.arrays.core.spec import NUMBERS, Spec
 from ragged_dialect.arrays.core.storage import RECORDED, ArrayLike, Dense
-from ragged_dialect.arrays.core.tree import Tree, flatten, unflatten
+from ragged_dialect.arrays.core.tree import Tree, exact, flatten, unflatten
 from ragged_dialect.arrays.tracing.calls import cpu_code, cpu_run, device_run
 from ragged_dialect.arrays.tracing.leaves import DenseLeaf, Leaf, Leaves, leaf_spec, simple_leaf
 from ragged_dialect.arrays.tracing.plan import Result, StoredOperation
@@ -19,7 +19,7 @@ from ragged_dialect.arrays.tracing.program import Program
 from ragged_dialect.arrays.tracing.results import Returned, plan_result
 from ragged_dialect.arrays.tracing.tensor import Tensor
 from ragged_dialect.arrays.tracing.trace import Trace, tracing
-from ragged_dialect.errors import ArgumentError
+from ragged_dialect.errors import ArgumentError, TraceError
 from ragged_dialect.locks import once
 from ragged_dialect.runtime.memory import MemoryUse
 
@@ -41,9 +41,9 @@ class Call(NamedTuple):
 
 class Function:
     """What `operation` and `jit` make. A call finds its program by a key: an entry per positional argument, the
-    spec of an array or a number (of the types in `numbers`) or None for none, and the parameters by name, if it is
-    `named`. What has more than `most` positional arguments, or others, is left to `_call`, and so is a call without
-    a program. `compilations` counts programs."""
+    spec of an array or a number (of the types in `numbers`) or None for none, and the parameters by name, exactly, if
+    it is `named`. What has more than `most` positional arguments, or others, is left to `_call`, and so is a call
+    without a program. `compilations` counts programs."""
 
     def __init__(self, most: int, numbers: Mapping[type, Spec], named: bool) -> None:
         self._most = most
@@ -74,7 +74,9 @@ class Function:
                     return self._call(Call(arguments, parameters))
                 leaves = [*leaves[:at], leaf, *leaves[at + 1 :]]
                 specs.append(leaf.spec)
-        key = (*specs, *parameters.items()) if parameters else tuple(specs)
+        for name, value in parameters.items():
+            specs += name, exact(value)
+        key = tuple(specs)
         try:
             found = self._programs.get(key)
         except (TypeError, ValueError):  # a parameter that has no hash, which `_call` refuses
@@ -122,7 +124,7 @@ def trace_function(name: str, leaves: Leaves, body: Traceable) -> Generator[Trac
     where, library = _place(name, leaves)
     with tracing(name, leaves, where) as trace:
         with trace.building(), ir.Location.name(name):
-            results, tree = flatten(body(trace.tensors))
+            results, tree = flatten(_called(name, body, trace.tensors))
             returned = Returned()
             tensors = [as_tensor(trace, r) for r in results]
             plans = [plan_result(trace, t, returned, where, library) for t in tensors]
@@ -130,11 +132,18 @@ def trace_function(name: str, leaves: Leaves, body: Traceable) -> Generator[Trac
         yield Traced(trace, plans, tree, where)
 
 
+def _called(name: str, body: Traceable, tensors: list[Tensor]) -> object:
+    try:
+        return body(tensors)
+    except RecursionError:  # every call of a jit function in traced code is a part of the trace
+        raise TraceError(f"{name}: expected calls that come to an end, got a recursion without one") from None
+
+
 def build(name: str, leaves: Leaves, body: Traceable, target: str | None = None) -> Compiled:
     """Trace a function of tracers and compile it, for leaves that require no gradient: the program, and the tree of its
     results."""
     with trace_function(name, leaves, body) as traced:
-        chosen = target or ("cpu" if traced.device == "cpu" else "gpu")
+        chosen = ("cpu" if traced.device == "cpu" else "gpu") if target is None else target
         if chosen == "cpu":
             return _loaded(_for_cpu(traced))
         plan = traced.trace.plan(traced.plans)
@@ -163,7 +172,7 @@ def measure(name: str, leaves: Leaves, body: Traceable, target: str | None = Non
     from ragged_dialect.compiler.loading import counted  # start-up time
 
     with trace_function(name, leaves, body) as traced:
-        place = target or traced.device
+        place = traced.device if target is None else target
         if place != "cpu":
             raise ArgumentError(f"{name}: expected a program for the CPU, whose memory is counted, got one for {place}")
         made = _for_cpu(traced)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 
-from ragged_dialect.arrays.core.arguments import integer, listed
-from ragged_dialect.arrays.core.tree import flatten, unflatten
+from ragged_dialect.arrays.core.arguments import bind, integer, listed
+from ragged_dialect.arrays.core.tree import Static, flatten, unflatten
 from ragged_dialect.arrays.tracing.derivatives import Function, Nested, Recorded, check_float
 from ragged_dialect.arrays.tracing.function import as_tensor
 from ragged_dialect.arrays.tracing.jit import JitFunction, jit
@@ -35,6 +36,12 @@ def _checked(op: str, function: Function) -> Function:
     if not callable(function):
         raise ArgumentError(f"{op}: expected a function, got {type(function).__name__}")
     return function
+
+
+def _of(fixed: Static) -> Function:
+    """The function of a key; of two that are equal, but not exactly, either has its own."""
+    assert callable(fixed.value)
+    return fixed.value
 
 
 def _static(function: Function) -> Sequence[str]:
@@ -101,9 +108,21 @@ def vjp(function: Function, /, *arguments: Nested) -> tuple[Nested, Callable[[Ne
     _checked("vjp", function)
     if any(isinstance(leaf, Tensor) for leaf in flatten(arguments)[0]):
         recorded = Recorded("vjp", function, arguments, range(len(arguments)))
-        return unflatten(recorded.tree, recorded.results), lambda given: _pulled(recorded, given)
-    value, pull = _pulling(function)
-    return value(*arguments), lambda given: pull(arguments, given)
+        return unflatten(recorded.tree, recorded.results), _of_cotangents(lambda given: _pulled(recorded, given))
+    value, pull = _pulling(Static.of(function))
+    return value(*arguments), _of_cotangents(lambda given: pull(arguments, given))
+
+
+def _of_cotangents(pull: Callable[[Nested], tuple[Nested, ...]]) -> Callable[..., tuple[Nested, ...]]:
+    """A function of one argument, which refuses others."""
+
+    def pullback(*given: Nested, **named: Nested) -> tuple[Nested, ...]:
+        return pull(*bind("vjp", _COTANGENTS, given, named).args)
+
+    return pullback
+
+
+_COTANGENTS = inspect.Signature([inspect.Parameter("cotangents", inspect.Parameter.POSITIONAL_OR_KEYWORD)])
 
 
 def _pulled(recorded: Recorded, given: Nested) -> tuple[Nested, ...]:
@@ -115,7 +134,9 @@ def _pulled(recorded: Recorded, given: Nested) -> tuple[Nested, ...]:
 
 
 @functools.lru_cache(_CACHED)
-def _pulling(function: Function) -> tuple[JitFunction, JitFunction]:
+def _pulling(fixed: Static) -> tuple[JitFunction, JitFunction]:
+    function = _of(fixed)
+
     def pulled(arguments: tuple[Nested, ...], cotangents: Nested) -> Nested:
         return _pulled(Recorded("vjp", function, arguments, range(len(arguments))), cotangents)
 
@@ -131,7 +152,7 @@ def jvp(function: Function, arguments: Sequence[Nested], tangents: Sequence[Nest
         raise ArgumentError(f"jvp: expected a tangent for each of {len(arguments)} arguments, got {len(tangents)}")
     if any(isinstance(leaf, Tensor) for leaf in flatten(tuple(arguments))[0]):
         return _pushed(function, arguments, tangents)
-    return _pushing(function)(tuple(arguments), tuple(tangents))
+    return _pushing(Static.of(function))(tuple(arguments), tuple(tangents))
 
 
 def _pushed(function: Function, arguments: Sequence[Nested], tangents: Sequence[Nested]) -> tuple[Nested, Nested]:
@@ -147,7 +168,9 @@ def _pushed(function: Function, arguments: Sequence[Nested], tangents: Sequence[
 
 
 @functools.lru_cache(_CACHED)
-def _pushing(function: Function) -> JitFunction:
+def _pushing(fixed: Static) -> JitFunction:
+    function = _of(fixed)
+
     def pushed(arguments: tuple[Nested, ...], tangents: tuple[Nested, ...]) -> tuple[Nested, Nested]:
         return _pushed(function, arguments, tangents)
 

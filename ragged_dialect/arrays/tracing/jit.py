@@ -32,8 +32,9 @@ class JitFunction(Function):
     """A function that is traced once per key and then runs as one compiled program.
 
     The key is the layouts, dtypes and devices of the arrays, the static extents of their plain dense
-    axes (of a dense array all but the first), and the static arguments. Lengths, the number of
-    components and numbers are no part of it."""
+    axes (of a dense array all but the first), and the static arguments, with the types of all that
+    they are made of: of classes that are not known here what is equal is one key. Lengths, the number
+    of components and numbers are no part of it."""
 
     def __init__(self, function: Body, static: Sequence[str], dynamic_dims: Dims | None, target: str | None) -> None:
         if not callable(function):

@@ -119,7 +119,13 @@ def _narrow_fma(body: Body, kind: Type, values: list[str]) -> str:
             result = body.emit(f"insertelement {kind.llvm} {result}, {element.llvm} {part}, i32 {lane}")
         return result
     a, b, c = (body.emit(f"fpext {kind.llvm} {value} to double") for value in values)
-    product = body.emit(f"fmul double {a}, {b}")
+    odd = _odd_sum(body, body.emit(f"fmul double {a}, {b}"), c)
+    return body.emit(f"fptrunc double {odd} to {kind.llvm}")
+
+
+def _odd_sum(body: Body, product: str, c: str) -> str:
+    """The sum of two doubles rounded to odd, which is on the same side as the sum itself of every shorter number, and
+    of what is half way between two."""
     near = body.emit(f"fadd double {product}, {c}")
     part = body.emit(f"fsub double {near}, {product}")
     rest = body.emit(f"fsub double {product}, {body.emit(f'fsub double {near}, {part}')}")
@@ -129,7 +135,26 @@ def _narrow_fma(body: Body, kind: Type, values: list[str]) -> str:
     outward = body.emit(f"xor i1 {body.emit(f'fcmp olt double {error}, 0.0')}, {body.emit(f'icmp slt i64 {bits}, 0')}")
     inner = body.emit(f"sub i64 {bits}, {body.emit(f'zext i1 {outward} to i64')}")
     odd = body.emit(f"select i1 {inexact}, i64 {body.emit(f'or i64 {inner}, 1')}, i64 {bits}")
-    return body.emit(f"fptrunc double {body.emit(f'bitcast i64 {odd} to double')} to {kind.llvm}")
+    return body.emit(f"bitcast i64 {odd} to double")
+
+
+def truncated(body: Body, found: Found) -> None:
+    """`add`, `sub`, `mul`, `fma` with `.rz`, of f32: products are exact in double."""
+    a, b, *c = (body.emit(f"fpext float {value} to double") for value in _inputs(body, found))
+    match found.opcode:
+        case "add":
+            exact = _odd_sum(body, a, b)
+        case "sub":
+            exact = _odd_sum(body, a, body.emit(f"fneg double {b}"))
+        case _:
+            exact = body.emit(f"fmul double {a}, {b}")
+            exact = _odd_sum(body, exact, c[0]) if c else exact
+    near = body.emit(f"fptrunc double {exact} to float")
+    back = body.emit(f"fpext float {near} to double")
+    size, wanted = (llvm_function(body, "fabs", TYPES["f64"], [value]) for value in (back, exact))
+    outward = body.emit(f"zext i1 {body.emit(f'fcmp ogt double {size}, {wanted}')} to i32")
+    bits = body.emit(f"sub i32 {body.emit(f'bitcast float {near} to i32')}, {outward}")
+    finish(body, found, body.emit(f"bitcast i32 {bits} to float"), found.has("ftz"))
 
 
 def unary(body: Body, found: Found) -> None:

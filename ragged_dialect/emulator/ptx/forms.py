@@ -157,7 +157,7 @@ class Forms:
     def __init__(self, forms: dict[str, list[Form]], module: Module, kernel: Kernel) -> None:
         self._forms = forms
         self._module = module
-        self._registers = "".join(f"|{name}" for name in kernel.registers if not name.startswith("%"))
+        self._registers = "".join(f"|{re.escape(name)}" for name in kernel.registers if not name.startswith("%"))
         self._named: dict[str, list[tuple[Form, list[re.Pattern[str]]]]] = {}
 
     def find(self, instruction: Instruction) -> Found:

@@ -92,7 +92,8 @@ _VARIABLE = re.compile(
     r"(?:\[(\d*)\])?\s*(?:=\s*(.*))?",
     re.S,
 )
-_REGISTERS = re.compile(r"\.reg\s+\.(\w+)\s+(%?\w+)(?:<\d+>)?")
+_REGISTERS = re.compile(r"\.reg\s+\.(\w+)\s+(%?[\w$]+)(?:<\d+>)?")
+_FUNCTION = re.compile(r"(?:\.(?:visible|weak|extern)\s+)?\.func\s+(?:\([^()]*\)\s*)?([\w$]+).*", re.S)
 _LABEL = re.compile(r"([\w$]+):")
 _BLANK = re.compile(r"\s*")
 _HEAD = re.compile(r"(?:\.visible\s+)?\.entry\b")
@@ -178,6 +179,8 @@ class _Reader:
         kernel = self._kernel
         if variable := _VARIABLE.fullmatch(text):
             (kernel or self._module).variables.append(_variable(variable))
+        elif kernel is None and (function := _FUNCTION.fullmatch(text)):
+            raise EmulatorError(f"expected kernels without calls of functions, got .func {function[1]}")
         elif kernel is None:
             raise self._unknown(text)
         elif registers := _REGISTERS.fullmatch(text):

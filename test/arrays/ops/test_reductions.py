@@ -170,6 +170,8 @@ REFUSED: list[Refusal] = [
     (lambda x: x.sum((1, 1)), IndexError, "sum: expected different axes, got (1, 1)"),
     (lambda x: x.split(1, 2).sum(1), rg.LayoutError, "sum: expected a layout without tiles"),
     (lambda x: x.argmax((0, 2)), rg.LayoutError, "argmax: expected adjacent dims, got (0, 2)"),
+    (lambda x: x.argmax(()), IndexError, "argmax: expected at least one axis, got ()"),
+    (lambda x: x.argmin(axis=()), IndexError, "argmin: expected at least one axis, got ()"),
     (lambda x: x.sum(1.5), TypeError, "sum: expected an integer, a tuple of integers or None for axis, got float"),
     (lambda x: x.sum([1]), TypeError, "sum: expected an integer, a tuple of integers or None for axis, got list"),
 ]  # fmt: skip

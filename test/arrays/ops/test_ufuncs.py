@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from support.components import STRUCTURES, array, assert_components, components, nested
@@ -15,6 +16,7 @@ import ragged_dialect as rg
 from ragged_dialect.arrays.ops.elementwise import UFUNCS
 
 LENGTHS = (3, 0, 5, 4)
+TARGETS = ("cpu", "emulator", "ptx-emulator")
 INTEGERS = ("invert", "left_shift", "right_shift", "power", "bitwise_and", "bitwise_or", "bitwise_xor", "gcd", "lcm")
 
 
@@ -203,7 +205,6 @@ def test_short_floats_are_rounded_once() -> None:
     assert_as_numpy(np.hypot, x, x[::-1].copy())
     assert_as_numpy(np.logaddexp, x, x[::-1].copy())
     assert_as_numpy(np.frexp, x)
-    ml_dtypes = pytest.importorskip("ml_dtypes")
     mantissa, exponent = np.frexp(rg.from_lengths(x.astype(ml_dtypes.bfloat16), [x.size]))
     wanted = np.frexp(x.astype(ml_dtypes.bfloat16).astype(np.float32))
     assert (mantissa.dtype, exponent.dtype) == (ml_dtypes.bfloat16, np.int32)
@@ -218,3 +219,73 @@ def test_integers_at_the_ends_of_their_range(dtype: Any) -> None:
     for ufunc in (np.lcm, np.gcd, np.isclose):
         assert_as_numpy(ufunc, a, b)
     assert_as_numpy(np.isclose, a > 0, b > 0)
+
+
+def as_numpy_on(target: str, function: Callable[..., Any], *given: np.ndarray[Any, Any]) -> None:
+    """The numbers that a function of arrays has of the same ones elsewhere, on a target."""
+    with np.errstate(all="ignore"):
+        expected = function(*given)
+    got = rg.jit(function, target=target)(*(rg.from_lengths(v, [v.size]) for v in given))
+    assert got.dtype == expected.dtype
+    np.testing.assert_array_equal(got.values, expected)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+def test_shifts_by_any_amount(dtype: Any, target: str) -> None:
+    """PTX's instructions have 32 bits of an amount."""
+    info, bits = np.iinfo(dtype), np.iinfo(dtype).bits
+    some = [0, 1, bits - 1, bits, bits + 1, -1, info.min, info.max]
+    some += [n for n in (2**31, 2**32, 2**32 + 3, -(2**32)) if info.min <= n <= info.max]
+    x, amounts = (v.ravel() for v in np.meshgrid(np.array([1, -5, info.max], dtype), np.array(some, dtype)))
+    for ufunc in (np.left_shift, np.right_shift):
+        as_numpy_on(target, ufunc, x, amounts)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", [np.int8, np.int64])
+def test_signs_of_integers(dtype: Any, target: str) -> None:
+    info = np.iinfo(dtype)
+    as_numpy_on(target, np.sign, np.array([0, 1, -1, info.min, info.max], dtype))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
+def test_powers_of_integers(dtype: Any, target: str) -> None:
+    """NumPy refuses negative ones; 0 to such a power is a quotient by 0, which is 0."""
+    base, exponent = (v.ravel() for v in np.meshgrid(np.array([0, 1, -1, 2, -3], dtype), np.arange(-3, 4, dtype=dtype)))
+    x, y = (rg.from_lengths(v, [v.size]) for v in (base, exponent))
+    got = rg.jit(lambda x, y: x**y, target=target)(x, y)
+    wanted = [
+        int(a) ** int(b) if b >= 0 else {1: 1, -1: (-1) ** int(-b)}.get(int(a), 0)
+        for a, b in zip(base, exponent, strict=True)
+    ]
+    assert got.values.tolist() == wanted
+
+
+LARGE = [200.0, -300.0, 30000.0, 2e5, -1e6, 1e10, 2.0**31, 2.0**62, 2.0**63, -(2.0**63), np.inf, -np.inf, np.nan, -0.9,
+         3.99, -128.9]  # fmt: skip
+
+
+def as_integers(x: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Floats as integers of 32 bits, or of 64 for those, which the least one stands for if out of range; then cut."""
+    wide = np.iinfo(max(dtype, np.dtype("i4"), key=lambda d: d.itemsize))
+    whole = [int(v) if abs(v) < 2.0 ** (wide.bits - 1) else wide.min for v in x.astype(np.float64).tolist()]
+    return np.array(whole, wide.dtype).astype(dtype)
+
+
+@pytest.mark.parametrize(
+    ("target", "features"), [*((target, "") for target in TARGETS), ("cpu", "-avx512f"), ("cpu", "-avx2")]
+)
+def test_floats_as_integers(target: str, features: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Out of range as NumPy on x86."""
+    if features:
+        monkeypatch.setenv("RAGGED_CPU_FEATURES", features)
+    for source in (np.float16, ml_dtypes.bfloat16, np.float32, np.float64):
+        with np.errstate(all="ignore"):
+            x = np.array(LARGE).astype(source)
+        names = ("i1", "i2", "i4", "i8")
+        got = rg.jit(lambda a: [a.astype(n) for n in names], target=target)(rg.from_lengths(x, [x.size]))
+        for found, name in zip(got, names, strict=True):
+            np.testing.assert_array_equal(found.values, as_integers(x, np.dtype(name)), err_msg=f"{source} to {name}")
+        assert rg.jit(lambda a: a.astype(bool), target=target)(rg.from_lengths(x, [x.size])).values.all()

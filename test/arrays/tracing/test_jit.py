@@ -241,6 +241,33 @@ def test_a_refused_structure_is_refused_again() -> None:
             add(array(LENGTHS), array((1,)))
 
 
+@rg.jit
+def _endless(x: Any) -> Any:
+    return _endless(x * 2)
+
+
+@rg.jit
+def _in_turns(x: Any) -> Any:
+    return _endless_in_turns(x)
+
+
+@rg.jit
+def _endless_in_turns(x: Any) -> Any:
+    return _in_turns(x)
+
+
+@rg.jit(static=("times",))
+def _doubled(x: Any, times: int) -> Any:
+    return _doubled(x * 2, times - 1) if times else x
+
+
+@pytest.mark.parametrize("call", [_endless, _endless.lower, _in_turns, lambda x: rg.vjp(_endless, x)])
+def test_recursion_comes_to_an_end(call: Callable[[Any], Any]) -> None:
+    with pytest.raises(rg.TraceError, match=": expected calls that come to an end, got a recursion without one"):
+        call(array(LENGTHS))
+    assert _doubled(array(LENGTHS), 5).tolist() == (array(LENGTHS) * 32).tolist()
+
+
 def test_an_operation_compiled_as_it_is() -> None:
     x = array(LENGTHS)
     got = rg.jit(rg.transposed_matmul)(x, x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -202,6 +203,65 @@ def test_static_arguments_that_are_equal_and_different() -> None:
     assert [scaled(x, n).dtype for n in (1, 1.0, True)] == [np.int64, np.float64, np.int64]
     assert [np.copysign(1, scaled(x.sum() * 0, n)) for n in (0.0, -0.0)] == [1, -1]
     assert scaled.compilations == 5
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Equal to another one of a factor that is equal."""
+
+    value: float
+
+    def __call__(self, x: Any) -> Any:
+        return np.copysign(x, self.value)
+
+
+STATIC = [
+    *((Factor(a), Factor(b)) for a, b in ((1, 1.0), (0.0, -0.0), (True, 1))),
+    *((frozenset({a}), frozenset({b})) for a, b in ((1, 1.0), ((0.0,), (-0.0,)))),
+    (np.float32(0.0), np.float32(-0.0)), (complex(0.0, 0.0), complex(0.0, -0.0)), (range(0), range(1, 1)),
+    ((1, Factor(1)), (1, Factor(1.0))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "other"), STATIC, ids=repr)
+def test_static_arguments_are_told_apart_by_what_they_are_made_of(one: Any, other: Any) -> None:
+    assert one == other
+    seen: list[Any] = []
+    function = rg.jit(lambda x, given: seen.append(given) or x, static=("given",))
+    for _ in range(2):
+        function(array(LENGTHS), one)
+        function(array(LENGTHS), other)
+    assert seen[0] is one
+    assert seen[1] is other
+    assert function.compilations == 2
+
+
+def test_keys_of_dicts_that_are_equal_and_different() -> None:
+    x = array(LENGTHS, dtype=np.int64)
+    scaled = rg.jit(lambda d: [key * value for key, value in d.items()])
+    assert [scaled({key: x})[0].dtype for key in (1, 1.0, True)] == [np.int64, np.float64, np.int64]
+
+
+def test_functions_that_are_equal_and_different() -> None:
+    x = array(LENGTHS)
+    assert [np.signbit(rg.vjp(Factor(s), x)[0].values).all() for s in (0.0, -0.0)] == [False, True]
+    assert [np.signbit(rg.jvp(Factor(s), (x,), (x,))[0].values).all() for s in (0.0, -0.0)] == [False, True]
+
+
+AFTER: list[tuple[Any, Any, Any]] = [
+    (lambda x, axis: x.sum(axis=axis), 1, 1.0), (lambda x, axis: x.max(axis=axis), 1, 1 + 0j),
+    (lambda x, axis: x.cumsum(axis=axis), 1, 1.0), (lambda x, axis: rg.softmax(x, axis=axis), 1, 1.0),
+    (lambda x, axis: rg.unsqueeze(x, axis=axis), 1, 1.0), (lambda x, axis: x.sum(axis=axis), (0, 1), (0.0, 1)),
+    (lambda x, axis: rg.concat([x, x], axis=axis), 1, 1.0), (lambda x, ddof: x.std(ddof=ddof), 1, 1.0),
+    (lambda x, axis: rg.take(x, [0], axis=axis), 0, 0.0), (lambda x, flag: x.sum(keepdims=flag), True, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "right", "wrong"), AFTER)
+def test_what_is_refused_is_refused_after_what_is_equal(call: Any, right: Any, wrong: Any) -> None:
+    call(array(LENGTHS), right)
+    with pytest.raises(rg.ArgumentError, match=r"expected .* for (axis|ddof|keepdims), got "):
+        call(array(LENGTHS), wrong)
 
 
 @pytest.mark.parametrize("target", ["cpu", "emulator", "ptx-emulator"])

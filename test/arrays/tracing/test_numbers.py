@@ -75,6 +75,14 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: np.add.reduce(X, axis=1, where=[[1, 2], [3]]), "expected an array or nested lists"),  # pyright: ignore
     (lambda: X.requires_grad_(np.ones(2)), "expected a boolean for requires_grad, got ndarray"),  # pyright: ignore
     (lambda: rg.save_npz("x.npz", X, compressed=np.ones(2)), "expected a boolean for compressed"),  # pyright: ignore
+    (
+        lambda: rg.jit(lambda a: a, target="")(X),
+        "expected a target among cpu, gpu, emulator, ptx-emulator, auto, got ''",
+    ),
+    (lambda: rg.jit(lambda a: a, target="").memory(X), "expected a program for the CPU, whose memory is counted, got "),
+    (lambda: rg.vjp(lambda a: a * 2, X)[1](X, X), r"vjp: expected arguments \(cotangents\), got others: too many"),
+    (lambda: rg.vjp(lambda a: a * 2, X)[1](), r"vjp: expected arguments \(cotangents\), got others: missing"),
+    (lambda: rg.jit(lambda a: rg.vjp(lambda b: b * 2, a)[1](a, a))(X), r"vjp: expected arguments \(cotangents\), got"),
     (lambda: rg.jit(lambda a: a, target=np.ones(2)), "jit: expected text or None for target, got ndarray"),  # pyright: ignore
 ]
 
