@@ -291,9 +291,11 @@ def load_dialect(context: ir.Context, dialect: Any) -> None:
 
 
 def has_dialect(name: str) -> bool:
-    """Whether MLIR has a dialect of that name itself."""
+    """Whether MLIR has a dialect of that name itself, or registers it where a program uses it."""
+    context = ir.Context()
+    register_carried("".join(f"{dialect}." for dialect in (*_CARRIED, *_WITH_PASS)), context)
     try:
-        ir.Context().get_dialect_descriptor(name)
+        context.get_dialect_descriptor(name)
     except ValueError:
         return False
     return True

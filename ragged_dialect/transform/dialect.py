@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from ragged_dialect._mlir import ext, ir, load_dialect, transform
-from ragged_dialect.errors import FAULTS, RaggedError
+from ragged_dialect.errors import RaggedError
 from ragged_dialect.transform import actions
 
 StringAttr = ir.StringAttr
@@ -131,7 +131,9 @@ def _applied(op: ir.OpView, action: Action, results: _Results, state: _State) ->
             results.set_ops(op.operation.results[0], action(op.operation, targets))
     except RaggedError as error:
         op.location.emit_error(f"'{op.operation.name}' op {error}")
-    except FAULTS as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # of a plug-in, which may call `sys.exit`
         op.location.emit_error(f"internal error in {op.operation.name}: {type(error).__name__}: {error}")
     else:
         return transform.DiagnosedSilenceableFailure.Success
