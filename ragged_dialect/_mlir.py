@@ -168,8 +168,13 @@ _New: TypeAlias = "Op | Sequence[ir.Value]"
 """What comes in place of an op."""
 
 
+def is_kept(op: ir.Operation) -> bool:
+    """Whether passes are running on an op."""
+    return op in _kept
+
+
 def _check_erased(op: ir.Operation) -> None:
-    if op in _kept:
+    if is_kept(op):
         raise ValueError(f"expected an op that no pass is running on, got '{op.name}' to erase")
     if any(next(result.uses, None) is not None for result in op.results):
         raise ValueError(f"expected an op that has no uses, got '{op.name}' to erase")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import ir, is_kept
 from ragged_dialect.asm.diagnostics import Diagnostic
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.ir.match import attribute_names
@@ -57,6 +57,13 @@ def _report(diagnostic: Diagnostic, context: ir.Context) -> None:
 def _is_in(op: ir.Operation, other: ir.Operation) -> bool:
     parent = op.parent
     return parent is not None and (parent.operation == other or _is_in(parent.operation, other))
+
+
+def check_scope(op: ir.Operation, targets: Sequence[ir.Operation]) -> Sequence[ir.Operation]:
+    """Refuse targets that are replaced where they stand: the root of a payload is in no block, or a pass runs on it."""
+    if any(target.parent is None or is_kept(target) for target in targets):
+        raise RaggedError("expected a scope inside of what the script runs on, got that itself")
+    return ()
 
 
 def match(op: ir.Operation, targets: Sequence[ir.Operation]) -> Sequence[ir.Operation]:

@@ -13,6 +13,7 @@ from ragged_dialect.asm.files import read_file, reason
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.transform.dialect import check_scopes
 
 _MAIN = "__transform_main"
 _LIBRARY = "transform.with_named_sequence"
@@ -66,6 +67,7 @@ class RaggedTransformInterpreter(RaggedPass):
     def _apply(self, op: ir.Operation, script: ir.Module) -> None:
         with script.context, ir.Location.unknown():
             entry = self._entry(op, script)
+            check_scopes(script)
             options = transform.interpreter.TransformOptions()
             options.expensive_checks = True  # these find stale handles
             try:

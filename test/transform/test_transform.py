@@ -50,10 +50,10 @@ def find(name: str, handle: str) -> str:
     return f'transform.structured.match ops{{["{name}"]}} in {handle} : ({H}) -> {H}'
 
 
-def run(body: str, tmp_path: Path, *flags: str) -> tuple[str, str]:
+def run(body: str, tmp_path: Path, *flags: str, program: str = PROGRAM) -> tuple[str, str]:
     """Standard output and error of ragged-opt in a child, which must not die of a signal."""
     file = tmp_path / "in.mlir"
-    file.write_text(PROGRAM.replace("BODY", body))
+    file.write_text(program.replace("BODY", body))
     command = [sys.executable, "-m", "ragged_dialect.tools.ragged_opt", str(file), *flags]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=ROOT)
     assert done.returncode in (0, 1), (done.returncode, done.stderr)
@@ -137,6 +137,24 @@ def test_what_is_refused(name: str, flag: str, tmp_path: Path) -> None:
     out, error = run(body, tmp_path, flag)
     assert not out
     assert message in error
+
+
+SCOPE = "expected a scope inside of what the script runs on, got that itself"
+SCOPES = {
+    "%root": f"in.mlir:10:1: error: 'transform.alternatives' op {SCOPE}",
+    "%p": f"in.mlir:11:1: error: 'transform.alternatives' op {SCOPE}",
+    "%f": "",
+}
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_alternatives_do_not_replace_the_root(scope: str, tmp_path: Path) -> None:
+    """It is in no block, and MLIR ends the process."""
+    parent = f"%p = transform.get_parent_op %f : ({H}) -> {H}\n" if scope == "%p" else ""
+    body = f"{parent}transform.alternatives {scope} : {H} {{\n^bb0(%a: {H}):\ntransform.yield\n}}"
+    out, error = run(body, tmp_path, OWN, program=PROGRAM.replace("readonly", "consumed"))
+    assert SCOPES[scope] in error
+    assert bool(out) == (not SCOPES[scope])
 
 
 def test_nested_targets_are_refused(tmp_path: Path) -> None:
