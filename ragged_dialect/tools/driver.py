@@ -39,6 +39,8 @@ class OptDriver:
         self.times = self._times()
         self.watchers: list[Watcher] = []
         self.reproduced = False
+        if [*options.reading.irdl_files, options.input].count(STREAM) > 1:
+            raise RaggedError("expected standard input once, got '-' for several files")
         self.irdl = [read_input(path) for path in options.reading.irdl_files]
 
     def run(self) -> int:

@@ -37,15 +37,15 @@ def apply(op: ir.Operation, targets: Sequence[ir.Operation]) -> Sequence[ir.Oper
     for target in targets:
         stages = parse_pipeline(text, op.context, target.name)
         try:
-            run_pipeline(target, stages, report=lambda diagnostic: _report(diagnostic, op.context))
+            run_pipeline(target, stages, report=lambda diagnostic: report(diagnostic, op.context))
         except PassFailed as failure:
             for diagnostic in failure.diagnostics:
-                _report(diagnostic, op.context)
+                report(diagnostic, op.context)
             raise RaggedError(f"expected '{failure.stage}' to run on its target, got a failure") from None
     return targets
 
 
-def _report(diagnostic: Diagnostic, context: ir.Context) -> None:
+def report(diagnostic: Diagnostic, context: ir.Context) -> None:
     """Pass a diagnostic on to whoever runs the script."""
     place = ir.Location.unknown(context)
     if diagnostic.line:
@@ -87,9 +87,8 @@ def _fits(op: ir.Operation, name: str | int | None, layout: Layout | None, dim: 
 
 def _dims(op: ir.Operation, layout: Layout | None) -> Collection[int]:
     """The dims that an op is about: its attribute, or those it reduces of operands with the layout."""
-    for name in ("dim", "level"):
-        if op.name in OPS and name in op.attributes:
-            return (ir.IntegerAttr(op.attributes[name]).value,)
+    if op.name in OPS and "dim" in op.attributes:
+        return (ir.IntegerAttr(op.attributes["dim"]).value,)
     if not is_compute(op):
         return ()
     loops = analyze(op)

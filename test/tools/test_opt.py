@@ -105,6 +105,8 @@ REFUSED = [
         ["--ragged-canonicalise", os.devnull],
         "expected a known flag or pass, got the unknown flag '--ragged-canonicalise' (did you mean '--ragged-canon",
     ),
+    (["--irdl-file=-", "-"], "ragged-opt: expected standard input once, got '-' for several files"),
+    ([os.devnull, "-o", "/dev/full"], "ragged-opt: /dev/full: no space left on device"),
     (["-q"], "expected a known flag or pass, got the unknown flag '-q'"),
     (["--mlir-print-ir-befor=cse", os.devnull], "unknown flag '--mlir-print-ir-befor' (did you mean '--mlir-print"),
     (["--pass-pipeline=no-such", os.devnull], "pipeline:1:1: error: expected a known pass, got 'no-such'"),
@@ -480,3 +482,17 @@ def test_bytecode_is_of_one_module(file: Path, tmp_path: Path, capfd: pytest.Cap
         "ragged-opt: expected one module for --emit-bytecode, got 2 of --split-input-file",
         "ragged-opt: expected text for --split-input-file, got bytecode",
     ]
+
+
+def test_dumps_to_files_of_any_symbol_and_of_every_part(file: Path, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    flags = ("--split-input-file", f"--mlir-print-ir-tree-dir={tree}", "--mlir-print-ir-after-all")
+    file.write_text(
+        '"a.b"() ({ "func.func"() ({ func.return }) {sym_name = "g", function_type = () -> ()} : () -> () })'
+        " {sym_name = 3 : i32} : () -> ()\n"
+    )
+    _opt(file, "--allow-unregistered-dialect", "--pass-pipeline=a.b(func.func(cse))", *flags)
+    assert [path.parent.name for path in tree.rglob("*_no-symbol-name/*/0_cse.mlir")] == ["func_func_g"]
+    file.write_text(f"{MERGE}\n// -----\n{MERGE}")
+    assert _opt(file, "--one-shot-bufferize", *flags) == 1
+    assert sum(1 for _ in tree.rglob("*one-shot-bufferize.mlir")) == 2

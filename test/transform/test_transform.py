@@ -157,6 +157,19 @@ def test_alternatives_do_not_replace_the_root(scope: str, tmp_path: Path) -> Non
     assert bool(out) == (not SCOPES[scope])
 
 
+def test_a_library_is_refused_at_its_own_lines(tmp_path: Path) -> None:
+    library = tmp_path / "s.mlir"
+    library.write_text(
+        "module attributes {transform.with_named_sequence} {\n"
+        f"transform.named_sequence @__transform_main(%m: {H} {{transform.consumed}}) {{\n"
+        f"%0 = no.such %m : ({H}) -> {H}\ntransform.yield\n}}\n}}"
+    )
+    _, error = run("", tmp_path, f"{OWN}=library={library}")
+    assert error.startswith(f"{library}:3:")
+    assert error.count(f"{library}:") == 1
+    assert f"in.mlir:2:1: error: expected a library that is valid, got '{library}'" in error
+
+
 def test_nested_targets_are_refused(tmp_path: Path) -> None:
     inner = f"%i = {find('builtin.module', '%root')}\n%b = transform.merge_handles %i, %f : {H}\n"
     body = f"{inner}%g = {APPLY.replace('%f', '%b')}"
@@ -319,6 +332,17 @@ def test_a_schedule_that_does_not_fit_is_refused(tmp_path: Path, capsys: pytest.
     program = str(ROOT / "examples" / "schedules" / "program.mlir")
     assert main([program, f"--pass-pipeline={pipeline}"]) == 1
     assert "expected a schedule that fits the loop nest, got 'balanced'" in capsys.readouterr().err
+
+
+def test_the_example_of_the_docs_runs_on_that_of_readme(tmp_path: Path) -> None:
+    """`dim` is a dim: an op with `level = 1` is none about dim 1."""
+    pages = [(ROOT / name).read_text() for name in ("docs/transform.md", "README.md")]
+    for name, page in zip(("s.mlir", "f.mlir"), pages, strict=True):
+        (tmp_path / name).write_text(page.split("```mlir\n")[1].split("```")[0])
+    flag = next(line for line in pages[0].splitlines() if line.startswith("ragged-opt f.mlir")).split('"')[1]
+    pipeline = flag.replace("s.mlir", str(tmp_path / "s.mlir"))
+    assert main([str(tmp_path / "f.mlir"), f"--pass-pipeline={pipeline}", "-o", str(tmp_path / "out")]) == 0
+    assert "gpu.launch_func" in (tmp_path / "out").read_text()
 
 
 FLAT = """#j = #ragged.layout<"dr|d">
