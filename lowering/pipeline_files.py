@@ -42,7 +42,7 @@ def file_pipeline(file: str) -> tuple[Stage, ...]:
     except (OSError, UnicodeDecodeError) as error:
         raise PassError(f"{file}: error: expected a pipeline file, got {reason(error)}") from None
     try:
-        data = json.loads(text, object_pairs_hook=_Pairs)
+        data = json.loads(text, object_pairs_hook=_Pairs, parse_int=_integer)
     except json.JSONDecodeError as error:
         raise PassError(f"{file}:{error.lineno}:{error.colno}: error: expected JSON, got {error.msg}") from None
     except RecursionError:
@@ -95,11 +95,19 @@ class _Reader:
     def _string(self, data: object, what: str) -> str:
         if not isinstance(data, str) or not data:
             raise self._error(f"expected {what}, got {_shown(data)}")
+        self._move_to(data)
+        try:
+            data.encode()
+        except UnicodeEncodeError:
+            raise self._error(f"expected {what} in UTF-8, got {_shown(data)}") from None
+        return data
+
+    def _move_to(self, data: str) -> None:
+        """Go on to a string in the text."""
         for found in self.strings:
             if json.loads(found.group(), strict=False) == data:
                 self.place = f"{self.file}:{self.text.count(chr(10), 0, found.start()) + 1}"
                 break
-        return data
 
     def _pass(self, data: object) -> tuple[str, str]:
         text = self._string(data, "a pass")
@@ -109,6 +117,11 @@ class _Reader:
 
     def _error(self, message: str) -> PassError:
         return PassError(f"{self.place}: error: {message}")
+
+
+def _integer(text: str) -> int:
+    """A number, which is none of a pipeline: Python reads none of thousands of digits, and errors show some."""
+    return int(text[:40])
 
 
 def _shown(data: object) -> str:

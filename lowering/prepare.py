@@ -17,7 +17,7 @@ from ragged_dialect.lowering.scans import expand_scan
 from ragged_dialect.lowering.widen import multiplies_short, needs_widening, widen_factors, widen_reduction
 from ragged_dialect.ops import OPS
 from ragged_dialect.ops.making import ScanOp
-from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.passes.base import PassFailure, faults_at
 from ragged_dialect.passes.ragged_decompose_attention import MEANINGS, settled
 from ragged_dialect.types import is_tensor
 
@@ -61,7 +61,8 @@ def expand_foreign(module: ir.Operation) -> None:
         if op.name not in expansions:
             raise PassFailure(op, f"expected an expansion of '{op.name}' by the plug-in that has it, got none")
         with standing_for(op):
-            made = expansions[op.name](op) or ()  # without results a function may return nothing
+            with faults_at(op):
+                made = expansions[op.name](op) or ()  # without results a function may return nothing
             results = list(op.results)
             if not _are_new(made, results):
                 raise PassFailure(

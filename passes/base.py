@@ -7,11 +7,16 @@ driver, never to a pass.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.errors import RaggedError
+
+Function = TypeVar("Function", bound=Callable[..., object])
 
 
 class PassFailure(Exception):
@@ -20,6 +25,38 @@ class PassFailure(Exception):
     def __init__(self, op: ir.Operation, message: str) -> None:
         super().__init__(message)
         self.op = op
+
+
+class FaultAt(Exception):
+    """What code of a plug-in about one op raised by mistake: `error`. `name` and `location` are those of the op, which
+    may be gone."""
+
+    def __init__(self, error: BaseException, name: str, location: ir.Location) -> None:
+        super().__init__(f"{type(error).__name__}: {error}")
+        self.error, self.name, self.location = error, name, location
+
+
+@contextmanager
+def faults_at(op: ir.Operation) -> Generator[None]:
+    """Say of mistakes in code of plug-ins, which is called while this is entered, that they are about an op."""
+    name, location = op.name, op.location
+    try:
+        yield
+    except (PassFailure, RaggedError, FaultAt, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise FaultAt(error, name, location) from error
+
+
+def at_its_op(function: Function) -> Function:
+    """A function of a plug-in whose mistakes are about the op that is its first argument."""
+
+    @functools.wraps(function)
+    def called(op: ir.Operation, *more: object) -> object:
+        with faults_at(op):
+            return function(op, *more)
+
+    return cast(Function, called)
 
 
 @dataclass(frozen=True)

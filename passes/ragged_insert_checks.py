@@ -18,7 +18,7 @@ from ragged_dialect.ir.match import constant_int
 from ragged_dialect.ir.walk import is_outside
 from ragged_dialect.iteration import is_compute
 from ragged_dialect.ops.rules import rule_of
-from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.base import PassFailure, RaggedPass, faults_at
 from ragged_dialect.passes.checking.emitter import Emitter
 from ragged_dialect.passes.rewriting import walk
 from ragged_dialect.types import dense_type, is_ragged, shape_of
@@ -114,7 +114,8 @@ class RaggedInsertChecks(RaggedPass):
             if CHECKED not in op.attributes:
                 rule = rule_of(op, self.dense)
                 if rule is not None:
-                    rule(emit, op)
+                    with faults_at(op):
+                        rule(emit, op)
                 check_body(emit, op, self.dense)
             if moves and emit.taken and not inserts:
                 _hold_back(op)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ragged_dialect import plugins
-from ragged_dialect.errors import FAULTS, PassError, RaggedError
+from ragged_dialect.errors import PassError, RaggedError
 
 if TYPE_CHECKING:
     from ragged_dialect.passes.base import RaggedPass
@@ -64,9 +64,9 @@ def made(what: str, name: str, make: Callable[[], T], is_right: Callable[[T], bo
     something else."""
     try:
         found = make()
-    except RaggedError:
+    except (RaggedError, KeyboardInterrupt):
         raise
-    except FAULTS as error:
+    except BaseException as error:  # it may call `sys.exit`
         raise PassError(f"expected {what} of '{name}', got {type(error).__name__}: {error}") from error
     if not is_right(found):
         raise PassError(f"expected {what} of '{name}', got {type(found).__name__}")
@@ -132,8 +132,8 @@ def register_pipeline(name: str, module: str, function: str) -> None:
     _check_name(name)
     if name in _PIPELINES or name in _LOADERS or _is_native(name):
         raise PassError(f"expected a new pipeline name, got '{name}', which is registered")
-    _PIPELINES[name] = module, function
     plugins.depends_on(module)
+    _PIPELINES[name] = module, function
     plugins.to_undo(lambda: _PIPELINES.pop(name, None))
 
 
@@ -148,8 +148,8 @@ def register_schedule(name: str, module: str, attribute: str) -> None:
     _check_name(name)
     if name in (*_SCHEDULES, *OWN_SCHEDULES):
         raise PassError(f"expected a new schedule name, got '{name}', which is registered")
-    _SCHEDULES[name] = module, attribute
     plugins.depends_on(module)
+    _SCHEDULES[name] = module, attribute
     plugins.to_undo(lambda: _SCHEDULES.pop(name, None))
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from ragged_dialect import _mlir
 from ragged_dialect._mlir import ir, kept, passmanager
 from ragged_dialect.asm.diagnostics import Diagnostic
-from ragged_dialect.asm.locations import collect
-from ragged_dialect.errors import FAULTS, PassError
-from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.asm.locations import collect, file_position
+from ragged_dialect.errors import PassError
+from ragged_dialect.passes.base import FaultAt, RaggedPass
 from ragged_dialect.verify import verify_ragged
 
 MODULE, ANY = "builtin.module", "any"
@@ -150,19 +150,18 @@ class _Run:
         return step
 
     def _run_own(self, stage: Stage, own: RaggedPass) -> bool:
-        try:
-            targets = stage.targets(self.module)
-            with kept(self.module, *targets):
-                return all(map(own.succeeds_on, targets))
-        except FAULTS as error:
-            import traceback  # start-up time
-
-            frames = traceback.extract_tb(error.__traceback__)
-            where = next(frame for frame in reversed(frames) if frame.filename != _mlir.__file__)
-            place = f"{Path(where.filename).name}:{where.lineno}"
-            message = f"internal error in {stage.name}: {type(error).__name__}: {error} ({place})"
-            self.diagnostics.append(Diagnostic(message))
-            return False
+        targets = stage.targets(self.module)
+        with kept(self.module, *targets):
+            for target in targets:  # no `all(map(…))`: StopIteration of a pass would be its end
+                try:
+                    if not own.succeeds_on(target):
+                        return False
+                except KeyboardInterrupt:
+                    raise
+                except BaseException as error:  # of a plug-in, which may call `sys.exit`
+                    self.diagnostics.append(_fault(stage, target, error))
+                    return False
+        return True
 
     def _end(self, stage: Stage) -> bool:
         """What follows a stage, up to the next one; whether its result verifies."""
@@ -184,6 +183,20 @@ class _Run:
         if self.done < len(self.stages):
             for watcher in self.watchers:
                 watcher.before(self.stages[self.done], self.module)
+
+
+def _fault(stage: Stage, target: ir.Operation, error: BaseException) -> Diagnostic:
+    """What a pass raised by mistake, at the op that it was about where that is known."""
+    import traceback  # start-up time
+
+    location, about = target.location, ""
+    if isinstance(error, FaultAt):
+        location, about, error = error.location, f" on '{error.name}'", error.error
+    frames = traceback.extract_tb(error.__traceback__)
+    where = next(frame for frame in reversed(frames) if frame.filename != _mlir.__file__)
+    place = f"{Path(where.filename).name}:{where.lineno}"
+    message = f"internal error in {stage.name}{about}: {type(error).__name__}: {error} ({place})"
+    return Diagnostic(message, *file_position(location))
 
 
 def _verifies(module: ir.Operation) -> bool:

@@ -168,8 +168,13 @@ _New: TypeAlias = "Op | Sequence[ir.Value]"
 """What comes in place of an op."""
 
 
+def is_kept(op: ir.Operation) -> bool:
+    """Whether passes are running on an op."""
+    return op in _kept
+
+
 def _check_erased(op: ir.Operation) -> None:
-    if op in _kept:
+    if is_kept(op):
         raise ValueError(f"expected an op that no pass is running on, got '{op.name}' to erase")
     if any(next(result.uses, None) is not None for result in op.results):
         raise ValueError(f"expected an op that has no uses, got '{op.name}' to erase")
@@ -291,9 +296,11 @@ def load_dialect(context: ir.Context, dialect: Any) -> None:
 
 
 def has_dialect(name: str) -> bool:
-    """Whether MLIR has a dialect of that name itself."""
+    """Whether MLIR has a dialect of that name itself, or registers it where a program uses it."""
+    context = ir.Context()
+    register_carried("".join(f"{dialect}." for dialect in (*_CARRIED, *_WITH_PASS)), context)
     try:
-        ir.Context().get_dialect_descriptor(name)
+        context.get_dialect_descriptor(name)
     except ValueError:
         return False
     return True

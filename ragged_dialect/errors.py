@@ -6,9 +6,6 @@ found; nothing else is meant to leave the package.
 
 from __future__ import annotations
 
-FAULTS = (Exception, GeneratorExit, SystemExit)
-"""What code of plug-ins may raise by mistake: all but an interrupt. A tool does not end where that calls `sys.exit`."""
-
 
 class RaggedError(RuntimeError):
     """Root of every exception this package raises on purpose. A RuntimeError, as what PyTorch, fvdb and

@@ -36,9 +36,10 @@ LATER = {"ragged_transform": "ragged_dialect.transform.dialect"}
 
 def add(name: str, extension: Extension) -> None:
     """Add a dialect under its name."""
-    _EXTENSIONS[name] = extension
     for module in extension.modules.values():
-        plugins.depends_on(module)
+        if module is not None:
+            plugins.depends_on(module)
+    _EXTENSIONS[name] = extension
     plugins.to_undo(lambda: _EXTENSIONS.pop(name))
 
 

@@ -23,7 +23,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
-from ragged_dialect.errors import FAULTS, PassError
+from ragged_dialect.errors import PassError
 
 GROUP = "ragged_dialect.plugins"
 _loaded: dict[str, str] = {}
@@ -73,10 +73,13 @@ def _load(name: str, version: str, find: Callable[[], Callable[[], object]]) -> 
             register = find()
             sources = _sources([name.split(":")[0]])  # as imported: they may change before a program is compiled
             register()
-    except FAULTS as error:
+            sources += _sources(_registered)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # it may call `sys.exit`
         reason = str(error) if isinstance(error, PassError) else f"{type(error).__name__}: {error}"
         raise PassError(f"expected plug-in '{name}' to register what it adds, got {reason}") from error
-    _loaded[name] = " ".join([version, *sources, *_sources(_registered)])
+    _loaded[name] = " ".join([version, *sources])
 
 
 @contextmanager
@@ -105,10 +108,12 @@ _registered: list[str] = []
 """Modules that the plug-in that is being loaded registers, to be imported later."""
 
 
-def depends_on(module: str | None) -> None:
-    """Note a module that a plug-in registers: compiled programs depend on its sources too."""
-    if module is not None:
-        _registered.append(module)
+def depends_on(module: object) -> None:
+    """Note a module that a plug-in registers: compiled programs depend on its sources too. PassError for what is no
+    name."""
+    if not isinstance(module, str) or not all(part.isidentifier() for part in module.split(".")):
+        raise PassError(f"expected the name of a module, got {module!r}")
+    _registered.append(module)
 
 
 def _sources(modules: Iterable[str]) -> list[str]:

@@ -3,7 +3,7 @@
 // RUN: not ragged-opt --run-reproducer %t.mlir 2>&1 | FileCheck %s
 // RUN: FileCheck %s --check-prefix=FILE --input-file=%t.mlir
 // RUN: ragged-opt %s --cse --mlir-pass-pipeline-crash-reproducer=%t.mlir
-// RUN: not ls %t.mlir
+// RUN: FileCheck %s --check-prefix=FILE --input-file=%t.mlir
 
 // CHECK: :13:8: error: op was not bufferized
 // FILE: pipeline: "builtin.module(cse,one-shot-bufferize)",

@@ -30,7 +30,7 @@ from ragged_dialect.lowering.gpu.kernel.thread_shape import fast_loop
 from ragged_dialect.lowering.gpu.kernel.vector_access import vector_access
 from ragged_dialect.lowering.gpu.segmented import reduction_kernels
 from ragged_dialect.passes import registry
-from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.passes.base import PassFailure, at_its_op
 
 
 class Build(Protocol):
@@ -62,7 +62,11 @@ class Schedule:
 def schedule(name: str) -> Schedule:
     """The schedule of a name that there is."""
     own = OWN.get(name)
-    return own or cast(Schedule, registry.schedule(name, lambda found: isinstance(found, Schedule)))
+    if own is not None:
+        return own
+    found = cast(Schedule, registry.schedule(name, lambda found: isinstance(found, Schedule)))
+    fits, build, most_threads = at_its_op(found.fits), at_its_op(found.build), at_its_op(found.most_threads)
+    return replace(found, fits=fits, build=build, most_threads=most_threads)
 
 
 def _has(forall: ir.Operation, *names: str) -> bool:

@@ -9,7 +9,7 @@ from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir.match import defining_op
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.iteration import is_elementwise
-from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.passes.base import PassFailure, faults_at
 from ragged_dialect.passes.differentiate.tables import CONSTANT, Rule, Rules, has_derivative, linearizes, transposes
 from ragged_dialect.types import is_tensor
 
@@ -32,7 +32,7 @@ def _rule(table: Rules, op: ir.Operation) -> Rule:
     rule = table.find(op)
     if rule is None:
         raise PassFailure(op, f"ragged-differentiate: expected ops with a derivative, got '{op.name}'")
-    return rule
+    return faults_at(op)(rule)
 
 
 class Tangents:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ragged_dialect import extensions
 from ragged_dialect.ops import INFERRED
+from ragged_dialect.passes.base import at_its_op
 from ragged_dialect.passes.patterns import access, chains, making, nesting, refining, slicing
 from ragged_dialect.passes.rewriting import Pattern, Patterns
 
@@ -16,9 +17,12 @@ _FAMILIES = (nesting, chains, slicing, access, making, refining)
 def patterns() -> Patterns:
     """All patterns, by the name of the op they start from."""
     merged: dict[str, tuple[Pattern, ...]] = {}
-    for family in (*_FAMILIES, *extensions.modules("patterns")):
+    for family in _FAMILIES:
         for name, group in family.PATTERNS.items():
             merged[name] = (*merged.get(name, ()), *group)
+    for module in extensions.modules("patterns"):
+        for name, group in module.PATTERNS.items():
+            merged[name] = (*merged.get(name, ()), *(at_its_op(pattern) for pattern in group))
     for name in INFERRED:
         merged[name] = (*merged.get(name, ()), refining.refine)
     return merged

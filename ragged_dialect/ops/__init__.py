@@ -45,13 +45,19 @@ def register_dialect(
     `passes/patterns`), `lowering` has `EXPANSIONS` (by op name, `lowering/prepare.py`), `reference`
     registers a `handler` and `derivatives` rules (`passes/differentiate/tables.py`) where it is imported. PassError
     when the name of the dialect is taken."""
-    name = dialect.DIALECT_NAMESPACE
+    name = getattr(dialect, "DIALECT_NAMESPACE", None)
+    if not isinstance(name, str):
+        raise PassError(f"expected a dialect class, got {dialect!r}")
     if re.fullmatch(r"[A-Za-z_][\w$]*", name) is None:
         raise PassError(f"expected a name of MLIR for a dialect, got '{name}'")
     if name in extensions.names() or has_dialect(name):
         raise PassError(f"expected a new dialect name, got '{name}', which is registered")
     given: dict[extensions.Part, str | None]
     given = {"patterns": patterns, "lowering": lowering, "reference": reference, "derivatives": derivatives}
+    ops = [str(getattr(kind, "OPERATION_NAME")) for kind in dialect.operations]
+    for op in ops:
+        if ops.count(op) > 1:  # MLIR refuses the second one where the dialect is loaded
+            raise PassError(f"expected one class of an op, got two of '{op}'")
     extensions.add(name, extensions.Extension(dialect, given))
     for kind in dialect.operations:
         if issubclass(kind, RaggedOp):

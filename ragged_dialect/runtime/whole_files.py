@@ -19,8 +19,11 @@ def replacing(path: str | PathLike[str]) -> Generator[BinaryIO]:
     place = os.fspath(path)
     mode = _mode(place)
     if mode is not None and not stat.S_ISREG(mode):
-        with open(place, "wb") as opened:
-            yield opened
+        try:
+            with open(place, "wb") as opened:
+                yield opened
+        except OSError as error:
+            raise _named(error, place) from None
         return
     import tempfile  # tools that write to standard output do without
 
@@ -28,15 +31,22 @@ def replacing(path: str | PathLike[str]) -> Generator[BinaryIO]:
     try:
         handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".ragged.")
     except OSError as error:
-        raise OSError(error.errno, error.strerror, place) from None
+        raise _named(error, place) from None
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
         os.chmod(temporary, _new_mode() if mode is None else mode & 0o777)
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         os.unlink(temporary)
+        if isinstance(error, OSError):
+            raise _named(error, place) from None
         raise
+
+
+def _named(error: OSError, place: str) -> OSError:
+    """An error with the path that a user knows: writing to what is open tells none."""
+    return OSError(error.errno, error.strerror, place)
 
 
 def replace_all(moves: Sequence[tuple[Path, Path]], folder: Path) -> None:

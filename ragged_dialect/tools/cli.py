@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -98,6 +99,9 @@ def _write_stream(payload: bytes) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(payload)
         sys.stdout.buffer.flush()
+    except ValueError:  # a plug-in has closed it, which matters where there is something to write
+        if payload:
+            raise OSError(errno.EBADF, "expected an open stream, got one that was closed", "standard output") from None
     except OSError as error:
         # Keep the interpreter from writing at its end what could not be written now.
         with open(os.devnull, "wb") as nothing:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import re
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
-from ragged_dialect._mlir import ir, load_irdl, passmanager
+from ragged_dialect._mlir import has_dialect, ir, load_irdl, passmanager
 from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
 from ragged_dialect.asm.locations import collect, file_position
 from ragged_dialect.asm.module import decode, load_module, print_module
@@ -38,6 +38,9 @@ class OptDriver:
         self.renderer = Renderer(options.diagnosing)
         self.times = self._times()
         self.watchers: list[Watcher] = []
+        self.reproduced = False
+        if [*options.reading.irdl_files, options.input].count(STREAM) > 1:
+            raise RaggedError("expected standard input once, got '-' for several files")
         self.irdl = [read_input(path) for path in options.reading.irdl_files]
 
     def run(self) -> int:
@@ -72,8 +75,8 @@ class OptDriver:
         made.allow_unregistered_dialects = self.options.reading.unregistered
         for path, text in zip(self.options.reading.irdl_files, self.irdl, strict=True):
             definitions = load_module(text, made, path)
-            _check_new(definitions, path)
-            load_irdl(definitions)
+            _check_loadable(definitions, path)
+            _load_irdl(definitions)
         return made
 
     def _stages(self, made: ir.Context) -> tuple[Stage, ...]:
@@ -161,21 +164,38 @@ class OptDriver:
         verify_each: bool,
         diagnostics: list[Diagnostic],
     ) -> None:
-        options, measuring = self.options.reproducing, self.options.measuring
-        crash = None
-        if options.crash is not None or options.generate is not None:
-            from ragged_dialect.tools.reproducer import CrashReproducer, as_text, reproducer
-
-            program, pipeline = as_text(chunk), f"{MODULE}({','.join(map(str, stages))})"
-            if options.generate is not None:
-                write_output(options.generate, reproducer(program, pipeline, verify_each))
-            if options.crash is not None:
-                crash = CrashReproducer(options.crash, program, pipeline, verify_each, options.local)
-        watchers = self.watchers if crash is None else [*self.watchers, crash]
+        measuring = self.options.measuring
         display = passmanager.PassDisplayMode[measuring.statistics_display.upper()] if measuring.statistics else None
-        run_pipeline(module, stages, verify_each, diagnostics.append, watchers, display)
-        if crash is not None:
-            crash.done()
+        with self._reproducing(chunk, stages, verify_each) as watchers:
+            run_pipeline(module, stages, verify_each, diagnostics.append, [*self.watchers, *watchers], display)
+
+    @contextmanager
+    def _reproducing(
+        self, chunk: str | bytes, stages: Sequence[Stage], verify_each: bool
+    ) -> Generator[Sequence[Watcher]]:
+        """Who writes reproducers of a run that is made while this is entered: of the first part of the input that
+        fails, as a path is one file."""
+        options = self.options.reproducing
+        if self.reproduced or (options.crash is None and options.generate is None):
+            yield ()
+            return
+        from ragged_dialect.tools.reproducer import CrashReproducer, as_text, check_place, reproducer
+
+        inputs = (self.options.input, *self.options.reading.irdl_files)
+        program, pipeline = as_text(chunk), f"{MODULE}({','.join(map(str, stages))})"
+        try:
+            if options.generate is not None:
+                check_place("--mlir-generate-reproducer", options.generate, inputs, regular=False)
+                write_output(options.generate, reproducer(program, pipeline, verify_each))
+            if options.crash is None:
+                yield ()
+                return
+            check_place("--mlir-pass-pipeline-crash-reproducer", options.crash, inputs, regular=True)
+            with CrashReproducer(options.crash, program, pipeline, verify_each, options.local) as watcher:
+                yield (watcher,)
+        except PassFailed:
+            self.reproduced = True
+            raise
 
     def _check_roundtrip(self, module: ir.Module) -> None:
         """ParseError when text or bytecode of a module is not read as the module that it is. Bytecode has all
@@ -262,19 +282,28 @@ def _stock_flags(printing: Printing, output: Output) -> list[str]:
     return [text for one, text in flags if one.name.startswith(("--mlir-print", "--mlir-", "--emit", "--elide"))]
 
 
-def _check_new(definitions: ir.Module, path: str) -> None:
-    """Refuse definitions of dialects that are there: loading them would end the process."""
+def _load_irdl(definitions: ir.Module) -> None:
+    """Load dialects. ParseError for what MLIR refuses then, as names of types that it does not know."""
+    with collect(definitions.context) as diagnostics:
+        try:
+            load_irdl(definitions)
+            return
+        except RuntimeError:
+            pass
+    raise ParseError(*diagnostics)
+
+
+def _check_loadable(definitions: ir.Module, path: str) -> None:
+    """Refuse definitions that would end the process, where they are loaded or where a program uses them."""
+    names: set[str] = set()
     for op in ops_in(definitions.operation):
-        if op.name == "irdl.dialect":
+        message = None
+        if op.name == "irdl.c_pred":
+            message = "expected constraints without code in C++, got 'irdl.c_pred'"
+        elif op.name == "irdl.dialect":
             name = ir.StringAttr(op.attributes["sym_name"]).value
-            if _is_there(name, definitions.context):
-                place = file_position(op.location)[1:]
-                raise ParseError(Diagnostic(f"expected a new dialect, got '{name}', which is there", path, *place))
-
-
-def _is_there(name: str, made: ir.Context) -> bool:
-    try:
-        made.get_dialect_descriptor(name)
-    except ValueError:
-        return False
-    return True
+            if name in names or definitions.context.is_dialect_loaded(name) or has_dialect(name):
+                message = f"expected a new dialect, got '{name}', which is there"
+            names.add(name)
+        if message is not None:
+            raise ParseError(Diagnostic(message, path, *file_position(op.location)[1:]))

@@ -12,6 +12,7 @@ from ragged_dialect.asm.module import print_module
 from ragged_dialect.passes.running import Stage, Watcher
 from ragged_dialect.tools.cli import write_output
 from ragged_dialect.tools.options import Dumping
+from ragged_dialect.types import text_of
 
 _UNSAFE = re.compile(r"[^\w.\-]")
 
@@ -43,6 +44,7 @@ class Dumps(Watcher):
         options = self.options
         if options.after_failure or options.after_all or stage.name in options.after:
             self._dump("After", stage, module, " Failed")
+        self.number += 1  # of the next part of the input
 
     def _dump(self, when: str, stage: Stage, module: ir.Operation, how: str = "") -> None:
         part = f" (stage '{stage.part}')" if stage.part else ""
@@ -70,6 +72,6 @@ def _path(op: ir.Operation) -> list[ir.Operation]:
 
 def _label(op: ir.Operation) -> str:
     """`func_func_f`, as upstream names a folder."""
-    named = "sym_name" in op.attributes
-    name = ir.StringAttr(op.attributes["sym_name"]).value if named else "no-symbol-name"
+    symbol = op.attributes["sym_name"] if "sym_name" in op.attributes else None
+    name = text_of(symbol) if isinstance(symbol, ir.StringAttr) else "no-symbol-name"
     return f"{op.name.replace('.', '_')}_{name}"

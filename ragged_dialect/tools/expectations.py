@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ragged_dialect.asm.diagnostics import Diagnostic
-from ragged_dialect.errors import RaggedError
+from ragged_dialect.asm.diagnostics import Diagnostic, ParseError
 
 _EXPECTED = re.compile(
     r"expected-(?P<severity>error|warning|remark|note)(?P<regex>-re)? *"
@@ -35,7 +34,7 @@ class Expectations:
 
     def __init__(self, text: str, filename: str) -> None:
         self.filename = filename
-        self.expected = list(_find(text.split("\n")))
+        self.expected = list(_find(text.split("\n"), filename))
 
     def check(self, diagnostics: Iterable[Diagnostic], only_expected: bool = False) -> list[Diagnostic]:
         """What differs: diagnostics that no comment expects (notes may go without one, with `only_expected`
@@ -60,7 +59,7 @@ def _flat(diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
         yield from _flat(diagnostic.notes)
 
 
-def _find(lines: list[str]) -> Iterator[_Expectation]:
+def _find(lines: list[str], filename: str) -> Iterator[_Expectation]:
     found = {number: m for number, line in enumerate(lines, 1) if (m := _EXPECTED.search(line))}
     for number, match in found.items():
         where = match["where"]
@@ -74,13 +73,15 @@ def _find(lines: list[str]) -> Iterator[_Expectation]:
                 at += step
         elif where:
             at += int(where)
-        yield _Expectation(number, at, match["severity"], match["text"], _pattern(match["text"], bool(match["regex"])))
+        try:
+            pattern = _pattern(match["text"], bool(match["regex"]))
+        except re.error as error:
+            message = f"expected a regular expression in '{match['text']}', got one with {error.msg}"
+            raise ParseError(Diagnostic(message, filename, number, match.start() + 1)) from None
+        yield _Expectation(number, at, match["severity"], match["text"], pattern)
 
 
 def _pattern(text: str, has_regex: bool) -> re.Pattern[str]:
     """`-re` texts hold regular expressions in `{{…}}`; the rest is taken literally."""
     parts = re.split(r"\{\{(.*?)\}\}", text) if has_regex else [text]
-    try:
-        return re.compile("".join(f"(?:{part})" if i % 2 else re.escape(part) for i, part in enumerate(parts)))
-    except re.error as error:
-        raise RaggedError(f"expected a regular expression in '{text}', got one with {error.msg}") from None
+    return re.compile("".join(f"(?:{part})" if i % 2 else re.escape(part) for i, part in enumerate(parts)))

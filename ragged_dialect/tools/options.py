@@ -203,7 +203,8 @@ class Reproducing:
     """Reproducers"""
 
     crash: str | None = flag(
-        "--mlir-pass-pipeline-crash-reproducer", "keep input and pipeline in a file if a pass fails or crashes",
+        "--mlir-pass-pipeline-crash-reproducer",
+        "keep input and pipeline in a file if a pass fails or crashes: of the first part that does",
         default=None, metavar="FILE", value="{out}", also="--reproducer", needs="--one-shot-bufferize",
     )  # fmt: skip
     local: bool = flag(
@@ -211,7 +212,7 @@ class Reproducing:
         needs="--cse --one-shot-bufferize --reproducer={out}",
     )  # fmt: skip
     generate: str | None = flag(
-        "--mlir-generate-reproducer", "write the file, whatever happens",
+        "--mlir-generate-reproducer", "write the file, whatever happens: of the first part that fails, or the last",
         default=None, metavar="FILE", value="{out}", needs="--cse",
     )  # fmt: skip
 

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import re
-from pathlib import Path
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.module import parse_module, print_module
 from ragged_dialect.asm.probe import is_bytecode
+from ragged_dialect.asm.scan import COMMENT, STRING
 from ragged_dialect.dialect import context
-from ragged_dialect.errors import PassError
+from ragged_dialect.errors import PassError, RaggedError
 from ragged_dialect.passes.running import Stage, Watcher
-from ragged_dialect.tools.cli import write_output
+from ragged_dialect.tools.cli import STREAM, write_output
 
 # The parser takes the resource as one that nobody asks for, and says nothing of it: it is read from the text.
-_STRING = r'"(?:[^"\\]|\\.)*"'
-_RESOURCE = re.compile(rf"\{{-#(?:(?!#-\}}).)*?\bmlir_reproducer\s*:\s*\{{((?:{_STRING}|[^\"}}])*)\}}", re.DOTALL)
-_ENTRY = re.compile(rf"([\w.]+)\s*:\s*({_STRING}|[^\s,}}]+)")
+_GAP = rf"(?:\s|{COMMENT})*"
+_TOKEN = re.compile(
+    rf"(?P<open>\{{-#)|(?P<close>#-\}})|(?:,{_GAP})?(?P<name>(?<![\w$.])mlir_reproducer){_GAP}:{_GAP}"
+    rf"\{{(?P<entries>(?:{COMMENT}|{STRING}|[^\"}}])*)\}}|{COMMENT}|{STRING}"
+)
+_COMMA = re.compile(rf"{_GAP},")
+_ENTRY = re.compile(rf"([\w.]+)\s*:\s*({STRING}|[^\s,}}]+)")
 _BOOLEAN = re.compile("true|false")
-_VALUES = {"pipeline": re.compile(_STRING), "disable_threading": _BOOLEAN, "verify_each": _BOOLEAN}
+_VALUES = {"pipeline": re.compile(STRING), "disable_threading": _BOOLEAN, "verify_each": _BOOLEAN}
 
 
 def reproducer(program: str, pipeline: str, verify_each: bool) -> str:
-    """The text of a file. The resource is at its end, so that line numbers stay true."""
+    """The text of a file. The resource is at its end, so that line numbers stay true; one that the program has is
+    taken out."""
     escaped = re.sub(r'[\\"]', lambda char: f"\\{ord(char.group()):02X}", pipeline)
     lines = [
         "{-#",
@@ -35,14 +45,37 @@ def reproducer(program: str, pipeline: str, verify_each: bool) -> str:
         "  }",
         "#-}",
     ]
-    return "\n".join([program.rstrip(), "", *lines, ""])
+    return "\n".join([_without(program).rstrip(), "", *lines, ""])
+
+
+def _resources(text: str) -> list[re.Match[str]]:
+    """The resources `mlir_reproducer` of a text, in order."""
+    found: list[re.Match[str]] = []
+    inside = False
+    for token in _TOKEN.finditer(text):
+        inside = token["open"] is not None or (inside and token["close"] is None)
+        if inside and token["entries"] is not None:
+            found.append(token)
+    return found
+
+
+def _without(text: str) -> str:
+    """A text with blanks where it has the resources."""
+    for found in reversed(_resources(text)):
+        comma = _COMMA.match(text, found.end())
+        start = found.start() if comma is None else found.start("name")
+        end = found.end() if comma is None else comma.end()
+        text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
+    return text
 
 
 def recorded(chunk: str | bytes) -> tuple[str, bool]:
-    """The pipeline that a reproducer names, and whether to verify after each pass. PassError when
-    the input is none."""
-    resource = None if isinstance(chunk, bytes) else _RESOURCE.search(chunk)
-    entries: dict[str, str] = dict(_ENTRY.findall(resource.group(1))) if resource else {}
+    """The pipeline that a reproducer names, the last one as in mlir-opt, and whether to verify after each pass.
+    PassError when the input is none."""
+    resources = [] if isinstance(chunk, bytes) else _resources(chunk)
+    text = resources[-1]["entries"] if resources else ""
+    text = re.sub(rf"({STRING})|{COMMENT}", lambda token: token[1] or " ", text)
+    entries: dict[str, str] = dict(_ENTRY.findall(text))
     if "pipeline" not in entries:
         raise PassError("expected a resource 'mlir_reproducer' with a pipeline in the text, got none")
     for key, value in entries.items():
@@ -69,19 +102,52 @@ def as_text(chunk: str | bytes) -> str:
     return print_module(parse_module(chunk, made)) if is_bytecode(chunk) else chunk.decode()
 
 
+_KEEPER = "import os, sys\nif not sys.stdin.buffer.read(1): os.replace(*sys.argv[1:])"
+
+
 class CrashReproducer(Watcher):
-    """Writes a file before anything runs, as a crash leaves no time for it; `done` removes it. With `local` the file
-    has what the running pass was given, and the pass alone."""
+    """Writes a file where a pass fails, or ends the process. That leaves no time to write: what might be needed is in a
+    file beside it, and another process, which sees this one end, moves it to its place. Otherwise nothing changes. With
+    `local` the file has what the running pass was given, and the pass alone."""
 
     def __init__(self, path: str, program: str, pipeline: str, verify_each: bool, local: bool) -> None:
-        self.path, self.verify_each, self.local = path, verify_each, local
-        write_output(path, reproducer(program, pipeline, verify_each))
+        self.verify_each, self.local, self.kept = verify_each, local, False
+        self.target = os.path.realpath(path)
+        self.path = os.path.join(os.path.dirname(self.target), f".ragged.{os.getpid()}")
+        try:
+            write_output(self.path, reproducer(program, pipeline, verify_each))
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, path) from None
+        if os.path.exists(self.target):
+            shutil.copymode(self.target, self.path)
+        command = [sys.executable, "-I", "-S", "-c", _KEEPER, self.path, self.target]
+        # It has standard error for as long as this process, so that who waits for its end waits for the move.
+        self._keeper = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True
+        )
+
+    def __enter__(self) -> CrashReproducer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.kept:
+            os.replace(self.path, self.target)
+        else:
+            os.unlink(self.path)
+        self._keeper.communicate(b"0")
 
     def before(self, stage: Stage, module: ir.Operation) -> None:
         if self.local:
             text = reproducer(print_module(module), f"builtin.module({stage})", self.verify_each)
             write_output(self.path, text)
 
-    def done(self) -> None:
-        """Everything ran: there is nothing to reproduce."""
-        Path(self.path).unlink()
+    def failed(self, stage: Stage, module: ir.Operation) -> None:
+        self.kept = True
+
+
+def check_place(flag: str, path: str, inputs: Sequence[str], regular: bool) -> None:
+    """Refuse to write a reproducer over an input and, if it has to be a `regular` file, over anything else."""
+    if any(os.path.exists(path) and os.path.exists(one) and os.path.samefile(path, one) for one in inputs):
+        raise RaggedError(f"expected another file than the input for {flag}, got '{path}'")
+    if regular and (path == STREAM or (os.path.exists(path) and not os.path.isfile(path))):
+        raise RaggedError(f"expected a regular file for {flag}, got '{path}'")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import ir, is_kept
 from ragged_dialect.asm.diagnostics import Diagnostic
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.ir.match import attribute_names
@@ -37,15 +37,15 @@ def apply(op: ir.Operation, targets: Sequence[ir.Operation]) -> Sequence[ir.Oper
     for target in targets:
         stages = parse_pipeline(text, op.context, target.name)
         try:
-            run_pipeline(target, stages, report=lambda diagnostic: _report(diagnostic, op.context))
+            run_pipeline(target, stages, report=lambda diagnostic: report(diagnostic, op.context))
         except PassFailed as failure:
             for diagnostic in failure.diagnostics:
-                _report(diagnostic, op.context)
+                report(diagnostic, op.context)
             raise RaggedError(f"expected '{failure.stage}' to run on its target, got a failure") from None
     return targets
 
 
-def _report(diagnostic: Diagnostic, context: ir.Context) -> None:
+def report(diagnostic: Diagnostic, context: ir.Context) -> None:
     """Pass a diagnostic on to whoever runs the script."""
     place = ir.Location.unknown(context)
     if diagnostic.line:
@@ -57,6 +57,13 @@ def _report(diagnostic: Diagnostic, context: ir.Context) -> None:
 def _is_in(op: ir.Operation, other: ir.Operation) -> bool:
     parent = op.parent
     return parent is not None and (parent.operation == other or _is_in(parent.operation, other))
+
+
+def check_scope(op: ir.Operation, targets: Sequence[ir.Operation]) -> Sequence[ir.Operation]:
+    """Refuse targets that are replaced where they stand: the root of a payload is in no block, or a pass runs on it."""
+    if any(target.parent is None or is_kept(target) for target in targets):
+        raise RaggedError("expected a scope inside of what the script runs on, got that itself")
+    return ()
 
 
 def match(op: ir.Operation, targets: Sequence[ir.Operation]) -> Sequence[ir.Operation]:
@@ -80,9 +87,8 @@ def _fits(op: ir.Operation, name: str | int | None, layout: Layout | None, dim: 
 
 def _dims(op: ir.Operation, layout: Layout | None) -> Collection[int]:
     """The dims that an op is about: its attribute, or those it reduces of operands with the layout."""
-    for name in ("dim", "level"):
-        if op.name in OPS and name in op.attributes:
-            return (ir.IntegerAttr(op.attributes[name]).value,)
+    if op.name in OPS and "dim" in op.attributes:
+        return (ir.IntegerAttr(op.attributes["dim"]).value,)
     if not is_compute(op):
         return ()
     loops = analyze(op)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from ragged_dialect._mlir import ext, ir, load_dialect, transform
-from ragged_dialect.errors import FAULTS, RaggedError
+from ragged_dialect.errors import RaggedError
+from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.transform import actions
 
 StringAttr = ir.StringAttr
@@ -69,6 +70,18 @@ class SetOp(RaggedTransform.Operation, name="set"):  # pyright: ignore[reportCal
     target: Operand[AnyOp]  # pyright: ignore[reportInvalidTypeForm]
 
 
+class CheckScopeOp(RaggedTransform.Operation, name="check_scope"):  # pyright: ignore[reportCallIssue, reportGeneralTypeIssues]
+    """Refuses the op that a script runs on, which `transform.alternatives` must not replace: the interpreter puts it in
+    front of these.
+
+    ```mlir
+    ragged_transform.check_scope %m : (!transform.any_op) -> ()
+    ```
+    """
+
+    target: Operand[AnyOp]  # pyright: ignore[reportInvalidTypeForm]
+
+
 class _State(Protocol):
     """What the interpreter knows of handles."""
 
@@ -84,13 +97,25 @@ class _Results(Protocol):
         """Let a result point to ops."""
 
 
+_CHECK, _SCOPED = "ragged_transform.check_scope", "transform.alternatives"
 Action = Callable[[ir.Operation, Sequence[ir.Operation]], Sequence[ir.Operation]]
 _ACTIONS: dict[str, tuple[Action, bool]] = {
     "ragged_transform.apply": (actions.apply, True),
     "ragged_transform.match": (actions.match, False),
     "ragged_transform.set": (actions.set, False),
+    _CHECK: (actions.check_scope, False),
 }
 """What an op does with its targets, to the ops of its result, and whether it consumes its handle."""
+
+
+def check_scopes(script: ir.Module) -> None:
+    """Put checks in front of what replaces its scope in a script."""
+    for op in find_ops(script.operation, _SCOPED):
+        if not script.context.is_dialect_loaded(RaggedTransform.DIALECT_NAMESPACE):
+            load(script.context)
+        with ir.InsertionPoint(op), op.location:
+            scope = transform.CastOp(AnyOp.get(), op.operands[0]).result
+            ir.Operation.create(_CHECK, operands=[scope])
 
 
 def load(context: ir.Context) -> None:
@@ -128,10 +153,15 @@ def _applied(op: ir.OpView, action: Action, results: _Results, state: _State) ->
     try:
         targets = [target.operation for target in state.get_payload_ops(op.operation.operands[0])]
         with op.context, op.location:
-            results.set_ops(op.operation.results[0], action(op.operation, targets))
+            found = action(op.operation, targets)
+            for result in op.operation.results:
+                results.set_ops(result, found)
     except RaggedError as error:
-        op.location.emit_error(f"'{op.operation.name}' op {error}")
-    except FAULTS as error:
+        name = _SCOPED if op.operation.name == _CHECK else op.operation.name
+        op.location.emit_error(f"'{name}' op {error}")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # of a plug-in, which may call `sys.exit`
         op.location.emit_error(f"internal error in {op.operation.name}: {type(error).__name__}: {error}")
     else:
         return transform.DiagnosedSilenceableFailure.Success

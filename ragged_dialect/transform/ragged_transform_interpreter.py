@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import ClassVar
 
 from ragged_dialect._mlir import ir, transform
+from ragged_dialect.asm.diagnostics import ParseError
 from ragged_dialect.asm.files import read_file, reason
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.transform.actions import report
+from ragged_dialect.transform.dialect import check_scopes
 
 _MAIN = "__transform_main"
 _LIBRARY = "transform.with_named_sequence"
@@ -66,6 +69,7 @@ class RaggedTransformInterpreter(RaggedPass):
     def _apply(self, op: ir.Operation, script: ir.Module) -> None:
         with script.context, ir.Location.unknown():
             entry = self._entry(op, script)
+            check_scopes(script)
             options = transform.interpreter.TransformOptions()
             options.expensive_checks = True  # these find stale handles
             try:
@@ -80,6 +84,10 @@ class RaggedTransformInterpreter(RaggedPass):
             return load_module(read_file(path), op.context, str(path))
         except OSError as error:
             raise PassFailure(op, f"expected a library, got '{path}': {reason(error)}") from None
+        except ParseError as error:
+            for diagnostic in error.diagnostics:
+                report(diagnostic, op.context)
+            raise PassFailure(op, f"expected a library that is valid, got '{path}'") from None
         except RaggedError as error:
             raise PassFailure(op, f"expected a library that is valid, got {error}") from None
 

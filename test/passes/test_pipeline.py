@@ -194,8 +194,7 @@ FAILURES = [
     ("invalid", "test-fail{how=invalid} failed\nf.mlir:1:1: error: 'func.func' op entry block must have 0 arguments"),
     (
         "bug",
-        "test-fail{how=bug} failed\n"
-        "<unknown>: error: internal error in test-fail: RuntimeError: boom (test_pipeline.py:",
+        "test-fail{how=bug} failed\nf.mlir: error: internal error in test-fail: RuntimeError: boom (test_pipeline.py:",
     ),
 ]
 

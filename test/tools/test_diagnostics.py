@@ -68,9 +68,10 @@ def test_no_expectation(text: str) -> None:
 
 def test_a_malformed_expression() -> None:
     with pytest.raises(
-        RaggedError, match=r"expected a regular expression in 'has \{\{\[0-9\}\} operands', got one with"
+        RaggedError,
+        match=r"^f.mlir:2:6: error: expected a regular expression in 'has \{\{\[0-9\}\} operands', got one with",
     ):
-        Expectations("x // expected-error-re {{has {{[0-9}} operands}}", "f.mlir")
+        Expectations("\nx // expected-error-re {{has {{[0-9}} operands}}", "f.mlir")
 
 
 def test_an_empty_pattern_is_taken_literally() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -55,3 +56,38 @@ def test_the_irdl_is_a_module_of_ours_too(irdl: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.mlir"
     assert ragged_opt.main([str(irdl), "-o", str(out)]) == 0
     assert out.read_text().count("irdl.operation @") == irdl.read_text().count("irdl.operation @") > 20
+
+
+def _dialect(name: str, constraint: str) -> str:
+    return f"irdl.dialect @{name} {{ irdl.operation @t {{\n%0 = {constraint}\nirdl.operands(p: %0) }} }}\n"
+
+
+WRONG = {
+    f"module {{\n{_dialect('foo', 'irdl.any')}}}\nmodule {{\n{_dialect('foo', 'irdl.any')}}}": (
+        "7:1: error: expected a new dialect, got 'foo', which is there"
+    ),
+    _dialect("stablehlo", "irdl.any"): "1:1: error: expected a new dialect, got 'stablehlo', which is there",
+    _dialect("builtin", "irdl.any"): "1:1: error: expected a new dialect, got 'builtin', which is there",
+    _dialect("foo", 'irdl.c_pred "$_self"'): "2:6: error: expected constraints without code in C++, got 'irdl.c_pred'",
+    _dialect("foo", 'irdl.base "!no.type"'): "2:6: error: no registered type with name !no.type",
+}
+
+
+@pytest.mark.parametrize("definitions", WRONG)
+def test_definitions_that_cannot_be_loaded(definitions: str, tmp_path: Path) -> None:
+    """In a child process, which they would end."""
+    (tmp_path / "irdl.mlir").write_text(definitions)
+    (tmp_path / "in.mlir").write_text(
+        '%0 = "stablehlo.constant"() {value = dense<1> : tensor<i32>} : () -> tensor<i32>\n'
+    )
+    command = [sys.executable, "-m", "ragged_dialect.tools.ragged_opt", "--irdl-file=irdl.mlir", "in.mlir"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr.split("\n")[0]) == (1, f"irdl.mlir:{WRONG[definitions]}")
+
+
+def test_a_dialect_of_two_files_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "irdl.mlir").write_text(_dialect("foo", "irdl.any"))
+    assert ragged_opt.main([f"--irdl-file={tmp_path / 'irdl.mlir'}"] * 2 + [str(tmp_path / "irdl.mlir")]) == 1
+    assert "1:1: error: expected a new dialect, got 'foo', which is there" in capfd.readouterr().err

@@ -105,6 +105,8 @@ REFUSED = [
         ["--ragged-canonicalise", os.devnull],
         "expected a known flag or pass, got the unknown flag '--ragged-canonicalise' (did you mean '--ragged-canon",
     ),
+    (["--irdl-file=-", "-"], "ragged-opt: expected standard input once, got '-' for several files"),
+    ([os.devnull, "-o", "/dev/full"], "ragged-opt: /dev/full: no space left on device"),
     (["-q"], "expected a known flag or pass, got the unknown flag '-q'"),
     (["--mlir-print-ir-befor=cse", os.devnull], "unknown flag '--mlir-print-ir-befor' (did you mean '--mlir-print"),
     (["--pass-pipeline=no-such", os.devnull], "pipeline:1:1: error: expected a known pass, got 'no-such'"),
@@ -265,6 +267,73 @@ def test_local_reproducer(file: Path, tmp_path: Path, capfd: pytest.CaptureFixtu
     assert "op was not bufferized" in capfd.readouterr().err
 
 
+def test_a_run_that_succeeds_leaves_the_reproducers_place(file: Path, tmp_path: Path) -> None:
+    kept, link = tmp_path / "kept.mlir", tmp_path / "link.mlir"
+    kept.write_text("mine")
+    kept.chmod(0o640)
+    link.symlink_to(kept)
+    before = kept.stat()
+    assert _opt(file, "--cse", f"--reproducer={link}") == 0
+    after = kept.stat()
+    assert (after.st_ino, after.st_mtime_ns, after.st_mode) == (before.st_ino, before.st_mtime_ns, before.st_mode)
+    assert sorted(tmp_path.iterdir()) == sorted([file, kept, link])
+    assert _opt(file, "--one-shot-bufferize", f"--reproducer={link}") == 1
+    assert link.is_symlink()
+    assert "mlir_reproducer" in kept.read_text()
+    assert kept.stat().st_mode == before.st_mode
+    assert sorted(tmp_path.iterdir()) == sorted([file, kept, link])
+
+
+@pytest.mark.parametrize("passes", ["--cse", "--one-shot-bufferize"])
+@pytest.mark.parametrize("place", ["-", os.devnull, "FOLDER", "INPUT", "/nonexistent/a"])
+def test_where_no_reproducer_goes(
+    file: Path, tmp_path: Path, place: str, passes: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = file.read_text()
+    path = place.replace("FOLDER", str(tmp_path)).replace("INPUT", str(file))
+    assert _opt(file, passes, f"--reproducer={path}") == 1
+    flag = "--mlir-pass-pipeline-crash-reproducer"
+    message = {
+        "INPUT": f"expected another file than the input for {flag}, got '{path}'",
+        "/nonexistent/a": "/nonexistent/a: no such file or directory",
+    }.get(place, f"expected a regular file for {flag}, got '{path}'")
+    assert capfd.readouterr() == ("", f"ragged-opt: {message}\n")
+    assert file.read_text() == before
+    assert [*tmp_path.iterdir()] == [file]
+
+
+def test_a_generated_reproducer_is_no_input(file: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert _opt(file, "--cse", f"--mlir-generate-reproducer={file}") == 1
+    assert "than the input for --mlir-generate-reproducer, got" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("flag", ["--reproducer", "--mlir-generate-reproducer"])
+def test_a_reproducer_is_of_the_first_part_that_fails(file: Path, tmp_path: Path, flag: str) -> None:
+    kept = tmp_path / "kept.mlir"
+    parts = ["func.func @a() { return }", MERGE, MERGE.replace("@f", "@g"), "func.func @b() { return }"]
+    file.write_text("\n// -----\n".join(parts))
+    assert _opt(file, "--split-input-file", "--one-shot-bufferize", f"{flag}={kept}") == 1
+    assert kept.read_text().lstrip().startswith(MERGE.rstrip())
+
+
+def test_a_reproducer_is_no_text_in_a_comment(file: Path, tmp_path: Path) -> None:
+    """The last one counts, as in mlir-opt, and its place is taken by that of a new run."""
+    text = (
+        '// {-# external_resources: { mlir_reproducer: { pipeline: "no-such" } } #-}\n'
+        'module attributes {a.a = "{-# external_resources: { mlir_reproducer: { pipeline: a } } #-}"} {}\n'
+        '{-# external_resources: { mlir_reproducer: { pipeline: "no-such" }, other: { x: "0x04000000" } } #-}\n'
+        '{-# external_resources: { other: { x: "0x04000000" }, // }\n'
+        ' mlir_reproducer : { // }\n pipeline: "cse" } } #-}\n'
+    )
+    file.write_text(text)
+    kept = tmp_path / "kept.mlir"
+    assert recorded(text) == ("cse", True)
+    assert _opt(file, "--run-reproducer", f"--mlir-generate-reproducer={kept}") == 0
+    assert kept.read_text().count('pipeline: "') == 2  # in the comment, and the new one
+    assert recorded(kept.read_text()) == ("builtin.module(cse)", True)
+    assert _opt(kept, "--run-reproducer") == 0
+
+
 def test_reproducers_keep_any_pipeline() -> None:
     for pipeline in ('a{x="y }"}', "b\\c", "builtin.module(func.func(d))"):
         for verify in (True, False):
@@ -413,3 +482,17 @@ def test_bytecode_is_of_one_module(file: Path, tmp_path: Path, capfd: pytest.Cap
         "ragged-opt: expected one module for --emit-bytecode, got 2 of --split-input-file",
         "ragged-opt: expected text for --split-input-file, got bytecode",
     ]
+
+
+def test_dumps_to_files_of_any_symbol_and_of_every_part(file: Path, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    flags = ("--split-input-file", f"--mlir-print-ir-tree-dir={tree}", "--mlir-print-ir-after-all")
+    file.write_text(
+        '"a.b"() ({ "func.func"() ({ func.return }) {sym_name = "g", function_type = () -> ()} : () -> () })'
+        " {sym_name = 3 : i32} : () -> ()\n"
+    )
+    _opt(file, "--allow-unregistered-dialect", "--pass-pipeline=a.b(func.func(cse))", *flags)
+    assert [path.parent.name for path in tree.rglob("*_no-symbol-name/*/0_cse.mlir")] == ["func_func_g"]
+    file.write_text(f"{MERGE}\n// -----\n{MERGE}")
+    assert _opt(file, "--one-shot-bufferize", *flags) == 1
+    assert sum(1 for _ in tree.rglob("*one-shot-bufferize.mlir")) == 2

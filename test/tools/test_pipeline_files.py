@@ -117,3 +117,21 @@ def test_a_written_pipeline_keeps_what_passes_run_on(tmp_path: Path) -> None:
     assert main([str(program), *flags]) == 0
     again = parse_pipeline(f"ragged-file-pipeline{{file={file}}}", context())
     assert [str(stage) for stage in again] == [str(stage) for stage in parse_pipeline(text, context())]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f'{{\n"stages": {"9" * 5000}}}', f":2: error: expected a list of stages, got {'9' * 40}"),
+        (
+            '{"stages": [\n{"name": "\\ud800", "passes": ["cse"]}]}',
+            ':2: error: expected a name in UTF-8, got "\\ud800"',
+        ),
+    ],
+)
+def test_values_that_python_does_not_take(text: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "p.json"
+    file.write_text(text)
+    with pytest.raises(PassError) as caught:
+        parse_pipeline(f"ragged-file-pipeline{{file={file}}}", context())
+    assert str(caught.value) == f"{file}{message}"

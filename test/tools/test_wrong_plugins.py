@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,52 @@ WRONG: dict[str, tuple[str, str]] = {
     "import": ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
     "missing": ("", "AttributeError: module 'wrong' has no attribute 'register'"),
     "raises": ("def register(): raise ValueError('boom')", "ValueError: boom"),
+    "ends": (
+        "def register(): raise type('End', (BaseException,), {})('now')",
+        "End: now",
+    ),
+    "no module": (
+        "from ragged_dialect import ops\nfrom ragged_dialect._mlir import ext\n"
+        "class Wrong(ext.Dialect, name='wrong'): pass\ndef register(): ops.register_dialect(Wrong, lowering=3)",
+        "expected the name of a module, got 3",
+    ),
+    "no name of a module": (
+        "from ragged_dialect import ops\nfrom ragged_dialect._mlir import ext\n"
+        "class Wrong(ext.Dialect, name='wrong'): pass\ndef register(): ops.register_dialect(Wrong, patterns='..')",
+        "expected the name of a module, got '..'",
+    ),
+    "no module of a pipeline": (
+        "from ragged_dialect.passes import registry\n"
+        "def register(): registry.register_pipeline('wrong-p', 3, 'pipeline')",
+        "expected the name of a module, got 3",
+    ),
+    "no module of a schedule": (
+        "from ragged_dialect.passes import registry\n"
+        "def register(): registry.register_schedule('wrong-s', None, 'schedule')",
+        "expected the name of a module, got None",
+    ),
+    "no dialect": (
+        "from ragged_dialect import ops\ndef register(): ops.register_dialect(3)",
+        "expected a dialect class, got 3",
+    ),
+    "op twice": (
+        "from ragged_dialect import ops\nfrom ragged_dialect._mlir import ext\n"
+        "from ragged_dialect.ops.base import RaggedOp\n"
+        "class Wrong(ext.Dialect, name='wrong'): pass\n"
+        "class A(RaggedOp, name='op', dialect=Wrong): pass\nclass B(RaggedOp, name='op', dialect=Wrong): pass\n"
+        "def register(): ops.register_dialect(Wrong)",
+        "expected one class of an op, got two of 'wrong.op'",
+    ),
+    "dialect of the wheel": (
+        "from ragged_dialect import ops\nfrom ragged_dialect._mlir import ext\n"
+        "class Wrong(ext.Dialect, name='stablehlo'): pass\ndef register(): ops.register_dialect(Wrong)",
+        "expected a new dialect name, got 'stablehlo', which is registered",
+    ),
+    "another dialect of the wheel": (
+        "from ragged_dialect import ops\nfrom ragged_dialect._mlir import ext\n"
+        "class Wrong(ext.Dialect, name='tm_tensor'): pass\ndef register(): ops.register_dialect(Wrong)",
+        "expected a new dialect name, got 'tm_tensor', which is registered",
+    ),
     "exits": ("import sys\nsys.exit(0)", "SystemExit: 0"),
     "twice": (
         "from ragged_dialect.passes import registry\n"
@@ -129,7 +176,7 @@ BODIES = {
     ): "ragged-opt: expected types of options of 'wrong-c', got NameError: name",
     ("def __post_init__(self): 1 / 0", "--wrong-c"): "ragged-opt: expected a pass of 'wrong-c', got ZeroDivisionError",
     ("one: float = 1.0", "--wrong-c=one=2"): "expected bool, int or str as type of 'one', got float",
-    ("one: int = 1", "--wrong-c"): "<unknown>: error: internal error in wrong-c: SystemExit: 3 (wrong.py:9)",
+    ("one: int = 1", "--wrong-c"): "in.mlir: error: internal error in wrong-c: SystemExit: 3 (wrong.py:9)",
     (
         "one: int = 1",
         "--wrong-p",
@@ -200,6 +247,9 @@ WRONG_PARTS = {
     ("1 / 0", "[]"): "internal error in the verifier of 'wrong.op': ZeroDivisionError: division by zero",
     ("x", "None"): "expected 1 values from the expansion of 'wrong.op', got 0",
     ("x", "list(op.results)"): "expected a list of new values from the expansion of 'wrong.op', got list",
+    ("x", "next(iter([]))"): (
+        "in.mlir:2:8: error: internal error in convert-ragged-to-scf on 'wrong.op': StopIteration:  (wrong.py:"
+    ),
     ("x", "[op.operands[0]] * 2"): "expected 1 values from the expansion of 'wrong.op', got 2",
 }
 
@@ -213,6 +263,7 @@ def test_parts_of_an_op_that_go_wrong(parts: tuple[str, str], folder: Path, capf
 
 
 PATTERNS = {
+    "{}[3]": "in.mlir:2:8: error: internal error in ragged-canonicalize on 'wrong.op': KeyError: 3 (wrong.py:",
     "True": "expected rewrites to come to an end, got one more of 'wrong.op'",
     "rewriter.replace(op, op.results[0])": "expected another value in place of the result of 'wrong.op', got itself",
     "next(op.results[0].uses).owner.erase()": "expected an op that has no uses, got 'math.exp' to erase (wrong.py:",
@@ -228,6 +279,22 @@ def test_patterns_that_go_wrong(what: str, folder: Path, capfd: pytest.CaptureFi
     assert PATTERNS[what] in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("error", ["next(iter([]))", "raise type('End', (BaseException,), {})"])
+def test_no_exception_is_success(error: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "wrong.py").write_text(PASS.replace("BODY", "one: int = 1").replace("raise SystemExit(3)", error))
+    (folder / "in.mlir").write_text("func.func @f() { return }")
+    assert opt(folder, "--load-pass-plugin=wrong", "--wrong-c") == 1
+    found = capfd.readouterr()
+    assert not found.out
+    assert re.search(r"in.mlir: error: internal error in wrong-c: (StopIteration|End):  \(wrong.py:9\)", found.err)
+
+
+def test_interrupts_are_none_of_the_plug_in(folder: Path) -> None:
+    (folder / "wrong.py").write_text(PASS.replace("BODY", "one: int = 1").replace("SystemExit(3)", "KeyboardInterrupt"))
+    (folder / "in.mlir").write_text("func.func @f() { return }")
+    assert opt(folder, "--load-pass-plugin=wrong", "--wrong-c") == 130
+
+
 def test_a_pass_that_raises(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "wrong.py").write_text(
         "from ragged_dialect.passes import registry\nfrom ragged_dialect.passes.base import RaggedPass\n"
@@ -238,10 +305,33 @@ def test_a_pass_that_raises(folder: Path, capfd: pytest.CaptureFixture[str]) -> 
     assert "error: internal error in wrong-b: KeyError: 'boom' (wrong.py:5)" in capfd.readouterr().err
 
 
+def test_a_pass_that_closes_standard_output(folder: Path) -> None:
+    """What goes to a file is written; what goes there is an error."""
+    (folder / "wrong.py").write_text(
+        "import sys\nfrom ragged_dialect.passes import registry\nfrom ragged_dialect.passes.base import RaggedPass\n"
+        "class Wrong(RaggedPass):\n  name = 'wrong-b'\n  def run(self, op): sys.stdout.close()\n"
+        "def register(): registry.register('wrong-b', lambda: Wrong)"
+    )
+    (folder / "in.mlir").write_text("func.func @f() { return }")
+    command = [sys.executable, "-m", "ragged_dialect.tools.ragged_opt", "in.mlir", "--load-pass-plugin=wrong"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+    for flags, code, text in (
+        (["-o", "out.mlir"], 0, ""),
+        ([], 1, "ragged-opt: standard output: expected an open stream, got one that was closed\n"),
+    ):
+        done = subprocess.run(
+            [*command, "--wrong-b", *flags], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
+        )
+        assert (done.returncode, done.stderr) == (code, text)
+    assert "func.func @f" in (folder / "out.mlir").read_text()
+
+
 WRONG_SCHEDULES = {
     "'os', 'sep'": "expected a schedule of 'wrong-s', got str",
     "'os', 'zz'": "expected a schedule of 'wrong-s', got AttributeError: module 'os' has no attribute 'zz'",
-    "'wrong', 'RAISES'": "internal error in fission-ragged-foralls: ZeroDivisionError: division by zero (wrong.py:3)",
+    "'wrong', 'RAISES'": (
+        "internal error in fission-ragged-foralls on 'scf.forall': ZeroDivisionError: division by zero (wrong.py:3)"
+    ),
     "'wrong', 'LEAVES'": "scf.forall",
 }
 

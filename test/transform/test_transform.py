@@ -50,10 +50,10 @@ def find(name: str, handle: str) -> str:
     return f'transform.structured.match ops{{["{name}"]}} in {handle} : ({H}) -> {H}'
 
 
-def run(body: str, tmp_path: Path, *flags: str) -> tuple[str, str]:
+def run(body: str, tmp_path: Path, *flags: str, program: str = PROGRAM) -> tuple[str, str]:
     """Standard output and error of ragged-opt in a child, which must not die of a signal."""
     file = tmp_path / "in.mlir"
-    file.write_text(PROGRAM.replace("BODY", body))
+    file.write_text(program.replace("BODY", body))
     command = [sys.executable, "-m", "ragged_dialect.tools.ragged_opt", str(file), *flags]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=ROOT)
     assert done.returncode in (0, 1), (done.returncode, done.stderr)
@@ -137,6 +137,37 @@ def test_what_is_refused(name: str, flag: str, tmp_path: Path) -> None:
     out, error = run(body, tmp_path, flag)
     assert not out
     assert message in error
+
+
+SCOPE = "expected a scope inside of what the script runs on, got that itself"
+SCOPES = {
+    "%root": f"in.mlir:10:1: error: 'transform.alternatives' op {SCOPE}",
+    "%p": f"in.mlir:11:1: error: 'transform.alternatives' op {SCOPE}",
+    "%f": "",
+}
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_alternatives_do_not_replace_the_root(scope: str, tmp_path: Path) -> None:
+    """It is in no block, and MLIR ends the process."""
+    parent = f"%p = transform.get_parent_op %f : ({H}) -> {H}\n" if scope == "%p" else ""
+    body = f"{parent}transform.alternatives {scope} : {H} {{\n^bb0(%a: {H}):\ntransform.yield\n}}"
+    out, error = run(body, tmp_path, OWN, program=PROGRAM.replace("readonly", "consumed"))
+    assert SCOPES[scope] in error
+    assert bool(out) == (not SCOPES[scope])
+
+
+def test_a_library_is_refused_at_its_own_lines(tmp_path: Path) -> None:
+    library = tmp_path / "s.mlir"
+    library.write_text(
+        "module attributes {transform.with_named_sequence} {\n"
+        f"transform.named_sequence @__transform_main(%m: {H} {{transform.consumed}}) {{\n"
+        f"%0 = no.such %m : ({H}) -> {H}\ntransform.yield\n}}\n}}"
+    )
+    _, error = run("", tmp_path, f"{OWN}=library={library}")
+    assert error.startswith(f"{library}:3:")
+    assert error.count(f"{library}:") == 1
+    assert f"in.mlir:2:1: error: expected a library that is valid, got '{library}'" in error
 
 
 def test_nested_targets_are_refused(tmp_path: Path) -> None:
@@ -301,6 +332,17 @@ def test_a_schedule_that_does_not_fit_is_refused(tmp_path: Path, capsys: pytest.
     program = str(ROOT / "examples" / "schedules" / "program.mlir")
     assert main([program, f"--pass-pipeline={pipeline}"]) == 1
     assert "expected a schedule that fits the loop nest, got 'balanced'" in capsys.readouterr().err
+
+
+def test_the_example_of_the_docs_runs_on_that_of_readme(tmp_path: Path) -> None:
+    """`dim` is a dim: an op with `level = 1` is none about dim 1."""
+    pages = [(ROOT / name).read_text() for name in ("docs/transform.md", "README.md")]
+    for name, page in zip(("s.mlir", "f.mlir"), pages, strict=True):
+        (tmp_path / name).write_text(page.split("```mlir\n")[1].split("```")[0])
+    flag = next(line for line in pages[0].splitlines() if line.startswith("ragged-opt f.mlir")).split('"')[1]
+    pipeline = flag.replace("s.mlir", str(tmp_path / "s.mlir"))
+    assert main([str(tmp_path / "f.mlir"), f"--pass-pipeline={pipeline}", "-o", str(tmp_path / "out")]) == 0
+    assert "gpu.launch_func" in (tmp_path / "out").read_text()
 
 
 FLAT = """#j = #ragged.layout<"dr|d">
