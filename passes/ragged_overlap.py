@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ragged_dialect import builders
 from ragged_dialect._mlir import ir
+from ragged_dialect.ir.match import definer
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.passes.scheduling import schedule
@@ -47,7 +48,7 @@ class RaggedOverlap(RaggedPass):
         waits = [_begun(exchange) for exchange in found]
         schedule(op)
         for wait in waits:
-            start = wait.operands[1].owner.operation
+            start = definer(wait.operands[1])
             if not _computes_between(start, wait):
                 _waited_for(start, wait)
 
@@ -59,7 +60,7 @@ def _begun(op: ir.Operation) -> ir.Operation:
         wait = builders.all_to_all_wait(op.operands[0], turn)
     op.results[0].replace_all_uses_with(wait)
     op.erase()
-    return wait.owner.operation
+    return definer(wait)
 
 
 def _computes_between(start: ir.Operation, wait: ir.Operation) -> bool:

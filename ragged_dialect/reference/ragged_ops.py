@@ -127,7 +127,7 @@ def _all_to_all(program: Program, op: ir.Operation) -> Run:
 
 @handler("ragged.all_to_all_start")
 def _all_to_all_start(program: Program, op: ir.Operation) -> Run:
-    return lambda env, operands: [0]  # waits have one order on all ranks too
+    return lambda env, operands: [np.int64(0)]  # waits have one order on all ranks too
 
 
 @handler("ragged.all_to_all_wait")
