@@ -14,7 +14,7 @@ from ragged_dialect.ranks.group import TIMEOUT, Bytes, Engine, Group
 T = TypeVar("T")
 
 
-class _Threads(Engine):
+class ThreadEngine(Engine):
     """A queue for every pair of ranks."""
 
     def __init__(self, rank: int, queues: list[list[queue.SimpleQueue[Bytes]]]) -> None:
@@ -55,7 +55,7 @@ def run(size: int, function: Callable[[Group], T], timeout: float = TIMEOUT) -> 
 
     def serve(rank: int) -> None:
         try:
-            with Group(_Threads(rank, queues), timeout) as group:
+            with Group(ThreadEngine(rank, queues), timeout) as group:
                 results[rank] = function(group)
         except BaseException as error:
             errors.append(error)

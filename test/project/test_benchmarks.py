@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -66,3 +67,21 @@ def test_runs_are_compared(tmp_path: Path) -> None:
     command = [sys.executable, FOLDER / "compare.py", tmp_path / "before.csv", tmp_path / "after.csv"]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert told == "  2.00 times as fast: sum, base, 1 threads\n1 rows; what did not change varies from 1.00 to 1.00\n"
+
+
+def test_the_model_of_experts_on_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(FOLDER)
+    scaling = importlib.import_module("expert_scaling")
+    link = scaling.Network(latency=1e-3, bandwidth=1e6, rounds=2)
+    assert link.seconds(1, 1e6) == 0
+    assert link.seconds(4, 1e6) == pytest.approx(2 * 3 * 1e-3 + 0.75)
+    assert scaling.predicted(1.0, 4.0, 1) == 6.0
+    assert scaling.predicted(1.0, 4.0, 4) == 4.5  # half a second of the ways is not hidden
+    assert scaling.HERE.load(4, 0.0) == pytest.approx(1.0)
+    assert scaling.HERE.load(4, 1.0) > 1.3
+    for skew in (0.0, 1.0):
+        cells = [row.split("|")[2:-1] for row in scaling.curves(4096, skew, 1).splitlines()[2:]]
+        shares = np.array(cells, float)
+        assert shares.shape == (3, 6)
+        assert (shares <= 1).all()
+        assert (np.diff(shares) <= 0).all()

@@ -126,3 +126,30 @@ def test_chunks_that_are_none(owned: Any, chunks: Any) -> None:
         rg.ArgumentError, match="moe: expected at least 1 chunk, and 1 of experts that no rank owns, got"
     ):
         rg.nn.moe(x, x @ all_[0], *all_[1:], k=2, owned=owned, chunks=chunks)
+
+
+COUNTS = [127, 0, 198, 64, 412, 89, 103, 31]
+
+
+def test_lengths_and_offsets_of_routing_decisions() -> None:
+    places = rg.group_by(np.random.default_rng(0).permutation(np.repeat(np.arange(8), COUNTS)), 8)
+    assert places.lengths.tolist() == COUNTS
+    assert places.offsets.tolist() == [0, 127, 127, 325, 389, 801, 890, 993, 1024]
+
+
+@pytest.mark.parametrize("owned", [(8,), (4, 4), (5, 3), (3, 3, 2), (2, 2, 2, 2)])
+def test_decisions_of_all_ranks_are_those_of_one(owned: tuple[int, ...]) -> None:
+    """Every expert gets the tokens that chose it, of all ranks, in their order."""
+    decisions = np.random.default_rng(0).permutation(np.repeat(np.arange(8), COUNTS))
+    size, ends = len(owned), np.cumsum([0, *owned])
+
+    def work(group: Group) -> Any:
+        low, high = (len(decisions) * n // size for n in (group.rank, group.rank + 1))
+        places = rg.group_by(decisions[low:high], 8) + low
+        received = rg.all_to_all(rg.partition(places, np.array(owned), lengths=True)).tolist()
+        return [[token for source in received for token in source[expert]] for expert in range(owned[group.rank])]
+
+    found = [expert for rank in rg.ranks.run(size, work) for expert in rank]
+    assert list(map(len, found)) == COUNTS
+    assert len(found) == ends[-1]
+    assert found == [np.flatnonzero(decisions == expert).tolist() for expert in range(8)]

@@ -1,0 +1,236 @@
+"""How a mixture of experts scales over ranks: `python benchmarks/expert_scaling.py [--ranks 1 2 4] [--chunks 1 4]`.
+
+A model of one layer, forward: tokens go to the ranks of their experts, are computed with and come back. It takes from
+measurements on one rank the seconds of the layer for its tokens, and of the engine the seconds of a message and of a
+byte. With these it predicts the layer on several ranks, which are threads of this machine and share its cores, and is
+compared with their times. Then come layers that others have published, on devices whose rates are given, not measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import queue
+import statistics
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+os.environ.setdefault("RAGGED_NUM_THREADS", "1")  # a rank is one thread here
+
+import numpy as np
+from common import Array
+
+import ragged_dialect as rg
+from ragged_dialect.ranks import Group
+from ragged_dialect.ranks.threads import ThreadEngine
+
+LEVELS = 3
+"""Exchanges one way: lengths of experts, lengths of components, elements."""
+
+ROUNDS = 3
+"""Messages to every other rank in an exchange: what is sent, whether it is taken, the data."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """What an exchange costs: seconds of a message, bytes a rank sends in a second."""
+
+    latency: float
+    bandwidth: float
+    rounds: int = ROUNDS * LEVELS
+
+    def seconds(self, ranks: int, sent: float) -> float:
+        """Of the exchanges of one way, of `sent` bytes of each rank, its own part among them."""
+        others = ranks - 1
+        return self.rounds * others * self.latency + sent * others / ranks / self.bandwidth
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The extents of a layer, and bytes of an element."""
+
+    name: str
+    hidden: int
+    inner: int
+    experts: int
+    k: int
+    element: int = 2
+
+    def sent(self, tokens: int) -> float:
+        """Bytes that so many tokens are, once for each expert they choose."""
+        return tokens * self.k * self.hidden * self.element
+
+    def operations(self, tokens: int) -> float:
+        """Floating-point operations of three products."""
+        return 6.0 * tokens * self.k * self.hidden * self.inner
+
+    def load(self, ranks: int, skew: float) -> float:
+        """The tokens of the rank that has most, by those of the mean rank; experts are chosen as 1 / (i + 1) ** skew,
+        and those of a rank lie `ranks` apart."""
+        shares = 1.0 / np.arange(1, self.experts + 1) ** skew
+        of_ranks = [shares[rank::ranks].sum() for rank in range(min(ranks, self.experts))]
+        return float(max(of_ranks) / shares.sum() * ranks)
+
+
+def predicted(way: float, products: float, chunks: int) -> float:
+    """Seconds of the layer: with chunks the ways of one hide behind the products of others, but for the first way there
+    and the last way back."""
+    if chunks == 1:
+        return 2 * way + products
+    return max(2 * way, products) + min(2 * way, products) / chunks
+
+
+# What runs here -----------------------------------------------------------------------------------
+
+HERE = Layer("here", 128, 256, 16, 2, 4)
+TOKENS = 2048
+SLOW = Network(5e-4, 4e8)
+"""What is added to the messages of threads, so that they cost what those of a network do."""
+
+
+class SlowEngine(ThreadEngine):
+    """Threads whose messages take a time of their own."""
+
+    def fetch(self, rank: int, into: Array, deadline: float) -> None:
+        super().fetch(rank, into, deadline)
+        time.sleep(SLOW.latency + len(into) / SLOW.bandwidth)
+
+
+def run(ranks: int, work: Callable[[Group], Any]) -> list[Any]:
+    """What a function gives on every rank."""
+    queues: Any = [[queue.SimpleQueue() for _ in range(ranks)] for _ in range(ranks)]
+    found: dict[int, Any] = {}
+
+    def serve(rank: int) -> None:
+        with Group(SlowEngine(rank, queues), 60) as group:
+            found[rank] = work(group)
+
+    threads = [threading.Thread(target=serve, args=(rank,)) for rank in range(ranks)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return [found[rank] for rank in range(ranks)]
+
+
+@rg.jit(static=["owned", "chunks"])
+def layer(x: Any, scores: Any, gate: Any, up: Any, down: Any, owned: tuple[int, ...], chunks: int = 1) -> Any:
+    """The layer that runs here."""
+    return rg.nn.moe(x, scores, gate, up, down, k=HERE.k, owned=owned, chunks=chunks)
+
+
+def seconds(ranks: int, chunks: int, repetitions: int) -> float:
+    """Of the layer, of TOKENS tokens on every rank: the median over rounds of the slowest rank."""
+    rng = np.random.default_rng(0)
+    h, f, e = HERE.hidden, HERE.inner, HERE.experts
+    weights = [rng.standard_normal(shape).astype(np.float32) for shape in ((e, h, f), (e, h, f), (e, f, h))]
+    owned = tuple(e // ranks for _ in range(ranks))
+
+    def work(group: Group) -> list[float]:
+        mine = np.random.default_rng(group.rank)
+        x = mine.standard_normal((TOKENS, h)).astype(np.float32)
+        scores = mine.standard_normal((TOKENS, e)).astype(np.float32)
+        own = slice(group.rank * owned[0], (group.rank + 1) * owned[0])
+        times: list[float] = []
+        for _ in range(repetitions + 1):
+            group.rows(np.zeros(ranks), [1] * ranks)  # all begin together
+            start = time.perf_counter()
+            layer(x, scores, *(w[own] for w in weights), owned=owned, chunks=chunks)
+            times.append(time.perf_counter() - start)
+        return times[1:]
+
+    return statistics.median(map(max, zip(*run(ranks, work), strict=True)))
+
+
+def network(repetitions: int) -> Network:
+    """What messages cost here, of two ranks: of little, and of much more."""
+
+    def work(group: Group) -> list[float]:
+        best: list[float] = []
+        for size in (1, 1 << 22):
+            rows = np.zeros((2, size), np.uint8)
+            times: list[float] = []
+            for _ in range(repetitions):
+                start = time.perf_counter()
+                group.rows(rows, [1, 1])
+                times.append(time.perf_counter() - start)
+            best.append(statistics.median(times))
+        return best
+
+    small, large = run(2, work)[0]
+    return Network(small / (2 * ROUNDS), (1 << 22) / (large - small))
+
+
+def compare(ranks: Sequence[int], chunks: Sequence[int], repetitions: int) -> str:
+    """Times of several ranks beside those that the model has."""
+    cores = len(os.sched_getaffinity(0))
+    alone, here = seconds(1, 1, repetitions), network(repetitions)
+    lines = [
+        f"one rank: {alone * 1e3:.1f} ms for {TOKENS} tokens; a message {here.latency * 1e3:.2f} ms, "
+        f"{here.bandwidth / 1e6:.0f} MB/s; {cores} cores",
+        "",
+        "| ranks | chunks | ms | predicted | ratio |",
+        "|---|---|---|---|---|",
+    ]
+    for size in ranks:
+        products = alone * max(1, size / cores)
+        for pieces in chunks:
+            way = here.seconds(size, HERE.sent(TOKENS)) + (pieces - 1) * here.seconds(size, 0)
+            wanted, found = predicted(way, products, pieces), seconds(size, pieces, repetitions)
+            lines.append(f"| {size} | {pieces} | {found * 1e3:.1f} | {wanted * 1e3:.1f} | {found / wanted:.2f} |")
+    return "\n".join(lines)
+
+
+# What others have ---------------------------------------------------------------------------------
+
+PUBLISHED = (
+    Layer("DeepSeek-V3", 7168, 2048, 256, 8),
+    Layer("Mixtral 8x7B", 4096, 14336, 8, 2),
+    Layer("Qwen3-MoE 235B", 4096, 1536, 128, 8),
+)
+"""Extents from the configurations that were published with the models; bfloat16."""
+
+DEVICE = 4e14
+"""Operations a second of grouped products: 40% of the dense bfloat16 rate in the data sheet of an H100 SXM."""
+
+LINKS = Network(1e-5, 4.5e10, rounds=2)
+"""A link of 400 Gb/s for each device at 90%, a message in 10 us, counts and elements in one round each."""
+
+DEVICES = (8, 32, 128, 512, 2048, 4096)
+
+
+def curves(tokens: int, skew: float, chunks: int) -> str:
+    """The share of its time that a device computes, by the number of devices, for as many tokens of each."""
+    lines = [f"| layer | {' | '.join(map(str, DEVICES))} |", f"|---|{'---|' * len(DEVICES)}"]
+    for shape in PUBLISHED:
+        cells: list[str] = []
+        for devices in DEVICES:
+            busy = shape.operations(tokens) / DEVICE
+            groups = min(devices, shape.experts)  # beyond one expert a device, groups of devices have all experts
+            load = shape.load(groups, skew)
+            way = LINKS.seconds(groups, shape.sent(tokens)) + (chunks - 1) * LINKS.seconds(groups, 0)
+            cells.append(f"{busy / predicted(way * max(1.0, load), busy * load, chunks):.2f}")
+        lines.append(f"| {shape.name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print what was measured, and the curves."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4])
+    parser.add_argument("--chunks", type=int, nargs="+", default=[1, 2, 4])
+    parser.add_argument("--repetitions", type=int, default=9)
+    parser.add_argument("--tokens", type=int, default=4096, help="of every device, in the curves")
+    options = parser.parse_args()
+    print(compare(options.ranks, options.chunks, options.repetitions))
+    for skew in (0.0, 0.5):
+        for chunks in (1, 4):
+            print(f"\n{options.tokens} tokens a device, experts as 1 / i ** {skew}, {chunks} chunks\n")
+            print(curves(options.tokens, skew, chunks))
+
+
+if __name__ == "__main__":
+    main()
