@@ -17,6 +17,9 @@ from ragged_dialect.lowering.buffers import is_address, size_key
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.row_groups import RowGroup, is_product, narrow, row_groups, rows_of_chunk
 
+_SHARES = 256
+"""Parts that tiles are shared out in, at most: several for each thread of a machine, so that none waits for long."""
+
 
 @dataclass(frozen=True)
 class ComponentTiles:
@@ -47,23 +50,37 @@ class ComponentTiles:
 
     def emit(self, chunk: int) -> None:
         """Replace the forall by a loop over tiles of about so many elements. Before the tiles of a component are all
-        those of the ones before it, at most one of them empty: that is as many as rows fill, and one for each."""
+        those of the ones before it, at most one of them empty: that is as many as rows fill, and one for each. Threads
+        have tiles one after the other, of which only the first one's component is searched for."""
         rows = rows_of_chunk(self.group, chunk)
         with ir.InsertionPoint(self.forall), self.forall.location:
             count = build.value(counts_of(self.forall)[0])
             first = self._offset(0)
-            filled = build.divide(build.sub(self._offset(count), first), rows)
-            loop = scf.ForOp(build.value(0), build.value(build.add(filled, count)), build.value(1))
+            tiles = build.add(build.divide(build.sub(self._offset(count), first), rows), count)
+            each = build.add(build.divide(tiles, _SHARES), 1)
+            parts = build.divide(build.sub(build.add(tiles, each), 1), each)
+            loop = scf.ForOp(build.value(0), build.value(parts), build.value(1))
             loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
         with ir.InsertionPoint(loop.body), self.forall.location:
-            component = self._component(loop.induction_variable, count, first, rows)
-            start = self._offset(component)
-            tile = build.sub(loop.induction_variable, self._first_tile(component, first, rows))
-            low = build.value(build.mul(tile, rows))
-            left = build.sub(build.sub(self._offset(build.add(component, 1)), start), low)
-            some = scf.IfOp(build.value(build.more(left, 0)))
+            low = build.mul(loop.induction_variable, each)
+            high = build.minimum(build.add(low, each), tiles)
+            inits = [self._component(build.value(low), count, first, rows)]
+            inner = scf.ForOp(build.value(low), build.value(high), build.value(1), inits)
             scf.yield_([])
-        with ir.InsertionPoint(some.then_block), self.forall.location:
+        with ir.InsertionPoint(inner.body), self.forall.location:
+            self._tile(inner.induction_variable, inner.inner_iter_args[0], first, rows)
+        self.forall.erase()
+
+    def _tile(self, tile: ir.Value, component: ir.Value, first: ir.Value, rows: int) -> None:
+        """What is done with a tile, and the component of the next one."""
+        after = build.value(build.add(component, 1))
+        before = build.sub(tile, self._first_tile(component, first, rows))
+        low = build.value(build.mul(before, rows))
+        left = build.sub(build.sub(self._offset(after), self._offset(component)), low)
+        some = scf.IfOp(build.value(build.more(left, 0)))
+        ends = build.at_most(self._first_tile(after, first, rows), build.add(tile, 1))
+        scf.yield_([arith.select(ends, after, component)])
+        with ir.InsertionPoint(some.then_block):
             size = build.minimum(left, rows)
             scf.yield_([])
         end = list(some.then_block.operations)[-1].operation
@@ -73,7 +90,6 @@ class ComponentTiles:
             if op.operation not in self.group.ops:
                 op.operation.move_before(end)
         narrow(self.group, low, size, rows, end)
-        self.forall.erase()
 
     def _offset(self, at: build.Mixed) -> ir.Value:
         return build.to_index(memref.load(self.offsets, [build.value(at)]))

@@ -205,10 +205,12 @@ func.func @numbered(%table: memref<?x64xf32>, %ids: memref<?xi64>, %rows: memref
 // CHECK-SAME: (%[[O:.*]]: memref<?xi64>, %[[N:.*]]: index,
 // CHECK: %[[FILLED:.*]] = arith.divui %{{.*}}, %c128{{.*}} : index
 // CHECK: %[[TILES:.*]] = arith.addi %[[FILLED]], %[[N]] : index
-// CHECK: scf.for %[[TILE:.*]] = %{{.*}} to %[[TILES]]
+// CHECK: scf.for
+// CHECK:   %[[HIGH:.*]] = arith.minsi %{{.*}}, %[[TILES]]
 // CHECK:   %[[FOUND:.*]]:2 = scf.while
+// CHECK:   scf.for %{{.*}} = %{{.*}} to %[[HIGH]] {{.*}} iter_args(%[[COMPONENT:.*]] = %[[FOUND]]#0)
 // CHECK:   scf.if
-// CHECK:     memref.subview %{{.*}}[%[[FOUND]]#0, 0, 0] [1, 64, 64]
+// CHECK:     memref.subview %{{.*}}[%[[COMPONENT]], 0, 0] [1, 64, 64]
 // CHECK:     %[[LEFT:.*]] = memref.alloc() {{.*}} : memref<128x64xf32>
 // CHECK:     linalg.fill
 // CHECK:     linalg.generic
