@@ -20,7 +20,7 @@ def _run(argv: Sequence[str]) -> int:
     if args.check_ptx:
         from ragged_dialect.ptx.assembler import check, table
 
-        sys.stderr.write(table(check(text, args.arch or DEFAULT_ARCH)))
+        sys.stderr.write(table(check(text, _arch(args))))
     write_output(args.output, text)
     return SUCCESS
 
@@ -67,9 +67,13 @@ def _translated_input(data: bytes, filename: str, args: argparse.Namespace) -> s
             if value is not None and value is not False:
                 raise RaggedError(f"expected no --{name} for the CPU, got {value}")
         return lowered_to_llvm_ir(module, not args.no_check)
-    arch, bits, schedule = args.arch or DEFAULT_ARCH, args.index_bits or 64, args.schedule or "auto"
-    options = GpuOptions(args.to, arch, args.fast_math, bits, schedule, not args.no_check)
+    schedule = "auto" if args.schedule is None else args.schedule
+    options = GpuOptions(args.to, _arch(args), args.fast_math, args.index_bits or 64, schedule, not args.no_check)
     return translate(module, options)
+
+
+def _arch(args: argparse.Namespace) -> str:
+    return DEFAULT_ARCH if args.arch is None else args.arch
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -64,3 +64,10 @@ def test_options_of_gpus_are_refused_for_the_cpu(
     (tmp_path / "f.mlir").write_text("func.func @f() { return }")
     assert ragged_translate.main([str(tmp_path / "f.mlir"), flag]) == 1
     assert capfd.readouterr().err == f"ragged-translate: expected no --{text}\n"
+
+
+@pytest.mark.parametrize("flag", ["--arch=", "--schedule="])
+def test_empty_values_are_no_defaults(flag: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "f.mlir").write_text("func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> { return %x : tensor<?xf32> }")
+    assert ragged_translate.main([str(tmp_path / "f.mlir"), "--target=gpu", flag]) == 1
+    assert capfd.readouterr().err.endswith(", got ''\n")
