@@ -61,6 +61,18 @@ def test_tiles_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(layer(x, gate, up, down).values, found.values)
 
 
+@pytest.mark.parametrize("longest", [3, 1000])
+def test_more_tiles_than_parts(longest: int) -> None:
+    """A thread has tiles of several components one after the other, and of one that is long."""
+    lengths = np.random.default_rng(1).integers(0, 4, 900)
+    lengths[[0, 451, 899]] = longest
+    x = rg.from_lengths(values(lengths.sum(), 5, dtype=np.float32), lengths)
+    w = values(900, 5, 16, dtype=np.float32)
+    found = rg.jit(lambda x, w: rg.ragged_dot(x, w))(x, w).values
+    expected = np.einsum("ik,ikn->in", x.values, w[np.repeat(np.arange(900), lengths)])
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
 @pytest.mark.parametrize("dtype", [np.float16, pytest.param(ml_dtypes.bfloat16, marks=pytest.mark.slow)])
 def test_short_floats(dtype: Any) -> None:
     """They are widened once, and their products added in float32."""

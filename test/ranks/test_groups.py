@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import ragged_dialect as rg
-from ragged_dialect.ranks import Group
+from ragged_dialect.ranks import Group, threads
+from ragged_dialect.ranks.group import Bytes
 
 Work = Callable[[Group], Any]
 
@@ -270,3 +271,27 @@ def test_errors_of_callbacks_have_no_views_of_what_was_freed() -> None:
             raise
 
     errors_of(2, work)
+
+
+def test_a_rank_that_fails_ends_what_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others get what was begun, and its failure with the next exchange."""
+    fetch = threads.ThreadEngine.fetch
+
+    def slow(self: threads.ThreadEngine, rank: int, into: Bytes, deadline: float) -> None:
+        time.sleep(0.02)
+        fetch(self, rank, into, deadline)
+
+    monkeypatch.setattr(threads.ThreadEngine, "fetch", slow)
+    got: dict[int, Any] = {}
+
+    def work(group: Group) -> None:
+        room = np.zeros(2, np.int64)
+        begun = group.begin(lambda exchange: exchange(np.arange(2), [0, 1, 2], room, [0, 1, 2], 8, 5, False))
+        if group.rank:
+            raise ValueError("no more")
+        group.begun[begun].result()
+        got[group.rank] = room.tolist()
+        group.rows(np.arange(2), [1, 1])
+
+    assert "rank 1 failed: ValueError: no more" in str(errors_of(2, work)[0])
+    assert got == {0: [0, 0]}
