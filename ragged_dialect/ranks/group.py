@@ -85,12 +85,13 @@ class Group:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         token = self._entered.pop()
         try:
-            if not self._entered:
-                self._settle()
-            if self._entered or self._failure or self._engine is None:
+            if self._entered:
+                return
+            self._settle()
+            if self._failure or self._engine is None:
                 return
             if error is not None:
-                self.fail(_told(error))
+                self._tell(_told(error))
                 return
             self._agree(_LEFT, 0, [0] * self.size, [0] * self.size)
             self._flush()
@@ -100,10 +101,14 @@ class Group:
                 _group.reset(token)
 
     def fail(self, text: str) -> None:
-        """Tell the other ranks that this one failed, without waiting for them. The group is of no use from here on."""
+        """Tell the other ranks that this one failed, without waiting for them but for what was begun. The group is of no
+        use from here on."""
+        self._settle()
+        self._tell(text)
+
+    def _tell(self, text: str) -> None:
         if self._engine is None:
             return
-        self._settle()
         self._failure = f"rank {self.rank} failed: {text}"
         for other in self._others():
             with suppress(RankError):  # of a rank that is gone already
@@ -247,7 +252,7 @@ class Group:
 
     def _lost(self, text: str) -> RankError:
         """What the others do not know of yet."""
-        self.fail(text)
+        self._tell(text)
         return RankError(text)
 
     def _failed(self, text: str) -> RankError:

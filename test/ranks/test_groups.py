@@ -295,3 +295,20 @@ def test_a_rank_that_fails_ends_what_it_began(monkeypatch: pytest.MonkeyPatch) -
 
     assert "rank 1 failed: ValueError: no more" in str(errors_of(2, work)[0])
     assert got == {0: [0, 0]}
+
+
+def test_a_rank_that_does_not_answer_what_was_begun() -> None:
+    leave = threading.Event()
+
+    def work(group: Group) -> None:
+        if group.rank:
+            leave.wait(20)
+            return
+        room = np.zeros(2, np.int64)
+        begun = group.begin(lambda exchange: exchange(np.arange(2), [0, 1, 2], room, [0, 1, 2], 8, 5, False))
+        try:
+            group.begun[begun].result(10)
+        finally:
+            leave.set()
+
+    assert "expected rank 1 to answer within 0.2 s, got nothing" in str(errors_of(2, work, 0.2)[0])
