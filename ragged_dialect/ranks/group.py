@@ -101,8 +101,7 @@ class Group:
                 _group.reset(token)
 
     def fail(self, text: str) -> None:
-        """Tell the other ranks that this one failed, without waiting for them but for what was begun. The group is of no
-        use from here on."""
+        """Tell the other ranks that this one failed, once what was begun has ended. The group is of no use then."""
         self._settle()
         self._tell(text)
 
