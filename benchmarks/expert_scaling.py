@@ -42,10 +42,9 @@ class Network:
     bandwidth: float
     rounds: int = ROUNDS * LEVELS
 
-    def seconds(self, ranks: int, sent: float) -> float:
-        """Of the exchanges of one way, of `sent` bytes of each rank, its own part among them."""
-        others = ranks - 1
-        return self.rounds * others * self.latency + sent * others / ranks / self.bandwidth
+    def seconds(self, others: int, sent: float) -> float:
+        """Of the exchanges of one way, with so many other ranks, which are sent so many bytes altogether."""
+        return self.rounds * others * self.latency + sent / self.bandwidth
 
 
 @dataclass(frozen=True)
@@ -178,7 +177,8 @@ def compare(ranks: Sequence[int], chunks: Sequence[int], repetitions: int) -> st
     for size in ranks:
         products = alone * max(1, size / cores)
         for pieces in chunks:
-            way = here.seconds(size, HERE.sent(TOKENS)) + (pieces - 1) * here.seconds(size, 0)
+            sent = HERE.sent(TOKENS) * (size - 1) / size
+            way = here.seconds(size - 1, sent) + (pieces - 1) * here.seconds(size - 1, 0)
             wanted, found = predicted(way, products, pieces), seconds(size, pieces, repetitions)
             lines.append(f"| {size} | {pieces} | {found * 1e3:.1f} | {wanted * 1e3:.1f} | {found / wanted:.2f} |")
     return "\n".join(lines)
@@ -196,10 +196,23 @@ PUBLISHED = (
 DEVICE = 4e14
 """Operations a second of grouped products: 40% of the dense bfloat16 rate in the data sheet of an H100 SXM."""
 
-LINKS = Network(1e-5, 4.5e10, rounds=2)
-"""A link of 400 Gb/s for each device at 90%, a message in 10 us, counts and elements in one round each."""
+NODE = 8
+"""Devices that have faster links among them."""
+
+NEAR = Network(3e-6, 3.6e11, rounds=2)
+"""NVLink of an H100, 450 GB/s one way in its data sheet, at 80%; counts and elements are one round each."""
+
+FAR = Network(1e-5, 4.5e10, rounds=2)
+"""A link of 400 Gb/s for each device at 90%, a message in 10 us."""
 
 DEVICES = (8, 32, 128, 512, 2048, 4096)
+
+
+def between(devices: int, sent: float) -> float:
+    """Seconds of one way of as many bytes to all devices alike: near and far links work at once."""
+    near = min(devices, NODE) - 1
+    far = devices - 1 - near
+    return max(NEAR.seconds(near, sent * near / devices), FAR.seconds(far, sent * far / devices))
 
 
 def curves(tokens: int, skew: float, chunks: int) -> str:
@@ -211,7 +224,7 @@ def curves(tokens: int, skew: float, chunks: int) -> str:
             busy = shape.operations(tokens) / DEVICE
             groups = min(devices, shape.experts)  # beyond one expert a device, groups of devices have all experts
             load = shape.load(groups, skew)
-            way = LINKS.seconds(groups, shape.sent(tokens)) + (chunks - 1) * LINKS.seconds(groups, 0)
+            way = between(groups, shape.sent(tokens)) + (chunks - 1) * between(groups, 0)
             cells.append(f"{busy / predicted(way * max(1.0, load), busy * load, chunks):.2f}")
         lines.append(f"| {shape.name} | {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -73,8 +73,10 @@ def test_the_model_of_experts_on_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(FOLDER)
     scaling = importlib.import_module("expert_scaling")
     link = scaling.Network(latency=1e-3, bandwidth=1e6, rounds=2)
-    assert link.seconds(1, 1e6) == 0
-    assert link.seconds(4, 1e6) == pytest.approx(2 * 3 * 1e-3 + 0.75)
+    assert link.seconds(0, 0) == 0
+    assert link.seconds(3, 750_000) == pytest.approx(2 * 3 * 1e-3 + 0.75)
+    assert scaling.between(8, 8e6) == scaling.NEAR.seconds(7, 7e6)
+    assert scaling.between(16, 16e6) == scaling.FAR.seconds(8, 8e6)
     assert scaling.predicted(1.0, 4.0, 1) == 6.0
     assert scaling.predicted(1.0, 4.0, 4) == 4.5  # half a second of the ways is not hidden
     assert scaling.HERE.load(4, 0.0) == pytest.approx(1.0)
