@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 300
 
-WORK = """
+WORK = r"""
 import os, signal, sys
 import numpy as np
 import ragged_dialect as rg
