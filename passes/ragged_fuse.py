@@ -45,9 +45,10 @@ class RaggedFuse(RaggedPass):
     parallel, and no element is computed twice: broadcasts, fills, transposes and copies go into
     anything, other ops only where the consumer runs over each element once. Uses of the structure
     alone (`ragged.empty`, lengths, checks) move to where the structure comes from first. Two nests
-    join when they read one tensor over all their loops and neither needs the other. Matmuls and
-    softmax keep their names. An elementwise op that fuses with nothing stays as it is, and so does an op that
-    says how its own loops are to be mapped (`ragged.mapping`).
+    join when they read one tensor over all their loops and neither needs the other; of dense tensors
+    `linalg.generic` ops fuse alike, but do not join. Matmuls and softmax keep their names. An elementwise op that
+    fuses with nothing stays as it is, and so does an op that says how its own loops are to be mapped
+    (`ragged.mapping`).
 
     Options: `max-ops`, the most scalar ops in a body, at least 1; `siblings=false` joins no nests.
     """
@@ -94,7 +95,7 @@ class _Block:
                 self._write(op, nest)
 
     def _fuse_into(self, op: ir.Operation) -> None:
-        if not touches_ragged(op) or whole_value(op) or MAPPING in op.attributes:
+        if not (touches_ragged(op) or op.name == "linalg.generic") or whole_value(op) or MAPPING in op.attributes:
             return
         try:
             nest = FusedNest.of(op)
@@ -114,7 +115,7 @@ class _Block:
 
     def _absorb(self, op: ir.Operation, nest: FusedNest, operand: Operand) -> FusedNest | None:
         value = operand.value
-        if isinstance(value.owner, ir.Block) or not is_ragged(value.type):
+        if isinstance(value.owner, ir.Block) or not (is_ragged(value.type) or nest.outs):
             return None
         maker = value.owner.operation
         producer = self.nests.get(maker)
@@ -135,7 +136,7 @@ class _Block:
         readers: dict[tuple[ir.Value, str], ir.Operation] = {}
         for op in list(self.nests):
             nest = self.nests[op]
-            if not nest.outs:
+            if not nest.outs or not touches_ragged(op):
                 continue
             for operand in nest.inputs:
                 key = (operand.value, str(operand.map))
