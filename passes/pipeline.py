@@ -85,7 +85,7 @@ def _own_stages(
     for part in _parts(element, anchors if root == MODULE else (root,)):
         try:
             for stage in _stages(parse_text(part.text), (), context, root, (*inside, element.name)):
-                yield dataclasses.replace(stage, part=part.name)
+                yield stage._replace(part=part.name)
         except PassError as error:
             place: str = getattr(part, "place", "")  # a part that comes from a file tells the line
             if not place and inside:  # what is inside of named pipelines tells its place already

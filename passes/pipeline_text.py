@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ragged_dialect.errors import PassError
 
@@ -12,8 +12,7 @@ _DEEPEST = 64
 _MODULE = "builtin.module"
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """`name=value` in the braces of a pass, or a bare name, whose value is None."""
 
     name: str
@@ -21,8 +20,7 @@ class Option:
     column: int
 
 
-@dataclass(frozen=True)
-class Element:
+class Element(NamedTuple):
     """A pass with its options as written (braces included), or an op name with what is nested in it."""
 
     name: str

@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from ragged_dialect import plugins
 from ragged_dialect.errors import PassError, RaggedError
@@ -172,8 +171,7 @@ def suggestion(name: str) -> str:
     return f" (did you mean {' or '.join(repr(n) for n in near)}?)" if near else ""
 
 
-@dataclass(frozen=True)
-class _InPackage:
+class _InPackage(NamedTuple):
     """A pass in the file, and of the class, that its name spells."""
 
     package: str

@@ -7,8 +7,8 @@ ours is one that goes to its anchors by itself; a pass of MLIR's is followed by 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ragged_dialect import _mlir
 from ragged_dialect._mlir import ir, kept, passmanager
@@ -31,8 +31,7 @@ class PassFailed(PassError):
         self.diagnostics = tuple(diagnostics)
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(NamedTuple):
     """One pass: ours (`own`), or MLIR's by its text. `anchors` are the ops it is nested in, from
     below the module; `part` is the stage of the named pipeline that it belongs to."""
 

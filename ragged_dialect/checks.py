@@ -7,7 +7,6 @@ Plain Python, no MLIR.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from ragged_dialect.errors import RangeError, RuntimeCheckError
@@ -21,8 +20,7 @@ class OperandSpec(NamedTuple):
     optional: bool = False
 
 
-@dataclass(frozen=True)
-class CheckKind:
+class CheckKind(NamedTuple):
     """A kind of check: its operands, and one text per case with {i} the component, {j} the next
     one, {a} and {b} the values of the record. `whole` cases name no component. `error` is what a failure
     raises, wherever the check ran."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import ModuleType
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from ragged_dialect import plugins
 
@@ -21,8 +20,7 @@ class DialectClass(Protocol):
     operations: list[type]
 
 
-@dataclass(frozen=True, repr=False, eq=False)  # start-up time
-class Extension:
+class Extension(NamedTuple):
     """A dialect of a plug-in: its class, and the module for every part of the compiler that it has something for."""
 
     dialect: DialectClass

@@ -10,7 +10,6 @@ insertion, the passes and the lowering all work from that description.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from ragged_dialect._mlir import Op, ext, ir
@@ -50,8 +49,7 @@ class Use(NamedTuple):
     dim: int
 
 
-@dataclass(frozen=True)
-class Access:
+class Access(NamedTuple):
     """How an operand is indexed: its shape, and per dim the loop, None for other expressions."""
 
     shape: RaggedShape
@@ -70,8 +68,7 @@ class Access:
         return self.shape.layout.letter(dim) in "rwt"
 
 
-@dataclass(frozen=True)
-class Iteration:
+class Iteration(NamedTuple):
     """The loops of a compute op. `kinds[l]` is parallel or reduction; operands are inputs, then
     outs; `ragged[l]` lists the ragged uses of loop l, empty for a dense loop."""
 

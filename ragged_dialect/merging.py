@@ -19,8 +19,7 @@ tells how the stored index vectors follow (v is the vector of the second level, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import RAGGED, Extent, Layout, product
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
     from ragged_dialect.shape import RaggedShape
 
 
-@dataclass(frozen=True)
-class MergeRule:
+class MergeRule(NamedTuple):
     """A merge rule: its name and the shape it yields."""
 
     name: str

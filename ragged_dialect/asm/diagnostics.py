@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ragged_dialect.errors import VerifyError
 
 Severity = Literal["error", "warning", "remark", "note"]
 
 
-@dataclass(frozen=True)
-class Diagnostic:
+class Diagnostic(NamedTuple):
     """A message at a place. `line` and `column` count from 1; 0 where the place is not known."""
 
     message: str

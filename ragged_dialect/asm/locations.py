@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from ragged_dialect._mlir import Op, ir
@@ -68,9 +67,9 @@ def to_user(diagnostic: Diagnostic, source: Source) -> Diagnostic:
     """The diagnostic with positions in the generic text moved to the user's text."""
     notes = tuple(to_user(note, source) for note in diagnostic.notes)
     if diagnostic.filename != MEMORY:
-        return replace(diagnostic, notes=notes)
+        return diagnostic._replace(notes=notes)
     column = source.column(diagnostic.line, diagnostic.column)
-    return replace(diagnostic, filename=source.filename, column=column, notes=notes)
+    return diagnostic._replace(filename=source.filename, column=column, notes=notes)
 
 
 def move_locations(op: Op, source: Source) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from ragged_dialect import extensions
 
@@ -66,8 +66,7 @@ def bad_dims(text: str) -> tuple[int, str] | None:
     return None
 
 
-@dataclass(frozen=True)
-class Name:
+class Name(NamedTuple):
     """An op name in operation position: its span (with the quotes) and whether it is quoted.
     `certain` is false for a bare name that may as well be an attribute's."""
 
@@ -78,8 +77,7 @@ class Name:
     certain: bool = True
 
 
-@dataclass(frozen=True)
-class Bracket:
+class Bracket(NamedTuple):
     """A bracketed list: its span, brackets included, and the spans of its items."""
 
     start: int

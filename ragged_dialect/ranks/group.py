@@ -16,6 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from contextlib import suppress
 from contextvars import ContextVar, Token
+from threading import Thread, current_thread
 from types import TracebackType
 from typing import TypeAlias
 from zlib import crc32
@@ -77,6 +78,7 @@ class Group:
         """What was begun and not taken yet, by number."""
         self._turns = 0
         self._worker: ThreadPoolExecutor | None = None
+        self._own_thread: Thread | None = None
 
     def __enter__(self) -> Group:
         self._entered.append(_group.set(self))
@@ -150,40 +152,6 @@ class Group:
         to `receives[r + 1]`. `what` says what the exchange is for, the same on every rank; `lengths` are not negative,
         and their sum is an int64. What was begun before comes first. RankError."""
         self._settle()
-        self._exchange(send, sends, receive, receives, row_bytes, what, lengths)
-
-    def begin(self, work: Callable[[Exchange], object]) -> int:
-        """Do some exchanges while the caller goes on, after those that were begun before; the number is that of their
-        outcome in `begun`. Where an engine takes calls of one thread only, the caller does them."""
-        self._turns += 1
-        if self._engine is None or not self._engine.background:
-            done = Future[object]()
-            done.set_result(work(self._exchange))
-            self.begun[self._turns] = done
-        else:
-            self._worker = self._worker or ThreadPoolExecutor(1, f"exchanges of rank {self.rank}")
-            self.begun[self._turns] = self._worker.submit(work, self._exchange)
-        return self._turns
-
-    def require_ranks(self, count: int) -> None:
-        """ArgumentError for a number that is not that of the ranks."""
-        if count != self.size:
-            raise ArgumentError(f"expected a leading extent of {self.size}, the number of ranks, got {count}")
-
-    def _settle(self) -> None:
-        """Let what was begun end, as it may."""
-        wait_for(self.begun.values())
-
-    def _exchange(
-        self,
-        send: NDArray[np.generic],
-        sends: Sequence[int],
-        receive: NDArray[np.generic],
-        receives: Sequence[int],
-        row_bytes: int,
-        what: int,
-        lengths: bool,
-    ) -> None:
         if self._failure:
             raise RankError(f"expected a group that works, got one that failed before: {self._failure}")
         self.require_ranks(len(sends) - 1)
@@ -202,6 +170,33 @@ class Group:
             self._flush()
         if lengths:
             self._check_lengths(there.view(np.int64), receives)
+
+    def begin(self, work: Callable[[Exchange], object]) -> int:
+        """Do some exchanges while the caller goes on, after those that were begun before; the number is that of their
+        outcome in `begun`. Where an engine takes calls of one thread only, the caller does them."""
+        self._turns += 1
+        if self._engine is None or not self._engine.background:
+            done = Future[object]()
+            done.set_result(work(self.exchange))
+            self.begun[self._turns] = done
+        else:
+            name = f"exchanges of rank {self.rank}"
+            self._worker = self._worker or ThreadPoolExecutor(1, name, initializer=self._mark_own_thread)
+            self.begun[self._turns] = self._worker.submit(work, self.exchange)
+        return self._turns
+
+    def require_ranks(self, count: int) -> None:
+        """ArgumentError for a number that is not that of the ranks."""
+        if count != self.size:
+            raise ArgumentError(f"expected a leading extent of {self.size}, the number of ranks, got {count}")
+
+    def _settle(self) -> None:
+        """Let what was begun end, as it may. What is begun is done in order, and waits for nothing."""
+        if current_thread() is not self._own_thread:
+            wait_for(self.begun.values())
+
+    def _mark_own_thread(self) -> None:
+        self._own_thread = current_thread()
 
     def _check_lengths(self, lengths: Words, receives: Sequence[int]) -> None:
         """Lengths of other ranks are data like any other."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, cast
+from dataclasses import field
+from typing import Any, NamedTuple, cast
 
 from ragged_dialect.errors import RaggedError
 
@@ -15,8 +15,7 @@ _DIGITS = 9  # 32 bits
 _BOOLS = {"": True, "1": True, "true": True, "0": False, "false": False}
 
 
-@dataclass(repr=False, eq=False)  # start-up time
-class Flag:
+class Flag(NamedTuple):
     """A flag; `metavar` stands for its value, which may be left out where there is an `implied` one. `also` is
     another name. It is tried with `value` and what it `needs`, where `{out}` is a path and other words in braces are
     inputs (`docs/generate_flags.py`); `silent` says that there is nothing to see."""
@@ -67,8 +66,7 @@ def flag(
     return field(default=default, metadata={"flag": made})
 
 
-@dataclass(repr=False, eq=False)  # start-up time
-class Known:
+class Known(NamedTuple):
     """A flag and where its value is kept: the group's class and the field."""
 
     flag: Flag

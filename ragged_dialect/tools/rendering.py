@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragged_dialect.asm.diagnostics import Diagnostic
@@ -42,8 +41,8 @@ class Renderer:
         if diagnostic.severity in _SEVERITIES[:least]:
             return None
         notes = () if options.no_notes else diagnostic.notes
-        return replace(
-            diagnostic, notes=tuple(n for n in notes if options.op_note or not n.message.startswith(_OP_NOTE))
+        return diagnostic._replace(
+            notes=tuple(n for n in notes if options.op_note or not n.message.startswith(_OP_NOTE))
         )
 
     def render(self, diagnostic: Diagnostic) -> str:
@@ -51,7 +50,7 @@ class Renderer:
         return "\n".join(self._lines(diagnostic))
 
     def _lines(self, diagnostic: Diagnostic) -> Iterator[str]:
-        place, _, _ = str(replace(diagnostic, notes=())).partition(f": {diagnostic.severity}: ")
+        place, _, _ = str(diagnostic._replace(notes=())).partition(f": {diagnostic.severity}: ")
         severity = self._in(_COLOURS[diagnostic.severity], f"{diagnostic.severity}:")
         yield f"{self._in('1', f'{place}:')} {severity} {self._in('1', diagnostic.message)}"
         line = _line(diagnostic)
