@@ -165,7 +165,8 @@ def _run_of(loop: ir.Operation) -> Run | None:
         return None
     ops = [op.operation for op in inner[0].regions[0].blocks[0].operations]
     view = made_by(ops[0].operands[1], "memref.subview") if ops[0].name == "memref.store" else None
-    if len(inner) != 1 or len(ops) != 2 or view is None or len(ops[0].operands) != 3 or loop.results:
+    plain_loop = len(inner) == 1 and len(ops) == 2 and not loop.results
+    if not plain_loop or view is None or len(ops[0].operands) != 3 or len(view.operands) != 3:
         raise Unfit("a loop in it")
     (buffer, start, length), value = view.operands, ops[0].operands[0]
     index = ops[0].operands[2] == inner[0].regions[0].blocks[0].arguments[0]

@@ -170,3 +170,19 @@ def test_row_ids_of_runs(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
     got = rg.jit(lambda x, index: x[index])(x, index)
     starts = np.cumsum([0, *lengths])[:-1]
     np.testing.assert_array_equal(got.values, np.repeat(starts, lengths).astype(float))
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (1, 70), (70, 1), (5, 33)])
+def test_scans_of_static_extents(shape: tuple[int, int]) -> None:
+    """One value that is stored into views of static extents, which are no runs."""
+    type_ = f"tensor<{shape[0]}x{shape[1]}xi32>"
+    program = rg.compile(f"""func.func @f(%x: {type_}) -> ({type_}, {type_}) {{
+      %y = arith.subi %x, %x : {type_}
+      %a = ragged.scan %y {{dim = 0, kind = "prod", reverse}} : ({type_}) -> {type_}
+      %b = ragged.scan %x {{dim = 1, kind = "sum"}} : ({type_}) -> {type_}
+      return %a, %b : {type_}, {type_}
+    }}""")
+    x = np.random.default_rng(0).integers(-1, 2, shape, dtype=np.int32)
+    a, b = program(x)
+    np.testing.assert_array_equal(a, np.zeros(shape))
+    np.testing.assert_array_equal(b, np.cumsum(x, 1))
