@@ -1,0 +1,164 @@
+"""Ops of plug-ins that go wrong, or lack what the dialect asks of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.packages import opt
+
+import ragged_dialect as rg
+from conftest import ROOT
+from ragged_dialect import plugins
+from ragged_dialect.asm.module import load_module
+from ragged_dialect.dialect import context
+from ragged_dialect.errors import PassError, VerifyError
+from ragged_dialect.reference.interpreter import run
+
+WRONG_OP = """from ragged_dialect import ops
+from ragged_dialect._mlir import ext
+from ragged_dialect.ops.base import Operand, Pure, RaggedOp, Result, Tensor, unchecked
+
+class Wrong(ext.Dialect, name="wrong"): ...
+
+class Op(RaggedOp, name="op", dialect=Wrong, traits=[Pure]):
+    \"\"\"An op.\"\"\"
+
+    res: Result[Tensor]
+    x: Operand[Tensor]
+    same_lengths = True
+    checks = unchecked
+
+    @staticmethod
+    def infer(x): return {infer}
+
+def register(): ops.register_dialect(Wrong, lowering=__name__)
+
+
+EXPANSIONS = {{"wrong.op": lambda op: {values}}}
+"""
+USE = """func.func @f(%x: tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf32, #ragged.layout<"dr">> {
+  %y = wrong.op %x : (tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf32, #ragged.layout<"dr">>
+  return %y : tensor<?x?xf32, #ragged.layout<"dr">>
+}
+"""
+TYPE = 'tensor<?x?xf32, #ragged.layout<"dr">>'
+WRONG_PARTS = {
+    ("x", "[op.operands[0]]"): "",
+    ("__import__('sys').exit(0)", "[]"): "internal error in the verifier of 'wrong.op': SystemExit: 0",
+    ("1 / 0", "[]"): "internal error in the verifier of 'wrong.op': ZeroDivisionError: division by zero",
+    ("x", "None"): "expected 1 values from the expansion of 'wrong.op', got 0",
+    ("x", "list(op.results)"): "expected a list of new values from the expansion of 'wrong.op', got list",
+    ("x", "next(iter([]))"): (
+        "in.mlir:2:8: error: internal error in convert-ragged-to-scf on 'wrong.op': StopIteration:  (wrong.py:"
+    ),
+    ("x", "[op.operands[0]] * 2"): "expected 1 values from the expansion of 'wrong.op', got 2",
+}
+
+
+@pytest.mark.parametrize("parts", WRONG_PARTS, ids=lambda parts: parts[0] + " " + parts[1])
+def test_parts_of_an_op_that_go_wrong(parts: tuple[str, str], folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "wrong.py").write_text(WRONG_OP.format(infer=parts[0], values=parts[1]))
+    (folder / "in.mlir").write_text(USE)
+    assert opt(folder, "--load-pass-plugin=wrong", "--convert-ragged-to-scf") == (1 if WRONG_PARTS[parts] else 0)
+    assert WRONG_PARTS[parts] in capfd.readouterr().err
+
+
+PATTERNS = {
+    "{}[3]": "in.mlir:2:8: error: internal error in ragged-canonicalize on 'wrong.op': KeyError: 3 (wrong.py:",
+    "True": "expected rewrites to come to an end, got one more of 'wrong.op'",
+    "rewriter.replace(op, op.results[0])": "expected another value in place of the result of 'wrong.op', got itself",
+    "next(op.results[0].uses).owner.erase()": "expected an op that has no uses, got 'math.exp' to erase (wrong.py:",
+}
+
+
+@pytest.mark.parametrize("what", PATTERNS)
+def test_patterns_that_go_wrong(what: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    text = WRONG_OP.format(infer="x", values="[]").replace("lowering=__name__", "patterns=__name__")
+    (folder / "wrong.py").write_text(f"{text}\nPATTERNS = {{'wrong.op': (lambda op, rewriter: {what},)}}")
+    (folder / "in.mlir").write_text(USE.replace("return %y", f"%z = math.exp %y : {TYPE}\n  return %z"))
+    assert opt(folder, "--load-pass-plugin=wrong", "--ragged-canonicalize") == 1
+    assert PATTERNS[what] in capfd.readouterr().err
+
+
+FOREIGN = """from ragged_dialect import ops
+from ragged_dialect._mlir import ext, ir
+from ragged_dialect.ops.base import Operand, RaggedOp, Result, Tensor, unchecked
+class Wrong(ext.Dialect, name="wrong"): pass
+class Plain(Wrong.Operation, name="plain"):
+    res: Result[ir.RankedTensorType]
+    x: Operand[ir.RankedTensorType]
+class Same(RaggedOp, name="same", dialect=Wrong):
+    res: Result[Tensor]
+    x: Operand[Tensor]
+    checks = unchecked
+    infer = staticmethod(lambda x: x)
+def register(): ops.register_dialect(Wrong)
+"""
+CALL = """func.func @f(%x: tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf32, #ragged.layout<"dr">> {
+  %y = OP %x : (tensor<?x?xf32, #ragged.layout<"dr">>) -> tensor<?x?xf32, #ragged.layout<"dr">>
+  return %y : tensor<?x?xf32, #ragged.layout<"dr">>
+}
+"""
+
+
+def test_ops_without_the_protocol_are_refused(folder: Path) -> None:
+    (folder / "wrong.py").write_text(FOREIGN)
+    plugins.load("wrong")
+    text = (
+        r"2:8: error: 'wrong.plain' op expected operands and results without a layout, got tensor<.*>; ops of other "
+        r"packages take layouts if their classes derive from ragged_dialect.ops.base.RaggedOp and their dialect is "
+        r"registered with ragged_dialect.ops.register_dialect \(docs/extending.md\)"
+    )
+    with pytest.raises(VerifyError, match=text):
+        load_module(CALL.replace("OP", "wrong.plain"), context())
+    load_module(CALL.replace("OP", "wrong.same"), context())
+
+
+def test_ops_without_a_lowering_are_named(folder: Path) -> None:
+    (folder / "wrong.py").write_text(FOREIGN)
+    plugins.load("wrong")
+    with pytest.raises(PassError, match=r"expected an expansion of 'wrong.same' by the plug-in that has it, got none"):
+        rg.compile(CALL.replace("OP", "wrong.same"))
+    with pytest.raises(rg.RaggedError, match=r"expected an op that the interpreter knows, got 'wrong.same'"):
+        run(CALL.replace("OP", "wrong.same"), "f", [(np.zeros(1, np.float32), np.array([0, 1]))])
+
+
+def test_an_unregistered_op(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "in.mlir").write_text(CALL.replace("OP %x", '"wrong.plain"(%x)'))
+    assert opt(folder, "--allow-unregistered-dialect") == 1
+    assert "ops of other packages take layouts if" in capfd.readouterr().err
+
+
+VERIFIER = """
+from ragged_dialect import ops
+from ragged_dialect._mlir import ext
+from ragged_dialect.ops.base import Operand, RaggedOp, Result, Tensor, unchecked
+class Wrong(ext.Dialect, name="wrong"): pass
+class Op(RaggedOp, name="op", dialect=Wrong):
+  checks = unchecked
+  x: Operand[Tensor]
+  res: Result[Tensor]
+  def check_operands(self): return {}["no such key"]
+  @staticmethod
+  def infer(x): return x
+def register(): ops.register_dialect(Wrong)
+"""
+
+
+def test_a_verifier_that_raises_what_malformed_ops_raise(folder: Path) -> None:
+    (folder / "wrong.py").write_text(VERIFIER)
+    (folder / "f.mlir").write_text(
+        'func.func @f(%x: tensor<2xf32>) { %0 = "wrong.op"(%x) : (tensor<2xf32>) -> tensor<2xf32> return }'
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "ragged_dialect.tools.ragged_opt", "f.mlir", "--load-pass-plugin=wrong"],
+        cwd=folder, env={**os.environ, "PYTHONPATH": f"{ROOT}:{folder}"}, capture_output=True, text=True, check=False,
+        timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "internal error in the verifier of 'wrong.op': KeyError: 'no such key'" in done.stderr

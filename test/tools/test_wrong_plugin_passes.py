@@ -1,0 +1,178 @@
+"""Passes of plug-ins that go wrong where they run: they are named, and what others need stays."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.packages import opt
+
+from conftest import ROOT
+from ragged_dialect._mlir import ir, rewrite
+
+PASS = """from dataclasses import dataclass
+from ragged_dialect.lowering.stage import Stage
+from ragged_dialect.passes import registry
+from ragged_dialect.passes.base import RaggedPass
+@dataclass(frozen=True)
+class Wrong(RaggedPass):
+  name = "wrong-c"
+  BODY
+  def run(self, op): raise SystemExit(3)
+def pipeline(): return (Stage("a", "cse,wrong-p"),)
+def register():
+  registry.register("wrong-c", lambda: Wrong)
+  registry.register_pipeline("wrong-p", __name__, "pipeline")
+"""
+BODIES = {
+    ("one: int", "--wrong-c"): "ragged-opt: expected 'one' for 'wrong-c'",
+    (
+        "one: 'Nothing' = 1",
+        "--wrong-c",
+    ): "ragged-opt: expected types of options of 'wrong-c', got NameError: name",
+    ("def __post_init__(self): 1 / 0", "--wrong-c"): "ragged-opt: expected a pass of 'wrong-c', got ZeroDivisionError",
+    ("one: float = 1.0", "--wrong-c=one=2"): "expected bool, int or str as type of 'one', got float",
+    ("one: int = 1", "--wrong-c"): "in.mlir: error: internal error in wrong-c: SystemExit: 3 (wrong.py:9)",
+    (
+        "one: int = 1",
+        "--wrong-p",
+    ): "ragged-opt: pipeline:1:1: error: 'wrong-p', stage 'a': expected a pipeline that is not part of itself",
+}
+
+
+@pytest.mark.parametrize("how", BODIES, ids=" ".join)
+def test_passes_that_go_wrong(how: tuple[str, str], folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "wrong.py").write_text(PASS.replace("BODY", how[0]))
+    assert opt(folder, "--load-pass-plugin=wrong", how[1]) == 1
+    assert BODIES[how] in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("error", ["next(iter([]))", "raise type('End', (BaseException,), {})"])
+def test_no_exception_is_success(error: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "wrong.py").write_text(PASS.replace("BODY", "one: int = 1").replace("raise SystemExit(3)", error))
+    (folder / "in.mlir").write_text("func.func @f() { return }")
+    assert opt(folder, "--load-pass-plugin=wrong", "--wrong-c") == 1
+    found = capfd.readouterr()
+    assert not found.out
+    assert re.search(r"in.mlir: error: internal error in wrong-c: (StopIteration|End):  \(wrong.py:9\)", found.err)
+
+
+def test_interrupts_are_none_of_the_plug_in(folder: Path) -> None:
+    (folder / "wrong.py").write_text(PASS.replace("BODY", "one: int = 1").replace("SystemExit(3)", "KeyboardInterrupt"))
+    (folder / "in.mlir").write_text("func.func @f() { return }")
+    assert opt(folder, "--load-pass-plugin=wrong", "--wrong-c") == 130
+
+
+def test_a_pass_that_raises(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "wrong.py").write_text(
+        "from ragged_dialect.passes import registry\nfrom ragged_dialect.passes.base import RaggedPass\n"
+        "class Wrong(RaggedPass):\n  name = 'wrong-b'\n  def run(self, op): raise KeyError('boom')\n"
+        "def register(): registry.register('wrong-b', lambda: Wrong)"
+    )
+    assert opt(folder, "--load-pass-plugin=wrong", "--wrong-b") == 1
+    assert "error: internal error in wrong-b: KeyError: 'boom' (wrong.py:5)" in capfd.readouterr().err
+
+
+def test_a_pass_that_closes_standard_output(folder: Path) -> None:
+    """What goes to a file is written; what goes there is an error."""
+    (folder / "wrong.py").write_text(
+        "import sys\nfrom ragged_dialect.passes import registry\nfrom ragged_dialect.passes.base import RaggedPass\n"
+        "class Wrong(RaggedPass):\n  name = 'wrong-b'\n  def run(self, op): sys.stdout.close()\n"
+        "def register(): registry.register('wrong-b', lambda: Wrong)"
+    )
+    (folder / "in.mlir").write_text("func.func @f() { return }")
+    command = [sys.executable, "-m", "ragged_dialect.tools.ragged_opt", "in.mlir", "--load-pass-plugin=wrong"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+    for flags, code, text in (
+        (["-o", "out.mlir"], 0, ""),
+        ([], 1, "ragged-opt: standard output: expected an open stream, got one that was closed\n"),
+    ):
+        done = subprocess.run(
+            [*command, "--wrong-b", *flags], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
+        )
+        assert (done.returncode, done.stderr) == (code, text)
+    assert "func.func @f" in (folder / "out.mlir").read_text()
+
+
+FIRST = "list(op.regions[0].blocks[0].operations)[0]"
+ERASED = {
+    "op.erase()": "expected an op that no pass is running on, got 'builtin.module' to erase (wrong.py:5)",
+    f"{FIRST}.operation.parent.operation.erase()": "got 'builtin.module' to erase (wrong.py:5)",
+    f"{FIRST}.regions[0].blocks[0].operations[0].operation.erase()": (
+        "expected an op that has no uses, got 'arith.constant' to erase (wrong.py:5)"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ERASED)
+@pytest.mark.parametrize("flags", ["", "--mlir-print-ir-after-all", "--mlir-timing", "--mlir-pass-statistics"])
+def test_a_pass_that_erases_what_is_needed(folder: Path, what: str, flags: str) -> None:
+    (folder / "in.mlir").write_text("func.func @f() -> f32 {\n %0 = arith.constant 0.0 : f32\n return %0 : f32 }")
+    (folder / "wrong.py").write_text(
+        "from ragged_dialect.passes import registry\nfrom ragged_dialect.passes.base import RaggedPass\n"
+        f"class Wrong(RaggedPass):\n  name = 'wrong-e'\n  def run(self, op): {what}\n"
+        "def register(): registry.register('wrong-e', lambda: Wrong)"
+    )
+    command = [sys.executable, "-m", "ragged_dialect.tools.ragged_opt", "--load-pass-plugin=wrong", *flags.split()]
+    command += [str(folder / "in.mlir"), "--pass-pipeline=wrong-e,cse"]
+    paths = os.pathsep.join([str(folder), str(ROOT)])
+    found = subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True)
+    assert found.returncode == 1, found.stderr
+    assert "error: internal error in wrong-e: ValueError: expected" in found.stderr
+    assert ERASED[what] in found.stderr
+
+
+REWRITES = """
+from dataclasses import dataclass
+from ragged_dialect._mlir import ir, rewrite
+from ragged_dialect.passes import registry
+from ragged_dialect.passes.base import RaggedPass
+@dataclass(frozen=True)
+class Wrong(RaggedPass):
+  name = "wrong-c"
+  def run(self, op):
+    def pattern(found, rewriter):
+      {what}
+    patterns = rewrite.RewritePatternSet(op.context)
+    patterns.add("arith.constant", pattern)
+    rewrite.apply_patterns_and_fold_greedily(op, patterns.freeze())
+def register(): registry.register("wrong-c", lambda: Wrong)
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [
+        ("rewriter.erase_op(found)", "expected an op that has no uses, got 'arith.constant' to erase"),
+        ("rewriter.replace_op(found, [])", "expected 1 values for 'arith.constant', got 0"),
+    ],
+)
+def test_a_rewrite_that_leaves_uses_without_values(
+    folder: Path, capfd: pytest.CaptureFixture[str], what: str, text: str
+) -> None:
+    (folder / "wrong.py").write_text(REWRITES.replace("{what}", what))
+    program = "func.func @f() -> i32 { %0 = arith.constant 1 : i32 return %0 : i32 }"
+    (folder / "f.mlir").write_text(program)
+    done = subprocess.run(
+        [sys.executable, "-m", "ragged_dialect.tools.ragged_opt", "f.mlir", "--load-pass-plugin=wrong", "--wrong-c"],
+        cwd=folder, env={**os.environ, "PYTHONPATH": f"{ROOT}:{folder}"}, capture_output=True, text=True, check=False,
+        timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert text in done.stderr
+
+
+def test_a_type_converter_keeps_its_functions() -> None:
+    """The bindings do not, and a lambda that nobody else has was called after it was freed."""
+    with ir.Context(), ir.Location.unknown():
+        converter = rewrite.TypeConverter()
+        function = lambda type_: ir.IntegerType.get_signless(64)  # noqa: E731
+        before = sys.getrefcount(function)
+        converter.add_conversion(function)
+        assert sys.getrefcount(function) > before
+        del function
+        assert str(converter.convert_type(ir.F32Type.get())) == "i64"
