@@ -11,7 +11,7 @@ from typing import Any
 
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.tools.cli import STREAM
-from ragged_dialect.tools.flags import BINDINGS, STOCK, Flag, Known, flag, known
+from ragged_dialect.tools.flags import BINDINGS, STOCK, Flag, Known, flag, known, written
 
 MARKER = "// -----"
 _SHORT = {"o": "-o", "h": "--help"}
@@ -292,10 +292,24 @@ def _checked(options: Options, reader: _Reader) -> Options:
         raise RaggedError(f"expected --pass-pipeline or single passes, got both ('--{options.named[0]}')")
     if options.reading.run_reproducer and (options.named or passes.pipeline is not None):
         raise RaggedError("expected --run-reproducer without passes, the file names them")
+    _check_files(options)
     if not reader.passes:
         return options
     text = ",".join(_as_text(name, given) for name, given in reader.passes)
     return replace(options, passes=replace(passes, pipeline=text))
+
+
+def _check_files(options: Options) -> None:
+    """Refuse to write two things to one file."""
+    files: dict[str, str] = {}
+    for group in (options.output, options.passes, options.reproducing):
+        for one, text in written(group):
+            path = text.partition("=")[2]
+            if one.metavar != "FILE" or path == STREAM or (os.path.exists(path) and not os.path.isfile(path)):
+                continue
+            first = files.setdefault(os.path.realpath(path), one.name)
+            if first != one.name:
+                raise RaggedError(f"expected another file for {one.name} than for {first}, got '{path}' for both")
 
 
 def _as_text(name: str, options: str | None) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.module import parse_module, print_module
@@ -102,7 +104,11 @@ def as_text(chunk: str | bytes) -> str:
     return print_module(parse_module(chunk, made)) if is_bytecode(chunk) else chunk.decode()
 
 
-_KEEPER = "import os, sys\nif not sys.stdin.buffer.read(1): os.replace(*sys.argv[1:])"
+_KEEPER = """import os, sys
+if not sys.stdin.buffer.read(1):
+    try: os.replace(*sys.argv[1:])
+    except OSError as error: print(f"{sys.argv[2]}: {error.strerror}", file=sys.stderr)
+"""
 
 
 class CrashReproducer(Watcher):
@@ -130,11 +136,13 @@ class CrashReproducer(Watcher):
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.kept:
-            os.replace(self.path, self.target)
-        else:
-            os.unlink(self.path)
-        self._keeper.communicate(b"0")
+        try:
+            if self.kept:
+                os.replace(self.path, self.target)
+        finally:
+            self._keeper.communicate(b"0")
+            with suppress(FileNotFoundError):
+                os.unlink(self.path)
 
     def before(self, stage: Stage, module: ir.Operation) -> None:
         if self.local:
@@ -146,8 +154,14 @@ class CrashReproducer(Watcher):
 
 
 def check_place(flag: str, path: str, inputs: Sequence[str], regular: bool) -> None:
-    """Refuse to write a reproducer over an input and, if it has to be a `regular` file, over anything else."""
-    if any(os.path.exists(path) and os.path.exists(one) and os.path.samefile(path, one) for one in inputs):
+    """Refuse to write a reproducer over an input and, if it has to be a `regular` file, over anything else. OSError for
+    what is no path of a file."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        mode = None
+    if mode is not None and any(os.path.exists(one) and os.path.samefile(path, one) for one in inputs):
         raise RaggedError(f"expected another file than the input for {flag}, got '{path}'")
-    if regular and (path == STREAM or (os.path.exists(path) and not os.path.isfile(path))):
+    is_regular = path != STREAM and not path.endswith(os.sep) and (mode is None or stat.S_ISREG(mode))
+    if regular and not is_regular:
         raise RaggedError(f"expected a regular file for {flag}, got '{path}'")

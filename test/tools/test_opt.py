@@ -18,7 +18,7 @@ from ragged_dialect.asm.probe import BYTECODE
 from ragged_dialect.errors import PassError, RaggedError
 from ragged_dialect.tools import ragged_opt
 from ragged_dialect.tools.options import MARKER, parse_options
-from ragged_dialect.tools.reproducer import recorded, reproducer
+from ragged_dialect.tools.reproducer import CrashReproducer, recorded, reproducer
 
 MERGE = """func.func @f(%x: tensor<?xf32>, %o: tensor<4xi64>) -> tensor<?xf32> {
   %r = ragged.partition %x, %o {dim = 0} : (tensor<?xf32>, tensor<4xi64>) -> tensor<3x?xf32, #ragged.layout<"dr">>
@@ -285,7 +285,7 @@ def test_a_run_that_succeeds_leaves_the_reproducers_place(file: Path, tmp_path: 
 
 
 @pytest.mark.parametrize("passes", ["--cse", "--one-shot-bufferize"])
-@pytest.mark.parametrize("place", ["-", os.devnull, "FOLDER", "INPUT", "/nonexistent/a"])
+@pytest.mark.parametrize("place", ["-", os.devnull, "FOLDER", "INPUT", "/nonexistent/a", "no/", "a" * 300])
 def test_where_no_reproducer_goes(
     file: Path, tmp_path: Path, place: str, passes: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -296,10 +296,35 @@ def test_where_no_reproducer_goes(
     message = {
         "INPUT": f"expected another file than the input for {flag}, got '{path}'",
         "/nonexistent/a": "/nonexistent/a: no such file or directory",
+        "a" * 300: f"{path}: file name too long",
     }.get(place, f"expected a regular file for {flag}, got '{path}'")
     assert capfd.readouterr() == ("", f"ragged-opt: {message}\n")
     assert file.read_text() == before
     assert [*tmp_path.iterdir()] == [file]
+
+
+@pytest.mark.parametrize("flag", ["--reproducer", "--mlir-generate-reproducer", "--dump-pipeline-file"])
+def test_two_outputs_are_two_files(file: Path, tmp_path: Path, flag: str, capfd: pytest.CaptureFixture[str]) -> None:
+    made, link = tmp_path / "made.mlir", tmp_path / "link.mlir"
+    link.symlink_to(made)
+    assert _opt(file, "--one-shot-bufferize", f"{flag}={link}", "-o", str(made)) == 1
+    named = {"--reproducer": "--mlir-pass-pipeline-crash-reproducer"}.get(flag, flag)
+    message = f"ragged-opt: expected another file for {named} than for -o, got '{link}' for both\n"
+    assert capfd.readouterr() == ("", message)
+    assert not made.exists()
+
+
+def test_a_place_that_goes_away(file: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """What cannot be moved to its place is an error, and nothing is left of it."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    kept = CrashReproducer(str(folder / "a.mlir"), "module {}", "builtin.module(cse)", True, False)
+    kept.kept = True
+    (folder / "a.mlir").mkdir()
+    with pytest.raises(OSError, match=r"a\.mlir"):
+        kept.__exit__()
+    assert [path.name for path in folder.iterdir()] == ["a.mlir"]
+    assert not capfd.readouterr().err
 
 
 def test_a_generated_reproducer_is_no_input(file: Path, capfd: pytest.CaptureFixture[str]) -> None:
