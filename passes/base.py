@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, cast
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.errors import RaggedError
+from ragged_dialect.errors import PassError, RaggedError, told
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -32,7 +32,7 @@ class FaultAt(Exception):
     may be gone."""
 
     def __init__(self, error: BaseException, name: str, location: ir.Location) -> None:
-        super().__init__(f"{type(error).__name__}: {error}")
+        super().__init__(told(error))
         self.error, self.name, self.location = error, name, location
 
 
@@ -80,7 +80,9 @@ class RaggedPass:
         """Run on an op; failures become diagnostics."""
         try:
             with op.context, op.location:
-                self.run(op.operation)
+                found = cast(object, self.run(op.operation))
+            if found is not None:  # a generator has done nothing
+                raise PassError(f"expected nothing from `run`, got {type(found).__name__}")
         except PassFailure as failure:
             failure.op.location.emit_error(str(failure))
             return False

@@ -14,7 +14,7 @@ from ragged_dialect import _mlir
 from ragged_dialect._mlir import ir, kept, passmanager
 from ragged_dialect.asm.diagnostics import Diagnostic
 from ragged_dialect.asm.locations import collect, file_position
-from ragged_dialect.errors import PassError
+from ragged_dialect.errors import PassError, told
 from ragged_dialect.passes.base import FaultAt, RaggedPass
 from ragged_dialect.verify import verify_ragged
 
@@ -194,7 +194,7 @@ def _fault(stage: Stage, target: ir.Operation, error: BaseException) -> Diagnost
     frames = traceback.extract_tb(error.__traceback__)
     where = next(frame for frame in reversed(frames) if frame.filename != _mlir.__file__)
     place = f"{Path(where.filename).name}:{where.lineno}"
-    message = f"internal error in {stage.name}{about}: {type(error).__name__}: {error} ({place})"
+    message = f"internal error in {stage.name}{about}: {told(error)} ({place})"
     return Diagnostic(message, *file_position(location))
 
 

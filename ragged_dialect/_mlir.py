@@ -141,6 +141,8 @@ def _patch() -> None:
     vars_of.attr_name = "builtin.dense_array"
     # Erasing what is still used leaves users that read freed memory, and so does erasing what a pass runs on.
     setattr(ir.Operation.__mro__[1], "erase", _erase_of(ir.Operation.erase))
+    ir.Value.replace_all_uses_with = _replace_uses_of(ir.Value.replace_all_uses_with)
+    setattr(ir.Block, "erase_argument", _erase_argument_of(ir.Block.erase_argument))
     greedy, converting, converter = (
         getattr(library.rewrite, name) for name in ("PatternRewriter", "ConversionPatternRewriter", "TypeConverter")
     )
@@ -184,6 +186,28 @@ def _erase_of(erase: Callable[[ir.Operation], None]) -> Callable[[Op], None]:
     def checked(self: Op) -> None:
         _check_erased(self.operation)
         erase(self.operation)
+
+    return checked
+
+
+def _replace_uses_of(replace: Callable[[ir.Value, ir.Value], None]) -> Callable[[ir.Value, ir.Value], None]:
+    """A use that is taken from a value and given to it again is the next one, for ever."""
+
+    def checked(self: ir.Value, by: ir.Value) -> None:
+        if self == by:
+            raise ValueError(f"expected another value in place of {self.get_name()}, got itself")
+        replace(self, by)
+
+    return checked
+
+
+def _erase_argument_of(erase: Callable[[ir.Block, int], None]) -> Callable[[ir.Block, int], None]:
+    def checked(self: ir.Block, index: int) -> None:
+        if not 0 <= index < len(self.arguments):
+            raise IndexError(f"expected an argument below {len(self.arguments)}, got {index}")
+        if next(self.arguments[index].uses, None) is not None:
+            raise ValueError(f"expected an argument that has no uses, got argument {index} to erase")
+        erase(self, index)
 
     return checked
 

@@ -72,3 +72,11 @@ class MissingPackageError(RaggedError, ImportError):
 
 class EmulatorError(RaggedError):
     """A kernel that the emulator cannot run, or what it found wrong while running one."""
+
+
+def told(error: BaseException) -> str:
+    """An exception of somebody else's code as a text: its type, and what it says, unless it fails at that."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__

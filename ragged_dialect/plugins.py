@@ -19,11 +19,11 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Coroutine, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
-from ragged_dialect.errors import PassError
+from ragged_dialect.errors import PassError, told
 
 GROUP = "ragged_dialect.plugins"
 _loaded: dict[str, str] = {}
@@ -72,12 +72,16 @@ def _load(name: str, version: str, find: Callable[[], Callable[[], object]]) -> 
         with all_or_none():
             register = find()
             sources = _sources([name.split(":")[0]])  # as imported: they may change before a program is compiled
-            register()
+            found = register()
+            if isinstance(found, (Coroutine, Generator)):  # which have done nothing
+                found.close()  # else Python warns of a coroutine that nobody waits for
+                kind = "coroutine" if isinstance(found, Coroutine) else "generator"
+                raise PassError(f"nothing done by a {kind}")
             sources += _sources(_registered)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # it may call `sys.exit`
-        reason = str(error) if isinstance(error, PassError) else f"{type(error).__name__}: {error}"
+        reason = str(error) if isinstance(error, PassError) else told(error)
         raise PassError(f"expected plug-in '{name}' to register what it adds, got {reason}") from error
     _loaded[name] = " ".join([version, *sources])
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ragged_dialect._mlir import Op, ext, ir
-from ragged_dialect.errors import LayoutError
+from ragged_dialect.errors import LayoutError, told
 from ragged_dialect.ir.match import attribute_names
 from ragged_dialect.layout import Extent
 from ragged_dialect.shape import RaggedShape
@@ -45,7 +45,7 @@ def verifier(check: Callable[[Any], None]) -> Callable[[Any], bool]:
         except BaseException as error:  # of a plug-in, which may call `sys.exit`
             if isinstance(error, (KeyError, IndexError)) and _is_malformed(op):
                 return True  # of a plug-in; the bindings would hand it to whoever parses
-            text = f"internal error in the verifier of '{op.operation.name}': {type(error).__name__}: {error}"
+            text = f"internal error in the verifier of '{op.operation.name}': {told(error)}"
             op.location.emit_error(text)
             return False
         return True

@@ -24,7 +24,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from ragged_dialect.errors import ArgumentError, RankError
+from ragged_dialect.errors import ArgumentError, RankError, told
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Words: TypeAlias = NDArray[np.int64]
@@ -93,7 +93,7 @@ class Group:
             if self._failure or self._engine is None:
                 return
             if error is not None:
-                self._tell(_told(error))
+                self._tell(told(error))
                 return
             self._agree(_LEFT, 0, [0] * self.size, [0] * self.size)
             self._flush()
@@ -318,14 +318,6 @@ class Engine(ABC):
     @abstractmethod
     def flush(self, deadline: float) -> None:
         """Wait until what was sent is under way, so that it need not be kept."""
-
-
-def _told(error: BaseException) -> str:
-    """What the others are told of an exception, whose text may be none."""
-    try:
-        return f"{type(error).__name__}: {error}"
-    except Exception:
-        return type(error).__name__
 
 
 def _text_of(header: Words) -> str:

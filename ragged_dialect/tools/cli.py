@@ -99,7 +99,10 @@ def _write_stream(payload: bytes) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(payload)
         sys.stdout.buffer.flush()
-    except ValueError:  # a plug-in has closed it, which matters where there is something to write
+    except (
+        ValueError,
+        AttributeError,
+    ):  # a plug-in has closed it, which matters where there is something to write
         if payload:
             raise OSError(errno.EBADF, "expected an open stream, got one that was closed", "standard output") from None
     except OSError as error:

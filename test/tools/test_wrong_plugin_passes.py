@@ -108,6 +108,38 @@ ERASED = {
 }
 
 
+USED = {
+    "yield 1": "expected nothing from `run`, got generator",
+    "raise type('End', (Exception,), {'__str__': lambda self: 1 / 0})()": "internal error in wrong-e: End (wrong.py:5)",
+    f"x = {FIRST}.regions[0].blocks[0].operations[0].results[0]; x.replace_all_uses_with(x)": (
+        "ValueError: expected another value in place of %0, got itself (wrong.py:5)"
+    ),
+    f"{FIRST}.regions[0].blocks[0].erase_argument(0)": (
+        "ValueError: expected an argument that has no uses, got argument 0 to erase (wrong.py:5)"
+    ),
+    f"{FIRST}.regions[0].blocks[0].erase_argument(-1)": "IndexError: expected an argument below 1, got -1 (wrong.py:5)",
+    "import sys; sys.stdout = None": "standard output: expected an open stream, got one that was closed",
+}
+
+
+@pytest.mark.parametrize("what", USED)
+def test_a_pass_that_uses_what_it_is_given_wrongly(folder: Path, what: str) -> None:
+    (folder / "in.mlir").write_text("func.func @f(%x: f32) -> f32 {\n %0 = arith.negf %x : f32\n return %0 : f32 }")
+    (folder / "wrong.py").write_text(
+        "from ragged_dialect.passes import registry\nfrom ragged_dialect.passes.base import RaggedPass\n"
+        f"class Wrong(RaggedPass):\n  name = 'wrong-e'\n  def run(self, op): {what}\n"
+        "def register(): registry.register('wrong-e', lambda: Wrong)"
+    )
+    command = [sys.executable, "-m", "ragged_dialect.tools.ragged_opt", "--load-pass-plugin=wrong", "--wrong-e"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+    found = subprocess.run(
+        [*command, str(folder / "in.mlir")], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert found.returncode == 1, found.stderr
+    assert USED[what] in found.stderr
+    assert "Traceback" not in found.stderr
+
+
 @pytest.mark.parametrize("what", ERASED)
 @pytest.mark.parametrize("flags", ["", "--mlir-print-ir-after-all", "--mlir-timing", "--mlir-pass-statistics"])
 def test_a_pass_that_erases_what_is_needed(folder: Path, what: str, flags: str) -> None:

@@ -63,6 +63,12 @@ WRONG: dict[str, tuple[str, str]] = {
         "expected a new dialect name, got 'tm_tensor', which is registered",
     ),
     "exits": ("import sys\nsys.exit(0)", "SystemExit: 0"),
+    "is a generator": ("def register(): yield", "nothing done by a generator"),
+    "is a coroutine": ("async def register(): pass", "nothing done by a coroutine"),
+    "tells nothing": (
+        "class End(Exception):\n  def __str__(self): return 1 / 0\ndef register(): raise End",
+        "End",
+    ),
     "twice": (
         "from ragged_dialect.passes import registry\n"
         "def register():\n  registry.register('wrong-a', None)\n  registry.register('wrong-a', None)",
