@@ -73,9 +73,9 @@ def _load(name: str, version: str, find: Callable[[], Callable[[], object]]) -> 
             register = find()
             sources = _sources([name.split(":")[0]])  # as imported: they may change before a program is compiled
             found = register()
+            kind = type(found).__name__
             if isinstance(found, (Coroutine, Generator)):  # which have done nothing
                 found.close()  # else Python warns of a coroutine that nobody waits for
-                kind = "coroutine" if isinstance(found, Coroutine) else "generator"
                 raise PassError(f"nothing done by a {kind}")
             sources += _sources(_registered)
     except KeyboardInterrupt:

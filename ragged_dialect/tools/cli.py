@@ -99,11 +99,8 @@ def _write_stream(payload: bytes) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(payload)
         sys.stdout.buffer.flush()
-    except (
-        ValueError,
-        AttributeError,
-    ):  # a plug-in has closed it, which matters where there is something to write
-        if payload:
+    except (ValueError, AttributeError):
+        if payload:  # else it does not matter that a plug-in has closed it, or put None in its place
             raise OSError(errno.EBADF, "expected an open stream, got one that was closed", "standard output") from None
     except OSError as error:
         # Keep the interpreter from writing at its end what could not be written now.

@@ -181,16 +181,14 @@ class OptDriver:
             return
         from ragged_dialect.tools.reproducer import CrashReproducer, as_text, check_place, reproducer
 
-        inputs = (self.options.input, *self.options.reading.irdl_files)
         program, pipeline = as_text(chunk), f"{MODULE}({','.join(map(str, stages))})"
         try:
             if options.generate is not None:
-                check_place("--mlir-generate-reproducer", options.generate, inputs, regular=False)
                 write_output(options.generate, reproducer(program, pipeline, verify_each))
             if options.crash is None:
                 yield ()
                 return
-            check_place("--mlir-pass-pipeline-crash-reproducer", options.crash, inputs, regular=True)
+            check_place(options.crash)
             with CrashReproducer(options.crash, program, pipeline, verify_each, options.local) as watcher:
                 yield (watcher,)
         except PassFailed:

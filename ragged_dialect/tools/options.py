@@ -300,13 +300,16 @@ def _checked(options: Options, reader: _Reader) -> Options:
 
 
 def _check_files(options: Options) -> None:
-    """Refuse to write two things to one file."""
+    """Refuse to write two things to one file, and anything but the result over what is read."""
+    inputs = [one for one in (options.input, *options.reading.irdl_files) if one != STREAM and os.path.exists(one)]
     files: dict[str, str] = {}
     for group in (options.output, options.passes, options.reproducing):
         for one, text in written(group):
             path = text.partition("=")[2]
             if one.metavar != "FILE" or path == STREAM or (os.path.exists(path) and not os.path.isfile(path)):
                 continue
+            if one.name != "-o" and os.path.exists(path) and any(os.path.samefile(path, read) for read in inputs):
+                raise RaggedError(f"expected another file than the input for {one.name}, got '{path}'")
             first = files.setdefault(os.path.realpath(path), one.name)
             if first != one.name:
                 raise RaggedError(f"expected another file for {one.name} than for {first}, got '{path}' for both")

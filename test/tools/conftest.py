@@ -7,10 +7,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.merges import MERGE
 from support.packages import PRINTS, install
 
 from conftest import ROOT
 from ragged_dialect import plugins
+
+
+@pytest.fixture(name="file")
+def _file(tmp_path: Path) -> Path:
+    """A file with the program of `support.merges`."""
+    path = tmp_path / "in.mlir"
+    path.write_text(MERGE)
+    return path
 
 
 @pytest.fixture(name="folder")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.packages import opt
+from support.packages import opt, opt_process
 
 import ragged_dialect as rg
-from conftest import ROOT
 from ragged_dialect import plugins
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
@@ -155,10 +151,6 @@ def test_a_verifier_that_raises_what_malformed_ops_raise(folder: Path) -> None:
     (folder / "f.mlir").write_text(
         'func.func @f(%x: tensor<2xf32>) { %0 = "wrong.op"(%x) : (tensor<2xf32>) -> tensor<2xf32> return }'
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "ragged_dialect.tools.ragged_opt", "f.mlir", "--load-pass-plugin=wrong"],
-        cwd=folder, env={**os.environ, "PYTHONPATH": f"{ROOT}:{folder}"}, capture_output=True, text=True, check=False,
-        timeout=60,
-    )  # fmt: skip
+    done = opt_process(folder, "f.mlir")
     assert done.returncode == 1
     assert "internal error in the verifier of 'wrong.op': KeyError: 'no such key'" in done.stderr

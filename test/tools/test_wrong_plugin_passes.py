@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from support.packages import opt
+from support.packages import opt, opt_process
 
-from conftest import ROOT
 from ragged_dialect._mlir import ir, rewrite
 
 PASS = """from dataclasses import dataclass
@@ -85,15 +82,11 @@ def test_a_pass_that_closes_standard_output(folder: Path) -> None:
         "def register(): registry.register('wrong-b', lambda: Wrong)"
     )
     (folder / "in.mlir").write_text("func.func @f() { return }")
-    command = [sys.executable, "-m", "ragged_dialect.tools.ragged_opt", "in.mlir", "--load-pass-plugin=wrong"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
     for flags, code, text in (
         (["-o", "out.mlir"], 0, ""),
         ([], 1, "ragged-opt: standard output: expected an open stream, got one that was closed\n"),
     ):
-        done = subprocess.run(
-            [*command, "--wrong-b", *flags], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
-        )
+        done = opt_process(folder, "in.mlir", "--wrong-b", *flags)
         assert (done.returncode, done.stderr) == (code, text)
     assert "func.func @f" in (folder / "out.mlir").read_text()
 
@@ -130,11 +123,7 @@ def test_a_pass_that_uses_what_it_is_given_wrongly(folder: Path, what: str) -> N
         f"class Wrong(RaggedPass):\n  name = 'wrong-e'\n  def run(self, op): {what}\n"
         "def register(): registry.register('wrong-e', lambda: Wrong)"
     )
-    command = [sys.executable, "-m", "ragged_dialect.tools.ragged_opt", "--load-pass-plugin=wrong", "--wrong-e"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
-    found = subprocess.run(
-        [*command, str(folder / "in.mlir")], env=environment, capture_output=True, text=True, timeout=60
-    )
+    found = opt_process(folder, "in.mlir", "--wrong-e")
     assert found.returncode == 1, found.stderr
     assert USED[what] in found.stderr
     assert "Traceback" not in found.stderr
@@ -149,10 +138,7 @@ def test_a_pass_that_erases_what_is_needed(folder: Path, what: str, flags: str) 
         f"class Wrong(RaggedPass):\n  name = 'wrong-e'\n  def run(self, op): {what}\n"
         "def register(): registry.register('wrong-e', lambda: Wrong)"
     )
-    command = [sys.executable, "-m", "ragged_dialect.tools.ragged_opt", "--load-pass-plugin=wrong", *flags.split()]
-    command += [str(folder / "in.mlir"), "--pass-pipeline=wrong-e,cse"]
-    paths = os.pathsep.join([str(folder), str(ROOT)])
-    found = subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True)
+    found = opt_process(folder, "in.mlir", *flags.split(), "--pass-pipeline=wrong-e,cse")
     assert found.returncode == 1, found.stderr
     assert "error: internal error in wrong-e: ValueError: expected" in found.stderr
     assert ERASED[what] in found.stderr
@@ -189,11 +175,7 @@ def test_a_rewrite_that_leaves_uses_without_values(
     (folder / "wrong.py").write_text(REWRITES.replace("{what}", what))
     program = "func.func @f() -> i32 { %0 = arith.constant 1 : i32 return %0 : i32 }"
     (folder / "f.mlir").write_text(program)
-    done = subprocess.run(
-        [sys.executable, "-m", "ragged_dialect.tools.ragged_opt", "f.mlir", "--load-pass-plugin=wrong", "--wrong-c"],
-        cwd=folder, env={**os.environ, "PYTHONPATH": f"{ROOT}:{folder}"}, capture_output=True, text=True, check=False,
-        timeout=60,
-    )  # fmt: skip
+    done = opt_process(folder, "f.mlir", "--wrong-c")
     assert done.returncode == 1
     assert text in done.stderr
 
