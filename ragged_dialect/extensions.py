@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Literal, NamedTuple, Protocol
 
 from ragged_dialect import plugins
+from ragged_dialect.errors import PassError, told
 
 Part = Literal["patterns", "lowering", "reference", "derivatives"]
 
@@ -53,5 +54,14 @@ def dialects() -> tuple[DialectClass, ...]:
 
 def modules(part: Part) -> list[ModuleType]:
     """What plug-ins have for a part of the compiler, imported now."""
-    found = (extension.modules.get(part) for extension in _EXTENSIONS.values())
-    return [importlib.import_module(name) for name in found if name is not None]
+    found = ((name, extension.modules.get(part)) for name, extension in _EXTENSIONS.items())
+    return [_imported(name, part, module) for name, module in found if module is not None]
+
+
+def _imported(dialect: str, part: Part, module: str) -> ModuleType:
+    try:
+        return importlib.import_module(module)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # it may call `sys.exit`
+        raise PassError(f"expected a module '{module}' for {part} of '{dialect}', got {told(error)}") from error

@@ -21,7 +21,7 @@ class Malformed(Exception):
     verifier, which runs after the hook, reports those."""
 
 
-def verifier(check: Callable[[Any], None]) -> Callable[[Any], bool]:
+def verifier(check: Callable[[Any], object]) -> Callable[[Any], bool]:
     """Turn a check that raises LayoutError into the hook the bindings call.
 
     The hook runs before IRDL's constraints, so an op may lack operands or attributes here:
@@ -34,7 +34,9 @@ def verifier(check: Callable[[Any], None]) -> Callable[[Any], bool]:
         try:
             _refuse_misspelt_attributes(op)
             with op.location:
-                check(op)
+                found = check(op)
+            if found is not None and not isinstance(found, bool):  # a generator has checked nothing
+                raise TypeError(f"expected nothing from it, got {type(found).__name__}")
         except LayoutError as error:
             op.location.emit_error(f"'{op.operation.name}' op {error}")
             return False
@@ -48,7 +50,7 @@ def verifier(check: Callable[[Any], None]) -> Callable[[Any], bool]:
             text = f"internal error in the verifier of '{op.operation.name}': {told(error)}"
             op.location.emit_error(text)
             return False
-        return True
+        return found is not False  # of a class whose base is an op itself, it is a hook
 
     return hook
 

@@ -16,7 +16,6 @@ from ragged_dialect.traits import (
     int_attr,
     offsets_size,
     tensor_shape,
-    verifier,
 )
 from ragged_dialect.types import is_ragged, layout_of, text_of, vector_type
 
@@ -52,7 +51,6 @@ class AssembleOp(MixedOp, name="assemble", traits=[Pure]):
 
     res: Result[Tensor]
 
-    @verifier
     def verify_invariants(self) -> None:
         shape = tensor_shape(self.operation.results[0])
         if shape.layout.is_dense:
@@ -113,7 +111,6 @@ class LevelVectorOp(RaggedOp):
     letters = RAGGED
     checks = unchecked
 
-    @verifier
     def verify_invariants(self) -> None:
         _check_level(self, self.letters)
         if self.res.type != vector_type():
@@ -183,7 +180,6 @@ class LevelSizeOp(RaggedOp):
     level: IntegerAttr
     checks = unchecked
 
-    @verifier
     def verify_invariants(self) -> None:
         _check_level(self, RAGGED + "t")
 
@@ -224,7 +220,6 @@ class PrintOp(RaggedOp, name="print"):
     optional = ("label",)
     checks = unchecked
 
-    @verifier
     def verify_invariants(self) -> None:
         layout_of(self.x.type)
         label = self.operation.attributes["label"] if "label" in self.operation.attributes else None

@@ -10,7 +10,7 @@ from ragged_dialect.errors import LayoutError
 from ragged_dialect.layout import Extent, Layout
 from ragged_dialect.ops.base import Divides, Operand, Pure, RaggedOp, Result, Tensor
 from ragged_dialect.shape import RaggedShape
-from ragged_dialect.traits import check_type, string_attr, tensor_shape, verifier
+from ragged_dialect.traits import check_type, string_attr, tensor_shape
 
 FloatAttr = ir.FloatAttr
 
@@ -250,7 +250,6 @@ class AttentionOp(Attention, name="attention", traits=[Pure]):
     v: Operand[Tensor]
     windows = True
 
-    @verifier
     def verify_invariants(self) -> None:
         for result, (shape, element) in zip(self.operation.results, self.verify_operands().values(), strict=True):
             check_type(result.type, shape, element, "result")
@@ -287,7 +286,6 @@ class AttentionJvpOp(AttentionDerivative, name="attention_jvp", traits=[Pure]):
     tk: Operand[Tensor]
     tv: Operand[Tensor]
 
-    @verifier
     def verify_invariants(self) -> None:
         kinds = self.verify_operands()
         self.verify_like(kinds, o="o", lse="lse", tq="q", tk="k", tv="v", to="o", tlse="lse")
@@ -326,7 +324,6 @@ class AttentionVjpQOp(AttentionVjp, name="attention_vjp_q", traits=[Pure]):
     delta: Operand[Tensor]
     same_lengths = True
 
-    @verifier
     def verify_invariants(self) -> None:
         kinds = self.verify_operands()
         self.verify_like(kinds, lse="lse", upstream="o", delta="lse", dq="q")
@@ -353,7 +350,6 @@ class AttentionVjpKvOp(AttentionVjp, name="attention_vjp_kv", traits=[Pure]):
     upstream: Operand[Tensor]
     delta: Operand[Tensor]
 
-    @verifier
     def verify_invariants(self) -> None:
         kinds = self.verify_operands()
         self.verify_like(kinds, lse="lse", upstream="o", delta="lse", dk="k", dv="v")

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from ragged_dialect._mlir import Op, ext, ir
 from ragged_dialect.checking.checker import Checker, Q
@@ -59,6 +59,8 @@ class RaggedOp(ext.Operation):
 
     def __init_subclass__(cls, *, name: str = "", traits: Sequence[type] = (), dialect: object = None) -> None:
         own = Ragged if name else None
+        if name:
+            setattr(cls, "verify_invariants", verifier(cls.verify_invariants))
         getattr(super(), "__init_subclass__")(name=name, traits=list(traits), dialect=dialect or own)
 
     def check_operands(self) -> None:
@@ -78,11 +80,12 @@ class RaggedOp(ext.Operation):
         """Make the checks of index data that the op takes for valid. An op that takes nothing says `unchecked`."""
         raise NotImplementedError(f"expected checks of '{self.operation.name}', got none")
 
-    @verifier
     def verify_invariants(self) -> None:
         """Operands, then the type of the result."""
         operands = list(self.operation.operands)
-        self.check_operands()
+        found = cast(object, self.check_operands())
+        if found is not None:  # a generator has checked nothing
+            raise TypeError(f"expected nothing from check_operands, got {type(found).__name__}")
         kind = type(self)
         shape = infer_shape(kind, operands, attributes_for(kind, self), tensor_shape)
         check_result(self, shape, operands[0].type.element_type)

@@ -32,7 +32,6 @@ from ragged_dialect.traits import (
     optional_int,
     string_attr,
     tensor_shape,
-    verifier,
 )
 from ragged_dialect.types import compatible, is_tensor
 
@@ -60,7 +59,6 @@ class AssumeOp(RaggedOp, name="assume", traits=[Pure]):
     def infer(x: RaggedShape) -> RaggedShape:
         return x
 
-    @verifier
     def verify_invariants(self) -> None:
         shape = tensor_shape(self.x)
         level = int_attr(self, "level")
@@ -108,7 +106,6 @@ class AssertValidOp(MixedOp, name="assert_valid"):
     optional = ("factor",)
     checks = unchecked
 
-    @verifier
     def verify_invariants(self) -> None:
         name = string_attr(self, "kind")
         string_attr(self, "op")
@@ -166,7 +163,6 @@ class AssertConformOp(RaggedOp, name="assert_conform"):
         """Dims of the two operands that run together; the last pair is compared."""
         return list(zip(int_array(self, "lhs"), int_array(self, "rhs"), strict=True))
 
-    @verifier
     def verify_invariants(self) -> None:
         lhs, rhs = int_array(self, "lhs"), int_array(self, "rhs")
         string_attr(self, "op")
@@ -217,7 +213,6 @@ class GuardOp(RaggedOp, name="guard"):
     def infer(x: RaggedShape) -> RaggedShape:
         return x
 
-    @verifier
     def verify_invariants(self) -> None:
         if self.res.type != self.x.type:
             raise LayoutError(f"expected result type {self.x.type}, got {self.res.type}")
@@ -244,7 +239,6 @@ class AnnotateOp(RaggedOp, name="annotate"):
         """None: an extent is that of the longest component where the layout makes the dim ragged."""
         return (1,) * tensor_shape(self.res).rank
 
-    @verifier
     def verify_invariants(self) -> None:
         before, after = tensor_shape(self.x), tensor_shape(self.operation.results[0])
         same = self.x.type.element_type == self.res.type.element_type

@@ -3,7 +3,7 @@
 from ragged_dialect.errors import LayoutError
 from ragged_dialect.ops.base import Index, Operand, RaggedOp, Result, Tensor, unchecked
 from ragged_dialect.shape import RaggedShape
-from ragged_dialect.traits import tensor_shape, verifier
+from ragged_dialect.traits import tensor_shape
 
 
 class AllToAllOp(RaggedOp, name="all_to_all"):
@@ -56,7 +56,6 @@ class AllToAllStartOp(RaggedOp, name="all_to_all_start"):
     x: Operand[Tensor]
     turn: Result[Index]
 
-    @verifier
     def verify_invariants(self) -> None:
         AllToAllOp.infer(tensor_shape(self.x))
 

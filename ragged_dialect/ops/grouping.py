@@ -5,7 +5,7 @@ from ragged_dialect.checking.checker import Checker, Q
 from ragged_dialect.layout import Layout
 from ragged_dialect.ops.base import Operand, Pure, RaggedOp, Result, Scalar, Tensor
 from ragged_dialect.shape import RaggedShape
-from ragged_dialect.traits import check_result, check_scalar, check_vector, tensor_shape, verifier
+from ragged_dialect.traits import check_result, check_scalar, check_vector, tensor_shape
 
 GROUPS = RaggedShape(Layout.parse("dr"), (None, None))
 """What `ragged.group_by` makes."""
@@ -28,7 +28,6 @@ class GroupByOp(RaggedOp, name="group_by", traits=[Pure]):
     keys: Operand[Tensor]
     count: Operand[Scalar]
 
-    @verifier
     def verify_invariants(self) -> None:
         check_vector(self.keys, "keys")
         check_scalar(self.count, "a count")

@@ -34,7 +34,6 @@ from ragged_dialect.traits import (
     offsets_size,
     string_attr,
     tensor_shape,
-    verifier,
 )
 from ragged_dialect.types import compatible, is_tensor, shape_of, tensor_type
 
@@ -76,7 +75,6 @@ class EmptyOp(MixedOp, name="empty", traits=[Pure]):
             return default_sources(likes, result)
         return _parse_from(self.operation.attributes["from"])
 
-    @verifier
     def verify_invariants(self) -> None:
         values = list(self.operation.operands)
         split = len(self.likes)
@@ -215,7 +213,6 @@ class FromPaddedOp(MixedOp, name="from_padded", traits=[Pure]):
 
     res: Result[Tensor]
 
-    @verifier
     def verify_invariants(self) -> None:
         if not self.operation.operands:
             raise LayoutError("expected a padded tensor and offsets, got no operand")

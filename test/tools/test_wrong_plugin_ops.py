@@ -9,7 +9,7 @@ import pytest
 from support.packages import opt, opt_process
 
 import ragged_dialect as rg
-from ragged_dialect import plugins
+from ragged_dialect import extensions, plugins
 from ragged_dialect.asm.module import load_module
 from ragged_dialect.dialect import context
 from ragged_dialect.errors import PassError, VerifyError
@@ -128,6 +128,33 @@ def test_an_unregistered_op(folder: Path, capfd: pytest.CaptureFixture[str]) -> 
     (folder / "in.mlir").write_text(CALL.replace("OP %x", '"wrong.plain"(%x)'))
     assert opt(folder, "--allow-unregistered-dialect") == 1
     assert "ops of other packages take layouts if" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("def check_operands(self): yield", "TypeError: expected nothing from check_operands, got generator"),
+        ("def verify_invariants(self): return {}['v']", "KeyError: 'v'"),
+        ("def verify_invariants(self): yield", "TypeError: expected nothing from it, got generator"),
+        ("def verify_invariants(self): return False", "expected a valid module, got one that MLIR refuses without a"),
+    ],
+)
+def test_verifiers_that_check_nothing(folder: Path, capfd: pytest.CaptureFixture[str], body: str, text: str) -> None:
+    op = WRONG_OP.format(infer="x", values="[]")
+    (folder / "wrong.py").write_text(op.replace("checks = unchecked\n", f"checks = unchecked\n    {body}\n"))
+    (folder / "in.mlir").write_text(USE)
+    assert opt(folder, "--load-pass-plugin=wrong") == 1
+    assert text in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("part", ["lowering", "patterns", "reference", "derivatives"])
+def test_parts_without_a_module(folder: Path, part: extensions.Part) -> None:
+    text = WRONG_OP.format(infer="x", values="[]").replace("lowering=__name__", f"{part}='no_such_module'")
+    (folder / "wrong.py").write_text(text)
+    plugins.load("wrong")
+    text = "expected a module 'no_such_module' for PART of 'wrong', got ModuleNotFoundError: No module named"
+    with pytest.raises(PassError, match=text.replace("PART", part)):
+        extensions.modules(part)
 
 
 VERIFIER = """
