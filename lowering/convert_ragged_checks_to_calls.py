@@ -8,9 +8,9 @@ from typing import ClassVar
 from ragged_dialect._mlir import func, ir
 from ragged_dialect.ir import build
 from ragged_dialect.lowering.asserts import Statement, description, record_of, settle, statement
-from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.lowering.validity import require_dense
+from ragged_dialect.passes.base import RaggedPass
 from ragged_dialect.runtime.status import STATUS_ENTRIES
-from ragged_dialect.verify import verify_ragged
 
 REPORT = "ragged_report"
 """Private function that takes a status record and keeps it when its number is above 0 and no record was kept before."""
@@ -47,8 +47,7 @@ class ConvertRaggedChecksToCalls(RaggedPass):
             op.attributes["ragged.checks"] = ir.ArrayAttr.get(checks)
             with ir.InsertionPoint.at_block_begin(op.regions[0].blocks[0]):
                 func.FuncOp(REPORT, ([build.i64()] * STATUS_ENTRIES, []), visibility="private")
-        if not verify_ragged(op, strict=True):
-            raise PassFailure(op, "expected no ragged type or op from here on, got those named above")
+        require_dense(op)
 
 
 def _lower_block(block: ir.Block, checks: list[ir.ArrayAttr], held: frozenset[Statement]) -> None:

@@ -8,10 +8,12 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import DYNAMIC, ir, scf
 from ragged_dialect.ir import build, clone, shapes
+from ragged_dialect.ir.match import is_number
 from ragged_dialect.lowering.asserts import Statement, description, record_of, settle, statement
+from ragged_dialect.lowering.validity import require_dense
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.runtime.status import STATUS_ENTRIES
-from ragged_dialect.verify import verify_ragged
+from ragged_dialect.types import is_tensor
 
 _SAFE = frozenset(
     {"tensor.dim"}
@@ -53,8 +55,7 @@ class ConvertRaggedChecksToScf(RaggedPass):
                 _lower_function(state, function)
         if state.checks:
             op.attributes["ragged.checks"] = ir.ArrayAttr.get(state.checks)
-        if not verify_ragged(op, strict=True):
-            raise PassFailure(op, "expected no ragged type or op from here on, got those named above")
+        require_dense(op)
 
 
 class _State:
@@ -349,11 +350,13 @@ def _guard(
 
 
 def _nothing(type_: ir.Type, failure: ir.Value) -> ir.Value:
-    """A value that nobody reads: an empty tensor, or zero.
+    """A value that nobody reads: an empty tensor, zero, or poison for what is neither tensor nor number.
 
     The extents are 0 in a way that no folder sees (the number of a failed check is above 0): with a
     static shape the two branches would have buffers of different types, and results be copied."""
-    if not isinstance(type_, ir.RankedTensorType):
+    if is_number(type_):
         return build.constant(type_, 0)
+    if not is_tensor(type_):
+        return ir.Operation.create("ub.poison", results=[type_]).result
     zero = build.minimum(build.to_index(failure), 0)
     return shapes.empty([zero if s == DYNAMIC else s for s in type_.shape], type_.element_type)

@@ -86,6 +86,8 @@ def static_count(loop: ir.Operation) -> int | None:
 
 def _sum_of(add: ir.Operation) -> Sum | None:
     uses = list(add.results[0].uses)
+    if not isinstance(add.results[0].type, ir.FloatType):  # a vector, or a float whose width is not known
+        return None
     if "fastmath" not in add.attributes or "reassoc" not in str(add.attributes["fastmath"]) or len(uses) != 1:
         return None
     store = uses[0].owner.operation

@@ -1,9 +1,36 @@
-"""Whether lowered IR may be translated."""
+"""Whether lowered IR may be bufferized, and translated."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ragged_dialect._mlir import ir
+from ragged_dialect.asm.locations import collect
 from ragged_dialect.errors import CompileError
+from ragged_dialect.ir.walk import ops_in
+from ragged_dialect.ops import OPS
+from ragged_dialect.passes.base import PassFailure
+from ragged_dialect.verify import values_of
+
+
+def require_dense(root: ir.Operation) -> None:
+    """PassFailure unless nothing ragged is left in an op, no op and no encoding, and every tensor can become a
+    buffer, which bufferization takes for granted. Ops that cannot are named at their place first, types where they
+    appear first."""
+    seen: set[ir.Type] = set()
+    valid = True
+    for op in ops_in(root):
+        if op.name in OPS:
+            texts = ["expected no op of the ragged dialect after the lowering"]
+        else:
+            new = dict.fromkeys(type_ for type_ in _types(op) if type_ not in seen)
+            seen.update(new)
+            texts = [text for text in map(_refusal, new) if text is not None]
+        for text in texts:
+            op.location.emit_error(f"'{op.name}' op {text}")
+            valid = False
+    if not valid:
+        raise PassFailure(root, "expected what can be bufferized, got the above")
 
 
 def require_valid(module: ir.Module, name: str) -> None:
@@ -12,3 +39,27 @@ def require_valid(module: ir.Module, name: str) -> None:
         module.operation.verify()
     except ir.MLIRError as error:
         raise CompileError(f"{name}: expected valid IR after the lowering, got: {error}") from None
+
+
+def _refusal(type_: ir.Type) -> str | None:
+    if "#ragged." in str(type_):
+        return f"expected no ragged type after the lowering, got {type_}"
+    if isinstance(type_, (ir.RankedTensorType, ir.UnrankedTensorType)) and not _has_buffers(type_.element_type):
+        return f"expected elements that memory holds, got {type_}"
+    return None
+
+
+def _has_buffers(element: ir.Type) -> bool:
+    with collect(element.context):  # the error of an answer that is asked for
+        try:
+            ir.UnrankedMemRefType.get(element, None)
+        except ir.MLIRError:
+            return False
+    return True
+
+
+def _types(op: ir.Operation) -> Iterator[ir.Type]:
+    yield from (value.type for value in values_of(op))
+    if op.name == "func.func":
+        type_ = ir.TypeAttr(op.attributes["function_type"]).value
+        yield from (*type_.inputs, *type_.results)

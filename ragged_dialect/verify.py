@@ -2,7 +2,7 @@
 
 The bindings offer no hook on types, and upstream ops verify nothing of a foreign encoding, so
 this walk is what keeps a ragged tensor from being compiled as a dense one. It runs after parsing,
-between passes under `--verify-each`, before compiling, and strictly at the end of the lowering.
+between passes under `--verify-each`, and before compiling.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ def _error_of(rule: Callable[[Any], object], op: ir.Operation | ir.Attribute) ->
 
 
 def _refusal(op: ir.Operation, name: str) -> str:
-    type_ = next(v.type for v in _values(op) if is_ragged(v.type))
+    type_ = next(v.type for v in values_of(op) if is_ragged(v.type))
     instead = _INSTEAD.get(name) or _INSTEAD_OF_DIALECT.get(name.split(".", 1)[0])
     hint = f" (use {instead})" if instead else _HOW_TO_EXTEND if _is_foreign(op) else ""
     return f"expected operands and results without a layout, got {type_}{hint}"
@@ -262,7 +262,8 @@ def _is_foreign(op: ir.Operation) -> bool:
     return isinstance(op.opview, ext.Operation) or not op.context.is_registered_operation(op.name)
 
 
-def _values(op: ir.Operation) -> Iterator[ir.Value]:
+def values_of(op: ir.Operation) -> Iterator[ir.Value]:
+    """Operands, results and block arguments of an op."""
     yield from op.operands
     yield from op.results
     for region in op.regions:
@@ -270,41 +271,13 @@ def _values(op: ir.Operation) -> Iterator[ir.Value]:
             yield from block.arguments
 
 
-def verify_ragged(op: ir.Operation, strict: bool = False) -> bool:
+def verify_ragged(op: ir.Operation) -> bool:
     """Whether ragged types appear in `op` and inside it only where they may.
 
-    Emits an error at every op that is refused and returns False; never raises. With `strict`
-    nothing of the dialect may be left: no op, no encoding.
+    Emits an error at every op that is refused and returns False; never raises.
     """
-    if strict:
-        return _verify_lowered(op)
     verifier = _Verifier()
     with op.context:
         for inner in ops_in(op):
             verifier.visit(inner)
     return verifier.ok
-
-
-def _verify_lowered(op: ir.Operation) -> bool:
-    ok = True
-    leftover: dict[ir.Type, bool] = {}
-    for inner in ops_in(op):
-        text = None
-        if inner.name in OPS:
-            text = "expected no op of the ragged dialect after the lowering"
-        for type_ in _all_types(inner) if text is None else ():
-            if type_ not in leftover:
-                leftover[type_] = "#ragged." in str(type_)
-            if leftover[type_]:
-                text = f"expected no ragged type after the lowering, got {type_}"
-                break
-        if text is not None:
-            ok = False
-            inner.location.emit_error(f"'{inner.name}' op {text}")
-    return ok
-
-
-def _all_types(op: ir.Operation) -> Iterator[ir.Type]:
-    yield from (value.type for value in _values(op))
-    if op.name.endswith(".func") and "function_type" in op.attributes:
-        yield op.attributes["function_type"].value

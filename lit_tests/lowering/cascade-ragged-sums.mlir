@@ -102,3 +102,22 @@ func.func @kept(%x: memref<?xf32>, %out: memref<f32>, %n: index) {
   }
   return
 }
+
+// -----
+
+// So do sums of what is no number: pairs of sums would need a zero.
+
+// CHECK-LABEL: func.func @vectors
+// CHECK-NOT: arith.minsi
+// CHECK: return
+func.func @vectors(%x: memref<?xvector<2xf32>>, %out: memref<vector<2xf32>>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<?xvector<2xf32>>
+    %b = memref.load %out[] : memref<vector<2xf32>>
+    %s = arith.addf %b, %a fastmath<reassoc> : vector<2xf32>
+    memref.store %s, %out[] : memref<vector<2xf32>>
+  }
+  return
+}

@@ -1,7 +1,7 @@
 // RUN: ragged-opt %s --split-input-file --verify-diagnostics --convert-ragged-checks-to-scf
 
 // The pass ends the ragged part of the pipeline: nothing ragged may come through it.
-// expected-error@unknown {{expected no ragged type or op from here on, got those named above}}
+// expected-error@unknown {{expected what can be bufferized, got the above}}
 // expected-error@below {{'func.func' op expected no ragged type after the lowering, got tensor<?x?xf32, #ragged.layout<"dr">>}}
 func.func @ragged(%x: tensor<?x?xf32, #ragged.layout<"dr">>) {
   return
@@ -16,5 +16,36 @@ func.func @elsewhere(%i: index, %n: index) {
     ragged.assert_valid %i, %n {kind = "index", op = "ragged.select", level = 0} : (index, index) -> ()
     scf.yield
   }
+  return
+}
+
+// -----
+
+// Bufferization takes for granted that there are buffers of every type. A type is named where it appears first.
+// expected-error@unknown {{expected what can be bufferized, got the above}}
+// expected-error@below {{'func.func' op expected elements that memory holds, got tensor<?x!llvm.ptr>}}
+func.func private @pointers(tensor<?x!llvm.ptr>)
+
+func.func @tokens(%t: tensor<?x!llvm.ptr>) {
+  // expected-error@below {{'tensor.empty' op expected elements that memory holds, got tensor<3x!torch.int>}}
+  %0 = tensor.empty() : tensor<3x!torch.int>
+  return
+}
+
+// -----
+
+// A declaration, too.
+// expected-error@unknown {{expected what can be bufferized, got the above}}
+// expected-error@below {{'func.func' op expected no ragged type after the lowering, got tensor<?x?xf32, #ragged.layout<"dr">>}}
+func.func private @declared(tensor<?x?xf32, #ragged.layout<"dr">>)
+
+// -----
+
+func.func @left(%x: tensor<?xf32>, %o: tensor<4xi64>) {
+  // expected-error@unknown {{expected what can be bufferized, got the above}}
+  // expected-error@below {{'ragged.partition' op expected no op of the ragged dialect after the lowering}}
+  %0 = ragged.partition %x, %o {dim = 0} : (tensor<?xf32>, tensor<4xi64>) -> tensor<3x?xf32, #ragged.layout<"dr">>
+  // expected-error@below {{'math.exp' op expected no ragged type after the lowering, got tensor<3x?xf32, #ragged.layout<"dr">>}}
+  %1 = math.exp %0 : tensor<3x?xf32, #ragged.layout<"dr">>
   return
 }

@@ -1,6 +1,6 @@
 // RUN: ragged-opt %s --allow-unregistered-dialect --convert-ragged-checks-to-scf | FileCheck %s
 
-// CHECK: module attributes {ragged.checks = {{\[}}["index", "ragged.select", 0], ["conform", "arith.addf", 1], ["conform", "arith.addf", 1], ["index", "ragged.select", 0], ["holds", "cf.assert: text", 0]{{\]}}}
+// CHECK: module attributes {ragged.checks = {{\[}}["index", "ragged.select", 0], ["conform", "arith.addf", 1], ["conform", "arith.addf", 1], ["index", "ragged.select", 0], ["holds", "cf.assert: text", 0], ["index", "ragged.select", 0]{{\]}}}
 
 // What follows a check runs when it holds; else the status is returned with empty results.
 // CHECK-LABEL: func.func @index
@@ -95,4 +95,14 @@ func.func @guard(%i: index, %n: index) {
 func.func @assert(%c: i1) {
   cf.assert %c, "text"
   return
+}
+
+// There is no zero of what is no number.
+// CHECK-LABEL: func.func @complex
+// CHECK: scf.if
+// CHECK: } else {
+// CHECK: ub.poison : complex<f32>
+func.func @complex(%i: index, %n: index, %x: complex<f32>) -> complex<f32> {
+  ragged.assert_valid %i, %n {kind = "index", op = "ragged.select", level = 0} : (index, index) -> ()
+  return %x : complex<f32>
 }

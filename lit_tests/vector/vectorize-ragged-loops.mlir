@@ -183,3 +183,36 @@ func.func @row(%x: memref<?x64xf32> {llvm.noalias}, %y: memref<?x64xf32> {llvm.n
   }
   return
 }
+
+// -----
+
+// Elements that no vector has, or whose width is not known, are copied one by one.
+
+// CHECK-LABEL: func.func @complex
+// CHECK-NOT: vector
+// CHECK: return
+func.func @complex(%x: memref<8xcomplex<f32>> {llvm.noalias}, %y: memref<8xcomplex<f32>> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    %a = memref.load %x[%i] : memref<8xcomplex<f32>>
+    memref.store %a, %y[%i] : memref<8xcomplex<f32>>
+  }
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @fill
+// CHECK-NOT: vector
+// CHECK: return
+func.func @fill(%x: f128, %y: memref<8xf128>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    memref.store %x, %y[%i] : memref<8xf128>
+  }
+  return
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ragged_dialect._mlir import ir
-from ragged_dialect.ir.match import bit_width, constant_int, defining_op, made_by
+from ragged_dialect.ir.match import bit_width, constant_int, defining_op, is_number, made_by
 from ragged_dialect.lowering.buffers import is_own, root
 from ragged_dialect.lowering.combiners import Combiner, find_combiner
 from ragged_dialect.lowering.loop_annotations import LOOP, NOT_UNROLLED
@@ -201,6 +201,7 @@ def _classify(body: Body) -> None:
     for one in body.accumulators:
         if _is_short(one.element.type):
             raise Unfit("folds of short floats")
+    _require_numbers(body)
     for op in body.ops:
         inside = [x for x in op.operands if body.is_inside(x)]
         if op.name in ("memref.load", "memref.store"):
@@ -235,10 +236,17 @@ def _is_short(type_: ir.Type) -> bool:
     return isinstance(type_, (ir.F16Type, ir.BF16Type))
 
 
+def _require_numbers(body: Body) -> None:
+    """Unfit for elements that vectors cannot have, or that have no width: complex numbers, pointers, vectors."""
+    elements = [one.element for one in body.accumulators] + ([] if body.run is None else [body.run.value])
+    for op in body.ops:
+        elements += [op.operands[0]] if op.name == "memref.store" else op.results
+    other = next((x.type for x in elements if not is_number(x.type)), None)
+    if other is not None:
+        raise Unfit(f"elements {other}")
+
+
 def _require_kind(op: ir.Operation) -> None:
-    type_ = op.results[0].type
-    if not isinstance(type_, (ir.IntegerType, ir.FloatType, ir.IndexType)):
-        raise Unfit(str(type_))
     if any(_is_short(x.type) for x in (*op.operands, *op.results)) and op.name not in _SHORT_OPS:
         raise Unfit("arithmetic of short floats")
 

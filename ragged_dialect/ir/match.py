@@ -59,6 +59,11 @@ def constant_int(value: ir.Value) -> int | None:
     return attribute.value if isinstance(attribute, ir.IntegerAttr) else None
 
 
+def is_number(type_: ir.Type) -> bool:
+    """Whether a type is an integer, an index or a float whose width the bindings know (not f80, f128)."""
+    return isinstance(type_, (ir.IntegerType, ir.FloatType, ir.IndexType))
+
+
 def bit_width(type_: ir.Type) -> int:
     """Bits of an integer or float type."""
     assert isinstance(type_, (ir.IntegerType, ir.FloatType))

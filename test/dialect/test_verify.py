@@ -15,7 +15,7 @@ R = 'tensor<3x?x8xf32, #ragged.layout<"dr|d">>'
 C = 'tensor<3x?xf32, #ragged.layout<"dr">>'
 
 
-def diagnose(text: str, strict: bool = False) -> tuple[bool, list[tuple[str, int]]]:
+def diagnose(text: str) -> tuple[bool, list[tuple[str, int]]]:
     """Whether a module verifies, and the messages with their lines."""
     made = context()
     found: list[tuple[str, int]] = []
@@ -28,7 +28,7 @@ def diagnose(text: str, strict: bool = False) -> tuple[bool, list[tuple[str, int
         module = ir.Module.parse(text)
         made.emit_error_diagnostics = True
         attached = made.attach_diagnostic_handler(handler)
-        result = verify_ragged(module.operation, strict)
+        result = verify_ragged(module.operation)
         attached.detach()
     return result, found
 
@@ -78,28 +78,6 @@ def test_function_types_hold_no_ragged_types() -> None:
     assert not ok
     assert found == [
         (f"'func.constant' op expected a layout on a tensor that is not part of another type, got ({C}) -> ()", 3)
-    ]
-
-
-def test_strict_accepts_lowered_ir() -> None:
-    assert diagnose("func.func @f(%x: tensor<?xf32>) { return }", strict=True) == (True, [])
-
-
-def test_strict_names_what_is_left() -> None:
-    ok, found = diagnose(
-        f"""func.func private @g({C})
-func.func @f(%x: tensor<?xf32>, %o: tensor<4xi64>) {{
-  %0 = "ragged.partition"(%x, %o) {{dim = 0}} : (tensor<?xf32>, tensor<4xi64>) -> {C}
-  %1 = math.exp %0 : {C}
-  return
-}}""",
-        strict=True,
-    )
-    assert not ok
-    assert found == [
-        (f"'func.func' op expected no ragged type after the lowering, got ({C}) -> ()", 1),
-        ("'ragged.partition' op expected no op of the ragged dialect after the lowering", 3),
-        (f"'math.exp' op expected no ragged type after the lowering, got {C}", 4),
     ]
 
 
