@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import copy_attributes
-from ragged_dialect.ir.match import bit_width, defining_op
+from ragged_dialect.ir.match import bit_width, defining_op, is_number
 
 NEUTRAL: dict[str, float | str] = {
     "arith.addf": -0.0,
@@ -84,7 +84,7 @@ def find_combiner(accumulator: ir.Value, result: ir.Value) -> Combiner | None:
     """What makes a result, which has one use, of an accumulator that nothing else reads, in its block; None where
     that is no combiner."""
     op = defining_op(result)
-    if op is None:
+    if op is None or not is_number(result.type):
         return None
     found = _single(op, accumulator, result) or _selected(op, accumulator, result)
     return found if found is not None and _is_alone(found) else None

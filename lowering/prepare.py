@@ -3,8 +3,9 @@ that have one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import cast
 
 from ragged_dialect import extensions
 from ragged_dialect._mlir import arith, ir
@@ -55,8 +56,8 @@ def expand_foreign(module: ir.Operation) -> None:
     """Replace the ops of plug-ins by what their `EXPANSIONS` make of them. PassFailure for an op without one."""
     foreign = {name for name, kind in OPS.items() if kind._dialect_obj is not Ragged}
     expansions: dict[str, Expansion] = {}
-    for part in extensions.modules("lowering") if foreign else ():
-        expansions.update(part.EXPANSIONS)
+    for table in extensions.tables("lowering", "EXPANSIONS", callable, "functions") if foreign else ():
+        expansions.update(cast(Mapping[str, Expansion], table))
     for op in [found for found in ops_in(module) if found.name in foreign]:
         if op.name not in expansions:
             raise PassFailure(op, f"expected an expansion of '{op.name}' by the plug-in that has it, got none")

@@ -50,6 +50,8 @@ def _refusal(type_: ir.Type) -> str | None:
 
 
 def _has_buffers(element: ir.Type) -> bool:
+    if isinstance(element, ir.VectorType) and element.scalable:
+        return False  # MLIR takes them, and ends the process where it asks for their size
     with collect(element.context):  # the error of an answer that is asked for
         try:
             ir.UnrankedMemRefType.get(element, None)

@@ -9,6 +9,7 @@ ops; a divisor of 1 says nothing, 0 (of an extent 0) is divided by everything.
 from __future__ import annotations
 
 from math import lcm
+from typing import cast
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import view_of
@@ -16,6 +17,7 @@ from ragged_dialect.iteration import ELEMENTWISE_DIALECTS
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops import OPS
 from ragged_dialect.ops.base import RaggedOp
+from ragged_dialect.passes.base import faults_at
 from ragged_dialect.passes.matching import shape
 from ragged_dialect.passes.patterns.access import constant_lengths
 from ragged_dialect.passes.rewriting import Rewriter
@@ -70,9 +72,20 @@ class Divisors:
         if op.name in OPS:
             if value.result_number:
                 return unknown(value)  # classes answer for the first result
-            return view_of(op, RaggedOp).divisors(self)
+            return _divisors(op, self)
         same = _same_structure(op, value)
         return unknown(value) if same is None else self.of(same)
+
+
+def _divisors(op: ir.Operation, known: Divisors) -> Known:
+    """What an op's class says of its result. TypeError unless that is a number for each dim."""
+    with faults_at(op):
+        found = cast(object, view_of(op, RaggedOp).divisors(known))
+        rank = len(op.results[0].type.shape)
+        numbers = cast(Known, found) if isinstance(found, tuple) else ()
+        if [type(one) for one in numbers] != [int] * rank:
+            raise TypeError(f"expected {rank} numbers from divisors, got {found!r}")
+        return numbers
 
 
 def _meet(a: int, b: int) -> int:

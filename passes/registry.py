@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from ragged_dialect import plugins
-from ragged_dialect.errors import PassError, RaggedError, told
+from ragged_dialect.errors import PassError, RaggedError, told_at
 
 if TYPE_CHECKING:
     from ragged_dialect.passes.base import RaggedPass
@@ -66,7 +66,7 @@ def made(what: str, name: str, make: Callable[[], T], is_right: Callable[[T], bo
     except (RaggedError, KeyboardInterrupt):
         raise
     except BaseException as error:  # it may call `sys.exit`
-        raise PassError(f"expected {what} of '{name}', got {told(error)}") from error
+        raise PassError(f"expected {what} of '{name}', got {told_at(error, own=False)}") from error
     if not is_right(found):
         raise PassError(f"expected {what} of '{name}', got {type(found).__name__}")
     return found

@@ -7,14 +7,12 @@ ours is one that goes to its anchors by itself; a pass of MLIR's is followed by 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
-from ragged_dialect import _mlir
 from ragged_dialect._mlir import ir, kept, passmanager
 from ragged_dialect.asm.diagnostics import Diagnostic
 from ragged_dialect.asm.locations import collect, file_position
-from ragged_dialect.errors import PassError, told
+from ragged_dialect.errors import PassError, told_at
 from ragged_dialect.passes.base import FaultAt, RaggedPass
 from ragged_dialect.verify import verify_ragged
 
@@ -186,15 +184,10 @@ class _Run:
 
 def _fault(stage: Stage, target: ir.Operation, error: BaseException) -> Diagnostic:
     """What a pass raised by mistake, at the op that it was about where that is known."""
-    import traceback  # start-up time
-
     location, about = target.location, ""
     if isinstance(error, FaultAt):
         location, about, error = error.location, f" on '{error.name}'", error.error
-    frames = traceback.extract_tb(error.__traceback__)
-    where = next(frame for frame in reversed(frames) if frame.filename != _mlir.__file__)
-    place = f"{Path(where.filename).name}:{where.lineno}"
-    message = f"internal error in {stage.name}{about}: {told(error)} ({place})"
+    message = f"internal error in {stage.name}{about}: {told_at(error)}"
     return Diagnostic(message, *file_position(location))
 
 

@@ -3,11 +3,14 @@ there to the vector that made a level."""
 
 from __future__ import annotations
 
+from typing import cast
+
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.layout import RAGGED
 from ragged_dialect.ops import OPS, RESHAPES, VIEWS
 from ragged_dialect.ops.base import RaggedOp
+from ragged_dialect.passes.base import faults_at
 from ragged_dialect.passes.matching import defining, dim_of, producer, shape, source
 from ragged_dialect.passes.rewriting import Rewriter
 from ragged_dialect.traits import int_attr
@@ -105,7 +108,13 @@ def extent_root(value: ir.Value, dim: int) -> tuple[ir.Value, int] | None:
 
 def _level_above(op: ir.Operation, level: int) -> int | None:
     """The level of an op's operand that is a level of its result."""
-    return view_of(op, RaggedOp).level_above(level) if op.name in OPS else None
+    if op.name not in OPS:
+        return None
+    with faults_at(op):
+        found = cast(object, view_of(op, RaggedOp).level_above(level))
+        if found is not None and not (isinstance(found, int) and 0 <= found < len(op.operands[0].type.shape)):
+            raise TypeError(f"expected a level or None from level_above, got {found!r}")
+        return found
 
 
 def _partition_kind(op: ir.Operation) -> str:

@@ -80,3 +80,37 @@ def told(error: BaseException) -> str:
         return f"{type(error).__name__}: {error}"
     except Exception:
         return type(error).__name__
+
+
+def told_at(error: BaseException, own: bool = True) -> str:
+    """As `told`, and where, as `place_of`."""
+    return told(error) + place_of(error, own)
+
+
+def place_of(error: BaseException, own: bool = True) -> str:
+    """Where an exception was raised, in brackets: the last line of a plug-in, and what of ours raised what that led to.
+    Lines of Python's library and of the bindings are no places, with `own=False` ours are none either."""
+    from os.path import basename  # start-up time
+    from sys import stdlib_module_names
+    from traceback import walk_tb
+
+    package = __name__.split(".")[0]
+    others = {*stdlib_module_names, "mlir", "torch_mlir"}
+    places: list[str] = []
+    foreign = 0
+    for frame, line in walk_tb(error.__traceback__):
+        module = str(frame.f_globals.get("__name__"))
+        root = module.split(".")[0]
+        is_own = root == package
+        if root in others or module == f"{package}._mlir" or (is_own and not own):
+            continue
+        foreign = foreign if is_own else 1
+        places = [*(places[:foreign] if is_own else []), f"{basename(frame.f_code.co_filename)}:{line}"]
+    return f" ({', through '.join(places)})" if places else ""
+
+
+def require_nothing(found: object, by: str) -> None:
+    """TypeError where a function of a plug-in gives something though it is called for what it does: a generator has
+    done nothing."""
+    if found is not None:
+        raise TypeError(f"expected nothing from {by}, got {type(found).__name__}")

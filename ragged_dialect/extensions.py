@@ -4,12 +4,12 @@ plug-ins have for their ops. `ops.register_dialect` adds to it."""
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, cast
 
 from ragged_dialect import plugins
-from ragged_dialect.errors import PassError, told
+from ragged_dialect.errors import PassError, told_at
 
 Part = Literal["patterns", "lowering", "reference", "derivatives"]
 
@@ -64,4 +64,19 @@ def _imported(dialect: str, part: Part, module: str) -> ModuleType:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # it may call `sys.exit`
-        raise PassError(f"expected a module '{module}' for {part} of '{dialect}', got {told(error)}") from error
+        reason = told_at(error, own=False)
+        raise PassError(f"expected a module '{module}' for {part} of '{dialect}', got {reason}") from error
+
+
+def tables(part: Part, name: str, is_right: Callable[[object], bool], entries: str) -> list[Mapping[str, object]]:
+    """The tables by op name that the modules of a part have under a name. PassError for other entries than these."""
+    found: list[Mapping[str, object]] = []
+    for module in modules(part):
+        table = cast(object, getattr(module, name, None))
+        known = cast(Mapping[str, object], table if isinstance(table, dict) else {})
+        wrong = [one for one in known.values() if not is_right(one)] if isinstance(table, dict) else [table]
+        if wrong:
+            got = type(wrong[0]).__name__
+            raise PassError(f"expected {entries} by op name in {module.__name__}.{name}, got {got}")
+        found.append(known)
+    return found

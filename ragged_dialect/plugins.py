@@ -23,7 +23,7 @@ from collections.abc import Callable, Coroutine, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
-from ragged_dialect.errors import PassError, told
+from ragged_dialect.errors import PassError, place_of, told
 
 GROUP = "ragged_dialect.plugins"
 _loaded: dict[str, str] = {}
@@ -82,6 +82,7 @@ def _load(name: str, version: str, find: Callable[[], Callable[[], object]]) -> 
         raise
     except BaseException as error:  # it may call `sys.exit`
         reason = str(error) if isinstance(error, PassError) else told(error)
+        reason += place_of(error, own=False)
         raise PassError(f"expected plug-in '{name}' to register what it adds, got {reason}") from error
     _loaded[name] = " ".join([version, *sources])
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ragged_dialect._mlir import Op, ext, ir
-from ragged_dialect.errors import LayoutError, told
+from ragged_dialect.errors import LayoutError, require_nothing, told_at
 from ragged_dialect.ir.match import attribute_names
 from ragged_dialect.layout import Extent
 from ragged_dialect.shape import RaggedShape
@@ -35,8 +35,7 @@ def verifier(check: Callable[[Any], object]) -> Callable[[Any], bool]:
             _refuse_misspelt_attributes(op)
             with op.location:
                 found = check(op)
-            if found is not None and not isinstance(found, bool):  # a generator has checked nothing
-                raise TypeError(f"expected nothing from it, got {type(found).__name__}")
+            require_nothing(None if isinstance(found, bool) else found, "it")
         except LayoutError as error:
             op.location.emit_error(f"'{op.operation.name}' op {error}")
             return False
@@ -47,7 +46,7 @@ def verifier(check: Callable[[Any], object]) -> Callable[[Any], bool]:
         except BaseException as error:  # of a plug-in, which may call `sys.exit`
             if isinstance(error, (KeyError, IndexError)) and _is_malformed(op):
                 return True  # of a plug-in; the bindings would hand it to whoever parses
-            text = f"internal error in the verifier of '{op.operation.name}': {told(error)}"
+            text = f"internal error in the verifier of '{op.operation.name}': {told_at(error)}"
             op.location.emit_error(text)
             return False
         return found is not False  # of a class whose base is an op itself, it is a hook

@@ -139,3 +139,14 @@ func.func @folded(%x: memref<8xf32>, %n: index, %v: f32) {
   }
   return
 }
+
+// -----
+
+func.func @complex(%x: memref<8xcomplex<f32>>, %y: memref<8xcomplex<f32>>) {
+  scf.forall (%i) in (8) {
+    // expected-error@below {{expected numbers in kernels, got memref<8xcomplex<f32>>}}
+    %a = memref.load %x[%i] : memref<8xcomplex<f32>>
+    memref.store %a, %y[%i] : memref<8xcomplex<f32>>
+  }
+  return
+}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from ragged_dialect._mlir import arith, ir
+from ragged_dialect.errors import require_nothing
 from ragged_dialect.ir.match import defining_op
 from ragged_dialect.ir.walk import captures
 from ragged_dialect.iteration import is_elementwise
@@ -74,12 +75,25 @@ class Tangents:
             with op.location:
                 self._note(op, _rule(linearizes, op)(self, op.opview))
 
-    def _note(self, op: ir.Operation, made: ir.Value | Sequence[ir.Value | None] | None) -> None:
-        tangents = [made] if made is None or isinstance(made, ir.Value) else made
+    def _note(self, op: ir.Operation, made: object) -> None:
+        tangents = list(cast(Sequence[object], made)) if isinstance(made, (list, tuple)) else [made]
+        if made is None or len(tangents) != len(op.results) or not all(map(_is_tangent, tangents, op.results)):
+            types = " and ".join(str(result.type) for result in op.results)
+            raise PassFailure(
+                op, f"ragged-differentiate: expected {types} from the rule of '{op.name}', got {_types_of(tangents)}"
+            )
         for result, tangent in zip(op.results, tangents, strict=True):
-            if tangent is not None:
+            if isinstance(tangent, ir.Value):
                 self._known[result] = tangent
                 self.likes.setdefault(tangent, result)
+
+
+def _is_tangent(tangent: object, result: ir.Value) -> bool:
+    return tangent is None or (isinstance(tangent, ir.Value) and tangent.type == result.type)
+
+
+def _types_of(made: list[object]) -> str:
+    return " and ".join(str(one.type) if isinstance(one, ir.Value) else type(one).__name__ for one in made) or "nothing"
 
 
 def _needed(ops: Sequence[ir.Operation], results: Iterable[ir.Value]) -> set[ir.Value]:
@@ -102,6 +116,7 @@ class Cotangents:
         self._likes = dict(likes) if outer is None else {}
         self._outer = outer
         self._known: dict[ir.Value, ir.Value] = {}
+        self._added = 0
 
     def is_linear(self, value: ir.Value) -> bool:
         """Whether a value is linear in what is transposed."""
@@ -109,8 +124,13 @@ class Cotangents:
 
     def add(self, value: ir.Value, cotangent: ir.Value | None) -> None:
         """Add to the cotangent of a value; values that are not linear have none."""
+        self._added += 1
         if cotangent is None or not self.is_linear(value):
             return
+        if not isinstance(cast(object, cotangent), ir.Value):
+            raise TypeError(f"expected a cotangent, got {type(cotangent).__name__}")
+        if cotangent.type != value.type:
+            raise TypeError(f"expected a cotangent of type {value.type}, got {cotangent.type}")
         before = self._known.get(value)
         self._known[value] = cotangent if before is None else arith.addf(before, cotangent)
 
@@ -158,5 +178,10 @@ class Cotangents:
             given = [self.of(r) for r in op.results]
             if all(g is None for g in given):
                 continue
-            with op.location:
-                _rule(transposes, op)(self, op.opview, given[0] if len(given) == 1 else given)
+            before = self._added
+            with op.location, faults_at(op):
+                found = _rule(transposes, op)(self, op.opview, given[0] if len(given) == 1 else given)
+                require_nothing(found, "a rule of transposes")
+            if self._added == before:
+                text = f"ragged-differentiate: expected cotangents from the rule of '{op.name}', got none"
+                raise PassFailure(op, text)

@@ -157,10 +157,11 @@ def _(ctx: Tangents, op: View) -> list[ir.Value]:
 
 
 @linearizes(math.CopySignOp)
-def _(ctx: Tangents, op: View) -> ir.Value | None:
+def _(ctx: Tangents, op: View) -> list[ir.Value | None]:
+    """0 for the second operand."""
     tangent = ctx.of(op.lhs)
     one = number_like(op.result, 1)
-    return _times(lambda: arith.mulf(math.copysign(one, op.lhs), math.copysign(one, op.rhs)), tangent)
+    return [_times(lambda: arith.mulf(math.copysign(one, op.lhs), math.copysign(one, op.rhs)), tangent)]
 
 
 @linearizes(arith.RemFOp)

@@ -1,9 +1,9 @@
 """The tables of rules, by op class: `linearizes` gives tangents, `transposes` cotangents.
 
 A rule of `linearizes` takes the tangents known so far and an op, and makes the tangents of its results, of ops that
-are linear in the tangents of its operands. A rule of `transposes` takes the cotangents known so far, an op that is
-linear in some operands, and the cotangent of its result (a list for an op of several results), and adds to the
-cotangents of these operands.
+are linear in the tangents of its operands: a value of the result's type, or a list with one for each result, None where
+it is 0. A rule of `transposes` takes the cotangents known so far, an op that is linear in some operands, and the
+cotangent of its result (a list for an op of several results), and adds to the cotangents of these operands, None for 0.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ by the name of the op they start from.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import cast
+
 from ragged_dialect import extensions
 from ragged_dialect.ops import INFERRED
 from ragged_dialect.passes.base import at_its_op
@@ -20,9 +23,13 @@ def patterns() -> Patterns:
     for family in _FAMILIES:
         for name, group in family.PATTERNS.items():
             merged[name] = (*merged.get(name, ()), *group)
-    for module in extensions.modules("patterns"):
-        for name, group in module.PATTERNS.items():
+    for table in extensions.tables("patterns", "PATTERNS", _is_group, "tuples of functions"):
+        for name, group in cast(Patterns, table).items():
             merged[name] = (*merged.get(name, ()), *(at_its_op(pattern) for pattern in group))
     for name in INFERRED:
         merged[name] = (*merged.get(name, ()), refining.refine)
     return merged
+
+
+def _is_group(found: object) -> bool:
+    return isinstance(found, (list, tuple)) and all(map(callable, cast(Sequence[object], found)))

@@ -55,14 +55,24 @@ def register_dialect(
     given: dict[extensions.Part, str | None]
     given = {"patterns": patterns, "lowering": lowering, "reference": reference, "derivatives": derivatives}
     ops = [str(getattr(kind, "OPERATION_NAME")) for kind in dialect.operations]
-    for op in ops:
+    for op, kind in zip(ops, dialect.operations, strict=True):
         if ops.count(op) > 1:  # MLIR refuses the second one where the dialect is loaded
             raise PassError(f"expected one class of an op, got two of '{op}'")
+        if issubclass(kind, RaggedOp):
+            _require_functions(op, kind)
     extensions.add(name, extensions.Extension(dialect, given))
     for kind in dialect.operations:
         if issubclass(kind, RaggedOp):
             _add(kind)
             plugins.to_undo(lambda kind=kind: _remove(kind))
+
+
+def _require_functions(op: str, kind: type[RaggedOp]) -> None:
+    """PassError for a class with anything else where it is asked by a call."""
+    for name in ("infer", "checks", "check_operands", "divisors", "level_above", "verify_invariants"):
+        found = getattr(kind, name, None)
+        if found is not None and not callable(found):
+            raise PassError(f"expected a function {name} of '{op}', got {type(found).__name__}")
 
 
 def _add(kind: type[RaggedOp]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 from ragged_dialect._mlir import Op, ext, ir
 from ragged_dialect.checking.checker import Checker, Q
 from ragged_dialect.dialect import Ragged
+from ragged_dialect.errors import require_nothing
 from ragged_dialect.shape import RaggedShape
 from ragged_dialect.traits import check_result, has_unit, int_attr, string_attr, tensor_shape, verifier
 
@@ -83,9 +84,7 @@ class RaggedOp(ext.Operation):
     def verify_invariants(self) -> None:
         """Operands, then the type of the result."""
         operands = list(self.operation.operands)
-        found = cast(object, self.check_operands())
-        if found is not None:  # a generator has checked nothing
-            raise TypeError(f"expected nothing from check_operands, got {type(found).__name__}")
+        require_nothing(cast(object, self.check_operands()), "check_operands")
         kind = type(self)
         shape = infer_shape(kind, operands, attributes_for(kind, self), tensor_shape)
         check_result(self, shape, operands[0].type.element_type)
@@ -129,7 +128,10 @@ def infer_shape(
     count, wanted = _signature(kind.infer)
     taken = {name: value for name, value in attributes.items() if name in wanted}
     numbers = range(len(operands) if count is None else count)
-    return kind.infer(*(shape(operands[number]) for number in numbers), **taken)
+    found = cast(object, kind.infer(*(shape(operands[number]) for number in numbers), **taken))
+    if not isinstance(found, RaggedShape):
+        raise TypeError(f"expected a shape from infer, got {type(found).__name__}")
+    return found
 
 
 class MixedOp(RaggedOp):

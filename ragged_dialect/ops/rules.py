@@ -1,10 +1,13 @@
 """The rule of an op: of its class, or for upstream's ops from the tables here."""
 
+from typing import cast
+
 from ragged_dialect._mlir import ir
 from ragged_dialect.checking.checker import Checker, Q, Rule
 from ragged_dialect.checking.compute import check_compute
 from ragged_dialect.checking.dense import RULES as DENSE
 from ragged_dialect.checking.elements import check_extract
+from ragged_dialect.errors import require_nothing
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.iteration import is_compute, touches_ragged, whole_value
 from ragged_dialect.ops import OPS
@@ -28,4 +31,4 @@ def rule_of(op: ir.Operation, dense: bool = True) -> Rule | None:
 
 
 def _of_class(ask: Checker[Q], op: ir.Operation) -> None:
-    view_of(op, RaggedOp).checks(ask)
+    require_nothing(cast(object, view_of(op, RaggedOp).checks(ask)), "checks")

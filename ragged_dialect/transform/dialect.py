@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from ragged_dialect._mlir import ext, ir, load_dialect, transform
-from ragged_dialect.errors import RaggedError, told
+from ragged_dialect.errors import RaggedError, told_at
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.transform import actions
 
@@ -162,7 +162,7 @@ def _applied(op: ir.OpView, action: Action, results: _Results, state: _State) ->
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # of a plug-in, which may call `sys.exit`
-        op.location.emit_error(f"internal error in {op.operation.name}: {told(error)}")
+        op.location.emit_error(f"internal error in {op.operation.name}: {told_at(error)}")
     else:
         return transform.DiagnosedSilenceableFailure.Success
     return transform.DiagnosedSilenceableFailure.DefiniteFailure

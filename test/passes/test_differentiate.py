@@ -188,6 +188,15 @@ class TestPrograms:
             expected = (value(x + step) - value(x - step)) / (2 * step)
             np.testing.assert_allclose(function((x, offsets), count, (np.ones(3), offsets))[0], expected, rtol=1e-6)
 
+    def test_a_sign_has_no_derivative(self) -> None:
+        text = """
+        func.func @f(%x: tensor<5xf64>, %y: tensor<5xf64>) -> tensor<5xf64> {
+          %z = math.copysign %x, %y : tensor<5xf64>
+          return %z : tensor<5xf64>
+        }"""
+        function = differentiated(text, arguments="1")
+        assert function(np.ones(5), np.arange(5.0), np.ones(5)).tolist() == [0] * 5
+
     def test_half_precision_accumulates_in_single(self) -> None:
         text = """
         #j = #ragged.layout<"dr">

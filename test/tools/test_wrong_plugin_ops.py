@@ -137,6 +137,8 @@ def test_an_unregistered_op(folder: Path, capfd: pytest.CaptureFixture[str]) -> 
         ("def verify_invariants(self): return {}['v']", "KeyError: 'v'"),
         ("def verify_invariants(self): yield", "TypeError: expected nothing from it, got generator"),
         ("def verify_invariants(self): return False", "expected a valid module, got one that MLIR refuses without a"),
+        ("checks = 5", "got expected a function checks of 'wrong.op', got int (wrong.py:"),
+        ("check_operands = 5", "got expected a function check_operands of 'wrong.op', got int (wrong.py:"),
     ],
 )
 def test_verifiers_that_check_nothing(folder: Path, capfd: pytest.CaptureFixture[str], body: str, text: str) -> None:
@@ -144,6 +146,107 @@ def test_verifiers_that_check_nothing(folder: Path, capfd: pytest.CaptureFixture
     (folder / "wrong.py").write_text(op.replace("checks = unchecked\n", f"checks = unchecked\n    {body}\n"))
     (folder / "in.mlir").write_text(USE)
     assert opt(folder, "--load-pass-plugin=wrong") == 1
+    assert text in capfd.readouterr().err
+
+
+ANSWERS = {
+    ("def checks(self, ask): return 3", "--ragged-insert-checks"): "TypeError: expected nothing from checks, got int",
+    (
+        "def checks(self, ask): yield",
+        "--ragged-insert-checks",
+    ): "TypeError: expected nothing from checks, got",
+    ("def divisors(self, known): return 0", "--ragged-simplify-splits"): (
+        "TypeError: expected 2 numbers from divisors, got 0"
+    ),
+    ("def divisors(self, known): return (1,)", "--ragged-simplify-splits"): (
+        "TypeError: expected 2 numbers from divisors, got (1,)"
+    ),
+    ("def level_above(self, level): return 7", "--ragged-canonicalize"): (
+        "TypeError: expected a level or None from level_above, got 7"
+    ),
+}
+
+
+@pytest.mark.parametrize("how", ANSWERS, ids=" ".join)
+def test_classes_that_answer_something_else(
+    how: tuple[str, str], folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    op = WRONG_OP.format(infer="x", values="[]")
+    op = op.replace("same_lengths = True", "")
+    (folder / "wrong.py").write_text(op.replace("checks = unchecked\n", f"checks = unchecked\n    {how[0]}\n"))
+    offsets = f"%o = ragged.offsets %y {{level = 1}} : ({TYPE}) -> tensor<?xi64>\n  return %o : tensor<?xi64>"
+    text = USE.replace(f"return %y : {TYPE}", offsets).replace(f") -> {TYPE} {{", ") -> tensor<?xi64> {")
+    (folder / "in.mlir").write_text(text)
+    assert opt(folder, "--load-pass-plugin=wrong", how[1]) == 1
+    error = capfd.readouterr().err
+    assert "in.mlir:2:8: error: internal error in" in error
+    assert f"on 'wrong.op': {ANSWERS[how]}" in error
+
+
+RULES = {
+    "pass": "expected tensor<3x?xf32, #ragged.layout<\"dr\">> from the rule of 'wrong.op', got NoneType",
+    "return []": "from the rule of 'wrong.op', got nothing",
+    "return 3": "from the rule of 'wrong.op', got int",
+    "return [ctx.given(op.x)] * 2": "from the rule of 'wrong.op', got tensor",
+    "return builders.values(ctx.given(op.x))": "from the rule of 'wrong.op', got tensor<?xf32>",
+    "return ctx.given(3)": "internal error in ragged-differentiate on 'wrong.op': ",
+}
+ADDS = {
+    "pass": "expected cotangents from the rule of 'wrong.op', got none",
+    "return given": "on 'wrong.op': TypeError: expected nothing from a rule of transposes, got ",
+    "ctx.add(op.x, builders.values(given))": "TypeError: expected a cotangent of type tensor<3x?xf32, ",
+    "ctx.add(op.x, 3)": "on 'wrong.op': TypeError: expected a cotangent, got int",
+}
+DERIVATIVES = """
+from ragged_dialect import builders
+from ragged_dialect.passes.differentiate.tables import linearizes, transposes
+@linearizes(Op)
+def _(ctx, op): {rule}
+@transposes(Op)
+def _(ctx, op, given): {adds}
+"""
+LOSS = """func.func @f(%x: TYPE) -> TYPE {
+  %y = wrong.op %x : (TYPE) -> TYPE
+  return %y : TYPE
+}
+""".replace("TYPE", 'tensor<3x?xf32, #ragged.layout<"dr">>')
+
+
+@pytest.mark.parametrize(("table", "how"), [(0, how) for how in RULES] + [(1, how) for how in ADDS])
+def test_rules_of_derivatives_that_go_wrong(
+    table: int, how: str, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What a rule forgets is no derivative of 0."""
+    text = WRONG_OP.format(infer="x", values="[]").replace("lowering=__name__", "derivatives=__name__")
+    same = "return builders.inferred(Op, [ctx.given(op.x)])"
+    rules = DERIVATIVES.format(rule=same if table else how, adds=how if table else "ctx.add(op.x, given)")
+    (folder / "wrong.py").write_text(text + rules)
+    (folder / "in.mlir").write_text(LOSS)
+    assert opt(folder, "--load-pass-plugin=wrong", "--ragged-differentiate=function=f") == 1
+    assert (ADDS if table else RULES)[how] in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("part", "table", "text"),
+    [
+        ("lowering", "EXPANSIONS = 3", "expected functions by op name in wrong.EXPANSIONS, got int"),
+        ("lowering", "EXPANSIONS = {'wrong.op': 3}", "expected functions by op name in wrong.EXPANSIONS, got int"),
+        ("patterns", "", "expected tuples of functions by op name in wrong.PATTERNS, got NoneType"),
+        (
+            "patterns",
+            "PATTERNS = {'wrong.op': 3}",
+            "tuples of functions by op name in wrong.PATTERNS, got int",
+        ),
+    ],
+)
+def test_tables_that_are_none(
+    part: str, table: str, text: str, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    wrong = WRONG_OP.format(infer="x", values="[]").replace("lowering=__name__", f"{part}=__name__")
+    (folder / "wrong.py").write_text(f"{wrong}\n{table}\n")
+    (folder / "in.mlir").write_text(USE)
+    named = "--convert-ragged-to-scf" if part == "lowering" else "--ragged-canonicalize"
+    assert opt(folder, "--load-pass-plugin=wrong", named) == 1
     assert text in capfd.readouterr().err
 
 

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
-from ragged_dialect.ir.walk import find_ops, free_symbol, outermost
+from ragged_dialect.ir.match import is_number
+from ragged_dialect.ir.walk import find_ops, free_symbol, ops_in, outermost
 from ragged_dialect.lowering.attributes import BLOCK_SIZES, GATE, GENERAL, UNROLLS, Mapping
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.gpu.kernel.status import Guards, status_of
@@ -54,6 +55,7 @@ class ConvertForallToGpu(RaggedPass):
                 continue
             for number, forall in enumerate(outermost(function, "scf.forall")):
                 kernels = kernels or _gpu_module(op)
+                _require_numbers(forall)
                 name = free_symbol(kernels, f"{function.operation.attributes['sym_name'].value}_{number}")
                 mapping = Mapping.of(forall)
                 threads = min(mapping.threads or self.threads, self.threads)
@@ -81,3 +83,12 @@ def _gpu_module(module: ir.Operation) -> ir.Operation:
         made = ir.Operation.create("gpu.module", attributes={"sym_name": name}, regions=1)
         made.regions[0].blocks.append()
     return made
+
+
+def _require_numbers(forall: ir.Operation) -> None:
+    """PassFailure where a kernel would have other elements than numbers."""
+    for op in ops_in(forall):
+        for type_ in (value.type for value in (*op.operands, *op.results)):
+            element = type_.element_type if isinstance(type_, ir.MemRefType) else type_
+            if not is_number(element):
+                raise PassFailure(op, f"expected numbers in kernels, got {type_}")
