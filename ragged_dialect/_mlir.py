@@ -143,6 +143,7 @@ def _patch() -> None:
     setattr(ir.Operation.__mro__[1], "erase", _erase_of(ir.Operation.erase))
     ir.Value.replace_all_uses_with = _replace_uses_of(ir.Value.replace_all_uses_with)
     setattr(ir.Block, "erase_argument", _erase_argument_of(ir.Block.erase_argument))
+    setattr(ir.Location, "emit_error", _emit_error_of(ir.Location.emit_error))
     greedy, converting, converter = (
         getattr(library.rewrite, name) for name in ("PatternRewriter", "ConversionPatternRewriter", "TypeConverter")
     )
@@ -210,6 +211,15 @@ def _erase_argument_of(erase: Callable[[ir.Block, int], None]) -> Callable[[ir.B
         erase(self, index)
 
     return checked
+
+
+def _emit_error_of(emit: Callable[[ir.Location, str], None]) -> Callable[[ir.Location, str], None]:
+    """The bindings take no text that UTF-8 does not have, as of exceptions of plug-ins about names of files."""
+
+    def emit_error(self: ir.Location, message: str) -> None:
+        emit(self, message.encode(errors="backslashreplace").decode())
+
+    return emit_error
 
 
 def _rewriter_erase_of(erase: Callable[[object, ir.Operation], None]) -> Callable[[object, Op], None]:

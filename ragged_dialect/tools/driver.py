@@ -22,7 +22,7 @@ from ragged_dialect.passes.pipeline import UnknownPass, is_known, parse_pipeline
 from ragged_dialect.passes.running import MODULE, PassFailed, Stage, Watcher, run_pipeline
 from ragged_dialect.tools.cli import FAILURE, STREAM, SUCCESS, read_input, shown_name, write_output
 from ragged_dialect.tools.flags import STOCK, written
-from ragged_dialect.tools.options import MARKER, Options, Output, Printing, unknown_flag
+from ragged_dialect.tools.options import MARKER, Options, Output, Printing, check_files, unknown_flag
 from ragged_dialect.tools.rendering import Renderer
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ class OptDriver:
             stages = parse_pipeline(options.passes.pipeline or "", made, flags=bool(options.named))
         except UnknownPass as error:
             raise RaggedError(unknown_flag(f"--{error.name}")) if error.name in options.named else error from None
+        check_files(options, [options.passes.pipeline or "", _text_of(stages)])
         if options.passes.dump_pipeline:
             passes = "".join(f"  {stage}{',' if stage is not stages[-1] else ''}\n" for stage in stages)
             print(f"Pass Manager with {len(stages)} passes:\n{MODULE}(\n{passes})\n", file=sys.stderr)
@@ -145,6 +146,7 @@ class OptDriver:
 
             pipeline, verify_each = recorded(chunk)
             stages = parse_pipeline(pipeline, made)
+            check_files(self.options, [pipeline, _text_of(stages)])
         with self._phase("Parser"):
             module = load_module(chunk, made, self.filename)
         alone = self.options.reading.no_implicit_module and not file_position(module.operation.location)[1]
@@ -181,7 +183,7 @@ class OptDriver:
             return
         from ragged_dialect.tools.reproducer import CrashReproducer, as_text, check_place, reproducer
 
-        program, pipeline = as_text(chunk), f"{MODULE}({','.join(map(str, stages))})"
+        program, pipeline = as_text(chunk), _text_of(stages)
         try:
             if options.generate is not None:
                 write_output(options.generate, reproducer(program, pipeline, verify_each))
@@ -220,10 +222,11 @@ class OptDriver:
         by_stock = _stock_flags(printing, output)
         if by_stock:
             from ragged_dialect.tools import info, stock
+            from ragged_dialect.tools.reproducer import as_text
 
             # Without aliases: the tool takes attributes of dialects that it does not have as the text they are.
             program = print_module(op, generic=True, debuginfo=True, use_local_scope=True)
-            data = stock.rewritten(program, [info.irdl(), *map(bytes.decode, self.irdl)], by_stock)
+            data = stock.rewritten(program, [info.irdl(), *map(as_text, self.irdl)], by_stock)
             if output.bytecode:
                 return data
             text = data.decode().rstrip("\n") + "\n"
@@ -242,6 +245,10 @@ class OptDriver:
     def _to_stderr(self, diagnostics: Iterable[Diagnostic]) -> None:
         for diagnostic in diagnostics:
             print(self.renderer.render(diagnostic), file=sys.stderr)
+
+
+def _text_of(stages: Sequence[Stage]) -> str:
+    return f"{MODULE}({','.join(map(str, stages))})"
 
 
 def split_chunks(text: str, marker: str = MARKER) -> Iterable[str]:

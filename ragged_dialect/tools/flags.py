@@ -66,6 +66,14 @@ def flag(
     return field(default=default, metadata={"flag": made})
 
 
+def require_utf8(name: str, text: str) -> None:
+    """RaggedError for what is given to a flag as bytes that are not UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise RaggedError(f"expected UTF-8 for '{name}', got {text!r}") from None
+
+
 class Known(NamedTuple):
     """A flag and where its value is kept: the group's class and the field."""
 
@@ -80,6 +88,8 @@ class Known(NamedTuple):
             text = flag.implied
         if text is None:
             raise RaggedError(f"expected a value for '{flag.name}', got none")
+        if flag.metavar not in ("FILE", "DIR"):  # the names of files are bytes
+            require_utf8(flag.name, text)
         if not text and flag.metavar in ("FILE", "MODULE"):
             raise RaggedError(f"expected a {flag.metavar.lower()} for '{flag.name}', got an empty name")
         if not text and kind is None and flag.implied is None and flag.metavar == "DIR":

@@ -11,7 +11,7 @@ from typing import Any
 
 from ragged_dialect.errors import RaggedError
 from ragged_dialect.tools.cli import STREAM
-from ragged_dialect.tools.flags import BINDINGS, STOCK, Flag, Known, flag, known, written
+from ragged_dialect.tools.flags import BINDINGS, STOCK, Flag, Known, flag, known, require_utf8, written
 
 MARKER = "// -----"
 _SHORT = {"o": "-o", "h": "--help"}
@@ -292,27 +292,50 @@ def _checked(options: Options, reader: _Reader) -> Options:
         raise RaggedError(f"expected --pass-pipeline or single passes, got both ('--{options.named[0]}')")
     if options.reading.run_reproducer and (options.named or passes.pipeline is not None):
         raise RaggedError("expected --run-reproducer without passes, the file names them")
-    _check_files(options)
+    check_files(options)
     if not reader.passes:
         return options
+    for name, given in reader.passes:
+        require_utf8(f"--{name}", given or "")
     text = ",".join(_as_text(name, given) for name, given in reader.passes)
     return replace(options, passes=replace(passes, pipeline=text))
 
 
-def _check_files(options: Options) -> None:
-    """Refuse to write two things to one file, and anything but the result over what is read."""
-    inputs = [one for one in (options.input, *options.reading.irdl_files) if one != STREAM and os.path.exists(one)]
+def check_files(options: Options, pipelines: Sequence[str] = ()) -> None:
+    """Refuse to write two things to one file, and anything but the result over what is read: an input, or a file that
+    an option of a pass names."""
+    outputs = [
+        (one.name, text.partition("=")[2])
+        for group in (options.output, options.passes, options.reproducing)
+        for one, text in written(group)
+        if one.metavar == "FILE"
+    ]
+    if not any(name != "-o" for name, _ in outputs):
+        return
+    read = [one for one in (options.input, *options.reading.irdl_files) if one != STREAM]
+    read += [word for text in pipelines for word in _option_words(text)]
+    read = [path for path in read if os.path.exists(path)]
     files: dict[str, str] = {}
-    for group in (options.output, options.passes, options.reproducing):
-        for one, text in written(group):
-            path = text.partition("=")[2]
-            if one.metavar != "FILE" or path == STREAM or (os.path.exists(path) and not os.path.isfile(path)):
-                continue
-            if one.name != "-o" and os.path.exists(path) and any(os.path.samefile(path, read) for read in inputs):
-                raise RaggedError(f"expected another file than the input for {one.name}, got '{path}'")
-            first = files.setdefault(os.path.realpath(path), one.name)
-            if first != one.name:
-                raise RaggedError(f"expected another file for {one.name} than for {first}, got '{path}' for both")
+    for name, path in outputs:
+        if path == STREAM or (os.path.exists(path) and not os.path.isfile(path)):
+            continue
+        if name != "-o" and os.path.exists(path) and any(os.path.samefile(path, one) for one in read):
+            raise RaggedError(f"expected a file that is not read for {name}, got '{path}'")
+        first = files.setdefault(os.path.realpath(path), name)
+        if first != name:
+            raise RaggedError(f"expected another file for {name} than for {first}, got '{path}' for both")
+
+
+def _option_words(pipeline: str) -> Iterator[str]:
+    """What the passes of a pipeline are told, word by word."""
+    from ragged_dialect.passes.pipeline_text import parse_text  # start-up time
+
+    rest = list(parse_text(pipeline))
+    while rest:
+        element = rest.pop()
+        rest += element.nested or ()
+        for option in element.parsed_options():
+            yield from (option.value or "", *(option.value or "").split(","))
 
 
 def _as_text(name: str, options: str | None) -> str:

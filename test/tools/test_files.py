@@ -13,7 +13,7 @@ from support.c_program import NO_CC
 
 from conftest import ROOT
 from ragged_dialect.artifacts.cpu_library import write
-from ragged_dialect.tools import ragged_compile, ragged_opt, ragged_run
+from ragged_dialect.tools import ragged_compile, ragged_opt, ragged_run, ragged_translate
 
 DOUBLE = """func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {
   %0 = arith.addf %x, %x : tensor<?xf32>
@@ -82,6 +82,29 @@ def test_file_names_that_are_no_text(folder: Path, capsys: pytest.CaptureFixture
     (folder / name).write_text(DOUBLE)
     assert ragged_opt.main([name, "--mlir-print-debuginfo"]) == 0
     assert "udcff.mlir" in capsys.readouterr().out
+
+
+FLAGS = [
+    "--pass-pipeline=\udcff",
+    "--mlir-print-ir-after=\udcff",
+    "--output-split-marker=\udcff",
+    "--split-input-file=\udcff",
+    "--load-pass-plugin=\udcff",
+    "--ragged-transform-interpreter=library=\udcff",
+    "--one-shot-bufferize=\udcff",
+]
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+def test_flags_that_are_no_text(flag: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ragged_opt.main(["f.mlir", flag]) == 1
+    name, _, value = flag.partition("=")
+    assert capsys.readouterr() == ("", f"ragged-opt: expected UTF-8 for '{name}', got {value!r}\n")
+
+
+def test_diagnostics_that_are_no_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ragged_translate.main(["f.mlir", "--to=ptx", "--schedule=\udcff"]) == 1
+    assert "expected a schedule among general, balanced, segment, contract, got '\\udcff'" in capsys.readouterr().err
 
 
 NAMES = [

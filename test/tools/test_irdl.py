@@ -91,3 +91,13 @@ def test_a_dialect_of_two_files_is_refused(tmp_path: Path, capfd: pytest.Capture
     (tmp_path / "irdl.mlir").write_text(_dialect("foo", "irdl.any"))
     assert ragged_opt.main([f"--irdl-file={tmp_path / 'irdl.mlir'}"] * 2 + [str(tmp_path / "irdl.mlir")]) == 1
     assert "1:1: error: expected a new dialect, got 'foo', which is there" in capfd.readouterr().err
+
+
+def test_definitions_in_bytecode(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The stock tool, which prints users of values, gets them too."""
+    text, code, program = (tmp_path / name for name in ("foo.mlir", "foo.mlirbc", "in.mlir"))
+    text.write_text("irdl.dialect @foo { irdl.type @t {} }")
+    program.write_text("func.func @f(%x: !foo.t) -> !foo.t { return %x : !foo.t }")
+    assert ragged_opt.main([str(text), "--emit-bytecode", "-o", str(code)]) == 0
+    assert ragged_opt.main([str(program), f"--irdl-file={code}", "--mlir-print-value-users"]) == 0
+    assert "is used by" in capfd.readouterr().out

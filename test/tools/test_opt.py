@@ -200,29 +200,6 @@ def test_unregistered_dialects(file: Path, capfd: pytest.CaptureFixture[str]) ->
     assert tool(file, "--allow-unregistered-dialect") == 0
 
 
-@pytest.mark.parametrize("flag", ["--reproducer", "--mlir-generate-reproducer", "--dump-pipeline-file"])
-def test_two_outputs_are_two_files(file: Path, tmp_path: Path, flag: str, capfd: pytest.CaptureFixture[str]) -> None:
-    made, link = tmp_path / "made.mlir", tmp_path / "link.mlir"
-    link.symlink_to(made)
-    assert tool(file, "--one-shot-bufferize", f"{flag}={link}", "-o", str(made)) == 1
-    named = {"--reproducer": "--mlir-pass-pipeline-crash-reproducer"}.get(flag, flag)
-    message = f"ragged-opt: expected another file for {named} than for -o, got '{link}' for both\n"
-    assert capfd.readouterr() == ("", message)
-    assert not made.exists()
-
-
-@pytest.mark.parametrize("flag", ["--mlir-generate-reproducer", "--dump-pipeline-file"])
-def test_what_is_written_beside_the_result_is_no_input(
-    file: Path, tmp_path: Path, flag: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    before, link = file.read_text(), tmp_path / "link.mlir"
-    link.hardlink_to(file)
-    for path in (file, link):
-        assert tool(file, "--cse", f"{flag}={path}") == 1
-        assert f"than the input for {flag}, got" in capfd.readouterr().err
-    assert file.read_text() == before
-
-
 def test_no_bytecode_on_a_terminal(file: Path) -> None:
     controller, terminal = os.openpty()
     done = subprocess.run(

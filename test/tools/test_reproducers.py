@@ -91,7 +91,7 @@ def test_where_no_reproducer_goes(
     assert tool(file, passes, f"--reproducer={path}") == 1
     flag = "--mlir-pass-pipeline-crash-reproducer"
     message = {
-        "INPUT": f"expected another file than the input for {flag}, got '{path}'",
+        "INPUT": f"expected a file that is not read for {flag}, got '{path}'",
         "/nonexistent/a": "/nonexistent/a: no such file or directory",
         "a" * 300: f"{path}: file name too long",
     }.get(place, f"expected a regular file for --mlir-pass-pipeline-crash-reproducer, got '{path}'")
