@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, cast
 
-from ragged_dialect._mlir import ir
+from ragged_dialect._mlir import Op, ir
 from ragged_dialect.errors import PassError, RaggedError, told
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -22,9 +22,11 @@ Function = TypeVar("Function", bound=Callable[..., object])
 class PassFailure(Exception):
     """Raised inside `run` to fail the pass with a diagnostic at an op."""
 
-    def __init__(self, op: ir.Operation, message: str) -> None:
+    def __init__(self, op: Op, message: str) -> None:
+        if not isinstance(cast(object, op), (ir.Operation, ir.OpView)):
+            raise TypeError(f"expected an op that a pass fails at, got {type(op).__name__}")
         super().__init__(message)
-        self.op = op
+        self.op = op.operation
 
 
 class FaultAt(Exception):

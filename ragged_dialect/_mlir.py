@@ -15,10 +15,11 @@ import os
 import sys
 import types
 from collections.abc import Callable, Generator, Iterable, Sequence
+from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ragged_dialect import locks
-from ragged_dialect.errors import MissingPackageError
+from ragged_dialect.errors import MissingPackageError, PassError, told_at
 from ragged_dialect.foreign_llvm import own_llvm
 
 _REQUIRED = ("ir", "passmanager", "rewrite", "dialects.ext", "dialects.irdl", "dialects.linalg", "execution_engine")
@@ -320,12 +321,14 @@ def _location(cls: Callable[[object], object], found: object) -> object:
 
 
 def load_dialect(context: ir.Context, dialect: Any) -> None:
-    """Load a Python-defined dialect that a context has not."""
+    """Load a Python-defined dialect that a context has not. PassError for one whose classes declare what cannot be."""
+    again = {"reload": True} if "reload" in signature(dialect.load).parameters else {}  # in newer bindings
     with context, ir.Location.unknown(), _load_lock:
         try:
-            dialect.load()
-        except TypeError:
-            dialect.load(reload=True)
+            dialect.load(**again)
+        except Exception as error:
+            name = dialect.DIALECT_NAMESPACE
+            raise PassError(f"expected a dialect that can be loaded, got '{name}': {told_at(error, False)}") from error
         dialect._mlir_module = None  # the class would keep the last context alive
 
 

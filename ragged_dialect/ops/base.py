@@ -60,6 +60,8 @@ class RaggedOp(ext.Operation):
 
     def __init_subclass__(cls, *, name: str = "", traits: Sequence[type] = (), dialect: object = None) -> None:
         own = Ragged if name else None
+        if any(isinstance(annotation, str) for annotation in inspect.get_annotations(cls).values()):
+            cls.__annotations__ = inspect.get_annotations(cls, eval_str=True)  # the bindings read types of fields
         if name:
             setattr(cls, "verify_invariants", verifier(cls.verify_invariants))
         getattr(super(), "__init_subclass__")(name=name, traits=list(traits), dialect=dialect or own)
@@ -106,10 +108,14 @@ _READERS: dict[type, Callable[[Op, str], object]] = {int: int_attr, bool: has_un
 
 @cache
 def _signature(infer: Callable[..., RaggedShape]) -> _Signature:
-    parameters = inspect.signature(infer).parameters.values()
+    parameters = inspect.signature(infer, eval_str=True).parameters.values()
     every = any(p.kind is p.VAR_POSITIONAL for p in parameters)
     count = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
-    return _Signature(None if every else count, {p.name: p.annotation for p in parameters if p.kind is p.KEYWORD_ONLY})
+    attributes = {p.name: p.annotation for p in parameters if p.kind is p.KEYWORD_ONLY}
+    for name, type_ in attributes.items():
+        if type_ not in _READERS:
+            raise TypeError(f"expected int, bool or str for the attribute '{name}' of infer, got {type_!r}")
+    return _Signature(None if every else count, attributes)
 
 
 def attributes_for(kind: type[RaggedOp], op: Op) -> dict[str, object]:

@@ -226,6 +226,19 @@ def test_every_request_is_answered(method: str) -> None:
     assert all(line.startswith("ragged-lsp: ") for line in said.splitlines())
 
 
+def test_nothing_is_answered_before_initialize() -> None:
+    """`initialize` comes first, and what comes before it is no mistake of the server's."""
+    start = request(1, "initialize", {"processId": None, "rootUri": None, "capabilities": {}})
+    asked = {"textDocument": {"uri": URI}, "position": {"line": 0, "character": 0}}
+    answers, said = talk(request(0, "textDocument/hover", asked), start, request(2, "textDocument/hover", asked))
+    found = {answer["id"]: answer for answer in answers if "id" in answer}
+    expected = {"code": -32002, "message": "expected initialize first, got textDocument/hover"}
+    assert {key: found[0]["error"][key] for key in expected} == expected
+    assert "Traceback" not in said + json.dumps(answers)
+    assert "capabilities" in found[1]["result"]
+    assert found[2]["result"] is None
+
+
 LONG_LINES = [
     "@f " + "func " * 20_000, "%a = " + "%a, " * 20_000, "%a " + "{%a, " * 20_000, "tensor<" + "1x" * 50_000,
     "tensor<?xf32" + " " * 100_000, '@f "' + '\\"' * 50_000, "%a " + "{" * 20_000 + "%a" * 20_000,

@@ -183,6 +183,42 @@ def test_classes_that_answer_something_else(
     assert f"on 'wrong.op': {ANSWERS[how]}" in error
 
 
+def test_annotations_that_are_texts(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """`from __future__ import annotations`, which the bindings do not know."""
+    op = "from __future__ import annotations\n" + WRONG_OP.format(infer="x", values="[]")
+    op = op.replace("x: Operand[Tensor]", "x: Operand[Tensor]\n    dim: IntegerAttr").replace(
+        "import Operand", "import IntegerAttr, Operand"
+    )
+    (folder / "wrong.py").write_text(op.replace("def infer(x)", "def infer(x, *, dim: int)"))
+    (folder / "in.mlir").write_text(USE.replace("op %x", "op %x {dim = 1}"))
+    assert opt(folder, "--load-pass-plugin=wrong") == 0
+    assert "wrong.op %arg0 {dim = 1}" in capfd.readouterr().out
+    (folder / "in.mlir").write_text(USE)
+    assert opt(folder, "--load-pass-plugin=wrong") == 1
+    assert "in.mlir:2:8: error: 'wrong.op' op attribute \"dim\" is " in capfd.readouterr().err
+
+
+DECLARED = {
+    "x: 3": "expected a dialect that can be loaded, got 'wrong': TypeError: ",
+    "x: Operand[3]": "expected a dialect that can be loaded, got 'wrong': TypeError: ",
+    "x: Operand[Tensor]; dim: int": "expected a dialect that can be loaded, got 'wrong': ",
+    "x: Operand[Tensor]\n    @staticmethod\n    def infer(x, *, dim): return x": (
+        "TypeError: expected int, bool or str for the attribute 'dim' of infer, got <class 'inspect._empty'>"
+    ),
+}
+
+
+@pytest.mark.parametrize("fields", DECLARED)
+def test_classes_that_declare_what_cannot_be(fields: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    op = WRONG_OP.format(infer="x", values="[]").replace("x: Operand[Tensor]", fields)
+    (folder / "wrong.py").write_text(
+        op[: op.rindex("    @staticmethod")] + op[op.index("def register") :] if "infer" in fields else op
+    )
+    (folder / "in.mlir").write_text(USE)
+    assert opt(folder, "--load-pass-plugin=wrong") == 1
+    assert DECLARED[fields] in capfd.readouterr().err
+
+
 RULES = {
     "pass": "expected tensor<3x?xf32, #ragged.layout<\"dr\">> from the rule of 'wrong.op', got NoneType",
     "return []": "from the rule of 'wrong.op', got nothing",

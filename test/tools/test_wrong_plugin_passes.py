@@ -111,6 +111,9 @@ USED = {
         "ValueError: expected an argument that has no uses, got argument 0 to erase (wrong.py:5)"
     ),
     f"{FIRST}.regions[0].blocks[0].erase_argument(-1)": "IndexError: expected an argument below 1, got -1 (wrong.py:5)",
+    "from ragged_dialect.passes.base import PassFailure; raise PassFailure(None, 'no')": (
+        "TypeError: expected an op that a pass fails at, got NoneType (wrong.py:5, through base.py:"
+    ),
     "import sys; sys.stdout = None": "standard output: expected an open stream, got one that was closed",
 }
 

@@ -8,7 +8,7 @@ from importlib import metadata
 from typing import cast
 
 from lsprotocol import types as lsp
-from pygls.exceptions import JsonRpcException
+from pygls.exceptions import JsonRpcException, JsonRpcServerNotInitialized
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 from pygls.workspace import TextDocument
@@ -34,11 +34,18 @@ _UTF_8 = ("utf-8", "surrogatepass")
 
 
 class _Protocol(LanguageServerProtocol):
-    """Answers requests whose parameters are wrong, too: whoever asked would wait for ever."""
+    """Answers requests whose parameters are wrong, too: whoever asked would wait for ever. Before `initialize` it
+    answers nothing else, as the protocol has it."""
+
+    is_initialized = False
 
     def structure_message(self, data: dict[str, object]) -> object:
         """The message that an object is."""
+        method = data.get("method")
+        self.is_initialized = self.is_initialized or method == lsp.INITIALIZE
         try:
+            if not self.is_initialized and method not in (None, lsp.EXIT):
+                raise JsonRpcServerNotInitialized(f"expected initialize first, got {method}")
             return super().structure_message(data)
         except JsonRpcException as error:
             if "id" in data and "method" in data:
