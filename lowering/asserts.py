@@ -10,6 +10,7 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.match import enclosing
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.check_conditions import evaluate
+from ragged_dialect.lowering.validity import require_own_names
 
 Statement: TypeAlias = "tuple[ir.Value | int | str | None, ...]"
 
@@ -18,6 +19,7 @@ def settle(module: ir.Operation) -> None:
     """What both lowerings of the checks start with. A `cf.assert` becomes a check: on its own it would
     end the process. In the body of a linalg op it is dropped, `ragged-insert-checks` has put one in front
     of it. A `ragged.guard` is dropped: what is behind a check has to stay there from here on."""
+    require_own_names(module)
     for op in find_ops(module, "cf.assert", "ragged.guard"):
         if op.name == "ragged.guard":
             op.results[0].replace_all_uses_with(op.operands[0])

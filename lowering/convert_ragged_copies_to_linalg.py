@@ -21,7 +21,8 @@ class ConvertRaggedCopiesToLinalg(RaggedPass):
     linalg.copy ins(%a : …) outs(%b : …)
     ```
 
-    MLIR lowers strided copies to a call of its C runtime, which the package does not ship.
+    MLIR lowers strided copies to a call of its C runtime, which the package does not ship. Copies of buffers without a
+    rank are left to it.
     """
 
     name: ClassVar[str] = "convert-ragged-copies-to-linalg"
@@ -30,6 +31,8 @@ class ConvertRaggedCopiesToLinalg(RaggedPass):
         """Convert every copy of a module."""
         for copy in find_ops(op, "memref.copy"):
             source, target = copy.operands
+            if not (isinstance(source.type, ir.MemRefType) and isinstance(target.type, ir.MemRefType)):
+                continue  # of no rank
             if source != target:
                 with ir.InsertionPoint(copy), copy.location:
                     shapes.copy(source, target)

@@ -10,6 +10,7 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.match import constant_int, defining_op, made_by
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.passes.base import RaggedPass
+from ragged_dialect.types import is_tensor
 
 _SIGNED = ("arith.divsi", "arith.ceildivsi", "arith.floordivsi", "arith.remsi")
 _POWER = "math.ipowi"
@@ -30,8 +31,9 @@ class DefineIntegerDivisions(RaggedPass):
     ```
 
     So does 0 to a negative power (`math.ipowi`), a quotient by 0. Where the processor divides, such a divisor would end
-    the process. Divisions of whole tensors are left alone: they are scalar ones once `convert-elementwise-to-linalg`
-    has run. Divisors that are constants, or that this pass has made, are left as they are.
+    the process. Divisions of whole tensors are left alone, but by themselves: they are scalar ones once
+    `convert-elementwise-to-linalg` has run. Divisors that are constants, or that this pass has made, are left as they
+    are.
     """
 
     name: ClassVar[str] = "define-integer-divisions"
@@ -39,7 +41,9 @@ class DefineIntegerDivisions(RaggedPass):
     def run(self, op: ir.Operation) -> None:
         """Define the scalar divisions of a module."""
         for found in find_ops(op, *_SIGNED, *_UNSIGNED, _POWER):
-            if isinstance(found.results[0].type, (ir.IntegerType, ir.IndexType)):
+            if found.name != _POWER and is_tensor(found.results[0].type):
+                _define_by_itself(found)
+            elif isinstance(found.results[0].type, (ir.IntegerType, ir.IndexType)):
                 with ir.InsertionPoint(found), found.location:
                     if found.name == _POWER:
                         _define_power(found)
@@ -80,6 +84,20 @@ def _define(division: ir.Operation, signed: bool) -> None:
         value = result if minus is None else arith.select(minus, arith.subi(nothing, dividend), result)
         defined = arith.select(zero, nothing, value)
     result.replace_all_uses_except(defined, [value.owner.operation, defined.owner.operation])
+
+
+def _define_by_itself(division: ir.Operation) -> None:
+    """Let whole tensors divided by themselves be 1 where they are not 0: MLIR would say 1 before they are scalars."""
+    x, divisor = division.operands
+    if x != divisor or "rem" in division.name:
+        return
+    type_ = division.results[0].type
+    with ir.InsertionPoint(division), division.location:
+        some = arith.cmpi(arith.CmpIPredicate.ne, x, arith.subi(x, x))
+        widen = arith.index_castui if isinstance(type_.element_type, ir.IndexType) else arith.extui
+        made = some if some.type == type_ else widen(type_, some)
+    division.results[0].replace_all_uses_with(made)
+    division.erase()
 
 
 def _define_power(power: ir.Operation) -> None:

@@ -18,7 +18,7 @@ from ragged_dialect.lowering.scans import expand_scan
 from ragged_dialect.lowering.widen import multiplies_short, needs_widening, widen_factors, widen_reduction
 from ragged_dialect.ops import OPS
 from ragged_dialect.ops.making import ScanOp
-from ragged_dialect.passes.base import PassFailure, faults_at
+from ragged_dialect.passes.base import PassFailure, faults_at, is_erased
 from ragged_dialect.passes.ragged_decompose_attention import MEANINGS, settled
 from ragged_dialect.types import is_tensor
 
@@ -59,11 +59,14 @@ def expand_foreign(module: ir.Operation) -> None:
     for table in extensions.tables("lowering", "EXPANSIONS", callable, "functions") if foreign else ():
         expansions.update(cast(Mapping[str, Expansion], table))
     for op in [found for found in ops_in(module) if found.name in foreign]:
-        if op.name not in expansions:
-            raise PassFailure(op, f"expected an expansion of '{op.name}' by the plug-in that has it, got none")
+        name = op.name
+        if name not in expansions:
+            raise PassFailure(op, f"expected an expansion of '{name}' by the plug-in that has it, got none")
         with standing_for(op):
             with faults_at(op):
-                made = expansions[op.name](op) or ()  # without results a function may return nothing
+                made = expansions[name](op) or ()  # without results a function may return nothing
+                if is_erased(op):
+                    raise TypeError(f"expected '{name}' to be left to the lowering, got it erased")
             results = list(op.results)
             if not _are_new(made, results):
                 raise PassFailure(

@@ -7,10 +7,16 @@ from collections.abc import Iterator
 from ragged_dialect._mlir import ir
 from ragged_dialect.asm.locations import collect
 from ragged_dialect.errors import CompileError
-from ragged_dialect.ir.walk import ops_in
+from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.ops import OPS
 from ragged_dialect.passes.base import PassFailure
 from ragged_dialect.verify import values_of
+
+RESERVED = frozenset(
+    "ragged_call ragged_fail ragged_parallel_for ragged_report ragged_set_threads ragged_share ragged_threads "
+    "_mlir_memref_to_llvm_alloc _mlir_memref_to_llvm_free".split()
+)
+"""Names of functions that lowered programs call or have."""
 
 
 def require_dense(root: ir.Operation) -> None:
@@ -31,6 +37,17 @@ def require_dense(root: ir.Operation) -> None:
             valid = False
     if not valid:
         raise PassFailure(root, "expected what can be bufferized, got the above")
+
+
+def require_own_names(module: ir.Operation) -> None:
+    """PassFailure at a function or a global of a name that programs have for themselves, and at functions that no pass
+    sees, as they are in a module of their own."""
+    for op in [op.operation for op in module.regions[0].blocks[0].operations]:
+        name = ir.StringAttr(op.attributes["sym_name"]).value if "sym_name" in op.attributes else ""
+        if op.name == "func.func" and name in RESERVED:
+            raise PassFailure(op, f"expected another name than '{name}', which programs have for themselves")
+        if op.name == "builtin.module" and find_ops(op, "func.func"):
+            raise PassFailure(op, "expected functions in one module, got a module with some in it")
 
 
 def require_valid(module: ir.Module, name: str) -> None:

@@ -19,12 +19,22 @@ from ragged_dialect.errors import PassError, RaggedError, told
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
+def is_erased(op: ir.Operation) -> bool:
+    """Whether an op has been erased."""
+    try:
+        return not op.name
+    except RuntimeError:  # of the bindings
+        return True
+
+
 class PassFailure(Exception):
     """Raised inside `run` to fail the pass with a diagnostic at an op."""
 
     def __init__(self, op: Op, message: str) -> None:
         if not isinstance(cast(object, op), (ir.Operation, ir.OpView)):
             raise TypeError(f"expected an op that a pass fails at, got {type(op).__name__}")
+        if is_erased(op.operation):
+            raise TypeError("expected an op that a pass fails at, got one that is erased")
         super().__init__(message)
         self.op = op.operation
 

@@ -11,6 +11,7 @@ from ragged_dialect._mlir import arith, ir, tensor
 from ragged_dialect.asm.locations import name_of
 from ragged_dialect.checking.structures import check_argument, check_argument_facts
 from ragged_dialect.checks import CHECKED
+from ragged_dialect.errors import LayoutError
 from ragged_dialect.generic import generic, indexing_maps
 from ragged_dialect.ir import build
 from ragged_dialect.ir.clone import ValueMap, clone
@@ -114,8 +115,11 @@ class RaggedInsertChecks(RaggedPass):
             if CHECKED not in op.attributes:
                 rule = rule_of(op, self.dense)
                 if rule is not None:
-                    with faults_at(op):
-                        rule(emit, op)
+                    try:
+                        with faults_at(op):
+                            rule(emit, op)
+                    except LayoutError as error:
+                        raise PassFailure(op, str(error)) from None
                 check_body(emit, op, self.dense)
             if moves and emit.taken and not inserts:
                 _hold_back(op)

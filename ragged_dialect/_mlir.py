@@ -144,6 +144,7 @@ def _patch() -> None:
     setattr(ir.Operation.__mro__[1], "erase", _erase_of(ir.Operation.erase))
     ir.Value.replace_all_uses_with = _replace_uses_of(ir.Value.replace_all_uses_with)
     setattr(ir.Block, "erase_argument", _erase_argument_of(ir.Block.erase_argument))
+    setattr(ir.Operation.__mro__[1], "walk", _walk_of(ir.Operation.walk))
     setattr(ir.Location, "emit_error", _emit_error_of(ir.Location.emit_error))
     greedy, converting, converter = (
         getattr(library.rewrite, name) for name in ("PatternRewriter", "ConversionPatternRewriter", "TypeConverter")
@@ -221,6 +222,28 @@ def _emit_error_of(emit: Callable[[ir.Location, str], None]) -> Callable[[ir.Loc
         emit(self, message.encode(errors="backslashreplace").decode())
 
     return emit_error
+
+
+def _walk_of(walk: Callable[..., None]) -> Callable[..., None]:
+    """What a callback raises comes out as it is, and not as the text of its traceback."""
+
+    def checked(
+        self: Op, callback: Callable[[ir.Operation], ir.WalkResult], *order: ir.WalkOrder, **named: ir.WalkOrder
+    ) -> None:
+        raised: list[BaseException] = []
+
+        def called(op: ir.Operation) -> ir.WalkResult:
+            try:
+                return callback(op)
+            except BaseException as error:
+                raised.append(error)
+                return ir.WalkResult.INTERRUPT
+
+        walk(self.operation, called, *order, **named)
+        if raised:
+            raise raised[0]
+
+    return checked
 
 
 def _rewriter_erase_of(erase: Callable[[object, ir.Operation], None]) -> Callable[[object, Op], None]:

@@ -144,9 +144,47 @@ func.func @folded(%x: memref<8xf32>, %n: index, %v: f32) {
 
 func.func @complex(%x: memref<8xcomplex<f32>>, %y: memref<8xcomplex<f32>>) {
   scf.forall (%i) in (8) {
-    // expected-error@below {{expected numbers in kernels, got memref<8xcomplex<f32>>}}
+    // expected-error@below {{expected numbers of at most 64 bits in kernels, got memref<8xcomplex<f32>>}}
     %a = memref.load %x[%i] : memref<8xcomplex<f32>>
     memref.store %a, %y[%i] : memref<8xcomplex<f32>>
+  }
+  return
+}
+
+// -----
+
+// LLVM has no code of it for PTX.
+func.func @wide(%x: memref<8xi128>) {
+  scf.forall (%i) in (8) {
+    // expected-error@below {{expected numbers of at most 64 bits in kernels, got memref<8xi128>}}
+    %a = memref.load %x[%i] : memref<8xi128>
+    %b = arith.divsi %a, %a : i128
+    memref.store %b, %x[%i] : memref<8xi128>
+  }
+  return
+}
+
+// -----
+
+func.func private @callee(f32) -> f32
+
+func.func @calls(%x: memref<8xf32>) {
+  scf.forall (%i) in (8) {
+    %a = memref.load %x[%i] : memref<8xf32>
+    // expected-error@below {{expected no calls in kernels, got one of @callee}}
+    %b = func.call @callee(%a) : (f32) -> f32
+    memref.store %b, %x[%i] : memref<8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @space(%x: memref<8xf32, 3>, %y: memref<8xf32>) {
+  scf.forall (%i) in (8) {
+    // expected-error@below {{expected buffers without a memory space, got memref<8xf32, 3>}}
+    %a = memref.load %x[%i] : memref<8xf32, 3>
+    memref.store %a, %y[%i] : memref<8xf32>
   }
   return
 }

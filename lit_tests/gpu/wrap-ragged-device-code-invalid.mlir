@@ -34,3 +34,13 @@ func.func @read(%x: memref<4xi1>, %a: tensor<4xf32>, %b: tensor<4xf32>) -> tenso
   %t = arith.select %v, %a, %b : tensor<4xf32>
   return %t : tensor<4xf32>
 }
+
+// -----
+
+// How much there is in a buffer is not known without its rank.
+// expected-error@below {{expected buffers of a rank, got memref<*xf32>}}
+func.func @unranked(%x: memref<*xf32>, %y: memref<?xf32>) {
+  %m = memref.cast %x : memref<*xf32> to memref<?xf32>
+  linalg.copy ins(%m : memref<?xf32>) outs(%y : memref<?xf32>)
+  return
+}

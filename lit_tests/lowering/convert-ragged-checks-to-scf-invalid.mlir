@@ -49,3 +49,18 @@ func.func @left(%x: tensor<?xf32>, %o: tensor<4xi64>) {
   %1 = math.exp %0 : tensor<3x?xf32, #ragged.layout<"dr">>
   return
 }
+
+// -----
+
+// expected-error@below {{expected another name than 'ragged_report', which programs have for themselves}}
+func.func private @ragged_report(i32) -> i32
+
+// -----
+
+// No pass sees functions of a module in a module.
+func.func private @outer()
+
+// expected-error@below {{expected functions in one module, got a module with some in it}}
+module @inner {
+  func.func private @f()
+}

@@ -59,11 +59,11 @@ func.func @body(%x: tensor<?xi64>, %n: i64) -> tensor<?xi64> {
 // CHECK: arith.cmpi eq
 // CHECK-NOT: arith.cmpi
 // CHECK: return
-func.func @left_alone(%x: tensor<?xi32>, %a: i32, %b: i32) -> (tensor<?xi32>, i32, i32) {
+func.func @left_alone(%x: tensor<?xi32>, %z: tensor<?xi32>, %a: i32, %b: i32) -> (tensor<?xi32>, i32, i32) {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %c7 = arith.constant 7 : i32
-  %t = arith.divsi %x, %x : tensor<?xi32>
+  %t = arith.divsi %x, %z : tensor<?xi32>
   %q = arith.divsi %a, %c7 : i32
   %zero = arith.cmpi eq, %b, %c0 : i32
   %safe = arith.select %zero, %c1, %b : i32
@@ -91,4 +91,23 @@ func.func @power(%a: i32, %b: i32) -> (i32, i32, i32, i32) {
   %base = arith.select %safe, %c2, %a : i32
   %again = math.ipowi %base, %b : i32
   return %p, %square, %of_two, %again : i32, i32, i32, i32
+}
+
+// What whole tensors are divided by themselves is said before MLIR says 1.
+
+// CHECK-LABEL: func.func @itself
+// CHECK-SAME: (%[[X:.*]]: tensor<?xi32>, %[[R:.*]]: tensor<?x?xindex, #ragged.layout<"dr">>
+// CHECK-NOT: divsi
+// CHECK: %[[ZERO:.*]] = arith.subi %[[X]], %[[X]]
+// CHECK: %[[SOME:.*]] = arith.cmpi ne, %[[X]], %[[ZERO]]
+// CHECK: arith.extui %[[SOME]] : tensor<?xi1> to tensor<?xi32>
+// CHECK: arith.cmpi ne, %[[R]], %{{.*}} : tensor<?x?xindex, #ragged.layout<"dr">>
+// CHECK: arith.index_castui
+// CHECK: arith.remsi
+func.func @itself(%x: tensor<?xi32>, %r: tensor<?x?xindex, #ragged.layout<"dr">>)
+    -> (tensor<?xi32>, tensor<?x?xindex, #ragged.layout<"dr">>, tensor<?xi32>) {
+  %0 = arith.divsi %x, %x : tensor<?xi32>
+  %1 = arith.ceildivui %r, %r : tensor<?x?xindex, #ragged.layout<"dr">>
+  %2 = arith.remsi %x, %x : tensor<?xi32>
+  return %0, %1, %2 : tensor<?xi32>, tensor<?x?xindex, #ragged.layout<"dr">>, tensor<?xi32>
 }

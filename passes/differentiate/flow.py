@@ -117,6 +117,7 @@ class Cotangents:
         self._outer = outer
         self._known: dict[ir.Value, ir.Value] = {}
         self._added = 0
+        self._read: set[ir.Value] = set()  # by the op whose rule runs
 
     def is_linear(self, value: ir.Value) -> bool:
         """Whether a value is linear in what is transposed."""
@@ -125,6 +126,10 @@ class Cotangents:
     def add(self, value: ir.Value, cotangent: ir.Value | None) -> None:
         """Add to the cotangent of a value; values that are not linear have none."""
         self._added += 1
+        if not isinstance(cast(object, value), ir.Value):
+            raise TypeError(f"expected a value that has a cotangent, got {type(value).__name__}")
+        if not self.is_linear(value) and value not in self._read:
+            raise TypeError(f"expected a cotangent of an operand, got one of {value.get_name()}")
         if cotangent is None or not self.is_linear(value):
             return
         if not isinstance(cast(object, cotangent), ir.Value):
@@ -178,7 +183,7 @@ class Cotangents:
             given = [self.of(r) for r in op.results]
             if all(g is None for g in given):
                 continue
-            before = self._added
+            before, self._read = self._added, set(reads(op))
             with op.location, faults_at(op):
                 found = _rule(transposes, op)(self, op.opview, given[0] if len(given) == 1 else given)
                 require_nothing(found, "a rule of transposes")

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from typing import cast
 
 from ragged_dialect import extensions
+from ragged_dialect._mlir import ir
 from ragged_dialect.ops import INFERRED
-from ragged_dialect.passes.base import at_its_op
+from ragged_dialect.passes.base import faults_at, is_erased
 from ragged_dialect.passes.patterns import access, chains, making, nesting, refining, slicing
-from ragged_dialect.passes.rewriting import Pattern, Patterns
+from ragged_dialect.passes.rewriting import Pattern, Patterns, Rewriter
 
 _FAMILIES = (nesting, chains, slicing, access, making, refining)
 
@@ -25,10 +26,24 @@ def patterns() -> Patterns:
             merged[name] = (*merged.get(name, ()), *group)
     for table in extensions.tables("patterns", "PATTERNS", _is_group, "tuples of functions"):
         for name, group in cast(Patterns, table).items():
-            merged[name] = (*merged.get(name, ()), *(at_its_op(pattern) for pattern in group))
+            merged[name] = (*merged.get(name, ()), *map(_checked, group))
     for name in INFERRED:
         merged[name] = (*merged.get(name, ()), refining.refine)
     return merged
+
+
+def _checked(pattern: Pattern) -> Pattern:
+    """A pattern of a plug-in, whose mistakes are about the op that it gets."""
+
+    def called(op: ir.Operation, rewriter: Rewriter) -> bool:
+        name = op.name
+        with faults_at(op):
+            found = pattern(op, rewriter)
+            if is_erased(op):
+                raise TypeError(f"expected '{name}' to be left to the canonicalizer, got it erased")
+            return found
+
+    return called
 
 
 def _is_group(found: object) -> bool:

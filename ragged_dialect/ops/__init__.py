@@ -7,7 +7,7 @@ from ragged_dialect._mlir import has_dialect
 from ragged_dialect.dialect import Ragged
 from ragged_dialect.errors import PassError
 from ragged_dialect.ops import access, attention, checks, exchange, grouping, making, structure
-from ragged_dialect.ops.base import MixedOp, Pure, RaggedOp
+from ragged_dialect.ops.base import MixedOp, Pure, RaggedOp, unknown_attributes
 from ragged_dialect.segments import MIXED_OPS
 
 FAMILIES = (access, attention, checks, exchange, grouping, making, structure)
@@ -73,6 +73,9 @@ def _require_functions(op: str, kind: type[RaggedOp]) -> None:
         found = getattr(kind, name, None)
         if found is not None and not callable(found):
             raise PassError(f"expected a function {name} of '{op}', got {type(found).__name__}")
+    unknown = unknown_attributes(kind) if hasattr(kind, "infer") else []
+    if unknown:
+        raise PassError(f"expected attributes of '{op}' as keywords of infer, got '{unknown[0]}'")
 
 
 def _add(kind: type[RaggedOp]) -> None:

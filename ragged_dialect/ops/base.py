@@ -118,6 +118,12 @@ def _signature(infer: Callable[..., RaggedShape]) -> _Signature:
     return _Signature(None if every else count, attributes)
 
 
+def unknown_attributes(kind: type[RaggedOp]) -> list[str]:
+    """What `kind.infer` takes and is no field of the class."""
+    fields = {*kind.optional, *(name for base in kind.__mro__ for name in inspect.get_annotations(base))}
+    return [name for name in _signature(kind.infer).attributes if name not in fields]
+
+
 def attributes_for(kind: type[RaggedOp], op: Op) -> dict[str, object]:
     """The attributes of an op that `kind.infer` takes."""
     return {name: _READERS[type_](op, name) for name, type_ in _signature(kind.infer).attributes.items()}

@@ -8,6 +8,7 @@ from ragged_dialect.checking.compute import check_compute
 from ragged_dialect.checking.dense import RULES as DENSE
 from ragged_dialect.checking.elements import check_extract
 from ragged_dialect.errors import require_nothing
+from ragged_dialect.generic import indexing_maps
 from ragged_dialect.ir.match import view_of
 from ragged_dialect.iteration import is_compute, touches_ragged, whole_value
 from ragged_dialect.ops import OPS
@@ -25,8 +26,10 @@ def rule_of(op: ir.Operation, dense: bool = True) -> Rule | None:
     if not ragged and not dense:
         return None
     rule = (RAGGED if ragged else DENSE).get(op.name)
-    if rule is None and (is_compute(op) or op.name.startswith("linalg.")) and not whole_value(op):
-        return check_compute
+    if rule is None and not whole_value(op):
+        # Dense linalg ops that say nothing of their loops, such as linalg.pack, are checked by nobody.
+        with_loops = op.name.startswith("linalg.") and (ragged or bool(indexing_maps(op)))
+        return check_compute if is_compute(op) or with_loops else None
     return rule
 
 

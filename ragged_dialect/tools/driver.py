@@ -312,3 +312,5 @@ def _check_loadable(definitions: ir.Module, path: str) -> None:
             names.add(name)
         if message is not None:
             raise ParseError(Diagnostic(message, path, *file_position(op.location)[1:]))
+    if not names:
+        raise ParseError(Diagnostic("expected an irdl.dialect, got none", path, 1, 1))

@@ -69,3 +69,14 @@ def test_powers(compile: Compile) -> None:
     }"""
     base, exponent = np.array([0, 0, 1, -1, -1, 2, 3]), np.array([-1, -2, -5, -5, -4, -1, 4])
     assert compile(text)(base, exponent).tolist()[1 * 2 :] == [1, -1, 1, 0, 81]
+
+
+@pytest.mark.parametrize("name", [*SIGNED, *UNSIGNED])
+@pytest.mark.parametrize("type_", ["tensor<?xi32>", "tensor<9xi32>", "tensor<?xi1>"])
+def test_tensors_by_themselves(name: str, type_: str, compile: Compile) -> None:
+    """What MLIR takes for 1 is 0 where there are zeros."""
+    text = f"func.func @f(%x: {type_}) -> {type_} {{ %0 = arith.{name} %x, %x : {type_} return %0 : {type_} }}"
+    _, x = operands(np.int32)
+    x = x != 0 if "i1" in type_ else x
+    expected = np.zeros_like(x) if "rem" in name else (x != 0).astype(x.dtype)
+    np.testing.assert_array_equal(compile(text)(x), expected)

@@ -69,6 +69,8 @@ WRONG = {
     _dialect("stablehlo", "irdl.any"): "1:1: error: expected a new dialect, got 'stablehlo', which is there",
     _dialect("builtin", "irdl.any"): "1:1: error: expected a new dialect, got 'builtin', which is there",
     _dialect("foo", 'irdl.c_pred "$_self"'): "2:6: error: expected constraints without code in C++, got 'irdl.c_pred'",
+    "func.func private @f()": "1:1: error: expected an irdl.dialect, got none",
+    "": "1:1: error: expected an irdl.dialect, got none",
     _dialect("foo", 'irdl.base "!no.type"'): "2:6: error: no registered type with name !no.type",
 }
 

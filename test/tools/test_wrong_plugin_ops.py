@@ -52,6 +52,9 @@ WRONG_PARTS = {
     ("x", "next(iter([]))"): (
         "in.mlir:2:8: error: internal error in convert-ragged-to-scf on 'wrong.op': StopIteration:  (wrong.py:"
     ),
+    ("x", "[op.results[0].replace_all_uses_with(op.operands[0]), op.erase()]"): (
+        "on 'wrong.op': TypeError: expected 'wrong.op' to be left to the lowering, got it erased (prepare.py:"
+    ),
     ("x", "[op.operands[0]] * 2"): "expected 1 values from the expansion of 'wrong.op', got 2",
 }
 
@@ -68,14 +71,26 @@ PATTERNS = {
     "{}[3]": "in.mlir:2:8: error: internal error in ragged-canonicalize on 'wrong.op': KeyError: 3 (wrong.py:",
     "True": "expected rewrites to come to an end, got one more of 'wrong.op'",
     "rewriter.replace(op, op.results[0])": "expected another value in place of the result of 'wrong.op', got itself",
+    "[op.results[0].replace_all_uses_with(op.operands[0]), op.erase()]": (
+        "on 'wrong.op': TypeError: expected 'wrong.op' to be left to the canonicalizer, got it erased ("
+    ),
+    "clone_at_the_end(op, rewriter)": "expected rewrites to come to an end, got one more of 'wrong.op'",
     "next(op.results[0].uses).owner.erase()": "expected an op that has no uses, got 'math.exp' to erase (wrong.py:",
 }
+
+
+CLONES = """
+def clone_at_the_end(op, rewriter):
+    from ragged_dialect._mlir import ir
+    with ir.InsertionPoint(list(op.block.operations)[-1]), op.location:
+        return rewriter.replace(op, op.clone().results[0])
+"""
 
 
 @pytest.mark.parametrize("what", PATTERNS)
 def test_patterns_that_go_wrong(what: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     text = WRONG_OP.format(infer="x", values="[]").replace("lowering=__name__", "patterns=__name__")
-    (folder / "wrong.py").write_text(f"{text}\nPATTERNS = {{'wrong.op': (lambda op, rewriter: {what},)}}")
+    (folder / "wrong.py").write_text(f"{text}{CLONES}\nPATTERNS = {{'wrong.op': (lambda op, rewriter: {what},)}}")
     (folder / "in.mlir").write_text(USE.replace("return %y", f"%z = math.exp %y : {TYPE}\n  return %z"))
     assert opt(folder, "--load-pass-plugin=wrong", "--ragged-canonicalize") == 1
     assert PATTERNS[what] in capfd.readouterr().err
@@ -202,6 +217,9 @@ DECLARED = {
     "x: 3": "expected a dialect that can be loaded, got 'wrong': TypeError: ",
     "x: Operand[3]": "expected a dialect that can be loaded, got 'wrong': TypeError: ",
     "x: Operand[Tensor]; dim: int": "expected a dialect that can be loaded, got 'wrong': ",
+    "x: Operand[Tensor]\n    @staticmethod\n    def infer(x, *, dimm: int): return x": (
+        "got expected attributes of 'wrong.op' as keywords of infer, got 'dimm' (wrong.py:"
+    ),
     "x: Operand[Tensor]\n    @staticmethod\n    def infer(x, *, dim): return x": (
         "TypeError: expected int, bool or str for the attribute 'dim' of infer, got <class 'inspect._empty'>"
     ),
@@ -231,6 +249,8 @@ ADDS = {
     "pass": "expected cotangents from the rule of 'wrong.op', got none",
     "return given": "on 'wrong.op': TypeError: expected nothing from a rule of transposes, got ",
     "ctx.add(op.x, builders.values(given))": "TypeError: expected a cotangent of type tensor<3x?xf32, ",
+    "ctx.add('x', given)": "on 'wrong.op': TypeError: expected a value that has a cotangent, got str",
+    "ctx.add(given, given)": "on 'wrong.op': TypeError: expected a cotangent of an operand, got one of %",
     "ctx.add(op.x, 3)": "on 'wrong.op': TypeError: expected a cotangent, got int",
 }
 DERIVATIVES = """

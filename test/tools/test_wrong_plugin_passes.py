@@ -101,6 +101,7 @@ ERASED = {
 }
 
 
+FAIL = "from ragged_dialect.passes.base import PassFailure"
 USED = {
     "yield 1": "expected nothing from `run`, got generator",
     "raise type('End', (Exception,), {'__str__': lambda self: 1 / 0})()": "internal error in wrong-e: End (wrong.py:5)",
@@ -111,7 +112,14 @@ USED = {
         "ValueError: expected an argument that has no uses, got argument 0 to erase (wrong.py:5)"
     ),
     f"{FIRST}.regions[0].blocks[0].erase_argument(-1)": "IndexError: expected an argument below 1, got -1 (wrong.py:5)",
-    "from ragged_dialect.passes.base import PassFailure; raise PassFailure(None, 'no')": (
+    f"{FAIL}; {FIRST}.walk(lambda op: (_ for _ in ()).throw(PassFailure(op, 'expected none')))": (
+        "in.mlir:2:7: error: expected none"
+    ),
+    f"{FAIL}; from ragged_dialect._mlir import func, ir; place = ir.InsertionPoint(op.regions[0].blocks[0]); "
+    "f = func.FuncOp('g', ([], []), visibility='private', ip=place).operation; f.erase(); raise PassFailure(f, 'no')": (
+        "TypeError: expected an op that a pass fails at, got one that is erased (wrong.py:5, through base.py:"
+    ),
+    f"{FAIL}; raise PassFailure(None, 'no')": (
         "TypeError: expected an op that a pass fails at, got NoneType (wrong.py:5, through base.py:"
     ),
     "import sys; sys.stdout = None": "standard output: expected an open stream, got one that was closed",

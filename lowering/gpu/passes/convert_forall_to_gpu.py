@@ -13,10 +13,14 @@ from ragged_dialect.lowering.attributes import BLOCK_SIZES, GATE, GENERAL, UNROL
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.gpu.kernel.status import Guards, status_of
 from ragged_dialect.lowering.gpu.schedules import schedule
-from ragged_dialect.passes.base import PassFailure, RaggedPass
+from ragged_dialect.passes.base import PassFailure, RaggedPass, is_erased
 
 MODULE = "kernels"
 """Name of the `gpu.module`, where no function has it."""
+
+
+_WIDEST = 64
+"""Bits of integers: of wider ones LLVM's code for PTX ends the process, or does not end."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,9 @@ class ConvertForallToGpu(RaggedPass):
                 guards = _guards(op, function.operation, forall)
                 build = schedule(mapping.schedule or GENERAL).build
                 build(forall, kernels, name, guards, threads, mapping.unroll or self.unroll)
+                if not is_erased(forall):
+                    text = f"expected '{mapping.schedule}' to replace the forall by kernels, got it as it was"
+                    raise PassFailure(forall, text)
 
 
 def _guards(module: ir.Operation, function: ir.Operation, forall: ir.Operation) -> Guards:
@@ -86,9 +93,14 @@ def _gpu_module(module: ir.Operation) -> ir.Operation:
 
 
 def _require_numbers(forall: ir.Operation) -> None:
-    """PassFailure where a kernel would have other elements than numbers."""
+    """PassFailure where a kernel would have other elements than numbers of at most 64 bits, in memory as all is, or
+    calls."""
     for op in ops_in(forall):
+        if op.name == "func.call":
+            raise PassFailure(op, f"expected no calls in kernels, got one of {op.attributes['callee']}")
         for type_ in (value.type for value in (*op.operands, *op.results)):
             element = type_.element_type if isinstance(type_, ir.MemRefType) else type_
-            if not is_number(element):
-                raise PassFailure(op, f"expected numbers in kernels, got {type_}")
+            if not is_number(element) or (isinstance(element, ir.IntegerType) and element.width > _WIDEST):
+                raise PassFailure(op, f"expected numbers of at most {_WIDEST} bits in kernels, got {type_}")
+            if isinstance(type_, ir.MemRefType) and type_.memory_space is not None:
+                raise PassFailure(op, f"expected buffers without a memory space, got {type_}")

@@ -7,12 +7,13 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir import build
-from ragged_dialect.ir.walk import find_ops
+from ragged_dialect.ir.walk import find_ops, ops_in
 from ragged_dialect.lowering.buffers import require_buffers
 from ragged_dialect.lowering.convert_ragged_checks_to_calls import REPORT
 from ragged_dialect.lowering.gpu.passes.device_regions import Regions
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 from ragged_dialect.runtime.status import STATUS_ENTRIES
+from ragged_dialect.verify import values_of
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class WrapRaggedDeviceCode(RaggedPass):
     def run(self, op: ir.Operation) -> None:
         """Wrap the device code of every function of a module."""
         require_buffers(op)
+        _require_ranks(op)
         block = op.regions[0].blocks[0]
         functions = [f.operation for f in block.operations if f.operation.name == "func.func"]
         for function in functions:
@@ -74,3 +76,11 @@ def _status_argument(function: ir.Operation) -> ir.Value:
         attrs = [*function.attributes["arg_attrs"], ir.DictAttr.get({})]
         function.attributes["arg_attrs"] = ir.ArrayAttr.get(attrs)
     return function.regions[0].blocks[0].add_argument(status, function.location)
+
+
+def _require_ranks(module: ir.Operation) -> None:
+    """PassFailure at the first op on a buffer whose rank is not known."""
+    for op in ops_in(module):
+        for value in values_of(op):
+            if isinstance(value.type, ir.UnrankedMemRefType):
+                raise PassFailure(op, f"expected buffers of a rank, got {value.type}")
