@@ -151,7 +151,11 @@ def extent(x: ir.Value, dim: int) -> Mixed:
 def subview(
     x: ir.Value, starts: Sequence[Mixed], sizes: Sequence[Mixed], kept: Sequence[int] | None = None
 ) -> ir.Value:
-    """`memref.subview` with unit strides; axes that are not among the kept ones, of size 1, are dropped."""
+    """`memref.subview` with unit strides; axes that are not among the kept ones, of size 1, are dropped. Where others
+    of size 1 are kept, these are dropped as well and made again: MLIR could not tell which are which."""
+    if kept is not None and is_ambiguous(sizes, len(kept)):
+        narrow = subview(x, starts, sizes, [k for k in kept if sizes[k] != 1])
+        return _expanded(narrow, [sizes[k] for k in kept])
     operands, attributes, groups = shapes.slice_operands(x, starts, sizes)
     attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, *groups])
     strides, offset = x.type.get_strides_and_offset()
@@ -163,6 +167,44 @@ def subview(
     result = ir.MemRefType.get(shape, x.type.element_type, layout, x.type.memory_space)
     return ir.Operation.create(
         "memref.subview", results=[result], operands=[x, *operands], attributes=attributes
+    ).result
+
+
+def is_ambiguous(sizes: Sequence[Mixed], kept: int) -> bool:
+    """Whether a view of some sizes that keeps so many of its dims does not say which of those of size 1 it drops. Once
+    an extent of it is known to be a constant, MLIR's canonicalizer makes invalid views of such a one without an end."""
+    units = sum(size == 1 for size in sizes if isinstance(size, int))
+    return 0 < len(sizes) - kept < units and not all(isinstance(size, int) for size in sizes)
+
+
+def _expanded(x: ir.Value, extents: Sequence[Mixed]) -> ir.Value:
+    """A buffer that has no dim of size 1 with those that some extents have."""
+    groups: list[list[int]] = [[]]
+    for k, extent_ in enumerate(extents):
+        groups[-1].append(k)
+        if extent_ != 1:
+            groups.append([])
+    rest = groups.pop()
+    groups[-1] += rest  # what is behind the last other one
+    strides, offset = x.type.get_strides_and_offset()
+    made: list[int] = []
+    for stride, group in zip(strides, groups, strict=True):
+        inner: list[int] = [stride]
+        for k in reversed(group[1:]):
+            size = extents[k]
+            inner.insert(0, DYNAMIC if not isinstance(size, int) or inner[0] == DYNAMIC else inner[0] * size)
+        made += inner
+    shape = [s if isinstance(s, int) else DYNAMIC for s in extents]
+    layout = ir.StridedLayoutAttr.get(offset, made)
+    numbers = [ir.ArrayAttr.get([ir.IntegerAttr.get(build.i64(), k) for k in group]) for group in groups]
+    return ir.Operation.create(
+        "memref.expand_shape",
+        results=[ir.MemRefType.get(shape, x.type.element_type, layout, x.type.memory_space)],
+        operands=[x, *(s for s in extents if not isinstance(s, int))],
+        attributes={
+            "reassociation": ir.ArrayAttr.get(numbers),
+            "static_output_shape": ir.DenseI64ArrayAttr.get(shape),
+        },
     ).result
 
 

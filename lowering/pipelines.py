@@ -40,7 +40,7 @@ _BUFFER = Stage(
     "replace-empty-reshapes,unshare-ragged-empties,empty-tensor-to-alloc-tensor,"
     "one-shot-bufferize{bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map "
     "allow-return-allocs-from-loops=1},"
-    "copy-strided-casts,canonicalize,cse,canonicalize",
+    "copy-strided-casts,expand-unit-dims,canonicalize,cse,canonicalize",
 )
 
 
