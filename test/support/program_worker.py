@@ -178,7 +178,7 @@ def _compare(text: str, got: Any, expected: Any) -> None:
 
 def main() -> None:
     """Answer until the input ends."""
-    # Damaged offsets may be those of billions of empty components, which is an AllocationError, and no death by the system.
+    # Damaged offsets may be those of billions of empty components: an AllocationError, and not the end of the process.
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     resource.setrlimit(resource.RLIMIT_AS, (physical * 3 // 4, resource.RLIM_INFINITY))
     answers = os.fdopen(os.dup(1), "w")
