@@ -81,14 +81,18 @@ def may_overlap(buffers: Iterable[ir.Value]) -> bool:
     """Whether two different buffers of one loop may share memory. Allocations are their own; function arguments
     may overlap one another but are never written, and what a loop around it carries was copied where they conflict;
     anything else may be anything."""
-    return any(not is_allocation(b) and not isinstance(b.owner, ir.Block) for b in buffers)
+    return any(not _is_fresh(b) and not isinstance(b.owner, ir.Block) for b in buffers)
+
+
+def _is_fresh(buffer: ir.Value) -> bool:
+    return is_allocation(buffer) or made_by(buffer, "memref.alloca") is not None
 
 
 def is_own(buffer: ir.Value) -> bool:
     """Whether a buffer that is written shares no memory with another one of which this is said too: an allocation, or
     an argument. Those of programs are never written, and those of kernels say so where they are apart."""
     if not isinstance(buffer.owner, ir.Block):
-        return is_allocation(buffer) or made_by(buffer, "memref.alloca") is not None
+        return _is_fresh(buffer)
     function = buffer.owner.owner.operation
     if function.name != "func.func" or KERNEL not in function.attributes:
         return function.name == "func.func"

@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import arith, ir, memref, scf
-from ragged_dialect.ir import build, flow
+from ragged_dialect.ir import build
 from ragged_dialect.ir.match import definer, made_by
 from ragged_dialect.iteration import PARALLEL
 from ragged_dialect.lowering.attributes import Mapping
 from ragged_dialect.lowering.buffers import is_address, size_key
 from ragged_dialect.lowering.forall_bounds import counts_of
 from ragged_dialect.lowering.row_groups import RowGroup, is_product, narrow, row_groups, rows_of_chunk
+from ragged_dialect.lowering.search import ended
 
 _SHARES = 256
 """Parts that tiles are shared out in, at most: several for each thread of a machine, so that none waits for long."""
@@ -43,7 +44,7 @@ class ComponentTiles:
             return None
         lengths = [op.results[0] for op in others if op.name == "arith.subi"]
         for length in lengths:
-            offsets = _offsets_of(length, block.arguments[0])
+            offsets = offsets_of(length, block.arguments[0])
             if offsets is not None and offsets.owner != block and size_key(length) in groups[0].lengths:
                 return ComponentTiles(forall, groups[0], offsets)
         return None
@@ -101,19 +102,13 @@ class ComponentTiles:
     def _component(self, tile: ir.Value, count: ir.Value, first: ir.Value, rows: int) -> ir.Value:
         """The component of a tile, by a search."""
 
-        def halve(state: list[ir.Value]) -> list[ir.Value]:
-            low, high = state
-            middle = build.value(build.divide(build.add(low, high), 2))
-            before = build.at_most(self._first_tile(middle, first, rows), tile)
-            return [arith.select(before, middle, low), arith.select(before, high, middle)]
+        def end(component: ir.Value) -> ir.Value:
+            return self._first_tile(build.value(build.add(component, 1)), first, rows)
 
-        def apart(state: list[ir.Value]) -> ir.Value:
-            return build.more(build.sub(state[1], state[0]), 1)
-
-        return flow.repeat([build.value(0), count], apart, halve)[0]
+        return ended(end, [build.value(build.add(tile, 1))], build.value(0), count)[0]
 
 
-def _offsets_of(length: ir.Value, component: ir.Value) -> ir.Value | None:
+def offsets_of(length: ir.Value, component: ir.Value) -> ir.Value | None:
     """The vector that a length is the difference of two adjacent elements of, those of a component; None for others."""
     high, low = (made_by(x, "arith.index_cast") for x in definer(length).operands)
     if high is None or low is None:

@@ -11,7 +11,7 @@ from ragged_dialect.ir import build
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.walk import find_ops
 from ragged_dialect.lowering.memory_runtime import FAIL, TOO_LARGE
-from ragged_dialect.lowering.program_runtime import declare
+from ragged_dialect.lowering.program_runtime import call, declare
 from ragged_dialect.passes.base import RaggedPass
 
 _SLACK = 4096
@@ -55,16 +55,7 @@ def _guard(allocation: ir.Operation) -> None:
         return
     guard = scf.IfOp(_more_than(extents, most))
     with ir.InsertionPoint(guard.then_block):
-        size = llvm.mlir_constant(ir.IntegerAttr.get(build.i64(), TOO_LARGE))
-        ir.Operation.create(
-            "llvm.call",
-            operands=[size],
-            attributes={
-                "callee": ir.FlatSymbolRefAttr.get(FAIL),
-                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0]),
-                "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-            },
-        )
+        call(FAIL, [llvm.mlir_constant(ir.IntegerAttr.get(build.i64(), TOO_LARGE))])
         scf.yield_([])
 
 

@@ -9,6 +9,7 @@ for stage in pipelines.cpu_pipeline():
 
 from __future__ import annotations
 
+from ragged_dialect.errors import PassError
 from ragged_dialect.host_cpu import masked_features
 from ragged_dialect.lowering.stage import Stage
 
@@ -61,10 +62,11 @@ def _llvm(half: str) -> Stage:
     )
 
 
-def _loops(isa: str, half: str) -> Stage:
+def _loops(isa: str, half: str, skew: str) -> Stage:
     return Stage(
         "loops",
-        "convert-ragged-copies-to-linalg,convert-ragged-forall-to-loops,canonicalize,reuse-ragged-outs,"
+        f"convert-ragged-copies-to-linalg,reuse-ragged-outs,{_SKEW[skew]}"
+        "convert-ragged-forall-to-loops,canonicalize,reuse-ragged-outs,"
         "func.func(promote-buffers-to-stack{max-alloc-size-in-bytes=4096 max-rank-of-allocated-memref=2}),"
         "buffer-deallocation-pipeline,convert-bufferization-to-memref,canonicalize,cse,shorten-ragged-lifetimes,"
         "convert-ragged-copies-to-linalg,"
@@ -76,11 +78,17 @@ def _loops(isa: str, half: str) -> Stage:
     )
 
 
-def cpu_pipeline(check: bool = True, isa: str = "auto", half: str = "auto") -> tuple[Stage, ...]:
+_SKEW = {"share": "share-long-components,", "refuse": "share-long-components{refuse=true},", "none": ""}
+
+
+def cpu_pipeline(check: bool = True, isa: str = "auto", half: str = "auto", skew: str = "share") -> tuple[Stage, ...]:
     """Ragged IR to the LLVM dialect (`ragged-to-llvm-pipeline`); `check` inserts run-time checks,
-    `isa` is that of `expand-ragged-math`, `half` that of `expand-ragged-floats`. CompileError for features of the
-    processor that are set wrongly."""
+    `isa` is that of `expand-ragged-math`, `half` that of `expand-ragged-floats`. Components that are much longer than
+    the others are shared by threads (`skew=share`, see `share-long-components`), refused, or run like others (`none`).
+    CompileError for features of the processor that are set wrongly, PassError for another `skew`."""
     masked_features()
+    if skew not in _SKEW:
+        raise PassError(f"expected skew among {', '.join(_SKEW)}, got {skew}")
     return (
         _LAYOUTS,
         *((_CHECK,) if check else ()),
@@ -88,7 +96,7 @@ def cpu_pipeline(check: bool = True, isa: str = "auto", half: str = "auto") -> t
         _SCF,
         _DENSE,
         _BUFFER,
-        _loops(isa, half),
+        _loops(isa, half, skew),
         _llvm(half),
     )
 

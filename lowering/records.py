@@ -5,6 +5,10 @@ from __future__ import annotations
 from ragged_dialect._mlir import ir
 from ragged_dialect.checks import Check
 
+REFUSES = "ragged.refuses_skew"
+"""On a module of a program that refuses data of which a component is much longer than the others: whoever loads it, and
+no pass, reads this."""
+
 
 def checks_of(module: ir.Module) -> tuple[Check, ...]:
     """The run-time checks of a lowered module, in the order of their numbers from 1."""

@@ -44,7 +44,9 @@ class ReuseRaggedOuts(RaggedPass):
 def _is_in_loop(op: ir.Operation) -> bool:
     """Whether an op runs in every iteration of a loop, or where that has something to do."""
     above = enclosing(op)
-    return above.name == "scf.for" or (above.name == "scf.if" and not above.results and _is_in_loop(above))
+    return above.name in ("scf.for", "scf.forall") or (
+        above.name == "scf.if" and not above.results and _is_in_loop(above)
+    )
 
 
 def _reuse(op: ir.Operation) -> None:
@@ -58,7 +60,7 @@ def _reuse(op: ir.Operation) -> None:
         return
     if out in inputs or any(True for _ in op.regions[0].blocks[0].arguments[-1].uses):  # reads what is there
         return
-    for x in inputs:
+    for x in filter(is_buffer, inputs):
         read = [map_ for y, map_ in zip(inputs, maps, strict=True) if y == x]
         if all(map_ == written for map_ in read) and _is_alike(x, view):
             first = _first_user(x, op)

@@ -112,10 +112,10 @@ def _first_is_parallel(op: ir.Operation) -> bool:
     return op.name != "linalg.generic" or iterator_kinds(op)[0] == "parallel"
 
 
-def _count_from(op: ir.Operation, low: ir.Value) -> None:
-    """Let the first index of an op, which has the rows from one on, be that of all rows."""
+def count_from(op: ir.Operation, low: ir.Value, loop: int = 0) -> None:
+    """Let an index of an op, which has the rows from one on, be that of all rows."""
     for index in find_ops(op, "linalg.index"):
-        if index.attributes["dim"].value == 0:
+        if index.attributes["dim"].value == loop:
             with ir.InsertionPoint.after(index), index.location:
                 row = arith.addi(index.results[0], low)
             index.results[0].replace_all_uses_except(row, row.owner.operation)
@@ -127,7 +127,7 @@ def _count_from(op: ir.Operation, low: ir.Value) -> None:
 def rows_of_chunk(group: RowGroup, chunk: int) -> int:
     """The rows of about so many elements of the widest buffer of a group."""
     least = _SHARED if is_product(group) and group.mapping.tile is None else 1
-    return max(least, (group.mapping.tile or chunk) // max(_inner(*place) for place in _along(group)))
+    return max(least, (group.mapping.tile or chunk) // max(inner_size(*place) for place in _along(group)))
 
 
 def cut(group: RowGroup, chunk: int) -> None:
@@ -136,7 +136,7 @@ def cut(group: RowGroup, chunk: int) -> None:
     for op in group.ops:
         Mapping().give(op)
     static = [length for length in group.lengths if isinstance(length, int)]
-    if static and static[0] * max(_inner(*place) for place in _along(group)) <= chunk:
+    if static and static[0] * max(inner_size(*place) for place in _along(group)) <= chunk:
         return
     (last, own), rows = list(group.ops.items())[-1], rows_of_chunk(group, chunk)
     with ir.InsertionPoint(last), last.location:
@@ -159,7 +159,7 @@ def narrow(group: RowGroup, low: Mixed, size: Mixed, rows: int, end: ir.Operatio
     for op in group.ops:
         dims = [plain_dim(m, 0) for m in indexing_maps(op)]
         op.move_before(end)
-        _count_from(op, build.value(low))
+        count_from(op, build.value(low))
         for k, x in enumerate(list(op.operands)):
             dim = dims[k]
             op.operands[k] = x if dim is None or dim < 0 else views[x, dim]
@@ -194,7 +194,7 @@ def _chunk_of(place: Place, group: RowGroup, low: Mixed, size: Mixed, rows: int)
     return range_view(memref.alloc(type_, sizes, [], alignment=_LINE), dim, 0, size)
 
 
-def _inner(x: ir.Value, dim: int) -> int:
+def inner_size(x: ir.Value, dim: int) -> int:
     """Static elements of one step of a dim; dynamic dims count as 64."""
     total = 1
     for k, s in enumerate(x.type.shape):

@@ -208,7 +208,7 @@ func.func @numbered(%table: memref<?x64xf32>, %ids: memref<?xi64>, %rows: memref
 // CHECK: scf.for
 // CHECK:   %[[HIGH:.*]] = arith.minsi %{{.*}}, %[[TILES]]
 // CHECK:   %[[FOUND:.*]]:2 = scf.while
-// CHECK:   scf.for %{{.*}} = %{{.*}} to %[[HIGH]] {{.*}} iter_args(%[[COMPONENT:.*]] = %[[FOUND]]#0)
+// CHECK:   scf.for %{{.*}} = %{{.*}} to %[[HIGH]] {{.*}} iter_args(%[[COMPONENT:.*]] = %[[FOUND]]#1)
 // CHECK:   scf.if
 // CHECK:     memref.subview %{{.*}}[%[[COMPONENT]], 0, 0] [1, 64, 64]
 // CHECK:     %[[LEFT:.*]] = memref.alloc() {{.*}} : memref<128x64xf32>

@@ -15,12 +15,12 @@ from ragged_dialect.locks import once
 from ragged_dialect.lowering import pipelines
 from ragged_dialect.lowering.math_library import VECTOR
 from ragged_dialect.lowering.program_runtime import DECLARED, EXCHANGES
-from ragged_dialect.lowering.records import checks_of, labels_of
+from ragged_dialect.lowering.records import REFUSES, checks_of, labels_of
 from ragged_dialect.lowering.validity import require_valid
 from ragged_dialect.runtime.cpu import CpuFunction
 from ragged_dialect.runtime.printing import print_callbacks
 from ragged_dialect.runtime.signature import Signature
-from ragged_dialect.runtime.stored_program import CpuProgram
+from ragged_dialect.runtime.stored_program import CpuProgram, Text
 from ragged_dialect.symbols import mangle
 
 
@@ -42,14 +42,19 @@ class Lowered(NamedTuple):
 
 
 def lower_for_cpu(
-    source: Source, entry: str | None = None, check: bool = True, isa: str = "auto", half: str = "auto"
+    source: Source,
+    entry: str | None = None,
+    check: bool = True,
+    isa: str = "auto",
+    half: str = "auto",
+    skew: str = "share",
 ) -> Lowered:
-    """Lower a function of a program, given as to `compile`, for the CPU. `isa` and `half` are those of
+    """Lower a function of a program, given as to `compile`, for the CPU. `isa`, `half` and `skew` are those of
     `pipelines.cpu_pipeline`. Raises VerifyError, CompileError or PassError."""
     program = load_program(source, entry)
     module = program.module
     locations = tuple(argument.location for argument in program.entry.regions[0].blocks[0].arguments)
-    signature = program.lower(*pipelines.cpu_pipeline(check, isa, half))
+    signature = program.lower(*pipelines.cpu_pipeline(check, isa, half, skew))
     require_valid(module, signature.name)
     checks, labels = checks_of(module), labels_of(module)
     return Lowered(module, replace(signature, status=bool(checks)), checks, labels, locations)
@@ -65,8 +70,25 @@ def compile_for_cpu(source: Source, entry: str | None, check: bool, filename: st
 
 
 def cpu_program(program: Program, check: bool) -> CpuProgram:
-    """A program in machine code, from the cache where it is there; otherwise it is lowered in place."""
-    return stored(CpuProgram, [program.text, check], lambda: _compiled(lower_for_cpu(program, check=check)))
+    """A program in machine code, from the cache where it is there; otherwise it is lowered in place. Where a component
+    is much longer than others, it asks for `shared`, which takes twice as long to compile."""
+    text, name = program.text, program.name
+
+    def make() -> CpuProgram:
+        lowered = lower_for_cpu(program, check=check, skew="refuse")
+        refuses = REFUSES in lowered.module.operation.attributes
+        return _compiled(lowered, Text(text, name, check) if refuses else None)
+
+    return stored(CpuProgram, [text, check], make)
+
+
+def shared(source: Text) -> CpuProgram:
+    """The program of a text whose threads share components that are much longer than the others."""
+
+    def make() -> CpuProgram:
+        return _compiled(lower_for_cpu(source.text, source.entry, source.check))
+
+    return stored(CpuProgram, [*source, "shared"], make)
 
 
 def load_lowered(lowered: Lowered) -> CpuFunction:
@@ -74,11 +96,11 @@ def load_lowered(lowered: Lowered) -> CpuFunction:
     return load_stored(_compiled(lowered))
 
 
-def _compiled(lowered: Lowered) -> CpuProgram:
+def _compiled(lowered: Lowered, source: Text | None = None) -> CpuProgram:
     module, signature, checks, labels, _ = lowered
     with module.context, ir.Location.unknown():
         symbols = {op.attributes["sym_name"].value for op in module.body.operations if "sym_name" in op.attributes}
         vectors = tuple(sorted(name for name in symbols if name.startswith(VECTOR)))
         entry = "_mlir_ciface_" + lowered.symbol
         code = object_code(module, signature.name, entry, (*DECLARED, *EXCHANGES, *print_callbacks(labels)))
-    return CpuProgram(signature, f"_mlir_{entry}", checks, labels, vectors, SET_THREADS in symbols, code)
+    return CpuProgram(signature, f"_mlir_{entry}", checks, labels, vectors, SET_THREADS in symbols, code, source)

@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from ragged_dialect.compiler.stored import stored
 from ragged_dialect.errors import CompileError
@@ -17,10 +18,10 @@ from ragged_dialect.ranks.calls import exchange
 from ragged_dialect.ranks.pending import start, take, wait
 from ragged_dialect.runtime import memory
 from ragged_dialect.runtime.callbacks import guarded
-from ragged_dialect.runtime.cpu import CpuFunction
+from ragged_dialect.runtime.cpu import CpuFunction, PackedFunction
 from ragged_dialect.runtime.machine_code import MachineCode, address_of
 from ragged_dialect.runtime.printing import print_callbacks
-from ragged_dialect.runtime.stored_program import CpuProgram, StoredCode
+from ragged_dialect.runtime.stored_program import CpuProgram, StoredCode, Text
 from ragged_dialect.runtime.vector_math import vector_addresses
 
 _exchanges = [guarded(exchange, 8), *(guarded(step, 1) for step in (start, wait, take))]
@@ -41,7 +42,15 @@ def load_stored(program: CpuProgram, linked: Runtime | None = None) -> CpuFuncti
     if program.parallel:
         ctypes.CFUNCTYPE(None, ctypes.c_int64)(code.address(SET_THREADS))(thread_count())
     keep = (code, linked, callbacks)
-    return CpuFunction(program.signature, code.address(program.symbol), program.checks, keep, linked.run)
+    again = None if program.source is None else partial(_load_shared, program.source, linked)
+    return CpuFunction(program.signature, code.address(program.symbol), program.checks, keep, linked.run, again)
+
+
+def _load_shared(source: Text, linked: Runtime) -> PackedFunction:
+    """The program of a text for data of which a component is much longer than the others."""
+    from ragged_dialect.compiler.cpu import shared  # start-up time
+
+    return load_stored(shared(source), linked).packed
 
 
 def thread_count() -> int:

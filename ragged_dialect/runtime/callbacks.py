@@ -10,6 +10,10 @@ STOPPED = -1
 """What a run gives, as the size there was no memory for, of a program that a callback stopped."""
 
 
+SKEWED = -2
+"""What it gives for data of which a component is much longer than the others, where the program shares none."""
+
+
 class _Raised(threading.local):
     """What a callback of the running call raised, by thread."""
 

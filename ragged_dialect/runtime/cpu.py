@@ -7,7 +7,7 @@ from typing import Any
 
 from ragged_dialect.checks import Check
 from ragged_dialect.runtime.arguments import Flattener, by_position
-from ragged_dialect.runtime.callbacks import STOPPED, stopped
+from ragged_dialect.runtime.callbacks import SKEWED, STOPPED, stopped
 from ragged_dialect.runtime.frames import Frame, FrameLayout
 from ragged_dialect.runtime.memory import explained, no_memory
 from ragged_dialect.runtime.recompiled import Recompiled
@@ -25,11 +25,19 @@ class PackedFunction:
     """
 
     def __init__(
-        self, name: str, layout: FrameLayout, checks: Sequence[Check], run: Callable[[int], int], keep: object
+        self,
+        name: str,
+        layout: FrameLayout,
+        checks: Sequence[Check],
+        run: Callable[[int], int],
+        keep: object,
+        again: Callable[[], PackedFunction] | None = None,
     ) -> None:
         """`run` calls the function of a frame and gives the size of an allocation that failed; `name` is what
-        errors call it, `keep` must live as long."""
+        errors call it, `keep` must live as long; `again` makes the function for data that this one refuses."""
         self._name = name
+        self._again = again
+        self._other: PackedFunction | None = None
         self._layout = layout
         self._checks = checks
         self._run = run
@@ -40,7 +48,7 @@ class PackedFunction:
 
     def named(self, name: str) -> PackedFunction:
         """The same function by another name."""
-        return PackedFunction(name, self._layout, self._checks, self._run, self._keep)
+        return PackedFunction(name, self._layout, self._checks, self._run, self._keep, self._again)
 
     def __call__(self, packed: bytes) -> tuple[int, ...]:
         """The fields of the results. RuntimeCheckError for data that a check of the program refuses, which
@@ -53,6 +61,10 @@ class PackedFunction:
         memory[self._input] = packed
         size = self._run(address)
         if size:
+            if size == SKEWED and self._again is not None:
+                self._free.append(frame)
+                self._other = self._other or self._again().named(self._name)
+                return self._other(packed)
             raise stopped() if size == STOPPED else no_memory(self._name, size)
         fields = self._read(memory, self._output)
         self._free.append(frame)
@@ -76,13 +88,20 @@ class CpuFunction(Recompiled):
     target = "cpu"
 
     def __init__(
-        self, signature: Signature, entry: int, checks: Sequence[Check], keep: object, run: Callable[[int], int]
+        self,
+        signature: Signature,
+        entry: int,
+        checks: Sequence[Check],
+        keep: object,
+        run: Callable[[int], int],
+        again: Callable[[], PackedFunction] | None = None,
     ) -> None:
-        """`run` calls `entry`, which a frame begins with, and gives the size of an allocation that failed."""
+        """`run` calls `entry`, which a frame begins with, and gives the size of an allocation that failed; `again` is
+        that of `PackedFunction`."""
         self.signature = signature
         self._flatten = Flattener(signature)
         self._layout = FrameLayout(signature, entry)
-        self.packed = PackedFunction(signature.name, self._layout, checks, run, keep)
+        self.packed = PackedFunction(signature.name, self._layout, checks, run, keep, again)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Run. ArgumentError for arguments that do not fit, RuntimeCheckError for invalid data,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -56,11 +56,19 @@ class StoredCode:
         return cls(_object(content))
 
 
+class Text(NamedTuple):
+    """A program before it was compiled, its entry, and whether it has run-time checks."""
+
+    text: str
+    entry: str
+    check: bool
+
+
 @dataclass(frozen=True)
 class CpuProgram:
     """All that running a program on the CPU needs: the signature of its entry and the entry's symbol in `code`, an
     object; its checks and what it prints before tensors; which vector functions of the C library it calls, and
-    whether it has parallel loops."""
+    whether it has parallel loops. One that refuses skewed data has its source, to be compiled again for them."""
 
     native: ClassVar[bool] = True
     signature: Signature
@@ -70,6 +78,7 @@ class CpuProgram:
     vectors: tuple[str, ...]
     parallel: bool
     code: bytes
+    source: Text | None = None
 
     def to_bytes(self) -> bytes:
         """As JSON, which `from_bytes` reads."""
@@ -81,6 +90,7 @@ class CpuProgram:
             "vectors": self.vectors,
             "parallel": self.parallel,
             "code": base64.b64encode(self.code).decode(),
+            "source": self.source,
         }
         return _written(_CPU, data)
 
@@ -91,7 +101,14 @@ class CpuProgram:
         checks = _checks(data)
         names, vectors, code = tuple(data["labels"]), tuple(data["vectors"]), _object(base64.b64decode(data["code"]))
         signature = _signature(data, bool(checks))
-        return cls(signature, data["symbol"], checks, names, vectors, bool(data["parallel"]), code)
+        source = None if data["source"] is None else _text(*data["source"])
+        return cls(signature, data["symbol"], checks, names, vectors, bool(data["parallel"]), code, source)
+
+
+def _text(text: object, entry: object, check: object) -> Text:
+    if not isinstance(text, str) or not isinstance(entry, str):
+        raise TypeError(f"expected a program and the name of its entry, got {type(text)} and {type(entry)}")
+    return Text(text, entry, bool(check))
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from ragged_dialect.lowering.gpu.kernel.status import Guards
 from ragged_dialect.lowering.gpu.kernel.thread_loops import guarded
 from ragged_dialect.lowering.gpu.segmented.component_code import BodyCode, captured
 from ragged_dialect.lowering.gpu.segmented.component_rows import host_rows
-from ragged_dialect.lowering.gpu.segmented.search import ended_by_warp
+from ragged_dialect.lowering.gpu.segmented.warp_search import ended_by_warp
 from ragged_dialect.passes.base import PassFailure
 
 SIDE = DEVICE.contract_side

@@ -9,15 +9,14 @@ from typing import ClassVar
 from ragged_dialect._mlir import ir
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.generic import filled
-from ragged_dialect.generic import generic as make_generic
 from ragged_dialect.ir import build
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import allocate, subview
 from ragged_dialect.lowering.forall_bounds import forall_over
-from ragged_dialect.lowering.gpu.kernel.combiner import Combiner, combiner_of
+from ragged_dialect.lowering.gpu.kernel.combiner import combiner_of
 from ragged_dialect.lowering.gpu.kernel.generic_op import GenericOp
 from ragged_dialect.lowering.gpu.passes.flat_runs import Cut, place
 from ragged_dialect.lowering.gpu.passes.host_code import blocks_to_tile
+from ragged_dialect.lowering.partial_reductions import allocated, combine, part
 from ragged_dialect.passes.base import RaggedPass
 
 
@@ -80,37 +79,23 @@ def _split(op: ir.Operation, loop: int, elements: int) -> None:
         rows = max(1, DEVICE.part_tiles * elements // _inner(generic, loop))
         extent = generic.extent(loop)
         tiles = build.ceildiv(extent, rows)
-        parts = [allocate([tiles, *out.type.shape], out.type.element_type) for out in generic.outs]
+        parts = [allocated(tiles, out) for out in generic.outs]
         forall = forall_over(tiles)
         replace(Mapping.of(op), tile=None).give(forall)
         block = forall.regions[0].blocks[0]
         with ir.InsertionPoint(list(block.operations)[-1]):
             tile = block.arguments[0]
             low = build.mul(tile, rows)
-            targets = [_part(part, tile) for part in parts]
+            targets = [part(kept, tile) for kept in parts]
             for combiner, target in zip(combiners, targets, strict=True):
                 assert combiner is not None
                 filled(combiner.identity(), target)  # start from the neutral element
             place([Cut(generic, loop)], low, rows, extent, {generic.n_inputs + k: t for k, t in enumerate(targets)})
-        for combiner, part, out in zip(combiners, parts, generic.outs, strict=True):
+        for combiner, kept, out in zip(combiners, parts, generic.outs, strict=True):
             assert combiner is not None
-            _combine(combiner, part, out)
+            combine(combiner, kept, out)
     op.erase()
 
 
 def _inner(generic: GenericOp, loop: int) -> int:
     return prod(max(1, generic.static_extent(d) or 1) for d in range(generic.rank) if d != loop)
-
-
-def _part(parts: ir.Value, tile: ir.Value) -> ir.Value:
-    shape = list(parts.type.shape)[1:]
-    return subview(parts, [tile, *[0] * len(shape)], [1, *shape], range(1, len(shape) + 1))
-
-
-def _combine(combiner: Combiner, parts: ir.Value, out: ir.Value) -> None:
-    """Combine the parts into an out, which holds where the reduction starts."""
-    rank = len(out.type.shape)
-    kept = ir.AffineMap.get(rank + 1, 0, [ir.AffineDimExpr.get(d + 1) for d in range(rank)])
-    maps = [ir.AffineMap.get_identity(rank + 1), kept]
-    kinds = ["reduction", *["parallel"] * rank]
-    make_generic([parts], [out], maps, kinds, lambda a: [combiner.apply(a[0], a[1])])

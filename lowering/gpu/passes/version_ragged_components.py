@@ -25,7 +25,7 @@ from ragged_dialect.lowering.gpu.segmented.component_rows import host_rows
 from ragged_dialect.lowering.gpu.segmented.match_maps import MappedComponents
 from ragged_dialect.lowering.gpu.segmented.match_reductions import ReducedComponents
 from ragged_dialect.lowering.gpu.segmented.reduction_kernels import fits, matched
-from ragged_dialect.lowering.gpu.segmented.search import ended
+from ragged_dialect.lowering.search import ended
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 MANY = DEVICE.blocks

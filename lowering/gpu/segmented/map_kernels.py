@@ -28,7 +28,8 @@ from ragged_dialect.lowering.gpu.segmented.component_code import ComponentCode, 
 from ragged_dialect.lowering.gpu.segmented.component_rows import host_rows
 from ragged_dialect.lowering.gpu.segmented.lanes import Lanes
 from ragged_dialect.lowering.gpu.segmented.match_maps import MappedComponents, RowMap
-from ragged_dialect.lowering.gpu.segmented.search import ended, ended_by_warp
+from ragged_dialect.lowering.gpu.segmented.warp_search import ended_by_warp
+from ragged_dialect.lowering.search import ended
 
 TILES = DEVICE.map_waves * DEVICE.blocks
 """Tiles that are enough: where there would be more, they are larger instead, so that blocks behind a closed gate

@@ -12,7 +12,8 @@ from __future__ import annotations
 from ragged_dialect._mlir import arith, ir
 from ragged_dialect.ir import build
 from ragged_dialect.lowering.gpu.segmented.component_code import ComponentCode
-from ragged_dialect.lowering.gpu.segmented.search import ended, ended_by_warp
+from ragged_dialect.lowering.gpu.segmented.warp_search import ended_by_warp
+from ragged_dialect.lowering.search import ended
 
 
 class MergedItems:

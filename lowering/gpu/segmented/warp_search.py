@@ -1,32 +1,12 @@
-"""Searches for the component of a row: in halves by one thread, in as many parts as it has lanes by a warp."""
+"""The component of a row, by a search of a warp, in as many parts as it has lanes."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from ragged_dialect._mlir import arith, ir, math
 from ragged_dialect.device_model import DEVICE
 from ragged_dialect.ir import build, flow
 from ragged_dialect.lowering.gpu.kernel.thread_loops import below
-
-Ends = Callable[[ir.Value], ir.Value]
-"""The place where a component ends; it never decreases from one component to the next."""
-
-
-def ended(end: Ends, places: list[ir.Value], low: ir.Value, high: ir.Value) -> list[ir.Value]:
-    """How many components end before each place, known to be from `low` to `high`."""
-
-    def halve(state: list[ir.Value]) -> list[ir.Value]:
-        size, *lows = state
-        step = arith.divui(arith.addi(size, build.value(1)), build.value(2))
-        found: list[ir.Value] = []
-        for first, place in zip(lows, places, strict=True):
-            after = arith.addi(first, step)
-            before = build.less(end(arith.subi(after, build.value(1))), place)
-            found.append(arith.select(before, after, first))
-        return [arith.subi(size, step), *found]
-
-    return flow.repeat([arith.subi(high, low), *(low for _ in places)], _more, halve)[1:]
+from ragged_dialect.lowering.search import Ends, more
 
 
 def ended_by_warp(end: Ends, count: ir.Value, places: list[ir.Value], lane: ir.Value) -> list[ir.Value]:
@@ -46,12 +26,7 @@ def ended_by_warp(end: Ends, count: ir.Value, places: list[ir.Value], lane: ir.V
             found.append(arith.addi(low, arith.muli(lanes, step)))
         return [arith.subi(step, build.value(1)), *found]
 
-    return flow.repeat([build.maximum(count, 0), *(build.value(0) for _ in places)], _more, narrow)[1:]
-
-
-def _more(state: list[ir.Value]) -> ir.Value:
-    """Whether there are components left to look at."""
-    return build.less(0, state[0])
+    return flow.repeat([build.maximum(count, 0), *(build.value(0) for _ in places)], more, narrow)[1:]
 
 
 def _votes(condition: ir.Value) -> ir.Value:

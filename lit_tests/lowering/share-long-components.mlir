@@ -1,0 +1,185 @@
+// RUN: ragged-opt %s --split-input-file --share-long-components --canonicalize --cse | FileCheck %s
+// RUN: ragged-opt %s --split-input-file --share-long-components="refuse=true" --canonicalize --cse | FileCheck %s --check-prefix=REFUSE
+
+// Components between long ones run as they did; those have their rows in parts, whose maxima are put together, and their
+// map on the host, to be cut into chunks.
+
+// CHECK-LABEL: func.func @reduction_and_map
+// CHECK-SAME: (%[[O:.*]]: memref<?xi64>, %[[X:.*]]: memref<?x4xf32>, %[[M:.*]]: memref<?x4xf32>, %[[Y:.*]]: memref<?x4xf32>, %[[N:.*]]: index)
+// CHECK: %[[SHARE:.*]] = arith.divui %{{.*}}, %c16
+// CHECK: %[[MOST:.*]] = arith.maxsi %[[SHARE]], %c32768
+// CHECK: scf.for %{{.*}} iter_args(%[[NEXT:.*]] = %c0) -> (index) {
+// CHECK:   %[[B:.*]]:2 = scf.if
+// CHECK:     scf.yield %[[N]], %c0
+// CHECK:     scf.while
+// CHECK:   %[[LONG:.*]] = arith.cmpi sgt, %[[B]]#1, %[[MOST]]
+// CHECK:   scf.if
+// CHECK:     %[[COUNT:.*]] = arith.subi %[[B]]#0, %[[NEXT]]
+// CHECK:     scf.forall (%[[I:.*]]) in (%[[COUNT]]) {
+// CHECK:       %[[C:.*]] = arith.addi %[[NEXT]], %[[I]]
+// CHECK:       memref.load %[[O]][%[[C]]]
+// CHECK:       linalg.generic
+// CHECK:       linalg.generic
+// CHECK:     scf.if
+// CHECK:       %[[PARTS:.*]] = memref.alloc(%[[TILES:.*]]) : memref<?x4xf32>
+// CHECK:       scf.forall (%[[T:.*]]) in (%[[TILES]]) {
+// CHECK:         %[[LOW:.*]] = arith.muli %[[T]], %c4096
+// CHECK:         %[[PART:.*]] = memref.subview %[[PARTS]][%[[T]], 0] [1, 4]
+// CHECK:         linalg.generic {{.*}} ins(%{{.*}} : f32) outs(%[[PART]]
+// CHECK:         linalg.generic {{.*}} outs(%[[PART]]
+// CHECK:       linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[PARTS]]
+// CHECK:       linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]}
+
+// One question before the components of a vector, however many foralls are over them.
+
+// REFUSE: module attributes {ragged.refuses_skew}
+// REFUSE-LABEL: func.func @reduction_and_map
+// REFUSE: memref.extract_aligned_pointer_as_index %arg0
+// REFUSE: llvm.call @ragged_refuse_skew(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) : (i64, i64, i64, i64) -> ()
+// REFUSE-NEXT: scf.forall
+// REFUSE-NOT: llvm.call
+// REFUSE: scf.forall
+// REFUSE: return
+func.func @reduction_and_map(%offsets: memref<?xi64>, %x: memref<?x4xf32>, %max: memref<?x4xf32>,
+                             %y: memref<?x4xf32>, %n: index) {
+  %c1 = arith.constant 1 : index
+  scf.forall (%b) in (%n) {
+    %l = memref.load %offsets[%b] : memref<?xi64>
+    %low = arith.index_cast %l : i64 to index
+    %next = arith.addi %b, %c1 : index
+    %h = memref.load %offsets[%next] : memref<?xi64>
+    %high = arith.index_cast %h : i64 to index
+    %length = arith.subi %high, %low : index
+    %rows = memref.subview %x[%low, 0] [%length, 4] [1, 1] : memref<?x4xf32> to memref<?x4xf32, strided<[4, 1], offset: ?>>
+    %m = memref.subview %max[%b, 0] [1, 4] [1, 1] : memref<?x4xf32> to memref<4xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [affine_map<(r, d) -> (r, d)>, affine_map<(r, d) -> (d)>], iterator_types = ["reduction", "parallel"]}
+        ins(%rows : memref<?x4xf32, strided<[4, 1], offset: ?>>) outs(%m : memref<4xf32, strided<[1], offset: ?>>) {
+    ^bb0(%a: f32, %acc: f32):
+      %0 = arith.maximumf %acc, %a : f32
+      linalg.yield %0 : f32
+    }
+    %out = memref.subview %y[%low, 0] [%length, 4] [1, 1] : memref<?x4xf32> to memref<?x4xf32, strided<[4, 1], offset: ?>>
+    linalg.generic {indexing_maps = [affine_map<(r, d) -> (r, d)>, affine_map<(r, d) -> (d)>, affine_map<(r, d) -> (r, d)>], iterator_types = ["parallel", "parallel"]}
+        ins(%rows, %m : memref<?x4xf32, strided<[4, 1], offset: ?>>, memref<4xf32, strided<[1], offset: ?>>)
+        outs(%out : memref<?x4xf32, strided<[4, 1], offset: ?>>) {
+    ^bb0(%a: f32, %b0: f32, %c: f32):
+      %0 = arith.subf %a, %b0 : f32
+      linalg.yield %0 : f32
+    }
+  }
+  scf.forall (%b) in (%n) {
+    %l = memref.load %offsets[%b] : memref<?xi64>
+    %low = arith.index_cast %l : i64 to index
+    %next = arith.addi %b, %c1 : index
+    %h = memref.load %offsets[%next] : memref<?xi64>
+    %high = arith.index_cast %h : i64 to index
+    %length = arith.subi %high, %low : index
+    %out = memref.subview %y[%low, 0] [%length, 4] [1, 1] : memref<?x4xf32> to memref<?x4xf32, strided<[4, 1], offset: ?>>
+    %m = memref.subview %max[%b, 0] [1, 4] [1, 1] : memref<?x4xf32> to memref<4xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [affine_map<(r, d) -> (d)>, affine_map<(r, d) -> (r, d)>], iterator_types = ["parallel", "parallel"]}
+        ins(%m : memref<4xf32, strided<[1], offset: ?>>) outs(%out : memref<?x4xf32, strided<[4, 1], offset: ?>>) {
+    ^bb0(%a: f32, %c: f32):
+      %0 = arith.addf %a, %c : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return
+}
+
+// -----
+
+// A maximum that keeps NaN by a comparison is no combiner: what it has seen before is forgotten with the next element.
+
+// CHECK-LABEL: func.func @no_combiner
+// CHECK-NOT: scf.while
+// CHECK: scf.forall (%{{.*}}) in (%arg3)
+// CHECK: return
+
+// REFUSE-LABEL: func.func @no_combiner
+// REFUSE-NOT: llvm.call
+// REFUSE: return
+func.func @no_combiner(%offsets: memref<?xi64>, %x: memref<?xf32>, %max: memref<?xf32>, %n: index) {
+  %c1 = arith.constant 1 : index
+  scf.forall (%b) in (%n) {
+    %l = memref.load %offsets[%b] : memref<?xi64>
+    %low = arith.index_cast %l : i64 to index
+    %next = arith.addi %b, %c1 : index
+    %h = memref.load %offsets[%next] : memref<?xi64>
+    %high = arith.index_cast %h : i64 to index
+    %length = arith.subi %high, %low : index
+    %rows = memref.subview %x[%low] [%length] [1] : memref<?xf32> to memref<?xf32, strided<[1], offset: ?>>
+    %m = memref.subview %max[%b] [1] [1] : memref<?xf32> to memref<f32, strided<[], offset: ?>>
+    linalg.generic {indexing_maps = [affine_map<(r) -> (r)>, affine_map<(r) -> ()>], iterator_types = ["reduction"]}
+        ins(%rows : memref<?xf32, strided<[1], offset: ?>>) outs(%m : memref<f32, strided<[], offset: ?>>) {
+    ^bb0(%a: f32, %acc: f32):
+      %c = arith.cmpf ugt, %a, %acc : f32
+      %0 = arith.select %c, %a, %acc : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return
+}
+
+// -----
+
+// What calls functions of others is not to be run twice: it shares at once.
+
+// REFUSE-LABEL: func.func @effects
+// REFUSE-NOT: llvm.call
+// REFUSE: scf.while
+// REFUSE: return
+func.func private @others()
+
+func.func @effects(%offsets: memref<?xi64>, %x: memref<?xf32>, %n: index) {
+  %c1 = arith.constant 1 : index
+  func.call @others() : () -> ()
+  scf.forall (%b) in (%n) {
+    %l = memref.load %offsets[%b] : memref<?xi64>
+    %low = arith.index_cast %l : i64 to index
+    %next = arith.addi %b, %c1 : index
+    %h = memref.load %offsets[%next] : memref<?xi64>
+    %high = arith.index_cast %h : i64 to index
+    %length = arith.subi %high, %low : index
+    %rows = memref.subview %x[%low] [%length] [1] : memref<?xf32> to memref<?xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [affine_map<(r) -> (r)>], iterator_types = ["parallel"]}
+        outs(%rows : memref<?xf32, strided<[1], offset: ?>>) {
+    ^bb0(%a: f32):
+      %0 = arith.addf %a, %a : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return
+}
+
+// -----
+
+// Bodies know their component.
+
+// CHECK-LABEL: func.func @captured
+// CHECK: %[[B:.*]]:2 = scf.if
+// CHECK: scf.forall (%[[I:.*]]) in
+// CHECK:   %[[C:.*]] = arith.addi %{{.*}}, %[[I]]
+// CHECK:   ^bb0
+// CHECK-NEXT: memref.load %arg2[%[[C]]]
+// CHECK: scf.if
+// CHECK:   ^bb0
+// CHECK-NEXT: memref.load %arg2[%[[B]]#0]
+func.func @captured(%offsets: memref<?xi64>, %x: memref<?xi64>, %of: memref<?xi64>, %n: index) {
+  %c1 = arith.constant 1 : index
+  scf.forall (%b) in (%n) {
+    %l = memref.load %offsets[%b] : memref<?xi64>
+    %low = arith.index_cast %l : i64 to index
+    %next = arith.addi %b, %c1 : index
+    %h = memref.load %offsets[%next] : memref<?xi64>
+    %high = arith.index_cast %h : i64 to index
+    %length = arith.subi %high, %low : index
+    %rows = memref.subview %x[%low] [%length] [1] : memref<?xi64> to memref<?xi64, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [affine_map<(r) -> (r)>], iterator_types = ["parallel"]}
+        outs(%rows : memref<?xi64, strided<[1], offset: ?>>) {
+    ^bb0(%a: i64):
+      %0 = memref.load %of[%b] : memref<?xi64>
+      linalg.yield %0 : i64
+    }
+  }
+  return
+}

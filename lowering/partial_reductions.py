@@ -1,0 +1,29 @@
+"""What is left of parts of a reduction, and how it is put together."""
+
+from __future__ import annotations
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.generic import generic
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.lowering.buffers import allocate, extent, subview
+from ragged_dialect.lowering.combiners import Combiner
+
+
+def allocated(tiles: Mixed, out: ir.Value) -> ir.Value:
+    """Room for as many parts of an out."""
+    return allocate([tiles, *(extent(out, k) for k in range(out.type.rank))], out.type.element_type)
+
+
+def part(parts: ir.Value, tile: ir.Value) -> ir.Value:
+    """One of the parts."""
+    shape = [extent(parts, k) for k in range(1, parts.type.rank)]
+    return subview(parts, [tile, *[0] * len(shape)], [1, *shape], range(1, len(shape) + 1))
+
+
+def combine(combiner: Combiner, parts: ir.Value, out: ir.Value) -> None:
+    """Combine the parts, in their order, into an out, which holds where the reduction starts."""
+    rank = out.type.rank
+    kept = ir.AffineMap.get(rank + 1, 0, [ir.AffineDimExpr.get(d + 1) for d in range(rank)])
+    maps = [ir.AffineMap.get_identity(rank + 1), kept]
+    kinds = ["reduction", *["parallel"] * rank]
+    generic([parts], [out], maps, kinds, lambda a: [combiner.apply(a[0], a[1])])

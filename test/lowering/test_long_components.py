@@ -1,0 +1,180 @@
+"""A component that is much longer than the others: what threads share, and programs that are compiled again for it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ragged_dialect as rg
+from conftest import ROOT
+from ragged_dialect.compiler import cpu
+from ragged_dialect.lowering.share_long_components import ShareLongComponents
+
+LEAST = ShareLongComponents.elements
+STRUCTURES = {
+    "alone": [LEAST + 1],
+    "between": [3, 0, LEAST + 70, 5, 0, 7],
+    "first and last": [LEAST + 5, 0, 0, 1, LEAST + 9],
+    "side by side": [1, LEAST + 1, LEAST + 1, LEAST + 1, 0],
+    "at the limit": [LEAST, 0, 1, LEAST, 2],
+    "among many": [*[40] * 3000, LEAST + 1000, *[0, 3] * 500],
+    "a share of all": [*[LEAST // 4] * 40, LEAST + LEAST // 2],
+    "none": [*[20] * 8000],
+}
+FUNCTIONS: dict[str, Any] = {
+    "sum": lambda x: x.sum(1),
+    "prod": lambda x: x.prod(1),
+    "max": lambda x: x.max(1),
+    "any": lambda x: (x > 1).any(1),
+    "mean": lambda x: x.mean(1),
+    "var": lambda x: x.var(1),
+    "softmax": lambda x: rg.softmax(x, 1),
+    "centred": lambda x: x - x.mean(1)[:, None],
+    "argmax": lambda x: x.argmax(1),
+}
+
+
+def loop(name: str, values: np.ndarray, lengths: list[int]) -> np.ndarray:
+    """A plain loop over the components, in float64."""
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    empty = {"sum": 0.0, "prod": 1.0, "max": -np.inf, "any": 0.0, "argmax": -1.0}
+    found: list[np.ndarray] = []
+    for start, stop in pairwise(offsets):
+        x = values[start:stop].astype(np.float64)
+        if not len(x):
+            rows = name in ("softmax", "centred")
+            found.append(np.zeros((0, *x.shape[1:])) if rows else np.full(x.shape[1:], empty.get(name, np.nan)))
+        elif name == "softmax":
+            exponents = np.exp(x - x.max(0))
+            found.append(exponents / exponents.sum(0))
+        elif name == "centred":
+            found.append(x - x.mean(0))
+        elif name == "any":
+            found.append((x > 1).any(0))
+        else:
+            found.append(getattr(np, name)(x, axis=0))
+    return np.concatenate(found) if name in ("softmax", "centred") else np.stack(found)
+
+
+def values_of(lengths: list[int], inner: tuple[int, ...], name: str) -> np.ndarray:
+    """Numbers whose sum does not vanish, and whose product, in float64, stays in range."""
+    values = np.random.default_rng(7).uniform(0.5, 1.5, (sum(lengths), *inner))
+    return np.where(values > 1.0, 1.0 + 1e-6, 1.0) if name == "prod" else values.astype(np.float32)
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("inner", [(), (3,), (64,)], ids=str)
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_equal_to_a_loop(structure: str, name: str, inner: tuple[int, ...]) -> None:
+    lengths = [length // 8 if len(inner) and inner[0] == 64 else length for length in STRUCTURES[structure]]
+    if name in ("max", "argmax"):
+        lengths = [max(length, 1) for length in lengths]
+    values = values_of(lengths, inner, name)
+    got = FUNCTIONS[name](rg.from_lengths(values, np.array(lengths)))
+    found = got.values if isinstance(got, rg.RaggedArray) else got
+    np.testing.assert_allclose(found, loop(name, values, lengths), rtol=2e-5, atol=2e-6)
+
+
+BITS = """
+import hashlib
+from test_long_components import FUNCTIONS, STRUCTURES, values_of
+import numpy as np
+import ragged_dialect as rg
+for structure in ("between", "side by side"):
+    for name, function in FUNCTIONS.items():
+        x = rg.from_lengths(values_of(STRUCTURES[structure], (3,), "sum"), np.array(STRUCTURES[structure]))
+        got = function(x)
+        values = np.asarray(got.values if isinstance(got, rg.RaggedArray) else got)
+        print(structure, name, hashlib.sha256(values.tobytes()).hexdigest())
+"""
+
+
+def test_equal_bits_for_any_number_of_threads() -> None:
+    places = os.pathsep.join(str(ROOT / name) for name in (".", "test", "test/lowering"))
+    found: set[str] = set()
+    for threads in ("1", "2", "5"):
+        environment = {**os.environ, "PYTHONPATH": places, "RAGGED_NUM_THREADS": threads}
+        done = subprocess.run([sys.executable, "-c", BITS], env=environment, capture_output=True, text=True, check=True)
+        found.add(done.stdout)
+    (text,) = found
+    assert text.count("\n") == 2 * len(FUNCTIONS)
+
+
+PROGRAM = """
+#j = #ragged.layout<"dr">
+func.func @f(%x: tensor<?x?xf32, #j>) -> tensor<?xf32> {
+  PRINT
+  %z = arith.constant 0.0 : f32
+  %e = ragged.empty %x : (tensor<?x?xf32, #j>) -> tensor<?x?xf32, #j>
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x?xf32, #j>
+  %o = tensor.empty(%n) : tensor<?xf32>
+  %i = linalg.fill ins(%z : f32) outs(%o : tensor<?xf32>) -> tensor<?xf32>
+  %s = linalg.reduce { arith.addf } ins(%x : tensor<?x?xf32, #j>) outs(%i : tensor<?xf32>) dimensions = [1]
+  return %s : tensor<?xf32>
+}
+"""
+
+
+def skewed() -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+    """An argument with a long component, and the sums of its components."""
+    offsets = np.array([0, 3, LEAST + 50, LEAST + 50, LEAST + 52])
+    return (np.ones(offsets[-1], np.float32), offsets), np.diff(offsets).astype(np.float32)
+
+
+def test_a_program_is_compiled_again_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    lower = cpu.lower_for_cpu
+
+    def note(*given: Any, **named: Any) -> Any:
+        made.append(named.get("skew", "share"))
+        return lower(*given, **named)
+
+    monkeypatch.setattr(cpu, "lower_for_cpu", note)
+    monkeypatch.setenv("RAGGED_CACHE", "0")
+    function = rg.compile(PROGRAM.replace("PRINT", ""))
+    assert made == ["refuse"]
+    for _ in range(2):
+        assert function((np.ones(4, np.float32), np.array([0, 1, 4]))).tolist() == [1, 3]
+    assert made == ["refuse"]
+    argument, expected = skewed()
+    for _ in range(2):
+        np.testing.assert_array_equal(function(argument), expected)
+    assert made == ["refuse", "share"]
+
+
+def test_what_is_printed_is_printed_once(capfd: pytest.CaptureFixture[str]) -> None:
+    """A program that calls others' functions is not run twice: it shares long components at once."""
+    number = "%nine = arith.constant dense<9> : tensor<1xi32>"
+    text = PROGRAM.replace("PRINT", f"{number}\n  ragged.print %nine : (tensor<1xi32>) -> ()")
+    argument, expected = skewed()
+    np.testing.assert_array_equal(rg.compile(text)(argument), expected)
+    assert capfd.readouterr().out.count("9") == 1
+
+
+def test_memory_of_a_call_with_a_long_component() -> None:
+    x = rg.from_lengths(np.ones((LEAST, 2), np.float32), np.array([LEAST - 4, 4]))
+    function = rg.jit(lambda x: rg.softmax(x, 1))
+    assert function(x).values.shape == (LEAST, 2)
+    used = function.memory(x)
+    assert used.peak < 1.1 * x.values.nbytes
+
+
+@pytest.mark.parametrize(("skew", "calls"), [("share", 0), ("refuse", 1), ("none", 0)])
+def test_who_shares_and_who_refuses(skew: str, calls: int) -> None:
+    """Nobody compiles a library again: it shares."""
+    lowered = cpu.lower_for_cpu(PROGRAM.replace("PRINT", ""), skew=skew)
+    assert str(lowered.module).count("call @ragged_refuse_skew") == calls
+    assert ("ragged.refuses_skew" in lowered.module.operation.attributes) == (calls > 0)
+
+
+def test_another_skew() -> None:
+    with pytest.raises(rg.RaggedError, match="expected skew among share, refuse, none, got some"):
+        cpu.lower_for_cpu(PROGRAM.replace("PRINT", ""), skew="some")
