@@ -24,6 +24,9 @@ from ragged_dialect.lowering.search import ended
 from ragged_dialect.lowering.skew_runtime import REFUSE, SHARES
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
+_PARTS = 8
+"""Parts of the shortest component that is shared, of as many elements as a chunk of `convert-ragged-forall-to-loops`."""
+
 _FLAT = ("linalg.generic", "linalg.fill", "linalg.copy")
 
 
@@ -166,10 +169,12 @@ class _Reduction:
 
 @dataclass(frozen=True)
 class _Components:
-    """A forall over components whose rows `offsets` has, with ops that are over these."""
+    """A forall over components of `length` rows, as `offsets` has them, with ops that are over these; the widest row has
+    so many elements."""
 
     forall: ir.Operation
     offsets: ir.Value
+    length: ir.Value
     width: int
 
     @staticmethod
@@ -189,7 +194,7 @@ class _Components:
             along = [o for o in body if o.name in _FLAT and any(_dims(x, length) for x in o.operands)]
             if along and all(_is_cut(o, length) or _Reduction.of(o, length) is not None for o in along):
                 places = [(x, k) for o in along for x in o.operands for k in _dims(x, length)]
-                return _Components(forall, offsets, max(inner_size(x, k) for x, k in places))
+                return _Components(forall, offsets, length, max(inner_size(x, k) for x, k in places))
         return None
 
     def share(self, elements: int) -> None:
@@ -223,17 +228,14 @@ class _Components:
         source, target = self.forall.regions[0].blocks[0], between.regions[0].blocks[0]
         body = [op.operation for op in list(source.operations)[:-1]]
         known: dict[ir.Value, ir.Value] = {source.arguments[0]: component}
-        length: ir.Value | None = None
         with ir.InsertionPoint(end):
             for op in body:
-                copy = clone(op, known)
-                if op.name == "arith.subi" and offsets_of(op.results[0], source.arguments[0]) is not None:
-                    length = copy.results[0]
-        assert length is not None
+                clone(op, known)
+        length = known[self.length]
         for op in list(end.block.operations)[:-1]:
             found = _Reduction.of(op.operation, length)
             if found is not None:
-                found.share(length, elements // 8)
+                found.share(length, elements // _PARTS)
         with ir.InsertionPoint.at_block_begin(target), self.forall.location:
             source.arguments[0].replace_all_uses_with(build.value(build.add(start, target.arguments[0])))
         stop = list(target.operations)[-1].operation
