@@ -25,7 +25,7 @@ from ragged_dialect.lowering.skew_runtime import REFUSE, SHARES
 from ragged_dialect.passes.base import PassFailure, RaggedPass
 
 _PARTS = 8
-"""Parts of the shortest component that is shared, of as many elements as a chunk of `convert-ragged-forall-to-loops`."""
+"""Parts of the shortest component that is shared: of as many elements as `convert-ragged-forall-to-loops` has."""
 
 _FLAT = ("linalg.generic", "linalg.fill", "linalg.copy")
 
@@ -169,8 +169,8 @@ class _Reduction:
 
 @dataclass(frozen=True)
 class _Components:
-    """A forall over components of `length` rows, as `offsets` has them, with ops that are over these; the widest row has
-    so many elements."""
+    """A forall over components of `length` rows, as `offsets` has them, with ops that are over these; the widest row
+    has so many elements."""
 
     forall: ir.Operation
     offsets: ir.Value
