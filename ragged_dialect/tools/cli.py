@@ -37,12 +37,17 @@ def run_tool(name: str, body: Callable[[], int]) -> int:
         return FAILURE
     except OSError as error:
         place = error.filename2 or error.filename
-        print(f"{name}: {f'{place}: ' if place else ''}{reason(error)}", file=sys.stderr)
+        tell(f"{name}: {f'{place}: ' if place else ''}{reason(error)}")
     except RaggedError as error:
         _show(name, error)
     except MemoryError:
-        print(f"{name}: expected more memory, got no more", file=sys.stderr)
+        tell(f"{name}: expected more memory, got no more")
     return FAILURE
+
+
+def tell(text: str) -> None:
+    """A line on stderr, whatever encoding that has: names of files and what users gave may be no text."""
+    print(text.encode(errors="backslashreplace").decode(), file=sys.stderr)
 
 
 def _show(name: str, error: RaggedError) -> None:
@@ -50,13 +55,13 @@ def _show(name: str, error: RaggedError) -> None:
     diagnostics: tuple[Diagnostic, ...] = getattr(error, "diagnostics", ())
     head = str(error).removesuffix("\n".join(map(str, diagnostics))).rstrip("\n")
     if head:
-        print(f"{name}: {head}", file=sys.stderr)
+        tell(f"{name}: {head}")
     if diagnostics:
         from ragged_dialect.tools.rendering import Renderer
 
         renderer = Renderer()
         for diagnostic in diagnostics:
-            print(renderer.render(diagnostic), file=sys.stderr)
+            tell(renderer.render(diagnostic))
 
 
 def _open_closed_streams() -> None:

@@ -20,7 +20,7 @@ from ragged_dialect.errors import RaggedError
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.passes.pipeline import UnknownPass, is_known, parse_pipeline
 from ragged_dialect.passes.running import MODULE, PassFailed, Stage, Watcher, run_pipeline
-from ragged_dialect.tools.cli import FAILURE, STREAM, SUCCESS, read_input, shown_name, write_output
+from ragged_dialect.tools.cli import FAILURE, STREAM, SUCCESS, read_input, shown_name, tell, write_output
 from ragged_dialect.tools.flags import STOCK, written
 from ragged_dialect.tools.options import MARKER, Options, Output, Printing, check_files, unknown_flag
 from ragged_dialect.tools.rendering import Renderer
@@ -244,7 +244,7 @@ class OptDriver:
 
     def _to_stderr(self, diagnostics: Iterable[Diagnostic]) -> None:
         for diagnostic in diagnostics:
-            print(self.renderer.render(diagnostic), file=sys.stderr)
+            tell(self.renderer.render(diagnostic))
 
 
 def _text_of(stages: Sequence[Stage]) -> str:
