@@ -7,12 +7,21 @@ from typing import ClassVar
 
 from ragged_dialect._mlir import arith, ir, memref, scf
 from ragged_dialect.generic import filled, indexing_maps, iterator_kinds
-from ragged_dialect.ir import build, flow
+from ragged_dialect.ir import build, flow, shapes
 from ragged_dialect.ir.build import Mixed
 from ragged_dialect.ir.clone import clone
 from ragged_dialect.ir.walk import find_ops, outermost
 from ragged_dialect.lowering.attributes import Mapping
-from ragged_dialect.lowering.buffers import extent_key, is_address, is_buffer, plain_dim, range_view, size_key
+from ragged_dialect.lowering.buffers import (
+    allocate,
+    extent,
+    extent_key,
+    is_address,
+    is_buffer,
+    plain_dim,
+    range_view,
+    size_key,
+)
 from ragged_dialect.lowering.combiners import Combiner, find_combiner
 from ragged_dialect.lowering.component_tiles import ComponentTiles, offsets_of
 from ragged_dialect.lowering.forall_bounds import counts_of, forall_over
@@ -154,14 +163,18 @@ class _Reduction:
                 size = build.minimum(rows, build.sub(length, low))
                 copy = op.clone().operation
                 for number, (x, dim) in enumerate(zip(list(op.operands), dims, strict=True)):
-                    if number in parts:
-                        copy.operands[number] = part(parts[number], tile)
+                    if number in parts:  # of its own: two parts in one cache line would go from core to core
+                        copy.operands[number] = allocate(
+                            [extent(x, k) for k in range(x.type.rank)], x.type.element_type
+                        )
                     elif dim is not None and dim >= 0:
                         copy.operands[number] = range_view(x, dim, low, size)
                 for number, combiner in self.combiners.items():
                     filled(combiner.identity(), copy.operands[number])
                 copy.move_before(end.operation)
                 count_from(copy, build.value(low), self.loop)
+                for number in self.combiners:
+                    shapes.copy(copy.operands[number], part(parts[number], tile))
             for number, combiner in self.combiners.items():
                 combine(combiner, parts[number], op.operands[number])
         op.erase()
