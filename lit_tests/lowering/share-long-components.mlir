@@ -24,9 +24,11 @@
 // CHECK:       %[[PARTS:.*]] = memref.alloc(%[[TILES:.*]]) : memref<?x4xf32>
 // CHECK:       scf.forall (%[[T:.*]]) in (%[[TILES]]) {
 // CHECK:         %[[LOW:.*]] = arith.muli %[[T]], %c4096
+// CHECK:         %[[OWN:.*]] = memref.alloc() : memref<4xf32>
+// CHECK:         linalg.generic {{.*}} ins(%{{.*}} : f32) outs(%[[OWN]]
+// CHECK:         linalg.generic {{.*}} outs(%[[OWN]]
 // CHECK:         %[[PART:.*]] = memref.subview %[[PARTS]][%[[T]], 0] [1, 4]
-// CHECK:         linalg.generic {{.*}} ins(%{{.*}} : f32) outs(%[[PART]]
-// CHECK:         linalg.generic {{.*}} outs(%[[PART]]
+// CHECK:         linalg.copy ins(%[[OWN]] {{.*}} outs(%[[PART]]
 // CHECK:       linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[PARTS]]
 // CHECK:       linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]}
 
