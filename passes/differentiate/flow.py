@@ -117,7 +117,7 @@ class Cotangents:
         self._outer = outer
         self._known: dict[ir.Value, ir.Value] = {}
         self._added = 0
-        self._read: set[ir.Value] = set()  # by the op whose rule runs
+        self._read: set[ir.Value] | None = None  # by the op whose rule runs
 
     def is_linear(self, value: ir.Value) -> bool:
         """Whether a value is linear in what is transposed."""
@@ -128,7 +128,7 @@ class Cotangents:
         self._added += 1
         if not isinstance(cast(object, value), ir.Value):
             raise TypeError(f"expected a value that has a cotangent, got {type(value).__name__}")
-        if not self.is_linear(value) and value not in self._read:
+        if self._read is not None and not self.is_linear(value) and value not in self._read:
             raise TypeError(f"expected a cotangent of an operand, got one of {value.get_name()}")
         if cotangent is None or not self.is_linear(value):
             return
@@ -190,3 +190,4 @@ class Cotangents:
             if self._added == before:
                 text = f"ragged-differentiate: expected cotangents from the rule of '{op.name}', got none"
                 raise PassFailure(op, text)
+        self._read = None

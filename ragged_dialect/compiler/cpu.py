@@ -84,11 +84,7 @@ def cpu_program(program: Program, check: bool) -> CpuProgram:
 
 def shared(source: Text) -> CpuProgram:
     """The program of a text whose threads share components that are much longer than the others."""
-
-    def make() -> CpuProgram:
-        return _compiled(lower_for_cpu(source.text, source.entry, source.check))
-
-    return stored(CpuProgram, [*source, "shared"], make)
+    return _compiled(lower_for_cpu(source.text, source.entry, source.check))
 
 
 def load_lowered(lowered: Lowered) -> CpuFunction:

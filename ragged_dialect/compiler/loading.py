@@ -48,9 +48,13 @@ def load_stored(program: CpuProgram, linked: Runtime | None = None) -> CpuFuncti
 
 def _load_shared(source: Text, linked: Runtime) -> PackedFunction:
     """The program of a text for data of which a component is much longer than the others."""
-    from ragged_dialect.compiler.cpu import shared  # start-up time
 
-    return load_stored(shared(source), linked).packed
+    def make() -> CpuProgram:
+        from ragged_dialect.compiler.cpu import shared  # start-up time
+
+        return shared(source)
+
+    return load_stored(stored(CpuProgram, [*source, "shared"], make), linked).packed
 
 
 def thread_count() -> int:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,24 @@ def test_a_program_is_compiled_again_once(monkeypatch: pytest.MonkeyPatch) -> No
     for _ in range(2):
         np.testing.assert_array_equal(function(argument), expected)
     assert made == ["refuse", "share"]
+
+
+CACHED = """
+import sys
+import numpy as np
+import ragged_dialect as rg
+print(rg.from_lengths(np.ones({rows}, np.float32), np.array([{rows} - 1, 1])).sum(1).tolist())
+print([name for name in sys.modules if name.startswith("ragged_dialect.compiler.cpu")], file=sys.stderr)
+"""
+
+
+def test_another_process_compiles_nothing(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "RAGGED_CACHE_DIR": str(tmp_path), "RAGGED_CACHE": "1"}
+    command = [sys.executable, "-c", CACHED.format(rows=2 * LEAST)]
+    found = [subprocess.run(command, env=environment, capture_output=True, text=True, check=True) for _ in range(2)]
+    assert found[0].stdout == found[1].stdout == f"{[2.0 * LEAST - 1, 1.0]}\n"
+    assert "compiler.cpu" in found[0].stderr
+    assert found[1].stderr == "[]\n"
 
 
 def test_what_is_printed_is_printed_once(capfd: pytest.CaptureFixture[str]) -> None:

@@ -171,7 +171,11 @@ MALFORMED = [
         11,
         f"expected '{TO_LLVM}' under 'builtin.module', got it under 'func.func'",
     ),
-    ("ragged-to-llvm-pipeline{x}", 25, f"expected an option of '{TO_LLVM}' (check, isa, half, from, to), got 'x'"),
+    (
+        "ragged-to-llvm-pipeline{x}",
+        25,
+        f"expected an option of '{TO_LLVM}' (check, isa, half, skew, from, to), got 'x'",
+    ),
     ("(" * 5000, 1, "expected a pass name, got '('"),
     ("func.func(" * 5000, 641, "expected lists nested at most 64 deep"),
 ]

@@ -50,8 +50,11 @@ def to_integer(body: Body, found: Found) -> None:
     target, source = found.kind(0), found.type
     value = flushed(body, found.has("ftz"), source, found.values(body)[0])
     rounded = _integral(body, found, source, value)
-    name = f"llvm.fpto{'s' if target.signed else 'u'}i.sat.{target.llvm}.{suffix(source)}"
-    clamped = body.call(name, target.llvm, [source.llvm], [rounded])
+    kind, name = source.llvm, suffix(source)
+    if kind == "half":  # LLVM's code for processors with AVX512-FP16 makes something else of a NaN
+        kind, name, rounded = "float", "f32", body.emit(f"fpext half {rounded} to float")
+    call = f"llvm.fpto{'s' if target.signed else 'u'}i.sat.{target.llvm}.{name}"
+    clamped = body.call(call, target.llvm, [kind], [rounded])
     if source.bits == 64 or target.bits == 64:
         nan = body.emit(f"fcmp uno {source.llvm} {value}, {value}")
         highest = -(1 << target.bits - 1)
