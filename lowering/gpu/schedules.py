@@ -65,8 +65,20 @@ def schedule(name: str) -> Schedule:
     if own is not None:
         return own
     found = cast(Schedule, registry.schedule(name, lambda found: isinstance(found, Schedule)))
-    fits, build, most_threads = at_its_op(found.fits), at_its_op(found.build), at_its_op(found.most_threads)
-    return replace(found, fits=fits, build=build, most_threads=most_threads)
+
+    def fits(forall: ir.Operation) -> bool:
+        answer = cast(object, found.fits(forall))
+        if not isinstance(answer, bool):
+            raise TypeError(f"expected a bool from fits of '{name}', got {type(answer).__name__}")
+        return answer
+
+    def most_threads(forall: ir.Operation) -> int:
+        answer = cast(object, found.most_threads(forall))
+        if type(answer) is not int or answer < 1:
+            raise TypeError(f"expected a number of threads from most_threads of '{name}', got {answer!r}")
+        return answer
+
+    return replace(found, fits=at_its_op(fits), build=at_its_op(found.build), most_threads=at_its_op(most_threads))
 
 
 def _has(forall: ir.Operation, *names: str) -> bool:

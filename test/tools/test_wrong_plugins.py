@@ -186,6 +186,10 @@ WRONG_SCHEDULES = {
     "'wrong', 'RAISES'": (
         "internal error in fission-ragged-foralls on 'scf.forall': ZeroDivisionError: division by zero (wrong.py:3)"
     ),
+    "'wrong', 'SAYS'": "on 'scf.forall': TypeError: expected a bool from fits of 'wrong-s', got str",
+    "'wrong', 'COUNTS'": (
+        "on 'scf.forall': TypeError: expected a number of threads from most_threads of 'wrong-s', got 'many'"
+    ),
     "'wrong', 'LEAVES'": "expected 'wrong-s' to replace the forall by kernels, got it as it was",
 }
 
@@ -195,6 +199,8 @@ def test_schedules_that_go_wrong(what: str, folder: Path, capfd: pytest.CaptureF
     (folder / "wrong.py").write_text(
         "from ragged_dialect.lowering.gpu.schedules import Schedule\nfrom ragged_dialect.passes import registry\n"
         "RAISES = Schedule(lambda forall: 1 / 0, print)\n"
+        "SAYS = Schedule(lambda forall: 'yes', print)\n"
+        "COUNTS = Schedule(lambda forall: True, print, lambda forall: 'many')\n"
         "LEAVES = Schedule(lambda forall: True, lambda *given: None)\n"
         f"def register(): registry.register_schedule('wrong-s', {what})"
     )
