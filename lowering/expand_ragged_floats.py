@@ -59,7 +59,7 @@ class ExpandRaggedFloats(RaggedPass):
         if not named and any(
             isinstance(element_of(value.type), ir.BF16Type) for inner in ops for value in _values(inner)
         ):
-            op.regions[0].blocks[0].append(ir.Operation.parse(_ROUND_TO_BFLOAT))
+            op.regions[0].blocks[0].append(ir.Operation.parse(_ROUND_TO_BFLOAT, source_name=BFLOAT_ROUNDING))
         for inner in ops:
             if inner.name in ("arith.extf", "arith.truncf"):
                 _rewrite(inner, soft)

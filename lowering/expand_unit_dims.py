@@ -24,7 +24,7 @@ class ExpandUnitDims(RaggedPass):
     ```
 
     MLIR cannot tell which ones such a view drops: once an extent of it is known to be a constant, its canonicalizer
-    makes invalid views of it without an end. Runs right after bufferization.
+    makes invalid views of it without an end. Runs before the first canonicalization, and right after bufferization.
     """
 
     name: ClassVar[str] = "expand-unit-dims"

@@ -70,7 +70,7 @@ def _outline(module: ir.Operation, function: ir.Operation, loop: ir.Operation, n
         kernel.operation.attributes[KERNEL] = ir.UnitAttr.get()
         Mapping.of(loop).give(kernel.operation)
         _mark_noalias(kernel, passed)
-    block = kernel.operation.regions[0].blocks.append(*type_.inputs)
+        block = kernel.operation.regions[0].blocks.append(*type_.inputs)
     arguments = list(block.arguments)
     mapping: dict[ir.Value, ir.Value] = dict(zip(passed, arguments[3:], strict=True))
     with ir.InsertionPoint(block), loop.location:

@@ -22,6 +22,7 @@ HEAD_DIMS = 480
 def _ragged(attention: str, raised: str = "", scans: str = "", last: str = "") -> Stage:
     return Stage(
         "ragged",
+        "expand-unit-dims,"  # of the user's own views, before anything canonicalizes
         "define-integer-divisions,"  # of scalars; those of tensors once they are loops
         f"{scans}ragged-decompose-attention{{{attention}}},"
         f"ragged-canonicalize,ragged-check-conform,ragged-simplify-splits,ragged-fuse,{raised}ragged-canonicalize{last}",

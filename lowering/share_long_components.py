@@ -230,7 +230,7 @@ class _Components:
             between = forall_over(build.sub(component, following))
             alone = scf.IfOp(long)
             scf.yield_([])
-        with ir.InsertionPoint(alone.then_block):
+        with ir.InsertionPoint(alone.then_block), self.forall.location:
             scf.yield_([])
         self._fill_in(between, following, list(alone.then_block.operations)[-1].operation, component, elements)
 

@@ -6,32 +6,14 @@ import io
 from pathlib import Path
 
 import pytest
+from support.mlir_files import FILES, programs
 
 from conftest import ROOT
-from ragged_dialect._mlir import ir
 from ragged_dialect.asm.module import load_module, print_module
 from ragged_dialect.dialect import context
-from ragged_dialect.errors import RaggedError
 from ragged_dialect.ir.walk import ops_in
 from ragged_dialect.tools import info, stock
-from ragged_dialect.tools.driver import split_chunks
 from ragged_dialect.tools.reproducer import recorded, reproducer
-
-EXAMPLES = sorted((ROOT / "examples").glob("**/*.mlir"))
-FILES = [*EXAMPLES, *sorted((ROOT / "lit_tests").glob("**/*.mlir"))]
-
-
-def programs(path: Path) -> list[ir.Module]:
-    """The parts of a file that are valid."""
-    found: list[ir.Module] = []
-    for chunk in split_chunks(path.read_text()):
-        made = context()
-        made.allow_unregistered_dialects = True
-        try:
-            found.append(load_module(chunk, made))
-        except RaggedError:
-            continue
-    return found
 
 
 def again(program: str | bytes) -> str:

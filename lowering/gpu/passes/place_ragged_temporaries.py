@@ -77,9 +77,9 @@ def _axis(alloc: ir.Operation, size: Mixed, forall: ir.Operation) -> _Axis:
     for starts, whole, dim in _written_slices_of(forall.regions[0].blocks[0], size):
         ready = all(isinstance(start, int) or defined_before(start, alloc) for start in starts)
         if ready and is_outside(whole, forall):
-            with ir.InsertionPoint(forall):
+            with ir.InsertionPoint(forall), alloc.location:
                 storage = extent(whole, dim)
-            with ir.InsertionPoint(alloc):
+            with ir.InsertionPoint(alloc), alloc.location:
                 return _Axis(size, storage, reduce(build.add, starts))
     message = "expected a temporary of a size that is known at launch or that a slice of a result has, got neither"
     raise PassFailure(alloc, message)

@@ -77,7 +77,7 @@ class VectorTiles:
         bounds = list(loop.operands[:2])
         if not all(is_known(x, forall) for x in bounds):
             return None
-        with ir.InsertionPoint(forall):
+        with ir.InsertionPoint(forall), loop.location:
             low, high = (on_host(x, forall) for x in bounds)
             size = build.sub(high, low)
             if isinstance(size, int) and size <= limits.long:
