@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragged_dialect._mlir import ir
@@ -80,20 +81,23 @@ def neutral_constant(type_: ir.Type, neutral: float | str) -> ir.Value:
     return build.constant(type_, {"lowest": low, "highest": -low - 1, "ones": -1}[neutral])
 
 
-def find_combiner(accumulator: ir.Value, result: ir.Value) -> Combiner | None:
+def find_combiner(accumulator: ir.Value, result: ir.Value, beside: Sequence[ir.Operation] = ()) -> Combiner | None:
     """What makes a result, which has one use, of an accumulator that nothing else reads, in its block; None where
-    that is no combiner."""
+    that is no combiner. Ops of `beside` may read both."""
     op = defining_op(result)
     if op is None or not is_number(result.type):
         return None
     found = _single(op, accumulator, result) or _selected(op, accumulator, result)
-    return found if found is not None and _is_alone(found) else None
+    return found if found is not None and _is_alone(found, beside) else None
 
 
-def _is_alone(combiner: Combiner) -> bool:
+def _is_alone(combiner: Combiner, beside: Sequence[ir.Operation]) -> bool:
     seen = [combiner.accumulator, *(op.results[0] for op in combiner.ops[:-1])]
     users = [use.owner.operation for value in seen for use in value.uses]
-    return all(user in combiner.ops for user in users) and len(list(combiner.result.uses)) == 1
+    last = [use.owner.operation for use in combiner.result.uses]
+    return all(user in (*combiner.ops, *beside) for user in users) and (
+        len(last) == 1 or all(user in beside for user in last)
+    )
 
 
 def _single(op: ir.Operation, accumulator: ir.Value, result: ir.Value) -> Combiner | None:

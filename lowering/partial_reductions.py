@@ -22,8 +22,15 @@ def part(parts: ir.Value, tile: ir.Value) -> ir.Value:
 
 def combine(combiner: Combiner, parts: ir.Value, out: ir.Value) -> None:
     """Combine the parts, in their order, into an out, which holds where the reduction starts."""
+    generic([parts], [out], *_loops(out), lambda a: [combiner.apply(a[0], a[1])])
+
+
+def starts(combiner: Combiner, parts: ir.Value, out: ir.Value) -> None:
+    """Combine the parts as `combine` does, and leave in the place of each what the out holds before it."""
+    generic([], [parts, out], *_loops(out), lambda a: [a[1], combiner.apply(a[0], a[1])])
+
+
+def _loops(out: ir.Value) -> tuple[list[ir.AffineMap], list[str]]:
     rank = out.type.rank
     kept = ir.AffineMap.get(rank + 1, 0, [ir.AffineDimExpr.get(d + 1) for d in range(rank)])
-    maps = [ir.AffineMap.get_identity(rank + 1), kept]
-    kinds = ["reduction", *["parallel"] * rank]
-    generic([parts], [out], maps, kinds, lambda a: [combiner.apply(a[0], a[1])])
+    return [ir.AffineMap.get_identity(rank + 1), kept], ["reduction", *["parallel"] * rank]

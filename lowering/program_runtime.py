@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ragged_dialect._mlir import ir
 from ragged_dialect.ir.walk import locate
 from ragged_dialect.lowering.memory_runtime import ALLOCATE, CALL, FAIL, FREE, LIBRARY_MEMORY, MEMORY_RUNTIME, REQUIRE
-from ragged_dialect.lowering.skew_runtime import REFUSE, SKEW
+from ragged_dialect.lowering.skew.runtime import REFUSE, SKEW
 from ragged_dialect.lowering.thread_pool import SHARE, THREAD_POOL
 
 SHARE_DECLARATION = f"llvm.func @{SHARE}(!llvm.ptr, !llvm.ptr, i64, i64, i64, i64)\n"

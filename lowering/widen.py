@@ -61,7 +61,8 @@ def multiplies_short(op: ir.Operation) -> bool:
         return False
     direct = [x.operands[0] for x in ops[:2]] == list(block.arguments)[:2]
     ranks = [len(x.type.shape) for x in op.operands]
-    return direct and combiner_of(block.arguments[2], ops[4].operands[0], _COMBINERS) == ops[3] and min(ranks) > 1
+    summed = ops[3].results[0] == ops[4].operands[0] and combiner_of(block.arguments[2], ops[3].results[0], _COMBINERS)
+    return bool(direct and summed) and min(ranks) > 1
 
 
 def widen_factors(op: ir.Operation) -> None:

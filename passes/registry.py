@@ -207,10 +207,11 @@ _PACKAGES = {
         "convert-ragged-forall-to-loops convert-ragged-selects-to-scf copy-strided-casts define-integer-divisions "
         "expand-unit-dims guard-ragged-allocs hoist-ragged-allocas order-ragged-loops outline-ragged-loops "
         "expand-ragged-floats expand-ragged-math protect-ragged-arguments "
-        "replace-empty-reshapes reuse-ragged-outs share-long-components shorten-ragged-lifetimes "
+        "replace-empty-reshapes reuse-ragged-outs shorten-ragged-lifetimes "
         "thread-ragged-kernels lower-memory-types unshare-ragged-empties vectorize-ragged-products"
     ),
     "ragged_dialect.transform": "ragged-transform-interpreter",
+    "ragged_dialect.lowering.skew": "share-long-components",
     "ragged_dialect.lowering.vector": "vectorize-ragged-loops",
     "ragged_dialect.lowering.gpu.passes": (
         "convert-forall-to-gpu fission-ragged-foralls gather-ragged-products merge-ragged-checks "

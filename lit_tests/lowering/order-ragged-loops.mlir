@@ -50,3 +50,16 @@ func.func @rows(%a: memref<?x64xf32>, %c: memref<?xf32>, %d: memref<?xf32>) {
   }
   return
 }
+
+// The sums before each row: what is yielded for them is no op's.
+// CHECK-LABEL: func.func @before
+// CHECK: arith.addf %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : f32
+func.func @before(%a: memref<?x4xf32>, %c: memref<4xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]}
+      outs(%a, %c : memref<?x4xf32>, memref<4xf32>) {
+  ^bb0(%x: f32, %acc: f32):
+    %s = arith.addf %acc, %x : f32
+    linalg.yield %acc, %s : f32, f32
+  }
+  return
+}

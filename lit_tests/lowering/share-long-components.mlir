@@ -185,3 +185,44 @@ func.func @captured(%offsets: memref<?xi64>, %x: memref<?xi64>, %of: memref<?xi6
   }
   return
 }
+
+// -----
+
+// A scan of a long component: the sums of parts, what comes before each, and the parts from that.
+
+// CHECK-LABEL: func.func @scan
+// CHECK: %[[PARTS:.*]] = memref.alloc(%[[TILES:.*]]) : memref<?x4xf32>
+// CHECK: scf.forall (%{{.*}}) in (%[[TILES]]) {
+// CHECK:   %[[OWN:.*]] = memref.alloc() : memref<4xf32>
+// CHECK:   linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%{{.*}} : {{[^)]*}}) outs(%[[OWN]] : memref<4xf32>)
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} outs(%[[PARTS]], %[[SUM:.*]] : memref<?x4xf32>, memref<4xf32>)
+// CHECK: ^bb0(%[[PART:.*]]: f32, %[[BEFORE:.*]]: f32):
+// CHECK:   %[[AFTER:.*]] = arith.addf %[[BEFORE]], %[[PART]] : f32
+// CHECK:   linalg.yield %[[BEFORE]], %[[AFTER]] : f32, f32
+// CHECK: scf.forall (%[[T:.*]]) in (%[[TILES]]) {
+// CHECK:   %[[START:.*]] = memref.subview %[[PARTS]][%[[T]], 0] [1, 4]
+// CHECK:   linalg.copy ins(%[[START]] {{.*}} outs(%[[FROM:.*]] : memref<4xf32>)
+// CHECK:   linalg.generic {{.*}} outs(%[[FROM]], %{{.*}} : memref<4xf32>, memref<?x4xf32
+func.func @scan(%offsets: memref<?xi64>, %x: memref<?x4xf32>, %y: memref<?x4xf32>, %n: index) {
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  scf.forall (%b) in (%n) {
+    %l = memref.load %offsets[%b] : memref<?xi64>
+    %low = arith.index_cast %l : i64 to index
+    %next = arith.addi %b, %c1 : index
+    %h = memref.load %offsets[%next] : memref<?xi64>
+    %high = arith.index_cast %h : i64 to index
+    %length = arith.subi %high, %low : index
+    %sum = memref.alloc() : memref<4xf32>
+    linalg.fill ins(%zero : f32) outs(%sum : memref<4xf32>)
+    %rows = memref.subview %x[%low, 0] [%length, 4] [1, 1] : memref<?x4xf32> to memref<?x4xf32, strided<[4, 1], offset: ?>>
+    %sums = memref.subview %y[%low, 0] [%length, 4] [1, 1] : memref<?x4xf32> to memref<?x4xf32, strided<[4, 1], offset: ?>>
+    linalg.generic {indexing_maps = [affine_map<(r, d) -> (r, d)>, affine_map<(r, d) -> (d)>, affine_map<(r, d) -> (r, d)>], iterator_types = ["reduction", "parallel"]}
+        ins(%rows : memref<?x4xf32, strided<[4, 1], offset: ?>>) outs(%sum, %sums : memref<4xf32>, memref<?x4xf32, strided<[4, 1], offset: ?>>) {
+    ^bb0(%a: f32, %acc: f32, %out: f32):
+      %0 = arith.addf %acc, %a : f32
+      linalg.yield %0, %0 : f32, f32
+    }
+  }
+  return
+}

@@ -92,7 +92,7 @@ def combiner_of(accumulator: ir.Value, yielded: ir.Value, names: Container[str])
     """The op of some names that is all that reads an accumulator, and only gives what is yielded for it."""
     uses = list(accumulator.uses)
     op = uses[0].owner.operation if len(uses) == 1 else None
-    alone = op is not None and op.name in names and defining_op(yielded) == op and len(list(yielded.uses)) == 1
+    alone = op is not None and op.name in names and yielded in list(op.results) and len(list(yielded.uses)) == 1
     return op if alone else None
 
 

@@ -15,7 +15,7 @@ import pytest
 import ragged_dialect as rg
 from conftest import ROOT
 from ragged_dialect.compiler import cpu
-from ragged_dialect.lowering.share_long_components import ShareLongComponents
+from ragged_dialect.lowering.skew.share_long_components import ShareLongComponents
 
 LEAST = ShareLongComponents.elements
 STRUCTURES = {
@@ -38,7 +38,11 @@ FUNCTIONS: dict[str, Any] = {
     "softmax": lambda x: rg.softmax(x, 1),
     "centred": lambda x: x - x.mean(1)[:, None],
     "argmax": lambda x: x.argmax(1),
+    "cumsum": lambda x: rg.cumsum(x, 1),
+    "running maximum": lambda x: np.maximum.accumulate(x, 1),
 }
+OF_ROWS = ("softmax", "centred", "cumsum", "running maximum")
+"""Functions that have something for every row."""
 
 
 def loop(name: str, values: np.ndarray, lengths: list[int]) -> np.ndarray:
@@ -49,18 +53,20 @@ def loop(name: str, values: np.ndarray, lengths: list[int]) -> np.ndarray:
     for start, stop in pairwise(offsets):
         x = values[start:stop].astype(np.float64)
         if not len(x):
-            rows = name in ("softmax", "centred")
+            rows = name in OF_ROWS
             found.append(np.zeros((0, *x.shape[1:])) if rows else np.full(x.shape[1:], empty.get(name, np.nan)))
         elif name == "softmax":
             exponents = np.exp(x - x.max(0))
             found.append(exponents / exponents.sum(0))
         elif name == "centred":
             found.append(x - x.mean(0))
+        elif name == "running maximum":
+            found.append(np.maximum.accumulate(x, 0))
         elif name == "any":
             found.append((x > 1).any(0))
         else:
             found.append(getattr(np, name)(x, axis=0))
-    return np.concatenate(found) if name in ("softmax", "centred") else np.stack(found)
+    return np.concatenate(found) if name in OF_ROWS else np.stack(found)
 
 
 def values_of(lengths: list[int], inner: tuple[int, ...], name: str) -> np.ndarray:

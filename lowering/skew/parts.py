@@ -1,0 +1,152 @@
+"""Reductions and scans along the rows of one component, in parts of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragged_dialect._mlir import ir
+from ragged_dialect.generic import filled, generic, indexing_maps, iterator_kinds
+from ragged_dialect.ir import build, shapes
+from ragged_dialect.ir.build import Mixed
+from ragged_dialect.ir.clone import ValueMap, clone
+from ragged_dialect.ir.walk import ops_in
+from ragged_dialect.lowering.buffers import allocate, extent, plain_dim, range_view
+from ragged_dialect.lowering.combiners import Combiner, find_combiner
+from ragged_dialect.lowering.forall_bounds import forall_over
+from ragged_dialect.lowering.partial_reductions import allocated, combine, part, starts
+from ragged_dialect.lowering.row_groups import count_from, inner_size
+from ragged_dialect.lowering.skew.rows import is_along
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A generic that reduces along rows: its loop over these, and what combines the parts of the outs that it reduces,
+    by their numbers. It is a scan where it `runs`: outs that have something for every row depend on those."""
+
+    op: ir.Operation
+    loop: int
+    combiners: dict[int, Combiner]
+    runs: bool
+
+    @staticmethod
+    def of(op: ir.Operation, length: ir.Value) -> Parts | None:
+        """What an op reduces along as many rows; None where parts of that cannot be combined."""
+        if op.name != "linalg.generic":
+            return None
+        kinds, maps = iterator_kinds(op), indexing_maps(op)
+        loops = [d for d, kind in enumerate(kinds) if kind == "reduction" and is_along(op, d, length)]
+        if len(loops) != 1 or any(plain_dim(map_, loops[0]) is None for map_ in maps):
+            return None
+        outs = range(_ins_of(op), len(maps))
+        reduced = [number for number in outs if plain_dim(maps[number], loops[0]) == -1]
+        arguments = list(op.regions[0].blocks[0].arguments)
+        runs = _reads(_needed(op, [n for n in outs if n not in reduced]), [arguments[n] for n in reduced])
+        beside: list[ir.Operation] = []
+        if runs:  # what gives the outs of rows is not done for the parts
+            needed = _needed(op, reduced)
+            if _reads(needed, [arguments[n] for n in outs if n not in reduced]):
+                return None
+            beside = [o.operation for o in op.regions[0].blocks[0].operations if o.operation not in needed.ops]
+        combiners: dict[int, Combiner] = {}
+        for number in reduced:
+            found = find_combiner(arguments[number], _yielded(op, number), beside)
+            if found is None or not maps[number].is_projected_permutation:
+                return None
+            combiners[number] = found
+        return Parts(op, loops[0], combiners, runs) if combiners else None
+
+    def share(self, length: ir.Value, elements: int) -> None:
+        """Replace the op by one for each part of the rows, and one that combines what is left of them. A scan is done
+        after that, part by part, each from what is left of those before it."""
+        dims = [plain_dim(map_, self.loop) for map_ in indexing_maps(self.op)]
+        places = zip(self.op.operands, dims, strict=True)
+        rows = max(1, elements // max(inner_size(x, dim or 0) for x, dim in places if dim != -1))
+        with ir.InsertionPoint(self.op), self.op.location:
+            tiles = build.ceildiv(length, rows)
+            parts = {number: allocated(tiles, self.op.operands[number]) for number in self.combiners}
+            self._tile(tiles, rows, length, parts, scan=False)
+            for number, combiner in self.combiners.items():
+                (starts if self.runs else combine)(combiner, parts[number], self.op.operands[number])
+            if self.runs:
+                self._tile(tiles, rows, length, parts, scan=True)
+        self.op.erase()
+
+    def _tile(self, tiles: Mixed, rows: int, length: ir.Value, parts: dict[int, ir.Value], *, scan: bool) -> None:
+        """A forall over parts of rows: the op from the neutral elements, which leaves what is reduced in `parts`, or
+        the scan from what these hold."""
+        forall = forall_over(tiles)
+        with ir.InsertionPoint(list(forall.regions[0].blocks[0].operations)[-1]):
+            tile = forall.regions[0].blocks[0].arguments[0]
+            low = build.mul(tile, rows)
+            size = build.minimum(rows, build.sub(length, low))
+            operands: list[ir.Value] = []
+            for number, (x, map_) in enumerate(zip(self.op.operands, indexing_maps(self.op), strict=True)):
+                dim = plain_dim(map_, self.loop)
+                if number not in parts:
+                    operands.append(x if dim is None or dim < 0 else range_view(x, dim, low, size))
+                    continue
+                # Of its own: two parts in one cache line would go from core to core.
+                own = allocate([extent(x, k) for k in range(x.type.rank)], x.type.element_type)
+                if scan:
+                    shapes.copy(part(parts[number], tile), own)
+                else:
+                    filled(self.combiners[number].identity(), own)
+                operands.append(own)
+            if self.runs and not scan:
+                made = _only(self.op, list(parts), operands)
+            else:
+                made = self.op.clone().operation
+                for number, x in enumerate(operands):
+                    made.operands[number] = x
+            count_from(made, build.value(low), self.loop)
+            if not scan:
+                for number in parts:
+                    shapes.copy(operands[number], part(parts[number], tile))
+
+
+@dataclass(frozen=True)
+class _Needed:
+    """The ops of a body that some of what it yields needs, in their order, and the values that they and it read."""
+
+    ops: list[ir.Operation]
+    values: list[ir.Value]
+
+
+def _ins_of(op: ir.Operation) -> int:
+    return op.attributes["operandSegmentSizes"][0]
+
+
+def _yielded(op: ir.Operation, number: int) -> ir.Value:
+    *_, end = op.regions[0].blocks[0].operations
+    return end.operation.operands[number - _ins_of(op)]
+
+
+def _needed(op: ir.Operation, outs: Sequence[int]) -> _Needed:
+    values = [_yielded(op, number) for number in outs]
+    ops: list[ir.Operation] = []
+    for made in reversed([o.operation for o in op.regions[0].blocks[0].operations]):
+        if any(result in values for result in made.results):
+            ops.append(made)
+            values += [operand for inner in ops_in(made) for operand in inner.operands]
+    return _Needed(ops[::-1], values)
+
+
+def _reads(needed: _Needed, arguments: Sequence[ir.Value]) -> bool:
+    return any(value in arguments for value in needed.values)
+
+
+def _only(op: ir.Operation, outs: list[int], operands: list[ir.Value]) -> ir.Operation:
+    """A generic of what an op does for some of its outs, on other operands."""
+    kept = [*range(_ins_of(op)), *outs]
+    maps = [indexing_maps(op)[number] for number in kept]
+
+    def body(elements: list[ir.Value]) -> list[ir.Value]:
+        arguments = op.regions[0].blocks[0].arguments
+        known: ValueMap = {arguments[number]: x for number, x in zip(kept, elements, strict=True)}
+        for inner in _needed(op, outs).ops:
+            clone(inner, known)
+        return [known[_yielded(op, number)] for number in outs]
+
+    ins = operands[: _ins_of(op)]
+    return generic(ins, [operands[number] for number in outs], maps, iterator_kinds(op), body)
